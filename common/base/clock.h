@@ -1,0 +1,36 @@
+// Time as an argument: the core takes a TimePoint, the edges ask a Clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace penstock::base {
+
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint Now() const = 0;
+};
+
+// CLOCK_MONOTONIC. Safe from any thread.
+class SteadyClock final : public Clock {
+ public:
+  TimePoint Now() const override {
+    return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
+  }
+};
+
+// For tests: stands still until told otherwise.
+class ManualClock final : public Clock {
+ public:
+  TimePoint Now() const override { return now_; }
+  void Advance(Duration by) { now_ += by; }
+
+ private:
+  TimePoint now_{};
+};
+
+}  // namespace penstock::base

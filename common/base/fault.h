@@ -1,0 +1,28 @@
+// Why a sample could not be used: the daemon's own words, one closed list from the codec to the
+// client. What a codec itself said never leaves the worker.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock::base {
+
+enum class Fault : uint32_t {
+  kNone = 0,
+  kEmpty = 1,           // no bytes
+  kNotAnImage = 2,      // no kind that is known
+  kUnsupported = 3,     // a known kind that is not decoded (yet)
+  kTruncated = 4,       // the file ends before its image does
+  kCorrupt = 5,         // the codec refused it
+  kTooManyBytes = 6,    // limit: bytes of a file
+  kTooManyPixels = 7,   // limit: pixels of an image
+  kTimeout = 8,         // limit: time for one sample
+  kWorkerCrashed = 9,   // two workers died while it was in hand
+  kChangedOnDisk = 10,  // size or time differ from the manifest's
+};
+
+// "truncated", "too many pixels", …
+absl::string_view FaultName(Fault fault);
+
+}  // namespace penstock::base

@@ -1,0 +1,51 @@
+#include "common/base/status.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace penstock::base {
+namespace {
+
+absl::StatusCode CodeOf(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+      return absl::StatusCode::kPermissionDenied;
+    case EEXIST:
+      return absl::StatusCode::kAlreadyExists;
+    case EAGAIN:
+    case ENOMEM:
+    case ENOSPC:
+    case EMFILE:
+    case ENFILE:
+      return absl::StatusCode::kResourceExhausted;
+    case EPIPE:
+    case ECONNREFUSED:
+    case ECONNRESET:
+      return absl::StatusCode::kUnavailable;
+    case ETIMEDOUT:
+      return absl::StatusCode::kDeadlineExceeded;
+    case EINVAL:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+}  // namespace
+
+absl::Status Annotate(const absl::Status& status, absl::string_view context) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(context, ": ", status.message()));
+}
+
+absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_view remedy) {
+  std::string text = absl::StrCat(what, ": ", std::strerror(error_number));
+  if (!remedy.empty()) absl::StrAppend(&text, "; ", remedy);
+  return absl::Status(CodeOf(error_number), text);
+}
+
+}  // namespace penstock::base

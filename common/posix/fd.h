@@ -1,0 +1,41 @@
+// Owns one file descriptor and closes it. Move-only. Any thread, one at a time.
+#pragma once
+
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace penstock::posix {
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int number) : number_(number) {}
+  Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) {
+      Close();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+  ~Fd() { Close(); }
+
+  int get() const { return number_; }
+  bool valid() const { return number_ >= 0; }
+  int Release() { return std::exchange(number_, -1); }
+  void Close();
+
+  // A second descriptor for the same open file, close-on-exec.
+  absl::StatusOr<Fd> Duplicate() const;
+
+ private:
+  int number_ = -1;
+};
+
+// eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all (and is fine when empty).
+absl::StatusOr<Fd> MakeEvent();
+void Ring(const Fd& event);
+void Drain(const Fd& event);
+
+}  // namespace penstock::posix

@@ -1,0 +1,45 @@
+// Anonymous shared memory (memfd) and mappings of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+
+namespace penstock::posix {
+
+enum class Access { kReadOnly, kReadWrite };
+
+// A memfd of exactly `bytes` zero bytes: mode 0600, close-on-exec, sealed against shrinking, growing
+// and further seals. `name` shows up in /proc only. ResourceExhausted where memory is refused.
+absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes);
+
+// The same memory through a descriptor that cannot be written or mapped writable (opened anew through
+// /proc/self/fd). What a consumer gets.
+absl::StatusOr<Fd> ReadOnlyView(const Fd& memory);
+
+// The size of the file behind a descriptor, from fstat.
+absl::StatusOr<size_t> SizeOf(const Fd& fd);
+
+// Owns one mmap of [0, bytes) of a descriptor, MAP_SHARED. Move-only.
+class Mapping {
+ public:
+  Mapping() = default;
+  static absl::StatusOr<Mapping> Map(const Fd& fd, size_t bytes, Access access);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace penstock::posix

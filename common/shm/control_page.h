@@ -1,0 +1,86 @@
+// The session control page: what passes between the daemon and one consumer once a batch.
+//
+// One page-aligned memfd a session, made by the daemon, mapped read-write by both. Each field has one
+// writer. The consumer is hostile: the daemon copies what it wrote, then checks it. The consumer
+// trusts the daemon's numbers only after it checked them against its mappings, too.
+//
+//   daemon                                     consumer
+//   entries[n % capacity] = batch n
+//   announced = n + 1  (release), wake      →  waits while announced == taken
+//                                              taken = n + 1
+//   polls released[] of leases that are out ←  released[n % capacity] = n + 1  (release)
+//   may reuse entry n % capacity               (rings the session's event if daemon_asleep)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace penstock::shm {
+
+inline constexpr uint64_t kControlMagic = 0x4B434F54534E4550;  // "PENSTOCK", little endian
+inline constexpr uint32_t kControlVersion = 1;
+inline constexpr uint32_t kControlCapacity = 256;  // the largest window
+
+enum class SessionState : uint32_t {
+  kOpen = 1,
+  kFinished = 2,  // no batch comes after the announced ones
+  kFailed = 3,    // `error` says why
+  kClosing = 4,   // the daemon stops
+};
+
+// One announced batch: a slot of a segment.
+struct ControlEntry {
+  uint64_t sequence;       // n + 1: 0 is never announced
+  uint64_t generation;     // of the slot
+  uint32_t segment;        // id, as the doorway sent it
+  uint32_t rows;           // rows in the slot, padding included
+  uint64_t offset;         // of row 0 in the segment
+  uint64_t epoch;
+  uint64_t first;          // position of row 0 in the epoch
+  uint64_t step;           // this rank's step within the epoch, counted from its start
+  uint64_t consumed;       // samples of the epoch consumed by all ranks once this batch is
+  uint32_t valid_rows;     // rows that are not padding
+  uint32_t last_of_epoch;  // 0 or 1
+};
+static_assert(sizeof(ControlEntry) == 72 && std::is_trivially_copyable_v<ControlEntry>);
+
+struct alignas(64) ControlPage {
+  // Written by the daemon before the page is sent, never again.
+  uint64_t magic;
+  uint32_t version;
+  uint32_t capacity;
+  uint64_t session_id;
+  uint32_t window;
+  uint32_t reserved;
+
+  // Written by the daemon.
+  alignas(64) std::atomic<uint64_t> announced;
+  std::atomic<uint32_t> bell;  // the futex that a consumer sleeps on; changes at each announcement
+  std::atomic<uint32_t> state;  // SessionState
+  std::atomic<uint32_t> daemon_asleep;
+  uint32_t error_code;  // an absl::StatusCode; valid once state is kFailed
+  char error[1024];     // NUL-terminated, likewise
+
+  // Written by the consumer.
+  alignas(64) std::atomic<uint64_t> taken;
+  std::atomic<uint32_t> consumer_asleep;
+
+  // Written by the consumer (or its GPU): the sequence of the batch released in that place.
+  alignas(64) std::atomic<uint64_t> released[kControlCapacity];
+
+  // Written by the daemon.
+  alignas(64) ControlEntry entries[kControlCapacity];
+};
+static_assert(std::is_standard_layout_v<ControlPage>);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(offsetof(ControlPage, announced) == 64);
+static_assert(offsetof(ControlPage, error) == 64 + 24);
+static_assert(offsetof(ControlPage, taken) == 1152);
+static_assert(offsetof(ControlPage, released) == 1216);
+static_assert(offsetof(ControlPage, entries) == 1216 + 8 * kControlCapacity);
+
+inline constexpr size_t kControlBytes = sizeof(ControlPage);
+
+}  // namespace penstock::shm

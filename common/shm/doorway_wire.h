@@ -1,0 +1,66 @@
+// What passes through the doorway: fixed messages on a SEQPACKET socket, beside the gRPC socket at
+// "<address>.door". The client speaks once (Hello, with a pidfd of itself); the daemon answers with
+// Welcome or Refused, and later sends descriptors, in order, as sessions and segments come to be.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace penstock::shm {
+
+inline constexpr uint32_t kDoorwayMagic = 0x524F4F44;  // "DOOR", little endian
+inline constexpr uint32_t kProtocolVersion = 1;        // of doorway and RPC together
+inline constexpr char kDoorwaySuffix[] = ".door";
+inline constexpr char kTicketMetadataKey[] = "penstock-ticket";  // 32 hex digits
+
+enum class DoorwayKind : uint32_t {
+  kHello = 1,    // client → daemon, 1 descriptor: a pidfd of the client
+  kWelcome = 2,  // daemon → client, no descriptor
+  kRefused = 3,  // daemon → client, no descriptor, then EOF
+  kSession = 4,  // daemon → client, 2 descriptors: control page, event
+  kSegment = 5,  // daemon → client, 1 descriptor: the segment, read-only
+};
+
+struct DoorwayHeader {
+  uint32_t magic;
+  uint32_t version;  // kProtocolVersion of the sender
+  DoorwayKind kind;
+  uint32_t reserved;
+};
+
+struct DoorwayHello {
+  DoorwayHeader header;
+  char client[64];  // NUL-terminated: program and library version, for status
+};
+
+struct DoorwayWelcome {
+  DoorwayHeader header;
+  unsigned char ticket[16];
+};
+
+struct DoorwayRefused {
+  DoorwayHeader header;
+  uint32_t code;  // an absl::StatusCode
+  char reason[508];
+};
+
+struct DoorwaySession {
+  DoorwayHeader header;
+  uint64_t session_id;
+  uint64_t control_bytes;
+};
+
+struct DoorwaySegment {
+  DoorwayHeader header;
+  uint32_t segment;
+  uint32_t reserved;
+  uint64_t bytes;
+};
+
+static_assert(sizeof(DoorwayHeader) == 16 && sizeof(DoorwayHello) == 80);
+static_assert(sizeof(DoorwayWelcome) == 32 && sizeof(DoorwayRefused) == 528);
+static_assert(sizeof(DoorwaySession) == 32 && sizeof(DoorwaySegment) == 32);
+static_assert(std::is_trivially_copyable_v<DoorwayRefused>);
+inline constexpr uint32_t kMaxDoorwayBytes = sizeof(DoorwayRefused);
+
+}  // namespace penstock::shm

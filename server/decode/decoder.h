@@ -1,0 +1,30 @@
+// A file's bytes → one row. Pure: no I/O, no clock, no thread. One Decoder serves one thread and keeps
+// its scratch memory between samples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/base/fault.h"
+#include "server/decode/spec.h"
+
+namespace penstock::decode {
+
+class Decoder {
+ public:
+  explicit Decoder(const Limits& limits);
+  ~Decoder();
+
+  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns why
+  // not; then the row's bytes are unspecified.
+  base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
+                        std::span<std::byte> row);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock::decode

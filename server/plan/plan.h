@@ -1,0 +1,78 @@
+// Which sample is at which place: pure arithmetic, O(1) in time and memory for any dataset size.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "common/base/status.h"
+
+namespace penstock::plan {
+
+// The order of a feed's samples within its epochs.
+enum class Order : uint32_t { kSequential = 0, kShuffled = 1 };
+
+// What happens to the samples of an epoch that do not fill a batch of every rank.
+enum class Remainder : uint32_t { kDrop = 0, kPad = 1, kPartial = 2 };
+
+// A batch's address in a feed. Rows at or beyond the epoch's end are padding: row i holds the sample
+// at index (first + i) mod N.
+struct Position {
+  uint64_t epoch = 0;
+  uint64_t first = 0;
+  uint32_t rows = 0;
+  auto operator<=>(const Position&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Position& p) {
+    return H::combine(std::move(h), p.epoch, p.first, p.rows);
+  }
+};
+
+// A keyed bijection on [0, samples): a different one for each (seed, epoch).
+class Permutation {
+ public:
+  // samples ≥ 1.
+  Permutation(uint64_t samples, uint64_t seed, uint64_t epoch);
+  uint64_t operator()(uint64_t index) const;  // index < samples
+
+ private:
+  uint64_t samples_;
+  uint32_t half_bits_;
+  uint64_t keys_[6];
+};
+
+// The sample at `index` < samples of an epoch.
+uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index);
+
+// The sample that stands in for `sample` when its attempts before `attempt` (≥ 1) could not be used:
+// a pure function, uniform over [0, samples).
+uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t sample,
+                       uint32_t attempt);
+
+// One rank's share of one epoch, from `consumed` samples (by all ranks together) on.
+struct Share {
+  uint64_t samples = 0;   // N, of the epoch
+  uint64_t consumed = 0;  // c₀ ≤ N
+  uint32_t world = 1;     // W
+  uint32_t rank = 0;      // r < W
+  uint32_t batch_size = 1;
+  Remainder remainder = Remainder::kPartial;
+};
+
+// InvalidArgument says which number is impossible and what would be possible.
+absl::Status Validate(const Share& share);
+
+// How many batches this rank takes in what is left of the epoch. Equal for all ranks with kDrop and
+// kPad.
+uint64_t BatchCount(const Share& share);
+
+struct Batch {
+  uint64_t first = 0;       // c₀ + (k·W + r)·B
+  uint32_t rows = 0;        // in the slot: B, or fewer for a short last batch
+  uint32_t valid_rows = 0;  // that are not padding
+  uint64_t consumed = 0;    // by all ranks together once they all took step k; at most N
+};
+
+// This rank's batch at step k < BatchCount.
+Batch BatchAt(const Share& share, uint64_t step);
+
+}  // namespace penstock::plan
