@@ -1,0 +1,62 @@
+// The doorway: a Unix SEQPACKET socket at "<address>.door" where the kernel tells who a client is, passes
+// descriptors to it, and says when it dies. One thread ("doorway") runs it; Send and Close may be called
+// from any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/strong_id.h"
+#include "common/posix/fd.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::doorway {
+
+using PeerId = base::StrongId<struct PeerTag>;
+
+// A process that came in, by the kernel's word.
+struct Peer {
+  PeerId id;
+  rpc::Ticket ticket;
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+  std::string client;  // program and version, as it says itself; printable
+};
+
+// Called from the doorway's thread.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  virtual void OnArrived(const Peer& peer) = 0;
+  // Its socket is closed; the process may live on and hold slots.
+  virtual void OnDisconnected(PeerId peer) = 0;
+  // Its process is gone: everything it held is free. Comes after OnDisconnected, exactly once.
+  virtual void OnGone(PeerId peer) = 0;
+};
+
+struct Options {
+  std::string path;           // of the socket
+  uint32_t max_peers = 1024;  // more are refused in words
+};
+
+class Doorway {
+ public:
+  // Listens and starts the thread. The caller holds the daemon's lock for this address.
+  static absl::StatusOr<std::unique_ptr<Doorway>> Start(const Options& options, Visitor& visitor);
+  // Ends the thread, closes every connection, removes the socket.
+  virtual ~Doorway() = default;
+
+  // One message with descriptors to a peer. Never blocks: Unavailable when it is gone,
+  // ResourceExhausted when it does not read.
+  virtual absl::Status Send(PeerId peer, const void* message, size_t bytes,
+                            const std::vector<int>& fds) = 0;
+};
+
+}  // namespace penstock::doorway

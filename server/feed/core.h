@@ -1,0 +1,132 @@
+// Feeds, slots, leases and sessions as one state machine: events in, actions out. No thread, clock,
+// I/O or lock; one owner (the runner's thread) calls it.
+//
+// What always holds:
+//  - A slot is free, cached (full, held by nobody), filling, or full and held; its generation rises each
+//    time it begins to fill.
+//  - announced − released + filling of a session never exceeds its window; slots of an arena are at
+//    least the sum of its sessions' windows, so no session ever waits for another's slots.
+//  - Two sessions of one user that want the same position of one feed hold the same slot.
+//  - Batches of a session are announced in order, each once, only when every row of the slot is done.
+//  - A slot is filled again only when no lease is on it and no row of it is in a worker's hands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/base/strong_id.h"
+#include "server/plan/plan.h"
+
+namespace penstock::feed {
+
+using SessionId = base::StrongId<struct SessionTag>;
+using FeedId = base::StrongId<struct FeedTag>;          // one per fingerprint
+using SlotId = base::StrongId<struct SlotTag, uint32_t>;
+using ArenaId = base::StrongId<struct ArenaTag>;        // slots of one user and one size
+using UserId = base::StrongId<struct UserTag, uint32_t>;
+
+struct SessionSpec {
+  UserId user;
+  FeedId feed;
+  ArenaId arena;
+  plan::Share share;         // of the first epoch; later ones begin at consumed = 0
+  uint64_t first_epoch = 0;
+  uint64_t epochs = 0;       // 0: without end
+  uint32_t window = 4;
+  uint64_t variant = 0;      // quarantine version: part of the slots' key
+};
+
+// One row to decode.
+struct RowTask {
+  UserId user;
+  FeedId feed;
+  SlotId slot;
+  uint64_t generation = 0;
+  uint32_t row = 0;
+  uint64_t epoch = 0;
+  uint64_t index = 0;    // in the epoch's order, < samples
+  uint32_t attempt = 0;  // how many samples before this one could not be used
+};
+
+// One batch to tell a session of.
+struct Announcement {
+  SessionId session;
+  uint64_t sequence = 0;  // 1, 2, …
+  SlotId slot;
+  uint64_t generation = 0;
+  plan::Position position;
+  uint32_t valid_rows = 0;
+  uint64_t step = 0;      // k within its epoch
+  uint64_t consumed = 0;  // of the epoch, by all ranks, once this batch is
+  bool last_of_epoch = false;
+};
+
+struct SessionView {
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint32_t filling = 0;
+  uint32_t window = 0;     // as it is now; shrinks when untouched
+  bool finished = false;   // every batch that will ever come was announced
+};
+
+struct FeedView {
+  uint64_t batches_decoded = 0, batches_announced = 0, rows_decoded = 0, rows_replaced = 0;
+  uint32_t sessions = 0;
+};
+
+struct SlotCounts {
+  uint32_t slots = 0, held = 0, cached = 0, filling = 0;
+};
+
+class Core {
+ public:
+  Core();
+  ~Core();
+
+  // Gives an arena more slots; takes them away again, all or none: false while one is held or filling.
+  void AddSlots(ArenaId arena, std::span<const SlotId> slots);
+  bool RemoveSlots(ArenaId arena, std::span<const SlotId> slots);
+
+  // FailedPrecondition when the arena has fewer slots than its windows would then need.
+  absl::Status OpenSession(SessionId session, const SessionSpec& spec, base::TimePoint now);
+  // The consumer let go of everything, or its process is gone: leases reclaimed. Idempotent.
+  void CloseSession(SessionId session);
+  // Its connection is closed but its process lives: nothing more is filled for it, leases stay.
+  void DetachSession(SessionId session);
+  // From now on its slots are keyed by another quarantine version.
+  void SetVariant(FeedId feed, uint64_t variant);
+
+  // What the consumer says. InvalidArgument for numbers that cannot be: the caller closes the session.
+  absl::Status Taken(SessionId session, uint64_t count, base::TimePoint now);
+  absl::Status Released(SessionId session, uint64_t sequence, base::TimePoint now);
+  // Sequences announced and not released: whose release words to look at.
+  std::vector<uint64_t> Outstanding(SessionId session) const;
+
+  // The next row to decode, by the rules of who is served next; nothing when no session needs one.
+  std::optional<RowTask> NextRow();
+  // How a row given out by NextRow ended; each is answered by exactly one of these.
+  void RowDone(const RowTask& task);
+  void RowReturned(const RowTask& task);  // not decoded: give it out again, first
+  void RowRefused(const RowTask& task);   // give it out again as the next attempt, first
+  // Rows whose slot nobody wants any more may still be answered by either; then the slot is free.
+
+  // What became ready since the last call, in order for each session.
+  std::vector<Announcement> TakeAnnouncements();
+
+  // Windows untouched for 30 s shrink to one batch.
+  void Tick(base::TimePoint now);
+
+  std::optional<SessionView> View(SessionId session) const;
+  std::optional<FeedView> View(FeedId feed) const;
+  SlotCounts Count(ArenaId arena) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock::feed

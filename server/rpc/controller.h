@@ -1,0 +1,93 @@
+// What the gRPC services ask of the daemon, in its own words. The services turn messages into these
+// types and back, and nothing else; the application implements it. Calls come from gRPC's threads and
+// never block; each callback is called exactly once, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "penstock/v1/admin.pb.h"
+#include "penstock/v1/types.pb.h"
+#include "server/decode/spec.h"
+#include "server/plan/plan.h"
+
+namespace penstock::rpc {
+
+// Who is asking: the doorway knows, by the ticket.
+struct Ticket {
+  uint8_t bytes[16] = {};
+  bool operator==(const Ticket&) const = default;
+};
+
+struct SessionRequest {
+  Ticket ticket;
+  std::string dataset;  // a name, or an absolute path
+  plan::Order order = plan::Order::kSequential;
+  uint64_t seed = 0;
+  decode::Spec spec;
+  uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
+  plan::Remainder remainder = plan::Remainder::kPartial;
+  uint64_t epochs = 0;
+  uint64_t epoch = 0, consumed = 0;  // where to begin
+  uint64_t expected_fingerprint = 0;  // 0: not checked
+  bool fail_on_bad_sample = false;
+  std::string name;
+};
+
+struct SessionGrant {
+  uint64_t session_id = 0, fingerprint = 0;
+  uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
+  uint64_t samples = 0;
+  uint32_t classes = 0;
+  uint64_t first_epoch_batches = 0, epoch_batches = 0;
+  uint32_t window = 0;
+  uint64_t quarantine_version = 0;
+  std::vector<uint32_t> segments;
+};
+
+struct DatasetDescription {
+  std::string name;
+  uint64_t samples = 0, digest = 0;
+  std::vector<std::string> classes;
+};
+
+template <typename T>
+using Callback = std::function<void(absl::StatusOr<T>)>;
+
+struct IndexProgress {
+  uint64_t files_seen = 0;
+  bool done = false, from_cache = false;
+  uint64_t samples = 0;
+  uint32_t classes = 0;
+  std::string warning;
+};
+
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  virtual void OpenSession(SessionRequest request, Callback<SessionGrant> done) = 0;
+  virtual void CloseSession(const Ticket& ticket, uint64_t session_id, Callback<bool> done) = 0;
+  virtual void DescribeDataset(const Ticket& ticket, const std::string& dataset,
+                               Callback<DatasetDescription> done) = 0;
+  // `progress` is called from time to time, and a last time with done = true or with an error.
+  // `cancelled` is asked now and then.
+  virtual void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
+                            Callback<IndexProgress> progress) = 0;
+
+  // Status is a snapshot for people, made of the contract's own messages.
+  virtual void GetStatus(Callback<v1::GetStatusResponse> done) = 0;
+  virtual void ListSessions(Callback<v1::ListSessionsResponse> done) = 0;
+  virtual void ListWorkers(Callback<v1::ListWorkersResponse> done) = 0;
+  virtual void ListDatasets(Callback<v1::ListDatasetsResponse> done) = 0;
+  virtual void ListQuarantine(const std::string& dataset,
+                              Callback<v1::ListQuarantineResponse> done) = 0;
+  virtual void ClearQuarantine(const std::string& dataset,
+                               Callback<v1::ClearQuarantineResponse> done) = 0;
+};
+
+}  // namespace penstock::rpc
