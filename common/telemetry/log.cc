@@ -1,0 +1,62 @@
+#include "common/telemetry/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <memory>
+
+namespace penstock::telemetry {
+namespace {
+
+struct LevelName {
+  Level level;
+  absl::string_view name;
+  spdlog::level::level_enum theirs;
+};
+
+constexpr std::array kLevels = {
+    LevelName{Level::kDebug, "debug", spdlog::level::debug},
+    LevelName{Level::kInfo, "info", spdlog::level::info},
+    LevelName{Level::kWarning, "warning", spdlog::level::warn},
+    LevelName{Level::kError, "error", spdlog::level::err},
+};
+
+spdlog::level::level_enum Theirs(Level level) { return kLevels[static_cast<size_t>(level)].theirs; }
+
+// The one logger of the process. Never destroyed: a thread may still log while statics are.
+spdlog::logger& Logger() {
+  static spdlog::logger& logger = *[] {
+    auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(
+        "time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc));
+    auto made = std::make_unique<spdlog::logger>("penstock", std::move(sink));
+    made->set_level(spdlog::level::info);
+    return made.release();
+  }();
+  return logger;
+}
+
+}  // namespace
+
+absl::StatusOr<Level> ParseLevel(absl::string_view text) {
+  for (const LevelName& known : kLevels) {
+    if (known.name == text) return known.level;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a log level; write debug, info, warning or error"));
+}
+
+void SetLevel(Level level) { Logger().set_level(Theirs(level)); }
+
+bool IsEnabled(Level level) { return Logger().should_log(Theirs(level)); }
+
+void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
+         uint64_t suppressed) {
+  if (!IsEnabled(level)) return;
+  const std::string line = FormatEvent(event, {fields.begin(), fields.size()}, suppressed);
+  Logger().log(Theirs(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace penstock::telemetry

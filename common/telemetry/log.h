@@ -1,0 +1,58 @@
+// Logging: one line an event on standard error, for people and for programs that read key=value.
+//
+//   PENSTOCK_LOG(kWarning, "worker_exited", {"pid", pid}, {"reason", reason});
+//   time=2026-11-20T09:12:33.041Z level=warning event=worker_exited pid=4711 reason="out of memory"
+//
+// Any thread. A place in the code writes at most ten lines a second; the next line from there
+// carries suppressed=N. Values below the level, and those left out, are not even computed.
+#pragma once
+
+#include <initializer_list>
+
+#include "absl/strings/string_view.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/telemetry/limiter.h"
+#include "common/telemetry/line.h"
+
+namespace penstock::telemetry {
+
+enum class Level { kDebug, kInfo, kWarning, kError };
+
+// "debug", "info", "warning" or "error", as the configuration writes them.
+absl::StatusOr<Level> ParseLevel(absl::string_view text);
+
+// The lowest level that is written, for the whole process; kInfo at start. Takes effect at once.
+void SetLevel(Level level);
+bool IsEnabled(Level level);
+
+// Writes one line, whatever was written before. PENSTOCK_LOG is what one wants nearly always.
+void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
+         uint64_t suppressed = 0);
+
+// One place in the code that logs; lives as long as the process.
+class Place {
+ public:
+  Limiter::Verdict Ask(base::TimePoint now) {
+    base::MutexLock lock(mutex_);
+    return limiter_.Ask(now);
+  }
+
+ private:
+  base::Mutex mutex_;
+  Limiter limiter_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock::telemetry
+
+// PENSTOCK_LOG(kInfo, "session_opened", {"session", id}, …): an event's name, then its fields.
+#define PENSTOCK_LOG(level, event, ...)                                                            \
+  do {                                                                                             \
+    constexpr auto penstock_level = ::penstock::telemetry::Level::level;                           \
+    if (!::penstock::telemetry::IsEnabled(penstock_level)) break;                                  \
+    static ::penstock::telemetry::Place penstock_place;                                            \
+    const auto penstock_verdict = penstock_place.Ask(::penstock::base::SteadyClock().Now());       \
+    if (!penstock_verdict.write) break;                                                            \
+    ::penstock::telemetry::Log(penstock_level, event, {__VA_ARGS__}, penstock_verdict.suppressed); \
+  } while (false)
