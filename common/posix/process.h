@@ -37,7 +37,8 @@ class Child {
     int number;  // theirs
   };
   // argv[0] is the program's path. The child gets standard error, the inherited descriptors under
-  // their numbers, and nothing else that is open; signals at their defaults; no core dumps.
+  // their numbers (from 3 on), /dev/null as standard input and output, and nothing else that is open;
+  // signals at their defaults; no core dumps. Returns once the program runs or could not be started.
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
                                      const std::vector<Inherited>& fds);
   Child(Child&& other) noexcept;

@@ -1,0 +1,55 @@
+#include "common/posix/fd.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "common/base/check.h"
+
+namespace penstock::posix {
+
+void Fd::Close() {
+  // close(2) frees the number even when it is interrupted: never twice.
+  if (valid()) ::close(std::exchange(number_, -1));
+}
+
+absl::StatusOr<Fd> Fd::Duplicate() const {
+  Fd copy(::fcntl(number_, F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) {
+    return base::ErrnoStatus(errno, absl::StrCat("duplicating descriptor ", number_));
+  }
+  return copy;
+}
+
+absl::StatusOr<Fd> MakeEvent() {
+  Fd event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!event.valid()) {
+    return base::ErrnoStatus(errno, "making an event descriptor",
+                             "raise the limit on open files (ulimit -n)");
+  }
+  return event;
+}
+
+void Ring(const Fd& event) {
+  const uint64_t one = 1;
+  ssize_t written;
+  do {
+    written = ::write(event.get(), &one, sizeof(one));
+  } while (written < 0 && errno == EINTR);
+  // EAGAIN: the counter is full, so whoever listens is woken already.
+  PENSTOCK_CHECK(written == sizeof(one) || errno == EAGAIN);
+}
+
+void Drain(const Fd& event) {
+  uint64_t count;
+  ssize_t got;
+  do {
+    got = ::read(event.get(), &count, sizeof(count));
+  } while (got < 0 && errno == EINTR);
+  PENSTOCK_CHECK(got == sizeof(count) || errno == EAGAIN);
+}
+
+}  // namespace penstock::posix

@@ -1,0 +1,31 @@
+#include "common/posix/futex.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace penstock::posix {
+namespace {
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+
+}  // namespace
+
+void FutexWait(std::atomic<uint32_t>& word, uint32_t expected, base::Duration timeout) {
+  if (timeout <= base::Duration::zero()) return;
+  constexpr int64_t kSecond = 1'000'000'000;
+  const timespec relative{.tv_sec = static_cast<time_t>(timeout.count() / kSecond),
+                          .tv_nsec = static_cast<long>(timeout.count() % kSecond)};
+  // Not FUTEX_PRIVATE_FLAG: the word is in memory that processes share. Every outcome (woken,
+  // changed before, timed out, interrupted) means the same to the caller: look again.
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &relative, nullptr, 0);
+}
+
+void FutexWake(std::atomic<uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace penstock::posix

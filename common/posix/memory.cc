@@ -1,0 +1,87 @@
+#include "common/posix/memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/base/units.h"
+
+namespace penstock::posix {
+
+absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes) {
+  if (bytes == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shared memory '", name, "' of 0 bytes; at least 1 is needed"));
+  }
+  const std::string what =
+      absl::StrCat("making shared memory '", name, "' of ", base::FormatBytes(bytes));
+  Fd memory(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory.valid()) return base::ErrnoStatus(errno, what);
+  // Before anything is in it: a memfd begins with mode 0777, and /proc lets others reopen it.
+  if (::fchmod(memory.get(), 0600) != 0) return base::ErrnoStatus(errno, what);
+  if (::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": refused by the system (errno ", errno, "); ask for less"));
+  }
+  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return base::ErrnoStatus(errno, what);
+  }
+  return memory;
+}
+
+absl::StatusOr<Fd> ReadOnlyView(const Fd& memory) {
+  const std::string path = absl::StrCat("/proc/self/fd/", memory.get());
+  Fd view(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!view.valid()) {
+    return base::ErrnoStatus(errno, absl::StrCat("opening ", path, " read-only"),
+                             "/proc must be mounted");
+  }
+  return view;
+}
+
+absl::StatusOr<size_t> SizeOf(const Fd& fd) {
+  struct stat status;
+  if (::fstat(fd.get(), &status) != 0) {
+    return base::ErrnoStatus(errno, absl::StrCat("fstat of descriptor ", fd.get()));
+  }
+  return static_cast<size_t>(status.st_size);
+}
+
+absl::StatusOr<Mapping> Mapping::Map(const Fd& fd, size_t bytes, Access access) {
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t have, SizeOf(fd));
+  if (bytes == 0 || bytes > have) {  // beyond the end, a read would be a SIGBUS
+    return absl::InvalidArgumentError(
+        absl::StrCat("mapping ", bytes, " bytes of descriptor ", fd.get(), ", which has ", have));
+  }
+  const int protection = access == Access::kReadOnly ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* address = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd.get(), 0);
+  if (address == MAP_FAILED) {
+    return base::ErrnoStatus(
+        errno, absl::StrCat("mapping ", base::FormatBytes(bytes), " of descriptor ", fd.get()));
+  }
+  Mapping mapping;
+  mapping.data_ = static_cast<std::byte*>(address);
+  mapping.size_ = bytes;
+  return mapping;
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    if (data_ != nullptr) ::munmap(data_, size_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+  }
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+}  // namespace penstock::posix

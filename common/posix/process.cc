@@ -1,0 +1,78 @@
+#include "common/posix/process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+
+#include "common/base/check.h"
+
+namespace penstock::posix {
+
+absl::StatusOr<Fd> OpenPidfd(pid_t pid) {
+  Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (pidfd.valid()) return pidfd;
+  if (errno == ESRCH) return absl::NotFoundError(absl::StrCat("no process ", pid));
+  return base::ErrnoStatus(errno, absl::StrCat("opening a pidfd of process ", pid));
+}
+
+bool IsPidfd(const Fd& fd) {
+  std::ifstream info(absl::StrCat("/proc/self/fdinfo/", fd.get()));
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("Pid:", 0) == 0) return true;
+  }
+  return false;
+}
+
+bool IsGone(const Fd& pidfd) {
+  pollfd entry{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  int ready;
+  do {
+    ready = ::poll(&entry, 1, 0);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0 && (entry.revents & POLLIN) != 0;
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      reaped_(other.reaped_) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pidfd_, other.pidfd_);
+  std::swap(reaped_, other.reaped_);
+  return *this;
+}
+
+Child::~Child() {
+  if (pid_ < 0 || reaped_) return;
+  Kill();
+  siginfo_t info;
+  // By number, not by pidfd: it must not fail when the pidfd could not be made.
+  while (::waitid(P_PID, pid_, &info, WEXITED) != 0 && errno == EINTR) {
+  }
+}
+
+void Child::Kill() {
+  // Until it is reaped, no other process or group can have the number.
+  if (pid_ > 0 && !reaped_) ::kill(-pid_, SIGKILL);
+}
+
+std::optional<Exit> Child::Reap() {
+  if (pid_ < 0 || reaped_) return std::nullopt;
+  siginfo_t info{};
+  if (::waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+    return std::nullopt;
+  }
+  Kill();  // whatever the child left behind in its group
+  PENSTOCK_CHECK(::waitid(P_PID, pid_, &info, WEXITED | WNOHANG) == 0);
+  reaped_ = true;
+  return Exit{.signalled = info.si_code != CLD_EXITED, .code = info.si_status};
+}
+
+}  // namespace penstock::posix

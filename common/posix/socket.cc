@@ -1,0 +1,161 @@
+#include "common/posix/socket.h"
+
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#ifndef SO_PEERPIDFD  // newer than Debian 12's headers
+#define SO_PEERPIDFD 77
+#endif
+
+namespace penstock::posix {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr timeval kConnectTimeout{.tv_sec = 5, .tv_usec = 0};
+
+int TypeOf(SocketKind kind) { return kind == SocketKind::kStream ? SOCK_STREAM : SOCK_SEQPACKET; }
+
+absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path '", path, "' has ", path.size(),
+                                                   " bytes; 1 to ", sizeof(address.sun_path) - 1,
+                                                   " are possible; choose a shorter directory"));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+const sockaddr* Generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+absl::Status UnlinkStale(const std::string& path) {
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : base::ErrnoStatus(errno, path);
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, ": there is something that is not a socket; remove it"));
+  }
+  if (::unlink(path.c_str()) != 0) {
+    return base::ErrnoStatus(errno, absl::StrCat("removing the stale socket ", path));
+  }
+  return absl::OkStatus();
+}
+
+std::string GroupOf(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return "a group that you cannot see";
+  char buffer[4096];
+  group entry;
+  group* found = nullptr;
+  ::getgrgid_r(status.st_gid, &entry, buffer, sizeof(buffer), &found);
+  if (found == nullptr) return absl::StrCat("group ", status.st_gid);
+  return absl::StrCat("group '", found->gr_name, "'");
+}
+
+absl::Status ConnectError(int error_number, const std::string& path) {
+  switch (error_number) {
+    case ENOENT:
+    case ECONNREFUSED:
+      return absl::UnavailableError(
+          absl::StrCat("nobody listens at ", path, "; start the daemon or name another address"));
+    case EAGAIN:
+      return absl::UnavailableError(absl::StrCat("nobody accepts connections at ", path));
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(
+          absl::StrCat(path, " belongs to ", GroupOf(path), "; become a member of it"));
+    default:
+      return base::ErrnoStatus(error_number, absl::StrCat("connecting to ", path));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind) {
+  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  PENSTOCK_RETURN_IF_ERROR(UnlinkStale(path));
+  Fd listener(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.valid()) return base::ErrnoStatus(errno, "making a socket");
+  // The mode must be right from the first moment on, so umask and not chmod, although other threads
+  // that make files in this moment get it, too: the daemon listens before it has any.
+  const mode_t before = ::umask(0117);
+  const int bound = ::bind(listener.get(), Generic(address), sizeof(address));
+  const int error = errno;
+  ::umask(before);
+  if (bound != 0) return base::ErrnoStatus(error, absl::StrCat("binding the socket ", path));
+  if (::listen(listener.get(), kBacklog) != 0) {
+    return base::ErrnoStatus(errno, absl::StrCat("listening at ", path));
+  }
+  return listener;
+}
+
+absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind) {
+  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  Fd socket(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return base::ErrnoStatus(errno, "making a socket");
+  // connect(2) on a Unix socket waits for room in the listener's queue, by the sending time-out.
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kConnectTimeout, sizeof(kConnectTimeout));
+  if (::connect(socket.get(), Generic(address), sizeof(address)) != 0) {
+    return ConnectError(errno, path);
+  }
+  constexpr timeval kNone{};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kNone, sizeof(kNone));
+  return socket;
+}
+
+absl::StatusOr<std::optional<Fd>> Accept(const Fd& listener) {
+  for (;;) {
+    Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) return std::optional<Fd>(std::move(socket));
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN) return std::optional<Fd>();
+    return base::ErrnoStatus(errno, "accepting a connection");
+  }
+}
+
+absl::StatusOr<Credentials> PeerCredentials(const Fd& socket) {
+  ucred peer;
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return base::ErrnoStatus(errno, "asking for the peer's credentials");
+  }
+  return Credentials{.pid = peer.pid, .uid = peer.uid, .gid = peer.gid};
+}
+
+absl::StatusOr<std::vector<gid_t>> PeerGroups(const Fd& socket) {
+  std::vector<gid_t> groups(64);
+  for (;;) {
+    socklen_t size = groups.size() * sizeof(gid_t);
+    const int result = ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
+    if (result != 0 && errno != ERANGE) {
+      return base::ErrnoStatus(errno, "asking for the peer's groups");
+    }
+    groups.resize(size / sizeof(gid_t));  // with ERANGE, how many there are
+    if (result == 0) return groups;
+  }
+}
+
+absl::StatusOr<Fd> PeerPidfd(const Fd& socket) {
+  int number = -1;
+  socklen_t size = sizeof(number);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERPIDFD, &number, &size) == 0) return Fd(number);
+  if (errno == ENOPROTOOPT) {
+    return absl::UnimplementedError("this kernel has no SO_PEERPIDFD (Linux 6.5 has)");
+  }
+  if (errno == ESRCH || errno == ENODATA) return absl::UnavailableError("the peer is gone");
+  return base::ErrnoStatus(errno, "asking for the peer's pidfd");
+}
+
+}  // namespace penstock::posix
