@@ -17,19 +17,34 @@ function(penstock_library name)
   add_library(penstock::${name} ALIAS penstock_${name})
 endfunction()
 
+# What ThreadSanitizer runs: `ninja tsan_tests` builds the test programs that have the label tsan.
+add_custom_target(tsan_tests)
+
 # penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60)
-# makes one GoogleTest program and registers it with ctest as one test.
+# makes one GoogleTest program and registers it with ctest as one test. Labels: unit (default),
+# contract or system; besides that slow (left out unless asked for by name) and tsan (runs under
+# ThreadSanitizer as well: only for what uses neither gRPC nor Abseil's synchronisation). SERIAL: runs
+# alone, because it measures time or needs the machine's cores.
 function(penstock_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  if(NOT ARG_LABELS)
-    set(ARG_LABELS unit)
+  if(PENSTOCK_SANITIZE)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
+  endif()
+  if(NOT ARG_LABELS MATCHES "unit|contract|system")
+    list(APPEND ARG_LABELS unit)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE penstock_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERIAL)
+    set_tests_properties(${ARG_NAME} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if("tsan" IN_LIST ARG_LABELS)
+    add_dependencies(tsan_tests ${ARG_NAME})
+  endif()
 endfunction()

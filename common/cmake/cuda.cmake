@@ -1,0 +1,27 @@
+# PENSTOCK_CUDA=AUTO|ON|OFF: whether a CUDA toolkit is there to build GPU delivery with. Sets
+# PENSTOCK_HAS_CUDA. The machine that builds needs no GPU and no driver. The language itself is enabled
+# by the first folder that has CUDA sources, with PENSTOCK_CUDA_ARCHITECTURES.
+set(PENSTOCK_CUDA "AUTO" CACHE STRING "Build GPU delivery: AUTO (if a toolkit is found), ON, OFF")
+set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PENSTOCK_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures to build kernels for")
+
+if(NOT PENSTOCK_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "PENSTOCK_CUDA is '${PENSTOCK_CUDA}'; give it AUTO, ON or OFF")
+endif()
+
+set(PENSTOCK_HAS_CUDA OFF)
+if(PENSTOCK_CUDA STREQUAL "OFF")
+  message(STATUS "CUDA: off, as asked (PENSTOCK_CUDA=OFF); batches are delivered to host memory")
+else()
+  find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(PENSTOCK_HAS_CUDA ON)
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found (${CUDAToolkit_NVCC_EXECUTABLE}); "
+            "no source needs it yet, batches are delivered to host memory")
+  elseif(PENSTOCK_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PENSTOCK_CUDA=ON, but no CUDA toolkit with nvcc was found; install one, point "
+            "CUDAToolkit_ROOT at it, or configure with PENSTOCK_CUDA=AUTO or OFF")
+  else()
+    message(STATUS "CUDA: no toolkit found (PENSTOCK_CUDA=AUTO); batches are delivered to host memory")
+  endif()
+endif()

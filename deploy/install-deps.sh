@@ -1,0 +1,68 @@
+#!/bin/sh
+# Installs what Penstock needs to be built, from the distribution's own packages: nothing else, and
+# nothing at all when everything is there. --tests: also what the tests need.
+# Tried on Debian 12. The names for Ubuntu 24.04 are from its package lists and have not been tried.
+set -eu
+
+fail() {
+  echo "install-deps: $1" >&2
+  exit "${2:-1}"
+}
+
+tests=no
+for argument; do
+  case $argument in
+    --tests) tests=yes ;;
+    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests]" 2 ;;
+  esac
+done
+
+command -v dpkg-query >/dev/null || fail "this is neither Debian nor Ubuntu (no dpkg); install a C++20\
+ compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo,\
+ GoogleTest and Google Benchmark yourself"
+
+distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
+case $distribution in
+  "debian 12") jpeg=libjpeg62-turbo-dev ;;
+  ubuntu\ *) jpeg=libjpeg-turbo8-dev ;;
+  debian\ *) jpeg=libjpeg62-turbo-dev ;;
+  *) fail "'$distribution' is unknown; known are Debian 12 and Ubuntu 24.04" ;;
+esac
+
+build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
+  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libssl-dev libgtest-dev
+  libgmock-dev libbenchmark-dev"
+wanted=$build
+[ $tests = no ] || wanted="$build python3 python3-pil python3-numpy python3-grpcio"
+
+# One call for all: dpkg-query names each installed package once, and complains about the others.
+# shellcheck disable=SC2086
+present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null || true)
+missing=
+for package in $wanted; do
+  echo "$present" | grep -qxF "installed $package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null ||
+    fail "missing:$missing; run as root, or: apt-get install --no-install-recommends$missing"
+  sudo=sudo
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# apt's own words only when it fails; then its last error in one line.
+apt() {
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@" \
+    >"$log" 2>&1 </dev/null && return
+  fail "apt-get $1 failed: $(grep '^E:' "$log" | tail -n 1 | grep . || tail -n 1 "$log");\
+ missing:$missing; check the network and /etc/apt/sources.list, then run this again"
+}
+
+echo "install-deps: installing$missing" >&2
+apt update
+# shellcheck disable=SC2086
+apt install -y --no-install-recommends $missing

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs what the tests need, builds, runs them, and says what was skipped and why.
+#   tests/run.sh          all but the slow ones, built as users run it
+#   tests/run.sh LABEL    those with a label: unit, contract, system, slow
+#   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
+#   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
+# PENSTOCK_TEST_DATA=DIR (imagenet-sample/ in it) adds the tests on real photographs.
+set -eu
+cd "$(dirname "$0")/.."
+
+label=${1:-}
+case $label in
+  -*) set -- too many ;;
+esac
+[ $# -le 1 ] || {
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan]" >&2
+  exit 2
+}
+
+preset=release
+targets=all
+select="-LE ^slow$"
+# g++ 12's sanitizers die at start where the kernel randomises addresses too far.
+fixed_addresses=
+case $label in
+  '') ;;
+  asan) preset=asan ;;
+  tsan)
+    preset=tsan
+    targets=tsan_tests
+    select="-L ^tsan$ -LE ^slow$"
+    ;;
+  *) select="-L ^$label$" ;;
+esac
+[ $preset = release ] || fixed_addresses="setarch -R"
+
+deploy/install-deps.sh --tests
+began=$(date +%s)
+$fixed_addresses deploy/build.sh $preset $targets
+built=$(date +%s)
+
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+failed=0
+# shellcheck disable=SC2086
+$fixed_addresses ctest --test-dir build/$preset --output-on-failure --no-tests=error \
+  -j "$(nproc)" $select || failed=1
+
+echo
+echo "tests/run.sh ${label:-(all but slow)}: build $((built - began)) s, tests $(($(date +%s) - built)) s"
+python3 tests/support/skipped.py build/$preset/Testing/Temporary/LastTest.log
+if [ -z "$label" ] || [ "$label" = asan ]; then
+  ctest --test-dir build/$preset -N -L '^slow$' |
+    sed -n 's/^ *Test *#[0-9]*: /left out, being slow (tests\/run.sh slow): /p'
+fi
+exit $failed

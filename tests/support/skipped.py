@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Says what a run of ctest skipped and why: tests/support/skipped.py LastTest.log
+
+Reads what the tests printed: GTEST_SKIP() << "why" of GoogleTest, skipTest("why") of Python's
+unittest with -v, and a line "SKIPPED: why" of a script.
+"""
+import collections
+import re
+import sys
+
+PROGRAM = re.compile(r"^\d+/\d+ Test: (\S+)")
+GTEST_REASON = re.compile(r"^\S+:\d+: Skipped$")
+GTEST_NAME = re.compile(r"^\[  SKIPPED \] ([^ ,]+)(?:,.*)? \(\d+ ms\)")
+UNITTEST = re.compile(r"^(\w+) \(.*\) \.\.\. skipped ['\"](.*)['\"]$")
+SCRIPT = re.compile(r"^SKIPPED: (.*)$")
+
+
+def skipped(lines):
+    """Yields (reason, name) for every skipped test of a ctest log."""
+    program, reason, taking = "", "", False
+    for line in (line.rstrip("\n") for line in lines):
+        if match := PROGRAM.match(line):
+            program = match.group(1)
+        elif match := GTEST_NAME.match(line):
+            yield reason or "no reason given", match.group(1)
+            reason, taking = "", False
+        elif GTEST_REASON.match(line):
+            reason, taking = "", True
+        elif taking and line:
+            reason = f"{reason} {line}".strip()
+        elif match := UNITTEST.match(line):
+            yield match.group(2), f"{program}.{match.group(1)}"
+        elif match := SCRIPT.match(line):
+            yield match.group(1), program
+        taking = taking and bool(line)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("skipped.py: wants one path, a LastTest.log of ctest")
+    reasons = collections.defaultdict(list)
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
+        for reason, name in skipped(log):
+            reasons[reason].append(name)
+    for reason, names in sorted(reasons.items()):
+        print(f"skipped {len(names)}, because {reason}: {', '.join(names)}")
+    if not reasons:
+        print("skipped: nothing")
+
+
+if __name__ == "__main__":
+    main()
