@@ -1,0 +1,75 @@
+#include "common/posix/fd.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace penstock::posix {
+namespace {
+
+bool IsOpen(int number) { return ::fcntl(number, F_GETFD) >= 0; }
+
+bool IsReadable(const Fd& fd) {
+  pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&entry, 1, 0) == 1;
+}
+
+TEST(FdTest, ADuplicateOfNothingIsRefused) { EXPECT_FALSE(Fd().Duplicate().ok()); }
+
+TEST(FdTest, ItsEndClosesTheDescriptor) {
+  int number;
+  {
+    const Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    number = fd.get();
+    ASSERT_TRUE(IsOpen(number));
+  }
+
+  EXPECT_FALSE(IsOpen(number));
+}
+
+TEST(FdTest, AssignmentClosesWhatWasThere) {
+  Fd first(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Fd second(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int closed = first.get(), kept = second.get();
+
+  first = std::move(second);
+
+  EXPECT_FALSE(IsOpen(closed));
+  EXPECT_EQ(first.get(), kept);
+  EXPECT_FALSE(second.valid());
+}
+
+TEST(FdTest, ADuplicateIsClosedOnExecAndOutlivesTheOriginal) {
+  Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+
+  const auto copy = fd.Duplicate();
+  fd.Close();
+
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(::fcntl(copy->get(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST(EventTest, DrainingAnEmptyEventDoesNotWait) {
+  const auto event = MakeEvent();
+  ASSERT_TRUE(event.ok());
+
+  Drain(*event);
+
+  EXPECT_FALSE(IsReadable(*event));
+}
+
+TEST(EventTest, ManyRingsAreDrainedAtOnce) {
+  const auto event = MakeEvent();
+  ASSERT_TRUE(event.ok());
+
+  Ring(*event);
+  Ring(*event);
+  EXPECT_TRUE(IsReadable(*event));
+  Drain(*event);
+
+  EXPECT_FALSE(IsReadable(*event));
+}
+
+}  // namespace
+}  // namespace penstock::posix
