@@ -1,0 +1,167 @@
+#include "server/pool/pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/units.h"
+
+namespace penstock::pool {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kCacheLine = 64;
+
+uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+SlotLayout LayOut(uint64_t row_bytes, uint32_t rows) {
+  SlotLayout layout;
+  layout.row_bytes = row_bytes;
+  layout.labels_offset = RoundUp(row_bytes * rows, kCacheLine);
+  layout.ids_offset = RoundUp(layout.labels_offset + rows * sizeof(int64_t), kCacheLine);
+  layout.slot_bytes = RoundUp(layout.ids_offset + rows * sizeof(uint64_t), kPage);
+  return layout;
+}
+
+Pool::Pool(Options options, Listener listener)
+    : options_(std::move(options)), listener_(std::move(listener)) {}
+
+uint64_t Pool::ArenaOf(uint32_t user, uint64_t slot_bytes) {
+  const auto same = [&](const Arena& arena) {
+    return arena.user == user && arena.slot_bytes == slot_bytes;
+  };
+  const auto found = std::find_if(arenas_.begin(), arenas_.end(), same);
+  if (found != arenas_.end()) return static_cast<uint64_t>(found - arenas_.begin());
+  arenas_.push_back({.user = user, .slot_bytes = slot_bytes});
+  return arenas_.size() - 1;
+}
+
+absl::Status Pool::Reserve(uint64_t arena_id, uint32_t window) {
+  const uint64_t needed = arenas_[arena_id].reserved + window;
+  while (arenas_[arena_id].slots < needed)
+    PENSTOCK_RETURN_IF_ERROR(Grow(arena_id, needed - arenas_[arena_id].slots));
+  arenas_[arena_id].reserved = needed;
+  return absl::OkStatus();
+}
+
+void Pool::Unreserve(uint64_t arena_id, uint32_t window, base::TimePoint now) {
+  Arena& arena = arenas_[arena_id];
+  PENSTOCK_CHECK(arena.reserved >= window);
+  arena.reserved -= window;
+  if (arena.reserved == 0) arena.idle_since = now;
+}
+
+void Pool::Tick(base::TimePoint now, base::Duration idle) {
+  std::vector<SegmentId> old;
+  for (const auto& [id, segment] : segments_) {
+    const Arena& arena = arenas_[segment.arena];
+    if (arena.reserved == 0 && now - arena.idle_since >= idle) old.push_back(id);
+  }
+  for (SegmentId id : old) GiveUp(id);
+}
+
+absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
+  const uint64_t slot_bytes = arenas_[arena_id].slot_bytes;
+  if (slot_bytes > options_.max_bytes / wanted)
+    return DoesNotFit(arenas_[arena_id], wanted, Left());
+  FreeUntil(wanted * slot_bytes, arena_id);
+  const uint64_t slots = SlotsToMake(arenas_[arena_id], wanted);
+  if (slots == 0) return DoesNotFit(arenas_[arena_id], wanted, Left());
+
+  Segment segment;
+  segment.id = SegmentId(next_segment_);
+  segment.arena = arena_id;
+  segment.slot_bytes = slot_bytes;
+  segment.bytes = slots * slot_bytes;
+  PENSTOCK_ASSIGN_OR_RETURN(segment.memory, posix::MakeMemory("penstock-segment", segment.bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(segment.read_only, posix::ReadOnlyView(segment.memory));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      segment.mapping,
+      posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite));
+
+  for (uint64_t place = 0; place < slots; ++place) {
+    const uint64_t offset = place * slot_bytes;
+    segment.slots.push_back(static_cast<uint32_t>(places_.size()));
+    places_.push_back({segment.id, offset, segment.mapping.data() + offset});
+  }
+  ++next_segment_;
+  segment_bytes_ += segment.bytes;
+  arenas_[arena_id].slots += slots;
+  const auto [made, fresh] = segments_.emplace(segment.id, std::move(segment));
+  PENSTOCK_CHECK(fresh);
+  listener_.made(made->second);
+  return absl::OkStatus();
+}
+
+// As many as a segment of the usual size holds, but at least what is wanted and at most what fits.
+uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
+  uint64_t room = Left();
+  if (options_.available_bytes) room = std::min(room, options_.available_bytes());
+  const uint64_t fits = room / arena.slot_bytes;
+  if (fits < wanted) return 0;
+  return std::clamp(options_.segment_bytes / arena.slot_bytes, wanted, fits);
+}
+
+absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const {
+  std::string machine;
+  if (options_.available_bytes)
+    machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
+                           " available");
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the session's window needs ", wanted, " more slots of ", base::FormatBytes(arena.slot_bytes),
+      "; of the pool's ", base::FormatBytes(options_.max_bytes), " ", base::FormatBytes(left),
+      " are left beside what open sessions reserved", machine,
+      "; ask for a smaller window or batch, close sessions, or raise pool.max"));
+}
+
+// Gives up segments that other arenas can spare, the oldest first, until so many bytes are left.
+void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
+  std::vector<SegmentId> ids;
+  for (const auto& [id, segment] : segments_) ids.push_back(id);
+  for (SegmentId id : ids) {
+    if (Left() >= bytes) return;
+    const Segment& segment = segments_.at(id);
+    const Arena& arena = arenas_[segment.arena];
+    if (segment.arena == for_arena) continue;
+    if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id);
+  }
+}
+
+bool Pool::GiveUp(SegmentId id) {
+  const auto found = segments_.find(id);
+  PENSTOCK_CHECK(found != segments_.end());
+  if (!listener_.give_up(found->second)) return false;
+  for (uint32_t slot : found->second.slots) places_[slot].data = nullptr;
+  arenas_[found->second.arena].slots -= found->second.slots.size();
+  segment_bytes_ -= found->second.bytes;
+  segments_.erase(found);
+  return true;
+}
+
+uint64_t Pool::Left() const { return options_.max_bytes - segment_bytes_; }
+
+SlotPlace Pool::Place(uint32_t slot) const {
+  PENSTOCK_CHECK(slot < places_.size() && places_[slot].data != nullptr);
+  return places_[slot];
+}
+
+const Segment* Pool::Find(SegmentId segment) const {
+  const auto found = segments_.find(segment);
+  return found == segments_.end() ? nullptr : &found->second;
+}
+
+Usage Pool::Used() const {
+  Usage usage;
+  usage.max_bytes = options_.max_bytes;
+  usage.segment_bytes = segment_bytes_;
+  usage.segments = static_cast<uint32_t>(segments_.size());
+  for (const Arena& arena : arenas_) {
+    usage.reserved_bytes += arena.reserved * arena.slot_bytes;
+    usage.slots += static_cast<uint32_t>(arena.slots);
+  }
+  return usage;
+}
+
+}  // namespace penstock::pool

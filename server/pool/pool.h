@@ -1,0 +1,112 @@
+// The pool: segments (memfds) cut into slots, one user id and one slot size each, within one budget.
+//
+// A segment belongs to one user for its whole life; it is closed, never handed on. An arena is all
+// segments of one user and slot size. Sessions reserve slots when they open, so an open that does not
+// fit is refused then, with the numbers, and nothing waits later. One thread (the runner's) owns it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/base/strong_id.h"
+#include "common/posix/memory.h"
+
+namespace penstock::pool {
+
+using SegmentId = base::StrongId<struct SegmentTag, uint32_t>;
+
+// Where the parts of a slot are, in bytes from its start.
+struct SlotLayout {
+  uint64_t row_bytes = 0;
+  uint64_t labels_offset = 0;  // int64 each
+  uint64_t ids_offset = 0;     // uint64 each
+  uint64_t slot_bytes = 0;     // whole pages
+};
+SlotLayout LayOut(uint64_t row_bytes, uint32_t rows);
+
+struct Segment {
+  SegmentId id;
+  uint64_t arena = 0;
+  uint64_t slot_bytes = 0;
+  uint64_t bytes = 0;
+  std::vector<uint32_t> slots;  // ids, in the order of their places
+  posix::Fd memory;
+  posix::Fd read_only;  // for consumers
+  posix::Mapping mapping;
+};
+
+// Where a slot is.
+struct SlotPlace {
+  SegmentId segment;
+  uint64_t offset = 0;
+  std::byte* data = nullptr;
+};
+
+struct Usage {
+  uint64_t max_bytes = 0, segment_bytes = 0, reserved_bytes = 0;
+  uint32_t segments = 0, slots = 0;
+};
+
+class Pool {
+ public:
+  struct Options {
+    uint64_t max_bytes = 0;
+    uint64_t segment_bytes = 64u << 20;  // a new segment's size, where the budget allows it
+    // What the machine can still give; asked before a segment is made.
+    std::function<uint64_t()> available_bytes;
+  };
+  // Told of each segment made, and asked whether one may go: true when none of its slots is in use, and
+  // then its slots and id are forgotten everywhere.
+  struct Listener {
+    std::function<void(const Segment&)> made;
+    std::function<bool(const Segment&)> give_up;
+  };
+
+  Pool(Options options, Listener listener);
+
+  // One arena for each (user, slot size); the number is stable.
+  uint64_t ArenaOf(uint32_t user, uint64_t slot_bytes);
+
+  // Makes room for `window` more slots in the arena and counts them as reserved. ResourceExhausted says
+  // what was wanted, what is left, who holds the rest and what to do.
+  absl::Status Reserve(uint64_t arena, uint32_t window);
+  void Unreserve(uint64_t arena, uint32_t window, base::TimePoint now);
+
+  // Gives up the segments of arenas that had no reservation for `idle`.
+  void Tick(base::TimePoint now, base::Duration idle);
+
+  SlotPlace Place(uint32_t slot) const;  // a slot of a living segment
+  const Segment* Find(SegmentId segment) const;
+  Usage Used() const;
+
+ private:
+  struct Arena {
+    uint32_t user = 0;
+    uint64_t slot_bytes = 0;
+    uint64_t slots = 0;
+    uint64_t reserved = 0;
+    base::TimePoint idle_since{};
+  };
+  absl::Status Grow(uint64_t arena, uint64_t wanted);
+  uint64_t SlotsToMake(const Arena& arena, uint64_t wanted) const;
+  absl::Status DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const;
+  void FreeUntil(uint64_t bytes, uint64_t for_arena);
+  bool GiveUp(SegmentId id);
+  uint64_t Left() const;
+
+  Options options_;
+  Listener listener_;
+  std::vector<Arena> arenas_;
+  std::map<SegmentId, Segment> segments_;
+  std::vector<SlotPlace> places_;  // by slot id; ids are never used again
+  uint64_t segment_bytes_ = 0;
+  uint32_t next_segment_ = 1;
+};
+
+}  // namespace penstock::pool

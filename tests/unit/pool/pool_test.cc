@@ -1,0 +1,142 @@
+#include "server/pool/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace penstock::pool {
+namespace {
+
+using ::testing::HasSubstr;
+using std::chrono::seconds;
+
+constexpr uint64_t kSlot = 64 * 1024;
+
+class PoolTest : public ::testing::Test {
+ protected:
+  Pool MakePool(uint64_t max_bytes, uint64_t segment_bytes, uint64_t available = UINT64_MAX) {
+    Pool::Options options;
+    options.max_bytes = max_bytes;
+    options.segment_bytes = segment_bytes;
+    options.available_bytes = [available] { return available; };
+    return Pool(options, {.made = [this](const Segment& s) { made_.push_back(s.id); },
+                          .give_up = [this](const Segment& s) { return !busy_.contains(s.id); }});
+  }
+
+  std::vector<SegmentId> made_;
+  std::set<SegmentId> busy_;
+  base::TimePoint start_{};
+};
+
+TEST_F(PoolTest, AReservationThatDoesNotFitIsRefusedWithTheNumbers) {
+  Pool pool = MakePool(4 * kSlot, kSlot);
+  const uint64_t arena = pool.ArenaOf(1000, kSlot);
+  ASSERT_TRUE(pool.Reserve(arena, 3).ok());
+  busy_.insert(made_.begin(), made_.end());
+
+  const absl::Status status = pool.Reserve(arena, 2);
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("needs 2 more slots of 64.0 KiB"));
+  EXPECT_THAT(status.message(), HasSubstr("256.0 KiB"));
+  EXPECT_THAT(status.message(), HasSubstr("smaller window"));
+  EXPECT_EQ(pool.Used().reserved_bytes, 3 * kSlot);
+}
+
+TEST_F(PoolTest, ASlotLargerThanThePoolIsRefused) {
+  Pool pool = MakePool(4 * kSlot, kSlot);
+
+  EXPECT_EQ(pool.Reserve(pool.ArenaOf(1, 1ull << 60), 1).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(made_.empty());
+}
+
+TEST_F(PoolTest, MemoryThatTheMachineDoesNotHaveIsNotPromised) {
+  Pool pool = MakePool(64 * kSlot, kSlot, 2 * kSlot);
+
+  const absl::Status status = pool.Reserve(pool.ArenaOf(1, kSlot), 3);
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("the machine has 128.0 KiB available"));
+}
+
+TEST_F(PoolTest, ASegmentHasTheUsualSizeWhereTheBudgetAllowsIt) {
+  Pool pool = MakePool(100 * kSlot, 8 * kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kSlot);
+
+  ASSERT_TRUE(pool.Reserve(arena, 2).ok());
+  ASSERT_TRUE(pool.Reserve(arena, 6).ok());
+
+  EXPECT_EQ(made_.size(), 1u);
+  EXPECT_EQ(pool.Used().slots, 8u);
+}
+
+TEST_F(PoolTest, TwoUsersNeverShareASegment) {
+  Pool pool = MakePool(100 * kSlot, 8 * kSlot);
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, kSlot), 2).ok());
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(2, kSlot), 2).ok());
+
+  ASSERT_EQ(made_.size(), 2u);
+  EXPECT_NE(pool.Find(made_[0])->arena, pool.Find(made_[1])->arena);
+}
+
+TEST_F(PoolTest, AnIdleSegmentMakesRoomForAnotherUserAndABusyOneDoesNot) {
+  Pool pool = MakePool(4 * kSlot, 4 * kSlot);
+  const uint64_t first = pool.ArenaOf(1, kSlot);
+  const uint64_t second = pool.ArenaOf(2, kSlot);
+  ASSERT_TRUE(pool.Reserve(first, 4).ok());
+  pool.Unreserve(first, 4, start_);
+
+  busy_.insert(made_[0]);
+  EXPECT_FALSE(pool.Reserve(second, 1).ok());
+  busy_.clear();
+  EXPECT_TRUE(pool.Reserve(second, 1).ok());
+
+  EXPECT_EQ(pool.Find(made_[0]), nullptr);
+  EXPECT_NE(pool.Find(made_[1]), nullptr);
+}
+
+TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
+  Pool pool = MakePool(4 * kSlot, kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kSlot);
+  ASSERT_TRUE(pool.Reserve(arena, 1).ok());
+  pool.Unreserve(arena, 1, start_);
+
+  pool.Tick(start_ + seconds(59), seconds(60));
+  EXPECT_EQ(pool.Used().segments, 1u);
+  pool.Tick(start_ + seconds(60), seconds(60));
+
+  EXPECT_EQ(pool.Used().segments, 0u);
+  EXPECT_EQ(pool.Used().segment_bytes, 0u);
+}
+
+TEST_F(PoolTest, SlotsAreDisjointAndWritable) {
+  Pool pool = MakePool(8 * kSlot, 4 * kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kSlot);
+  ASSERT_TRUE(pool.Reserve(arena, 8).ok());
+
+  std::set<std::pair<uint32_t, uint64_t>> places;
+  for (SegmentId id : made_)
+    for (uint32_t slot : pool.Find(id)->slots) {
+      const SlotPlace place = pool.Place(slot);
+      places.insert({place.segment.value(), place.offset});
+      place.data[0] = std::byte{1};
+      place.data[kSlot - 1] = std::byte{1};
+    }
+
+  EXPECT_EQ(places.size(), 8u);
+}
+
+TEST(LayOutTest, LabelsAndIdsFollowTheRowsOnCacheLinesAndASlotIsWholePages) {
+  const SlotLayout layout = LayOut(3 * 224 * 224, 32);
+
+  EXPECT_EQ(layout.labels_offset, 3u * 224 * 224 * 32);
+  EXPECT_EQ(layout.labels_offset % 64, 0u);
+  EXPECT_EQ(layout.ids_offset, layout.labels_offset + 32 * 8);
+  EXPECT_EQ(layout.slot_bytes % 4096, 0u);
+  EXPECT_GE(layout.slot_bytes, layout.ids_offset + 32 * 8);
+}
+
+}  // namespace
+}  // namespace penstock::pool
