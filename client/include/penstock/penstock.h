@@ -1,7 +1,8 @@
 // Penstock's C++ client: connect, open, next, release, close.
 //
-// A Client belongs to one process: used after fork() it says so. Client: any thread. Session: one
-// thread at a time. Batch: any thread, movable, releases its slot when it goes out of scope.
+// Client: any thread. Session: one thread at a time. Batch: any thread, movable, gives its slot
+// back when it goes out of scope. All of them belong to the process that made them: in a forked
+// child every call says so, and destructors touch nothing. No call throws, and none raises SIGPIPE.
 #pragma once
 
 #include <chrono>
@@ -13,14 +14,22 @@
 #include <string>
 #include <vector>
 
+#include "penstock/export.h"
+#include "penstock/finish.h"
 #include "penstock/status.h"
 
 namespace penstock {
 
+namespace client {  // what is behind; not part of the interface
+class Attachment;
+class SessionCore;
+struct Grant;
+}  // namespace client
+
 enum class Order { kSequential, kShuffled };
 
-// What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank, kPad
-// for more.
+// What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank,
+// kPad for more.
 enum class Remainder { kDefault, kDrop, kPad, kPartial };
 
 // A random box of the image, resized; with torchvision's defaults.
@@ -36,120 +45,133 @@ struct ResizeCenterCrop {
   uint32_t height = 224, width = 224;
 };
 
-// Where a session stands after the last batch that Next returned. Resumes with any world size and batch
-// size.
-struct State {
+// Where a session stands after the last batch that Next returned. Resumes with any world size and
+// batch size.
+struct PENSTOCK_EXPORT State {
   uint64_t epoch = 0;
   uint64_t consumed = 0;  // samples of the epoch, by all ranks together
   uint64_t seed = 0;
-  uint64_t fingerprint = 0;
+  uint64_t fingerprint = 0;  // of the feed; 0: not checked
   uint64_t quarantine_version = 0;
 
-  std::string ToString() const;  // one line of text
+  bool operator==(const State&) const = default;
+
+  // One line: "epoch=1 consumed=640 seed=7 fingerprint=0123456789abcdef quarantine_version=0".
+  std::string ToString() const;
+  // kInvalidArgument names what was missing or not understood.
   static Result<State> FromString(const std::string& text);
 };
 
 struct SessionOptions {
-  std::string dataset;  // a name; or an absolute path, for a private daemon
+  std::string dataset = {};  // a name; or an absolute path, for a private daemon
   uint32_t batch_size = 1;
   Order order = Order::kShuffled;
   uint64_t seed = 0;
   // One of the two: random_crop unless center_crop is set.
-  RandomResizedCrop random_crop;
-  std::optional<ResizeCenterCrop> center_crop;
+  RandomResizedCrop random_crop = {};
+  std::optional<ResizeCenterCrop> center_crop = {};
   double flip_probability = 0.0;  // horizontal
   uint32_t rank = 0, world_size = 1;
   Remainder remainder = Remainder::kDefault;
-  uint32_t window = 4;   // batches ahead
-  uint64_t epochs = 0;   // 0: without end
-  std::optional<State> state;  // resume here; its seed is the feed's
+  uint32_t window = 4;              // batches ahead, 1 to 256
+  uint64_t epochs = 0;              // the one it begins in and those after it; 0: without end
+  std::optional<State> state = {};  // resume here; its seed is the feed's
   bool fail_on_bad_sample = false;
-  std::string name;  // for status
+  std::string name = {};  // for status, at most 128 bytes
+  // How long Open may take; a large dataset that the daemon sees for the first time is indexed
+  // first.
+  std::chrono::milliseconds open_timeout = std::chrono::minutes(30);
 };
 
-enum class Type { kUInt8, kFloat32, kFloat16, kBFloat16 };
-enum class Layout { kNHWC, kNCHW };
-
-// The finish: what the consumer wants of the stored uint8 NHWC rows. Floats are scaled to [0, 1], then
-// (value − mean) / std per channel; uint8 stays as it is.
-struct Finish {
-  Type type = Type::kFloat32;
-  Layout layout = Layout::kNCHW;
-  float mean[3] = {0, 0, 0};
-  float stddev[3] = {1, 1, 1};
-};
-
-struct Shape {
-  uint32_t rows = 0, height = 0, width = 0, channels = 0;
-};
-
-// One batch, held by a lease. The views are valid until Release or destruction.
-class Batch {
+// One batch, held by a lease on its slot. The views are valid until Release or destruction, also
+// after the session is closed or the daemon died. A batch that was moved from or released is empty.
+class PENSTOCK_EXPORT Batch {
  public:
-  Batch(Batch&&) noexcept;
-  Batch& operator=(Batch&&) noexcept;
+  Batch(Batch&& other) noexcept;
+  Batch& operator=(Batch&& other) noexcept;
   ~Batch();
 
-  uint64_t epoch() const;
-  uint64_t step() const;      // within the epoch, from where this session began it
-  uint64_t first() const;     // place of row 0 in the epoch
-  uint32_t rows() const;
-  uint32_t valid_rows() const;  // rows that are not padding: the first ones
-  bool last_of_epoch() const;
-  Shape shape() const;
+  uint64_t epoch() const { return view_.epoch; }
+  uint64_t step() const { return view_.step; }  // within the epoch, from where the session began it
+  uint64_t first() const { return view_.first; }  // place of row 0 in the epoch
+  uint32_t rows() const { return view_.shape.rows; }
+  uint32_t valid_rows() const { return view_.valid_rows; }  // not padding: the first ones
+  bool last_of_epoch() const { return view_.last_of_epoch; }
+  Shape shape() const { return view_.shape; }
 
   // The stored bytes in shared memory, read-only: uint8, rows × height × width × channels.
-  std::span<const uint8_t> images() const;
-  std::span<const int64_t> labels() const;
-  std::span<const uint64_t> sample_ids() const;
+  std::span<const uint8_t> images() const { return {view_.images, view_.image_bytes}; }
+  std::span<const int64_t> labels() const { return {view_.labels, view_.shape.rows}; }
+  std::span<const uint64_t> sample_ids() const { return {view_.sample_ids, view_.shape.rows}; }
 
   // Bytes that FinishInto writes.
   size_t FinishedBytes(const Finish& finish) const;
   // Writes rows in the asked type and layout to `into` (FinishedBytes, any alignment).
   Status FinishInto(const Finish& finish, void* into, size_t bytes) const;
 
+  // Gives the slot back. No system call unless the daemon sleeps.
   void Release();
 
  private:
-  friend class Session;
-  struct Impl;
-  explicit Batch(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  friend class client::SessionCore;
+  friend class client::Attachment;
+  struct View {
+    uint64_t epoch = 0, step = 0, first = 0, sequence = 0;
+    Shape shape;
+    uint32_t valid_rows = 0;
+    bool last_of_epoch = false;
+    size_t image_bytes = 0;
+    const uint8_t* images = nullptr;
+    const int64_t* labels = nullptr;
+    const uint64_t* sample_ids = nullptr;
+  };
+  Batch(client::Attachment* lease, const View& view) : lease_(lease), view_(view) {}
+
+  client::Attachment* lease_;  // counted; null: empty
+  View view_;
 };
 
-class Session {
+class PENSTOCK_EXPORT Session {
  public:
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
-  ~Session();  // closes
+  ~Session();  // closes, within a second
 
-  // The next batch, waiting at most `timeout`. kEndOfEpoch once after each epoch's last batch, kEndOfData
-  // after the last epoch. kUnavailable within 2 s when the daemon dies; the next call connects again and
-  // asks for the same batch.
+  // The next batch, waiting at most `timeout`. kEndOfEpoch once after each epoch's last batch (an
+  // epoch that has no batch for this rank is passed over), kEndOfData after the last epoch.
+  // kUnavailable within 2 s when the daemon dies; the next call connects again, for as long as its
+  // timeout lasts, and asks for the same batch. A ready batch costs no system call and no
+  // allocation.
   Result<Batch> Next(std::chrono::milliseconds timeout = std::chrono::minutes(5));
 
   State state() const;
-  uint64_t samples() const;          // of the dataset
+  uint64_t samples() const;  // of the dataset
   uint32_t classes() const;
-  uint64_t batches_in_epoch() const;  // of this rank, in what is left of the current epoch as it began
-  Shape shape() const;               // of a full batch
+  uint64_t batches_in_epoch()
+      const;            // of this rank, in what is left of the current epoch as it began
+  Shape shape() const;  // of a full batch
 
+  // How many samples of this dataset the daemon replaced or quarantined so far. Asks the daemon.
+  Result<uint64_t> Quarantined();
+
+  // Ends the session; where batches are still held, when the last of them is released. Next then
+  // says that it is closed. Never blocks for more than a second.
   Status Close();
 
  private:
   friend class Client;
-  struct Impl;
-  explicit Session(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Session(std::unique_ptr<client::SessionCore> core);
+  std::unique_ptr<client::SessionCore> core_;
 };
 
 struct ClientOptions {
   // Where the daemon is; empty: $PENSTOCK_ADDRESS, /run/penstock/penstock.sock,
   // $XDG_RUNTIME_DIR/penstock/penstock.sock, /tmp/penstock-$UID/penstock.sock.
-  std::string address;
-  // Where none answers: start, or join, this user's private daemon.
+  std::string address = {};
+  // Where none answers and no address was given: start, or join, this user's private daemon. Its
+  // program is $PENSTOCK_DAEMON, else penstockd beside this library, else in $PATH.
   bool start_private = false;
-  std::string name;  // for status; default: the program's name
+  std::string name = {};  // for status; default: the program's name
 };
 
 struct DatasetInfo {
@@ -158,12 +180,12 @@ struct DatasetInfo {
   std::vector<std::string> classes;
 };
 
-class Client {
+class PENSTOCK_EXPORT Client {
  public:
   static Result<Client> Connect(const ClientOptions& options = {});
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
-  ~Client();
+  ~Client();  // its sessions live on
 
   Result<Session> Open(const SessionOptions& options);
   Result<DatasetInfo> Describe(const std::string& dataset);
@@ -171,8 +193,8 @@ class Client {
 
  private:
   struct Impl;
-  explicit Client(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;  // shared with its sessions
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock

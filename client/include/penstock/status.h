@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "penstock/export.h"
+
 namespace penstock {
 
 enum class Code {
@@ -23,7 +25,7 @@ enum class Code {
 };
 
 // "unavailable", "end of epoch", …
-const char* CodeName(Code code);
+PENSTOCK_EXPORT const char* CodeName(Code code);
 
 class [[nodiscard]] Status {
  public:
@@ -32,41 +34,49 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }  // what, why, what to do
-  std::string ToString() const { return ok() ? "ok" : std::string(CodeName(code_)) + ": " + message_; }
+  std::string ToString() const {
+    return ok() ? "ok" : std::string(CodeName(code_)) + ": " + message_;
+  }
 
  private:
   Code code_ = Code::kOk;
   std::string message_;
 };
 
-// A value, or why there is none. Reading the value of a failed result ends the process with its message.
+// Prints the status on standard error, in one line, and ends the process with exit code 1.
+[[noreturn]] PENSTOCK_EXPORT void Die(const Status& status);
+
+// A value, or why there is none. Reading the value of a failed result ends the process with its
+// message.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}          // NOLINT: meant to convert
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: meant to convert
+
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Status& status() const { return status_; }
-  T& operator*() & { return Value(); }
-  T&& operator*() && { return std::move(Value()); }
-  T* operator->() { return &Value(); }
-  // The value, or the end of the process with the message on standard error: for examples and tools.
-  T OrDie() && { return std::move(Value()); }
+
+  T& operator*() & { return Value(*this); }
+  const T& operator*() const& { return Value(*this); }
+  T&& operator*() && { return std::move(Value(*this)); }
+  T* operator->() { return &Value(*this); }
+  const T* operator->() const { return &Value(*this); }
+
+  // The value, or the end of the process with the message on standard error: for examples and
+  // tools.
+  T OrDie() && { return std::move(Value(*this)); }
 
  private:
-  T& Value();
+  template <typename Self>
+  static auto& Value(Self& self) {
+    if (!self.value_) Die(self.status_);
+    return *self.value_;
+  }
+
   Status status_;
   std::optional<T> value_;
 };
-
-// Prints the status on standard error and exits with code 1.
-[[noreturn]] void Die(const Status& status);
-
-template <typename T>
-T& Result<T>::Value() {
-  if (!value_) Die(status_);
-  return *value_;
-}
 
 }  // namespace penstock

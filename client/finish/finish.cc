@@ -1,0 +1,168 @@
+#include "client/finish/finish.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/finish/kernels.h"
+
+namespace penstock::finish {
+namespace {
+
+// Pixels split at once: a few KiB that stay in the first cache.
+constexpr size_t kTilePixels = 1024;
+
+const Kernels& KernelsOf(Variant variant) {
+  return variant == Variant::kAvx2 ? kAvx2Kernels : kPortableKernels;
+}
+
+absl::Status CheckCoefficients(const Spec& spec, uint32_t channels) {
+  if (spec.type == Type::kUInt8) return absl::OkStatus();
+  if (spec.mean.size() != channels || spec.stddev.size() != channels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish needs one mean and one standard deviation for each of ", channels,
+                     " channels, got ", spec.mean.size(), " and ", spec.stddev.size()));
+  }
+  for (uint32_t c = 0; c < channels; ++c) {
+    if (!std::isfinite(spec.mean[c]) || !std::isfinite(spec.stddev[c]) || spec.stddev[c] == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the finish needs a finite mean and a finite standard deviation other than 0, "
+          "got ",
+          spec.mean[c], " and ", spec.stddev[c], " for channel ", c));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSizes(const Spec& spec, const Shape& shape, size_t rows_bytes,
+                        size_t into_bytes) {
+  if (shape.channels < 1 || shape.channels > kMaxChannels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish takes 1 to ", kMaxChannels, " channels, got ", shape.channels));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t stored, FinishedBytes(Type::kUInt8, shape));
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t finished, FinishedBytes(spec.type, shape));
+  if (rows_bytes != stored) {
+    return absl::InvalidArgumentError(absl::StrCat("the rows to finish have ", stored,
+                                                   " bytes by their shape, got ", rows_bytes));
+  }
+  if (into_bytes < finished) {
+    return absl::InvalidArgumentError(absl::StrCat("the finished rows need ", finished,
+                                                   " bytes, the place for them has ", into_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// One image to planes of uint8, in place.
+void SplitImage(const Kernels& kernels, const uint8_t* pixels, size_t count, uint32_t channels,
+                std::byte* out) {
+  uint8_t* planes[kMaxChannels];
+  for (uint32_t c = 0; c < channels; ++c) planes[c] = reinterpret_cast<uint8_t*>(out) + c * count;
+  kernels.split(pixels, count, channels, planes);
+}
+
+// One image to planes of floats: a tile at a time is split, then converted.
+void FinishImage(const Kernels& kernels, const Converter& converter, size_t element_bytes,
+                 const uint8_t* pixels, size_t count, uint32_t channels, std::byte* out) {
+  uint8_t tiles[kMaxChannels * kTilePixels];
+  uint8_t* planes[kMaxChannels];
+  for (uint32_t c = 0; c < channels; ++c) planes[c] = tiles + c * kTilePixels;
+  for (size_t done = 0; done < count; done += kTilePixels) {
+    const size_t here = std::min(kTilePixels, count - done);
+    kernels.split(pixels + done * channels, here, channels, planes);
+    for (uint32_t c = 0; c < channels; ++c) {
+      converter.Convert(c, planes[c], here, out + (c * count + done) * element_bytes);
+    }
+  }
+}
+
+void FinishInterleaved(const Kernels& kernels, const Spec& spec, std::span<const uint8_t> rows,
+                       std::byte* out) {
+  if (spec.type == Type::kUInt8) {
+    std::memcpy(out, rows.data(), rows.size());
+    return;
+  }
+  const Coefficients all = {spec.mean, spec.stddev};
+  kernels.prepare(spec.type, {&all, 1})->Convert(0, rows.data(), rows.size(), out);
+}
+
+void FinishPlanes(const Kernels& kernels, const Spec& spec, const Shape& shape,
+                  std::span<const uint8_t> rows, std::byte* out) {
+  std::unique_ptr<Converter> converter;
+  if (spec.type != Type::kUInt8) {
+    std::vector<Coefficients> channels;
+    for (uint32_t c = 0; c < shape.channels; ++c) {
+      channels.push_back({spec.mean.subspan(c, 1), spec.stddev.subspan(c, 1)});
+    }
+    converter = kernels.prepare(spec.type, channels);
+  }
+  const size_t pixels = size_t{shape.height} * shape.width;
+  const size_t element_bytes = ElementBytes(spec.type);
+  for (size_t row = 0; row < shape.rows; ++row) {
+    const size_t first = row * pixels * shape.channels;
+    std::byte* image = out + first * element_bytes;
+    if (converter == nullptr) {
+      SplitImage(kernels, rows.data() + first, pixels, shape.channels, image);
+    } else {
+      FinishImage(kernels, *converter, element_bytes, rows.data() + first, pixels, shape.channels,
+                  image);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Variant> SupportedVariants() {
+  std::vector<Variant> variants = {Variant::kPortable};
+  if (HasAvx2()) variants.push_back(Variant::kAvx2);
+  return variants;
+}
+
+size_t ElementBytes(Type type) {
+  switch (type) {
+    case Type::kUInt8:
+      return 1;
+    case Type::kFloat16:
+    case Type::kBFloat16:
+      return 2;
+    case Type::kFloat32:
+      return 4;
+  }
+  return 0;
+}
+
+absl::StatusOr<uint64_t> FinishedBytes(Type type, const Shape& shape) {
+  uint64_t bytes = ElementBytes(type);
+  for (const uint64_t factor : {shape.rows, shape.height, shape.width, shape.channels}) {
+    if (__builtin_mul_overflow(bytes, factor, &bytes)) {
+      return absl::InvalidArgumentError(absl::StrCat("a batch of ", shape.rows, " x ", shape.height,
+                                                     " x ", shape.width, " x ", shape.channels,
+                                                     " does not fit in memory"));
+    }
+  }
+  return bytes;
+}
+
+absl::Status Apply(const Spec& spec, const Shape& shape, std::span<const uint8_t> rows,
+                   std::span<std::byte> into) {
+  static const Variant best = SupportedVariants().back();
+  return Apply(spec, shape, rows, into, best);
+}
+
+absl::Status Apply(const Spec& spec, const Shape& shape, std::span<const uint8_t> rows,
+                   std::span<std::byte> into, Variant variant) {
+  PENSTOCK_RETURN_IF_ERROR(CheckSizes(spec, shape, rows.size(), into.size()));
+  PENSTOCK_RETURN_IF_ERROR(CheckCoefficients(spec, shape.channels));
+  if (rows.empty()) return absl::OkStatus();
+  const Kernels& kernels = KernelsOf(variant);
+  if (spec.layout == Layout::kNCHW && shape.channels > 1) {
+    FinishPlanes(kernels, spec, shape, rows, into.data());
+  } else {
+    FinishInterleaved(kernels, spec, rows, into.data());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::finish
