@@ -28,13 +28,13 @@ SlotLayout LayOut(uint64_t row_bytes, uint32_t rows) {
 Pool::Pool(Options options, Listener listener)
     : options_(std::move(options)), listener_(std::move(listener)) {}
 
-uint64_t Pool::ArenaOf(uint32_t user, uint64_t slot_bytes) {
+uint64_t Pool::ArenaOf(uint32_t user, const SlotLayout& layout) {
   const auto same = [&](const Arena& arena) {
-    return arena.user == user && arena.slot_bytes == slot_bytes;
+    return arena.user == user && arena.layout == layout;
   };
   const auto found = std::find_if(arenas_.begin(), arenas_.end(), same);
   if (found != arenas_.end()) return static_cast<uint64_t>(found - arenas_.begin());
-  arenas_.push_back({.user = user, .slot_bytes = slot_bytes});
+  arenas_.push_back({.user = user, .layout = layout});
   return arenas_.size() - 1;
 }
 
@@ -63,7 +63,8 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
 }
 
 absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
-  const uint64_t slot_bytes = arenas_[arena_id].slot_bytes;
+  const SlotLayout layout = arenas_[arena_id].layout;
+  const uint64_t slot_bytes = layout.slot_bytes;
   if (slot_bytes > options_.max_bytes / wanted)
     return DoesNotFit(arenas_[arena_id], wanted, Left());
   FreeUntil(wanted * slot_bytes, arena_id);
@@ -73,18 +74,16 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   Segment segment;
   segment.id = SegmentId(next_segment_);
   segment.arena = arena_id;
-  segment.slot_bytes = slot_bytes;
   segment.bytes = slots * slot_bytes;
   PENSTOCK_ASSIGN_OR_RETURN(segment.memory, posix::MakeMemory("penstock-segment", segment.bytes));
   PENSTOCK_ASSIGN_OR_RETURN(segment.read_only, posix::ReadOnlyView(segment.memory));
-  PENSTOCK_ASSIGN_OR_RETURN(
-      segment.mapping,
-      posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite));
+  PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, posix::Mapping::Map(segment.memory, segment.bytes,
+                                                                 posix::Access::kReadWrite));
 
   for (uint64_t place = 0; place < slots; ++place) {
     const uint64_t offset = place * slot_bytes;
     segment.slots.push_back(static_cast<uint32_t>(places_.size()));
-    places_.push_back({segment.id, offset, segment.mapping.data() + offset});
+    places_.push_back({segment.id, offset, segment.mapping.data() + offset, layout});
   }
   ++next_segment_;
   segment_bytes_ += segment.bytes;
@@ -99,9 +98,9 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
 uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
   uint64_t room = Left();
   if (options_.available_bytes) room = std::min(room, options_.available_bytes());
-  const uint64_t fits = room / arena.slot_bytes;
+  const uint64_t fits = room / arena.layout.slot_bytes;
   if (fits < wanted) return 0;
-  return std::clamp(options_.segment_bytes / arena.slot_bytes, wanted, fits);
+  return std::clamp(options_.segment_bytes / arena.layout.slot_bytes, wanted, fits);
 }
 
 absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const {
@@ -109,11 +108,12 @@ absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left
   if (options_.available_bytes)
     machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
                            " available");
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the session's window needs ", wanted, " more slots of ", base::FormatBytes(arena.slot_bytes),
-      "; of the pool's ", base::FormatBytes(options_.max_bytes), " ", base::FormatBytes(left),
-      " are left beside what open sessions reserved", machine,
-      "; ask for a smaller window or batch, close sessions, or raise pool.max"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the session's window needs ", wanted, " more slots of ",
+                   base::FormatBytes(arena.layout.slot_bytes), "; of the pool's ",
+                   base::FormatBytes(options_.max_bytes), " ", base::FormatBytes(left),
+                   " are left beside what open sessions reserved", machine,
+                   "; ask for a smaller window or batch, close sessions, or raise pool.max"));
 }
 
 // Gives up segments that other arenas can spare, the oldest first, until so many bytes are left.
@@ -158,7 +158,7 @@ Usage Pool::Used() const {
   usage.segment_bytes = segment_bytes_;
   usage.segments = static_cast<uint32_t>(segments_.size());
   for (const Arena& arena : arenas_) {
-    usage.reserved_bytes += arena.reserved * arena.slot_bytes;
+    usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;
     usage.slots += static_cast<uint32_t>(arena.slots);
   }
   return usage;

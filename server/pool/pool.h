@@ -1,8 +1,9 @@
-// The pool: segments (memfds) cut into slots, one user id and one slot size each, within one budget.
+// The pool: segments (memfds) cut into slots, one user id and one layout each, within one budget.
 //
 // A segment belongs to one user for its whole life; it is closed, never handed on. An arena is all
-// segments of one user and slot size. Sessions reserve slots when they open, so an open that does not
-// fit is refused then, with the numbers, and nothing waits later. One thread (the runner's) owns it.
+// segments of one user and layout. Sessions reserve slots when they open, so an open that does not
+// fit is refused then, with the numbers, and nothing waits later. One thread (the runner's) owns
+// it.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,13 @@ struct SlotLayout {
   uint64_t labels_offset = 0;  // int64 each
   uint64_t ids_offset = 0;     // uint64 each
   uint64_t slot_bytes = 0;     // whole pages
+  bool operator==(const SlotLayout&) const = default;
 };
 SlotLayout LayOut(uint64_t row_bytes, uint32_t rows);
 
 struct Segment {
   SegmentId id;
   uint64_t arena = 0;
-  uint64_t slot_bytes = 0;
   uint64_t bytes = 0;
   std::vector<uint32_t> slots;  // ids, in the order of their places
   posix::Fd memory;
@@ -41,11 +42,12 @@ struct Segment {
   posix::Mapping mapping;
 };
 
-// Where a slot is.
+// Where a slot is, and how it is laid out.
 struct SlotPlace {
   SegmentId segment;
   uint64_t offset = 0;
   std::byte* data = nullptr;
+  SlotLayout layout;
 };
 
 struct Usage {
@@ -61,8 +63,8 @@ class Pool {
     // What the machine can still give; asked before a segment is made.
     std::function<uint64_t()> available_bytes;
   };
-  // Told of each segment made, and asked whether one may go: true when none of its slots is in use, and
-  // then its slots and id are forgotten everywhere.
+  // Told of each segment made, and asked whether one may go: true when none of its slots is in use,
+  // and then its slots and id are forgotten everywhere.
   struct Listener {
     std::function<void(const Segment&)> made;
     std::function<bool(const Segment&)> give_up;
@@ -70,11 +72,11 @@ class Pool {
 
   Pool(Options options, Listener listener);
 
-  // One arena for each (user, slot size); the number is stable.
-  uint64_t ArenaOf(uint32_t user, uint64_t slot_bytes);
+  // One arena for each user and layout; the number is stable.
+  uint64_t ArenaOf(uint32_t user, const SlotLayout& layout);
 
-  // Makes room for `window` more slots in the arena and counts them as reserved. ResourceExhausted says
-  // what was wanted, what is left, who holds the rest and what to do.
+  // Makes room for `window` more slots in the arena and counts them as reserved. ResourceExhausted
+  // says what was wanted, what is left, who holds the rest and what to do.
   absl::Status Reserve(uint64_t arena, uint32_t window);
   void Unreserve(uint64_t arena, uint32_t window, base::TimePoint now);
 
@@ -88,7 +90,7 @@ class Pool {
  private:
   struct Arena {
     uint32_t user = 0;
-    uint64_t slot_bytes = 0;
+    SlotLayout layout;
     uint64_t slots = 0;
     uint64_t reserved = 0;
     base::TimePoint idle_since{};

@@ -8,10 +8,11 @@
 namespace penstock::pool {
 namespace {
 
-using ::testing::HasSubstr;
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kSlot = 64 * 1024;
+constexpr SlotLayout kLayout = {.slot_bytes = kSlot};
 
 class PoolTest : public ::testing::Test {
  protected:
@@ -31,7 +32,7 @@ class PoolTest : public ::testing::Test {
 
 TEST_F(PoolTest, AReservationThatDoesNotFitIsRefusedWithTheNumbers) {
   Pool pool = MakePool(4 * kSlot, kSlot);
-  const uint64_t arena = pool.ArenaOf(1000, kSlot);
+  const uint64_t arena = pool.ArenaOf(1000, kLayout);
   ASSERT_TRUE(pool.Reserve(arena, 3).ok());
   busy_.insert(made_.begin(), made_.end());
 
@@ -47,7 +48,7 @@ TEST_F(PoolTest, AReservationThatDoesNotFitIsRefusedWithTheNumbers) {
 TEST_F(PoolTest, ASlotLargerThanThePoolIsRefused) {
   Pool pool = MakePool(4 * kSlot, kSlot);
 
-  EXPECT_EQ(pool.Reserve(pool.ArenaOf(1, 1ull << 60), 1).code(),
+  EXPECT_EQ(pool.Reserve(pool.ArenaOf(1, {.slot_bytes = 1ull << 60}), 1).code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(made_.empty());
 }
@@ -55,7 +56,7 @@ TEST_F(PoolTest, ASlotLargerThanThePoolIsRefused) {
 TEST_F(PoolTest, MemoryThatTheMachineDoesNotHaveIsNotPromised) {
   Pool pool = MakePool(64 * kSlot, kSlot, 2 * kSlot);
 
-  const absl::Status status = pool.Reserve(pool.ArenaOf(1, kSlot), 3);
+  const absl::Status status = pool.Reserve(pool.ArenaOf(1, kLayout), 3);
 
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(status.message(), HasSubstr("the machine has 128.0 KiB available"));
@@ -63,7 +64,7 @@ TEST_F(PoolTest, MemoryThatTheMachineDoesNotHaveIsNotPromised) {
 
 TEST_F(PoolTest, ASegmentHasTheUsualSizeWhereTheBudgetAllowsIt) {
   Pool pool = MakePool(100 * kSlot, 8 * kSlot);
-  const uint64_t arena = pool.ArenaOf(1, kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kLayout);
 
   ASSERT_TRUE(pool.Reserve(arena, 2).ok());
   ASSERT_TRUE(pool.Reserve(arena, 6).ok());
@@ -74,8 +75,8 @@ TEST_F(PoolTest, ASegmentHasTheUsualSizeWhereTheBudgetAllowsIt) {
 
 TEST_F(PoolTest, TwoUsersNeverShareASegment) {
   Pool pool = MakePool(100 * kSlot, 8 * kSlot);
-  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, kSlot), 2).ok());
-  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(2, kSlot), 2).ok());
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, kLayout), 2).ok());
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(2, kLayout), 2).ok());
 
   ASSERT_EQ(made_.size(), 2u);
   EXPECT_NE(pool.Find(made_[0])->arena, pool.Find(made_[1])->arena);
@@ -83,8 +84,8 @@ TEST_F(PoolTest, TwoUsersNeverShareASegment) {
 
 TEST_F(PoolTest, AnIdleSegmentMakesRoomForAnotherUserAndABusyOneDoesNot) {
   Pool pool = MakePool(4 * kSlot, 4 * kSlot);
-  const uint64_t first = pool.ArenaOf(1, kSlot);
-  const uint64_t second = pool.ArenaOf(2, kSlot);
+  const uint64_t first = pool.ArenaOf(1, kLayout);
+  const uint64_t second = pool.ArenaOf(2, kLayout);
   ASSERT_TRUE(pool.Reserve(first, 4).ok());
   pool.Unreserve(first, 4, start_);
 
@@ -99,7 +100,7 @@ TEST_F(PoolTest, AnIdleSegmentMakesRoomForAnotherUserAndABusyOneDoesNot) {
 
 TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
   Pool pool = MakePool(4 * kSlot, kSlot);
-  const uint64_t arena = pool.ArenaOf(1, kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kLayout);
   ASSERT_TRUE(pool.Reserve(arena, 1).ok());
   pool.Unreserve(arena, 1, start_);
 
@@ -113,7 +114,7 @@ TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
 
 TEST_F(PoolTest, SlotsAreDisjointAndWritable) {
   Pool pool = MakePool(8 * kSlot, 4 * kSlot);
-  const uint64_t arena = pool.ArenaOf(1, kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kLayout);
   ASSERT_TRUE(pool.Reserve(arena, 8).ok());
 
   std::set<std::pair<uint32_t, uint64_t>> places;
