@@ -1,4 +1,5 @@
 // Which sample is at which place: pure arithmetic, O(1) in time and memory for any dataset size.
+// README.md specifies every number here, so that anyone can reproduce an order. Any thread.
 #pragma once
 
 #include <compare>
@@ -14,8 +15,11 @@ enum class Order : uint32_t { kSequential = 0, kShuffled = 1 };
 // What happens to the samples of an epoch that do not fill a batch of every rank.
 enum class Remainder : uint32_t { kDrop = 0, kPad = 1, kPartial = 2 };
 
-// A batch's address in a feed. Rows at or beyond the epoch's end are padding: row i holds the sample
-// at index (first + i) mod N.
+// The largest dataset, and the largest world × batch size, that the arithmetic is made for.
+inline constexpr uint64_t kMaxSamples = uint64_t{1} << 62;
+
+// A batch's address in a feed. Rows at or beyond the epoch's end are padding: row i holds the
+// sample at index (first + i) mod N.
 struct Position {
   uint64_t epoch = 0;
   uint64_t first = 0;
@@ -27,24 +31,33 @@ struct Position {
   }
 };
 
-// A keyed bijection on [0, samples): a different one for each (seed, epoch).
+// A keyed bijection on [0, samples): a different one for each (seed, epoch). A Feistel network
+// (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002) with cycle walking: fewer than
+// two walks expected.
 class Permutation {
  public:
-  // samples ≥ 1.
+  // 1 ≤ samples ≤ kMaxSamples.
   Permutation(uint64_t samples, uint64_t seed, uint64_t epoch);
   uint64_t operator()(uint64_t index) const;  // index < samples
 
  private:
+  static constexpr uint32_t kMaxRounds = 24;
+
+  uint64_t Scramble(uint64_t index) const;
+
   uint64_t samples_;
-  uint32_t half_bits_;
-  uint64_t keys_[6];
+  uint64_t high_mask_;
+  uint64_t low_mask_;
+  uint32_t low_bits_;
+  uint32_t rounds_;
+  uint64_t keys_[kMaxRounds];  // the first rounds_ of them
 };
 
 // The sample at `index` < samples of an epoch.
 uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index);
 
-// The sample that stands in for `sample` when its attempts before `attempt` (≥ 1) could not be used:
-// a pure function, uniform over [0, samples).
+// The sample that stands in for `sample` when its attempts before `attempt` (≥ 1) could not be
+// used: a pure function, uniform over [0, samples).
 uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t sample,
                        uint32_t attempt);
 

@@ -1,0 +1,30 @@
+// The one mixing function behind every order and substitution. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace penstock::plan {
+
+inline constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
+
+// What a key is for: no two uses share one.
+enum class Purpose : uint64_t { kOrder = 1, kSubstitute = 2 };
+
+// A bijection on 64 bits: SplitMix64's finaliser (Steele, Lea, Flood, "Fast Splittable Pseudorandom
+// Number Generators", 2014; Stafford's variant 13).
+inline uint64_t Mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+inline uint64_t Key(uint64_t seed, uint64_t epoch, Purpose purpose) {
+  return Mix(Mix(Mix(seed + kGolden) ^ epoch) ^ static_cast<uint64_t>(purpose));
+}
+
+// `hash` scaled to [0, limit): the high half of their product.
+inline uint64_t Scale(uint64_t hash, uint64_t limit) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * limit) >> 64);
+}
+
+}  // namespace penstock::plan

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "server/plan/plan.h"
+
+namespace penstock::plan {
+namespace {
+
+uint64_t DivideUp(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+// Samples that all ranks take in one step. Fits: Validate.
+uint64_t SamplesOfOneStep(const Share& share) { return uint64_t{share.world} * share.batch_size; }
+
+// Of the epoch's batches, full and short, those that fall to this rank.
+uint64_t PartialCount(const Share& share, uint64_t left) {
+  const uint64_t batches = DivideUp(left, share.batch_size);
+  if (batches <= share.rank) return 0;
+  return DivideUp(batches - share.rank, share.world);
+}
+
+}  // namespace
+
+absl::Status Validate(const Share& share) {
+  if (share.samples < 1 || share.samples > kMaxSamples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an epoch has ", share.samples, " samples; it must have 1 to ", kMaxSamples));
+  }
+  if (share.consumed > share.samples) {
+    return absl::InvalidArgumentError(absl::StrCat("the state says that ", share.consumed,
+                                                   " samples of the epoch are consumed, but "
+                                                   "it has ",
+                                                   share.samples,
+                                                   "; resume from a state of this dataset"));
+  }
+  if (share.batch_size < 1) {
+    return absl::InvalidArgumentError("the batch size is 0; it must be at least 1");
+  }
+  if (share.world < 1) {
+    return absl::InvalidArgumentError("the world has 0 ranks; it must have at least 1");
+  }
+  if (share.rank >= share.world) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", share.rank, " is not in a world of ",
+                                                   share.world, "; ranks are 0 to ",
+                                                   share.world - 1));
+  }
+  if (SamplesOfOneStep(share) > kMaxSamples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(share.world, " ranks with batches of ", share.batch_size, " take more than ",
+                     kMaxSamples, " samples a step; use smaller batches"));
+  }
+  if (share.remainder > Remainder::kPartial) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("remainder ", static_cast<uint32_t>(share.remainder),
+                     " is unknown; it must be 0 (drop), 1 (pad) or 2 (partial)"));
+  }
+  return absl::OkStatus();
+}
+
+uint64_t BatchCount(const Share& share) {
+  const uint64_t left = share.samples - share.consumed;
+  switch (share.remainder) {
+    case Remainder::kDrop:
+      return left / SamplesOfOneStep(share);
+    case Remainder::kPad:
+      return DivideUp(left, SamplesOfOneStep(share));
+    case Remainder::kPartial:
+      return PartialCount(share, left);
+  }
+  base::CheckFailed(__FILE__, __LINE__, "a validated remainder");
+}
+
+Batch BatchAt(const Share& share, uint64_t step) {
+  PENSTOCK_CHECK(step < BatchCount(share));
+  const uint64_t start = share.consumed + step * SamplesOfOneStep(share);  // ≤ samples
+  const uint64_t first = start + uint64_t{share.rank} * share.batch_size;
+  const uint64_t left = first < share.samples ? share.samples - first : 0;
+  const auto valid = static_cast<uint32_t>(std::min<uint64_t>(left, share.batch_size));
+  Batch batch;
+  batch.first = first;
+  batch.rows = share.remainder == Remainder::kPartial ? valid : share.batch_size;
+  batch.valid_rows = valid;
+  batch.consumed = std::min(share.samples, start + SamplesOfOneStep(share));
+  return batch;
+}
+
+}  // namespace penstock::plan
