@@ -1,0 +1,24 @@
+// A picture with the statistics of a photograph, drawn from a seed: smooth light, several octaves
+// of noise that fall off like natural images' spectra, a few shapes with hard edges, a little
+// grain. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace penstock::examples {
+
+struct Photograph {
+  uint32_t width = 0;
+  uint32_t height = 0;
+  std::vector<uint8_t> rgb;  // height × width × 3
+};
+
+// The same seed gives the same bytes on every machine: integers and exactly rounded arithmetic
+// only.
+Photograph DrawPhotograph(uint64_t seed);
+
+// SplitMix64 (Steele, Lea and Flood, 2014) of a counter: one well mixed number for each.
+uint64_t Mix(uint64_t value);
+
+}  // namespace penstock::examples
