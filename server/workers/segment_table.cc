@@ -1,0 +1,57 @@
+#include "server/workers/segment_table.h"
+
+#include <cstring>
+
+#include "common/posix/socket.h"
+
+namespace penstock::workers {
+
+absl::Status SegmentTable::Receive() {
+  for (;;) {
+    auto message = posix::Receive(socket_, sizeof(SegmentMessage), base::Duration::zero());
+    if (absl::IsDeadlineExceeded(message.status())) return absl::OkStatus();
+    PENSTOCK_RETURN_IF_ERROR(message.status());
+    PENSTOCK_RETURN_IF_ERROR(Take(message->bytes, message->fds));
+  }
+}
+
+absl::Status SegmentTable::Take(std::span<const std::byte> bytes, std::span<posix::Fd> fds) {
+  SegmentMessage message;
+  if (bytes.size() != sizeof(message)) {
+    return absl::InternalError(absl::StrCat("a segment message of ", bytes.size(), " bytes"));
+  }
+  std::memcpy(&message, bytes.data(), sizeof(message));
+  if (message.verb == SegmentVerb::kForget) {
+    segments_.erase(message.segment);
+    return absl::OkStatus();
+  }
+  if (message.verb != SegmentVerb::kUse || fds.size() != 1) {
+    return absl::InternalError("a segment message that cannot be");
+  }
+  Segment& segment = segments_[message.segment];
+  segment = {.memory = std::move(fds[0]), .mapping = {}, .bytes = message.bytes};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<std::byte>> SegmentTable::Row(const Request& request) {
+  if (!segments_.contains(request.segment)) PENSTOCK_RETURN_IF_ERROR(Receive());
+  const auto found = segments_.find(request.segment);
+  if (found == segments_.end()) {
+    return absl::InternalError(absl::StrCat("segment ", request.segment, " was never given"));
+  }
+  Segment& segment = found->second;
+  if (segment.memory.valid()) {
+    PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, posix::Mapping::Map(segment.memory, segment.bytes,
+                                                                   posix::Access::kReadWrite));
+    segment.memory.Close();
+  }
+  const uint64_t size = segment.mapping.size();
+  if (request.row_offset > size || request.row_bytes > size - request.row_offset ||
+      request.row_bytes != decode::RowBytes(request.spec)) {
+    return absl::InternalError(absl::StrCat("a row of ", request.row_bytes, " bytes at ",
+                                            request.row_offset, " in a segment of ", size));
+  }
+  return segment.mapping.bytes().subspan(request.row_offset, request.row_bytes);
+}
+
+}  // namespace penstock::workers

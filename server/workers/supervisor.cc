@@ -1,0 +1,202 @@
+#include "server/workers/supervisor.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "common/base/check.h"
+#include "server/workers/post.h"
+
+namespace penstock::workers {
+namespace {
+
+constexpr uint32_t kMaxWorkers = 1024;
+constexpr uint64_t kPage = 4096;
+
+}  // namespace
+
+absl::Status Validate(const SupervisorOptions& options) {
+  if (options.count > kMaxWorkers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.count, " workers; at most ", kMaxWorkers, " are possible"));
+  }
+  if (options.read_ahead + 1 > kRingCapacity) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "read-ahead of ", options.read_ahead, "; at most ", kRingCapacity - 1, " are possible"));
+  }
+  if (options.arena_bytes < options.limits.max_bytes || options.arena_bytes % kPage != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input memory of ", options.arena_bytes, " bytes a worker; a multiple of ", kPage,
+        " is needed, and at least the largest file's ", options.limits.max_bytes, " bytes"));
+  }
+  if (options.sample_timeout <= base::Duration::zero()) {
+    return absl::InvalidArgumentError("a time-out of 0 for a sample; it must be positive");
+  }
+  return absl::OkStatus();
+}
+
+Supervisor::Supervisor(SupervisorOptions options)
+    : options_(std::move(options)), budget_(options_.budget) {}
+
+Supervisor::~Supervisor() {
+  // All at once, so that they do not die one after the other.
+  for (const auto& post : posts_) {
+    if (post->worker) post->worker->Kill();
+  }
+}
+
+absl::Status Supervisor::Start() {
+  PENSTOCK_CHECK(!epoll_.valid());
+  PENSTOCK_RETURN_IF_ERROR(Validate(options_));
+  epoll_ = posix::Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return base::ErrnoStatus(errno, "making the supervisor's epoll");
+  PENSTOCK_ASSIGN_OR_RETURN(wake_, posix::MakeEvent());
+  Watch(wake_);
+  return SetCount(options_.count);
+}
+
+absl::Status Supervisor::SetCount(uint32_t count) {
+  if (count > kMaxWorkers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " workers; at most ", kMaxWorkers, " are possible"));
+  }
+  for (size_t i = 0; i < posts_.size(); ++i) posts_[i]->retiring = i >= count;
+  while (posts_.size() < count) PENSTOCK_RETURN_IF_ERROR(AddPost());
+  RemoveRetired();
+  return absl::OkStatus();
+}
+
+absl::Status Supervisor::AddPost() {
+  const Lane::Options lane{.number = static_cast<uint32_t>(posts_.size()),
+                           .retry_for = options_.retry_for,
+                           .limits = options_.limits};
+  auto post = std::make_unique<Post>(lane, wake_, options_.back_off);
+  PENSTOCK_RETURN_IF_ERROR(StartWorker(*post));
+  posts_.push_back(std::move(post));
+  return absl::OkStatus();
+}
+
+absl::Status Supervisor::StartWorker(Post& post) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Link> link,
+                            Link::Make({.arena_bytes = options_.arena_bytes,
+                                        .memory_bytes = options_.memory_bytes,
+                                        .limits = options_.limits}));
+  const std::string program = options_.program.empty() ? DefaultProgram() : options_.program;
+  PENSTOCK_ASSIGN_OR_RETURN(
+      WorkerProcess worker,
+      WorkerProcess::Start({.program = program, .user = options_.user, .number = post.number},
+                           link));
+  for (const auto& [id, segment] : segments_) {
+    PENSTOCK_RETURN_IF_ERROR(worker.UseSegment(id, segment.memory, segment.bytes));
+  }
+  Watch(link->done_event());
+  Watch(worker.pidfd());
+  link->AnnounceSleep();
+  post.verdict = Verdict::kNone;
+  post.worker.emplace(std::move(worker));
+  post.lane.Attach(std::move(link));
+  return absl::OkStatus();
+}
+
+void Supervisor::Watch(const posix::Fd& fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd.get()}};
+  PENSTOCK_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0);
+}
+
+void Supervisor::Unwatch(const posix::Fd& fd) {
+  PENSTOCK_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd.get(), nullptr) == 0);
+}
+
+absl::Status Supervisor::AddSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd own, memory.Duplicate());
+  const auto [place, added] = segments_.try_emplace(segment);
+  PENSTOCK_CHECK(added);
+  place->second = {.memory = std::move(own), .bytes = bytes};
+  for (const auto& post : posts_) {
+    if (!post->worker || post->verdict != Verdict::kNone) continue;
+    if (!post->worker->UseSegment(segment, place->second.memory, bytes).ok()) {
+      post->verdict = Verdict::kDoesNotRead;
+      post->worker->Kill();
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Supervisor::RemoveSegment(uint32_t segment) {
+  PENSTOCK_CHECK(segments_.erase(segment) == 1);
+  for (const auto& post : posts_) {
+    if (!post->worker || post->verdict != Verdict::kNone) continue;
+    if (!post->worker->ForgetSegment(segment).ok()) {
+      post->verdict = Verdict::kDoesNotRead;
+      post->worker->Kill();
+    }
+  }
+}
+
+size_t Supervisor::Capacity() const {
+  const size_t each = options_.read_ahead + 1;
+  size_t free = 0;
+  for (const auto& post : posts_) {
+    if (post->Accepts() && post->lane.outstanding() < each) free += each - post->lane.outstanding();
+  }
+  return free;
+}
+
+void Supervisor::Submit(const WorkItem& item) {
+  Post* idlest = nullptr;
+  for (const auto& post : posts_) {
+    if (!post->Accepts()) continue;
+    if (!idlest || post->lane.outstanding() < idlest->lane.outstanding()) idlest = post.get();
+  }
+  PENSTOCK_CHECK(idlest != nullptr && idlest->lane.outstanding() <= options_.read_ahead);
+  PENSTOCK_CHECK(segments_.contains(item.segment));
+  idlest->lane.Give(item);
+}
+
+std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
+  std::vector<Outcome> outcomes;
+  posix::Drain(wake_);
+  for (const auto& post : posts_) CollectPost(*post, now, outcomes);
+  RemoveRetired();
+  return outcomes;
+}
+
+std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
+  std::vector<WorkerView> views;
+  for (const auto& post : posts_) {
+    WorkerView view{.number = post->number,
+                    .pid = post->worker ? post->worker->pid() : 0,
+                    .state = WorkerState::kRunning,
+                    .decoded = post->decoded,
+                    .restarts = post->restarts,
+                    .utilisation = post->utilisation.value(),
+                    .in_hand = {},
+                    .stalled = {},
+                    .last_death = post->last_death};
+    if (!post->worker) view.state = WorkerState::kRestarting;
+    if (post->stopped) view.state = WorkerState::kStopped;
+    if (post->retiring) view.state = WorkerState::kRetiring;
+    if (const auto oldest = post->lane.OldestAtWorker(); oldest && oldest->started) {
+      view.in_hand = {.sample = oldest->sample, .since = oldest->since};
+    }
+    if (const auto stall = post->lane.Stalled(now)) {
+      view.stalled = {.since = stall->since, .reason = stall->reason};
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+void Supervisor::RemoveRetired() {
+  // From the back only: a lane's number is its place.
+  while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane.outstanding() == 0) {
+    if (posts_.back()->worker) {
+      Unwatch(posts_.back()->worker->link().done_event());
+      Unwatch(posts_.back()->worker->pidfd());
+    }
+    posts_.pop_back();
+  }
+}
+
+}  // namespace penstock::workers

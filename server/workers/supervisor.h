@@ -1,0 +1,137 @@
+// Decodes rows in worker processes of one user id, and keeps those processes alive.
+//
+// Owned by the feed's runner thread, which alone calls it (the lanes' reader threads are inside).
+// That thread must live as long as the supervisor: workers are killed when the thread that started
+// them ends. No call waits for a worker or a source, but the end of the object, which waits for
+// reads in progress. Nothing is logged: View and status say what happened.
+//
+// What always holds:
+//  - Each submitted item ends in exactly one outcome, unless the supervisor ends first.
+//  - An item's outcome is reported only when nobody writes its row any more: a worker that was lost
+//  is
+//    dead and reaped before.
+//  - All items of one lane end in the order of their submission, except those that need no worker.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/base/units.h"
+#include "common/posix/fd.h"
+#include "server/decode/spec.h"
+#include "server/workers/restart.h"
+#include "server/workers/work.h"
+
+namespace penstock::workers {
+
+struct SupervisorOptions {
+  uint32_t count = 1;                // workers
+  std::string program;               // empty: penstock-worker beside the running program
+  uint32_t user = 0;                 // whose rows these workers write
+  uint32_t read_ahead = 2;           // items a lane holds besides the one in its worker's hand
+  uint64_t arena_bytes = 32u << 20;  // input memory a worker, touched as needed; ≥ limits.max_bytes
+  uint64_t memory_bytes = base::kGiB;  // that a worker may allocate for itself
+  decode::Limits limits;
+  base::Duration sample_timeout = std::chrono::seconds(30);
+  base::Duration retry_for = std::chrono::seconds(60);
+  BackOff::Options back_off{.first = std::chrono::milliseconds(100),
+                            .longest = std::chrono::seconds(10)};
+  RestartBudget::Options budget{.restarts = 20, .window = std::chrono::minutes(1)};
+};
+
+// InvalidArgument names the number and what is possible.
+absl::Status Validate(const SupervisorOptions& options);
+
+enum class WorkerState {
+  kRunning,
+  kRestarting,  // dead; the next one starts after the back-off
+  kStopped,     // dead, and the restart budget is spent
+  kRetiring,    // finishes what it has, then goes
+};
+
+struct WorkerView {
+  struct InHand {
+    uint64_t sample = 0;
+    base::TimePoint since;
+  };
+  struct Stall {
+    base::TimePoint since;
+    std::string reason;
+  };
+  uint32_t number = 0;
+  pid_t pid = 0;  // 0: none now
+  WorkerState state = WorkerState::kRunning;
+  uint64_t decoded = 0;  // rows, by all processes of this lane
+  uint64_t restarts = 0;
+  double utilisation = 0;  // share of the last second or so spent on samples
+  std::optional<InHand> in_hand;
+  std::optional<Stall> stalled;  // its source
+  std::string last_death;        // "killed by signal 11 (…) with sample 7 in hand", or empty
+};
+
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorOptions options);
+  ~Supervisor();  // kills and reaps the workers, joins the readers
+
+  // Starts the workers; an error says why the first could not be started. Once.
+  absl::Status Start();
+  // Fewer workers finish what they have first.
+  absl::Status SetCount(uint32_t count);
+
+  // Unavailable, with the reason, once a worker stays down because the budget is spent. For good.
+  const absl::Status& status() const { return status_; }
+
+  // Readable when Collect may have something to do. Owned by the supervisor.
+  int event_fd() const { return epoll_.get(); }
+
+  // A segment that items may name, and one that none names any more. The descriptor is duplicated.
+  absl::Status AddSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
+  void RemoveSegment(uint32_t segment);
+
+  // How many more items Submit takes now: few, so that the earliest batch is finished first.
+  size_t Capacity() const;
+  void Submit(const WorkItem& item);
+
+  // What has ended since the last call; notices dead workers.
+  std::vector<Outcome> Collect(base::TimePoint now);
+
+  // Time-outs and restarts; call it every 100 ms or so.
+  void Tick(base::TimePoint now);
+
+  std::vector<WorkerView> View(base::TimePoint now) const;
+
+ private:
+  struct Post;  // a lane and its worker
+  struct SharedSegment {
+    posix::Fd memory;
+    uint64_t bytes = 0;
+  };
+
+  absl::Status AddPost();
+  absl::Status StartWorker(Post& post);
+  void Watch(const posix::Fd& fd);
+  void Unwatch(const posix::Fd& fd);
+  void CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
+  void Bury(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
+  void ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason);
+  void CheckTimeout(Post& post, base::TimePoint now);
+  void Restart(Post& post, base::TimePoint now);
+  void RemoveRetired();
+
+  const SupervisorOptions options_;
+  absl::Status status_;
+  RestartBudget budget_;
+  posix::Fd epoll_;
+  posix::Fd wake_;  // rung by the lanes' readers
+  std::map<uint32_t, SharedSegment> segments_;
+  std::vector<std::unique_ptr<Post>> posts_;
+};
+
+}  // namespace penstock::workers

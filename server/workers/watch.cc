@@ -1,0 +1,88 @@
+// What the supervisor does about workers that end, hang or lie.
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "server/workers/post.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::workers {
+
+void Supervisor::CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes) {
+  const size_t before = outcomes.size();
+  if (post.worker) posix::Drain(post.worker->link().done_event());
+  bool sound = post.lane.Collect(now, outcomes);
+  // Announce the sleep, then look once more: a completion in between rings nobody.
+  post.lane.AnnounceSleep();
+  sound = post.lane.Collect(now, outcomes) && sound;
+  if (post.worker && !sound && post.verdict == Verdict::kNone) {
+    post.verdict = Verdict::kBroken;
+    post.worker->Kill();
+  }
+  if (post.worker && posix::IsGone(post.worker->pidfd())) Bury(post, now, outcomes);
+
+  const auto done =
+      std::count_if(outcomes.begin() + static_cast<std::ptrdiff_t>(before), outcomes.end(),
+                    [](const Outcome& o) { return o.kind == OutcomeKind::kDone; });
+  post.decoded += static_cast<uint64_t>(done);
+  if (done > 0) post.back_off.Reset();
+}
+
+void Supervisor::Bury(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes) {
+  const std::optional<posix::Exit> exit = post.worker->Reap();
+  if (!exit) return;
+  Unwatch(post.worker->link().done_event());
+  Unwatch(post.worker->pidfd());
+  post.lane.Collect(now, outcomes);  // what it still finished
+  post.last_death = Describe(post.verdict, *exit);
+  if (const auto oldest = post.lane.OldestAtWorker(); oldest && oldest->started) {
+    absl::StrAppend(&post.last_death, " with sample ", oldest->sample, " in hand");
+  }
+  post.lane.Detach(EndOf(post.verdict, *exit), outcomes);
+  post.worker.reset();
+  post.verdict = Verdict::kNone;
+  ScheduleRestart(post, now, post.last_death);
+}
+
+void Supervisor::ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason) {
+  if (budget_.Take(now)) {
+    post.restart_at = now + post.back_off.Next();
+    return;
+  }
+  post.stopped = true;
+  status_ = absl::UnavailableError(absl::StrCat(
+      "workers died too often (", options_.budget.restarts, " restarts in ",
+      std::chrono::duration_cast<std::chrono::seconds>(options_.budget.window).count(),
+      " s are spent); the last one was ", reason, "; see its standard error, then open again"));
+}
+
+void Supervisor::Tick(base::TimePoint now) {
+  for (const auto& post : posts_) {
+    if (post->worker) {
+      post->utilisation.Update(now, post->worker->link().busy_ns());
+      CheckTimeout(*post, now);
+    } else if (!post->stopped && !post->retiring && now >= post->restart_at) {
+      Restart(*post, now);
+    }
+  }
+  RemoveRetired();
+}
+
+void Supervisor::CheckTimeout(Post& post, base::TimePoint now) {
+  if (post.verdict != Verdict::kNone) return;
+  // Also one that is not started: a stopped worker starts nothing.
+  const auto oldest = post.lane.OldestAtWorker();
+  if (!oldest || now - oldest->since <= options_.sample_timeout) return;
+  post.verdict = Verdict::kTimedOut;
+  post.worker->Kill();  // its death makes event_fd readable; Collect does the rest
+}
+
+void Supervisor::Restart(Post& post, base::TimePoint now) {
+  if (const absl::Status started = StartWorker(post); !started.ok()) {
+    post.last_death = std::string(started.message());
+    return ScheduleRestart(post, now, post.last_death);
+  }
+  ++post.restarts;
+  post.utilisation.Restart(now);
+}
+
+}  // namespace penstock::workers

@@ -1,0 +1,40 @@
+// What the supervisor is asked for, and how each item of it ends.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/fault.h"
+#include "common/base/status.h"
+#include "server/decode/spec.h"
+#include "server/source/dataset.h"
+
+namespace penstock::workers {
+
+// One row to fill.
+struct WorkItem {
+  uint64_t id = 0;                           // the caller's; not looked at
+  const source::Dataset* dataset = nullptr;  // lives until the item's outcome is collected
+  uint64_t sample = 0;
+  decode::Spec spec;
+  decode::DrawKey key;
+  uint32_t segment = 0;     // as given to AddSegment
+  uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes from there are written
+};
+
+enum class OutcomeKind {
+  kDone,          // the row is written
+  kRefused,       // the sample's fault; the row's bytes are unspecified
+  kLost,          // not decoded, and that is not the sample's fault: try again
+  kStrike,        // its worker died or hung with the sample in hand; `fault` says which
+  kSourceFailed,  // could not be read for the whole of `retry_for`; `status` says what and where
+};
+
+// Each submitted item has exactly one. Whatever the kind, nobody writes the row any more.
+struct Outcome {
+  uint64_t id = 0;
+  OutcomeKind kind = OutcomeKind::kDone;
+  base::Fault fault = base::Fault::kNone;
+  absl::Status status;
+};
+
+}  // namespace penstock::workers

@@ -1,0 +1,104 @@
+// penstock-worker: decodes what one daemon asks for, until that daemon is gone. No threads, no
+// files, no network, no GPU: it has its channel, its segments and standard error.
+//
+// Exit codes: 0 the daemon is gone; 1 the channel broke; 2 not started by a daemon.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <cstdio>
+#include <new>
+
+#include "server/decode/decoder.h"
+#include "server/workers/segment_table.h"
+#include "server/workers/worker_end.h"
+
+namespace penstock::workers {
+namespace {
+
+constexpr uint64_t kSocketEvery = 16;  // requests between two looks at the socket when never idle
+constexpr rlim_t kOpenFiles = 64;
+
+uint64_t NowNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+absl::Status Limit(int what, rlim_t value) {
+  const rlimit limit{.rlim_cur = value, .rlim_max = value};
+  if (::setrlimit(static_cast<__rlimit_resource_t>(what), &limit) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, "limiting the worker");
+}
+
+// A hostile file may take what is given here, and no more. Not RLIMIT_AS, which would count the
+// segments; RLIMIT_DATA counts private memory alone.
+absl::Status Confine(uint64_t memory_bytes) {
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0);  // nobody attaches to it, nothing of it is dumped
+  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0));
+  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // whose shadows are private, too
+  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, memory_bytes));
+#else
+  (void)memory_bytes;
+#endif
+  return absl::OkStatus();
+}
+
+base::Fault Decode(decode::Decoder& decoder, std::span<const std::byte> file,
+                   const Request& request, std::span<std::byte> row) {
+  try {
+    return decoder.DecodeRow(file, request.spec, request.key, row);
+  } catch (const std::bad_alloc&) {
+    return base::Fault::kTooManyPixels;  // it does not fit the memory that one sample may take
+  }
+}
+
+absl::Status Serve(const Request& request, WorkerEnd& end, SegmentTable& segments,
+                   decode::Decoder& decoder) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> file, end.Input(request));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> row, segments.Row(request));
+  const uint64_t start_ns = NowNs();
+  end.Begin(request);
+  const base::Fault fault = Decode(decoder, file, request, row);
+  return end.Finish(request, fault, NowNs() - start_ns);
+}
+
+absl::Status ServeUntilTheEnd(WorkerEnd& end, SegmentTable& segments) {
+  decode::Decoder decoder(end.limits());
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, end.Next());
+    if (!request) {
+      end.AnnounceSleep();
+      PENSTOCK_ASSIGN_OR_RETURN(request, end.Next());
+    }
+    if (!request) {
+      if (end.Sleep(segments.socket())) PENSTOCK_RETURN_IF_ERROR(segments.Receive());
+      continue;
+    }
+    PENSTOCK_RETURN_IF_ERROR(Serve(*request, end, segments, decoder));
+    if (request->sequence % kSocketEvery == 0) PENSTOCK_RETURN_IF_ERROR(segments.Receive());
+  }
+}
+
+int Main() {
+  auto end = WorkerEnd::Open();
+  absl::Status status = end.status();
+  if (status.ok()) status = Confine(end->memory_bytes());
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  SegmentTable segments{posix::Fd(kSocketNumber)};
+  status = ServeUntilTheEnd(*end, segments);
+  if (absl::IsUnavailable(status)) return 0;
+  std::fprintf(stderr, "penstock-worker: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace penstock::workers
+
+int main() { return penstock::workers::Main(); }
