@@ -1,0 +1,103 @@
+#include "server/source/folder.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/source/folder_reader.h"
+#include "server/source/manifest_builder.h"
+#include "server/source/manifest_cache.h"
+#include "server/source/roots.h"
+
+namespace penstock::source {
+namespace {
+
+struct Indexed {
+  Manifest manifest;
+  bool from_cache = false;
+  std::string warning;
+};
+
+// The cached manifest, if it may be used. Why it may not is worth a warning only when it is
+// damaged.
+absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, const Tree& tree,
+                                                   const FolderOptions& options,
+                                                   std::string& warning) {
+  auto cached = cache.Load();
+  if (!cached.ok()) {
+    if (absl::IsDataLoss(cached.status()))
+      warning = absl::StrCat(cached.status().message(), "; indexed anew");
+    return std::nullopt;
+  }
+  Crew crew;
+  crew.threads = options.threads;
+  if (options.progress) crew.watch = [&] { return options.progress({}); };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, tree, crew));
+  if (!current) return std::nullopt;
+  return *std::move(cached);
+}
+
+absl::StatusOr<Manifest> Build(const Tree& tree, const FolderOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(Scan scan, ScanDataset(tree, {options.threads, options.progress}));
+  return BuildManifest(tree.folder(), std::move(scan));
+}
+
+absl::StatusOr<Indexed> BuildAndStore(const ManifestCache& cache, const Tree& tree,
+                                      const FolderOptions& options, std::string warning) {
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest built, Build(tree, options));
+  auto stored = cache.Store(built);
+  if (stored.ok()) return Indexed{*std::move(stored), false, std::move(warning)};
+  return Indexed{std::move(built), false,
+                 absl::StrCat("the manifest is not cached: ", stored.status().message())};
+}
+
+absl::StatusOr<Indexed> Index(const std::optional<ManifestCache>& cache, const Tree& tree,
+                              const FolderOptions& options) {
+  if (!cache) {
+    PENSTOCK_ASSIGN_OR_RETURN(Manifest built, Build(tree, options));
+    return Indexed{std::move(built), false, ""};
+  }
+  std::string warning;
+  if (options.cache == CacheUse::kUse) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Manifest> cached,
+                              TakeCached(*cache, tree, options, warning));
+    if (cached) return Indexed{*std::move(cached), true, ""};
+  }
+  return BuildAndStore(*cache, tree, options, std::move(warning));
+}
+
+class FolderDataset final : public Dataset {
+ public:
+  explicit FolderDataset(std::shared_ptr<const FolderState> state)
+      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+
+  uint64_t samples() const override { return state_->manifest.samples(); }
+  uint64_t digest() const override { return state_->manifest.digest(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t sample) const override { return state_->manifest.label(sample); }
+  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
+
+ private:
+  std::shared_ptr<const FolderState> state_;  // with the readers, which may outlive the dataset
+  const std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options) {
+  std::vector<std::string> roots = options.roots;
+  if (roots.empty()) roots.push_back(options.path);
+  auto folder = ResolveUnderRoots(options.path, roots);
+  if (!folder.ok()) return base::Annotate(folder.status(), "opening a dataset");
+  PENSTOCK_ASSIGN_OR_RETURN(Tree tree,
+                            Tree::Open(*folder, CanonicalRoots(roots), options.confinement));
+  std::optional<ManifestCache> cache;
+  if (!options.state_dir.empty()) cache.emplace(options.state_dir, *folder);
+  PENSTOCK_ASSIGN_OR_RETURN(Indexed indexed, Index(cache, tree, options));
+  auto state = std::make_shared<const FolderState>(std::move(tree), std::move(indexed.manifest),
+                                                   std::move(cache));
+  return OpenedFolder{std::make_unique<FolderDataset>(std::move(state)), indexed.from_cache,
+                      std::move(indexed.warning)};
+}
+
+}  // namespace penstock::source

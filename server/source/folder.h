@@ -1,0 +1,44 @@
+// The `folder` source: photographs in one folder a class, in the order of torchvision's
+// ImageFolder. README.md says what that order is.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/source/dataset.h"
+#include "server/source/scan.h"
+#include "server/source/tree.h"
+
+namespace penstock::source {
+
+enum class CacheUse {
+  kUse,      // the cached manifest where it is current
+  kRebuild,  // index anew, and replace what is cached
+};
+
+struct FolderOptions {
+  std::string path;                // absolute
+  std::vector<std::string> roots;  // nothing outside of these is read; none: `path` alone
+  std::string state_dir;           // where the manifest is cached; empty: nowhere
+  CacheUse cache = CacheUse::kUse;
+  size_t threads = 1;  // for indexing
+  // As ScanOptions::progress; not called when the cached manifest is current, but for cancelling.
+  std::function<bool(const ScanProgress&)> progress;
+  Tree::Confinement confinement = Tree::Confinement::kKernel;
+};
+
+struct OpenedFolder {
+  std::unique_ptr<Dataset> dataset;
+  bool from_cache = false;
+  std::string
+      warning;  // why nothing could be cached, or the cache had to be replaced; empty: all well
+};
+
+// Indexes the folder, or takes its cached manifest. A state directory that is full, damaged or
+// cannot be written costs a warning. Errors: ResolveUnderRoots', ScanDataset's.
+absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options);
+
+}  // namespace penstock::source

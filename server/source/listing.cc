@@ -1,0 +1,102 @@
+#include "server/source/listing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+namespace penstock::source {
+namespace {
+
+// Longer than any kernel's tick: file times are taken from a clock that moves in steps.
+constexpr int64_t kTickNs = 20'000'000;
+constexpr int kAttempts = 20;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+absl::StatusOr<Folder> OpenFolderFor(const Tree& tree, const std::string& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd fd, tree.OpenBeneath(folder, O_RDONLY | O_DIRECTORY));
+  Folder opened(::fdopendir(fd.get()));
+  if (opened == nullptr) return base::ErrnoStatus(errno, tree.FullPath(folder));
+  (void)fd.Release();  // the DIR owns it now
+  return opened;
+}
+
+absl::StatusOr<struct stat> StatOf(DIR* folder) {
+  struct stat stat {};
+  if (::fstat(::dirfd(folder), &stat) != 0) return base::ErrnoStatus(errno, "fstat");
+  return stat;
+}
+
+void WaitForTick(int64_t mtime_ns) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - mtime_ns;
+  if (age >= 0 && age < kTickNs)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
+}
+
+EntryKind KindOf(DIR* folder, const dirent& entry) {
+  if (entry.d_type == DT_DIR) return EntryKind::kFolder;
+  if (entry.d_type == DT_LNK) return EntryKind::kLink;
+  if (entry.d_type != DT_UNKNOWN) return EntryKind::kOther;
+  struct stat stat {};
+  if (::fstatat(::dirfd(folder), entry.d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
+    return EntryKind::kOther;
+  if (S_ISDIR(stat.st_mode)) return EntryKind::kFolder;
+  return S_ISLNK(stat.st_mode) ? EntryKind::kLink : EntryKind::kOther;
+}
+
+// How many entries there are; -errno when they cannot be read.
+int64_t ReadEntries(DIR* folder, const std::function<void(absl::string_view, EntryKind)>& each) {
+  ::rewinddir(folder);
+  for (int64_t count = 0;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder);
+    if (entry == nullptr) return errno == 0 ? count : -errno;
+    const absl::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    each(name, KindOf(folder, *entry));
+    ++count;
+  }
+}
+
+}  // namespace
+
+int64_t MtimeOf(const struct stat& stat) {
+  return stat.st_mtim.tv_sec * 1'000'000'000 + stat.st_mtim.tv_nsec;
+}
+
+FileState StateOf(const struct stat& stat) {
+  return {static_cast<uint64_t>(stat.st_size), MtimeOf(stat)};
+}
+
+absl::StatusOr<FolderTimes> ListFolder(
+    const Tree& tree, const std::string& folder, const std::function<void()>& begin,
+    const std::function<void(absl::string_view, EntryKind)>& each) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Folder opened, OpenFolderFor(tree, folder));
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PENSTOCK_ASSIGN_OR_RETURN(struct stat before, StatOf(opened.get()));
+    WaitForTick(MtimeOf(before));
+    PENSTOCK_ASSIGN_OR_RETURN(before, StatOf(opened.get()));
+    begin();
+    const int64_t entries = ReadEntries(opened.get(), each);
+    if (entries < 0)
+      return base::ErrnoStatus(static_cast<int>(-entries),
+                               absl::StrCat("listing '", tree.FullPath(folder), "'"));
+    PENSTOCK_ASSIGN_OR_RETURN(const struct stat after, StatOf(opened.get()));
+    if (MtimeOf(before) != MtimeOf(after)) continue;
+    return FolderTimes{static_cast<uint64_t>(entries), MtimeOf(after), after.st_dev, after.st_ino};
+  }
+  return absl::AbortedError(absl::StrCat(
+      "'", tree.FullPath(folder), "' changes while it is listed; index it once it is whole"));
+}
+
+}  // namespace penstock::source

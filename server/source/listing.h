@@ -1,0 +1,37 @@
+// One folder's entries, and when they were so.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "server/source/manifest.h"
+#include "server/source/tree.h"
+
+namespace penstock::source {
+
+enum class EntryKind { kFolder, kLink, kOther };
+
+struct FolderTimes {
+  uint64_t entries = 0;  // without . and ..
+  int64_t mtime_ns = 0;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+};
+
+int64_t MtimeOf(const struct stat& stat);
+FileState StateOf(const struct stat& stat);
+
+// Calls `begin` and then `each` for every entry, in the folder's own order. Begins again when the
+// folder changed meanwhile; Aborted when it does not hold still. A folder that changed within the
+// last clock tick is left alone until the tick is over, so that no later change can carry the same
+// time.
+absl::StatusOr<FolderTimes> ListFolder(
+    const Tree& tree, const std::string& folder, const std::function<void()>& begin,
+    const std::function<void(absl::string_view, EntryKind)>& each);
+
+}  // namespace penstock::source

@@ -1,0 +1,100 @@
+// A folder dataset's index: one flat, read-only block of memory, the same in a file and out of it.
+// Immutable; any thread.
+//
+//   Header
+//   Record[samples + 1]   16 bytes each, in the order of the samples; the last ends the names
+//   FolderRecord[folders] 40 bytes each, in the order of their samples; the first is the dataset's
+//   root paths                 of the folders, not terminated: absolute for the root, relative to
+//   it else names                 of the files, not terminated
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/posix/memory.h"
+
+namespace penstock::source {
+
+struct ManifestHeader {
+  char magic[8] = {};     // kManifestMagic
+  uint32_t version = 0;   // kManifestVersion
+  uint32_t reserved = 0;  // zero
+  uint64_t samples = 0;
+  uint64_t folders = 0;
+  uint64_t path_bytes = 0;
+  uint64_t name_bytes = 0;
+  uint64_t digest = 0;    // of relative paths, sizes and labels
+  uint64_t checksum = 0;  // of the whole manifest, this field zero
+};
+static_assert(sizeof(ManifestHeader) == 64);
+
+// What a file was when it was indexed.
+struct FileState {
+  uint64_t bytes = 0;
+  int64_t mtime_ns = 0;
+};
+
+struct ManifestRecord {
+  uint64_t name_offset = 0;  // in the names; the name ends where the next one begins
+  uint32_t bytes = 0;        // of the file; the largest value for that many and more
+  uint32_t stamp = 0;        // StampOf the file's state
+};
+static_assert(sizeof(ManifestRecord) == 16);
+
+struct FolderRecord {
+  uint64_t path_offset = 0;
+  uint32_t path_bytes = 0;
+  uint32_t label = 0;         // kNoLabel for the root
+  uint64_t first_sample = 0;  // of its own; a folder without any names the next folder's
+  uint64_t entries = 0;       // of the folder, whatever they are
+  int64_t mtime_ns = 0;
+};
+static_assert(sizeof(FolderRecord) == 40);
+
+inline constexpr char kManifestMagic[8] = {'P', 'S', 'T', 'K', 'M', 'F', 'S', 'T'};
+inline constexpr uint32_t kManifestVersion = 1;
+inline constexpr uint32_t kNoLabel = UINT32_MAX;
+
+// 32 bits of a file's size and time: another state has another stamp but for one in 2³².
+uint32_t StampOf(const FileState& state);
+
+// The checksum of a manifest's bytes, which begin with a header.
+uint64_t ChecksumOf(std::span<const std::byte> manifest);
+
+class Manifest {
+ public:
+  // Takes a mapping whose bytes are a manifest. DataLoss says what is wrong with it.
+  static absl::StatusOr<Manifest> FromMapping(posix::Mapping mapping);
+
+  uint64_t samples() const { return header().samples; }
+  uint64_t digest() const { return header().digest; }
+  std::span<const std::byte> bytes() const { return mapping_.bytes(); }
+
+  int64_t label(uint64_t sample) const { return FolderOf(sample).label; }
+  std::string RelativePath(uint64_t sample) const;
+  bool IsUnchanged(uint64_t sample, const FileState& now) const;
+
+  // The dataset's root, absolute.
+  absl::string_view root() const { return FolderPath(0); }
+  std::vector<std::string> Classes() const;
+
+  // All folders, root first; their paths relative to the root, "" for the root itself.
+  std::span<const FolderRecord> folders() const;
+  std::string RelativeFolder(size_t folder) const;
+
+ private:
+  explicit Manifest(posix::Mapping mapping) : mapping_(std::move(mapping)) {}
+
+  const ManifestHeader& header() const;
+  std::span<const ManifestRecord> records() const;  // samples + 1
+  absl::string_view FolderPath(size_t folder) const;
+  const FolderRecord& FolderOf(uint64_t sample) const;
+
+  posix::Mapping mapping_;
+};
+
+}  // namespace penstock::source

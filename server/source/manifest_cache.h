@@ -1,0 +1,42 @@
+// A dataset's manifest as a file in the state directory. Any thread; two processes may share the
+// folder: each writes aside and renames.
+#pragma once
+
+#include <string>
+
+#include "common/base/status.h"
+#include "server/source/crew.h"
+#include "server/source/manifest.h"
+#include "server/source/tree.h"
+
+namespace penstock::source {
+
+class ManifestCache {
+ public:
+  // The file for the dataset with canonical folder `root`: STATE_DIR/manifests/<hash of
+  // root>.manifest.
+  ManifestCache(const std::string& state_dir, const std::string& root);
+
+  // The cached manifest, mapped. NotFound: none yet, or another dataset's; DataLoss: damaged;
+  // FailedPrecondition: another version's.
+  absl::StatusOr<Manifest> Load() const;
+
+  // Writes the manifest, and gives it back as a mapping of the file.
+  absl::StatusOr<Manifest> Store(const Manifest& manifest) const;
+
+  // Drops the file: what it says no longer holds.
+  void Forget() const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string folder_;
+  std::string path_;
+  std::string root_;
+};
+
+// Whether every folder still has the time and the number of entries that the manifest knows. What
+// cannot be read is not current; Cancelled when the crew's watch said so.
+absl::StatusOr<bool> IsCurrent(const Manifest& manifest, const Tree& tree, const Crew& crew);
+
+}  // namespace penstock::source

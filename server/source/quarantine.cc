@@ -1,0 +1,122 @@
+#include "server/source/quarantine.h"
+
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "server/source/quarantine_text.h"
+#include "server/source/state_file.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than the longest lists take
+
+absl::StatusOr<QuarantineText> ReadAndParse(const std::string& path, uint64_t digest) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadStateFile(path, kMaxFileBytes));
+  PENSTOCK_ASSIGN_OR_RETURN(QuarantineText content, ParseQuarantine(text));
+  if (content.digest != digest)
+    return absl::DataLossError("the quarantine file is of another dataset");
+  return content;
+}
+
+// Keeps what is there for a person to look at; says what became of it.
+std::string MoveAside(const std::string& path) {
+  const std::string aside = absl::StrCat(path, ".damaged");
+  if (std::rename(path.c_str(), aside.c_str()) == 0) return absl::StrCat("moved to '", aside, "'");
+  return "it could not be moved aside and will be replaced";
+}
+
+}  // namespace
+
+bool IsQuarantined(base::Fault fault) {
+  return fault == base::Fault::kTimeout || fault == base::Fault::kWorkerCrashed;
+}
+
+Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t digest,
+                                    int64_t now_unix_ms) {
+  Loaded loaded;
+  Quarantine& quarantine = loaded.quarantine;
+  quarantine.digest_ = digest;
+  if (state_dir.empty()) return loaded;
+  quarantine.folder_ = absl::StrCat(state_dir, "/quarantine");
+  quarantine.path_ = absl::StrFormat("%s/%016x.quarantine", quarantine.folder_, digest);
+  auto content = ReadAndParse(quarantine.path_, digest);
+  if (absl::IsNotFound(content.status())) return loaded;
+  if (!content.ok()) {
+    quarantine.BeginAnew(content.status(), now_unix_ms, loaded.warning);
+    return loaded;
+  }
+  quarantine.version_ = content->version;
+  for (BadSample& bad : content->entries) {
+    auto& list = IsQuarantined(bad.fault) ? quarantine.quarantined_ : quarantine.refused_;
+    list.emplace(bad.sample, std::move(bad));
+  }
+  return loaded;
+}
+
+// Damaged bytes are moved aside. Bytes that cannot be read now may be well: they stay, and nothing
+// is saved over them.
+void Quarantine::BeginAnew(const absl::Status& why, int64_t now_unix_ms, std::string& warning) {
+  version_ = static_cast<uint64_t>(now_unix_ms);
+  warning = absl::StrCat("'", path_, "': ", why.message());
+  if (absl::IsDataLoss(why)) {
+    absl::StrAppend(&warning, "; ", MoveAside(path_), "; the quarantine begins anew, empty");
+    is_saved_ = false;
+    (void)
+        Save();  // the version must last; where it cannot be written now, the next Save tries again
+  } else {
+    absl::StrAppend(&warning, "; the quarantine begins empty and is not saved");
+    path_.clear();
+  }
+}
+
+Quarantine::Added Quarantine::Add(const BadSample& bad) {
+  if (quarantined_.contains(bad.sample)) return Added::kKnown;
+  if (!IsQuarantined(bad.fault)) {
+    if (refused_.contains(bad.sample)) return Added::kKnown;
+    if (refused_.size() >= kMaxRefused) return Added::kNoPlace;
+    refused_.emplace(bad.sample, bad);
+  } else {
+    if (quarantined_.size() >= kMaxQuarantined) return Added::kNoPlace;
+    refused_.erase(bad.sample);
+    quarantined_.emplace(bad.sample, bad);
+    ++version_;
+  }
+  is_saved_ = false;
+  return Added::kNews;
+}
+
+std::vector<BadSample> Quarantine::Entries() const {
+  std::vector<BadSample> entries;
+  entries.reserve(refused_.size() + quarantined_.size());
+  auto refused = refused_.begin();
+  for (const auto& [sample, bad] : quarantined_) {
+    for (; refused != refused_.end() && refused->first < sample; ++refused)
+      entries.push_back(refused->second);
+    entries.push_back(bad);
+  }
+  for (; refused != refused_.end(); ++refused) entries.push_back(refused->second);
+  return entries;
+}
+
+size_t Quarantine::Clear() {
+  const size_t cleared = refused_.size() + quarantined_.size();
+  if (!quarantined_.empty()) ++version_;
+  refused_.clear();
+  quarantined_.clear();
+  if (cleared > 0) is_saved_ = false;
+  return cleared;
+}
+
+absl::Status Quarantine::Save() {
+  if (is_saved_ || path_.empty()) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
+  const std::string text = FormatQuarantine({digest_, version_, Entries()});
+  PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, std::as_bytes(std::span(text))));
+  is_saved_ = true;
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::source

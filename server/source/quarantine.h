@@ -1,0 +1,89 @@
+// A dataset's bad samples, kept in the state directory: those that were refused, which are only
+// reported, and those that crashed or held up workers, which are never decoded again until cleared.
+// Thread-compatible: one thread owns it. Nothing here waits but Load and Save.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/fault.h"
+#include "common/base/status.h"
+
+namespace penstock::source {
+
+struct BadSample {
+  uint64_t sample = 0;
+  std::string path;
+  base::Fault fault = base::Fault::kNone;
+  int64_t time_unix_ms = 0;
+  uint32_t attempts = 0;
+};
+
+// Whether a sample with this fault is quarantined (kTimeout, kWorkerCrashed) or only reported.
+bool IsQuarantined(base::Fault fault);
+
+class Quarantine {
+ public:
+  struct Loaded;
+
+  // How many are kept. What comes beyond is not: refused samples only lose their report, but a
+  // quarantine that is full keeps no more samples from the workers, and says so.
+  static constexpr size_t kMaxRefused = 10'000;
+  static constexpr size_t kMaxQuarantined = 100'000;
+
+  enum class Added {
+    kNews,     // recorded
+    kKnown,    // nothing new about this sample
+    kNoPlace,  // its list is full
+  };
+
+  // An empty quarantine that is kept nowhere.
+  Quarantine() = default;
+
+  // The quarantine of the dataset with this digest. Always gives one: a damaged file is moved
+  // aside, and what could not be read or moved costs a warning. `now_unix_ms` becomes the version
+  // in place of a lost one, so that no version ever means two things.
+  static Loaded Load(const std::string& state_dir, uint64_t digest, int64_t now_unix_ms);
+
+  // Records a bad sample; a refused one may become quarantined, never the other way round. Raises
+  // version() when the set of quarantined samples grew.
+  Added Add(const BadSample& bad);
+
+  // Whether the sample is quarantined. Consulted before each dispatch.
+  bool Contains(uint64_t sample) const { return quarantined_.contains(sample); }
+
+  // Part of slot keys and of session states: the same version, the same quarantined samples.
+  uint64_t version() const { return version_; }
+
+  size_t quarantined() const { return quarantined_.size(); }
+  size_t refused() const { return refused_.size(); }
+
+  // All of both kinds, by sample.
+  std::vector<BadSample> Entries() const;
+
+  // Forgets all of both kinds; how many. Raises version() when one was quarantined.
+  size_t Clear();
+
+  // Writes the file where something is not yet in it. On an error everything is still in memory,
+  // and the next call tries again.
+  absl::Status Save();
+  bool is_saved() const { return is_saved_; }
+
+ private:
+  void BeginAnew(const absl::Status& why, int64_t now_unix_ms, std::string& warning);
+
+  std::string folder_, path_;  // empty: kept nowhere
+  uint64_t digest_ = 0;
+  uint64_t version_ = 0;
+  std::map<uint64_t, BadSample> refused_, quarantined_;
+  bool is_saved_ = true;
+};
+
+struct Quarantine::Loaded {
+  Quarantine quarantine;
+  std::string warning;  // empty: all well
+};
+
+}  // namespace penstock::source
