@@ -48,3 +48,18 @@ function(penstock_test)
     add_dependencies(tsan_tests ${ARG_NAME})
   endif()
 endfunction()
+
+# penstock_script_test(NAME layering_test COMMAND python3 a_test.py LABELS unit TIMEOUT 60)
+# registers a script with ctest. It skips itself as a whole by exit code 77, after "SKIPPED: <why>".
+function(penstock_script_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+                       SKIP_RETURN_CODE 77)
+endfunction()

@@ -1,0 +1,70 @@
+"""deploy/install-deps.sh with a fake apt-get and dpkg-query before the real ones."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop())
+
+
+class InstallDepsTest(unittest.TestCase):
+    def setUp(self):
+        self.bin = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.bin)
+        self.fake("sudo", 'exec "$@"')
+        self.fake("apt-get", f'echo "$@" >>{self.bin}/calls')
+
+    def fake(self, name, text):
+        program = self.bin / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+
+    def installed(self, missing=""):
+        """A dpkg that has every package that it is asked for, but one."""
+        self.fake("dpkg-query", 'shift 3; for p; do [ "$p" = "%s" ] || echo "installed $p"; done' % missing)
+
+    def run_script(self, *arguments):
+        return subprocess.run([ROOT / "deploy/install-deps.sh", *arguments], text=True, capture_output=True,
+                              timeout=30, env=dict(os.environ, PATH=f"{self.bin}:{os.environ['PATH']}"))
+
+    def calls(self):
+        path = self.bin / "calls"
+        return path.read_text() if path.exists() else ""
+
+    def test_an_unknown_argument_is_refused_with_code_2(self):
+        self.assertEqual(self.run_script("--everything").returncode, 2)
+
+    def test_a_failing_apt_gives_one_clear_line(self):
+        self.installed(missing="libspdlog-dev")
+        self.fake("apt-get", "echo 'Reading lists'; echo 'E: no network' >&2; exit 100")
+        result = self.run_script()
+        self.assertEqual(result.returncode, 1)
+        error = result.stderr.splitlines()[-1]
+        self.assertIn("E: no network", error)
+        self.assertIn("libspdlog-dev", error)
+        self.assertNotIn("Reading lists", result.stderr + result.stdout)
+
+    def test_where_all_is_there_nothing_is_called_or_said(self):
+        self.installed()
+        result = self.run_script("--tests")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        self.assertEqual(self.calls(), "")
+
+    def test_only_what_is_missing_is_installed(self):
+        self.installed(missing="cmake")
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertRegex(self.calls(), r"install -y --no-install-recommends cmake\n$")
+
+    def test_what_only_tests_need_is_left_to_the_tests(self):
+        self.installed(missing="python3-pil")
+        self.run_script()
+        self.assertEqual(self.calls(), "")
+        self.run_script("--tests")
+        self.assertIn("python3-pil", self.calls())
+
+
+if __name__ == "__main__":
+    unittest.main()
