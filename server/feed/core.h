@@ -2,13 +2,16 @@
 // I/O or lock; one owner (the runner's thread) calls it.
 //
 // What always holds:
-//  - A slot is free, cached (full, held by nobody), filling, or full and held; its generation rises each
+//  - A slot is free, cached (full, held by nobody), filling, or full and held; its generation rises
+//  each
 //    time it begins to fill.
 //  - announced − released + filling of a session never exceeds its window; slots of an arena are at
 //    least the sum of its sessions' windows, so no session ever waits for another's slots.
 //  - Two sessions of one user that want the same position of one feed hold the same slot.
-//  - Batches of a session are announced in order, each once, only when every row of the slot is done.
+//  - Batches of a session are announced in order, each once, only when every row of the slot is
+//  done.
 //  - A slot is filled again only when no lease is on it and no row of it is in a worker's hands.
+//  - A session's newest batch is less than kMaxWindow sequences ahead of its oldest unreleased one.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +28,22 @@
 namespace penstock::feed {
 
 using SessionId = base::StrongId<struct SessionTag>;
-using FeedId = base::StrongId<struct FeedTag>;          // one per fingerprint
+using FeedId = base::StrongId<struct FeedTag>;  // one per fingerprint
 using SlotId = base::StrongId<struct SlotTag, uint32_t>;
-using ArenaId = base::StrongId<struct ArenaTag>;        // slots of one user and one size
+using ArenaId = base::StrongId<struct ArenaTag>;  // slots of one user and one size
 using UserId = base::StrongId<struct UserTag, uint32_t>;
+
+inline constexpr uint32_t kMaxWindow = 256;
 
 struct SessionSpec {
   UserId user;
   FeedId feed;
   ArenaId arena;
-  plan::Share share;         // of the first epoch; later ones begin at consumed = 0
+  plan::Share share;  // of the first epoch; later ones begin at consumed = 0
   uint64_t first_epoch = 0;
-  uint64_t epochs = 0;       // 0: without end
-  uint32_t window = 4;
-  uint64_t variant = 0;      // quarantine version: part of the slots' key
+  uint64_t epochs = 0;   // how many, the first included; 0: without end
+  uint32_t window = 4;   // 1 to kMaxWindow
+  uint64_t variant = 0;  // quarantine version: part of the slots' key
 };
 
 // One row to decode.
@@ -61,7 +66,7 @@ struct Announcement {
   uint64_t generation = 0;
   plan::Position position;
   uint32_t valid_rows = 0;
-  uint64_t step = 0;      // k within its epoch
+  uint64_t step = 0;      // k within its epoch, counted from share.consumed in the first one
   uint64_t consumed = 0;  // of the epoch, by all ranks, once this batch is
   bool last_of_epoch = false;
 };
@@ -69,8 +74,8 @@ struct Announcement {
 struct SessionView {
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t filling = 0;
-  uint32_t window = 0;     // as it is now; shrinks when untouched
-  bool finished = false;   // every batch that will ever come was announced
+  uint32_t window = 0;    // as it is now; shrinks when untouched
+  bool finished = false;  // every batch that will ever come was announced
 };
 
 struct FeedView {
@@ -87,20 +92,26 @@ class Core {
   Core();
   ~Core();
 
-  // Gives an arena more slots; takes them away again, all or none: false while one is held or filling.
+  // Gives an arena more slots; takes them away again, all or none: false while one is held or
+  // filling, or when the rest would be fewer than the arena's windows need. A slot is in one arena.
   void AddSlots(ArenaId arena, std::span<const SlotId> slots);
   bool RemoveSlots(ArenaId arena, std::span<const SlotId> slots);
 
-  // FailedPrecondition when the arena has fewer slots than its windows would then need.
+  // FailedPrecondition when the arena has fewer slots than its windows would then need, or the
+  // session is open already; InvalidArgument for numbers that cannot be, or when no epoch has a
+  // batch for this rank. A session with nothing left of its epochs opens finished.
   absl::Status OpenSession(SessionId session, const SessionSpec& spec, base::TimePoint now);
   // The consumer let go of everything, or its process is gone: leases reclaimed. Idempotent.
   void CloseSession(SessionId session);
-  // Its connection is closed but its process lives: nothing more is filled for it, leases stay.
+  // Its connection is closed but its process lives: nothing more is filled for it or announced to
+  // it. Leases stay, and may still be taken and released.
   void DetachSession(SessionId session);
   // From now on its slots are keyed by another quarantine version.
   void SetVariant(FeedId feed, uint64_t variant);
 
-  // What the consumer says. InvalidArgument for numbers that cannot be: the caller closes the session.
+  // What the consumer says. InvalidArgument for numbers that cannot be: the caller closes the
+  // session. NotFound for a session that is not open. Batches are taken in order and released in
+  // any order, each after it was taken.
   absl::Status Taken(SessionId session, uint64_t count, base::TimePoint now);
   absl::Status Released(SessionId session, uint64_t sequence, base::TimePoint now);
   // Sequences announced and not released: whose release words to look at.
@@ -123,6 +134,7 @@ class Core {
   std::optional<SessionView> View(SessionId session) const;
   std::optional<FeedView> View(FeedId feed) const;
   SlotCounts Count(ArenaId arena) const;
+  SlotCounts CountAll() const;
 
  private:
   struct State;

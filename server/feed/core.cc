@@ -1,0 +1,385 @@
+#include "server/feed/core.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/base/check.h"
+#include "server/feed/arena.h"
+#include "server/feed/schedule.h"
+#include "server/feed/session.h"
+#include "server/feed/slot.h"
+
+namespace penstock::feed {
+namespace {
+
+// Statistics are kept of this many feeds, beyond those that have sessions.
+constexpr size_t kMaxIdleFeeds = 1024;
+
+struct Feed {
+  uint64_t samples = 0;
+  FeedView counts;
+};
+
+template <typename Map, typename Id>
+auto* Get(const Map& map, Id id) {
+  const auto found = map.find(id);
+  return found == map.end() ? nullptr : found->second.get();
+}
+
+absl::Status NotOpen(SessionId session) {
+  return absl::NotFoundError(absl::StrCat("session ", session.value(), " is not open"));
+}
+
+}  // namespace
+
+// The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
+// arenas and slots: all stay where they are until nothing refers to them.
+struct Core::State {
+  absl::flat_hash_map<ArenaId, std::unique_ptr<Arena>> arenas;
+  absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
+  absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
+  absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
+  Schedule schedule;
+  std::deque<RowTask> again;  // rows that came back: given out before all others
+  std::vector<Announcement> announcements;
+
+  absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
+  uint64_t Reserved(const Arena* arena) const;
+  Feed& FeedOf(const SessionSpec& spec);
+
+  Slot& Begin(Session& session);
+  void Join(Session& session);
+  void Give(Session& session, Slot& slot);
+  void Announce(Session& session);
+  void LetGo(Session& session, const std::vector<Slot*>& held);
+  void ForgetAnnouncements(SessionId session);
+
+  std::optional<RowTask> NextAgain();
+  Slot& SlotOf(const RowTask& task) const;
+  void CameBack(const RowTask& task, uint32_t attempt);
+  void Filled(Slot& slot);
+};
+
+Core::Core() : state_(std::make_unique<State>()) {}
+Core::~Core() = default;
+
+// ---- Slots. ----
+
+void Core::AddSlots(ArenaId arena, std::span<const SlotId> slots) {
+  std::unique_ptr<Arena>& known = state_->arenas[arena];
+  if (known == nullptr) known = std::make_unique<Arena>();
+  for (SlotId id : slots) {
+    auto slot = std::make_unique<Slot>(id, *known);
+    known->Add(*slot);
+    PENSTOCK_CHECK(state_->slots.emplace(id, std::move(slot)).second);
+  }
+  state_->schedule.Changed();
+}
+
+bool Core::RemoveSlots(ArenaId arena, std::span<const SlotId> slots) {
+  Arena* known = Get(state_->arenas, arena);
+  PENSTOCK_CHECK(known != nullptr);
+  if (known->size() < state_->Reserved(known) + slots.size()) return false;
+  for (SlotId id : slots) {
+    const Slot* slot = Get(state_->slots, id);
+    PENSTOCK_CHECK(slot != nullptr && &slot->arena == known);
+    if (slot->state != SlotState::kFree && slot->state != SlotState::kCached) return false;
+  }
+  for (SlotId id : slots) {
+    known->Remove(*Get(state_->slots, id));
+    state_->slots.erase(id);
+  }
+  const bool used = std::any_of(state_->sessions.begin(), state_->sessions.end(),
+                                [&](const auto& entry) { return &entry.second->arena() == known; });
+  if (known->size() == 0 && !used) state_->arenas.erase(arena);
+  return true;
+}
+
+uint64_t Core::State::Reserved(const Arena* arena) const {
+  uint64_t reserved = 0;
+  for (const auto& [id, session] : sessions) {
+    if (&session->arena() == arena) reserved += session->Reserved();
+  }
+  return reserved;
+}
+
+// ---- Sessions come and go. ----
+
+absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(spec.share));
+  if (sessions.contains(id)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id.value(), " is open already; close it first"));
+  }
+  if (spec.window < 1 || spec.window > kMaxWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the window is ", spec.window, " batches; it must be 1 to ", kMaxWindow));
+  }
+  if (spec.epochs > UINT64_MAX - spec.first_epoch) {
+    return absl::InvalidArgumentError(absl::StrCat(spec.epochs, " epochs from epoch ",
+                                                   spec.first_epoch,
+                                                   " on cannot be counted; ask for fewer"));
+  }
+  plan::Share whole = spec.share;
+  whole.consumed = 0;
+  if (plan::BatchCount(whole) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", whole.rank, " of ", whole.world, " would never have a batch: an epoch's ",
+        whole.samples, " samples in batches of ", whole.batch_size, " for ", whole.world,
+        " ranks leave none for it; use smaller batches, fewer ranks, or pad"));
+  }
+  const Feed* feed = Get(feeds, spec.feed);
+  if (feed != nullptr && feed->samples != spec.share.samples) {
+    return absl::InvalidArgumentError(absl::StrCat("the feed has ", feed->samples,
+                                                   " samples an epoch, not ", spec.share.samples));
+  }
+  const Arena* arena = Get(arenas, spec.arena);
+  const uint64_t size = arena == nullptr ? 0 : arena->size();
+  const uint64_t reserved = Reserved(arena);
+  if (size < reserved + spec.window) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a window of ", spec.window, " batches does not fit: ", reserved, " of ", size,
+        " slots are reserved for other windows; use a smaller window or a larger pool"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Core::OpenSession(SessionId session, const SessionSpec& spec, base::TimePoint now) {
+  PENSTOCK_RETURN_IF_ERROR(state_->CanOpen(session, spec));
+  ++state_->FeedOf(spec).counts.sessions;
+  auto opened = std::make_unique<Session>(session, spec, *Get(state_->arenas, spec.arena), now);
+  state_->schedule.Add(*opened);
+  state_->Join(*opened);
+  state_->sessions.emplace(session, std::move(opened));
+  return absl::OkStatus();
+}
+
+// The feed's statistics. Those of feeds without sessions are dropped when there are too many.
+Feed& Core::State::FeedOf(const SessionSpec& spec) {
+  if (feeds.size() >= sessions.size() + kMaxIdleFeeds) {
+    absl::erase_if(feeds, [](const auto& entry) { return entry.second->counts.sessions == 0; });
+  }
+  std::unique_ptr<Feed>& feed = feeds[spec.feed];
+  if (feed == nullptr) {
+    feed = std::make_unique<Feed>();
+    feed->samples = spec.share.samples;
+  }
+  return *feed;
+}
+
+void Core::CloseSession(SessionId id) {
+  Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return;
+  state_->ForgetAnnouncements(id);
+  state_->LetGo(*session, session->Held());
+  state_->schedule.Remove(*session);
+  --Get(state_->feeds, session->spec().feed)->counts.sessions;
+  state_->sessions.erase(id);
+}
+
+void Core::DetachSession(SessionId id) {
+  Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return;
+  state_->ForgetAnnouncements(id);
+  state_->LetGo(*session, session->Detach());
+}
+
+void Core::State::ForgetAnnouncements(SessionId session) {
+  std::erase_if(announcements, [&](const Announcement& a) { return a.session == session; });
+}
+
+void Core::State::LetGo(Session& session, const std::vector<Slot*>& held) {
+  for (Slot* slot : held) {
+    std::erase(slot->waiting, &session);
+    slot->arena.LetGo(*slot);
+    if (slot->holders == 0) schedule.Abandoned(*slot);
+  }
+  schedule.Changed();
+}
+
+void Core::SetVariant(FeedId feed, uint64_t variant) {
+  for (const auto& [id, session] : state_->sessions) {
+    if (session->spec().feed != feed) continue;
+    session->SetVariant(variant);
+    state_->Join(*session);
+  }
+  state_->schedule.Changed();
+}
+
+// ---- What consumers say. ----
+
+absl::Status Core::Taken(SessionId id, uint64_t count, base::TimePoint now) {
+  Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return NotOpen(id);
+  const uint64_t before = session->Supply();
+  PENSTOCK_RETURN_IF_ERROR(session->Taken(count, now));
+  if (session->Supply() == before) return absl::OkStatus();
+  state_->Join(*session);  // its window may have grown
+  state_->schedule.Changed();
+  return absl::OkStatus();
+}
+
+absl::Status Core::Released(SessionId id, uint64_t sequence, base::TimePoint) {
+  Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return NotOpen(id);
+  PENSTOCK_ASSIGN_OR_RETURN(Slot * slot, session->Released(sequence));
+  state_->LetGo(*session, {slot});
+  state_->Join(*session);
+  return absl::OkStatus();
+}
+
+std::vector<uint64_t> Core::Outstanding(SessionId id) const {
+  const Session* session = Get(state_->sessions, id);
+  return session == nullptr ? std::vector<uint64_t>() : session->Outstanding();
+}
+
+// ---- Slots are given to sessions. ----
+
+// A slot begins to fill for the session, and for all who want the same.
+Slot& Core::State::Begin(Session& session) {
+  const SlotKey key = session.NextKey();
+  Slot& slot = session.arena().Begin(key, session.spec().share.samples);
+  Give(session, slot);
+  Join(session);
+  schedule.VisitSessions(key.user, [&](Session& other) {
+    if (&other.arena() == &slot.arena && other.Wants() && other.NextKey() == key) Join(other);
+  });
+  return slot;
+}
+
+// Gives the session all it wants that is there, or is coming, already.
+void Core::State::Join(Session& session) {
+  while (session.Wants()) {
+    Slot* slot = session.arena().Find(session.NextKey());
+    if (slot == nullptr) return;
+    Give(session, *slot);
+  }
+}
+
+void Core::State::Give(Session& session, Slot& slot) {
+  session.arena().Hold(slot);
+  session.Give(slot, schedule.begun());
+  if (slot.state == SlotState::kFilling) slot.waiting.push_back(&session);
+  Announce(session);
+}
+
+void Core::State::Announce(Session& session) {
+  while (session.HasReady()) {
+    announcements.push_back(session.Announce());
+    ++Get(feeds, session.spec().feed)->counts.batches_announced;
+  }
+}
+
+std::vector<Announcement> Core::TakeAnnouncements() {
+  for (const Announcement& announcement : state_->announcements) {
+    Get(state_->sessions, announcement.session)->Told(announcement.sequence);
+  }
+  return std::exchange(state_->announcements, {});
+}
+
+// ---- Rows. ----
+
+std::optional<RowTask> Core::NextRow() {
+  if (std::optional<RowTask> row = state_->NextAgain()) return row;
+  return state_->schedule.Next(
+      [this](Session& session) -> Slot& { return state_->Begin(session); });
+}
+
+// The row that came back first; those of slots that were abandoned meanwhile are dropped.
+std::optional<RowTask> Core::State::NextAgain() {
+  while (!again.empty()) {
+    const RowTask task = again.front();
+    again.pop_front();
+    Slot* slot = Get(slots, task.slot);
+    if (slot == nullptr || slot->generation != task.generation ||
+        slot->state != SlotState::kFilling) {
+      continue;
+    }
+    slot->rows.GiveAgain(task.row);
+    return task;
+  }
+  return std::nullopt;
+}
+
+// A slot with a row in a worker's hands stays what it is.
+Slot& Core::State::SlotOf(const RowTask& task) const {
+  Slot* slot = Get(slots, task.slot);
+  PENSTOCK_CHECK(slot != nullptr && slot->generation == task.generation);
+  return *slot;
+}
+
+void Core::RowDone(const RowTask& task) {
+  Slot& slot = state_->SlotOf(task);
+  slot.rows.Done(task.row);
+  if (Feed* feed = Get(state_->feeds, task.feed)) {
+    ++feed->counts.rows_decoded;
+    feed->counts.rows_replaced += task.attempt > 0;
+  }
+  if (slot.state == SlotState::kAbandoned) {
+    slot.arena.Drain(slot);
+    state_->schedule.Changed();
+  } else if (slot.rows.AllDone()) {
+    state_->Filled(slot);
+  }
+}
+
+void Core::State::Filled(Slot& slot) {
+  slot.arena.Filled(slot);
+  ++Get(feeds, slot.key.feed)->counts.batches_decoded;
+  for (Session* session : std::exchange(slot.waiting, {})) Announce(*session);
+}
+
+void Core::RowReturned(const RowTask& task) { state_->CameBack(task, task.attempt); }
+
+void Core::RowRefused(const RowTask& task) { state_->CameBack(task, task.attempt + 1); }
+
+void Core::State::CameBack(const RowTask& task, uint32_t attempt) {
+  Slot& slot = SlotOf(task);
+  slot.rows.Back(task.row);
+  if (slot.state == SlotState::kAbandoned) {
+    slot.arena.Drain(slot);
+    schedule.Changed();
+    return;
+  }
+  again.push_back(task);
+  again.back().attempt = attempt;
+}
+
+// ---- Time and views. ----
+
+void Core::Tick(base::TimePoint now) {
+  for (const auto& [id, session] : state_->sessions) session->ShrinkIfUntouched(now);
+}
+
+std::optional<SessionView> Core::View(SessionId id) const {
+  const Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return std::nullopt;
+  return session->View();
+}
+
+std::optional<FeedView> Core::View(FeedId id) const {
+  const Feed* feed = Get(state_->feeds, id);
+  if (feed == nullptr) return std::nullopt;
+  return feed->counts;
+}
+
+SlotCounts Core::Count(ArenaId id) const {
+  const Arena* arena = Get(state_->arenas, id);
+  return arena == nullptr ? SlotCounts() : arena->Count();
+}
+
+SlotCounts Core::CountAll() const {
+  SlotCounts sum;
+  for (const auto& [id, arena] : state_->arenas) {
+    const SlotCounts counts = arena->Count();
+    sum.slots += counts.slots;
+    sum.held += counts.held;
+    sum.cached += counts.cached;
+    sum.filling += counts.filling;
+  }
+  return sum;
+}
+
+}  // namespace penstock::feed

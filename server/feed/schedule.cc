@@ -1,0 +1,124 @@
+#include "server/feed/schedule.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/base/check.h"
+
+namespace penstock::feed {
+namespace {
+
+// Rows that a user may be given in one turn.
+constexpr uint32_t kQuantum = 32;
+
+// Every fourth slot of a feed goes to the starving session that has waited longest. Were all of
+// them to go to the one furthest behind, a newcomer at the feed's beginning would starve those far
+// ahead of it until it has caught up, which may be days.
+constexpr uint64_t kTurnOfTheWaiting = 4;
+
+}  // namespace
+
+void Schedule::Add(Session& session) {
+  User& user = UserOf(session.spec().user);
+  std::unique_ptr<FeedTurn>& feed = user.feeds[session.spec().feed];
+  if (feed == nullptr) feed = std::make_unique<FeedTurn>();
+  ++feed->sessions;
+  user.entries.push_back({&session, feed.get()});
+  Changed();
+}
+
+void Schedule::Remove(Session& session) {
+  const auto found = Find(session.spec().user);
+  PENSTOCK_CHECK(found != users_.end());
+  User& user = **found;
+  std::erase_if(user.entries, [&](const Entry& entry) { return entry.session == &session; });
+  const auto feed = user.feeds.find(session.spec().feed);
+  if (--feed->second->sessions == 0) user.feeds.erase(feed);
+  Changed();
+  if (!user.entries.empty()) return;
+
+  if (static_cast<size_t>(found - users_.begin()) < turn_) --turn_;
+  users_.erase(found);
+  if (turn_ == users_.size()) turn_ = 0;
+}
+
+void Schedule::Abandoned(const Slot& slot) {
+  for (const auto& user : users_) {
+    if (user->current == &slot) user->current = nullptr;
+  }
+}
+
+Schedule::Users::iterator Schedule::Find(UserId id) {
+  return std::find_if(users_.begin(), users_.end(),
+                      [&](const auto& user) { return user->id == id; });
+}
+
+// Makes the user known where it is not: its first turn is the last of this round.
+Schedule::User& Schedule::UserOf(UserId id) {
+  if (const auto found = Find(id); found != users_.end()) return **found;
+  const auto made = users_.insert(users_.begin() + turn_, std::make_unique<User>());
+  turn_ = (turn_ + 1) % users_.size();
+  (*made)->id = id;
+  return **made;
+}
+
+void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visit) {
+  const auto found = Find(user);
+  PENSTOCK_CHECK(found != users_.end());
+  for (const Entry& entry : (*found)->entries) visit(*entry.session);
+}
+
+std::optional<RowTask> Schedule::Next(absl::FunctionRef<Slot&(Session&)> begin) {
+  for (size_t asked = users_.size(); asked > 0; --asked) {
+    User& user = *users_[turn_];
+    if (!FindSlot(user, begin)) {
+      user.deficit = 0;
+      EndTurn();
+      continue;
+    }
+    if (user.deficit == 0) user.deficit = kQuantum;
+    if (--user.deficit == 0) EndTurn();
+    const RowTask row = user.current->GiveFresh();
+    if (!user.current->rows.HasFresh()) user.current = nullptr;
+    return row;
+  }
+  return std::nullopt;
+}
+
+// Lets the user's current slot be one with fresh rows; false when it wants none.
+bool Schedule::FindSlot(User& user, absl::FunctionRef<Slot&(Session&)> begin) {
+  if (user.current != nullptr) return true;
+  if (user.asked == changes_) return false;
+  const Entry* next = Pick(user);
+  if (next == nullptr) {
+    user.asked = changes_;
+    return false;
+  }
+  ++next->feed->picks;
+  next->feed->last_pick = ++begun_;
+  user.current = &begin(*next->session);
+  return true;
+}
+
+const Schedule::Entry* Schedule::Pick(const User& user) const {
+  const Entry* best = nullptr;
+  for (const Entry& entry : user.entries) {
+    if (!entry.session->Wants() || !entry.session->arena().HasSpare()) continue;
+    if (best == nullptr || Before(entry, *best)) best = &entry;
+  }
+  return best;
+}
+
+// The fewest ready batches; then the feed that was served longest ago, since positions of different
+// feeds cannot be compared; then the one furthest behind.
+bool Schedule::Before(const Entry& a, const Entry& b) {
+  const auto rank = [](const Entry& entry) {
+    const Session& session = *entry.session;
+    const bool waiting = entry.feed->picks % kTurnOfTheWaiting == kTurnOfTheWaiting - 1;
+    return std::tuple(session.Supply(), entry.feed->last_pick, waiting ? session.last_given() : 0,
+                      session.cursor().epoch(), session.cursor().consumed(), session.id());
+  };
+  return rank(a) < rank(b);
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,51 @@
+// The place of one batch, and what is in it. Owned by the core; its arena alone changes its state.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <vector>
+
+#include "server/feed/core.h"
+#include "server/feed/row_ledger.h"
+#include "server/feed/slot_state.h"
+
+namespace penstock::feed {
+
+class Arena;
+class Session;
+
+// What a full slot holds. Sessions that want equal keys in one arena hold the same slot.
+struct SlotKey {
+  UserId user;
+  FeedId feed;
+  uint64_t variant = 0;
+  plan::Position position;
+
+  bool operator==(const SlotKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const SlotKey& key) {
+    return H::combine(std::move(h), key.user, key.feed, key.variant, key.position);
+  }
+};
+
+struct Slot {
+  Slot(SlotId id, Arena& arena) : id(id), arena(arena) {}
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  // The next row that was never given out.
+  RowTask GiveFresh();
+
+  const SlotId id;
+  Arena& arena;
+  SlotState state = SlotState::kFree;
+  uint64_t generation = 0;
+  SlotKey key;
+  uint64_t samples = 0;  // of the feed's epochs
+  RowLedger rows;
+  uint32_t holders = 0;
+  std::vector<Session*> waiting;       // holders, while it fills
+  std::list<Slot*>::iterator in_list;  // its place among the free or the cached
+};
+
+}  // namespace penstock::feed
