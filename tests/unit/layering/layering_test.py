@@ -1,0 +1,92 @@
+"""The rules of rules.py: each is broken on purpose, then this tree is checked.
+
+layering_test.py ROOT [WORKER]: WORKER is the built worker program.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import rules
+
+ROOT = sys.argv[1]
+WORKER = sys.argv[2] if len(sys.argv) > 2 else None
+
+
+class BrokenRulesTest(unittest.TestCase):
+    """Every rule notices what breaks it."""
+
+    def violations(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                file = pathlib.Path(root, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return rules.violations(root)
+
+    def assert_one(self, files, expected):
+        found = self.violations(files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(expected, found[0])
+
+    def test_plan_and_decode_use_base_alone(self):
+        self.assert_one({"server/plan/a.h": '#include "common/posix/fd.h"'}, "server/plan may not use")
+        self.assert_one({"server/decode/a.cc": '#include "server/source/dataset.h"'}, "server/decode may not")
+
+    def test_the_parts_that_meet_in_feed_do_not_know_each_other(self):
+        parts = ("source", "workers", "pool", "export")
+        for user in parts:
+            for used in parts:
+                if user != used:
+                    self.assert_one({f"server/{user}/a.cc": f'#include "server/{used}/b.h"'}, "may not use")
+
+    def test_workers_see_datasets_by_their_interface_only(self):
+        self.assertEqual(self.violations({"server/workers/a.h": '#include "server/source/dataset.h"'}), [])
+        self.assert_one({"server/workers/a.h": '#include "server/source/folder.h"'}, "may not use")
+
+    def test_the_client_never_includes_the_server(self):
+        self.assert_one({"client/src/a.cc": '#include "server/feed/core.h"'}, "may not use")
+
+    def test_libraries_stay_in_their_rooms(self):
+        for include in ("grpcpp/grpcpp.h", "penstock/v1/feed.grpc.pb.h", "spdlog/spdlog.h", "cuda.h",
+                        "cuda_runtime_api.h", "yaml-cpp/yaml.h", "jpeglib.h"):
+            self.assert_one({"server/feed/a.cc": f"#include <{include}>"}, include)
+
+    def test_public_headers_use_the_standard_library_alone(self):
+        self.assert_one({"client/include/penstock/a.h": '#include "absl/status/status.h"'}, "public headers")
+        self.assertEqual(self.violations({"client/include/penstock/a.h": "#include <span>"}), [])
+
+    def test_feeds_core_is_pure_through_what_it_includes(self):
+        self.assert_one({"server/feed/core.cc": '#include "server/feed/slot.h"',
+                         "server/feed/slot.h": "",
+                         "server/feed/slot.cc": '#include "common/posix/fd.h"'}, "server/feed/slot.cc:1")
+
+    def test_grpc_is_in_few_files(self):
+        files = {f"server/rpc/a{number}.cc": "#include <grpcpp/grpcpp.h>" for number in range(11)}
+        self.assert_one(files, "11 files include gRPC")
+
+    def test_a_folder_without_a_rule_is_noticed(self):
+        self.assert_one({"server/new/a.cc": ""}, "has no line in rules.py")
+
+    def test_long_files_are_noticed(self):
+        self.assert_one({"server/plan/a.cc": "\n" * 401}, "401 lines")
+
+    def test_a_target_without_a_readme_is_noticed(self):
+        self.assert_one({"server/plan/CMakeLists.txt": ""}, "no README.md")
+
+
+class ThisTreeTest(unittest.TestCase):
+    def test_it_keeps_every_rule(self):
+        found = rules.violations(ROOT)
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    @unittest.skipUnless(WORKER, "the worker program is not built here")
+    def test_the_worker_program_links_neither_grpc_nor_cuda_nor_logging(self):
+        linked = subprocess.run(["ldd", WORKER], check=True, capture_output=True, text=True).stdout
+        self.assertIn("libjpeg", linked)
+        self.assertNotRegex(linked, r"libgrpc|libprotobuf|libcuda|libcudart|libspdlog")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

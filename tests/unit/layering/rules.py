@@ -1,0 +1,160 @@
+"""What may use what. A folder may use itself, the standard library, Abseil, and what its line names:
+folders (and what is below them), single headers, or libraries by the names of LIBRARIES."""
+import collections
+import os
+import pathlib
+import re
+
+# The first part of an #include that stands for a library worth a rule.
+LIBRARIES = {
+    "grpc": re.compile(r"^(grpc|grpcpp)/|\.grpc\.pb\.h$"),
+    "protobuf": re.compile(r"^google/protobuf/|(?<!\.grpc)\.pb\.h$"),
+    "spdlog": re.compile(r"^(spdlog|fmt)/"),
+    "cuda": re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|nvml|cuda_\w+)\.h$|^nvtx3/"),
+    "jpeg": re.compile(r"^(jpeglib|jerror|turbojpeg)\.h$"),
+    "yaml": re.compile(r"^yaml-cpp/"),
+}
+
+COMMON = {"common/base", "common/posix", "common/shm", "common/telemetry"}
+
+MAY_USE = {
+    "common/base": set(),
+    "common/posix": {"common/base"},
+    "common/shm": {"common/base"},
+    "common/telemetry": {"common/base", "spdlog"},
+    "common/cuda": {"common/base", "common/posix", "cuda"},
+    "server/plan": {"common/base"},
+    "server/decode": {"common/base", "jpeg"},
+    "server/source": {"common/base", "common/posix", "common/telemetry"},
+    # The lanes that read samples live beside the workers: they see datasets by their interface.
+    "server/workers": COMMON | {"server/decode", "server/source/dataset.h"},
+    "server/pool": COMMON,
+    "server/export": COMMON | {"common/cuda"},
+    "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/workers",
+                             "server/pool", "server/export"},
+    "server/status": COMMON | {"protobuf"},
+    "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
+    "server/rpc": COMMON | {"grpc", "protobuf", "server/plan", "server/decode/spec.h"},
+    "server/app": COMMON | {"grpc", "protobuf", "yaml", "server"},
+    "client/include": set(),
+    "client/finish": {"common/base", "client/include", "cuda"},
+    "client/src": COMMON | {"client/include", "client/finish", "grpc", "protobuf"},
+    "client/ctl": COMMON | {"client/include", "client/src", "grpc", "protobuf"},
+    "client/examples": {"client/include", "jpeg"},
+}
+
+# Pure by contract although their folder is not: they and all they include stay within these.
+PURE = {"server/feed/core.h": {"common/base", "server/plan", "server/feed"},
+        "server/feed/core.cc": {"common/base", "server/plan", "server/feed"}}
+
+NO_ABSEIL = {"client/include"}  # public headers: the standard library alone
+MAX_GRPC_FILES = 10             # each costs seconds to compile
+MAX_LINES = 400
+LONGER = {}                     # path: why it may be longer than MAX_LINES
+
+SOURCE = re.compile(r"\.(h|cc|cu|py|sh|proto|cmake)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+SKIPPED_FOLDERS = re.compile(r"^(build.*|\.git|\.cache|__pycache__)$")
+
+
+class Tree:
+    """The files of a checkout, by their paths from its root."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.files = []
+        for folder, below, names in os.walk(self.root):
+            below[:] = [name for name in below if not SKIPPED_FOLDERS.match(name)]
+            self.files += [os.path.relpath(os.path.join(folder, name), self.root) for name in names]
+
+    def lines(self, path):
+        return (self.root / path).read_text(encoding="utf-8").splitlines()
+
+    def includes(self, path):
+        """(line number, what) of every #include, public headers by their path in the tree."""
+        for number, line in enumerate(self.lines(path), 1):
+            if match := INCLUDE.match(line):
+                what = match.group(1)
+                if re.match(r"^penstock/\w+\.h$", what):
+                    what = "client/include/" + what
+                yield number, what
+
+    def code(self):
+        """C++ of the product: what the rules of inclusion are about."""
+        return sorted(path for path in self.files
+                      if re.match(r"^(common|server|client)/.*\.(h|cc|cu)$", path))
+
+
+def folder_of(path):
+    return "/".join(path.split("/")[:2])
+
+
+def library_of(what):
+    return next((name for name, pattern in LIBRARIES.items() if pattern.search(what)), None)
+
+
+def within(what, allowed):
+    """Whether an include is one that `allowed` names, or none of anybody's business."""
+    if library := library_of(what):
+        return library in allowed
+    if not re.match(r"^(common|server|client|tests)/", what):
+        return True
+    return any(what == entry or what.startswith(entry + "/") for entry in allowed)
+
+
+def inclusion(tree):
+    for path in tree.code():
+        folder = folder_of(path)
+        if folder not in MAY_USE:
+            yield f"{path}: the folder {folder} has no line in rules.py; say what it may use"
+            continue
+        for number, what in tree.includes(path):
+            if not within(what, MAY_USE[folder] | {folder}):
+                yield f"{path}:{number}: {folder} may not use {what}"
+            if folder in NO_ABSEIL and what.startswith("absl/"):
+                yield f"{path}:{number}: public headers use the standard library alone, not {what}"
+
+
+def purity(tree):
+    for start, allowed in PURE.items():
+        seen, waiting = set(), [start] if start in tree.files else []
+        while waiting:
+            path = waiting.pop()
+            if path in seen or path not in tree.files:
+                continue
+            seen.add(path)
+            for number, what in tree.includes(path):
+                if within(what, allowed):
+                    waiting += [what, re.sub(r"\.h$", ".cc", what)]
+                else:
+                    yield f"{path}:{number}: {start} reaches it, so it may not use {what}"
+
+
+def grpc_files(tree):
+    files = [path for path in tree.code()
+             if any(library_of(what) == "grpc" for _, what in tree.includes(path))]
+    if len(files) > MAX_GRPC_FILES:
+        yield f"{len(files)} files include gRPC, more than {MAX_GRPC_FILES}: {', '.join(files)}"
+
+
+def length(tree):
+    for path in sorted(filter(SOURCE.search, tree.files)):
+        lines = len(tree.lines(path))
+        if lines > MAX_LINES and path not in LONGER:
+            yield f"{path} has {lines} lines; split it, or list it in LONGER and say why"
+
+
+def readmes(tree):
+    for path in sorted(tree.files):
+        folder, name = os.path.split(path)
+        if name == "CMakeLists.txt" and os.path.join(folder, "README.md") not in tree.files:
+            yield f"{folder or 'the root'} has a CMakeLists.txt and no README.md"
+
+
+def violations(root):
+    tree = Tree(root)
+    found = collections.OrderedDict()  # a file that two pure ones reach is named once
+    for rule in (inclusion, purity, grpc_files, length, readmes):
+        for violation in rule(tree):
+            found[violation] = None
+    return list(found)
