@@ -1,5 +1,5 @@
-// A file's bytes → one row. Pure: no I/O, no clock, no thread. One Decoder serves one thread and keeps
-// its scratch memory between samples.
+// A file's bytes → one row. Pure: no I/O, no clock, no thread. One Decoder serves one thread and
+// keeps its scratch memory between samples.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class Decoder {
   explicit Decoder(const Limits& limits);
   ~Decoder();
 
-  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns why
-  // not; then the row's bytes are unspecified.
+  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns
+  // why not; then the row's bytes are unspecified.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
 

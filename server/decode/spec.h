@@ -13,18 +13,18 @@ enum class Geometry : uint32_t {
   kResizeCenterCrop = 2,   // shorter side to `resize`, then the middle height × width
 };
 
-// Trivially copyable: it travels to workers in shared memory as it is. Rows are uint8, height × width ×
-// 3, RGB.
+// Trivially copyable: it travels to workers in shared memory as it is. Rows are uint8, height ×
+// width × 3, RGB.
 struct Spec {
   Geometry geometry = Geometry::kRandomResizedCrop;
   uint32_t height = 224;
   uint32_t width = 224;
-  uint32_t resize = 256;               // kResizeCenterCrop only
-  double scale_min = 0.08;             // kRandomResizedCrop: share of the image's area …
+  uint32_t resize = 256;    // kResizeCenterCrop only
+  double scale_min = 0.08;  // kRandomResizedCrop: share of the image's area …
   double scale_max = 1.0;
-  double ratio_min = 3.0 / 4.0;        // … and aspect ratio, width / height
+  double ratio_min = 3.0 / 4.0;  // … and aspect ratio, width / height
   double ratio_max = 4.0 / 3.0;
-  double flip_probability = 0.0;       // horizontal
+  double flip_probability = 0.0;  // horizontal
 };
 
 // Bytes of one row.

@@ -1,0 +1,91 @@
+// The draw that README.md specifies. Additions, products, quotients and square roots of doubles
+// alone, in the order written there: IEEE 754 rounds each of them in one way, so every machine and
+// language draws the same. No exp or log, whose last bit differs between libraries; this file is
+// compiled without fused multiply-add.
+#include <algorithm>
+#include <cmath>
+
+#include "server/decode/philox.h"
+#include "server/decode/spec.h"
+
+namespace penstock::decode {
+namespace {
+
+constexpr uint32_t kAttempts = 10;  // operations 0 … 9: one try each at a crop
+constexpr uint32_t kFlipOperation = 10;
+
+PhiloxWords WordsFor(const DrawKey& key, uint32_t operation) {
+  return Philox4x32({static_cast<uint32_t>(key.sample), static_cast<uint32_t>(key.sample >> 32),
+                     static_cast<uint32_t>(key.epoch), operation},
+                    key.seed);
+}
+
+// [0, 1)
+double Unit(uint32_t word) { return word / 4294967296.0; }
+
+// [0, choices)
+uint32_t Below(uint32_t word, uint32_t choices) {
+  return static_cast<uint32_t>((uint64_t{word} * choices) >> 32);
+}
+
+// base to the power of word / 2³²: the product of base^(1/2), base^(1/4), … where word has a bit.
+double Power(double base, uint32_t word) {
+  double power = 1.0;
+  for (int bit = 31; bit >= 0; --bit) {
+    base = std::sqrt(base);
+    if ((word >> bit) & 1) power *= base;
+  }
+  return power;
+}
+
+// Half to even, as Python's round.
+double Round(double value) { return std::nearbyint(value); }
+
+bool TryCrop(const Spec& spec, const PhiloxWords& words, uint32_t width, uint32_t height,
+             Box* crop) {
+  const double pixels = static_cast<double>(uint64_t{width} * height);
+  const double area =
+      pixels * (spec.scale_min + (spec.scale_max - spec.scale_min) * Unit(words[0]));
+  const double aspect = spec.ratio_min * Power(spec.ratio_max / spec.ratio_min, words[1]);
+  const double w = Round(std::sqrt(area * aspect));
+  const double h = Round(std::sqrt(area / aspect));
+  if (!(w > 0 && w <= width && h > 0 && h <= height)) return false;
+  crop->width = static_cast<uint32_t>(w);
+  crop->height = static_cast<uint32_t>(h);
+  crop->y = Below(words[2], height - crop->height + 1);
+  crop->x = Below(words[3], width - crop->width + 1);
+  return true;
+}
+
+// The largest box of an allowed ratio in the middle.
+Box CentralCrop(const Spec& spec, uint32_t width, uint32_t height) {
+  const double w = std::min<double>(width, std::max(1.0, Round(height * spec.ratio_max)));
+  const double h = std::min<double>(height, std::max(1.0, Round(width / spec.ratio_min)));
+  Box crop;
+  crop.width = static_cast<uint32_t>(w);
+  crop.height = static_cast<uint32_t>(h);
+  crop.x = (width - crop.width) / 2;
+  crop.y = (height - crop.height) / 2;
+  return crop;
+}
+
+Box RandomCrop(const Spec& spec, const DrawKey& key, uint32_t width, uint32_t height) {
+  Box crop;
+  for (uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
+    if (TryCrop(spec, WordsFor(key, attempt), width, height, &crop)) return crop;
+  }
+  return CentralCrop(spec, width, height);
+}
+
+}  // namespace
+
+Draw DrawFor(const Spec& spec, const DrawKey& key, uint32_t image_width, uint32_t image_height) {
+  Draw draw;
+  draw.crop = spec.geometry == Geometry::kRandomResizedCrop
+                  ? RandomCrop(spec, key, image_width, image_height)
+                  : Box{0, 0, image_width, image_height};
+  draw.flip = Unit(WordsFor(key, kFlipOperation)[0]) < spec.flip_probability;
+  return draw;
+}
+
+}  // namespace penstock::decode

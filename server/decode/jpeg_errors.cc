@@ -1,0 +1,31 @@
+#include "server/decode/jpeg_errors.h"
+
+#include <jerror.h>
+
+namespace penstock::decode {
+
+JpegErrors::JpegErrors() {
+  jpeg_std_error(&hooks_.manager);
+  hooks_.manager.error_exit = &Exit;
+  hooks_.manager.output_message = &DropMessage;
+  hooks_.manager.emit_message = &DropLevel;
+}
+
+void JpegErrors::Exit(j_common_ptr info) {
+  std::longjmp(reinterpret_cast<Hooks*>(info->err)->jump, 1);
+}
+
+base::Fault JpegErrors::fault() const {
+  switch (hooks_.manager.msg_code) {
+    case JERR_BAD_PRECISION:  // 12 bits a sample
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_ARITH_NOTIMPL:
+      return base::Fault::kUnsupported;
+    default:
+      return base::Fault::kCorrupt;
+  }
+}
+
+}  // namespace penstock::decode

@@ -1,0 +1,122 @@
+#include "server/decode/jpeg_reader.h"
+
+#include <algorithm>
+
+namespace penstock::decode {
+namespace {
+
+using base::Fault;
+
+// Columns decoded on either side of the window. libjpeg's upsampling of chroma treats the edge of
+// what it decodes as the edge of the image; one column keeps that out of the window, the second
+// serves images whose chroma is narrower than two.
+constexpr uint32_t kMargin = 2;
+
+// The coefficients that block smoothing of progressive files may estimate (libjpeg's SAVED_COEFS).
+constexpr int kSmoothedCoefficients = 10;
+
+bool IsSupported(J_COLOR_SPACE space) {
+  return space == JCS_GRAYSCALE || space == JCS_YCbCr || space == JCS_RGB;
+}
+
+}  // namespace
+
+// A decompressor for each file: one that is used again keeps the tables of the files before, and a
+// damaged file that lacks its own would be decoded with theirs. It costs a microsecond.
+Fault JpegReader::ReadHeader(std::span<const std::byte> file) {
+  Close();
+  source_.Reset(file);
+  info_ = {};
+  info_.err = errors_.manager();
+  open_ = true;
+  const bool ok = errors_.Guard([this] {
+    jpeg_create_decompress(&info_);
+    info_.src = source_.manager();
+    jpeg_read_header(&info_, TRUE);
+  });
+  if (!ok) return Failure();
+  return IsSupported(info_.jpeg_color_space) ? Fault::kNone : Fault::kUnsupported;
+}
+
+Fault JpegReader::Begin(const Box& window) {
+  judged_ = jpeg_has_multiple_scans(&info_) || source_.ScanIsComplete();
+  discarded_.resize(size_t{4} * info_.image_width);
+  if (!errors_.Guard([this] { Start(); })) return Failure();
+  if (source_.exhausted()) return Fault::kTruncated;  // several scans: all of them are read by now
+  if (!errors_.Guard([this, &window] { SkipTo(window); })) return Failure();
+  return Fault::kNone;
+}
+
+void JpegReader::Start() {
+  info_.out_color_space = JCS_EXT_RGBX;
+  info_.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info_);
+}
+
+void JpegReader::SkipTo(const Box& window) {
+  if (NeedsWholeImage()) {
+    window_offset_ = size_t{4} * window.x;
+    DiscardRows(window.y);
+    return;
+  }
+  JDIMENSION x = window.x - std::min(window.x, kMargin);
+  JDIMENSION columns = std::min(window.x + window.width + kMargin, info_.image_width) - x;
+  jpeg_crop_scanline(&info_, &x, &columns);  // moves x down to a whole block
+  window_offset_ = size_t{4} * (window.x - x);
+  if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
+}
+
+// Block smoothing looks two blocks away in every direction; and a file of one scan without its end
+// is judged by decoding it all.
+bool JpegReader::NeedsWholeImage() const {
+  if (!judged_) return true;
+  if (info_.coef_bits == nullptr) return false;
+  for (int component = 0; component < info_.num_components; ++component) {
+    const int* bits = info_.coef_bits[component];
+    if (std::any_of(bits, bits + kSmoothedCoefficients, [](int b) { return b != 0; })) return true;
+  }
+  return false;
+}
+
+void JpegReader::DiscardRows(uint32_t rows) {
+  JSAMPROW row = discarded_.data();
+  for (uint32_t i = 0; i < rows; ++i) jpeg_read_scanlines(&info_, &row, 1);
+}
+
+Fault JpegReader::ReadRow(uint8_t* row) {
+  const bool ok = errors_.Guard([this, row] {
+    JSAMPROW rows = row;
+    jpeg_read_scanlines(&info_, &rows, 1);
+  });
+  return ok ? Fault::kNone : Failure();
+}
+
+Fault JpegReader::End() {
+  const Fault fault = judged_ ? Fault::kNone : JudgeRest();
+  Close();
+  return fault;
+}
+
+// As Pillow judges: what counts is whether rows wanted more than there is; a missing end behind the
+// last row is forgiven, an impossible marker there is not.
+Fault JpegReader::JudgeRest() {
+  if (!errors_.Guard([this] { DiscardRows(info_.output_height - info_.output_scanline); })) {
+    return Failure();
+  }
+  if (source_.exhausted()) return Fault::kTruncated;
+  if (errors_.Guard([this] { jpeg_finish_decompress(&info_); })) return Fault::kNone;
+  return source_.exhausted() ? Fault::kNone : errors_.fault();
+}
+
+Fault JpegReader::Failure() {
+  const Fault fault = source_.exhausted() ? Fault::kTruncated : errors_.fault();
+  Close();
+  return fault;
+}
+
+void JpegReader::Close() {
+  if (open_) jpeg_destroy_decompress(&info_);
+  open_ = false;
+}
+
+}  // namespace penstock::decode

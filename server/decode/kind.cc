@@ -1,0 +1,56 @@
+#include "server/decode/kind.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace penstock::decode {
+namespace {
+
+using namespace std::string_view_literals;
+
+// The file's first bytes as text that can be compared.
+std::string_view Head(std::span<const std::byte> file) {
+  return {reinterpret_cast<const char*>(file.data()), std::min<size_t>(file.size(), 32)};
+}
+
+bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
+  return head.size() >= offset + wanted.size() && head.substr(offset, wanted.size()) == wanted;
+}
+
+constexpr std::string_view kSignatures[] = {
+    "\x89PNG\r\n\x1a\n"sv,        "GIF87a"sv,           "GIF89a"sv, "II*\0"sv, "MM\0*"sv,  // TIFF
+    "\0\0\0\x0cjP  \r\n\x87\n"sv, "\xff\x4f\xff\x51"sv,  // JPEG 2000
+    "\0\0\0\x0cJXL \r\n\x87\n"sv, "\xff\x0a"sv,          // JPEG XL
+};
+
+bool IsWebP(std::string_view head) { return HasAt(head, 0, "RIFF") && HasAt(head, 8, "WEBP"); }
+
+bool IsHeifFamily(std::string_view head) {
+  if (!HasAt(head, 4, "ftyp")) return false;
+  constexpr std::string_view kBrands[] = {"avif", "avis", "heic", "heix", "mif1", "msf1"};
+  return std::any_of(std::begin(kBrands), std::end(kBrands),
+                     [&](std::string_view brand) { return HasAt(head, 8, brand); });
+}
+
+// "BM" alone begins many a text; the size of the second header is one of a few.
+bool IsBmp(std::string_view head) {
+  if (!HasAt(head, 0, "BM") || head.size() < 18) return false;
+  constexpr uint8_t kHeaderBytes[] = {12, 40, 52, 56, 64, 108, 124};
+  return std::count(std::begin(kHeaderBytes), std::end(kHeaderBytes),
+                    static_cast<uint8_t>(head[14])) == 1 &&
+         head.substr(15, 3) == "\0\0\0"sv;
+}
+
+}  // namespace
+
+Kind KindOf(std::span<const std::byte> file) {
+  const std::string_view head = Head(file);
+  if (HasAt(head, 0, "\xff\xd8\xff"sv)) return Kind::kJpeg;
+  const bool known = std::any_of(std::begin(kSignatures), std::end(kSignatures),
+                                 [&](std::string_view s) { return HasAt(head, 0, s); });
+  return known || IsWebP(head) || IsHeifFamily(head) || IsBmp(head) ? Kind::kOtherImage
+                                                                    : Kind::kUnknown;
+}
+
+}  // namespace penstock::decode

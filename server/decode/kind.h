@@ -1,0 +1,17 @@
+// What kind of file it is, by its first bytes; names and extensions are not asked. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace penstock::decode {
+
+enum class Kind {
+  kUnknown,
+  kJpeg,
+  kOtherImage,  // PNG, GIF, WebP, BMP, TIFF, JPEG 2000, JPEG XL, AVIF, HEIF
+};
+
+Kind KindOf(std::span<const std::byte> file);
+
+}  // namespace penstock::decode

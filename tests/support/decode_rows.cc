@@ -1,0 +1,83 @@
+// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH < paths, one a line
+//
+// Decodes each file as the sample of its place in the list. For each it writes to standard output,
+// in the machine's byte order: fault, x, y, width, height, flip as uint32 (box and flip for an
+// image of the size that follows), the image's width and height as uint32 (0 where the header can't
+// be read), and, if the fault is 0, the row.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "server/decode/decoder.h"
+#include "server/decode/jpeg_reader.h"
+
+namespace {
+
+using penstock::base::Fault;
+namespace decode = penstock::decode;
+
+decode::Spec ParseSpec(char** argv) {
+  decode::Spec spec;
+  spec.geometry = static_cast<decode::Geometry>(std::atoi(argv[1]));
+  spec.height = static_cast<uint32_t>(std::atoi(argv[2]));
+  spec.width = static_cast<uint32_t>(std::atoi(argv[3]));
+  spec.resize = static_cast<uint32_t>(std::atoi(argv[4]));
+  spec.flip_probability = std::atof(argv[5]);
+  return spec;
+}
+
+std::vector<char> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void Write(const void* data, size_t bytes) {
+  if (std::fwrite(data, 1, bytes, stdout) != bytes) std::exit(1);
+}
+
+void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::DrawKey& key,
+              const std::string& path) {
+  const std::vector<char> file = ReadFile(path);
+  const auto bytes = std::as_bytes(std::span(file));
+  std::vector<std::byte> row(RowBytes(spec));
+  const Fault fault = decoder.DecodeRow(bytes, spec, key, row);
+  decode::JpegReader reader;
+  const bool sized = reader.ReadHeader(bytes) == Fault::kNone;
+  const uint32_t width = sized ? reader.width() : 0, height = sized ? reader.height() : 0;
+  const decode::Draw draw = sized ? DrawFor(spec, key, width, height) : decode::Draw{};
+  const uint32_t head[] = {static_cast<uint32_t>(fault),
+                           draw.crop.x,
+                           draw.crop.y,
+                           draw.crop.width,
+                           draw.crop.height,
+                           draw.flip,
+                           width,
+                           height};
+  Write(head, sizeof(head));
+  if (fault == Fault::kNone) Write(row.data(), row.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 8) {
+    std::fprintf(stderr,
+                 "usage: decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP SEED EPOCH < paths\n");
+    return 2;
+  }
+  const decode::Spec spec = ParseSpec(argv);
+  if (const absl::Status status = Validate(spec); !status.ok()) {
+    std::fprintf(stderr, "decode_rows: %s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  decode::DrawKey key{std::strtoull(argv[6], nullptr, 10), std::strtoull(argv[7], nullptr, 10), 0};
+  decode::Decoder decoder{decode::Limits{}};
+  for (std::string path; std::getline(std::cin, path); ++key.sample) {
+    WriteOne(decoder, spec, key, path);
+  }
+  return 0;
+}

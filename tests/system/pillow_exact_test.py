@@ -1,0 +1,209 @@
+"""Rows equal Pillow's, to the byte.
+
+pillow_exact_test.py DECODE_ROWS draws crop and flip by the Python in server/decode/README.md, lets
+Pillow crop, resize and flip, and compares every byte with what decode_rows gives for the same files:
+all photographs in $PENSTOCK_TEST_DATA/imagenet-sample, re-encodings of some, and damaged copies, for which
+Pillow's raising or not is compared too. Exits with 77 where the photographs are missing.
+"""
+
+import io
+import os
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RANDOM_RESIZED_CROP, RESIZE_CENTER_CROP = 1, 2
+TRUNCATED, CORRUPT = 4, 5
+
+
+def skip(why):
+    print(f"SKIPPED: pillow_exact_test: {why}")
+    sys.exit(77)
+
+
+def readme_functions():
+    """words, crop and flip, exactly as the README shows them."""
+    text = (ROOT / "server/decode/README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names = {}
+    exec(code, names)
+    return names
+
+
+README = readme_functions()
+
+
+class Case:
+    def __init__(self, name, geometry, size, resize=0, flip=0.5, seed=1, epoch=0):
+        self.name, self.geometry, self.size, self.resize = name, geometry, size, resize
+        self.flip, self.seed, self.epoch = flip, seed, epoch
+
+    def arguments(self):
+        width, height = self.size
+        return [str(a) for a in (self.geometry, height, width, self.resize, self.flip, self.seed,
+                                 self.epoch)]
+
+    def box(self, image_size, sample):
+        if self.geometry == RESIZE_CENTER_CROP:
+            return (0, 0, *image_size)
+        return README["crop"](*image_size, (self.seed, self.epoch, sample))
+
+    def resized(self, image):
+        """As torchvision's Resize(int) and CenterCrop."""
+        short, long = sorted(image.size)
+        other = int(self.resize * long / short)
+        size = (self.resize, other) if image.size[0] <= image.size[1] else (other, self.resize)
+        image = image.resize(size, Image.BILINEAR)
+        width, height = self.size
+        left, top = round((size[0] - width) / 2), round((size[1] - height) / 2)
+        return image.crop((left, top, left + width, top + height))
+
+    def row(self, image, sample):
+        if self.geometry == RESIZE_CENTER_CROP:
+            image = self.resized(image)
+        else:
+            x, y, w, h = self.box(image.size, sample)
+            image = image.crop((x, y, x + w, y + h)).resize(self.size, Image.BILINEAR)
+        if README["flip"]((self.seed, self.epoch, sample), self.flip):
+            image = image.transpose(Image.FLIP_LEFT_RIGHT)
+        return image.tobytes()
+
+
+def read_exactly(stream, count):
+    data = stream.read(count)
+    assert len(data) == count, f"decode_rows ended early: wanted {count} bytes, got {len(data)}"
+    return data
+
+
+def decoded(program, case, paths):
+    """(fault, box, flip, image size, row or None) for each path."""
+    listing = tempfile.TemporaryFile()
+    listing.write("\n".join(map(str, paths)).encode() + b"\n")
+    listing.seek(0)
+    with subprocess.Popen([program, *case.arguments()], stdin=listing,
+                          stdout=subprocess.PIPE) as process:
+        for _ in paths:
+            fault, x, y, w, h, flip, *size = struct.unpack("=8I", read_exactly(process.stdout, 32))
+            row = None if fault else read_exactly(process.stdout, 3 * case.size[0] * case.size[1])
+            yield fault, (x, y, w, h), bool(flip), tuple(size), row
+    assert process.returncode == 0, f"decode_rows exited with {process.returncode}"
+
+
+def pillow_image(path):
+    """The image in RGB, or None where Pillow raises."""
+    try:
+        with Image.open(path) as image:
+            return image.convert("RGB")
+    except (OSError, SyntaxError):
+        return None
+
+
+def compare(program, case, paths):
+    """The problems found, in words, and how many rows were compared."""
+    problems, rows = [], 0
+    for sample, (path, found) in enumerate(zip(paths, decoded(program, case, paths))):
+        fault, box, flip, size, row = found
+        image = pillow_image(path)
+        if image is None or row is None:
+            if image is not None or fault not in (TRUNCATED, CORRUPT):
+                problems.append(f"{path}: fault {fault}, Pillow raises: {image is None}")
+            continue
+        rows += 1
+        if size != image.size or box != case.box(image.size, sample):
+            problems.append(f"{path}: {size} {box}, wanted {image.size} {case.box(image.size, sample)}")
+        elif flip != README["flip"]((case.seed, case.epoch, sample), case.flip):
+            problems.append(f"{path}: flip {flip}")
+        elif row != (wanted := case.row(image, sample)):
+            differing = sum(a != b for a, b in zip(row, wanted))
+            problems.append(f"{path}: {differing} of {len(row)} bytes differ, box {box} of {size}")
+    return problems, rows
+
+
+ENCODINGS = [
+    dict(quality=q, subsampling=s, progressive=p)
+    for q in (30, 92) for s in ("4:4:4", "4:2:2", "4:2:0") for p in (False, True)
+] + [dict(quality=75, mode="L"), dict(quality=75, mode="L", progressive=True)]
+
+
+MARKERS = (0x01, 0xC0, 0xC4, 0xD3, 0xD8, 0xDA, 0xDB, 0xDC, 0xE0, 0xFE)
+
+
+def encode(image, mode="RGB", **options):
+    buffer = io.BytesIO()
+    image.convert(mode).save(buffer, "JPEG", **options)
+    return buffer.getvalue()
+
+
+def reencoded(photographs, folder, rng):
+    """Every encoding of a few photographs and of tiny pieces of them."""
+    paths = []
+    for number, options in enumerate(ENCODINGS):
+        image = pillow_image(photographs[number * 7 % len(photographs)])
+        left, top = rng.randrange(image.width // 2), rng.randrange(image.height // 2)
+        pieces = [(left, top, left + rng.randrange(1, 24), top + rng.randrange(1, 24))
+                  for _ in range(6)]
+        for i, piece in enumerate([image, *(image.crop(box) for box in pieces)]):
+            paths.append(folder / f"encoded-{number}-{i}.jpg")
+            paths[-1].write_bytes(encode(piece, **options))
+    return paths
+
+
+def damaged(sources, folder, rng):
+    """Copies that are cut, cut and given an end, or flipped or interrupted in their second half."""
+    paths = []
+    for number, source in enumerate(sources):
+        data = source.read_bytes()
+        cut = data[:rng.randrange(700, len(data))] if len(data) > 700 else data[:-1]
+        flipped = bytearray(data)
+        for _ in range(3):
+            flipped[rng.randrange(len(data) // 2, len(data))] ^= 1 << rng.randrange(8)
+        at = rng.randrange(len(data) // 2, len(data))
+        marked = data[:at] + bytes([0xFF, rng.choice(MARKERS)]) + data[at:]
+        for kind, content in dict(cut=cut, ended=cut + b"\xff\xd9", endless=data[:-2],
+                                  flipped=bytes(flipped), marked=marked).items():
+            paths.append(folder / f"{kind}-{number}.jpg")
+            paths[-1].write_bytes(content)
+    return paths
+
+
+def cases(epochs):
+    for epoch in range(epochs):
+        yield Case(f"random resized crop, epoch {epoch}", RANDOM_RESIZED_CROP, (224, 224),
+                   seed=2**63 + 12345, epoch=epoch)
+    yield Case("resize and center crop", RESIZE_CENTER_CROP, (224, 224), 256, flip=0)
+    yield Case("odd sizes", RANDOM_RESIZED_CROP, (97, 33), flip=1, epoch=2**32 - 1)
+    yield Case("resize and odd center crop", RESIZE_CENTER_CROP, (90, 63), 90, flip=0.5)
+
+
+def main():
+    if Image is None:
+        skip("no Pillow for /usr/bin/python3; install python3-pil")
+    data = os.environ.get("PENSTOCK_TEST_DATA")
+    photographs = sorted(pathlib.Path(data or "/nonexistent", "imagenet-sample").glob("*/*"))
+    if not photographs:
+        skip("PENSTOCK_TEST_DATA names no folder with imagenet-sample/<class>/<photographs>")
+    program, rng, failed = sys.argv[1], random.Random(7), False
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        encoded = reencoded(photographs, folder, rng)
+        bad = damaged(photographs[::5] + encoded[::7], folder, rng)
+        for case in cases(epochs=3):
+            problems, rows = compare(program, case, photographs + encoded + bad)
+            print(f"{case.name}: {rows} rows equal Pillow's" if not problems else
+                  f"{case.name}: FAILED for {len(problems)}:\n  " + "\n  ".join(problems[:20]))
+            failed = failed or bool(problems)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
