@@ -1,15 +1,17 @@
-// The doorway: a Unix SEQPACKET socket at "<address>.door" where the kernel tells who a client is, passes
-// descriptors to it, and says when it dies. One thread ("doorway") runs it; Send and Close may be called
-// from any thread.
+// The doorway: a Unix SEQPACKET socket at "<address>.door" where the kernel tells who a client is,
+// passes descriptors to it, and says when it dies. One thread ("doorway") runs it; Send may be
+// called from any thread.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
 #include "common/posix/fd.h"
@@ -42,8 +44,10 @@ class Visitor {
 };
 
 struct Options {
-  std::string path;           // of the socket
-  uint32_t max_peers = 1024;  // more are refused in words
+  std::string path;            // of the socket
+  std::optional<gid_t> group;  // that may connect, beside our own user; nothing: our own group
+  uint32_t max_peers = 1024;   // connected at once; more are refused in words
+  base::Duration hello_timeout = std::chrono::seconds(5);  // a connection says Hello within it
 };
 
 class Doorway {

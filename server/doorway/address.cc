@@ -1,0 +1,179 @@
+#include "server/doorway/address.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::doorway {
+namespace {
+
+absl::StatusOr<std::optional<gid_t>> FindGroup(const std::string& group) {
+  if (group.empty()) return std::optional<gid_t>();
+  char buffer[4096];
+  ::group entry;
+  ::group* found = nullptr;
+  ::getgrnam_r(group.c_str(), &entry, buffer, sizeof(buffer), &found);
+  if (found != nullptr) return std::optional<gid_t>(found->gr_gid);
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(group, &number)) return std::optional<gid_t>(number);
+  return absl::InvalidArgumentError(absl::StrCat("there is no group '", group,
+                                                 "' on this machine; make it (groupadd --system ",
+                                                 group, ") or name another"));
+}
+
+absl::StatusOr<std::string> DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (path.empty() || path[0] != '/' || slash + 1 == path.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", path, "' cannot be an address; give an absolute path of a socket, like ",
+                     "/run/penstock/penstock.sock"));
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Makes the directory with its final owner and mode before anybody else can enter it.
+absl::Status MakeDirectory(const std::string& directory, std::optional<gid_t> group) {
+  if (::mkdir(directory.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return absl::OkStatus();
+    return base::ErrnoStatus(errno, absl::StrCat("making the directory ", directory),
+                             "make it yourself, or choose another address");
+  }
+  if (!group.has_value()) return absl::OkStatus();
+  const posix::Fd fd(::open(directory.c_str(), O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fchown(fd.get(), -1, *group) != 0 || ::fchmod(fd.get(), 0750) != 0) {
+    const absl::Status status = base::ErrnoStatus(
+        errno, absl::StrCat("giving the directory ", directory, " to group ", *group),
+        "be a member of that group");
+    ::rmdir(directory.c_str());
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDirectory(const std::string& directory, std::optional<gid_t> group) {
+  struct stat status;
+  if (::lstat(directory.c_str(), &status) != 0) return base::ErrnoStatus(errno, directory);
+  if (!S_ISDIR(status.st_mode)) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        directory, " is ", S_ISLNK(status.st_mode) ? "a symbolic link" : "no directory",
+        "; remove it, or choose another address"));
+  }
+  if (status.st_uid != ::geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(directory, " belongs to user ", status.st_uid, ", not to ", ::geteuid(),
+                     " whom this daemon runs as; choose a directory of its own"));
+  }
+  const unsigned mode = status.st_mode & 07777;
+  if ((mode & 022) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrFormat("%s has mode %04o, so that others can replace the socket; run: chmod go-w "
+                        "%s, or choose a directory of its own",
+                        directory, mode, directory));
+  }
+  const bool group_enters = status.st_gid == group && (mode & 010) != 0;
+  if (group.has_value() && !group_enters && (mode & 001) == 0) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s has group %d and mode %04o, so that group %d cannot enter it; run: chgrp %d %s && "
+        "chmod 0750 %s",
+        directory, status.st_gid, mode, *group, *group, directory, directory));
+  }
+  return absl::OkStatus();
+}
+
+// Nothing but a socket: whatever else is there is not the daemon's.
+void RemoveSocket(const std::string& path) {
+  struct stat status;
+  if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
+}
+
+absl::Status HeldByAnother(const posix::Fd& lock, const std::string& path) {
+  char text[32] = {};
+  const ssize_t got = ::pread(lock.get(), text, sizeof(text) - 1, 0);
+  int pid = 0;
+  const bool known = got > 0 && absl::SimpleAtoi(text, &pid);
+  return absl::AlreadyExistsError(absl::StrCat("a daemon (pid ", known ? absl::StrCat(pid) : "?",
+                                               ") serves ", path, " already; stop it, or give ",
+                                               "this one another address"));
+}
+
+// Whether the locked file is still the one under that name: a daemon that ends removes its own.
+bool IsStillAt(const posix::Fd& lock, const std::string& lock_path) {
+  struct stat held;
+  struct stat named;
+  return ::fstat(lock.get(), &held) == 0 && ::lstat(lock_path.c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+absl::StatusOr<posix::Fd> TakeLock(const std::string& path) {
+  const std::string lock_path = absl::StrCat(path, ".lock");
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    posix::Fd lock(
+        ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+    if (!lock.valid()) return base::ErrnoStatus(errno, absl::StrCat("opening ", lock_path));
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return HeldByAnother(lock, path);
+      return base::ErrnoStatus(errno, absl::StrCat("locking ", lock_path));
+    }
+    if (!IsStillAt(lock, lock_path)) continue;
+    const std::string pid = absl::StrCat(::getpid(), "\n");
+    if (::ftruncate(lock.get(), 0) != 0 ||
+        ::pwrite(lock.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+      return base::ErrnoStatus(errno, absl::StrCat("writing ", lock_path));
+    }
+    return lock;
+  }
+  return absl::AbortedError(absl::StrCat(lock_path, " keeps changing hands; try again"));
+}
+
+}  // namespace
+
+Claim::Claim(std::string path, std::optional<gid_t> group, posix::Fd lock, posix::Fd listener)
+    : path_(std::move(path)),
+      group_(group),
+      lock_(std::move(lock)),
+      listener_(std::move(listener)) {}
+
+Claim::~Claim() {
+  if (!lock_.valid()) return;  // moved from
+  RemoveSocket(path_);
+  RemoveSocket(door_path());
+  ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, and while it is still held
+}
+
+std::string Claim::door_path() const { return absl::StrCat(path_, shm::kDoorwaySuffix); }
+
+absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& group) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<gid_t> gid, FindGroup(group));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string directory, DirectoryOf(path));
+  PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory, gid));
+  PENSTOCK_RETURN_IF_ERROR(CheckDirectory(directory, gid));
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd lock, TakeLock(path));
+  Claim claim(path, gid, std::move(lock), posix::Fd());
+  PENSTOCK_ASSIGN_OR_RETURN(claim.listener_, ListenForGroup(path, posix::SocketKind::kStream, gid));
+  return claim;
+}
+
+absl::StatusOr<posix::Fd> ListenForGroup(const std::string& path, posix::SocketKind kind,
+                                         std::optional<gid_t> group) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd listener, posix::Listen(path, kind));
+  if (group.has_value() && ::lchown(path.c_str(), -1, *group) != 0) {
+    const absl::Status status = base::ErrnoStatus(
+        errno, absl::StrCat("giving ", path, " to group ", *group), "be a member of that group");
+    ::unlink(path.c_str());
+    return status;
+  }
+  return listener;
+}
+
+}  // namespace penstock::doorway

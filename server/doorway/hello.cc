@@ -1,0 +1,132 @@
+#include "server/doorway/hello.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/posix/process.h"
+
+namespace penstock::doorway {
+namespace {
+
+constexpr shm::DoorwayHeader HeaderOf(shm::DoorwayKind kind) {
+  return {
+      .magic = shm::kDoorwayMagic, .version = shm::kProtocolVersion, .kind = kind, .reserved = 0};
+}
+
+absl::Status VersionMismatch(uint32_t theirs) {
+  const bool client_is_older = theirs < shm::kProtocolVersion;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the client speaks protocol version ", theirs, ", this daemon version ",
+                   shm::kProtocolVersion, "; upgrade ",
+                   client_is_older ? "the client library" : "the daemon (penstockd)"));
+}
+
+// A client's words for a terminal: up to the NUL, with '?' for what cannot be printed.
+std::string Printable(const char (&text)[64]) {
+  std::string result(text, ::strnlen(text, sizeof(text)));
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+// The process behind a pidfd, as /proc tells it; nothing where it does not.
+std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
+  std::ifstream info(absl::StrCat("/proc/self/fdinfo/", pidfd.get()));
+  for (std::string line; std::getline(info, line);) {
+    absl::string_view rest = line;
+    int pid = 0;
+    if (absl::ConsumePrefix(&rest, "Pid:") && absl::SimpleAtoi(rest, &pid) && pid > 0) return pid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadHello(const std::vector<std::byte>& bytes) {
+  // The header is read alone first: another version's Hello may have another size.
+  shm::DoorwayHeader header;
+  if (bytes.size() < sizeof(header)) {
+    return absl::InvalidArgumentError("this is no Hello: too short; use Penstock's client library");
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != shm::kDoorwayMagic) {
+    return absl::InvalidArgumentError("this is no Hello; use Penstock's client library");
+  }
+  if (header.version != shm::kProtocolVersion) return VersionMismatch(header.version);
+  if (header.kind != shm::DoorwayKind::kHello || bytes.size() != sizeof(shm::DoorwayHello)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("wanted a Hello of ", sizeof(shm::DoorwayHello), " bytes, got a message of ",
+                     bytes.size(), " bytes and kind ", static_cast<uint32_t>(header.kind)));
+  }
+  shm::DoorwayHello hello;
+  std::memcpy(&hello, bytes.data(), sizeof(hello));
+  return Printable(hello.client);
+}
+
+absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
+                                      std::vector<posix::Fd> sent, pid_t peer) {
+  if (of_kernel.ok() || absl::IsUnavailable(of_kernel.status())) return of_kernel;
+  if (sent.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this kernel has no SO_PEERPIDFD (Linux 6.5 has), so a Hello carries one "
+                     "descriptor, a pidfd of its sender; it carried ",
+                     sent.size(), "; upgrade the client library"));
+  }
+  if (!posix::IsPidfd(sent.front())) {
+    return absl::InvalidArgumentError(
+        "the descriptor in the Hello is no pidfd; send what pidfd_open(getpid()) returns");
+  }
+  const std::optional<pid_t> process = ProcessOf(sent.front());
+  if (process.has_value() && peer != 0 && *process != peer) {
+    return absl::PermissionDeniedError(absl::StrCat("the pidfd in the Hello is of process ",
+                                                    *process, ", the connection of ", peer,
+                                                    "; each process connects for itself"));
+  }
+  return std::move(sent.front());
+}
+
+absl::StatusOr<Identity> Identify(const posix::Fd& socket, std::vector<posix::Fd> sent) {
+  Identity identity;
+  PENSTOCK_ASSIGN_OR_RETURN(identity.credentials, posix::PeerCredentials(socket));
+  PENSTOCK_ASSIGN_OR_RETURN(identity.groups, posix::PeerGroups(socket));
+  PENSTOCK_ASSIGN_OR_RETURN(identity.pidfd, ChoosePidfd(posix::PeerPidfd(socket), std::move(sent),
+                                                        identity.credentials.pid));
+  if (posix::IsGone(identity.pidfd)) return absl::UnavailableError("the client is gone");
+  return identity;
+}
+
+absl::StatusOr<rpc::Ticket> NewTicket() {
+  rpc::Ticket ticket;
+  ssize_t got;
+  do {
+    got = ::getrandom(ticket.bytes, sizeof(ticket.bytes), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(sizeof(ticket.bytes))) {
+    return base::ErrnoStatus(errno, "getrandom for a ticket");
+  }
+  return ticket;
+}
+
+shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket) {
+  shm::DoorwayWelcome welcome{.header = HeaderOf(shm::DoorwayKind::kWelcome), .ticket = {}};
+  std::memcpy(welcome.ticket, ticket.bytes, sizeof(welcome.ticket));
+  return welcome;
+}
+
+shm::DoorwayRefused RefusedFor(const absl::Status& why) {
+  shm::DoorwayRefused refused{.header = HeaderOf(shm::DoorwayKind::kRefused),
+                              .code = static_cast<uint32_t>(why.code()),
+                              .reason = {}};
+  const size_t length = std::min(why.message().size(), sizeof(refused.reason) - 1);
+  std::memcpy(refused.reason, why.message().data(), length);
+  return refused;
+}
+
+}  // namespace penstock::doorway

@@ -1,0 +1,30 @@
+// Owns an epoll set: level-triggered readability of descriptors, each under a number of the
+// caller's. One thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+
+namespace penstock::doorway {
+
+class Poller {
+ public:
+  static absl::StatusOr<Poller> Make();
+
+  absl::Status Watch(const posix::Fd& fd, uint64_t token);
+  // Before the descriptor is closed: another process may hold the same open file.
+  void Forget(const posix::Fd& fd);
+
+  // Tokens of what is readable (or hung up) now, after at most `timeout`.
+  std::vector<uint64_t> Wait(base::Duration timeout);
+
+ private:
+  explicit Poller(posix::Fd epoll) : epoll_(std::move(epoll)) {}
+  posix::Fd epoll_;
+};
+
+}  // namespace penstock::doorway

@@ -1,0 +1,158 @@
+#include "server/doorway/address.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/unit/doorway/visit.h"
+
+namespace penstock::doorway {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Words(const absl::Status& status) { return std::string(status.message()); }
+
+unsigned ModeOf(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 0777 : 0;
+}
+
+bool Exists(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+class AddressTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory parent_;
+  const std::string directory_ = parent_ / "own";
+  const std::string path_ = directory_ + "/penstock.sock";
+  const std::string our_group_ = absl::StrCat(::getegid());
+};
+
+TEST_F(AddressTest, ARelativePathIsRefused) {
+  EXPECT_TRUE(absl::IsInvalidArgument(ClaimAddress("penstock.sock", "").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ClaimAddress("", "").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ClaimAddress("/run/penstock/", "").status()));
+}
+
+TEST_F(AddressTest, AnUnknownGroupIsRefusedWithARemedy) {
+  const auto claim = ClaimAddress(path_, "no-such-group");
+
+  EXPECT_TRUE(absl::IsInvalidArgument(claim.status()));
+  EXPECT_THAT(Words(claim.status()), HasSubstr("groupadd --system no-such-group"));
+}
+
+TEST_F(AddressTest, ADirectoryThatOthersMayWriteToIsRefused) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0770), 0);
+
+  const auto claim = ClaimAddress(path_, "");
+
+  EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
+  EXPECT_THAT(Words(claim.status()), HasSubstr("chmod go-w"));
+}
+
+TEST_F(AddressTest, ASymbolicLinkInPlaceOfTheDirectoryIsRefused) {
+  ASSERT_EQ(::mkdir((parent_ / "elsewhere").c_str(), 0700), 0);
+  ASSERT_EQ(::symlink("elsewhere", directory_.c_str()), 0);
+
+  const auto claim = ClaimAddress(path_, "");
+
+  EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
+  EXPECT_THAT(Words(claim.status()), HasSubstr("symbolic link"));
+}
+
+TEST_F(AddressTest, ADirectoryOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::chown(directory_.c_str(), 12345, -1), 0);
+
+  const auto claim = ClaimAddress(path_, "");
+
+  EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
+  EXPECT_THAT(Words(claim.status()), HasSubstr("belongs to user 12345"));
+}
+
+TEST_F(AddressTest, ADirectoryThatTheGroupCannotEnterIsRefused) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+
+  const auto claim = ClaimAddress(path_, our_group_);
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(claim.status()));
+  EXPECT_THAT(Words(claim.status()), HasSubstr("chgrp"));
+}
+
+TEST_F(AddressTest, AMissingParentIsNotMade) {
+  EXPECT_TRUE(absl::IsNotFound(ClaimAddress(parent_ / "a/b/penstock.sock", "").status()));
+}
+
+TEST_F(AddressTest, WhatIsNoSocketIsNeitherReplacedNorRemoved) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  std::ofstream(path_) << "precious";
+
+  EXPECT_TRUE(absl::IsAlreadyExists(ClaimAddress(path_, "").status()));
+  EXPECT_TRUE(Exists(path_));
+}
+
+TEST_F(AddressTest, ASecondDaemonIsRefusedAndToldTheFirstOnesPid) {
+  const auto first = ClaimAddress(path_, "");
+  ASSERT_TRUE(first.ok()) << first.status();
+
+  const auto second = ClaimAddress(path_, "");
+
+  EXPECT_TRUE(absl::IsAlreadyExists(second.status()));
+  EXPECT_THAT(Words(second.status()), HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
+  EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
+}
+
+TEST_F(AddressTest, ADeadDaemonsSocketIsReplaced) {
+  const pid_t daemon = Fork([this]() -> int {
+    const auto claim = ClaimAddress(path_, "");
+    ::_exit(claim.ok() ? 0 : 1);  // as if killed: nothing is tidied up
+  });
+  ASSERT_EQ(WaitForExit(daemon), 0);
+  ASSERT_TRUE(Exists(path_));
+
+  const auto claim = ClaimAddress(path_, "");
+
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
+}
+
+TEST_F(AddressTest, APrivateDaemonsDirectoryIsForItsUserAlone) {
+  auto claim = ClaimAddress(path_, "");
+
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(ModeOf(directory_), 0700u);
+  EXPECT_TRUE(claim->TakeListener().valid());
+}
+
+TEST_F(AddressTest, ASharedDaemonsDirectoryAndSocketAreForTheGroup) {
+  const auto claim = ClaimAddress(path_, our_group_);
+
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(ModeOf(directory_), 0750u);
+  EXPECT_EQ(ModeOf(path_), 0660u);
+}
+
+TEST_F(AddressTest, ItsEndRemovesBothSocketsAndTheLock) {
+  {
+    auto claim = ClaimAddress(path_, "");
+    ASSERT_TRUE(claim.ok()) << claim.status();
+    const auto door = ListenForGroup(claim->door_path(), posix::SocketKind::kSeqPacket, {});
+    ASSERT_TRUE(door.ok()) << door.status();
+  }
+
+  EXPECT_FALSE(Exists(path_));
+  EXPECT_FALSE(Exists(path_ + ".door"));
+  EXPECT_FALSE(Exists(path_ + ".lock"));
+  EXPECT_TRUE(ClaimAddress(path_, "").ok());
+}
+
+}  // namespace
+}  // namespace penstock::doorway

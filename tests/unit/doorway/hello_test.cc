@@ -1,0 +1,132 @@
+#include "server/doorway/hello.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "common/posix/process.h"
+#include "tests/unit/doorway/visit.h"
+
+namespace penstock::doorway {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::byte> BytesOf(const shm::DoorwayHello& hello) {
+  std::vector<std::byte> bytes(sizeof(hello));
+  std::memcpy(bytes.data(), &hello, sizeof(hello));
+  return bytes;
+}
+
+std::string Words(const absl::Status& status) { return std::string(status.message()); }
+
+absl::Status NoPeerPidfd() { return absl::UnimplementedError("before Linux 6.5"); }
+
+std::vector<posix::Fd> One(posix::Fd fd) {
+  std::vector<posix::Fd> fds;
+  fds.push_back(std::move(fd));
+  return fds;
+}
+
+TEST(HelloTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
+  shm::DoorwayHello hello = GoodHello();
+  hello.header.version = shm::kProtocolVersion - 1;
+
+  const auto client = ReadHello(BytesOf(hello));
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
+  EXPECT_THAT(Words(client.status()), HasSubstr("the client speaks protocol version 0"));
+  EXPECT_THAT(Words(client.status()), HasSubstr("this daemon version 1"));
+  EXPECT_THAT(Words(client.status()), HasSubstr("upgrade the client library"));
+}
+
+TEST(HelloTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
+  shm::DoorwayHello hello = GoodHello();
+  hello.header.version = shm::kProtocolVersion + 1;
+  std::vector<std::byte> bytes = BytesOf(hello);
+  bytes.resize(200);
+
+  const auto client = ReadHello(bytes);
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
+  EXPECT_THAT(Words(client.status()), HasSubstr("upgrade the daemon"));
+}
+
+TEST(HelloTest, WhatIsNoHelloIsRefused) {
+  shm::DoorwayHello wrong_kind = GoodHello();
+  wrong_kind.header.kind = shm::DoorwayKind::kWelcome;
+  shm::DoorwayHello wrong_magic = GoodHello();
+  wrong_magic.header.magic = 0;
+  std::vector<std::byte> cut = BytesOf(GoodHello());
+  cut.pop_back();
+
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello({}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(BytesOf(wrong_kind)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(BytesOf(wrong_magic)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(cut).status()));
+}
+
+TEST(HelloTest, AClientsNameIsMadePrintableAndEndsSomewhere) {
+  shm::DoorwayHello hello = GoodHello();
+  std::memset(hello.client, 'x', sizeof(hello.client));  // no NUL
+  hello.client[0] = '\x1b';
+
+  const auto client = ReadHello(BytesOf(hello));
+
+  ASSERT_TRUE(client.ok());
+  EXPECT_EQ(client->size(), 64u);
+  EXPECT_EQ(client->substr(0, 2), "?x");
+}
+
+TEST(PidfdTest, WithoutTheKernelsWordAMissingPidfdIsRefusedInWords) {
+  const auto pidfd = ChoosePidfd(NoPeerPidfd(), {}, ::getpid());
+
+  EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
+  EXPECT_THAT(Words(pidfd.status()), HasSubstr("a pidfd of its sender; it carried 0"));
+}
+
+TEST(PidfdTest, WhatIsNoPidfdIsRefused) {
+  posix::Fd event = *posix::MakeEvent();
+
+  const auto pidfd = ChoosePidfd(NoPeerPidfd(), One(std::move(event)), ::getpid());
+
+  EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
+  EXPECT_THAT(Words(pidfd.status()), HasSubstr("is no pidfd"));
+}
+
+TEST(PidfdTest, APidfdOfAnotherProcessIsRefused) {
+  posix::Fd of_parent = *posix::OpenPidfd(::getppid());
+
+  const auto pidfd = ChoosePidfd(NoPeerPidfd(), One(std::move(of_parent)), ::getpid());
+
+  EXPECT_TRUE(absl::IsPermissionDenied(pidfd.status()));
+}
+
+TEST(PidfdTest, WithoutTheKernelsWordTheClientsOwnPidfdServes) {
+  posix::Fd own = *posix::OpenPidfd(::getpid());
+
+  EXPECT_TRUE(ChoosePidfd(NoPeerPidfd(), One(std::move(own)), ::getpid()).ok());
+}
+
+TEST(PidfdTest, InASiblingPidNamespaceTheClientsOwnPidfdServes) {
+  posix::Fd own = *posix::OpenPidfd(::getpid());
+
+  EXPECT_TRUE(ChoosePidfd(NoPeerPidfd(), One(std::move(own)), 0).ok());
+}
+
+TEST(PidfdTest, TheKernelsWordNeedsNoneOfTheClient) {
+  EXPECT_TRUE(ChoosePidfd(posix::OpenPidfd(::getpid()), {}, ::getpid()).ok());
+}
+
+TEST(TicketTest, TwoTicketsDiffer) { EXPECT_FALSE(*NewTicket() == *NewTicket()); }
+
+TEST(RefusedTest, ALongReasonIsCutAndStillEnds) {
+  const shm::DoorwayRefused refused = RefusedFor(absl::InternalError(std::string(1000, 'x')));
+
+  EXPECT_EQ(::strnlen(refused.reason, sizeof(refused.reason)), sizeof(refused.reason) - 1);
+}
+
+}  // namespace
+}  // namespace penstock::doorway

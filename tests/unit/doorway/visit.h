@@ -1,0 +1,68 @@
+// What doorway tests need: a directory that removes itself, a visitor that writes down what it is
+// told, and the client's side of the conversation.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/posix/socket.h"
+#include "common/shm/doorway_wire.h"
+#include "server/doorway/doorway.h"
+
+namespace penstock::doorway {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// Any thread.
+class GuestBook final : public Visitor {
+ public:
+  void OnArrived(const Peer& peer) override;
+  void OnDisconnected(PeerId peer) override { Write("disconnected", peer); }
+  void OnGone(PeerId peer) override { Write("gone", peer); }
+
+  std::vector<Peer> arrived() const;
+  std::vector<std::string> events() const;  // "arrived 1", "disconnected 1", "gone 1"
+
+  // Whether it came to be within five seconds that this many lines were written.
+  bool WaitForEvents(size_t count) const;
+
+ private:
+  void Write(const std::string& what, PeerId peer);
+  mutable base::Mutex mutex_;
+  mutable base::CondVar changed_;
+  std::vector<Peer> arrived_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<std::string> events_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+// A client's Hello of this protocol version, by the name "test 1.0".
+shm::DoorwayHello GoodHello();
+
+// Connects; says these bytes, with a pidfd of this process.
+posix::Fd Enter(const std::string& path);
+absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size);
+posix::Fd EnterAndSayHello(const std::string& path);
+
+// The next message, as a Refused or a Welcome; a failed status for anything else within five
+// seconds.
+absl::StatusOr<shm::DoorwayRefused> ReadRefused(const posix::Fd& socket);
+absl::StatusOr<shm::DoorwayWelcome> ReadWelcome(const posix::Fd& socket);
+
+// Whether the daemon closes the connection within five seconds.
+bool IsClosedByDaemon(const posix::Fd& socket);
+
+// Runs `body` in a child process, which then exits with its result.
+pid_t Fork(const std::function<int()>& body);
+int WaitForExit(pid_t child);
+
+}  // namespace penstock::doorway
