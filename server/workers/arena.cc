@@ -6,6 +6,7 @@ namespace penstock::workers {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kRoomyGap = 4;  // allocations of this size, at the arena's beginning
 
 }  // namespace
 
@@ -22,8 +23,10 @@ std::optional<uint64_t> Arena::Allocate(uint64_t bytes) {
     const uint64_t head = regions_.front().begin;
     const uint64_t tail = regions_.back().end;
     const bool wrapped = regions_.back().begin < head;
-    if (wrapped || size > head) begin = tail;
-    if (wrapped || begin == 0) limit = head;
+    // Early, but not into a gap that would soon be too narrow for what comes next.
+    const bool wrap = !wrapped && (size <= head / kRoomyGap || size > bytes_ - tail);
+    if (!wrap) begin = tail;
+    if (wrap || wrapped) limit = head;
   }
   if (begin > limit || size > limit - begin) return std::nullopt;
   regions_.push_back({begin, begin + size});

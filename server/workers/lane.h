@@ -94,8 +94,8 @@ class Lane {
   absl::StatusOr<Fetched> Fetch(const Job& job);
   std::optional<uint64_t> WaitForInput(const Job& job, uint64_t bytes);
   void DropInput(const Job& job);
-  bool Pause(const Job& job, const absl::Status& trouble, base::TimePoint since,
-             base::Duration pause);
+  bool Pause(const Job& job, Stall stall, base::Duration wait);  // false: all for nothing
+  void GiveUp(const Job& job, const absl::Status& trouble);
   void Deliver(const Job& job, const Fetched& fetched);
   void End(const WorkItem& item, OutcomeKind kind, base::Fault fault, absl::Status status);
   bool Current(const Job& job) const PENSTOCK_REQUIRES(mutex_);

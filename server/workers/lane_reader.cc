@@ -5,20 +5,13 @@
 #include <string>
 
 #include "common/base/units.h"
+#include "server/source/retry_policy.h"
 #include "server/workers/lane.h"
-#include "server/workers/restart.h"
 
 namespace penstock::workers {
 namespace {
 
-constexpr BackOff::Options kRetries{.first = std::chrono::milliseconds(50),
-                                    .longest = std::chrono::seconds(2)};
-
 base::TimePoint Now() { return base::SteadyClock().Now(); }
-
-int64_t Seconds(base::Duration time) {
-  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
-}
 
 }  // namespace
 
@@ -40,13 +33,18 @@ std::optional<Lane::Job> Lane::NextJob() {
 }
 
 void Lane::Bring(const Job& job) {
-  BackOff pauses(kRetries);
-  std::optional<base::TimePoint> trouble_since;
-  for (;;) {
+  const source::RetryPolicy policy{.total = options_.retry_for};
+  std::optional<base::TimePoint> failing_since;
+  for (uint32_t failures = 1;; ++failures) {
     const absl::StatusOr<Fetched> fetched = Fetch(job);
     if (fetched.ok()) return Deliver(job, *fetched);
-    if (!trouble_since) trouble_since = Now();
-    if (!Pause(job, fetched.status(), *trouble_since, pauses.Next())) return;
+    if (!failing_since) failing_since = Now();
+    const auto wait = policy.WaitAfter(failures, Now() - *failing_since);
+    if (!wait) return GiveUp(job, fetched.status());
+    if (!Pause(job, {.since = *failing_since, .reason = std::string(fetched.status().message())},
+               *wait)) {
+      return End(job.item, OutcomeKind::kLost, base::Fault::kNone, {});
+    }
   }
 }
 
@@ -88,30 +86,21 @@ void Lane::DropInput(const Job& job) {
   job.link->arena().FreeNewest();
 }
 
-bool Lane::Pause(const Job& job, const absl::Status& trouble, base::TimePoint since,
-                 base::Duration pause) {
-  const base::TimePoint give_up = since + options_.retry_for;
-  bool lost = false;
-  {
-    const base::MutexLock lock(mutex_);
-    stall_ = Stall{.since = since, .reason = std::string(trouble.message())};
-    const base::TimePoint again = std::min(Now() + pause, give_up);
-    for (auto now = Now(); now < again && Current(job); now = Now()) {
-      changed_.WaitFor(mutex_, again - now);
-    }
-    lost = !Current(job);
-    if (!lost && Now() < give_up) return true;
-    stall_.reset();
+bool Lane::Pause(const Job& job, Stall stall, base::Duration wait) {
+  const base::TimePoint again = Now() + wait;
+  const base::MutexLock lock(mutex_);
+  stall_ = std::move(stall);
+  for (auto now = Now(); now < again && Current(job); now = Now()) {
+    changed_.WaitFor(mutex_, again - now);
   }
-  if (lost) {
-    End(job.item, OutcomeKind::kLost, base::Fault::kNone, {});
-  } else {
-    const std::string context = absl::StrCat("sample ", job.item.sample, " could not be read for ",
-                                             Seconds(options_.retry_for),
-                                             " s; see to its storage, then open the feed again");
-    End(job.item, OutcomeKind::kSourceFailed, base::Fault::kNone, base::Annotate(trouble, context));
-  }
-  return false;
+  return Current(job);
+}
+
+void Lane::GiveUp(const Job& job, const absl::Status& trouble) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.retry_for).count();
+  End(job.item, OutcomeKind::kSourceFailed, base::Fault::kNone,
+      base::Annotate(trouble, absl::StrCat("sample ", job.item.sample, " could not be read for ",
+                                           seconds, " s, see to its storage")));
 }
 
 void Lane::Deliver(const Job& job, const Fetched& fetched) {

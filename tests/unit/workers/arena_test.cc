@@ -1,0 +1,98 @@
+#include "server/workers/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+
+namespace penstock::workers {
+namespace {
+
+TEST(ArenaTest, WhatIsLargerThanTheArenaNeverFits) {
+  Arena arena(1024);
+
+  EXPECT_EQ(arena.Allocate(1025), std::nullopt);
+  EXPECT_EQ(arena.Allocate(UINT64_MAX), std::nullopt);
+  EXPECT_EQ(arena.Allocate(1024), 0u);
+}
+
+TEST(ArenaTest, AFullArenaGivesNothingUntilTheOldestIsFreed) {
+  Arena arena(256);
+  ASSERT_EQ(arena.Allocate(128), 0u);
+  ASSERT_EQ(arena.Allocate(128), 128u);
+
+  EXPECT_EQ(arena.Allocate(1), std::nullopt);
+  arena.FreeOldest();
+
+  EXPECT_EQ(arena.Allocate(65), 0u);
+  EXPECT_EQ(arena.Allocate(1), std::nullopt);
+}
+
+TEST(ArenaTest, TheLastAllocationCanBeTakenBack) {
+  Arena arena(256);
+  ASSERT_EQ(arena.Allocate(64), 0u);
+  ASSERT_EQ(arena.Allocate(192), 64u);
+
+  arena.FreeNewest();
+
+  EXPECT_EQ(arena.Allocate(128), 64u);
+}
+
+TEST(ArenaTest, NoBytesTakeAPlaceOfTheirOwn) {
+  Arena arena(128);
+
+  EXPECT_EQ(arena.Allocate(0), 0u);
+  EXPECT_EQ(arena.Allocate(0), 64u);
+  EXPECT_EQ(arena.Allocate(0), std::nullopt);
+}
+
+TEST(ArenaTest, SmallFilesGoRoundInFewPages) {
+  Arena arena(32u << 20);
+  uint64_t furthest = 0;
+  for (int i = 0; i < 3; ++i) furthest = std::max(furthest, *arena.Allocate(100'000));
+
+  for (int i = 0; i < 10'000; ++i) {
+    arena.FreeOldest();
+    const auto offset = arena.Allocate(80'000 + i % 40'000);
+    ASSERT_TRUE(offset.has_value());
+    furthest = std::max(furthest, *offset);
+  }
+
+  EXPECT_LT(furthest, 1'000'000u);
+}
+
+TEST(ArenaTest, LivingRegionsNeverOverlapWhateverTheirSizes) {
+  struct Living {
+    uint64_t begin, end;
+  };
+  Arena arena(64 * 100);
+  std::deque<Living> living;
+  std::mt19937 random(7);
+  int allocated = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const uint64_t bytes = random() % 2500;
+    if (const auto offset = arena.Allocate(bytes)) {
+      ++allocated;
+      ASSERT_EQ(*offset % 64, 0u);
+      ASSERT_LE(*offset + bytes, 6400u);
+      for (const Living& each : living) {
+        ASSERT_TRUE(*offset + bytes <= each.begin || *offset >= each.end);
+      }
+      living.push_back({*offset, *offset + std::max<uint64_t>(bytes, 1)});
+    }
+    if (!living.empty() && random() % 3 == 0) {
+      living.pop_front();
+      arena.FreeOldest();
+    }
+    if (!living.empty() && random() % 7 == 0) {
+      living.pop_back();
+      arena.FreeNewest();
+    }
+    ASSERT_EQ(arena.empty(), living.empty());
+  }
+  EXPECT_GT(allocated, 50'000);
+}
+
+}  // namespace
+}  // namespace penstock::workers

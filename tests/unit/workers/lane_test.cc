@@ -1,0 +1,324 @@
+// A lane against a worker that the test plays, through the same shared memory.
+#include "server/workers/lane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+
+namespace penstock::workers {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+base::TimePoint Now() { return base::SteadyClock().Now(); }
+
+bool Eventually(const std::function<bool()>& condition) {
+  const base::TimePoint deadline = Now() + seconds(20);
+  while (!condition()) {
+    if (Now() > deadline) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+// Sample n has n bytes, each n; the first `failures` attempts to open or read anything fail.
+class FakeDataset final : public source::Dataset {
+ public:
+  std::atomic<int> open_failures{0}, read_failures{0};
+  base::Fault fault = base::Fault::kNone;
+
+  uint64_t samples() const override { return 1 << 20; }
+  uint64_t digest() const override { return 1; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t) const override { return 0; }
+  std::string path(uint64_t sample) const override { return absl::StrCat("/fake/", sample); }
+  std::unique_ptr<Reader> NewReader() const override;
+
+ private:
+  class FakeReader;
+  std::vector<std::string> classes_;
+};
+
+class FakeDataset::FakeReader final : public Reader {
+ public:
+  explicit FakeReader(const FakeDataset& dataset) : dataset_(const_cast<FakeDataset&>(dataset)) {}
+  absl::StatusOr<Opened> Open(uint64_t sample) override {
+    if (dataset_.open_failures-- > 0) return absl::UnavailableError("the disk is away");
+    sample_ = sample;
+    return Opened{.bytes = sample, .fault = dataset_.fault};
+  }
+  absl::Status Read(std::span<std::byte> into) override {
+    if (dataset_.read_failures-- > 0) return absl::UnavailableError("the read failed");
+    std::memset(into.data(), static_cast<int>(sample_ % 256), into.size());
+    return absl::OkStatus();
+  }
+
+ private:
+  FakeDataset& dataset_;
+  uint64_t sample_ = 0;
+};
+
+std::unique_ptr<source::Dataset::Reader> FakeDataset::NewReader() const {
+  return std::make_unique<FakeReader>(*this);
+}
+
+class LaneTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kArena = 4096;
+
+  void SetUp() override {
+    wake_ = posix::MakeEvent().value();
+    Open({.number = 0, .retry_for = seconds(60), .limits = {.max_bytes = kArena}});
+  }
+
+  void Open(const Lane::Options& options) {
+    lane_ = std::make_unique<Lane>(options, wake_);
+    Attach();
+  }
+
+  void Attach() {
+    link_ = Link::Make({.arena_bytes = kArena, .memory_bytes = 0, .limits = {}}).value();
+    mapping_ =
+        posix::Mapping::Map(link_->memory(), kArenaOffset + kArena, posix::Access::kReadWrite)
+            .value();
+    channel_ = reinterpret_cast<Channel*>(mapping_.data());
+    requests_.emplace(channel_->requests);
+    completions_.emplace(channel_->completions);
+    lane_->Attach(link_);
+  }
+
+  void Give(uint64_t id, uint64_t sample) {
+    lane_->Give({.id = id, .dataset = &dataset_, .sample = sample});
+  }
+
+  // The worker's part.
+  Request Take() {
+    Request request{};
+    EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
+    return request;
+  }
+  void Answer(uint64_t sequence, base::Fault fault = base::Fault::kNone) {
+    completions_->Push({.sequence = sequence, .fault = fault, .reserved = 0});
+  }
+
+  bool Collect() { return lane_->Collect(Now(), outcomes_); }
+  bool CollectSome(size_t count) {
+    return Eventually([&] {
+      EXPECT_TRUE(Collect());
+      return outcomes_.size() >= count;
+    });
+  }
+
+  posix::Fd wake_;
+  FakeDataset dataset_;
+  std::unique_ptr<Lane> lane_;
+  std::shared_ptr<Link> link_;
+  posix::Mapping mapping_;
+  Channel* channel_ = nullptr;
+  std::optional<shm::RingConsumer<Request, kRingCapacity>> requests_;
+  std::optional<shm::RingProducer<Completion, kRingCapacity>> completions_;
+  std::vector<Outcome> outcomes_;
+};
+
+TEST_F(LaneTest, AnAnswerToWhatWasNotAskedIsNotBelieved) {
+  Answer(1);
+
+  EXPECT_FALSE(Collect());
+  EXPECT_TRUE(outcomes_.empty());
+}
+
+TEST_F(LaneTest, AnAnswerOutOfOrderIsNotBelieved) {
+  Give(10, 100);
+  Give(11, 101);
+  Take();
+  Take();
+  Answer(2);
+
+  EXPECT_FALSE(Collect());
+  EXPECT_TRUE(outcomes_.empty());
+}
+
+TEST_F(LaneTest, AFaultThatDoesNotExistIsNotBelieved) {
+  Give(10, 100);
+  Answer(Take().sequence, static_cast<base::Fault>(99));
+
+  EXPECT_FALSE(Collect());
+}
+
+TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
+  channel_->completions.pushed.store(1000);
+
+  EXPECT_FALSE(Collect());
+}
+
+TEST_F(LaneTest, AFaultOfTheSourceNeedsNoWorker) {
+  dataset_.fault = base::Fault::kChangedOnDisk;
+  Give(10, 100);
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kRefused);
+  EXPECT_EQ(outcomes_[0].fault, base::Fault::kChangedOnDisk);
+  EXPECT_EQ(lane_->outstanding(), 0u);
+}
+
+TEST_F(LaneTest, AFileThatIsTooLargeIsRefusedUnread) {
+  Give(10, kArena + 1);
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].fault, base::Fault::kTooManyBytes);
+}
+
+TEST_F(LaneTest, ASourceThatRecoversIsTriedUntilItDoes) {
+  dataset_.open_failures = 2;
+  dataset_.read_failures = 2;
+  Give(10, 100);
+
+  const Request request = Take();
+
+  EXPECT_EQ(request.input_offset, 0u);
+  EXPECT_EQ(request.input_bytes, 100u);
+  EXPECT_EQ(mapping_.data()[kArenaOffset + 99], std::byte{100});
+  Answer(request.sequence);
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kDone);
+  EXPECT_FALSE(lane_->Stalled(Now()).has_value());
+}
+
+TEST_F(LaneTest, ASourceThatDoesNotRecoverIsShownThenFails) {
+  Open({.number = 0, .retry_for = milliseconds(200), .limits = {.max_bytes = kArena}});
+  dataset_.open_failures = 1 << 20;
+  Give(10, 100);
+
+  EXPECT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
+  ASSERT_TRUE(CollectSome(1));
+
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kSourceFailed);
+  EXPECT_THAT(std::string(outcomes_[0].status.message()), HasSubstr("the disk is away"));
+  EXPECT_EQ(outcomes_[0].status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(lane_->Stalled(Now()).has_value());
+}
+
+TEST_F(LaneTest, TheEndDoesNotWaitForASourceToRecover) {
+  dataset_.open_failures = 1 << 20;
+  Give(10, 100);
+  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
+  const base::TimePoint before = Now();
+
+  lane_.reset();
+
+  EXPECT_LT(Now() - before, seconds(10));
+}
+
+TEST_F(LaneTest, WhatIsInHandOfADeadWorkerEndsAsItDiedAndTheRestIsLost) {
+  Give(10, 100);
+  Give(11, 101);
+  Give(12, 102);
+  const Request request = Take();
+  Take();
+  Take();
+  channel_->started.store(request.sequence);
+  EXPECT_TRUE(lane_->OldestAtWorker()->started);
+
+  lane_->Detach({.kind = OutcomeKind::kStrike, .fault = base::Fault::kTimeout}, outcomes_);
+
+  ASSERT_EQ(outcomes_.size(), 3u);
+  EXPECT_EQ(outcomes_[0].id, 10u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kStrike);
+  EXPECT_EQ(outcomes_[0].fault, base::Fault::kTimeout);
+  EXPECT_EQ(outcomes_[1].kind, OutcomeKind::kLost);
+  EXPECT_EQ(outcomes_[2].kind, OutcomeKind::kLost);
+  EXPECT_EQ(lane_->outstanding(), 0u);
+}
+
+TEST_F(LaneTest, WhatADeadWorkerHadNotStartedIsLostAndNotAStrike) {
+  Give(10, 100);
+  Take();
+  EXPECT_FALSE(lane_->OldestAtWorker()->started);
+
+  lane_->Detach({.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed}, outcomes_);
+
+  ASSERT_EQ(outcomes_.size(), 1u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);
+}
+
+TEST_F(LaneTest, WhatIsStillBeingReadWhenTheWorkerDiesIsLostAndTheNextWorkerServes) {
+  dataset_.open_failures = 1 << 20;
+  Give(10, 100);
+  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
+
+  lane_->Detach({}, outcomes_);
+  dataset_.open_failures = 0;
+  Attach();
+  ASSERT_TRUE(CollectSome(1));
+  Give(11, 101);
+  Answer(Take().sequence);
+  ASSERT_TRUE(CollectSome(2));
+
+  EXPECT_EQ(outcomes_[0].id, 10u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);
+  EXPECT_EQ(outcomes_[1].id, 11u);
+  EXPECT_EQ(outcomes_[1].kind, OutcomeKind::kDone);
+}
+
+TEST_F(LaneTest, TheReaderWaitsForRoomInTheArena) {
+  Give(10, 3000);
+  Give(11, 3001);
+  const Request first = Take();
+  Request second{};
+  ::poll(nullptr, 0, 20);
+  ASSERT_EQ(requests_->Pop(second), shm::RingOutcome::kWait);
+
+  Answer(first.sequence);
+  ASSERT_TRUE(CollectSome(1));
+  second = Take();
+
+  EXPECT_EQ(second.input_offset, 0u);
+  EXPECT_EQ(second.input_bytes, 3001u);
+  EXPECT_EQ(mapping_.data()[kArenaOffset], std::byte{3001 % 256});
+}
+
+TEST_F(LaneTest, ASleepingWorkerIsWokenOnceAndAWakingOneNotAtAll) {
+  FallAsleep(channel_->worker_asleep);
+  Give(10, 100);
+  Take();
+  EXPECT_TRUE(Eventually([&] { return channel_->worker_asleep.load() == 0; }));
+  pollfd event{.fd = link_->work_event().get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&event, 1, 10'000), 1);
+  posix::Drain(link_->work_event());
+
+  Give(11, 101);
+  Take();
+  ::poll(nullptr, 0, 20);
+
+  EXPECT_EQ(::poll(&event, 1, 0), 0);
+}
+
+TEST_F(LaneTest, ThousandsGoThroughInOrder) {
+  constexpr uint64_t kCount = 5000;
+  uint64_t given = 0;
+  while (outcomes_.size() < kCount) {
+    while (given < kCount && lane_->outstanding() < 3) {
+      Give(given, given % 1300 + 1);
+      ++given;
+    }
+    Request request;
+    if (requests_->Pop(request) == shm::RingOutcome::kDone) {
+      const auto expected = std::byte((request.sequence - 1) % 1300 + 1);
+      ASSERT_EQ(mapping_.data()[kArenaOffset + request.input_offset], expected);
+      Answer(request.sequence);
+    }
+    ASSERT_TRUE(Collect());
+  }
+
+  for (uint64_t i = 0; i < kCount; ++i) ASSERT_EQ(outcomes_[i].id, i);
+}
+
+}  // namespace
+}  // namespace penstock::workers
