@@ -1,0 +1,71 @@
+#!/bin/sh
+# Runs deploy/quickstart.sh on a Debian 12 that has nothing but its base system: a debootstrap root with
+# a clean checkout of the current commit. Needs root; leaves nothing. Exit code 77: skipped.
+set -eu
+cd "$(dirname "$0")/../../.."
+
+skip() {
+  echo "SKIPPED: $1"
+  exit 77
+}
+[ "$(id -u)" -eq 0 ] || skip "a fresh root is made by root only"
+command -v debootstrap >/dev/null || skip "there is no debootstrap; apt-get install debootstrap"
+[ -e .git ] || skip "this is no git checkout to copy from"
+
+# The machine's own way to packages: its mirror, and its proxy whether apt or the environment has it.
+sources=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+  /etc/apt/sources.list.d/*.sources 2>/dev/null || true)
+mirror=$(echo "$sources" | grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ')
+mirror=${mirror:-http://deb.debian.org/debian}
+apt_proxy=$(apt-config dump --format '%v%n' Acquire::http::Proxy)
+export http_proxy="${http_proxy:-$apt_proxy}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}"
+
+root=$(mktemp -d)
+trap 'rm -rf --one-file-system -- "$root"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+echo "making a Debian 12 root from $mirror"
+debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
+  tail -n 5 "$root.log"
+  rm -f -- "$root.log"
+  echo "debootstrap failed; see above"
+  exit 1
+}
+rm -f -- "$root.log"
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+apt-config dump Acquire | grep -iE 'proxy|cainfo|verify' >"$root/etc/apt/apt.conf.d/99machine" || true
+git clone --quiet --no-hardlinks . "$root/root/penstock"
+
+# Its own mounts and processes: both end with the namespace, so none of them has to be undone.
+cat >"$root/root/inside" <<'END'
+set -eu
+cd /root/penstock
+began=$(date +%s)
+deploy/quickstart.sh --json >/root/result
+echo "quickstart took $(($(date +%s) - began)) s; its result:"
+cat /root/result
+echo "sockets left: $(find /tmp /run -type s | wc -l)"
+echo "shared memory left: $(find /dev/shm -type f | wc -l)"
+for process in /proc/[0-9]*; do
+  [ "$process" = "/proc/$$" ] || echo "process left: $(tr '\0' ' ' <"$process/cmdline")"
+done
+END
+# shellcheck disable=SC2016
+unshare --mount --propagation private --pid --fork --ipc sh -eu -c '
+  mount -t proc proc "$1/proc"
+  mount -t sysfs -o ro sysfs "$1/sys"
+  mount --rbind /dev "$1/dev"
+  mount -t tmpfs tmpfs "$1/dev/shm"
+  exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+    http_proxy="$http_proxy" https_proxy="$https_proxy" no_proxy="$no_proxy" sh /root/inside
+' sh "$root" | tee "$root/root/said"
+
+said=$root/root/said
+tail -n 1 "$root/root/result" | grep -q '"samples": *200' || { echo "not 200 samples"; exit 1; }
+tail -n 1 "$root/root/result" | grep -q '"quarantined": *0' || { echo "samples were quarantined"; exit 1; }
+grep -q '^sockets left: 0$' "$said" || { echo "a socket was left"; exit 1; }
+grep -q '^shared memory left: 0$' "$said" || { echo "shared memory was left"; exit 1; }
+! grep '^process left: .' "$said" || { echo "a process was left"; exit 1; }
+git -C "$root/root/penstock" diff --quiet || { echo "the checkout was changed"; exit 1; }
+echo "passed"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# install_test.sh CMAKE BUILD: installs BUILD into a temporary prefix, builds the consumer against it
+# and runs it where no daemon is.
+set -eu
+cmake=$1
+build=$2
+here=$(cd "$(dirname "$0")" && pwd)
+
+room=$(mktemp -d)
+trap 'rm -rf -- "$room"' EXIT
+"$cmake" --install "$build" --prefix "$room/moved" >"$room/log" || { cat "$room/log"; exit 1; }
+mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be moved
+
+for path in bin/penstockd bin/penstock-worker bin/penstockctl include/penstock/penstock.h; do
+  [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
+done
+# Nothing that is installed may look for its libraries in a build folder.
+for program in "$room"/prefix/bin/*; do
+  if ldd "$program" | grep -E "not found|$build"; then echo "in $program, see above"; exit 1; fi
+done
+
+# Runs a step quietly; shows all that it said if it fails.
+quietly() {
+  "$@" >"$room/log" 2>&1 || { cat "$room/log"; exit 1; }
+}
+quietly "$cmake" -S "$here/consumer" -B "$room/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$room/prefix"
+quietly "$cmake" --build "$room/consumer"
+answer=$("$room/consumer/consumer" "$room/no.sock")
+echo "the consumer said: $answer"
+case $answer in
+  "no daemon: "?*) ;;
+  *) echo "it should have said that there is no daemon, and why"; exit 1 ;;
+esac
