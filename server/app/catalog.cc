@@ -1,0 +1,208 @@
+#include "server/app/catalog.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "common/telemetry/log.h"
+#include "server/source/folder.h"
+#include "server/source/roots.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr size_t kMaxJobs = 256;
+
+bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
+  if (dataset.groups.empty() || opener.uid == 0) return true;
+  return std::any_of(dataset.groups.begin(), dataset.groups.end(), [&](gid_t group) {
+    return std::find(opener.groups.begin(), opener.groups.end(), group) != opener.groups.end();
+  });
+}
+
+absl::Status TooMuch() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(kMaxJobs, " datasets wait to be opened already; try again in a while"));
+}
+
+}  // namespace
+
+Catalog::Catalog(Options options) : options_(std::move(options)) {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "catalog");
+    Run();
+  });
+}
+
+Catalog::~Catalog() {
+  {
+    base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+void Catalog::Run() {
+  for (;;) {
+    Job job;
+    {
+      base::MutexLock lock(mutex_);
+      while (jobs_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job();
+  }
+}
+
+bool Catalog::Enqueue(Job job) {
+  {
+    base::MutexLock lock(mutex_);
+    if (stopping_ || jobs_.size() >= kMaxJobs) return false;
+    jobs_.push_back(std::move(job));
+  }
+  changed_.NotifyOne();
+  return true;
+}
+
+void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done) {
+  const bool taken = Enqueue([this, dataset, opener, done] {
+    absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
+    if (!located.ok()) return done(located.status());
+    absl::StatusOr<Opened> opened = OpenNow(*located, [this](uint64_t) {
+      base::MutexLock lock(mutex_);
+      return !stopping_;
+    });
+    if (!opened.ok()) return done(opened.status());
+    done(opened->state);
+  });
+  if (!taken) done(TooMuch());
+}
+
+void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
+                    rpc::Callback<rpc::IndexProgress> progress) {
+  const bool taken = Enqueue([this, dataset, cancelled, progress] {
+    absl::StatusOr<NamedDataset> located = Locate(dataset, nullptr);
+    if (!located.ok()) return progress(located.status());
+    absl::StatusOr<Opened> opened =
+        OpenNow(*located, [this, &cancelled, &progress](uint64_t files) {
+          progress(rpc::IndexProgress{.files_seen = files});
+          base::MutexLock lock(mutex_);
+          return !stopping_ && !cancelled();
+        });
+    if (!opened.ok()) return progress(opened.status());
+    const source::Dataset& made = *opened->state->dataset;
+    progress(rpc::IndexProgress{.files_seen = made.samples(),
+                                .done = true,
+                                .from_cache = opened->from_cache,
+                                .samples = made.samples(),
+                                .classes = static_cast<uint32_t>(made.classes().size()),
+                                .warning = opened->warning});
+  });
+  if (!taken) progress(TooMuch());
+}
+
+// Where a dataset lies, and whether the opener may have it. No opener: the operator.
+absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
+                                             const Opener* opener) const {
+  if (dataset.empty()) return absl::InvalidArgumentError("no dataset was named");
+  if (dataset.front() != '/') {
+    for (const NamedDataset& known : options_.datasets) {
+      if (known.name != dataset) continue;
+      if (opener == nullptr || MayOpen(known, *opener)) return known;
+      return absl::PermissionDeniedError(
+          absl::StrCat("dataset '", dataset, "' is for certain groups, and user ", opener->uid,
+                       " is in none of them; ask the operator to add one to datasets[].groups"));
+    }
+    return UnknownDataset(dataset);
+  }
+  if (!options_.any_path)
+    return absl::PermissionDeniedError(absl::StrCat(
+        "'", dataset, "' is a path, and this daemon serves datasets by name only; known are: ",
+        UnknownDataset("").message()));
+  return NamedDataset{.name = dataset, .path = dataset, .groups = {}};
+}
+
+absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
+  std::vector<std::string> names;
+  for (const NamedDataset& known : options_.datasets) names.push_back(known.name);
+  const std::string list = names.empty() ? "none" : absl::StrJoin(names, ", ");
+  if (dataset.empty()) return absl::NotFoundError(list);
+  return absl::NotFoundError(
+      absl::StrCat("no dataset '", dataset, "'; known are: ", list,
+                   options_.any_path ? "; an absolute path to a folder works, too" : "",
+                   "; the configuration's key datasets adds one"));
+}
+
+absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& dataset,
+                                                 std::function<bool(uint64_t)> seen) {
+  source::FolderOptions folder;
+  folder.path = dataset.path;
+  folder.roots = options_.roots;
+  folder.state_dir = options_.state_dir;
+  folder.threads = options_.index_threads;
+  folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));
+  if (!opened.warning.empty())
+    PENSTOCK_LOG(kWarning, "index_warning", {"dataset", dataset.name}, {"reason", opened.warning});
+  PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", dataset.name},
+               {"samples", opened.dataset->samples()},
+               {"classes", opened.dataset->classes().size()}, {"from_cache", opened.from_cache});
+  Opened result;
+  result.from_cache = opened.from_cache;
+  result.warning = opened.warning;
+  PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened.dataset)));
+  return result;
+}
+
+// The state of a dataset that is open already and did not change goes on; else a new one begins.
+absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset,
+                                              std::shared_ptr<const source::Dataset> opened) {
+  {
+    base::MutexLock lock(mutex_);
+    const auto found = open_.find(dataset.path);
+    if (found != open_.end() && found->second->dataset->digest() == opened->digest())
+      return found->second;
+    if (found == open_.end() && open_.size() >= options_.max_datasets)
+      std::erase_if(open_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    if (found == open_.end() && open_.size() >= options_.max_datasets)
+      return absl::ResourceExhaustedError(
+          absl::StrCat(options_.max_datasets, " datasets are open, all in use; close sessions"));
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  source::Quarantine::Loaded loaded =
+      source::Quarantine::Load(options_.state_dir, opened->digest(),
+                               std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  if (!loaded.warning.empty())
+    PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
+                 {"reason", loaded.warning});
+  feed::FaultPolicy policy(opened->samples(), options_.faults);
+  for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
+  auto state = std::make_shared<feed::DatasetState>(feed::DatasetState{
+      dataset.name, std::move(opened), std::move(loaded.quarantine), std::move(policy)});
+  base::MutexLock lock(mutex_);
+  open_[dataset.path] = state;
+  return state;
+}
+
+std::vector<DatasetView> Catalog::List() const {
+  std::vector<DatasetView> views;
+  base::MutexLock lock(mutex_);
+  for (const NamedDataset& known : options_.datasets) {
+    const auto found = open_.find(known.path);
+    views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second});
+  }
+  for (const auto& [path, state] : open_) {
+    const bool named = std::any_of(options_.datasets.begin(), options_.datasets.end(),
+                                   [&](const NamedDataset& known) { return known.path == path; });
+    if (!named) views.push_back({state->name, path, state});
+  }
+  return views;
+}
+
+}  // namespace penstock::app

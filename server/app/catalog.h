@@ -1,0 +1,86 @@
+// The datasets that this daemon serves: by name, or by path where it is a private one. Opening may
+// index a million files, so it happens on a thread of its own ("catalog"), one at a time;
+// everything else is answered at once. Any thread may call.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "server/feed/rows.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::app {
+
+struct NamedDataset {
+  std::string name;
+  std::string path;
+  std::vector<gid_t> groups;  // who may open it; empty: everyone
+};
+
+// Who wants to open a dataset.
+struct Opener {
+  uid_t uid = 0;
+  std::vector<gid_t> groups;
+};
+
+struct DatasetView {
+  std::string name, path;
+  std::shared_ptr<feed::DatasetState> state;  // null until it was opened
+};
+
+class Catalog {
+ public:
+  struct Options {
+    std::vector<NamedDataset> datasets;
+    bool any_path = false;           // a private daemon: paths, too
+    std::vector<std::string> roots;  // paths must resolve below one of these
+    std::string state_dir;           // manifests and quarantines; empty: not kept
+    int index_threads = 1;
+    uint32_t max_datasets = 256;  // open at once
+    feed::FaultPolicy::Options faults;
+  };
+  using State = std::shared_ptr<feed::DatasetState>;
+
+  explicit Catalog(Options options);
+  ~Catalog();
+
+  // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
+  void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
+  // The same for the operator, telling how far it is.
+  void Index(const std::string& dataset, std::function<bool()> cancelled,
+             rpc::Callback<rpc::IndexProgress> progress);
+
+  std::vector<DatasetView> List() const;
+
+ private:
+  using Job = std::function<void()>;
+  struct Opened {
+    State state;
+    bool from_cache = false;
+    std::string warning;
+  };
+  absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
+  absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, std::function<bool(uint64_t)> seen);
+  absl::StatusOr<State> Adopt(const NamedDataset& dataset,
+                              std::shared_ptr<const source::Dataset> opened);
+  absl::Status UnknownDataset(const std::string& dataset) const;
+  bool Enqueue(Job job);
+  void Run();
+
+  const Options options_;
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
+  bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::map<std::string, State> open_ PENSTOCK_GUARDED_BY(mutex_);  // by canonical path
+  std::thread thread_;
+};
+
+}  // namespace penstock::app

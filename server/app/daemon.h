@@ -1,0 +1,47 @@
+// The composition root: makes the daemon's parts in start order and ends them in reverse.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "penstock/config/v1/config.pb.h"
+#include "server/app/catalog.h"
+#include "server/app/service.h"
+#include "server/doorway/address.h"
+#include "server/doorway/doorway.h"
+#include "server/feed/runner.h"
+#include "server/rpc/server.h"
+
+namespace penstock::app {
+
+struct DaemonOptions {
+  config::v1::Config config;
+  bool private_daemon = false;  // takes any path that its user may read
+};
+
+class Daemon {
+ public:
+  // Ready for sessions when it returns. A status says what keeps it from serving, and the remedy.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
+  ~Daemon();
+
+  // How long nobody has had a session or a connection.
+  base::Duration IdleFor(base::TimePoint now);
+
+ private:
+  Daemon() = default;
+  absl::Status StartParts(const DaemonOptions& options);
+
+  // In start order: later ones use earlier ones.
+  std::unique_ptr<doorway::ClaimedAddress> address_;
+  std::unique_ptr<doorway::Doorway> doorway_;
+  std::unique_ptr<feed::Runner> runner_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<rpc::Server> server_;
+  std::optional<base::TimePoint> idle_since_;
+};
+
+}  // namespace penstock::app

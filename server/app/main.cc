@@ -1,0 +1,108 @@
+// penstockd: the daemon's program.
+#include <signal.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "common/base/units.h"
+#include "common/telemetry/log.h"
+#include "server/app/arguments.h"
+#include "server/app/config.h"
+#include "server/app/daemon.h"
+#include "server/app/version.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongCall = 2;
+
+// How long a private daemon waits for its first client.
+constexpr std::chrono::seconds kFirstClientWithin(60);
+
+int Complain(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "penstockd: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+// Blocks the signals that Wait takes, in every thread that starts after this.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// Until a signal says to end, or nobody has needed us for `idle` (0: for ever). The reason, for the
+// log.
+std::string WaitForEnd(const sigset_t& signals, Daemon& daemon, base::Duration idle) {
+  const base::SteadyClock clock;
+  const base::TimePoint started = clock.Now();
+  constexpr timespec kSlice = {.tv_sec = 0, .tv_nsec = 200'000'000};
+  for (;;) {
+    const int number = sigtimedwait(&signals, nullptr, &kSlice);
+    if (number == SIGTERM || number == SIGINT) return absl::StrCat("signal ", number);
+    const base::TimePoint now = clock.Now();
+    const bool waited = now - started >= kFirstClientWithin;
+    const base::Duration alone = daemon.IdleFor(now);
+    const bool visited = alone < now - started;
+    if (idle.count() > 0 && alone >= idle && (visited || waited)) return "idle";
+  }
+}
+
+absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
+  DaemonOptions options;
+  options.private_daemon = !arguments.config;
+  if (arguments.config) {
+    PENSTOCK_ASSIGN_OR_RETURN(options.config, LoadConfig(*arguments.config));
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(options.config, PrivateConfig(arguments.directory));
+  }
+  if (arguments.workers) options.config.mutable_workers()->set_count(*arguments.workers);
+  return options;
+}
+
+int Run(const Arguments& arguments) {
+  const sigset_t signals = BlockSignals();
+  absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
+  if (!options.ok()) return Complain(options.status(), kWrongCall);
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
+  if (!daemon.ok()) return Complain(daemon.status(), kFailed);
+
+  const std::string reason = WaitForEnd(signals, **daemon, IdleLimit(options->config));
+  PENSTOCK_LOG(kInfo, "ending", {"reason", reason});
+  daemon->reset();
+  PENSTOCK_LOG(kInfo, "ended");
+  return kDone;
+}
+
+int Main(int argc, char** argv) {
+  absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
+  if (!arguments.ok()) return Complain(arguments.status(), kWrongCall);
+  switch (arguments->action) {
+    case Action::kHelp:
+      std::fputs(kHelp, stdout);
+      return kDone;
+    case Action::kVersion:
+      std::printf("penstockd %s\n", kVersion);
+      return kDone;
+    case Action::kCheckConfig: {
+      const auto config = LoadConfig(*arguments->config);
+      if (!config.ok()) return Complain(config.status(), kWrongCall);
+      std::printf("%s: ok\n", arguments->config->c_str());
+      return kDone;
+    }
+    case Action::kRun:
+      return Run(*arguments);
+  }
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace penstock::app
+
+int main(int argc, char** argv) { return penstock::app::Main(argc, argv); }

@@ -1,0 +1,29 @@
+#include "server/app/peers.h"
+
+namespace penstock::app {
+
+void Peers::Add(const doorway::Peer& peer) {
+  base::MutexLock lock(mutex_);
+  by_ticket_[Key(peer.ticket)] = peer;
+}
+
+void Peers::Remove(doorway::PeerId peer) {
+  base::MutexLock lock(mutex_);
+  std::erase_if(by_ticket_, [peer](const auto& entry) { return entry.second.id == peer; });
+}
+
+absl::StatusOr<doorway::Peer> Peers::Find(const rpc::Ticket& ticket) const {
+  base::MutexLock lock(mutex_);
+  const auto found = by_ticket_.find(Key(ticket));
+  if (found == by_ticket_.end())
+    return absl::UnauthenticatedError(
+        "this ticket is not one of a connected process; connect through the doorway first");
+  return found->second;
+}
+
+size_t Peers::size() const {
+  base::MutexLock lock(mutex_);
+  return by_ticket_.size();
+}
+
+}  // namespace penstock::app

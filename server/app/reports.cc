@@ -1,0 +1,189 @@
+#include "server/app/reports.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/base/fault.h"
+#include "common/shm/doorway_wire.h"
+#include "server/app/version.h"
+
+namespace penstock::app {
+namespace {
+
+void Fill(const feed::EngineView& view, v1::PoolStatus& pool) {
+  pool.set_max_bytes(view.pool.max_bytes);
+  pool.set_segment_bytes(view.pool.segment_bytes);
+  pool.set_segments(view.pool.segments);
+  pool.set_reserved_bytes(view.pool.reserved_bytes);
+  pool.set_slots(view.pool.slots);
+  pool.set_slots_held(view.slots.held);
+  pool.set_slots_cached(view.slots.cached);
+}
+
+void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
+  feed.set_fingerprint(info.fingerprint);
+  feed.set_dataset(info.dataset);
+  feed.set_user_id(info.user);
+  feed.set_sessions(info.sessions);
+  feed.set_batches_decoded(info.counts.batches_decoded);
+  feed.set_batches_announced(info.counts.batches_announced);
+  feed.set_samples_decoded(info.counts.rows_decoded);
+  feed.set_samples_replaced(info.counts.rows_replaced);
+}
+
+bool Matches(const DatasetView& view, const std::string& dataset) {
+  return dataset.empty() || view.name == dataset || view.path == dataset;
+}
+
+void Fill(const DatasetView& view, const source::BadSample& from, v1::QuarantineEntry& to) {
+  to.set_dataset(view.name);
+  to.set_sample(from.sample);
+  to.set_path(from.path);
+  to.set_reason(std::string(base::FaultName(from.fault)));
+  to.set_time_unix_ms(from.time_unix_ms);
+  to.set_quarantined(source::IsQuarantined(from.fault));
+}
+
+uint64_t Milliseconds(base::Duration duration) {
+  return static_cast<uint64_t>(std::max<int64_t>(duration.count() / 1'000'000, 0));
+}
+
+std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
+  if (worker.stalled)
+    return absl::StrCat("source stalled for ", Milliseconds(now - worker.stalled->since) / 1000,
+                        " s");
+  switch (worker.state) {
+    case workers::WorkerState::kRunning:
+      return worker.in_hand ? "decoding" : "idle";
+    case workers::WorkerState::kRestarting:
+      return absl::StrCat("restarting: ", worker.last_death);
+    case workers::WorkerState::kStopped:
+      return absl::StrCat("stopped: ", worker.last_death);
+    case workers::WorkerState::kRetiring:
+      return "retiring";
+  }
+  return "";
+}
+
+}  // namespace
+
+v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now) {
+  const feed::EngineView view = engine.View();
+  v1::GetStatusResponse response;
+  response.set_version(kVersion);
+  response.set_protocol_version(shm::kProtocolVersion);
+  response.set_pid(getpid());
+  response.set_serving(view.workers.ok());
+  response.set_reason(std::string(view.workers.message()));
+  Fill(view, *response.mutable_pool());
+  uint64_t restarts = 0;
+  uint32_t running = 0;
+  const std::vector<workers::WorkerView> workers = engine.Workers(now);
+  for (const workers::WorkerView& worker : workers) {
+    restarts += worker.restarts;
+    running += worker.pid > 0 ? 1 : 0;
+  }
+  response.set_workers(static_cast<uint32_t>(workers.size()));
+  response.set_workers_running(running);
+  response.set_worker_restarts(restarts);
+  response.set_sessions(static_cast<uint32_t>(engine.sessions()));
+  for (const feed::FeedInfo& info : view.feeds) Fill(info, *response.add_feeds());
+  response.set_samples_decoded(view.samples_decoded);
+  response.add_deliveries("host");
+  return response;
+}
+
+v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
+  v1::ListSessionsResponse response;
+  for (const feed::SessionInfo& info : engine.Sessions()) {
+    v1::SessionStatus& session = *response.add_sessions();
+    session.set_session_id(info.id);
+    session.set_name(info.name);
+    session.set_client(info.client);
+    session.set_user_id(info.user);
+    session.set_pid(info.pid);
+    session.set_dataset(info.dataset);
+    session.set_fingerprint(info.fingerprint);
+    session.set_rank(info.rank);
+    session.set_world_size(info.world);
+    session.set_batch_size(info.batch_size);
+    session.set_window(info.window);
+    session.set_epoch(info.epoch);
+    session.set_consumed(info.consumed);
+    session.set_announced(info.announced);
+    session.set_taken(info.taken);
+    session.set_released(info.released);
+    session.set_delivery(v1::DELIVERY_HOST);
+    session.set_state(info.state);
+  }
+  return response;
+}
+
+v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now) {
+  v1::ListWorkersResponse response;
+  for (const workers::WorkerView& view : engine.Workers(now)) {
+    v1::WorkerStatus& worker = *response.add_workers();
+    worker.set_index(view.number);
+    worker.set_pid(view.pid);
+    worker.set_state(StateOf(view, now));
+    worker.set_samples_decoded(view.decoded);
+    worker.set_restarts(view.restarts);
+    if (view.in_hand) worker.set_in_hand_ms(Milliseconds(now - view.in_hand->since));
+    if (view.stalled) worker.set_reading(view.stalled->reason);
+  }
+  return response;
+}
+
+v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets) {
+  v1::ListDatasetsResponse response;
+  for (const DatasetView& view : datasets) {
+    v1::DatasetStatus& dataset = *response.add_datasets();
+    dataset.set_name(view.name);
+    dataset.set_path(view.path);
+    dataset.set_indexed(view.state != nullptr);
+    if (view.state == nullptr) continue;
+    dataset.set_samples(view.state->dataset->samples());
+    dataset.set_classes(static_cast<uint32_t>(view.state->dataset->classes().size()));
+    dataset.set_digest(view.state->dataset->digest());
+    dataset.set_quarantined(view.state->quarantine.Entries().size());
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
+    const std::vector<DatasetView>& datasets, const std::string& dataset) {
+  v1::ListQuarantineResponse response;
+  bool found = dataset.empty();
+  for (const DatasetView& view : datasets) {
+    if (!Matches(view, dataset)) continue;
+    found = true;
+    if (view.state == nullptr) continue;
+    for (const source::BadSample& entry : view.state->quarantine.Entries())
+      Fill(view, entry, *response.add_entries());
+  }
+  if (!found)
+    return absl::NotFoundError(
+        absl::StrCat("no dataset '", dataset, "' is known; 'penstockctl datasets' lists them"));
+  return response;
+}
+
+absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
+    const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine) {
+  const auto view = std::find_if(datasets.begin(), datasets.end(), [&](const DatasetView& v) {
+    return !dataset.empty() && Matches(v, dataset);
+  });
+  if (view == datasets.end() || view->state == nullptr)
+    return absl::NotFoundError(
+        absl::StrCat("no dataset '", dataset, "' is open; 'penstockctl datasets' lists them"));
+  source::Quarantine& quarantine = view->state->quarantine;
+  v1::ClearQuarantineResponse response;
+  response.set_cleared(quarantine.Clear());
+  view->state->policy.Clear();
+  engine.QuarantineChanged(*view->state);
+  PENSTOCK_RETURN_IF_ERROR(quarantine.Save());
+  response.set_version(quarantine.version());
+  return response;
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,26 @@
+// From the daemon's views to the messages that operators see.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "penstock/v1/admin.pb.h"
+#include "server/app/catalog.h"
+#include "server/feed/engine.h"
+
+namespace penstock::app {
+
+v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now);
+v1::ListSessionsResponse ReportSessions(const feed::Engine& engine);
+v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now);
+v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
+
+// All that are open when `dataset` is empty; NotFound when it names none that is.
+absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
+    const std::vector<DatasetView>& datasets, const std::string& dataset);
+
+// Forgets a dataset's bad samples, so that they are tried again. On the runner's thread.
+absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
+    const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine);
+
+}  // namespace penstock::app

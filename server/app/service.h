@@ -1,0 +1,59 @@
+// What the gRPC services call: finds who asks and what for, and hands it to the catalogue and to
+// the runner. Any thread; nothing here blocks.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "server/app/catalog.h"
+#include "server/app/peers.h"
+#include "server/feed/runner.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::app {
+
+class Service final : public rpc::Controller, public doorway::Visitor {
+ public:
+  struct Options {
+    bool private_daemon = false;
+  };
+  // All three outlive the service.
+  Service(Options options, Catalog& catalog, feed::Runner& runner);
+
+  void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
+  void CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
+                    rpc::Callback<bool> done) override;
+  void DescribeDataset(const rpc::Ticket& ticket, const std::string& dataset,
+                       rpc::Callback<rpc::DatasetDescription> done) override;
+  void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
+                    rpc::Callback<rpc::IndexProgress> progress) override;
+  void GetStatus(rpc::Callback<v1::GetStatusResponse> done) override;
+  void ListSessions(rpc::Callback<v1::ListSessionsResponse> done) override;
+  void ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) override;
+  void ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) override;
+  void ListQuarantine(const std::string& dataset,
+                      rpc::Callback<v1::ListQuarantineResponse> done) override;
+  void ClearQuarantine(const std::string& dataset,
+                       rpc::Callback<v1::ClearQuarantineResponse> done) override;
+
+  void OnArrived(const doorway::Peer& peer) override;
+  void OnDisconnected(doorway::PeerId peer) override;
+  void OnGone(doorway::PeerId peer) override;
+
+  size_t connected() const { return peers_.size(); }
+
+ private:
+  // Runs `job` on the runner's thread and answers with what it returns.
+  template <typename T>
+  void Ask(rpc::Callback<T> done,
+           std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
+
+  const Options options_;
+  const base::TimePoint started_ = base::SteadyClock().Now();
+  Catalog& catalog_;
+  feed::Runner& runner_;
+  Peers peers_;
+};
+
+}  // namespace penstock::app

@@ -1,0 +1,136 @@
+// Where core, pool, workers and delivery meet: turns the core's actions into decoding and
+// announcements, and what workers and consumers say into the core's events. No thread of its own;
+// one owner (the runner) calls it, and it never blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/export/host_delivery.h"
+#include "server/feed/core.h"
+#include "server/feed/rows.h"
+#include "server/feed/views.h"
+#include "server/pool/pool.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+// Sends one doorway message with descriptors to a peer; never blocks.
+using SendToPeer = std::function<absl::Status(uint64_t peer, const void* message, size_t bytes,
+                                              const std::vector<int>& fds)>;
+
+struct OpenRequest {
+  uint64_t peer = 0;
+  uint32_t user = 0;
+  int32_t pid = 0;
+  std::string client;  // program and version
+  std::string name;
+  std::shared_ptr<DatasetState> dataset;
+  plan::Order order = plan::Order::kSequential;
+  uint64_t seed = 0;
+  decode::Spec decoding;
+  plan::Share share;  // of the first epoch
+  uint64_t first_epoch = 0;
+  uint64_t epochs = 0;
+  uint32_t window = 4;
+  uint64_t expected_fingerprint = 0;  // 0: not checked
+  bool fail_on_bad_sample = false;
+};
+
+struct Grant {
+  uint64_t session = 0;
+  uint64_t fingerprint = 0;
+  pool::SlotLayout layout;
+  uint64_t first_epoch_batches = 0;
+  uint64_t epoch_batches = 0;
+  uint64_t quarantine_version = 0;
+};
+
+class Engine {
+ public:
+  struct Options {
+    pool::Pool::Options pool;
+    workers::SupervisorOptions workers;
+    uint32_t max_sessions = 256;
+    base::Duration keep_idle_segments = std::chrono::seconds(60);
+  };
+
+  Engine(Options options, SendToPeer send);
+  ~Engine();
+  absl::Status Start();
+
+  absl::StatusOr<Grant> Open(const OpenRequest& request, base::TimePoint now);
+  // PermissionDenied when the session is another peer's.
+  absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now);
+  void PeerDisconnected(uint64_t peer);
+  void PeerGone(uint64_t peer, base::TimePoint now);
+  // A dataset's quarantine has a new version: slots filled from now on are keyed by it.
+  void QuarantineChanged(const DatasetState& dataset);
+  // Every session is told that the daemon ends.
+  void CloseAll();
+
+  // One pass over everything that may have happened. False when nothing had.
+  bool Pump(base::TimePoint now);
+  // Slow things, several times a second: time-outs, restarts, shrinking.
+  void Tick(base::TimePoint now);
+  // Consumers ring only while we say that we sleep.
+  void SetAsleep(bool asleep);
+  // Descriptors that become readable when Pump should be called. Changes with sessions: `changed`
+  // is called with a descriptor and whether it is to be watched.
+  void WatchWith(std::function<void(int fd, bool watch)> changed);
+
+  size_t sessions() const { return sessions_.size(); }
+  EngineView View() const;
+  std::vector<SessionInfo> Sessions() const;
+  std::vector<workers::WorkerView> Workers(base::TimePoint now) const;
+
+ private:
+  struct Session {
+    OpenRequest request;
+    uint64_t arena = 0;
+    std::shared_ptr<Feed> feed;
+    exporting::HostDelivery delivery;
+    std::vector<uint64_t> outstanding;  // sequences announced, not released
+    uint64_t epoch = 0, consumed = 0;   // as last announced
+    bool ended = false;                 // finished, failed or detached: nothing more is announced
+  };
+
+  absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
+  absl::StatusOr<uint64_t> Enter(const OpenRequest& request, std::shared_ptr<Feed> feed,
+                                 uint64_t arena, base::TimePoint now);
+  void Erase(uint64_t session, base::TimePoint now);
+  void Fail(uint64_t session, const absl::Status& why);
+  void FailFeed(const Feed& feed, const absl::Status& why);
+  void SegmentMade(const pool::Segment& segment);
+  bool GiveUp(const pool::Segment& segment);
+
+  bool CollectOutcomes(base::TimePoint now);
+  bool ListenToConsumers(base::TimePoint now);
+  bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
+  bool SubmitRows();
+  bool AnnounceReady();
+  void Announce(const Announcement& announcement);
+  absl::Status SendSegment(const Session& session, pool::SegmentId segment);
+
+  Options options_;
+  SendToPeer send_;
+  std::function<void(int, bool)> watch_;
+  Core core_;
+  pool::Pool pool_;
+  workers::Supervisor workers_;
+  Rows rows_;
+  std::map<uint64_t, Session> sessions_;
+  std::unordered_map<uint64_t, std::weak_ptr<Feed>> feeds_;  // by fingerprint
+  std::map<uint64_t, std::set<uint32_t>> segments_sent_;     // by peer
+  uint64_t next_session_ = 1;
+};
+
+}  // namespace penstock::feed

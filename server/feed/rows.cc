@@ -1,0 +1,145 @@
+#include "server/feed/rows.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/telemetry/log.h"
+
+namespace penstock::feed {
+namespace {
+
+constexpr uint32_t kMaxPassedOver = 1000;
+
+std::string Describe(const Feed& feed, uint64_t sample, base::Fault fault) {
+  return absl::StrCat("sample ", sample, " of '", feed.dataset->name, "' (",
+                      feed.dataset->dataset->path(sample), "): ", base::FaultName(fault));
+}
+
+}  // namespace
+
+std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
+  const FeedSpec& spec = feed.spec;
+  const uint64_t planned =
+      plan::SampleAt(spec.order, spec.samples, spec.seed, task.epoch, task.index);
+  uint32_t counted = 0;
+  uint32_t passed_over = 0;
+  for (uint32_t attempt = 0; passed_over < kMaxPassedOver; ++attempt) {
+    const uint64_t sample =
+        attempt == 0 ? planned
+                     : plan::SubstituteFor(spec.samples, spec.seed, task.epoch, planned, attempt);
+    if (feed.dataset->quarantine.Contains(sample)) {
+      ++passed_over;
+      continue;
+    }
+    if (counted == task.attempt) return sample;
+    ++counted;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
+                                              const pool::SlotPlace& place) {
+  const std::optional<uint64_t> sample = SampleFor(*feed, task);
+  if (!sample)
+    return absl::DataLossError(absl::StrCat("dataset '", feed->dataset->name, "': ", kMaxPassedOver,
+                                            " stand-ins in a row are quarantined; see 'penstockctl "
+                                            "quarantine list' and repair or clear"));
+  workers::WorkItem item;
+  item.id = next_item_++;
+  item.dataset = feed->dataset->dataset.get();  // the row in flight keeps it alive
+  item.sample = *sample;
+  item.spec = feed->spec.decoding;
+  item.key = {.seed = feed->spec.seed, .epoch = task.epoch, .sample = *sample};
+  item.segment = place.segment.value();
+  item.row_offset = place.offset + task.row * place.layout.row_bytes;
+  in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed)});
+  return item;
+}
+
+RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool) {
+  const auto found = in_flight_.find(outcome.id);
+  PENSTOCK_CHECK(found != in_flight_.end());
+  const InFlight row = std::move(found->second);
+  in_flight_.erase(found);
+
+  RowTrouble trouble;
+  switch (outcome.kind) {
+    case workers::OutcomeKind::kDone:
+      Label(row, pool.Place(row.task.slot.value()));
+      ++decoded_;
+      row.feed->dataset->policy.OnDecoded(row.sample);
+      core.RowDone(row.task);
+      break;
+    case workers::OutcomeKind::kLost:
+      core.RowReturned(row.task);
+      break;
+    case workers::OutcomeKind::kRefused:
+      trouble = Refused(row, outcome.fault, core);
+      break;
+    case workers::OutcomeKind::kStrike:
+      trouble = Struck(row, outcome.fault, core);
+      break;
+    case workers::OutcomeKind::kSourceFailed:
+      trouble.feed_failed = outcome.status;
+      core.RowReturned(row.task);
+      break;
+  }
+  trouble.feed = row.feed;
+  return trouble;
+}
+
+// The sample is at fault: another stands in for it in this row, and it is reported once.
+RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
+  DatasetState& dataset = *row.feed->dataset;
+  RowTrouble trouble;
+  trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, fault));
+  Record(row, fault);
+  dataset.policy.OnRefused(row.sample);
+  trouble.feed_failed = dataset.policy.Exhausted();
+  ++replaced_;
+  core.RowRefused(row.task);
+  return trouble;
+}
+
+// A worker died or hung over the sample: once more, then never again.
+RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
+  DatasetState& dataset = *row.feed->dataset;
+  RowTrouble trouble;
+  if (dataset.policy.OnStrike(row.sample) == Verdict::kQuarantine) {
+    trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, fault));
+    Record(row, fault);
+    trouble.feed_failed = dataset.policy.Exhausted();
+    trouble.quarantine_grew = true;
+    ++replaced_;
+  }
+  core.RowReturned(row.task);
+  return trouble;
+}
+
+// Into the dataset's list, which is small and seldom grows: written at once, so that a restart
+// knows.
+void Rows::Record(const InFlight& row, base::Fault fault) {
+  DatasetState& dataset = *row.feed->dataset;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto added = dataset.quarantine.Add(
+      {.sample = row.sample,
+       .path = dataset.dataset->path(row.sample),
+       .fault = fault,
+       .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
+       .attempts = row.task.attempt + 1});
+  if (added != source::Quarantine::Added::kNews) return;
+  if (const absl::Status saved = dataset.quarantine.Save(); !saved.ok())
+    PENSTOCK_LOG(kWarning, "quarantine_not_saved", {"dataset", dataset.name},
+                 {"reason", saved.message()});
+}
+
+void Rows::Label(const InFlight& row, const pool::SlotPlace& place) const {
+  const int64_t label = row.feed->dataset->dataset->label(row.sample);
+  const uint64_t offset = sizeof(uint64_t) * row.task.row;
+  std::memcpy(place.data + place.layout.labels_offset + offset, &label, sizeof(label));
+  std::memcpy(place.data + place.layout.ids_offset + offset, &row.sample, sizeof(row.sample));
+}
+
+}  // namespace penstock::feed

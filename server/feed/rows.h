@@ -1,0 +1,82 @@
+// The rows that are being decoded: from the core's task to a worker's item and back. Knows which
+// sample a row holds, what to do when it cannot be used, and writes its label and id beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "common/base/status.h"
+#include "server/feed/core.h"
+#include "server/feed/fault_policy.h"
+#include "server/feed/fingerprint.h"
+#include "server/pool/pool.h"
+#include "server/source/dataset.h"
+#include "server/source/quarantine.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+// What all feeds over one dataset share. Owned by the catalogue and by the feeds that use it.
+struct DatasetState {
+  std::string name;
+  std::shared_ptr<const source::Dataset> dataset;  // also held by items in workers' lanes
+  source::Quarantine quarantine;
+  FaultPolicy policy;
+};
+
+// One feed. Shared by its sessions and by its rows in flight, which may outlive them.
+struct Feed {
+  uint64_t fingerprint = 0;
+  FeedSpec spec;
+  std::shared_ptr<DatasetState> dataset;
+  absl::Status failed;  // once set, none of its rows is decoded any more
+};
+
+// What happened to a row, beyond what the core is told.
+struct RowTrouble {
+  std::shared_ptr<Feed> feed;
+  absl::Status feed_failed;      // not OK: the whole feed fails, for this reason
+  absl::Status bad_sample;       // not OK: a sample was replaced, for this reason
+  bool quarantine_grew = false;  // the dataset's quarantine has a new version
+};
+
+class Rows {
+ public:
+  // The item for a task; FailedPrecondition when so many samples are quarantined that none stands
+  // in.
+  absl::StatusOr<workers::WorkItem> Begin(const RowTask& task, std::shared_ptr<Feed> feed,
+                                          const pool::SlotPlace& place);
+
+  // The end of an item: tells the core, writes label and id, judges faults.
+  RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
+
+  size_t in_flight() const { return in_flight_.size(); }
+  uint64_t decoded() const { return decoded_; }
+  uint64_t replaced() const { return replaced_; }
+
+ private:
+  struct InFlight {
+    RowTask task;
+    uint64_t sample = 0;
+    std::shared_ptr<Feed> feed;
+  };
+  RowTrouble Refused(const InFlight& row, base::Fault fault, Core& core);
+  RowTrouble Struck(const InFlight& row, base::Fault fault, Core& core);
+  void Record(const InFlight& row, base::Fault fault);
+  void Label(const InFlight& row, const pool::SlotPlace& place) const;
+
+  std::unordered_map<uint64_t, InFlight> in_flight_;
+  uint64_t next_item_ = 1;
+  uint64_t decoded_ = 0;
+  uint64_t replaced_ = 0;
+};
+
+// The sample for one attempt at a row: attempts at quarantined samples are passed over, not
+// counted. Nothing after 1,000 of them in a row.
+std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task);
+
+}  // namespace penstock::feed

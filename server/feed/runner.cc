@@ -1,0 +1,103 @@
+#include "server/feed/runner.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <future>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace penstock::feed {
+namespace {
+
+constexpr size_t kMaxJobs = 4096;
+constexpr std::chrono::milliseconds kTick(100);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, SendToPeer send) {
+  posix::Fd poll(epoll_create1(EPOLL_CLOEXEC));
+  if (!poll.valid()) return base::ErrnoStatus(errno, "epoll_create1");
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd event, posix::MakeEvent());
+  std::unique_ptr<Runner> runner(
+      new Runner(std::move(options), std::move(send), std::move(poll), std::move(event)));
+  runner->Watch(runner->mailbox_.event().get(), true);
+  runner->engine_.WatchWith([r = runner.get()](int fd, bool watch) { r->Watch(fd, watch); });
+
+  // Workers are started from the runner's thread, which lives as long as they do: they are killed
+  // when the thread that spawned them ends.
+  std::promise<absl::Status> started;
+  std::future<absl::Status> status = started.get_future();
+  runner->thread_ = std::thread([r = runner.get(), started = std::move(started)]() mutable {
+    pthread_setname_np(pthread_self(), "runner");
+    const absl::Status result = r->engine_.Start();
+    started.set_value(result);
+    if (result.ok()) r->Run();
+  });
+  PENSTOCK_RETURN_IF_ERROR(status.get());
+  return runner;
+}
+
+Runner::Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event)
+    : poll_(std::move(poll)),
+      mailbox_(std::move(event), kMaxJobs),
+      engine_(std::move(options), std::move(send)) {}
+
+Runner::~Runner() {
+  stopping_.store(true);
+  mailbox_.Close();
+  posix::Ring(mailbox_.event());
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Runner::Post(std::function<void(Engine&, base::TimePoint)> job) {
+  return mailbox_.Post([this, job = std::move(job)] { job(engine_, clock_.Now()); });
+}
+
+void Runner::Deliver(std::function<void(Engine&, base::TimePoint)> job) {
+  mailbox_.Deliver([this, job = std::move(job)] { job(engine_, clock_.Now()); });
+}
+
+void Runner::Watch(int fd, bool watch) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  const int done = epoll_ctl(poll_.get(), watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event);
+  PENSTOCK_CHECK(done == 0);
+}
+
+void Runner::Run() {
+  base::TimePoint next_tick = clock_.Now();
+  while (!stopping_.load()) {
+    for (const Mailbox::Job& job : mailbox_.Take()) job();
+    sessions_.store(engine_.sessions(), std::memory_order_relaxed);
+    const base::TimePoint now = clock_.Now();
+    if (now >= next_tick) {
+      engine_.Tick(now);
+      next_tick = now + kTick;
+    }
+    if (engine_.Pump(now)) continue;
+
+    // Whoever finds us asleep rings; what came before we said so is found by one more pass.
+    engine_.SetAsleep(true);
+    if (!engine_.Pump(clock_.Now())) Sleep();
+    engine_.SetAsleep(false);
+  }
+  for (const Mailbox::Job& job : mailbox_.Take()) job();
+  engine_.CloseAll();
+}
+
+void Runner::Sleep() {
+  constexpr int kMaxEvents = 16;
+  epoll_event events[kMaxEvents];
+  const int count = epoll_wait(poll_.get(), events, kMaxEvents, static_cast<int>(kTick.count()));
+  for (int i = 0; i < count; ++i) {
+    uint64_t rings;  // reading takes an event's rings; the workers' descriptor sees to its own
+    [[maybe_unused]] const ssize_t got = read(events[i].data.fd, &rings, sizeof(rings));
+  }
+}
+
+}  // namespace penstock::feed

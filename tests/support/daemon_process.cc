@@ -1,0 +1,169 @@
+#include "tests/support/daemon_process.h"
+
+#include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+namespace penstock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+std::string ProgramPath(const std::string& name) {
+  return std::filesystem::canonical("/proc/self/exe").parent_path() / name;
+}
+
+// Forks and executes; the child's standard error goes to `log`.
+pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, bool own_group) {
+  std::vector<char*> raw;
+  for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  if (own_group) setpgid(0, 0);
+  const int out = open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+  dup2(out, 2);
+  execv(raw[0], raw.data());
+  _exit(127);
+}
+
+template <typename Request, typename Response>
+Response Call(v1::AdminService::Stub& stub,
+              grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*)) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, Request(), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = std::filesystem::temp_directory_path() / "penstock-test-XXXXXX";
+  path_ = mkdtemp(name.data());
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+const std::string& Photographs(int count) {
+  static TemporaryDirectory root;
+  static std::map<int, std::string> made;
+  std::string& folder = made[count];
+  if (!folder.empty()) return folder;
+  folder = root.path() + "/" + std::to_string(count);
+  const std::string command = ProgramPath("penstock-make-photographs") + " " + folder +
+                              " --count " + std::to_string(count) + " > /dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return folder;
+}
+
+DaemonProcess::DaemonProcess(Options options) : options_(std::move(options)) {
+  mkdir((directory() + "/run").c_str(), 0700);
+  Start();
+}
+
+DaemonProcess::~DaemonProcess() {
+  if (pid_ > 0) Kill(SIGTERM);
+  if (::testing::Test::HasFailure()) std::fprintf(stderr, "daemon's log:\n%s", log().c_str());
+}
+
+void DaemonProcess::Start() {
+  std::vector<std::string> argv = {ProgramPath("penstockd"), "--workers",
+                                   std::to_string(options_.workers)};
+  if (options_.config.empty()) {
+    argv.insert(argv.end(), {"--private", directory() + "/run"});
+  } else {
+    std::ofstream(directory() + "/config.yaml") << options_.config;
+    argv.insert(argv.end(), {"--config", directory() + "/config.yaml"});
+  }
+  setenv("XDG_CACHE_HOME", (directory() + "/cache").c_str(), 1);
+  pid_ = Spawn(argv, directory() + "/log", options_.own_group);
+  ASSERT_TRUE(Eventually([this] { return Answers(); })) << log();
+}
+
+int DaemonProcess::Kill(int signal) {
+  kill(pid_, signal);
+  int status = 0;
+  const auto deadline = steady_clock::now() + std::chrono::seconds(10);
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    if (steady_clock::now() > deadline) {
+      ADD_FAILURE() << "the daemon did not end within 10 s of signal " << signal;
+      kill(pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  pid_ = -1;
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string DaemonProcess::log() const {
+  std::stringstream text;
+  text << std::ifstream(directory() + "/log").rdbuf();
+  return text.str();
+}
+
+std::unique_ptr<v1::AdminService::Stub> DaemonProcess::Stub() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt("grpc.use_local_subchannel_pool", 1);
+  return v1::AdminService::NewStub(grpc::CreateCustomChannel(
+      "unix:" + address(), grpc::InsecureChannelCredentials(), arguments));
+}
+
+bool DaemonProcess::Answers() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + milliseconds(500));
+  v1::GetStatusResponse response;
+  return Stub()->GetStatus(&context, {}, &response).ok();
+}
+
+v1::GetStatusResponse DaemonProcess::Status() {
+  return Call(*Stub(), &v1::AdminService::Stub::GetStatus);
+}
+
+v1::ListSessionsResponse DaemonProcess::Sessions() {
+  return Call(*Stub(), &v1::AdminService::Stub::ListSessions);
+}
+
+v1::ListQuarantineResponse DaemonProcess::Quarantine() {
+  return Call(*Stub(), &v1::AdminService::Stub::ListQuarantine);
+}
+
+std::vector<pid_t> DaemonProcess::WorkerPids() {
+  std::vector<pid_t> pids;
+  const auto response = Call(*Stub(), &v1::AdminService::Stub::ListWorkers);
+  for (const v1::WorkerStatus& worker : response.workers())
+    if (worker.pid() > 0) pids.push_back(worker.pid());
+  return pids;
+}
+
+bool DaemonProcess::Eventually(const std::function<bool()>& condition, double seconds) {
+  const auto deadline = steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (steady_clock::now() < deadline) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return condition();
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,64 @@
+// A real penstockd for system tests, in a directory of its own; killed and cleaned up at the end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/v1/admin.grpc.pb.h"
+
+namespace penstock::testing {
+
+// A directory under the test's temporary folder, removed with everything in it at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A folder of generated photographs, made once for each count in this process.
+const std::string& Photographs(int count);
+
+class DaemonProcess {
+ public:
+  struct Options {
+    int workers = 1;
+    std::string config;  // a YAML text: --config; empty: a private daemon
+    bool own_group = true;
+  };
+  explicit DaemonProcess(Options options);
+  ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s
+
+  void Start();  // again, after Kill
+  // Ends it with a signal and waits; its exit code, or minus the signal that killed it.
+  int Kill(int signal);
+
+  pid_t pid() const { return pid_; }
+  const std::string& directory() const { return directory_.path(); }
+  std::string address() const { return directory_.path() + "/run/penstock.sock"; }
+  std::string log() const;
+
+  v1::GetStatusResponse Status();
+  v1::ListSessionsResponse Sessions();
+  v1::ListQuarantineResponse Quarantine();
+  std::vector<pid_t> WorkerPids();
+  // Waits until the condition holds or 10 s are over; whether it holds.
+  bool Eventually(const std::function<bool()>& condition, double seconds = 10);
+
+ private:
+  std::unique_ptr<v1::AdminService::Stub> Stub();
+  bool Answers();
+
+  const Options options_;
+  TemporaryDirectory directory_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace penstock::testing
