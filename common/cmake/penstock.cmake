@@ -46,6 +46,7 @@ function(penstock_test)
   endif()
   if("tsan" IN_LIST ARG_LABELS)
     add_dependencies(tsan_tests ${ARG_NAME})
+    set_property(GLOBAL APPEND PROPERTY PENSTOCK_TSAN_TESTS ${ARG_NAME})
   endif()
 endfunction()
 
