@@ -52,7 +52,7 @@ class Scanner {
     PENSTOCK_RETURN_IF_ERROR(CheckClasses());
     Scan scan = TakeInOrder();
     PENSTOCK_RETURN_IF_ERROR(Examine(scan));
-    if (options_.progress) Report();
+    if (options_.progress && !Report()) return absl::CancelledError("indexing was cancelled");
     return scan;
   }
 

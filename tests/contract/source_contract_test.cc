@@ -1,0 +1,219 @@
+// What every source promises: index, order, bounds, reading, changes and damage. A source joins
+// with a Store of its own, which says how its datasets are made and spoiled.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "server/source/dataset.h"
+#include "server/source/folder.h"
+#include "tests/support/temp_folder.h"
+
+namespace penstock::source {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Where a source's datasets are kept. Samples are named "class/name".
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual void Put(const std::string& sample, const std::string& bytes) = 0;
+  virtual void Remove(const std::string& sample) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Dataset>> Open() = 0;
+};
+
+class FolderStore final : public Store {
+ public:
+  explicit FolderStore(Tree::Confinement confinement) : confinement_(confinement) {}
+
+  void Put(const std::string& sample, const std::string& bytes) override {
+    temp_.Write("data/" + sample, bytes);
+  }
+  void Remove(const std::string& sample) override {
+    std::filesystem::remove(temp_.At("data/" + sample));
+  }
+  absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
+    FolderOptions options;
+    options.path = temp_.At("data");
+    options.state_dir = temp_.At("state");
+    options.confinement = confinement_;
+    PENSTOCK_ASSIGN_OR_RETURN(OpenedFolder opened, OpenFolder(options));
+    return std::move(opened.dataset);
+  }
+
+ private:
+  const Tree::Confinement confinement_;
+  penstock::testing::TempFolder temp_;
+};
+
+struct Source {
+  std::string name;
+  std::function<std::unique_ptr<Store>()> make_store;
+};
+
+class SourceContract : public ::testing::TestWithParam<Source> {
+ protected:
+  std::unique_ptr<Dataset> Open() {
+    auto dataset = store_->Open();
+    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    return *std::move(dataset);
+  }
+  void PutThree() {
+    store_->Put("dogs/b.jpg", "dog b");
+    store_->Put("cats/z.jpg", "the cat z");
+    store_->Put("dogs/a.jpg", "dog a");
+  }
+  static std::string Read(Dataset::Reader& reader, uint64_t sample) {
+    const auto opened = reader.Open(sample);
+    if (!opened.ok()) return opened.status().ToString();
+    if (opened->fault != base::Fault::kNone) return "fault";
+    std::string bytes(opened->bytes, '\0');
+    const auto status = reader.Read(std::as_writable_bytes(std::span(bytes)));
+    return status.ok() ? bytes : status.ToString();
+  }
+
+  const std::unique_ptr<Store> store_ = GetParam().make_store();
+};
+
+TEST_P(SourceContract, WhatIsNotThereCannotBeOpened) {
+  EXPECT_TRUE(absl::IsNotFound(store_->Open().status()));
+}
+
+TEST_P(SourceContract, AnEmptySampleIsAFault) {
+  store_->Put("cats/a.jpg", "");
+
+  const auto opened = Open()->NewReader()->Open(0);
+
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->fault, base::Fault::kEmpty);
+}
+
+TEST_P(SourceContract, AChangedSampleIsAFaultAndItsNeighboursAreNot) {
+  PutThree();
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+  store_->Put("dogs/a.jpg", "another dog");
+
+  const auto opened = reader->Open(1);
+
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->fault, base::Fault::kChangedOnDisk);
+  EXPECT_EQ(Read(*reader, 0), "the cat z");
+  EXPECT_EQ(Read(*reader, 2), "dog b");
+}
+
+TEST_P(SourceContract, ASampleThatIsGoneIsTheSourcesTroubleAndTheReaderGoesOn) {
+  PutThree();
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+  store_->Remove("dogs/a.jpg");
+
+  EXPECT_FALSE(reader->Open(1).ok());
+
+  EXPECT_EQ(Read(*reader, 2), "dog b");
+}
+
+TEST_P(SourceContract, ASampleCutOffBetweenOpenAndReadIsTroubleNotHalfASample) {
+  PutThree();
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+  const auto opened = reader->Open(0);
+  ASSERT_TRUE(opened.ok());
+  store_->Put("cats/z.jpg", "the");
+
+  std::vector<std::byte> bytes(opened->bytes);
+
+  EXPECT_FALSE(reader->Read(bytes).ok());
+}
+
+TEST_P(SourceContract, AnOpenedSampleMayBeLeftUnread) {
+  PutThree();
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+  ASSERT_TRUE(reader->Open(0).ok());
+
+  EXPECT_EQ(Read(*reader, 1), "dog a");
+}
+
+TEST_P(SourceContract, SamplesComeByClassThenByName) {
+  PutThree();
+  const auto dataset = Open();
+
+  ASSERT_EQ(dataset->samples(), 3u);
+  EXPECT_THAT(dataset->classes(), ElementsAre("cats", "dogs"));
+  EXPECT_THAT(dataset->path(0), HasSubstr("cats/z.jpg"));
+  EXPECT_THAT(dataset->path(1), HasSubstr("dogs/a.jpg"));
+  EXPECT_THAT(dataset->path(2), HasSubstr("dogs/b.jpg"));
+  EXPECT_EQ(dataset->label(0), 0);
+  EXPECT_EQ(dataset->label(1), 1);
+  EXPECT_EQ(dataset->label(2), 1);
+}
+
+TEST_P(SourceContract, EverySampleReadsAsItWasPutInAnyOrderByAnyReader) {
+  PutThree();
+  store_->Put("cats/large.jpg", std::string(3'000'000, 'x'));
+  const auto dataset = Open();
+  const auto one = dataset->NewReader(), two = dataset->NewReader();
+
+  EXPECT_EQ(Read(*one, 3), "dog b");
+  EXPECT_EQ(Read(*two, 0), std::string(3'000'000, 'x'));
+  EXPECT_EQ(Read(*one, 1), "the cat z");
+  EXPECT_EQ(Read(*one, 1), "the cat z");
+  EXPECT_EQ(Read(*two, 2), "dog a");
+}
+
+TEST_P(SourceContract, LabelsAndPathsHoldAtTheEndsOfManyClasses) {
+  for (int c = 100; c < 130; ++c)
+    for (int i = 0; i < c % 4 + 1; ++i)
+      store_->Put(absl::StrCat(c, "/", i, ".jpg"), absl::StrCat(c, ".", i));
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+
+  uint64_t sample = 0;
+  for (int c = 100; c < 130; ++c)
+    for (int i = 0; i < c % 4 + 1; ++i, ++sample) {
+      EXPECT_EQ(dataset->label(sample), c - 100);
+      EXPECT_THAT(dataset->path(sample), HasSubstr(absl::StrCat(c, "/", i, ".jpg")));
+      EXPECT_EQ(Read(*reader, sample), absl::StrCat(c, ".", i));
+    }
+  EXPECT_EQ(dataset->samples(), sample);
+}
+
+TEST_P(SourceContract, TheDigestStaysUntilSomethingChanges) {
+  PutThree();
+  const uint64_t digest = Open()->digest();
+  EXPECT_EQ(Open()->digest(), digest);
+
+  store_->Put("dogs/c.jpg", "dog c");
+
+  EXPECT_NE(Open()->digest(), digest);
+}
+
+using SourceContractDeathTest = SourceContract;
+
+TEST_P(SourceContractDeathTest, ASampleBeyondTheLastIsNeverLookedUp) {
+  PutThree();
+  const auto dataset = Open();
+
+  EXPECT_DEATH(dataset->label(3), "cannot happen");
+  EXPECT_DEATH(dataset->path(3), "cannot happen");
+  EXPECT_DEATH((void)dataset->NewReader()->Open(3), "cannot happen");
+}
+
+const Source kSources[] = {
+    {"Folder", [] { return std::make_unique<FolderStore>(Tree::Confinement::kKernel); }},
+    {"FolderPortable", [] { return std::make_unique<FolderStore>(Tree::Confinement::kPortable); }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Sources, SourceContract, ::testing::ValuesIn(kSources),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sources, SourceContractDeathTest, ::testing::ValuesIn(kSources),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace penstock::source

@@ -1,0 +1,25 @@
+// Prints a folder's samples in order, "<label> <path>" each ended by a zero byte, for
+// imagefolder_oracle.py.
+#include <cstdio>
+
+#include "server/source/manifest_builder.h"
+#include "server/source/roots.h"
+#include "server/source/scan.h"
+
+int main(int argc, char** argv) {
+  using namespace penstock::source;
+  if (argc != 2) return 2;
+  const auto root = RealPath(argv[1]);
+  if (!root.ok()) return 1;
+  const auto tree = Tree::Open(*root, {*root});
+  auto scan = ScanDataset(*tree, {.threads = 4, .progress = {}});
+  if (!scan.ok()) {
+    std::fprintf(stderr, "%s\n", scan.status().ToString().c_str());
+    return 1;
+  }
+  const auto manifest = BuildManifest(*root, *std::move(scan));
+  for (uint64_t i = 0; i < manifest->samples(); ++i)
+    std::printf("%d %s%c", static_cast<int>(manifest->label(i)),
+                tree->FullPath(manifest->RelativePath(i)).c_str(), '\0');
+  return 0;
+}

@@ -1,0 +1,246 @@
+#include "server/source/quarantine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/source/quarantine_text.h"
+#include "tests/support/temp_folder.h"
+
+namespace penstock::source {
+namespace {
+
+using base::Fault;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kDigest = 0x0123456789abcdef;
+constexpr int64_t kNow = 1'790'000'000'000;
+constexpr char kFile[] = "quarantine/0123456789abcdef.quarantine";
+
+BadSample Bad(uint64_t sample, Fault fault) {
+  return {sample, "/data/cats/" + std::to_string(sample) + ".jpg", fault, kNow, 2};
+}
+
+std::vector<uint64_t> SamplesOf(const Quarantine& quarantine) {
+  std::vector<uint64_t> samples;
+  for (const BadSample& bad : quarantine.Entries()) samples.push_back(bad.sample);
+  return samples;
+}
+
+class QuarantineTest : public ::testing::Test {
+ protected:
+  Quarantine::Loaded Load() const { return Quarantine::Load(temp_.path(), kDigest, kNow); }
+
+  // Saves one quarantined and one refused sample; the version is then 1.
+  void SaveTwo() const {
+    Quarantine quarantine = Load().quarantine;
+    quarantine.Add(Bad(7, Fault::kWorkerCrashed));
+    quarantine.Add(Bad(3, Fault::kTruncated));
+    ASSERT_TRUE(quarantine.Save().ok());
+  }
+
+  penstock::testing::TempFolder temp_;
+};
+
+TEST_F(QuarantineTest, EveryDamagedByteIsNoticedMovedAsideAndLeavesANewVersion) {
+  SaveTwo();
+  const std::string whole = temp_.Read(kFile);
+
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] ^= 1;
+    temp_.Write(kFile, damaged);
+
+    const auto loaded = Load();
+
+    ASSERT_THAT(loaded.warning, HasSubstr("damaged")) << "byte " << at;
+    EXPECT_EQ(loaded.quarantine.quarantined(), 0u);
+    EXPECT_EQ(loaded.quarantine.version(), static_cast<uint64_t>(kNow));
+    EXPECT_EQ(temp_.Read(std::string(kFile) + ".damaged"), damaged);
+  }
+}
+
+TEST_F(QuarantineTest, AFileCutAnywhereIsDamaged) {
+  SaveTwo();
+  const std::string whole = temp_.Read(kFile);
+
+  for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    temp_.Write(kFile, whole.substr(0, bytes));
+    EXPECT_THAT(Load().warning, HasSubstr("damaged")) << bytes << " bytes";
+  }
+}
+
+TEST_F(QuarantineTest, TheVersionAfterDamageLasts) {
+  temp_.Write(kFile, "rubbish");
+  ASSERT_THAT(Load().warning, HasSubstr("damaged"));
+
+  const auto again = Quarantine::Load(temp_.path(), kDigest, kNow + 1);
+
+  EXPECT_THAT(again.warning, IsEmpty());
+  EXPECT_EQ(again.quarantine.version(), static_cast<uint64_t>(kNow));
+}
+
+TEST_F(QuarantineTest, AnotherDatasetsFileIsNotTaken) {
+  temp_.Write(kFile, FormatQuarantine({kDigest + 1, 4, {}}));
+
+  EXPECT_THAT(Load().warning, HasSubstr("another dataset"));
+}
+
+TEST_F(QuarantineTest, AFileThatCannotBeReadStaysAsItIs) {
+  SaveTwo();
+  const std::string whole = temp_.Read(kFile);
+  std::filesystem::permissions(temp_.At("quarantine"), std::filesystem::perms::none);
+
+  {
+    const penstock::testing::WithoutPrivileges nobody;
+    auto loaded = Load();
+    EXPECT_THAT(loaded.warning, HasSubstr("Permission denied"));
+    EXPECT_EQ(loaded.quarantine.version(), static_cast<uint64_t>(kNow));
+    loaded.quarantine.Add(Bad(9, Fault::kTimeout));
+    EXPECT_TRUE(loaded.quarantine.Save().ok());
+  }
+
+  std::filesystem::permissions(temp_.At("quarantine"), std::filesystem::perms::owner_all);
+  EXPECT_EQ(temp_.Read(kFile), whole);
+}
+
+TEST_F(QuarantineTest, WhatCannotBeSavedStaysInMemoryAndIsTriedAgain) {
+  std::filesystem::permissions(
+      temp_.path(), std::filesystem::perms::owner_read | std::filesystem::perms::others_exec);
+  Quarantine quarantine;
+  {
+    const penstock::testing::WithoutPrivileges nobody;
+    quarantine = Load().quarantine;
+    quarantine.Add(Bad(7, Fault::kTimeout));
+    EXPECT_FALSE(quarantine.Save().ok());
+  }
+  EXPECT_TRUE(quarantine.Contains(7));
+  EXPECT_FALSE(quarantine.is_saved());
+
+  std::filesystem::permissions(temp_.path(), std::filesystem::perms::all);
+  EXPECT_TRUE(quarantine.Save().ok());
+
+  EXPECT_TRUE(Load().quarantine.Contains(7));
+}
+
+TEST_F(QuarantineTest, TheListsAreBounded) {
+  Quarantine quarantine;
+  for (uint64_t i = 0; i < Quarantine::kMaxRefused; ++i)
+    ASSERT_EQ(quarantine.Add(Bad(i, Fault::kCorrupt)), Quarantine::Added::kNews);
+
+  EXPECT_EQ(quarantine.Add(Bad(1'000'000, Fault::kCorrupt)), Quarantine::Added::kNoPlace);
+  EXPECT_EQ(quarantine.refused(), Quarantine::kMaxRefused);
+  EXPECT_EQ(quarantine.Add(Bad(1'000'000, Fault::kTimeout)), Quarantine::Added::kNews);
+}
+
+TEST_F(QuarantineTest, AQuarantinedSampleIsNotRefusedAgain) {
+  Quarantine quarantine;
+  quarantine.Add(Bad(7, Fault::kTimeout));
+
+  EXPECT_EQ(quarantine.Add(Bad(7, Fault::kCorrupt)), Quarantine::Added::kKnown);
+  EXPECT_EQ(quarantine.Add(Bad(7, Fault::kWorkerCrashed)), Quarantine::Added::kKnown);
+  EXPECT_EQ(quarantine.version(), 1u);
+}
+
+TEST_F(QuarantineTest, RefusedSamplesAreReportedOnceButNotKeptFromWorkers) {
+  Quarantine quarantine;
+
+  EXPECT_EQ(quarantine.Add(Bad(3, Fault::kCorrupt)), Quarantine::Added::kNews);
+  EXPECT_EQ(quarantine.Add(Bad(3, Fault::kTruncated)), Quarantine::Added::kKnown);
+
+  EXPECT_FALSE(quarantine.Contains(3));
+  EXPECT_EQ(quarantine.version(), 0u);
+  EXPECT_THAT(SamplesOf(quarantine), ::testing::ElementsAre(3));
+}
+
+TEST_F(QuarantineTest, ARefusedSampleThatCrashesAWorkerMovesToTheQuarantine) {
+  Quarantine quarantine;
+  quarantine.Add(Bad(3, Fault::kCorrupt));
+
+  EXPECT_EQ(quarantine.Add(Bad(3, Fault::kWorkerCrashed)), Quarantine::Added::kNews);
+
+  EXPECT_TRUE(quarantine.Contains(3));
+  EXPECT_EQ(quarantine.refused(), 0u);
+  EXPECT_EQ(quarantine.version(), 1u);
+}
+
+TEST_F(QuarantineTest, EachQuarantinedSampleAndAClearRaiseTheVersion) {
+  Quarantine quarantine;
+  quarantine.Add(Bad(1, Fault::kTimeout));
+  quarantine.Add(Bad(2, Fault::kWorkerCrashed));
+  EXPECT_EQ(quarantine.version(), 2u);
+
+  EXPECT_EQ(quarantine.Clear(), 2u);
+
+  EXPECT_EQ(quarantine.version(), 3u);
+  EXPECT_FALSE(quarantine.Contains(1));
+  EXPECT_THAT(quarantine.Entries(), IsEmpty());
+}
+
+TEST_F(QuarantineTest, ClearingWhatHoldsNothingBackKeepsTheVersion) {
+  Quarantine quarantine;
+  quarantine.Add(Bad(1, Fault::kEmpty));
+
+  EXPECT_EQ(quarantine.Clear(), 1u);
+  EXPECT_EQ(quarantine.Clear(), 0u);
+
+  EXPECT_EQ(quarantine.version(), 0u);
+}
+
+TEST_F(QuarantineTest, EntriesComeBySampleWhateverTheirKind) {
+  Quarantine quarantine;
+  for (uint64_t sample : {9, 1, 4}) quarantine.Add(Bad(sample, Fault::kTimeout));
+  for (uint64_t sample : {10, 0, 3}) quarantine.Add(Bad(sample, Fault::kEmpty));
+
+  EXPECT_THAT(SamplesOf(quarantine), ::testing::ElementsAre(0, 1, 3, 4, 9, 10));
+}
+
+TEST_F(QuarantineTest, WhatWasSavedComesBackWithItsVersionAndAwkwardPaths) {
+  BadSample awkward = Bad(11, Fault::kTimeout);
+  awkward.path = "/data/two\nlines \"quoted\" \\ \xff é checksum 0";
+  Quarantine quarantine = Load().quarantine;
+  quarantine.Add(awkward);
+  quarantine.Add(Bad(3, Fault::kTooManyPixels));
+  ASSERT_TRUE(quarantine.Save().ok());
+  ASSERT_TRUE(quarantine.is_saved());
+
+  const auto loaded = Load();
+
+  EXPECT_THAT(loaded.warning, IsEmpty());
+  EXPECT_EQ(loaded.quarantine.version(), 1u);
+  ASSERT_EQ(loaded.quarantine.Entries().size(), 2u);
+  const BadSample back = loaded.quarantine.Entries()[1];
+  EXPECT_EQ(back.sample, 11u);
+  EXPECT_EQ(back.path, awkward.path);
+  EXPECT_EQ(back.fault, Fault::kTimeout);
+  EXPECT_EQ(back.time_unix_ms, kNow);
+  EXPECT_EQ(back.attempts, 2u);
+}
+
+TEST_F(QuarantineTest, AClearedQuarantineKeepsItsVersionOverARestart) {
+  SaveTwo();
+  Quarantine quarantine = Load().quarantine;
+  quarantine.Clear();
+  ASSERT_TRUE(quarantine.Save().ok());
+
+  EXPECT_EQ(Load().quarantine.version(), 2u);
+}
+
+TEST_F(QuarantineTest, WithoutAStateFolderNothingIsWritten) {
+  auto loaded = Quarantine::Load("", kDigest, kNow);
+  loaded.quarantine.Add(Bad(1, Fault::kTimeout));
+
+  EXPECT_TRUE(loaded.quarantine.Save().ok());
+  EXPECT_THAT(loaded.warning, IsEmpty());
+}
+
+TEST_F(QuarantineTest, TheFileIsTheOwnersAlone) {
+  SaveTwo();
+
+  struct stat stat {};
+  ASSERT_EQ(::stat(temp_.At(kFile).c_str(), &stat), 0);
+  EXPECT_EQ(stat.st_mode & 0777, 0600u);
+}
+
+}  // namespace
+}  // namespace penstock::source
