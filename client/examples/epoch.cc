@@ -1,0 +1,132 @@
+// One epoch, start to end: penstock-example-epoch --data PATH. Says how fast it went and what came,
+// as a SHA-256 over every byte that was delivered.
+#include <unistd.h>
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
+#include "client/examples/epoch_options.h"
+#include "client/examples/sha256.h"
+#include "penstock/penstock.h"
+
+namespace penstock::examples {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Summary {
+  uint64_t samples = 0, batches = 0, quarantined = 0;
+  double seconds = 0;
+  std::string sha256;
+  double images_per_second() const { return seconds > 0 ? double(samples) / seconds : 0; }
+};
+
+// A bar on standard error, at most ten times a second, and only on a terminal.
+class ProgressBar {
+ public:
+  explicit ProgressBar(uint64_t total) : total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~ProgressBar() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+
+  void Show(uint64_t epoch, uint64_t done, uint64_t samples) {
+    const Clock::time_point now = Clock::now();
+    if (!shown_ || (now - last_ < std::chrono::milliseconds(100) && done < total_)) return;
+    last_ = now;
+    constexpr int kWidth = 40;
+    const int full = total_ == 0 ? kWidth : static_cast<int>(kWidth * done / total_);
+    std::fprintf(stderr,
+                 "\r\033[Kepoch %" PRIu64 " [%.*s%*s] %" PRIu64 "/%" PRIu64 " batches, %" PRIu64
+                 " images",
+                 epoch, full, "########################################", kWidth - full, "", done,
+                 total_, samples);
+  }
+
+ private:
+  const uint64_t total_;
+  const bool shown_;
+  Clock::time_point last_;
+};
+
+// Rows that are not padding, then their labels as int64, little endian (as every host that we run
+// on).
+void Hash(const Batch& batch, Sha256& sha) {
+  const size_t row_bytes = batch.images().size() / batch.rows();
+  sha.Add(batch.images().first(batch.valid_rows() * row_bytes));
+  const auto labels = batch.labels().first(batch.valid_rows());
+  sha.Add({reinterpret_cast<const uint8_t*>(labels.data()), labels.size_bytes()});
+}
+
+// Every batch of every epoch. An epoch that ends is not the end.
+Status Consume(Session& session, Summary& summary, Sha256& sha) {
+  ProgressBar bar(session.batches_in_epoch());
+  uint64_t in_epoch = 0;
+  for (;;) {
+    const Result<Batch> batch = session.Next();
+    if (batch.status().code() == Code::kEndOfData) return {};
+    if (batch.status().code() == Code::kEndOfEpoch) {
+      in_epoch = 0;
+      continue;
+    }
+    if (!batch) return batch.status();
+    Hash(*batch, sha);
+    summary.samples += batch->valid_rows();
+    ++summary.batches;
+    bar.Show(batch->epoch(), ++in_epoch, summary.samples);
+  }
+}
+
+Result<Summary> Run(const EpochOptions& options) {
+  Result<Client> client = Client::Connect(options.client);
+  if (!client) return client.status();
+  Result<Session> session = client->Open(options.session);
+  if (!session) return session.status();
+  Summary summary;
+  Sha256 sha;
+  const Clock::time_point begin = Clock::now();
+  if (const Status status = Consume(*session, summary, sha); !status.ok()) return status;
+  summary.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  summary.sha256 = sha.Hex();
+  const Result<uint64_t> quarantined = session->Quarantined();
+  if (!quarantined) return quarantined.status();
+  summary.quarantined = *quarantined;
+  if (const Status status = session->Close(); !status.ok()) return status;
+  return summary;
+}
+
+void Print(const Summary& summary, const EpochOptions& options) {
+  std::printf("samples      %" PRIu64 "\nbatches      %" PRIu64
+              "\nimages/s     %.1f\nquarantined  %" PRIu64 "\nsha256       %s\n",
+              summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
+              summary.sha256.c_str());
+  if (!options.json) return;
+  std::printf("{\"samples\": %" PRIu64 ", \"batches\": %" PRIu64
+              ", \"images_per_second\": %.1f, \"quarantined\": %" PRIu64 ", \"sha256\": \"%s\"}\n",
+              summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
+              summary.sha256.c_str());
+}
+
+}  // namespace
+}  // namespace penstock::examples
+
+int main(int argc, char** argv) {
+  using namespace penstock::examples;
+  const penstock::Result<EpochOptions> options = ParseEpochOptions(argc, argv);
+  if (!options) {
+    std::fprintf(stderr, "%s\n", options.status().message().c_str());
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(kEpochUsage, stdout);
+    return 0;
+  }
+  const penstock::Result<Summary> summary = Run(*options);
+  if (!summary) {
+    std::fprintf(stderr, "penstock-example-epoch: %s\n", summary.status().ToString().c_str());
+    return summary.status().code() == penstock::Code::kInvalidArgument ? 2 : 1;
+  }
+  Print(*summary, *options);
+  return 0;
+}

@@ -1,0 +1,82 @@
+#include "client/src/connector.h"
+
+#include <errno.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/address.h"
+#include "client/src/private_daemon.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr base::Duration kStartTimeout = std::chrono::seconds(10);
+
+// "program/version".
+std::string NameOf(const ClientOptions& options) {
+  const std::string program = options.name.empty() ? program_invocation_short_name : options.name;
+  return absl::StrCat(program, "/", PENSTOCK_VERSION);
+}
+
+bool NobodyThere(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsUnavailable(status);
+}
+
+// An address that was given is meant: no private daemon stands in for it.
+bool AddressGiven(const ClientOptions& options) {
+  const char* variable = std::getenv("PENSTOCK_ADDRESS");
+  return !options.address.empty() || (variable != nullptr && *variable != '\0');
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& options) {
+  // Shared by the client and its sessions' openers.
+  std::shared_ptr<Connector> connector(
+      new Connector(NameOf(options), options.start_private && !AddressGiven(options)));
+  PENSTOCK_RETURN_IF_ERROR(connector->ConnectFirst(options));
+  return connector;
+}
+
+absl::Status Connector::ConnectFirst(const ClientOptions& options) {
+  absl::StatusOr<std::shared_ptr<Connection>> connection = ConnectTo(FindDaemon(options.address));
+  if (private_ && NobodyThere(connection.status())) {
+    connection = ConnectTo(StartPrivateDaemon(kStartTimeout));
+  }
+  PENSTOCK_RETURN_IF_ERROR(connection.status());
+  private_ = private_ && address_ == PrivateAddress();
+  const base::MutexLock lock(mutex_);
+  current_ = *std::move(connection);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectTo(
+    absl::StatusOr<std::string> address) {
+  PENSTOCK_ASSIGN_OR_RETURN(address_, std::move(address));
+  return Connection::Connect(address_, name_);
+}
+
+// No lock is held while connecting: of two threads that connect at once, the later takes the
+// earlier's.
+absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
+  std::shared_ptr<Connection> known;
+  {
+    const base::MutexLock lock(mutex_);
+    known = current_;
+  }
+  if (known->Pump().ok()) return known;
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Connection> made, ConnectAgain());
+  const base::MutexLock lock(mutex_);
+  if (current_ == known) current_ = std::move(made);
+  return current_;
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
+  absl::StatusOr<std::shared_ptr<Connection>> made = Connection::Connect(address_, name_);
+  if (made.ok() || !private_ || !NobodyThere(made.status())) return made;
+  PENSTOCK_RETURN_IF_ERROR(StartPrivateDaemon(kStartTimeout).status());
+  return Connection::Connect(address_, name_);
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,179 @@
+#include "client/src/doorway.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/posix/process.h"
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr base::Duration kSlice = std::chrono::milliseconds(50);
+constexpr size_t kMaxWaitingSessions = 1024;  // opened, but asked for by nobody yet
+
+absl::string_view Bounded(const char* text, size_t capacity) {
+  return absl::string_view(text, ::strnlen(text, capacity));
+}
+
+// The message as `Struct`, which begins with a header; InvalidArgument: another size or too few
+// descriptors.
+template <typename Struct>
+absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
+  Struct result;
+  if (message.bytes.size() != sizeof(result) || message.fds.size() != descriptors) {
+    return absl::InternalError(absl::StrCat("the daemon sent ", message.bytes.size(), " bytes and ",
+                                            message.fds.size(), " descriptors where ",
+                                            sizeof(result), " and ", descriptors, " belong"));
+  }
+  std::memcpy(&result, message.bytes.data(), sizeof(result));
+  return result;
+}
+
+absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
+  shm::DoorwayHeader header;
+  if (message.bytes.size() < sizeof(header)) {
+    return absl::InternalError("the daemon sent a message that is too short");
+  }
+  std::memcpy(&header, message.bytes.data(), sizeof(header));
+  if (header.magic != shm::kDoorwayMagic) {
+    return absl::FailedPreconditionError("what listens there is not a Penstock daemon");
+  }
+  return header;
+}
+
+absl::Status OtherProtocol(uint32_t version) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the daemon speaks protocol ", version, ", this client ", shm::kProtocolVersion,
+                   "; install the same version of Penstock for daemon and client"));
+}
+
+shm::DoorwayHello HelloOf(const std::string& client) {
+  shm::DoorwayHello hello{};
+  hello.header = {shm::kDoorwayMagic, shm::kProtocolVersion, shm::DoorwayKind::kHello, 0};
+  std::memcpy(hello.client, client.data(), std::min(client.size(), sizeof(hello.client) - 1));
+  return hello;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Enter(const std::string& address,
+                                                        const std::string& client,
+                                                        base::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      posix::Fd socket,
+      posix::Connect(absl::StrCat(address, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket));
+  std::unique_ptr<Doorway> doorway(new Doorway(std::move(socket)));
+  if (const absl::Status status = doorway->Greet(client, timeout); !status.ok()) {
+    return base::Annotate(status, absl::StrCat("the daemon at ", address));
+  }
+  return doorway;
+}
+
+absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
+  const shm::DoorwayHello hello = HelloOf(client);
+  const int descriptor = self.get();
+  PENSTOCK_RETURN_IF_ERROR(
+      posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1}));
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Message answer,
+                            posix::Receive(socket_, shm::kMaxDoorwayBytes, timeout));
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(answer));
+  if (header.kind == shm::DoorwayKind::kRefused) {
+    PENSTOCK_ASSIGN_OR_RETURN(const auto refused, As<shm::DoorwayRefused>(answer, 0));
+    const auto code = static_cast<absl::StatusCode>(refused.code);
+    return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
+                        Bounded(refused.reason, sizeof(refused.reason)));
+  }
+  if (header.version != shm::kProtocolVersion) return OtherProtocol(header.version);
+  PENSTOCK_ASSIGN_OR_RETURN(const auto welcome, As<shm::DoorwayWelcome>(answer, 0));
+  if (header.kind != shm::DoorwayKind::kWelcome) {
+    return absl::InternalError("the daemon's first word is no welcome");
+  }
+  ticket_ = absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(welcome.ticket), sizeof(welcome.ticket)));
+  return absl::OkStatus();
+}
+
+absl::Status Doorway::Pump() {
+  const base::MutexLock lock(mutex_);
+  while (broken_.ok()) {
+    absl::StatusOr<posix::Message> message =
+        posix::Receive(socket_, shm::kMaxDoorwayBytes, base::Duration::zero());
+    if (absl::IsDeadlineExceeded(message.status())) break;
+    broken_ = message.ok() ? Understand(*std::move(message)) : message.status();
+  }
+  return broken_;
+}
+
+absl::Status Doorway::Understand(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(message));
+  switch (header.kind) {
+    case shm::DoorwayKind::kSession:
+      return KeepSession(std::move(message));
+    case shm::DoorwayKind::kSegment:
+      return KeepSegment(std::move(message));
+    default:
+      return absl::InternalError(absl::StrCat("the daemon sent a message of unknown kind ",
+                                              static_cast<uint32_t>(header.kind)));
+  }
+}
+
+absl::Status Doorway::KeepSession(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto session, As<shm::DoorwaySession>(message, 2));
+  if (sessions_.size() >= kMaxWaitingSessions) {
+    return absl::InternalError("the daemon sent more sessions than were opened");
+  }
+  sessions_[session.session_id] = {std::move(message.fds[0]), std::move(message.fds[1])};
+  return absl::OkStatus();
+}
+
+// A segment that comes twice is the same memory: ids are never given again.
+absl::Status Doorway::KeepSegment(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 1));
+  if (segments_.contains(segment.segment)) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(message.fds[0]));
+  if (segment.bytes == 0 || segment.bytes > bytes) {
+    return absl::InternalError(absl::StrCat("the daemon sent segment ", segment.segment, " as ",
+                                            segment.bytes, " bytes, it has ", bytes));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      posix::Mapping mapping,
+      posix::Mapping::Map(message.fds[0], segment.bytes, posix::Access::kReadOnly));
+  segments_[segment.segment] = std::make_shared<const posix::Mapping>(std::move(mapping));
+  return absl::OkStatus();
+}
+
+// Another thread may read the message that this one waits for: so it looks again after each slice.
+absl::StatusOr<Doorway::SessionDescriptors> Doorway::AwaitSession(uint64_t session_id,
+                                                                  base::TimePoint deadline) {
+  for (;;) {
+    const absl::Status pumped = Pump();
+    {
+      const base::MutexLock lock(mutex_);
+      if (auto node = sessions_.extract(session_id)) return std::move(node.mapped());
+    }
+    PENSTOCK_RETURN_IF_ERROR(pumped);
+    const base::Duration left = deadline - base::SteadyClock().Now();
+    if (left <= base::Duration::zero()) {
+      return absl::DeadlineExceededError(absl::StrCat("the daemon opened session ", session_id,
+                                                      " but did not send its descriptors in time"));
+    }
+    pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    const auto slice = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice));
+    ::poll(&entry, 1, static_cast<int>(slice.count()));
+  }
+}
+
+std::shared_ptr<const posix::Mapping> Doorway::Segment(uint32_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = segments_.find(id);
+  return found == segments_.end() ? nullptr : found->second;
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,61 @@
+#include "client/src/grant.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr uint64_t kWord = 8;  // of a label, of a sample id
+
+// `count` items of `bytes` from `offset` on fit into `total`.
+bool Fits(uint64_t offset, uint64_t count, uint64_t bytes, uint64_t total) {
+  uint64_t size;
+  return !__builtin_mul_overflow(count, bytes, &size) && offset <= total && size <= total - offset;
+}
+
+absl::Status Impossible(absl::string_view what) {
+  return absl::InternalError(absl::StrCat(what, "; this is a bug of Penstock, please report it"));
+}
+
+}  // namespace
+
+absl::Status CheckGrant(const Grant& grant) {
+  uint64_t area, row;
+  if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
+      __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) || row != grant.row_bytes ||
+      row == 0) {
+    return Impossible(absl::StrCat("the daemon says that a row of ", grant.height, " x ",
+                                   grant.width, " x ", grant.channels, " has ", grant.row_bytes,
+                                   " bytes"));
+  }
+  const uint64_t rows = grant.batch_size;
+  if (rows == 0 || grant.labels_offset % kWord != 0 || grant.ids_offset % kWord != 0 ||
+      !Fits(0, rows, row, grant.labels_offset) ||
+      !Fits(grant.labels_offset, rows, kWord, grant.ids_offset) ||
+      !Fits(grant.ids_offset, rows, kWord, grant.slot_bytes)) {
+    return Impossible(absl::StrCat(
+        "the daemon's slots of ", grant.slot_bytes, " bytes do not hold ", rows, " rows of ", row,
+        " bytes with labels at ", grant.labels_offset, " and sample ids at ", grant.ids_offset));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const Grant& grant,
+                        uint64_t segment_bytes) {
+  const auto impossible = [&](absl::string_view what, uint64_t got) {
+    return Impossible(
+        absl::StrCat("the daemon announced batch ", sequence, " with ", what, " ", got));
+  };
+  if (entry.sequence != sequence) return impossible("the number", entry.sequence);
+  if (entry.rows == 0 || entry.rows > grant.batch_size) return impossible("rows", entry.rows);
+  if (entry.valid_rows > entry.rows) return impossible("valid rows", entry.valid_rows);
+  if (entry.last_of_epoch > 1) return impossible("last of epoch", entry.last_of_epoch);
+  if (entry.consumed > grant.samples) return impossible("consumed samples", entry.consumed);
+  if (entry.offset % kWord != 0 || !Fits(entry.offset, 1, grant.slot_bytes, segment_bytes)) {
+    return impossible(absl::StrCat("in a segment of ", segment_bytes, " bytes, the offset"),
+                      entry.offset);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::client

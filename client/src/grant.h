@@ -1,0 +1,31 @@
+// What the daemon granted when it opened a session: numbers that later announcements are checked
+// against. Plain values, any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/status.h"
+#include "common/shm/control_page.h"
+
+namespace penstock::client {
+
+struct Grant {
+  uint64_t session_id = 0, fingerprint = 0, quarantine_version = 0;
+  uint32_t batch_size = 0;  // rows that fit a slot
+  uint64_t row_bytes = 0;
+  uint32_t height = 0, width = 0, channels = 0;
+  uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
+  uint64_t samples = 0;
+  uint32_t classes = 0;
+  uint64_t first_epoch_batches = 0, epoch_batches = 0;
+};
+
+// Whether a slot can hold what it should where it should. Internal names the numbers that clash.
+absl::Status CheckGrant(const Grant& grant);
+
+// Whether an announcement, copied from shared memory, can be: batch number `sequence`, wholly
+// inside a segment of `segment_bytes`. Internal names the number that cannot be.
+absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const Grant& grant,
+                        uint64_t segment_bytes);
+
+}  // namespace penstock::client

@@ -1,0 +1,120 @@
+#include "client/src/private_daemon.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/detached.h"
+#include "client/src/program.h"
+#include "common/posix/fd.h"
+#include "common/posix/process.h"
+#include "common/posix/socket.h"
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr base::Duration kPause = std::chrono::milliseconds(10);
+
+base::TimePoint Now() { return base::SteadyClock().Now(); }
+
+std::string PrivateDirectory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  struct stat status;
+  if (runtime != nullptr && *runtime == '/' && ::stat(runtime, &status) == 0) {
+    return absl::StrCat(runtime, "/penstock");
+  }
+  return absl::StrCat("/tmp/penstock-", ::getuid());
+}
+
+// Made by us, or found as ours and closed to others: in /tmp somebody else may have been first.
+absl::Status MakeDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return base::ErrnoStatus(errno, absl::StrCat("making the private daemon's directory ", path));
+  }
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0) return base::ErrnoStatus(errno, path);
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 0077) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, " should be a directory of yours with mode 0700; it belongs to user ", status.st_uid,
+        " with mode 0", absl::Hex(status.st_mode >> 6 & 7), absl::Hex(status.st_mode >> 3 & 7),
+        absl::Hex(status.st_mode & 7), "; remove it, or set XDG_RUNTIME_DIR to one of yours"));
+  }
+  return absl::OkStatus();
+}
+
+// Whether both sockets take connections.
+bool Answers(const std::string& address) {
+  return posix::Connect(absl::StrCat(address, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket)
+             .ok() &&
+         posix::Connect(address, posix::SocketKind::kStream).ok();
+}
+
+std::string LastLine(const std::string& path) {
+  std::ifstream log(path);
+  std::string line, last;
+  while (std::getline(log, line)) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+absl::Status NotAnswering(absl::string_view what, const std::string& log) {
+  const std::string last = LastLine(log);
+  return absl::UnavailableError(
+      absl::StrCat("the private daemon ", what, "; ",
+                   last.empty() ? absl::StrCat("its log ", log, " is empty")
+                                : absl::StrCat("the last line of its log ", log, " is: ", last)));
+}
+
+// Starts it and waits for its answer; the lock is held meanwhile.
+absl::Status StartAndWait(const std::string& directory, const std::string& address,
+                          base::TimePoint deadline) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string program, FindDaemonProgram());
+  const std::string log = absl::StrCat(directory, "/penstockd.log");
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd daemon,
+                            StartDetached({program, "--private", directory}, log));
+  while (!Answers(address)) {
+    if (!daemon.valid() || posix::IsGone(daemon)) return NotAnswering("ended at once", log);
+    if (Now() >= deadline) return NotAnswering("does not answer", log);
+    std::this_thread::sleep_for(kPause);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string PrivateAddress() { return absl::StrCat(PrivateDirectory(), "/penstock.sock"); }
+
+absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
+  const base::TimePoint deadline = Now() + timeout;
+  const std::string directory = PrivateDirectory(), address = PrivateAddress();
+  PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory));
+  const std::string path = absl::StrCat(directory, "/start.lock");
+  const posix::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock.valid()) return base::ErrnoStatus(errno, absl::StrCat("opening ", path));
+  for (;;) {
+    if (Answers(address)) return address;
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) break;
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return base::ErrnoStatus(errno, absl::StrCat("locking ", path));
+    }
+    if (Now() >= deadline) {
+      return NotAnswering("is being started by another process but does not answer",
+                          absl::StrCat(directory, "/penstockd.log"));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  // Whoever had the lock before may have started it between our two looks.
+  if (!Answers(address)) PENSTOCK_RETURN_IF_ERROR(StartAndWait(directory, address, deadline));
+  return address;
+}
+
+}  // namespace penstock::client

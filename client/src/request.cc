@@ -1,0 +1,75 @@
+#include "client/src/request.h"
+
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::client {
+namespace {
+
+v1::Remainder RemainderOf(const SessionOptions& options) {
+  switch (options.remainder) {
+    case Remainder::kDrop:
+      return v1::REMAINDER_DROP;
+    case Remainder::kPad:
+      return v1::REMAINDER_PAD;
+    case Remainder::kPartial:
+      return v1::REMAINDER_PARTIAL;
+    case Remainder::kDefault:
+      break;
+  }
+  return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD;
+}
+
+void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
+  if (options.center_crop) {
+    v1::ResizeCenterCrop& crop = *image.mutable_resize_center_crop();
+    crop.set_resize(options.center_crop->resize);
+    crop.set_height(options.center_crop->height);
+    crop.set_width(options.center_crop->width);
+  } else {
+    v1::RandomResizedCrop& crop = *image.mutable_random_resized_crop();
+    crop.set_height(options.random_crop.height);
+    crop.set_width(options.random_crop.width);
+    crop.set_scale_min(options.random_crop.scale_min);
+    crop.set_scale_max(options.random_crop.scale_max);
+    crop.set_ratio_min(options.random_crop.ratio_min);
+    crop.set_ratio_max(options.random_crop.ratio_max);
+  }
+  image.set_flip_probability(options.flip_probability);
+}
+
+void SetState(const State& state, v1::FeedState& out) {
+  out.set_epoch(state.epoch);
+  out.set_consumed(state.consumed);
+  out.set_seed(state.seed);
+  out.set_fingerprint(state.fingerprint);
+  out.set_quarantine_version(state.quarantine_version);
+}
+
+}  // namespace
+
+uint64_t SeedOf(const SessionOptions& options) {
+  return options.state ? options.state->seed : options.seed;
+}
+
+v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
+                                       const std::optional<State>& state, uint64_t epochs) {
+  v1::OpenSessionRequest request;
+  request.set_protocol_version(shm::kProtocolVersion);
+  v1::FeedSpec& feed = *request.mutable_feed();
+  feed.set_dataset(options.dataset);
+  feed.set_order(options.order == Order::kShuffled ? v1::ORDER_SHUFFLED : v1::ORDER_SEQUENTIAL);
+  feed.set_seed(SeedOf(options));
+  SetDecoding(options, *feed.mutable_image());
+  request.set_rank(options.rank);
+  request.set_world_size(options.world_size);
+  request.set_batch_size(options.batch_size);
+  request.set_window(options.window);
+  request.set_remainder(RemainderOf(options));
+  request.set_epochs(epochs);
+  if (state) SetState(*state, *request.mutable_state());
+  request.set_name(options.name);
+  request.set_fail_on_bad_sample(options.fail_on_bad_sample);
+  return request;
+}
+
+}  // namespace penstock::client

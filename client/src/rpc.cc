@@ -1,0 +1,113 @@
+#include "client/src/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/shm/doorway_wire.h"
+#include "penstock/v1/admin.grpc.pb.h"
+#include "penstock/v1/feed.grpc.pb.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have very many classes
+
+// A pool of its own, so that a channel to a daemon that came back does not inherit the back-off of
+// the one that went.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  return grpc::CreateCustomChannel(absl::StrCat("unix:", address),
+                                   grpc::InsecureChannelCredentials(), arguments);
+}
+
+absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
+                    base::Duration timeout) {
+  const auto code = static_cast<absl::StatusCode>(status.error_code());  // the same numbers
+  switch (code) {
+    case absl::StatusCode::kUnavailable:
+      return absl::UnavailableError(absl::StrCat("the daemon at ", address,
+                                                 " does not take calls: ", status.error_message()));
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the daemon at ", address, " did not answer within ",
+          std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), " ms"));
+    case absl::StatusCode::kUnimplemented:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the daemon at ", address, " does not know this call: ", status.error_message(),
+          "; install the same version of Penstock for daemon and client"));
+    default:
+      return absl::Status(code, status.error_message());
+  }
+}
+
+}  // namespace
+
+struct Rpc::Impl {
+  Impl(const std::string& at, const std::string& with)
+      : address(at),
+        ticket(with),
+        channel(MakeChannel(at)),
+        feed(v1::FeedService::NewStub(channel)),
+        admin(v1::AdminService::NewStub(channel)) {}
+
+  template <typename Response, typename Stub, typename Method, typename Request>
+  absl::StatusOr<Response> Call(Stub& stub, Method method, const Request& request,
+                                base::Duration timeout) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.AddMetadata(shm::kTicketMetadataKey, ticket);
+    Response response;
+    const grpc::Status status = (stub.*method)(&context, request, &response);
+    if (!status.ok()) return ToAbsl(status, address, timeout);
+    return response;
+  }
+
+  const std::string address;
+  const std::string ticket;
+  const std::shared_ptr<grpc::Channel> channel;  // shared with the stubs
+  const std::unique_ptr<v1::FeedService::Stub> feed;
+  const std::unique_ptr<v1::AdminService::Stub> admin;
+};
+
+Rpc::Rpc(const std::string& address, const std::string& ticket)
+    : impl_(std::make_unique<Impl>(address, ticket)) {}
+
+Rpc::~Rpc() = default;
+
+absl::StatusOr<v1::GetVersionResponse> Rpc::GetVersion(base::Duration timeout) {
+  return impl_->Call<v1::GetVersionResponse>(*impl_->feed, &v1::FeedService::Stub::GetVersion,
+                                             v1::GetVersionRequest(), timeout);
+}
+
+absl::StatusOr<v1::DescribeDatasetResponse> Rpc::DescribeDataset(
+    const v1::DescribeDatasetRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::DescribeDatasetResponse>(
+      *impl_->feed, &v1::FeedService::Stub::DescribeDataset, request, timeout);
+}
+
+absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRequest& request,
+                                                         base::Duration timeout) {
+  return impl_->Call<v1::OpenSessionResponse>(*impl_->feed, &v1::FeedService::Stub::OpenSession,
+                                              request, timeout);
+}
+
+absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
+  v1::CloseSessionRequest request;
+  request.set_session_id(session_id);
+  return impl_
+      ->Call<v1::CloseSessionResponse>(*impl_->feed, &v1::FeedService::Stub::CloseSession, request,
+                                       timeout)
+      .status();
+}
+
+absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(const std::string& dataset,
+                                                               base::Duration timeout) {
+  v1::ListQuarantineRequest request;
+  request.set_dataset(dataset);
+  return impl_->Call<v1::ListQuarantineResponse>(
+      *impl_->admin, &v1::AdminService::Stub::ListQuarantine, request, timeout);
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,70 @@
+// Session: the public face of SessionCore. In a forked child nothing of it is touched, only
+// forgotten.
+#include <utility>
+
+#include "client/src/convert.h"
+#include "client/src/session_core.h"
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+Status MovedFrom() {
+  return Status(Code::kFailedPrecondition, "the session was moved from; use the one it moved to");
+}
+
+void End(std::unique_ptr<client::SessionCore> core) {
+  if (core == nullptr) return;
+  if (core->Forked()) {
+    (void)core.release();
+  } else {
+    (void)core->Close();
+  }
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<client::SessionCore> core) : core_(std::move(core)) {}
+
+Session::Session(Session&&) noexcept = default;
+
+Session& Session::operator=(Session&& other) noexcept {
+  if (this != &other) End(std::exchange(core_, std::move(other.core_)));
+  return *this;
+}
+
+Session::~Session() { End(std::move(core_)); }
+
+Result<Batch> Session::Next(std::chrono::milliseconds timeout) {
+  if (core_ == nullptr) [[unlikely]]
+    return MovedFrom();
+  return core_->Next(timeout);
+}
+
+State Session::state() const { return core_ == nullptr ? State() : core_->state(); }
+
+uint64_t Session::samples() const { return core_ == nullptr ? 0 : core_->grant().samples; }
+
+uint32_t Session::classes() const { return core_ == nullptr ? 0 : core_->grant().classes; }
+
+uint64_t Session::batches_in_epoch() const {
+  return core_ == nullptr ? 0 : core_->batches_in_epoch();
+}
+
+Shape Session::shape() const {
+  if (core_ == nullptr) return {};
+  const client::Grant& grant = core_->grant();
+  return {grant.batch_size, grant.height, grant.width, grant.channels};
+}
+
+Result<uint64_t> Session::Quarantined() {
+  if (core_ == nullptr) return MovedFrom();
+  return core_->Quarantined();
+}
+
+Status Session::Close() {
+  if (core_ == nullptr) return MovedFrom();
+  return core_->Close();
+}
+
+}  // namespace penstock

@@ -1,0 +1,236 @@
+#include "client/src/session_core.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/convert.h"
+#include "client/src/fork.h"
+
+namespace penstock::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long a wait may go without a look at the doorway: the daemon's death is noticed within it.
+constexpr base::Duration kSlice = milliseconds(200);
+constexpr base::Duration kFirstPause = milliseconds(50);  // between tries to connect again
+constexpr base::Duration kLongestPause = milliseconds(1000);
+
+base::TimePoint Now() { return base::SteadyClock().Now(); }
+
+// `now + timeout`, also for a timeout beyond what the clock can count.
+base::TimePoint Deadline(milliseconds timeout) {
+  constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+  return Now() + std::clamp(timeout, milliseconds(0), kLongest);
+}
+
+// Whether the daemon may be back a moment later.
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsNotFound(status) ||
+         absl::IsResourceExhausted(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+SessionCore::SessionCore(std::unique_ptr<Opener> opener, AttachmentHold attachment,
+                         const Begin& begin)
+    : generation_(WatchForks()),
+      opener_(std::move(opener)),
+      attachment_(std::move(attachment)),
+      grant_(attachment_->grant()),
+      epochs_(begin.epochs),
+      begin_epoch_(begin.start ? begin.start->epoch : 0),
+      first_epoch_(begin_epoch_) {
+  if (begin.start) state_ = *begin.start;
+  if (!begin.start) state_.seed = begin.seed;
+  state_.fingerprint = grant_.fingerprint;
+  state_.quarantine_version = grant_.quarantine_version;
+}
+
+bool SessionCore::Forked() const { return ForkedSince(generation_); }
+
+Result<Batch> SessionCore::Next(milliseconds timeout) {
+  if (Forked()) [[unlikely]]
+    return ForkedStatus();
+  if (attachment_ && !epoch_ended_) [[likely]] {
+    const uint64_t announced = attachment_->announced();
+    if (announced != taken_) [[likely]]
+      return Take(announced);
+  }
+  return NextSlowly(timeout);
+}
+
+Result<Batch> SessionCore::NextSlowly(milliseconds timeout) {
+  if (closed_) {
+    return Status(Code::kFailedPrecondition, "the session is closed; open another one");
+  }
+  if (std::exchange(epoch_ended_, false)) {
+    return Status(Code::kEndOfEpoch,
+                  absl::StrCat("epoch ", state_.epoch - 1, " has no more batches for this rank"));
+  }
+  if (!failure_.ok()) return failure_;
+  if (data_ended_) return Status(Code::kEndOfData, "all epochs that were asked for are done");
+  const base::TimePoint deadline = Deadline(timeout);
+  if (!attachment_) {
+    if (AllEpochsDone()) {
+      data_ended_ = true;
+      return NextSlowly(timeout);
+    }
+    if (const absl::Status status = Reattach(deadline); !status.ok()) return ToPublic(status);
+  }
+  return Wait(deadline);
+}
+
+// The bell is read before the page: what changes after that ends the sleep. The state is read
+// before `announced`: the daemon writes its last announcement first.
+Result<Batch> SessionCore::Wait(base::TimePoint deadline) {
+  for (;;) {
+    const uint32_t bell = attachment_->bell();
+    const shm::SessionState state = attachment_->state();
+    if (const uint64_t announced = attachment_->announced(); announced != taken_) {
+      return Take(announced);
+    }
+    if (state != shm::SessionState::kOpen) return Ended(state);
+    if (const absl::Status link = attachment_->Pump(); !link.ok()) return Lost(link);
+    const base::Duration left = deadline - Now();
+    if (left <= base::Duration::zero()) {
+      return Status(Code::kDeadlineExceeded,
+                    "no batch became ready in time; penstockctl status says what the daemon does");
+    }
+    attachment_->Sleep(bell, std::min(kSlice, left));
+  }
+}
+
+// What the page's state means once no batch is left on it.
+Status SessionCore::Ended(shm::SessionState state) {
+  switch (state) {
+    case shm::SessionState::kFinished:
+      data_ended_ = true;
+      return Status(Code::kEndOfData, "all epochs that were asked for are done");
+    case shm::SessionState::kFailed:
+      return Fail(attachment_->Failure());
+    case shm::SessionState::kClosing:
+      return Lost(absl::UnavailableError("it stops"));
+    case shm::SessionState::kOpen:
+      break;
+  }
+  return Fail(absl::InternalError(absl::StrCat("the daemon says that the session is in state ",
+                                               static_cast<uint32_t>(state),
+                                               ", which this client does not know")));
+}
+
+Result<Batch> SessionCore::Take(uint64_t announced) {
+  if (announced - taken_ > shm::kControlCapacity) {
+    return Fail(absl::InternalError(absl::StrCat("the daemon says that it announced ", announced,
+                                                 " batches when ", taken_, " were taken")));
+  }
+  absl::StatusOr<Attachment::Taken> taken = attachment_->Take(taken_ + 1);
+  if (absl::IsNotFound(taken.status())) {  // a new segment: it waits in the doorway
+    if (const absl::Status link = attachment_->Pump(); !link.ok() && !absl::IsUnavailable(link)) {
+      return Lost(link);
+    }
+    taken = attachment_->Take(taken_ + 1);
+    if (absl::IsNotFound(taken.status())) {
+      return Fail(absl::InternalError(taken.status().message()));
+    }
+  }
+  if (!taken.ok()) return Fail(taken.status());
+  if (taken->view.epoch < state_.epoch) {
+    return Fail(absl::InternalError(absl::StrCat("the daemon announced a batch of epoch ",
+                                                 taken->view.epoch, " in epoch ", state_.epoch)));
+  }
+  return Hand(*taken);
+}
+
+Batch SessionCore::Hand(const Attachment::Taken& taken) {
+  ++taken_;
+  attachment_->Hold();
+  Batch batch(attachment_.get(), taken.view);
+  if (batch.view_.epoch == first_epoch_) batch.view_.step += steps_before_;
+  last_ = {batch.view_.epoch, batch.view_.step};
+  epoch_ended_ = batch.view_.last_of_epoch;
+  state_.epoch = batch.view_.epoch + (epoch_ended_ ? 1 : 0);
+  state_.consumed = epoch_ended_ ? 0 : taken.consumed;
+  return batch;
+}
+
+Status SessionCore::Lost(const absl::Status& why) {
+  attachment_->Abandon();
+  attachment_.Reset();
+  return Status(
+      Code::kUnavailable,
+      absl::StrCat("the daemon is gone: ", std::string(why.message()),
+                   "; batches that are held stay readable; call Next again to connect and go on at "
+                   "the same batch"));
+}
+
+Status SessionCore::Fail(const absl::Status& why) {
+  failure_ = ToPublic(why);
+  attachment_.Reset();
+  return failure_;
+}
+
+bool SessionCore::AllEpochsDone() const {
+  return epochs_ != 0 && state_.epoch - begin_epoch_ >= epochs_;
+}
+
+absl::Status SessionCore::Reattach(base::TimePoint deadline) {
+  for (base::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    const absl::Status status = TryReattach(deadline);
+    if (status.ok() || !MayPass(status)) return status;
+    if (Now() + pause >= deadline) {
+      return absl::Status(
+          absl::StatusCode::kUnavailable,
+          absl::StrCat("could not connect to the daemon again: ", std::string(status.message())));
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
+  const uint64_t left = epochs_ == 0 ? 0 : epochs_ - (state_.epoch - begin_epoch_);
+  PENSTOCK_ASSIGN_OR_RETURN(AttachmentHold opened, opener_->Open(state_, left, deadline));
+  const Grant& now = opened->grant();
+  if (now.fingerprint != grant_.fingerprint || now.samples != grant_.samples ||
+      now.row_bytes != grant_.row_bytes || now.height != grant_.height) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset changed while the daemon was gone: the feed had fingerprint ",
+                     absl::Hex(grant_.fingerprint, absl::kZeroPad16), " and ", grant_.samples,
+                     " samples, it has ", absl::Hex(now.fingerprint, absl::kZeroPad16), " and ",
+                     now.samples, "; open a new session without a state"));
+  }
+  const bool same_epoch = last_ && last_->first == state_.epoch;
+  steps_before_ = same_epoch ? last_->second + 1 : 0;
+  first_epoch_ = state_.epoch;
+  taken_ = 0;
+  grant_ = now;
+  grant_.first_epoch_batches += steps_before_;
+  state_.quarantine_version = now.quarantine_version;
+  attachment_ = std::move(opened);
+  return absl::OkStatus();
+}
+
+uint64_t SessionCore::batches_in_epoch() const {
+  return state_.epoch == first_epoch_ ? grant_.first_epoch_batches : grant_.epoch_batches;
+}
+
+Result<uint64_t> SessionCore::Quarantined() {
+  if (Forked()) return ForkedStatus();
+  const absl::StatusOr<uint64_t> count = opener_->Quarantined();
+  if (!count.ok()) return ToPublic(count.status());
+  return *count;
+}
+
+// With batches out, the last of them tells the daemon.
+Status SessionCore::Close() {
+  if (Forked()) return ForkedStatus();
+  closed_ = true;
+  absl::Status status;
+  if (attachment_ && !attachment_->HasOtherHolders()) status = attachment_->Close();
+  attachment_.Reset();
+  return ToPublic(status);
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,81 @@
+// A session's logic: which batch comes next, where it stands, what to do when the daemon is gone.
+// Knows nothing of gRPC or the doorway; an Opener does that. One thread at a time.
+//
+// What always holds: state() is that after the last batch that Next returned; without an attachment
+// the session is closed, failed, at its end, or will open again at state().
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "client/src/attachment.h"
+#include "client/src/grant.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "penstock/penstock.h"
+
+namespace penstock::client {
+
+// Opens one session's feed, the first time and again. Same thread as its session.
+class Opener {
+ public:
+  virtual ~Opener() = default;
+  // At `state`, for `epochs` more epochs (0: without end). Connects where there is no connection.
+  virtual absl::StatusOr<AttachmentHold> Open(const std::optional<State>& state, uint64_t epochs,
+                                              base::TimePoint deadline) = 0;
+  virtual absl::StatusOr<uint64_t> Quarantined() = 0;
+};
+
+class SessionCore {
+ public:
+  // `start`: where it was opened, if anywhere. `epochs`, `seed`: as asked.
+  struct Begin {
+    std::optional<State> start;
+    uint64_t epochs = 0;
+    uint64_t seed = 0;
+  };
+  SessionCore(std::unique_ptr<Opener> opener, AttachmentHold attachment, const Begin& begin);
+
+  Result<Batch> Next(std::chrono::milliseconds timeout);
+  const State& state() const { return state_; }
+  const Grant& grant() const { return grant_; }
+  uint64_t batches_in_epoch() const;
+  Result<uint64_t> Quarantined();
+  Status Close();
+  bool Forked() const;
+
+ private:
+  Result<Batch> NextSlowly(std::chrono::milliseconds timeout);
+  Result<Batch> Wait(base::TimePoint deadline);
+  Result<Batch> Take(uint64_t announced);
+  Batch Hand(const Attachment::Taken& taken);
+  Status Ended(shm::SessionState state);
+  Status Lost(const absl::Status& why);
+  Status Fail(const absl::Status& why);
+  absl::Status Reattach(base::TimePoint deadline);
+  absl::Status TryReattach(base::TimePoint deadline);
+  bool AllEpochsDone() const;
+
+  const uint32_t generation_;  // of forks
+  std::unique_ptr<Opener> opener_;
+  AttachmentHold attachment_;
+  Grant grant_;
+  uint64_t taken_ = 0;  // by this attachment
+  State state_;
+
+  const uint64_t epochs_;
+  const uint64_t begin_epoch_;
+  // The epoch in which the attachment began, and how many batches of it came before.
+  uint64_t first_epoch_;
+  uint64_t steps_before_ = 0;
+  std::optional<std::pair<uint64_t, uint64_t>> last_;  // epoch and step of the last batch
+
+  bool epoch_ended_ = false;  // not said yet
+  bool data_ended_ = false;
+  bool closed_ = false;
+  Status failure_;
+};
+
+}  // namespace penstock::client

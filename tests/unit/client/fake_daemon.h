@@ -1,0 +1,184 @@
+// A daemon's side of one session, written by hand into real shared memory: announces what a test
+// says, whether it makes sense or not. One thread, but for Die, Announce and Wake.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "client/src/attachment.h"
+#include "client/src/session_core.h"
+#include "common/posix/futex.h"
+
+namespace penstock::client {
+
+inline constexpr uint32_t kSegmentId = 7;
+inline constexpr uint32_t kSlots = 4;
+
+// 4 rows of 2 × 2 × 3.
+inline Grant SmallGrant() {
+  Grant grant;
+  grant.session_id = 42;
+  grant.fingerprint = 0xFEED;
+  grant.batch_size = 4;
+  grant.row_bytes = 12;
+  grant.height = 2;
+  grant.width = 2;
+  grant.channels = 3;
+  grant.labels_offset = 48;
+  grant.ids_offset = 80;
+  grant.slot_bytes = 112;
+  grant.samples = 100;
+  grant.classes = 10;
+  grant.first_epoch_batches = 25;
+  grant.epoch_batches = 25;
+  return grant;
+}
+
+class FakeLink final : public Link {
+ public:
+  absl::Status Pump() override {
+    ++pumps;
+    for (auto& [id, mapping] : on_their_way) segments[id] = mapping;
+    on_their_way.clear();
+    if (dead) return absl::UnavailableError("the peer has closed the socket");
+    return absl::OkStatus();
+  }
+  std::shared_ptr<const posix::Mapping> Segment(uint32_t id) override {
+    const auto found = segments.find(id);
+    return found == segments.end() ? nullptr : found->second;
+  }
+  absl::Status CloseSession(uint64_t session_id, base::Duration) override {
+    closed.push_back(session_id);
+    return absl::OkStatus();
+  }
+
+  std::atomic<bool> dead{false};
+  std::atomic<int> pumps{0};
+  std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments, on_their_way;
+  std::vector<uint64_t> closed;
+};
+
+class FakeDaemon {
+ public:
+  explicit FakeDaemon(const Grant& grant = SmallGrant()) : grant_(grant) {
+    control_ = posix::MakeMemory("page", shm::kControlBytes).value();
+    page_ = posix::Mapping::Map(control_, shm::kControlBytes, posix::Access::kReadWrite).value();
+    page().magic = shm::kControlMagic;
+    page().version = shm::kControlVersion;
+    page().capacity = shm::kControlCapacity;
+    page().session_id = grant_.session_id;
+    page().state.store(static_cast<uint32_t>(shm::SessionState::kOpen));
+    event_ = posix::MakeEvent().value();
+
+    const size_t bytes = kSlots * grant_.slot_bytes;
+    memory_ = posix::MakeMemory("segment", bytes).value();
+    slots_ = posix::Mapping::Map(memory_, bytes, posix::Access::kReadWrite).value();
+    link->segments[kSegmentId] = ReadOnly();
+  }
+
+  shm::ControlPage& page() { return *reinterpret_cast<shm::ControlPage*>(page_.data()); }
+  const posix::Fd& event() const { return event_; }
+  const posix::Fd& control() const { return control_; }
+
+  std::shared_ptr<const posix::Mapping> ReadOnly() {
+    return std::make_shared<const posix::Mapping>(
+        posix::Mapping::Map(memory_, slots_.size(), posix::Access::kReadOnly).value());
+  }
+
+  absl::StatusOr<AttachmentHold> Attach() {
+    const absl::StatusOr<Attachment*> made =
+        Attachment::Make(grant_, control_, event_.Duplicate().value(), link);
+    if (!made.ok()) return made.status();
+    return AttachmentHold(*made);
+  }
+
+  // What batch `sequence` of a whole epoch would be: slot contents are its number.
+  shm::ControlEntry Entry(uint64_t sequence) const {
+    shm::ControlEntry entry{};
+    entry.sequence = sequence;
+    entry.segment = kSegmentId;
+    entry.rows = 4;
+    entry.valid_rows = 4;
+    entry.offset = (sequence - 1) % kSlots * grant_.slot_bytes;
+    entry.first = (sequence - 1) * 4;
+    entry.step = sequence - 1;
+    entry.consumed = sequence * 4;
+    return entry;
+  }
+
+  // Announces an entry as it is, and wakes whoever sleeps.
+  void Announce(const shm::ControlEntry& entry) {
+    const uint64_t before = page().announced.load();
+    if (entry.offset <= slots_.size() - grant_.slot_bytes) Fill(entry.offset, entry.sequence);
+    page().entries[before % shm::kControlCapacity] = entry;
+    page().announced.store(before + 1, std::memory_order_release);
+    Wake();
+  }
+  void AnnounceNext() { Announce(Entry(page().announced.load() + 1)); }
+
+  void End(shm::SessionState state, absl::StatusCode code = {}, const std::string& text = "") {
+    page().error_code = static_cast<uint32_t>(code);
+    text.copy(page().error, sizeof(page().error));
+    page().state.store(static_cast<uint32_t>(state), std::memory_order_release);
+    Wake();
+  }
+
+  void Wake() {
+    page().bell.fetch_add(1);
+    if (page().consumer_asleep.load() != 0) posix::FutexWake(page().bell);
+  }
+
+  const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();
+
+ private:
+  void Fill(uint64_t offset, uint64_t number) {
+    std::byte* slot = slots_.data() + offset;
+    std::memset(slot, static_cast<int>(number), grant_.row_bytes * grant_.batch_size);
+    for (uint64_t row = 0; row < grant_.batch_size; ++row) {
+      const int64_t label = static_cast<int64_t>(10 * number + row);
+      const uint64_t id = 100 * number + row;
+      std::memcpy(slot + grant_.labels_offset + 8 * row, &label, 8);
+      std::memcpy(slot + grant_.ids_offset + 8 * row, &id, 8);
+    }
+  }
+
+  Grant grant_;
+  posix::Fd control_, event_, memory_;
+  posix::Mapping page_, slots_;
+};
+
+// What a session asked when it opened again, and what it gets.
+struct Reopening {
+  std::vector<State> asked;
+  std::vector<uint64_t> epochs;
+  std::vector<absl::Status> refusals;  // the first ones
+  FakeDaemon* daemon = nullptr;        // behind them
+};
+
+class FakeOpener final : public Opener {
+ public:
+  explicit FakeOpener(Reopening* reopening) : reopening_(reopening) {}
+
+  absl::StatusOr<AttachmentHold> Open(const std::optional<State>& state, uint64_t epochs,
+                                      base::TimePoint) override {
+    reopening_->asked.push_back(state.value_or(State()));
+    reopening_->epochs.push_back(epochs);
+    if (!reopening_->refusals.empty()) {
+      const absl::Status refusal = reopening_->refusals.front();
+      reopening_->refusals.erase(reopening_->refusals.begin());
+      return refusal;
+    }
+    return reopening_->daemon->Attach();
+  }
+  absl::StatusOr<uint64_t> Quarantined() override { return 3; }
+
+ private:
+  Reopening* const reopening_;
+};
+
+}  // namespace penstock::client
