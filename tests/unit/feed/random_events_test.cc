@@ -1,0 +1,303 @@
+// A hundred thousand random events, and after each of them everything that core.h says always
+// holds, checked against a model that knows nothing of how the core works. A failing run is
+// replayed by its seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "server/feed/core.h"
+
+namespace penstock::feed {
+namespace {
+
+constexpr uint32_t kArenas = 3, kSlotsOfArena = 16;
+
+// What the test knows of a session: what it should be told next, and what it holds.
+struct Known {
+  SessionSpec spec;
+  uint64_t epoch = 0, step = 0;
+  plan::Share share;
+  uint64_t announced = 0, taken = 0, released = 0;
+  std::map<uint64_t, std::pair<SlotId, uint64_t>> leases;  // by sequence: slot and generation
+  bool detached = false;
+};
+
+class World {
+ public:
+  explicit World(uint64_t seed) : random_(seed) {
+    for (uint32_t arena = 0; arena < kArenas; ++arena) {
+      for (uint32_t i = 0; i < kSlotsOfArena; ++i) {
+        const SlotId slot{arena * kSlotsOfArena + i};
+        core_.AddSlots(ArenaId(arena), std::span(&slot, 1));
+      }
+    }
+  }
+
+  void Step() {
+    const uint64_t what = Pick(1000);
+    if (what < 9) {
+      Open();
+    } else if (what < 12) {
+      Close();
+    } else if (what < 13) {
+      Detach();
+    } else if (what < 14) {
+      core_.SetVariant(FeedId(Pick(2)), ++variant_);
+    } else if (what < 20) {
+      now_ += std::chrono::seconds(Pick(20));
+      core_.Tick(now_);
+    } else if (what < 24) {
+      MoveSlots();
+    } else if (what < 44) {
+      Lie();
+    } else if (what < 400) {
+      Give();
+    } else if (what < 700) {
+      Answer();
+    } else if (what < 800) {
+      Hear();
+    } else if (what < 900) {
+      Take();
+    } else {
+      Release();
+    }
+  }
+
+  void Check() const {
+    std::map<SlotId, uint64_t> held;  // every lease on a slot is of one generation
+    for (const auto& [id, known] : known_) {
+      const SessionView view = *core_.View(id);
+      ASSERT_EQ(view.taken, known.taken);
+      ASSERT_EQ(view.released, known.released);
+      ASSERT_LE(view.announced - view.released + view.filling, known.spec.window);
+      ASSERT_GE(view.announced, known.announced);
+      ASSERT_EQ(core_.Outstanding(id).size(), known.leases.size());
+      for (const auto& [sequence, lease] : known.leases) {
+        const auto [place, fresh] = held.emplace(lease.first, lease.second);
+        ASSERT_EQ(place->second, lease.second) << "two generations of one slot are held";
+      }
+    }
+    for (const RowTask& task : with_workers_) {
+      const auto lease = held.find(task.slot);
+      ASSERT_TRUE(lease == held.end()) << "a slot that is held is being written to";
+    }
+    uint32_t slots = 0;
+    for (uint32_t arena = 0; arena < kArenas; ++arena) {
+      const SlotCounts counts = core_.Count(ArenaId(arena));
+      ASSERT_LE(counts.held + counts.cached + counts.filling, counts.slots);
+      slots += counts.slots;
+    }
+    ASSERT_EQ(slots, kArenas * kSlotsOfArena - removed_.size());
+  }
+
+  // Lets everything end: no session, no row with a worker.
+  void WindDown() {
+    while (!known_.empty()) Close();
+    while (!with_workers_.empty()) Answer();
+    EXPECT_FALSE(core_.NextRow().has_value());
+    EXPECT_EQ(core_.CountAll().held, 0u);
+    EXPECT_EQ(core_.CountAll().filling, 0u);
+  }
+
+  uint64_t heard() const { return heard_; }
+  uint64_t shared() const { return shared_; }
+  uint64_t opened() const { return opened_; }
+
+ private:
+  uint64_t Pick(uint64_t limit) { return random_() % limit; }
+
+  std::map<SessionId, Known>::iterator Any() {
+    return known_.empty() ? known_.end() : std::next(known_.begin(), Pick(known_.size()));
+  }
+
+  // Users share no arena; the feeds differ in their numbers of samples.
+  void Open() {
+    SessionSpec spec;
+    spec.user = UserId(static_cast<uint32_t>(Pick(kArenas)));
+    spec.arena = ArenaId(spec.user.value());
+    spec.feed = FeedId(Pick(2));
+    spec.variant = variant_;
+    spec.share.samples = spec.feed.value() == 0 ? 37 : 50;
+    spec.share.world = static_cast<uint32_t>(1 + Pick(3));
+    spec.share.rank = static_cast<uint32_t>(Pick(spec.share.world));
+    spec.share.batch_size = static_cast<uint32_t>(1 + Pick(4));
+    spec.share.consumed = Pick(3) == 0 ? Pick(spec.share.samples + 1) : 0;
+    spec.share.remainder = static_cast<plan::Remainder>(Pick(3));
+    spec.first_epoch = Pick(2);
+    spec.epochs = Pick(4);
+    if (Pick(2) == 0) {  // one of many alike, so that there is something to share
+      spec.feed = FeedId(0);
+      spec.share = {.samples = 37, .batch_size = 2};
+      spec.first_epoch = spec.epochs = 0;
+    }
+    spec.window = static_cast<uint32_t>(1 + Pick(6));
+    const SessionId id(++opened_);
+    if (!core_.OpenSession(id, spec, now_).ok()) return;  // no room
+    Known known;
+    known.spec = spec;
+    known.epoch = spec.first_epoch;
+    known.share = spec.share;
+    known_.emplace(id, known);
+  }
+
+  void Close() {
+    const auto session = Any();
+    if (session == known_.end()) return;
+    core_.CloseSession(session->first);
+    known_.erase(session);
+  }
+
+  void Detach() {
+    const auto session = Any();
+    if (session == known_.end()) return;
+    core_.DetachSession(session->first);
+    session->second.detached = true;
+  }
+
+  void MoveSlots() {
+    if (!removed_.empty()) {
+      const SlotId slot = removed_.back();
+      removed_.pop_back();
+      core_.AddSlots(ArenaId(slot.value() / kSlotsOfArena), std::span(&slot, 1));
+      return;
+    }
+    const SlotId slot{static_cast<uint32_t>(Pick(kArenas * kSlotsOfArena))};
+    const bool busy = std::any_of(with_workers_.begin(), with_workers_.end(),
+                                  [&](const RowTask& task) { return task.slot == slot; });
+    if (core_.RemoveSlots(ArenaId(slot.value() / kSlotsOfArena), std::span(&slot, 1))) {
+      EXPECT_FALSE(busy);
+      removed_.push_back(slot);
+      generations_.erase(slot);
+    }
+  }
+
+  // Numbers that cannot be are refused and change nothing: Check sees to that.
+  void Lie() {
+    const auto session = Any();
+    if (session == known_.end()) return;
+    const auto& [id, known] = *session;
+    EXPECT_FALSE(core_.Taken(id, known.announced + 1 + Pick(3), now_).ok());
+    EXPECT_FALSE(core_.Released(id, known.taken + 1 + Pick(3), now_).ok());
+    EXPECT_FALSE(core_.Released(id, 0, now_).ok());
+    if (known.taken > 0) {
+      EXPECT_FALSE(core_.Taken(id, known.taken - 1, now_).ok());
+      const uint64_t earlier = 1 + Pick(known.taken);
+      if (!known.leases.contains(earlier)) {
+        EXPECT_FALSE(core_.Released(id, earlier, now_).ok());
+      }
+    }
+  }
+
+  void Give() {
+    const std::optional<RowTask> task = core_.NextRow();
+    if (!task) return;
+    uint64_t& generation = generations_[task->slot];
+    EXPECT_GE(task->generation, generation);
+    generation = task->generation;
+    for (const RowTask& other : with_workers_) {
+      EXPECT_FALSE(other.slot == task->slot && other.row == task->row)
+          << "a row is given out twice";
+      EXPECT_FALSE(other.slot == task->slot && other.generation != task->generation)
+          << "a slot is filled while a row of its last filling is with a worker";
+    }
+    with_workers_.push_back(*task);
+  }
+
+  void Answer() {
+    if (with_workers_.empty()) return;
+    std::swap(with_workers_[Pick(with_workers_.size())], with_workers_.back());
+    const RowTask task = with_workers_.back();
+    with_workers_.pop_back();
+    const uint64_t how = Pick(20);
+    if (how == 0) {
+      core_.RowReturned(task);
+    } else if (how == 1) {
+      core_.RowRefused(task);
+    } else {
+      core_.RowDone(task);
+    }
+  }
+
+  // Each announcement is the next of its session, and says what the plan says.
+  void Hear() {
+    for (const Announcement& a : core_.TakeAnnouncements()) {
+      ++heard_;
+      const auto session = known_.find(a.session);
+      ASSERT_NE(session, known_.end());
+      Known& known = session->second;
+      ASSERT_FALSE(known.detached);
+      while (known.step == plan::BatchCount(known.share)) {
+        ++known.epoch;
+        known.step = known.share.consumed = 0;
+      }
+      const plan::Batch batch = plan::BatchAt(known.share, known.step);
+      EXPECT_EQ(a.sequence, ++known.announced);
+      EXPECT_EQ(a.position, (plan::Position{known.epoch, batch.first, batch.rows}));
+      EXPECT_EQ(a.valid_rows, batch.valid_rows);
+      EXPECT_EQ(a.consumed, batch.consumed);
+      EXPECT_EQ(a.step, known.step++);
+      EXPECT_EQ(a.last_of_epoch, known.step == plan::BatchCount(known.share));
+      for (const auto& [other, theirs] : known_) {
+        for (const auto& [sequence, lease] : theirs.leases) {
+          shared_ += other != a.session && lease == std::pair(a.slot, a.generation);
+        }
+      }
+      known.leases[a.sequence] = {a.slot, a.generation};
+    }
+  }
+
+  void Take() {
+    const auto session = Any();
+    if (session == known_.end()) return;
+    Known& known = session->second;
+    known.taken += Pick(known.announced - known.taken + 1);
+    EXPECT_TRUE(core_.Taken(session->first, known.taken, now_).ok());
+  }
+
+  void Release() {
+    const auto session = Any();
+    if (session == known_.end() || session->second.leases.empty()) return;
+    Known& known = session->second;
+    const auto lease = std::next(known.leases.begin(), Pick(known.leases.size()));
+    if (lease->first > known.taken) return;
+    EXPECT_TRUE(core_.Released(session->first, lease->first, now_).ok());
+    known.leases.erase(lease);
+    ++known.released;
+  }
+
+  std::mt19937_64 random_;
+  Core core_;
+  base::TimePoint now_{};
+  std::map<SessionId, Known> known_;
+  std::vector<RowTask> with_workers_;
+  std::map<SlotId, uint64_t> generations_;
+  std::vector<SlotId> removed_;
+  uint64_t variant_ = 0, opened_ = 0, heard_ = 0, shared_ = 0;
+};
+
+class RandomEventsTest : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomEventsTest, WhatAlwaysHoldsHoldsAfterEveryEvent) {
+  World world(GetParam());
+
+  for (int event = 0; event < 25'000 && !HasFailure(); ++event) {
+    world.Step();
+    ASSERT_NO_FATAL_FAILURE(world.Check()) << "event " << event << " of seed " << GetParam();
+  }
+  world.WindDown();
+
+  // The events were not in vain.
+  EXPECT_GT(world.heard(), 500u);
+  EXPECT_GT(world.shared(), 50u);
+  EXPECT_GT(world.opened(), 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomEventsTest, ::testing::Values(1, 2, 3, 20261121));
+
+}  // namespace
+}  // namespace penstock::feed

@@ -1,0 +1,54 @@
+#include "server/feed/row_ledger.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::feed {
+namespace {
+
+class RowLedgerTest : public ::testing::Test {
+ protected:
+  RowLedgerTest() { ledger_.Reset(2); }
+  RowLedger ledger_;
+};
+
+using RowLedgerDeathTest = RowLedgerTest;
+
+TEST_F(RowLedgerDeathTest, ARowIsAnsweredOnceAndOnlyWhileGiven) {
+  EXPECT_DEATH(ledger_.Done(0), "from");
+  const uint32_t row = ledger_.GiveFresh();
+  ledger_.Done(row);
+
+  EXPECT_DEATH(ledger_.Done(row), "from");
+  EXPECT_DEATH(ledger_.Back(row), "from");
+  EXPECT_DEATH(ledger_.GiveAgain(row), "from");
+  EXPECT_DEATH(ledger_.Done(2), "rows_.size");
+}
+
+TEST_F(RowLedgerDeathTest, ASlotIsNotBegunAnewWhileARowIsWithAWorker) {
+  ledger_.GiveFresh();
+
+  EXPECT_DEATH(ledger_.Reset(2), "given_ == 0");
+}
+
+TEST_F(RowLedgerTest, FreshRowsComeInOrderEachOnce) {
+  EXPECT_EQ(ledger_.GiveFresh(), 0u);
+  EXPECT_EQ(ledger_.GiveFresh(), 1u);
+  EXPECT_FALSE(ledger_.HasFresh());
+  EXPECT_EQ(ledger_.given(), 2u);
+}
+
+TEST_F(RowLedgerTest, ARowThatCameBackIsGivenAgainAndTheSlotIsFullOnlyWithIt) {
+  ledger_.GiveFresh();
+  ledger_.Done(ledger_.GiveFresh());
+  ledger_.Back(0);
+  EXPECT_FALSE(ledger_.AllDone());
+  EXPECT_EQ(ledger_.given(), 0u);
+
+  ledger_.GiveAgain(0);
+  ledger_.Done(0);
+
+  EXPECT_TRUE(ledger_.AllDone());
+}
+
+}  // namespace
+}  // namespace penstock::feed

@@ -1,0 +1,134 @@
+// Rows: given out, answered, given out again.
+#include "tests/unit/feed/harness.h"
+
+namespace penstock::feed {
+namespace {
+
+class RowsTest : public ::testing::Test {
+ protected:
+  RowsTest() {
+    harness_.AddSlots(4);
+    session_ = harness_.Open(1, Harness::Spec(1000, 3, 2));
+  }
+
+  Harness harness_;
+  SessionId session_;
+};
+
+using RowsDeathTest = RowsTest;
+
+TEST_F(RowsDeathTest, ARowIsAnsweredExactlyOnce) {
+  const RowTask task = harness_.Give();
+  harness_.core.RowDone(task);
+
+  EXPECT_DEATH(harness_.core.RowDone(task), "from");
+  EXPECT_DEATH(harness_.core.RowReturned(task), "from");
+}
+
+TEST_F(RowsTest, RowsOfASlotComeInOrderEachOnce) {
+  for (uint32_t row = 0; row < 3; ++row) {
+    const RowTask task = harness_.Give();
+    EXPECT_EQ(task.row, row);
+    EXPECT_EQ(task.index, row);
+    EXPECT_EQ(task.attempt, 0u);
+    EXPECT_EQ(task.user, kUser);
+    EXPECT_EQ(task.feed, kFeed);
+  }
+  EXPECT_EQ(harness_.Give().index, 3u);  // the next batch
+}
+
+TEST_F(RowsTest, ABatchIsAnnouncedOnlyWhenEveryRowIsDone) {
+  const RowTask a = harness_.Give(), b = harness_.Give(), c = harness_.Give();
+  harness_.core.RowDone(c);
+  harness_.core.RowDone(a);
+  EXPECT_TRUE(harness_.core.TakeAnnouncements().empty());
+
+  harness_.core.RowDone(b);
+
+  EXPECT_EQ(harness_.core.TakeAnnouncements().size(), 1u);
+}
+
+TEST_F(RowsTest, BatchesAreAnnouncedInOrderWhicheverIsFullFirst) {
+  std::vector<RowTask> tasks;
+  for (int row = 0; row < 6; ++row) tasks.push_back(harness_.Give());
+  for (int row = 3; row < 6; ++row) harness_.core.RowDone(tasks[row]);
+  EXPECT_TRUE(harness_.core.TakeAnnouncements().empty());
+
+  for (int row = 0; row < 3; ++row) harness_.core.RowDone(tasks[row]);
+
+  harness_.Hear();
+  EXPECT_THAT(harness_.FirstsTold(session_), ::testing::ElementsAre(0, 3));
+}
+
+TEST_F(RowsTest, AReturnedRowIsGivenOutAgainBeforeAllOthersAsItWas) {
+  const RowTask task = harness_.Give();
+
+  harness_.core.RowReturned(task);
+
+  const RowTask again = harness_.Give();
+  EXPECT_EQ(again.row, task.row);
+  EXPECT_EQ(again.generation, task.generation);
+  EXPECT_EQ(again.attempt, 0u);
+}
+
+TEST_F(RowsTest, ARefusedRowIsGivenOutAgainAsTheNextAttempt) {
+  RowTask task = harness_.Give();
+  for (uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    harness_.core.RowRefused(task);
+    task = harness_.Give();
+    EXPECT_EQ(task.row, 0u);
+    EXPECT_EQ(task.index, 0u);
+    EXPECT_EQ(task.attempt, attempt);
+  }
+}
+
+TEST_F(RowsTest, RowsThatCameBackAreGivenOutInTheOrderInWhichTheyDid) {
+  const RowTask a = harness_.Give(), b = harness_.Give(), c = harness_.Give();
+  harness_.core.RowReturned(c);
+  harness_.core.RowRefused(a);
+  harness_.core.RowReturned(b);
+
+  EXPECT_EQ(harness_.Give().row, c.row);
+  EXPECT_EQ(harness_.Give().row, a.row);
+  EXPECT_EQ(harness_.Give().row, b.row);
+  EXPECT_EQ(harness_.Give().index, 3u);
+}
+
+TEST_F(RowsTest, ARowThatCameBackOfASlotAbandonedSinceIsNotGivenOut) {
+  harness_.core.RowReturned(harness_.Give());
+
+  harness_.core.CloseSession(session_);
+
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+}
+
+TEST_F(RowsTest, ARefusedRowOfAnAbandonedSlotFreesIt) {
+  const RowTask task = harness_.Give();
+  harness_.core.CloseSession(session_);
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 1u);
+
+  harness_.core.RowRefused(task);
+
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+}
+
+TEST_F(RowsTest, TheFeedCountsWhatWasDecodedAndReplaced) {
+  harness_.core.RowRefused(harness_.Give());
+  harness_.Decode();
+
+  const FeedView view = *harness_.core.View(kFeed);
+  EXPECT_EQ(view.rows_decoded, 6u);
+  EXPECT_EQ(view.rows_replaced, 1u);
+  EXPECT_EQ(view.batches_decoded, 2u);
+  EXPECT_EQ(view.batches_announced, 2u);
+  EXPECT_EQ(view.sessions, 1u);
+}
+
+TEST_F(RowsTest, AFeedThatNobodyKnowsHasNoView) {
+  EXPECT_FALSE(harness_.core.View(FeedId(5)).has_value());
+}
+
+}  // namespace
+}  // namespace penstock::feed

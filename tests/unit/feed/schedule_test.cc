@@ -1,0 +1,196 @@
+// Who is served next.
+#include "tests/unit/feed/harness.h"
+
+namespace penstock::feed {
+namespace {
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  static SessionSpec At(uint64_t epoch, uint64_t consumed, uint32_t window = 4) {
+    SessionSpec spec = Harness::Spec(1000, 1, window);
+    spec.first_epoch = epoch;
+    spec.share.consumed = consumed;
+    return spec;
+  }
+  static SessionSpec Of(uint32_t user, uint32_t batch_size, uint32_t window = 4) {
+    SessionSpec spec = Harness::Spec(1'000'000, batch_size, window);
+    spec.user = UserId(user);
+    return spec;
+  }
+
+  Harness harness_;
+};
+
+TEST_F(ScheduleTest, WithoutSessionsThereIsNothingToDecode) {
+  harness_.AddSlots(4);
+
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+}
+
+TEST_F(ScheduleTest, TheEarliestBatchOfAFeedIsFinishedBeforeTheNextIsBegun) {
+  harness_.AddSlots(4);
+  harness_.Open(1, Harness::Spec(1000, 3, 4));
+
+  for (uint64_t index = 0; index < 12; ++index) EXPECT_EQ(harness_.Give().index, index);
+}
+
+TEST_F(ScheduleTest, TheSessionWithTheFewestReadyBatchesIsServed) {
+  harness_.AddSlots(8);
+  const SessionId behind = harness_.Open(1, At(0, 0));
+  harness_.Decode();  // it has four ready
+  const SessionId ahead = harness_.Open(2, At(0, 500));
+  ASSERT_TRUE(harness_.Take(behind, 1).ok());
+  ASSERT_TRUE(harness_.Release(behind, 1).ok());
+
+  EXPECT_EQ(harness_.Give().index, 500u);  // none ready, though it is far ahead
+  EXPECT_EQ(harness_.Give().index, 501u);
+  EXPECT_EQ(harness_.Give().index, 502u);
+  EXPECT_EQ(harness_.core.View(ahead)->filling, 3u);
+}
+
+TEST_F(ScheduleTest, AmongEquallyStarvingSessionsTheOneFurthestBehindIsServed) {
+  harness_.AddSlots(8);
+  harness_.Open(1, At(1, 10));
+  harness_.Open(2, At(0, 500));
+
+  EXPECT_EQ(harness_.Give().index, 500u);
+  EXPECT_EQ(harness_.Give().index, 10u);
+}
+
+TEST_F(ScheduleTest, AheadByEpochIsFurtherThanAheadByConsumed) {
+  harness_.AddSlots(8);
+  harness_.Open(1, At(2, 0));
+  harness_.Open(2, At(1, 999));
+
+  EXPECT_EQ(harness_.Give().index, 999u);
+}
+
+TEST_F(ScheduleTest, SessionsThatBunchUpShareWhatIsDecoded) {
+  harness_.AddSlots(16);
+  const SessionId behind = harness_.Open(1, At(0, 0));
+  const SessionId ahead = harness_.Open(2, At(0, 2));
+
+  EXPECT_EQ(harness_.Decode(), 6u);  // 0 to 5: two of them for both
+
+  EXPECT_EQ(harness_.told[behind].size(), 4u);
+  EXPECT_EQ(harness_.told[ahead].size(), 4u);
+  EXPECT_EQ(harness_.told[behind][2].slot, harness_.told[ahead][0].slot);
+}
+
+// A newcomer takes each batch as soon as it is there, and so always starves, far behind.
+TEST_F(ScheduleTest, ANewcomerDoesNotStarveThoseFarAheadOfIt) {
+  harness_.AddSlots(8);
+  const SessionId veteran = harness_.Open(1, At(30, 0));
+  const SessionId newcomer = harness_.Open(2, At(0, 0));
+
+  for (int batch = 0; batch < 400; ++batch) {
+    ASSERT_EQ(harness_.Decode(1), 1u);
+    for (SessionId session : {veteran, newcomer}) {
+      const SessionView view = *harness_.core.View(session);
+      if (view.announced > view.taken) harness_.Consume(session);
+    }
+  }
+
+  EXPECT_GE(harness_.told[veteran].size(), 45u);    // every eighth
+  EXPECT_GE(harness_.told[newcomer].size(), 340u);  // it still catches up
+}
+
+TEST_F(ScheduleTest, FeedsOfOneUserTakeTurnsWhereverTheyAre) {
+  harness_.AddSlots(8);
+  SessionSpec old = At(30, 0), fresh = At(0, 0);
+  fresh.feed = FeedId(78);
+  const SessionId veteran = harness_.Open(1, old), newcomer = harness_.Open(2, fresh);
+
+  for (int batch = 0; batch < 100; ++batch) {
+    ASSERT_EQ(harness_.Decode(1), 1u);
+    for (SessionId session : {veteran, newcomer}) {
+      const SessionView view = *harness_.core.View(session);
+      if (view.announced > view.taken) harness_.Consume(session);
+    }
+  }
+
+  EXPECT_NEAR(harness_.told[veteran].size(), 50, 2);
+  EXPECT_NEAR(harness_.told[newcomer].size(), 50, 2);
+}
+
+TEST_F(ScheduleTest, ASessionWhoseArenaHasNoSpareSlotHoldsUpNobody) {
+  harness_.AddSlots(1);
+  harness_.AddSlots(1, ArenaId(2));
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  const RowTask with_worker = harness_.Give();
+  harness_.core.CloseSession(SessionId(1));  // abandoned: the only slot of the first arena
+  harness_.Open(2, Harness::Spec(1000, 1, 1));
+  SessionSpec other = Harness::Spec(1000, 1, 1);
+  other.arena = ArenaId(2);
+  other.share.consumed = 500;
+  harness_.Open(3, other);
+
+  EXPECT_EQ(harness_.Give().index, 500u);
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+  harness_.core.RowDone(with_worker);
+  EXPECT_EQ(harness_.Give().index, 0u);
+}
+
+// Eight users, always hungry, with batches from 8 to 1,024: each gets the same number of samples.
+TEST_F(ScheduleTest, UsersShareTheDecodersBySamples) {
+  harness_.AddSlots(8 * 2);
+  std::map<UserId, uint64_t> rows;
+  for (uint32_t user = 0; user < 8; ++user) harness_.Open(user, Of(user, 8u << user, 2));
+
+  for (int row = 0; row < 80'000; ++row) {
+    const RowTask task = harness_.Give();
+    ++rows[task.user];
+    harness_.core.RowDone(task);
+    harness_.Hear();
+    const SessionId session(task.user.value());
+    while (harness_.core.View(session)->announced > harness_.core.View(session)->taken) {
+      harness_.Consume(session);
+    }
+  }
+
+  ASSERT_EQ(rows.size(), 8u);
+  for (const auto& [user, count] : rows) EXPECT_NEAR(count, 10'000, 64) << user.value();
+}
+
+TEST_F(ScheduleTest, WhatAUserDoesNotUseIsForTheOthers) {
+  harness_.AddSlots(8);
+  harness_.Open(1, Of(1, 4, 2));
+  harness_.Open(2, Of(2, 64, 4));
+  ASSERT_EQ(harness_.Decode(), 2u * 4 + 4u * 64);  // the first wants no more than two batches
+
+  harness_.Consume(SessionId(2));
+
+  EXPECT_EQ(harness_.Decode(), 64u);
+}
+
+TEST_F(ScheduleTest, AUserThatWasIdleHasSavedNothingUp) {
+  harness_.AddSlots(8);
+  harness_.Open(1, Of(1, 32, 2));
+  for (int batch = 0; batch < 50; ++batch) {
+    harness_.Decode();
+    harness_.Consume(SessionId(1));
+  }
+  harness_.Open(2, Of(2, 32, 4));
+
+  std::map<UserId, uint64_t> rows;
+  for (int row = 0; row < 64; ++row) ++rows[harness_.Give().user];
+
+  EXPECT_EQ(rows[UserId(1)], 32u);
+  EXPECT_EQ(rows[UserId(2)], 32u);
+}
+
+TEST_F(ScheduleTest, UsersMayLeaveInAnyOrderInTheMiddleOfATurn) {
+  for (uint32_t leaving = 0; leaving < 4; ++leaving) {
+    Harness harness;
+    harness.AddSlots(8);
+    for (uint32_t user = 0; user < 4; ++user) harness.Open(user, Of(user, 64, 2));
+    for (int row = 0; row < 40; ++row) harness.core.RowDone(harness.Give());
+
+    harness.core.CloseSession(SessionId(leaving));
+
+    EXPECT_EQ(harness.Decode(), 3u * 128 - (leaving == 0 ? 8u : leaving == 1 ? 32u : 40u));
+  }
+}
+
+}  // namespace
+}  // namespace penstock::feed
