@@ -83,7 +83,7 @@ TEST_F(ScanTest, LinkedFoldersOutsideAreRefusedAsClassesAndWithinOnes) {
   temp_.Write("outside/secret.jpg", "x");
   temp_.Write("data/cats/one.jpg", "x");
 
-  temp_.Link("data/dogs", "../outside");
+  temp_.Link("data/dogs", temp_.At("outside"));
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("PERMISSION_DENIED"), HasSubstr("data/dogs")));
 
   std::filesystem::rename(temp_.At("data/dogs"), temp_.At("data/cats/more"));
