@@ -1,9 +1,9 @@
 #include "server/decode/decoder.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "common/base/check.h"
+#include "server/decode/aligned_buffer.h"
 #include "server/decode/jpeg_reader.h"
 #include "server/decode/kind.h"
 #include "server/decode/placement.h"
@@ -13,6 +13,11 @@ namespace penstock::decode {
 namespace {
 
 using base::Fault;
+
+// libjpeg-turbo writes rows that are aligned to a vector past the cache; the resampler, which reads
+// them next, would wait for memory.
+constexpr size_t kMisalignment = 4;
+constexpr size_t kStrideMultiple = 64;
 
 Fault CheckFile(std::span<const std::byte> file, const Limits& limits) {
   if (file.empty()) return Fault::kEmpty;
@@ -40,11 +45,14 @@ struct Decoder::State {
   explicit State(const Limits& limits) : limits(limits), resampler(BestKernels()) {}
 
   Fault DecodeWindow(const Box& window);
+  void PrepareStaging();
 
   const Limits limits;
   JpegReader reader;
   Resampler resampler;
-  std::vector<uint8_t> staging;  // kRowsAtOnce rows as the reader gives them
+  AlignedBuffer staging;
+  uint8_t* rows[kRowsAtOnce];           // in staging, as the reader gives them
+  const uint8_t* columns[kRowsAtOnce];  // … from the first column that the resampler wants
 };
 
 Decoder::Decoder(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
@@ -67,18 +75,22 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
 
 Fault Decoder::State::DecodeWindow(const Box& window) {
   if (Fault fault = reader.Begin(window); fault != Fault::kNone) return fault;
-  const size_t stride = reader.row_bytes() + kSlackBytes;
-  if (staging.size() < kRowsAtOnce * stride) staging.resize(kRowsAtOnce * stride);
-  const uint8_t* rows[kRowsAtOnce];
-  for (int i = 0; i < kRowsAtOnce; ++i) rows[i] = &staging[i * stride + reader.window_offset()];
+  PrepareStaging();
   for (uint32_t done = 0; done < window.height; done += kRowsAtOnce) {
     const uint32_t count = std::min<uint32_t>(kRowsAtOnce, window.height - done);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (Fault fault = reader.ReadRow(&staging[i * stride]); fault != Fault::kNone) return fault;
-    }
-    resampler.Take(rows, count);
+    if (Fault fault = reader.ReadRows({rows, count}); fault != Fault::kNone) return fault;
+    resampler.Take(columns, count);
   }
   return reader.End();
+}
+
+void Decoder::State::PrepareStaging() {
+  const size_t stride = RoundUp(kMisalignment + reader.row_bytes() + kSlackBytes, kStrideMultiple);
+  staging.Reserve(kRowsAtOnce * stride);
+  for (int i = 0; i < kRowsAtOnce; ++i) {
+    rows[i] = staging.data() + i * stride + kMisalignment;
+    columns[i] = rows[i] + reader.window_offset();
+  }
 }
 
 }  // namespace penstock::decode

@@ -83,10 +83,12 @@ void JpegReader::DiscardRows(uint32_t rows) {
   for (uint32_t i = 0; i < rows; ++i) jpeg_read_scanlines(&info_, &row, 1);
 }
 
-Fault JpegReader::ReadRow(uint8_t* row) {
-  const bool ok = errors_.Guard([this, row] {
-    JSAMPROW rows = row;
-    jpeg_read_scanlines(&info_, &rows, 1);
+Fault JpegReader::ReadRows(std::span<uint8_t* const> rows) {
+  const bool ok = errors_.Guard([this, rows] {
+    for (uint8_t* row : rows) {
+      JSAMPROW into = row;
+      jpeg_read_scanlines(&info_, &into, 1);
+    }
   });
   return ok ? Fault::kNone : Failure();
 }

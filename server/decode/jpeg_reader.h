@@ -1,6 +1,6 @@
 // A JPEG file's pixels, decoded only where they are wanted, yet equal to those of a decoding of the
-// whole. For one thread. Order of calls for a file: ReadHeader, Begin, ReadRow for each row of the
-// window, End; a fault ends the sequence, and ReadHeader begins the next.
+// whole. For one thread. Order of calls for a file: ReadHeader, Begin, ReadRows until the window
+// has no more, End; a fault ends the sequence, and ReadHeader begins the next.
 //
 // The verdict on a file does not depend on the window: a file that ends too early is kTruncated
 // even if the window lies before its end.
@@ -31,13 +31,13 @@ class JpegReader {
 
   // The window lies within the image and is not empty.
   base::Fault Begin(const Box& window);
-  size_t row_bytes() const { return size_t{4} * info_.output_width; }  // what ReadRow writes
+  size_t row_bytes() const { return size_t{4} * info_.output_width; }  // what ReadRows writes a row
   size_t window_offset() const {
     return window_offset_;
   }  // in a row: the byte where the window begins
 
-  // The window's next row: RGBX, four bytes a pixel (gray is R = G = B; X is any value).
-  base::Fault ReadRow(uint8_t* row);
+  // The window's next rows: RGBX, four bytes a pixel (gray is R = G = B; X is any value).
+  base::Fault ReadRows(std::span<uint8_t* const> rows);
 
   base::Fault End();
 

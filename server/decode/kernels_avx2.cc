@@ -48,10 +48,20 @@ struct FourRows {
   __m256i cd;
 };
 
-// kGroups is known for few taps, so that the loop unrolls; 0 reads job.groups.
+// Where the four rows' pixels are. A copy of the job's: the compiler need not read it again after
+// every store.
+struct RowPointers {
+  const uint8_t* a;
+  const uint8_t* b;
+  const uint8_t* c;
+  const uint8_t* d;
+};
+
+// kGroups is known for few taps, so that the loop unrolls; 0 takes `any_groups`.
 template <int kGroups>
-inline FourRows SumPixel(const HorizontalJob& job, uint32_t first, const int32_t* weights) {
-  const int groups = kGroups > 0 ? kGroups : job.groups;
+inline FourRows SumPixel(const RowPointers& rows, int any_groups, size_t first,
+                         const int32_t* weights) {
+  const int groups = kGroups > 0 ? kGroups : any_groups;
   __m256i low_ab = Half(), low_cd = Half();
   __m256i high_ab = _mm256_setzero_si256(), high_cd = _mm256_setzero_si256();
   __m256i ab = _mm256_setzero_si256(), cd = _mm256_setzero_si256();
@@ -60,8 +70,8 @@ inline FourRows SumPixel(const HorizontalJob& job, uint32_t first, const int32_t
     const int pair = group & 1;
     if (pair == 0) {
       const size_t at = first + size_t{8} * group;
-      ab = LoadTwoRows(job.rows[0] + at, job.rows[1] + at);
-      cd = LoadTwoRows(job.rows[2] + at, job.rows[3] + at);
+      ab = LoadTwoRows(rows.a + at, rows.b + at);
+      cd = LoadTwoRows(rows.c + at, rows.d + at);
     }
     const __m256i words_ab = PairOfPixels(ab, pair);
     const __m256i words_cd = PairOfPixels(cd, pair);
@@ -87,16 +97,21 @@ inline void StorePixels(__m256i p0, __m256i p1, __m256i p2, __m256i p3, uint8_t*
 
 template <int kGroups>
 void HorizontalOf(const HorizontalJob& job) {
-  const size_t words = size_t{kWordsPerGroup} * (kGroups > 0 ? kGroups : job.groups);
+  const int groups = kGroups > 0 ? kGroups : job.groups;
+  const size_t words = size_t{kWordsPerGroup} * groups;
+  const RowPointers rows = {job.rows[0], job.rows[1], job.rows[2], job.rows[3]};
+  uint8_t* const out[kRowsAtOnce] = {job.out[0], job.out[1], job.out[2], job.out[3]};
+  const uint32_t* const first = job.first;
   const int32_t* weights = job.weights;
-  for (int i = 0; i < job.outputs; i += 4, weights += 4 * words) {
-    const FourRows p0 = SumPixel<kGroups>(job, job.first[i], weights);
-    const FourRows p1 = SumPixel<kGroups>(job, job.first[i + 1], weights + words);
-    const FourRows p2 = SumPixel<kGroups>(job, job.first[i + 2], weights + 2 * words);
-    const FourRows p3 = SumPixel<kGroups>(job, job.first[i + 3], weights + 3 * words);
+  const int outputs = job.outputs;
+  for (int i = 0; i < outputs; i += 4, weights += 4 * words) {
+    const FourRows p0 = SumPixel<kGroups>(rows, groups, first[i], weights);
+    const FourRows p1 = SumPixel<kGroups>(rows, groups, first[i + 1], weights + words);
+    const FourRows p2 = SumPixel<kGroups>(rows, groups, first[i + 2], weights + 2 * words);
+    const FourRows p3 = SumPixel<kGroups>(rows, groups, first[i + 3], weights + 3 * words);
     const size_t at = size_t{3} * i;
-    StorePixels(p0.ab, p1.ab, p2.ab, p3.ab, job.out[0] + at, job.out[1] + at);
-    StorePixels(p0.cd, p1.cd, p2.cd, p3.cd, job.out[2] + at, job.out[3] + at);
+    StorePixels(p0.ab, p1.ab, p2.ab, p3.ab, out[0] + at, out[1] + at);
+    StorePixels(p0.cd, p1.cd, p2.cd, p3.cd, out[2] + at, out[3] + at);
   }
 }
 

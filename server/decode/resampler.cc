@@ -1,25 +1,10 @@
 #include "server/decode/resampler.h"
 
 #include <algorithm>
-#include <new>
 
 #include "common/base/check.h"
 
 namespace penstock::decode {
-namespace {
-
-constexpr size_t kAlignment = 64;
-
-size_t RoundUp(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-}  // namespace
-
-void Resampler::AlignedDelete::operator()(uint8_t* bytes) const {
-  ::operator delete[](bytes, std::align_val_t{kAlignment});
-}
-
 void Resampler::Begin(const Placement& placement, uint8_t* out) {
   out_ = out;
   taken_ = 0;
@@ -77,12 +62,8 @@ void Resampler::PackVertical() {
 // output and what one call of Take may bring beyond them.
 void Resampler::PrepareRing() {
   ring_rows_ = static_cast<uint32_t>(RoundUp(y_taps_.max_count() + kRowsAtOnce, kRowsAtOnce));
-  row_stride_ = RoundUp(size_t{3} * padded_outputs_ + kSlackBytes, kAlignment);
-  const size_t bytes = ring_rows_ * row_stride_;
-  if (bytes <= ring_bytes_) return;
-  ring_.reset(static_cast<uint8_t*>(::operator new[](bytes, std::align_val_t{kAlignment})));
-  std::fill_n(ring_.get(), bytes, uint8_t{0});
-  ring_bytes_ = bytes;
+  row_stride_ = RoundUp(size_t{3} * padded_outputs_ + kSlackBytes, AlignedBuffer::kAlignment);
+  ring_.Reserve(ring_rows_ * row_stride_);
 }
 
 void Resampler::Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count) {

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "server/decode/aligned_buffer.h"
 #include "server/decode/kernels.h"
 #include "server/decode/placement.h"
 #include "server/decode/taps.h"
@@ -38,16 +38,12 @@ class Resampler {
   void Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count);
 
  private:
-  struct AlignedDelete {
-    void operator()(uint8_t* bytes) const;
-  };
-
   void PackHorizontal(const Placement& placement);
   void PackVertical();
   void PackOutput(const Taps& taps, uint32_t output, uint32_t groups, int32_t* packed);
   void PrepareRing();
   uint8_t* RingRow(uint32_t row) const {
-    return ring_.get() + size_t{row % ring_rows_} * row_stride_;
+    return ring_.data() + size_t{row % ring_rows_} * row_stride_;
   }
   void EmitReadyRows();
   void EmitRow(uint32_t output);
@@ -67,8 +63,7 @@ class Resampler {
   std::vector<int32_t> padded_weights_;
   std::vector<const uint8_t*> y_rows_;
 
-  std::unique_ptr<uint8_t[], AlignedDelete> ring_;
-  size_t ring_bytes_ = 0;
+  AlignedBuffer ring_;
   size_t row_stride_ = 0;
   uint32_t ring_rows_ = 0;
   uint32_t taken_ = 0;    // rows of rows()

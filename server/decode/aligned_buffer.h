@@ -1,0 +1,40 @@
+// Bytes that begin on a cache line and grow when asked to; the content does not survive growing.
+// Zero at first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace penstock::decode {
+
+class AlignedBuffer {
+ public:
+  static constexpr size_t kAlignment = 64;
+
+  // At least `bytes` from now on.
+  void Reserve(size_t bytes) {
+    if (bytes <= capacity_) return;
+    data_.reset(static_cast<uint8_t*>(::operator new[](bytes, std::align_val_t{kAlignment})));
+    std::memset(data_.get(), 0, bytes);
+    capacity_ = bytes;
+  }
+  uint8_t* data() const { return data_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(uint8_t* bytes) const {
+      ::operator delete[](bytes, std::align_val_t{kAlignment});
+    }
+  };
+  std::unique_ptr<uint8_t[], Delete> data_;
+  size_t capacity_ = 0;
+};
+
+inline size_t RoundUp(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace penstock::decode
