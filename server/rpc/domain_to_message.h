@@ -1,0 +1,16 @@
+// The daemon's types as messages. Pure.
+#pragma once
+
+#include "common/base/status.h"
+#include "penstock/v1/admin.pb.h"
+#include "penstock/v1/feed.pb.h"
+#include "server/decode/spec.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::rpc {
+
+v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec);
+v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description);
+v1::IndexDatasetResponse MessageOf(const IndexProgress& progress);
+
+}  // namespace penstock::rpc

@@ -1,0 +1,116 @@
+#include "common/shm/doorway_wire.h"
+#include "penstock/v1/feed.grpc.pb.h"
+#include "server/rpc/domain_to_message.h"
+#include "server/rpc/message_to_domain.h"
+#include "server/rpc/services.h"
+#include "server/rpc/unary_call.h"
+
+namespace penstock::rpc {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+absl::StatusOr<Ticket> TicketOf(const CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find(shm::kTicketMetadataKey);
+  if (found == metadata.end()) return TicketFrom(std::nullopt);
+  return TicketFrom(absl::string_view(found->second.data(), found->second.size()));
+}
+
+class FeedService final : public v1::FeedService::CallbackService {
+ public:
+  explicit FeedService(Controller& controller) : controller_(controller) {}
+
+  ServerUnaryReactor* GetVersion(CallbackServerContext*, const v1::GetVersionRequest*,
+                                 v1::GetVersionResponse* response) override {
+    const auto call = UnaryCall<v1::GetVersionResponse>::Make(response);
+    v1::GetVersionResponse version;
+    version.set_protocol_version(shm::kProtocolVersion);
+    version.set_daemon_version(PENSTOCK_VERSION);
+    call->Answer(std::move(version));
+    return call.get();
+  }
+
+  ServerUnaryReactor* DescribeDataset(CallbackServerContext* context,
+                                      const v1::DescribeDatasetRequest* request,
+                                      v1::DescribeDatasetResponse* response) override {
+    const auto call = UnaryCall<v1::DescribeDatasetResponse>::Make(response);
+    if (const absl::Status status = Describe(*context, *request, call); !status.ok()) {
+      call->Answer(status);
+    }
+    return call.get();
+  }
+
+  ServerUnaryReactor* OpenSession(CallbackServerContext* context,
+                                  const v1::OpenSessionRequest* request,
+                                  v1::OpenSessionResponse* response) override {
+    const auto call = UnaryCall<v1::OpenSessionResponse>::Make(response);
+    if (const absl::Status status = Open(*context, *request, call); !status.ok()) {
+      call->Answer(status);
+    }
+    return call.get();
+  }
+
+  ServerUnaryReactor* CloseSession(CallbackServerContext* context,
+                                   const v1::CloseSessionRequest* request,
+                                   v1::CloseSessionResponse* response) override {
+    const auto call = UnaryCall<v1::CloseSessionResponse>::Make(response);
+    if (const absl::Status status = Close(*context, *request, call); !status.ok()) {
+      call->Answer(status);
+    }
+    return call.get();
+  }
+
+ private:
+  template <typename Response>
+  using Call = std::shared_ptr<UnaryCall<Response>>;
+
+  // Each hands the call over to the controller, or says why not.
+  absl::Status Describe(const CallbackServerContext& context,
+                        const v1::DescribeDatasetRequest& request,
+                        const Call<v1::DescribeDatasetResponse>& call) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
+    controller_.DescribeDataset(ticket, dataset,
+                                [call](const absl::StatusOr<DatasetDescription>& description) {
+                                  if (!description.ok()) return call->Answer(description.status());
+                                  call->Answer(MessageOf(*description));
+                                });
+    return absl::OkStatus();
+  }
+
+  absl::Status Open(const CallbackServerContext& context, const v1::OpenSessionRequest& request,
+                    const Call<v1::OpenSessionResponse>& call) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
+    PENSTOCK_ASSIGN_OR_RETURN(SessionRequest session, SessionFrom(request, ticket));
+    const decode::Spec spec = session.spec;
+    controller_.OpenSession(std::move(session),
+                            [call, spec](const absl::StatusOr<SessionGrant>& grant) {
+                              if (!grant.ok()) return call->Answer(grant.status());
+                              call->Answer(MessageOf(*grant, spec));
+                            });
+    return absl::OkStatus();
+  }
+
+  absl::Status Close(const CallbackServerContext& context, const v1::CloseSessionRequest& request,
+                     const Call<v1::CloseSessionResponse>& call) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request));
+    controller_.CloseSession(ticket, session_id, [call](const absl::StatusOr<bool>& closed) {
+      if (!closed.ok()) return call->Answer(closed.status());
+      call->Answer(v1::CloseSessionResponse());
+    });
+    return absl::OkStatus();
+  }
+
+  Controller& controller_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller) {
+  return std::make_unique<FeedService>(controller);
+}
+
+}  // namespace penstock::rpc

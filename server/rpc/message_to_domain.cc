@@ -1,0 +1,219 @@
+#include "server/rpc/message_to_domain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/shm/control_page.h"
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::rpc {
+namespace {
+
+constexpr uint32_t kDefaultWindow = 4;
+
+template <typename... Words>
+absl::Status Wrong(const Words&... words) {
+  return absl::InvalidArgumentError(absl::StrCat(words...));
+}
+
+absl::Status CheckProtocol(uint32_t theirs) {
+  if (theirs == shm::kProtocolVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the client speaks protocol version ", theirs, ", this daemon version ",
+      shm::kProtocolVersion, "; upgrade ",
+      theirs < shm::kProtocolVersion ? "the client library" : "the daemon (penstockd)"));
+}
+
+// Text that will stand in logs and on terminals.
+absl::Status CheckText(absl::string_view field, absl::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes) {
+    return Wrong(field, ": wanted at most ", max_bytes, " bytes, got ", text.size(),
+                 "; shorten it");
+  }
+  const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  if (clean) return absl::OkStatus();
+  return Wrong(field, ": '", absl::CHexEscape(text), "' has control characters; leave them out");
+}
+
+// A number that may be absent: both 0 stand for the default.
+absl::Status CheckPair(absl::string_view field, double min, double max) {
+  if (std::isfinite(min) && std::isfinite(max)) return absl::OkStatus();
+  return Wrong(field, ": wanted finite numbers, got ", min, " and ", max,
+               "; leave both at 0 for the default");
+}
+
+absl::StatusOr<decode::Spec> RandomCropFrom(const v1::RandomResizedCrop& crop) {
+  decode::Spec spec;
+  spec.geometry = decode::Geometry::kRandomResizedCrop;
+  spec.height = crop.height();
+  spec.width = crop.width();
+  PENSTOCK_RETURN_IF_ERROR(CheckPair("scale", crop.scale_min(), crop.scale_max()));
+  PENSTOCK_RETURN_IF_ERROR(CheckPair("ratio", crop.ratio_min(), crop.ratio_max()));
+  if (crop.scale_min() != 0 || crop.scale_max() != 0) {
+    spec.scale_min = crop.scale_min();
+    spec.scale_max = crop.scale_max();
+  }
+  if (crop.ratio_min() != 0 || crop.ratio_max() != 0) {
+    spec.ratio_min = crop.ratio_min();
+    spec.ratio_max = crop.ratio_max();
+  }
+  return spec;
+}
+
+decode::Spec CenterCropFrom(const v1::ResizeCenterCrop& crop) {
+  decode::Spec spec;
+  spec.geometry = decode::Geometry::kResizeCenterCrop;
+  spec.resize = crop.resize();
+  spec.height = crop.height();
+  spec.width = crop.width();
+  return spec;
+}
+
+absl::StatusOr<decode::Spec> GeometryFrom(const v1::ImageDecoding& image) {
+  switch (image.geometry_case()) {
+    case v1::ImageDecoding::kRandomResizedCrop:
+      return RandomCropFrom(image.random_resized_crop());
+    case v1::ImageDecoding::kResizeCenterCrop:
+      return CenterCropFrom(image.resize_center_crop());
+    case v1::ImageDecoding::GEOMETRY_NOT_SET:
+      break;
+  }
+  return Wrong(
+      "feed.image.geometry is missing; set random_resized_crop or resize_center_crop, or upgrade "
+      "the daemon if the client set another");
+}
+
+absl::StatusOr<decode::Spec> SpecFrom(const v1::FeedSpec& feed) {
+  if (!feed.has_image()) {
+    return Wrong("feed.image is missing; say what to make of an image");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(feed.image()));
+  spec.flip_probability = feed.image().flip_probability();
+  PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(spec), "feed.image"));
+  return spec;
+}
+
+absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
+  switch (static_cast<int>(order)) {
+    case v1::ORDER_SEQUENTIAL:
+      return plan::Order::kSequential;
+    case v1::ORDER_SHUFFLED:
+      return plan::Order::kShuffled;
+    default:
+      return Wrong("feed.order: wanted ORDER_SEQUENTIAL (1) or ORDER_SHUFFLED (2), got ",
+                   static_cast<int>(order));
+  }
+}
+
+absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
+  switch (static_cast<int>(remainder)) {
+    case v1::REMAINDER_UNSPECIFIED:
+      return world == 1 ? plan::Remainder::kPartial : plan::Remainder::kPad;
+    case v1::REMAINDER_DROP:
+      return plan::Remainder::kDrop;
+    case v1::REMAINDER_PAD:
+      return plan::Remainder::kPad;
+    case v1::REMAINDER_PARTIAL:
+      return plan::Remainder::kPartial;
+    default:
+      return Wrong("remainder: wanted REMAINDER_DROP (1), REMAINDER_PAD (2), REMAINDER_PARTIAL ",
+                   "(3) or none, got ", static_cast<int>(remainder));
+  }
+}
+
+absl::Status CheckSizes(const SessionRequest& request) {
+  if (request.batch_size < 1 || request.batch_size > kMaxBatchSize) {
+    return Wrong("batch_size: wanted 1 to ", kMaxBatchSize, ", got ", request.batch_size);
+  }
+  if (request.window > shm::kControlCapacity) {
+    return Wrong("window: wanted 1 to ", shm::kControlCapacity, " batches ahead, got ",
+                 request.window);
+  }
+  if (request.world > kMaxWorldSize) {
+    return Wrong("world_size: wanted 1 to ", kMaxWorldSize, ", got ", request.world);
+  }
+  if (request.rank >= request.world) {
+    return Wrong("rank: wanted 0 to ", request.world - 1, " in a world of ", request.world,
+                 ", got ", request.rank);
+  }
+  return absl::OkStatus();
+}
+
+void SetBeginning(const v1::FeedState& state, SessionRequest& request) {
+  request.epoch = state.epoch();
+  request.consumed = state.consumed();
+  request.seed = state.seed();  // a state goes on with the feed that it was taken of
+  request.expected_fingerprint = state.fingerprint();
+}
+
+}  // namespace
+
+absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata) {
+  if (!metadata.has_value()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("this call carries no \"", shm::kTicketMetadataKey,
+                     "\"; say Hello at the doorway (\"<address>", shm::kDoorwaySuffix,
+                     "\") first and send the ticket it gives, as Penstock's client library does"));
+  }
+  Ticket ticket;
+  const bool all_hex = std::all_of(metadata->begin(), metadata->end(),
+                                   [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (!all_hex || metadata->size() != 2 * sizeof(ticket.bytes)) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "\"", shm::kTicketMetadataKey, "\": wanted ", 2 * sizeof(ticket.bytes), " hex digits, got ",
+        metadata->size(), " bytes; send the ticket that the doorway gave to this process"));
+  }
+  const std::string bytes = absl::HexStringToBytes(*metadata);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(ticket.bytes));
+  return ticket;
+}
+
+absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
+                                           const Ticket& ticket) {
+  PENSTOCK_RETURN_IF_ERROR(CheckProtocol(message.protocol_version()));
+  if (!message.has_feed()) {
+    return Wrong("feed is missing; say which dataset, in which order and how to decode it");
+  }
+  SessionRequest request;
+  request.ticket = ticket;
+  PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
+  PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(message.feed().order()));
+  PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(message.feed()));
+  request.seed = message.feed().seed();
+  request.world = message.world_size() == 0 ? 1 : message.world_size();
+  request.rank = message.rank();
+  request.batch_size = message.batch_size();
+  request.window = message.window() == 0 ? kDefaultWindow : message.window();
+  PENSTOCK_RETURN_IF_ERROR(CheckSizes(request));
+  PENSTOCK_ASSIGN_OR_RETURN(request.remainder, RemainderFrom(message.remainder(), request.world));
+  request.epochs = message.epochs();
+  if (message.has_state()) SetBeginning(message.state(), request);
+  request.fail_on_bad_sample = message.fail_on_bad_sample();
+  PENSTOCK_RETURN_IF_ERROR(CheckText("name", message.name(), kMaxNameBytes));
+  request.name = message.name();
+  return request;
+}
+
+absl::StatusOr<uint64_t> SessionIdFrom(const v1::CloseSessionRequest& message) {
+  if (message.session_id() != 0) return message.session_id();
+  return Wrong("session_id is missing; give the one that OpenSession returned");
+}
+
+absl::StatusOr<std::string> DatasetFrom(const std::string& text) {
+  if (text.empty()) {
+    return Wrong("dataset is missing; give a dataset's name (penstockctl datasets lists them)");
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckText("dataset", text, kMaxDatasetBytes));
+  return text;
+}
+
+absl::StatusOr<std::string> DatasetOrAllFrom(const std::string& text) {
+  if (text.empty()) return text;
+  return DatasetFrom(text);
+}
+
+}  // namespace penstock::rpc

@@ -1,0 +1,36 @@
+// The one place where bytes of clients become the daemon's own types: every check of what an RPC
+// says is here. Pure. InvalidArgument names the field, what was wanted, what was got and what to
+// do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "penstock/v1/admin.pb.h"
+#include "penstock/v1/feed.pb.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::rpc {
+
+inline constexpr uint32_t kMaxBatchSize = 65'536;
+inline constexpr uint32_t kMaxWorldSize = 1'048'576;
+inline constexpr size_t kMaxNameBytes = 128;
+inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
+
+// Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
+absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
+
+// FailedPrecondition: another protocol version.
+absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
+                                           const Ticket& ticket);
+
+absl::StatusOr<uint64_t> SessionIdFrom(const v1::CloseSessionRequest& message);
+
+// A dataset's name or path, as it stands in any request.
+absl::StatusOr<std::string> DatasetFrom(const std::string& text);
+
+// The same, where "" means all of them.
+absl::StatusOr<std::string> DatasetOrAllFrom(const std::string& text);
+
+}  // namespace penstock::rpc

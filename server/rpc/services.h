@@ -1,0 +1,20 @@
+// The services, made so that whoever registers them needs no gRPC header. A method is: message →
+// domain type (message_to_domain.cc), one call of the controller, domain type → message. Each
+// answers once, however late the controller does; a call that was cancelled is answered at once.
+#pragma once
+
+#include <memory>
+
+#include "server/rpc/controller.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace penstock::rpc {
+
+// The controller outlives the services.
+std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller);
+std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller);
+
+}  // namespace penstock::rpc

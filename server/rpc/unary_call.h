@@ -1,0 +1,57 @@
+// One unary call: answered once, by the controller or by its cancellation, whichever is first. Any
+// thread.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace penstock::rpc {
+
+// absl's codes are gRPC's.
+inline grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+template <typename Response>
+class UnaryCall final : public grpc::ServerUnaryReactor {
+ public:
+  // Owned by gRPC until OnDone, and by the controller's callback until it was called: the latter
+  // may come after the call was cancelled.
+  static std::shared_ptr<UnaryCall> Make(Response* response) {
+    std::shared_ptr<UnaryCall> call(new UnaryCall(response));
+    call->self_ = call;
+    return call;
+  }
+
+  void Answer(absl::StatusOr<Response> answer) {
+    if (answered_.exchange(true)) return;
+    // The response lives at least until Finish, which only this line reaches.
+    if (answer.ok()) *response_ = *std::move(answer);
+    Finish(ToGrpc(answer.status()));
+  }
+
+  void OnCancel() override { Answer(absl::CancelledError("the call was cancelled")); }
+  void OnDone() override { self_.reset(); }
+
+ private:
+  explicit UnaryCall(Response* response) : response_(response) {}
+
+  Response* const response_;
+  std::atomic<bool> answered_{false};
+  std::shared_ptr<UnaryCall> self_;
+};
+
+// A callback for the controller that answers `call` with what it is given.
+template <typename Response>
+auto AnswerOf(std::shared_ptr<UnaryCall<Response>> call) {
+  return [call = std::move(call)](absl::StatusOr<Response> answer) {
+    call->Answer(std::move(answer));
+  };
+}
+
+}  // namespace penstock::rpc

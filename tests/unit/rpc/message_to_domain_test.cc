@@ -1,0 +1,243 @@
+#include "server/rpc/message_to_domain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string Words(const absl::Status& status) { return std::string(status.message()); }
+
+v1::OpenSessionRequest GoodRequest() {
+  v1::OpenSessionRequest request;
+  request.set_protocol_version(shm::kProtocolVersion);
+  request.set_batch_size(32);
+  v1::FeedSpec& feed = *request.mutable_feed();
+  feed.set_dataset("flowers");
+  feed.set_order(v1::ORDER_SHUFFLED);
+  feed.set_seed(7);
+  v1::RandomResizedCrop& crop = *feed.mutable_image()->mutable_random_resized_crop();
+  crop.set_height(224);
+  crop.set_width(192);
+  return request;
+}
+
+struct BadRequest {
+  std::string name;
+  std::function<void(v1::OpenSessionRequest&)> spoil;
+  std::string words;
+};
+
+v1::RandomResizedCrop& Crop(v1::OpenSessionRequest& request) {
+  return *request.mutable_feed()->mutable_image()->mutable_random_resized_crop();
+}
+v1::ResizeCenterCrop& Center(v1::OpenSessionRequest& request) {
+  return *request.mutable_feed()->mutable_image()->mutable_resize_center_crop();
+}
+v1::ImageDecoding& Image(v1::OpenSessionRequest& request) {
+  return *request.mutable_feed()->mutable_image();
+}
+
+class BadRequestTest : public ::testing::TestWithParam<BadRequest> {};
+
+TEST_P(BadRequestTest, IsRefusedInWordsThatNameTheField) {
+  v1::OpenSessionRequest request = GoodRequest();
+  GetParam().spoil(request);
+
+  const auto session = SessionFrom(request, Ticket());
+
+  EXPECT_TRUE(absl::IsInvalidArgument(session.status())) << session.status();
+  EXPECT_THAT(Words(session.status()), HasSubstr(GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EachField, BadRequestTest,
+    ::testing::Values(
+        BadRequest{"BatchSizeZero", [](auto& r) { r.set_batch_size(0); },
+                   "batch_size: wanted 1 to 65536, got 0"},
+        BadRequest{"BatchSizeHuge", [](auto& r) { r.set_batch_size(~0u); }, "batch_size"},
+        BadRequest{"WindowAboveTheControlPage", [](auto& r) { r.set_window(257); },
+                   "window: wanted 1 to 256 batches ahead, got 257"},
+        BadRequest{"WorldHuge", [](auto& r) { r.set_world_size(~0u); }, "world_size"},
+        BadRequest{"RankOutsideTheWorld",
+                   [](auto& r) {
+                     r.set_world_size(2);
+                     r.set_rank(2);
+                   },
+                   "rank: wanted 0 to 1 in a world of 2, got 2"},
+        BadRequest{"RankWithoutAWorld", [](auto& r) { r.set_rank(1); },
+                   "rank: wanted 0 to 0 in a world of 1"},
+        BadRequest{"NoFeed", [](auto& r) { r.clear_feed(); }, "feed is missing"},
+        BadRequest{"NoDataset", [](auto& r) { r.mutable_feed()->clear_dataset(); },
+                   "dataset is missing"},
+        BadRequest{"DatasetTooLong",
+                   [](auto& r) { r.mutable_feed()->set_dataset(std::string(4097, 'x')); },
+                   "dataset: wanted at most 4096 bytes, got 4097"},
+        BadRequest{"DatasetWithNul",
+                   [](auto& r) { r.mutable_feed()->set_dataset(std::string("a\0b", 3)); },
+                   "has control characters"},
+        BadRequest{"NoOrder", [](auto& r) { r.mutable_feed()->clear_order(); }, "feed.order"},
+        BadRequest{"UnknownOrder",
+                   [](auto& r) { r.mutable_feed()->set_order(static_cast<v1::Order>(9)); },
+                   "feed.order: wanted ORDER_SEQUENTIAL (1) or ORDER_SHUFFLED (2), got 9"},
+        BadRequest{"UnknownRemainder",
+                   [](auto& r) { r.set_remainder(static_cast<v1::Remainder>(9)); },
+                   "remainder: wanted"},
+        BadRequest{"NoImage", [](auto& r) { r.mutable_feed()->clear_image(); },
+                   "feed.image is missing"},
+        BadRequest{"NoGeometry", [](auto& r) { Image(r).clear_geometry(); },
+                   "feed.image.geometry is missing"},
+        BadRequest{"HeightZero", [](auto& r) { Crop(r).set_height(0); }, "height"},
+        BadRequest{"WidthHuge", [](auto& r) { Crop(r).set_width(16385); }, "width"},
+        BadRequest{"ScaleNan", [](auto& r) { Crop(r).set_scale_min(kNan); }, "scale"},
+        BadRequest{"ScaleInfinite", [](auto& r) { Crop(r).set_scale_max(kInfinity); }, "scale"},
+        BadRequest{"ScaleNegative",
+                   [](auto& r) {
+                     Crop(r).set_scale_min(-1);
+                     Crop(r).set_scale_max(1);
+                   },
+                   "scale"},
+        BadRequest{"ScaleWithoutMaximum", [](auto& r) { Crop(r).set_scale_min(0.5); }, "scale"},
+        BadRequest{"RatioNan", [](auto& r) { Crop(r).set_ratio_max(kNan); }, "ratio"},
+        BadRequest{"RatioReversed",
+                   [](auto& r) {
+                     Crop(r).set_ratio_min(2);
+                     Crop(r).set_ratio_max(1);
+                   },
+                   "ratio"},
+        BadRequest{"FlipNan", [](auto& r) { Image(r).set_flip_probability(kNan); },
+                   "flip_probability"},
+        BadRequest{"FlipAboveOne", [](auto& r) { Image(r).set_flip_probability(1.5); },
+                   "flip_probability"},
+        BadRequest{"ResizeBelowTheCrop",
+                   [](auto& r) {
+                     Center(r).set_resize(100);
+                     Center(r).set_height(224);
+                     Center(r).set_width(224);
+                   },
+                   "resize"},
+        BadRequest{"NameTooLong", [](auto& r) { r.set_name(std::string(129, 'x')); },
+                   "name: wanted at most 128 bytes, got 129"},
+        BadRequest{"NameThatWouldMoveTheCursor", [](auto& r) { r.set_name("\x1b[2J"); },
+                   "name: '\\x1b[2J' has control characters"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(ProtocolTest, AnOldClientIsToldBothVersionsAndToUpgradeItsLibrary) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_protocol_version(shm::kProtocolVersion - 1);
+
+  const auto session = SessionFrom(request, Ticket());
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(session.status()));
+  EXPECT_THAT(Words(session.status()),
+              HasSubstr("the client speaks protocol version 0, this daemon version 1; upgrade the "
+                        "client library"));
+}
+
+TEST(ProtocolTest, ANewClientIsToldToUpgradeTheDaemon) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_protocol_version(shm::kProtocolVersion + 1);
+
+  EXPECT_THAT(Words(SessionFrom(request, Ticket()).status()), HasSubstr("upgrade the daemon"));
+}
+
+TEST(TicketTest, AMissingTicketIsUnauthenticatedAndSaysWhereToGetOne) {
+  const auto ticket = TicketFrom(std::nullopt);
+
+  EXPECT_TRUE(absl::IsUnauthenticated(ticket.status()));
+  EXPECT_THAT(Words(ticket.status()), HasSubstr("say Hello at the doorway"));
+}
+
+TEST(TicketTest, WhatIsNot32HexDigitsIsUnauthenticated) {
+  EXPECT_TRUE(absl::IsUnauthenticated(TicketFrom("").status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(TicketFrom(std::string(31, 'a')).status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(TicketFrom(std::string(33, 'a')).status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(TicketFrom(std::string(32, 'g')).status()));
+}
+
+TEST(TicketTest, HexDigitsOfBothCasesAreRead) {
+  const auto ticket = TicketFrom("000102030405060708090a0B0c0D0e0F");
+
+  ASSERT_TRUE(ticket.ok()) << ticket.status();
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(ticket->bytes[i], i);
+}
+
+TEST(SessionTest, WhatIsLeftOutGetsItsDefault) {
+  const auto session = SessionFrom(GoodRequest(), Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->world, 1u);
+  EXPECT_EQ(session->window, 4u);
+  EXPECT_EQ(session->remainder, plan::Remainder::kPartial);
+  EXPECT_EQ(session->epoch, 0u);
+  EXPECT_EQ(session->consumed, 0u);
+  EXPECT_EQ(session->seed, 7u);
+  EXPECT_EQ(session->spec.height, 224u);
+  EXPECT_EQ(session->spec.width, 192u);
+  EXPECT_DOUBLE_EQ(session->spec.scale_min, 0.08);
+  EXPECT_DOUBLE_EQ(session->spec.ratio_max, 4.0 / 3.0);
+}
+
+TEST(SessionTest, WithSeveralRanksTheRemainderIsPaddedByDefault) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_world_size(2);
+
+  EXPECT_EQ(SessionFrom(request, Ticket())->remainder, plan::Remainder::kPad);
+}
+
+TEST(SessionTest, AStateGoesOnWhereItWasTakenWithItsOwnSeed) {
+  v1::OpenSessionRequest request = GoodRequest();
+  v1::FeedState& state = *request.mutable_state();
+  state.set_epoch(3);
+  state.set_consumed(640);
+  state.set_seed(11);
+  state.set_fingerprint(0xabc);
+
+  const auto session = SessionFrom(request, Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->epoch, 3u);
+  EXPECT_EQ(session->consumed, 640u);
+  EXPECT_EQ(session->seed, 11u);
+  EXPECT_EQ(session->expected_fingerprint, 0xabcu);
+}
+
+TEST(SessionTest, ACenterCropIsTakenAsAsked) {
+  v1::OpenSessionRequest request = GoodRequest();
+  Center(request).set_resize(256);
+  Center(request).set_height(224);
+  Center(request).set_width(200);
+  Image(request).set_flip_probability(0.5);
+
+  const auto session = SessionFrom(request, Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->spec.geometry, decode::Geometry::kResizeCenterCrop);
+  EXPECT_EQ(session->spec.resize, 256u);
+  EXPECT_EQ(session->spec.width, 200u);
+  EXPECT_DOUBLE_EQ(session->spec.flip_probability, 0.5);
+}
+
+TEST(RequestTest, ASessionIdOfZeroIsMissing) {
+  EXPECT_TRUE(absl::IsInvalidArgument(SessionIdFrom(v1::CloseSessionRequest()).status()));
+}
+
+TEST(RequestTest, OnlyWhereAllAreMeantMayADatasetBeEmpty) {
+  EXPECT_TRUE(absl::IsInvalidArgument(DatasetFrom("").status()));
+  EXPECT_EQ(*DatasetOrAllFrom(""), "");
+  EXPECT_TRUE(absl::IsInvalidArgument(DatasetOrAllFrom("a\nb").status()));
+}
+
+}  // namespace
+}  // namespace penstock::rpc

@@ -1,0 +1,364 @@
+#include "server/rpc/server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "common/base/check.h"
+#include "common/posix/socket.h"
+#include "common/shm/doorway_wire.h"
+#include "penstock/v1/admin.grpc.pb.h"
+#include "penstock/v1/feed.grpc.pb.h"
+#include "tests/unit/rpc/fake_controller.h"
+
+namespace penstock::rpc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char kTicket[] = "000102030405060708090a0b0c0d0e0f";
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() {
+    char name[] = "/tmp/penstock-rpc-XXXXXX";
+    PENSTOCK_CHECK(::mkdtemp(name) != nullptr);
+    directory_ = name;
+    path_ = directory_ + "/socket";
+    Serve({.max_connections = 8, .shutdown_timeout = std::chrono::milliseconds(50)});
+  }
+  ~ServerTest() override {
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Serve(const Options& options) {
+    server_.reset();
+    auto listener = posix::Listen(path_, posix::SocketKind::kStream);
+    PENSTOCK_CHECK(listener.ok());
+    auto server = Server::Start(*std::move(listener), controller_, options);
+    PENSTOCK_CHECK(server.ok());
+    server_ = *std::move(server);
+    // Of its own: gRPC shares connections between channels with equal arguments.
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    channel_ =
+        grpc::CreateCustomChannel("unix:" + path_, grpc::InsecureChannelCredentials(), arguments);
+    feed_ = v1::FeedService::NewStub(channel_);
+    admin_ = v1::AdminService::NewStub(channel_);
+  }
+
+  static std::unique_ptr<grpc::ClientContext> Context(const std::string& ticket = kTicket) {
+    auto context = std::make_unique<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    if (!ticket.empty()) context->AddMetadata(shm::kTicketMetadataKey, ticket);
+    return context;
+  }
+
+  static v1::OpenSessionRequest GoodRequest(const std::string& dataset) {
+    v1::OpenSessionRequest request;
+    request.set_protocol_version(shm::kProtocolVersion);
+    request.set_batch_size(32);
+    request.mutable_feed()->set_dataset(dataset);
+    request.mutable_feed()->set_order(v1::ORDER_SHUFFLED);
+    auto& crop = *request.mutable_feed()->mutable_image()->mutable_random_resized_crop();
+    crop.set_height(224);
+    crop.set_width(160);
+    return request;
+  }
+
+  grpc::Status Open(const v1::OpenSessionRequest& request, const std::string& ticket = kTicket) {
+    return feed_->OpenSession(Context(ticket).get(), request, &granted_);
+  }
+
+  // One message each way of a call whose messages this program does not know.
+  std::string Call(const std::string& method, const std::string& request) {
+    grpc::GenericStub stub(channel_);
+    grpc::CompletionQueue queue;
+    const auto context = Context();
+    const auto call = stub.PrepareCall(context.get(), method, &queue);
+    const auto step = [&] {
+      void* tag;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    grpc::Slice slice(request);
+    grpc::ByteBuffer answer;
+    call->StartCall(nullptr);
+    if (!step()) return "cannot start";
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    if (!step()) return "cannot write";
+    call->WritesDone(nullptr);
+    if (!step()) return "cannot end writing";
+    call->Read(&answer, nullptr);
+    const bool read = step();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    step();
+    if (!read) return status.error_message();
+    grpc::Slice bytes;
+    PENSTOCK_CHECK(answer.DumpToSingleSlice(&bytes).ok());
+    return std::string(bytes.begin(), bytes.end());
+  }
+
+  // grpc.health.v1: HealthCheckRequest.service is field 1, HealthCheckResponse.status field 1.
+  std::string Health(const std::string& service) {
+    std::string request = "\x0a";
+    request += static_cast<char>(service.size());
+    return Call("/grpc.health.v1.Health/Check", request + service);
+  }
+
+  bool WaitFor(const std::function<bool()>& condition) {
+    for (int i = 0; i < 5000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+
+  std::string directory_;
+  std::string path_;
+  FakeController controller_;
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::FeedService::Stub> feed_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+  v1::OpenSessionResponse granted_;
+};
+
+TEST_F(ServerTest, ACallWithoutATicketIsUnauthenticatedAndReachesNobody) {
+  const grpc::Status status = Open(GoodRequest("flowers"), "");
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(status.error_message(), HasSubstr("say Hello at the doorway"));
+  EXPECT_TRUE(controller_.opened().empty());
+}
+
+TEST_F(ServerTest, EveryCallOfATrainerButTheVersionNeedsATicket) {
+  v1::DescribeDatasetRequest describe;
+  describe.set_dataset("flowers");
+  v1::DescribeDatasetResponse described;
+  v1::CloseSessionRequest close;
+  close.set_session_id(42);
+  v1::CloseSessionResponse closed;
+  v1::GetVersionResponse version;
+
+  const auto on_describe = feed_->DescribeDataset(Context("x").get(), describe, &described);
+  const auto on_close = feed_->CloseSession(Context("").get(), close, &closed);
+  const auto on_version = feed_->GetVersion(Context("").get(), {}, &version);
+
+  EXPECT_EQ(on_describe.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(on_close.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_TRUE(on_version.ok());
+  EXPECT_EQ(version.protocol_version(), shm::kProtocolVersion);
+  EXPECT_FALSE(version.daemon_version().empty());
+}
+
+TEST_F(ServerTest, ABadRequestReachesNobody) {
+  v1::OpenSessionRequest request = GoodRequest("flowers");
+  request.set_batch_size(0);
+
+  const grpc::Status status = Open(request);
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("batch_size"));
+  EXPECT_TRUE(controller_.opened().empty());
+}
+
+TEST_F(ServerTest, AnOldClientIsRefusedInWords) {
+  v1::OpenSessionRequest request = GoodRequest("flowers");
+  request.set_protocol_version(0);
+
+  const grpc::Status status = Open(request);
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("upgrade the client library"));
+}
+
+TEST_F(ServerTest, TheControllersRefusalArrivesWithItsCodeAndWords) {
+  const grpc::Status status = Open(GoodRequest("unknown"));
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "no dataset 'unknown'; known: flowers");
+}
+
+TEST_F(ServerTest, AMessageLargerThanAMebibyteIsRefused) {
+  v1::OpenSessionRequest request = GoodRequest("flowers");
+  request.set_name(std::string(2 << 20, 'x'));
+
+  EXPECT_EQ(Open(request).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(ServerTest, BadRequestsOfAnOperatorAreRefused) {
+  v1::ClearQuarantineResponse cleared;
+  v1::IndexDatasetResponse progress;
+  const auto index_context = Context("");
+
+  const auto on_clear = admin_->ClearQuarantine(Context("").get(), {}, &cleared);
+  const auto index = admin_->IndexDataset(index_context.get(), {});
+  const bool has_read = index->Read(&progress);
+
+  EXPECT_EQ(on_clear.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_FALSE(has_read);
+  EXPECT_EQ(index->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServerTest, AConnectionThatSaysNoHttpDoesNotDisturbOthers) {
+  const posix::Fd garbage = *posix::Connect(path_, posix::SocketKind::kStream);
+  ASSERT_GT(::send(garbage.get(), "\x00\x01garbage\r\n\r\n", 13, MSG_NOSIGNAL), 0);
+
+  EXPECT_TRUE(Open(GoodRequest("flowers")).ok());
+}
+
+TEST_F(ServerTest, MoreConnectionsThanAllowedAreClosedAndThereIsRoomAgainAfterwards) {
+  std::vector<posix::Fd> many;
+  for (int i = 0; i < 8; ++i) many.push_back(*posix::Connect(path_, posix::SocketKind::kStream));
+  ASSERT_TRUE(WaitFor([&] { return server_->connections() == 8; }));
+
+  EXPECT_EQ(Open(GoodRequest("flowers")).error_code(), grpc::StatusCode::UNAVAILABLE);
+
+  many.clear();
+  ASSERT_TRUE(WaitFor([&] { return server_->connections() == 0; }));
+  const auto patient = Context();
+  patient->set_wait_for_ready(true);
+  EXPECT_TRUE(feed_->OpenSession(patient.get(), GoodRequest("flowers"), &granted_).ok());
+}
+
+TEST_F(ServerTest, ACancelledCallIsAnsweredAtOnceAndTheLateAnswerIsIgnored) {
+  const auto context = Context();
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+
+  const grpc::Status status = feed_->OpenSession(context.get(), GoodRequest("slow"), &granted_);
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  ASSERT_TRUE(WaitFor([&] { return controller_.held() == 1; }));
+  controller_.LetGo();
+  EXPECT_TRUE(Open(GoodRequest("flowers")).ok());
+}
+
+TEST_F(ServerTest, ItsEndDoesNotWaitForAControllerThatNeverAnswers) {
+  std::thread caller([this] {
+    const grpc::Status status = Open(GoodRequest("slow"));
+    EXPECT_FALSE(status.ok());
+  });
+  v1::IndexDatasetRequest endless;
+  endless.set_dataset("endless");
+  const auto context = Context("");
+  const auto index = admin_->IndexDataset(context.get(), endless);
+  ASSERT_TRUE(WaitFor([&] { return controller_.held() == 2; }));
+
+  server_.reset();
+
+  EXPECT_FALSE(index->Finish().ok());
+  caller.join();
+  controller_.LetGo();  // into calls that are over
+}
+
+TEST_F(ServerTest, ASessionIsOpenedAsAskedAndTheGrantArrivesWhole) {
+  const grpc::Status status = Open(GoodRequest("flowers"));
+
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(controller_.opened().size(), 1u);
+  EXPECT_EQ(controller_.opened()[0].ticket.bytes[15], 15);
+  EXPECT_EQ(controller_.opened()[0].epoch, 0u);
+  EXPECT_EQ(granted_.session_id(), 42u);
+  EXPECT_EQ(granted_.delivery(), v1::DELIVERY_HOST);
+  EXPECT_EQ(granted_.height(), 224u);
+  EXPECT_EQ(granted_.width(), 160u);
+  EXPECT_EQ(granted_.channels(), 3u);
+  EXPECT_EQ(granted_.row_bytes(), 3u * 224 * 160);
+  EXPECT_THAT(granted_.segments(), ElementsAre(3, 5));
+}
+
+TEST_F(ServerTest, ADatasetIsDescribedWithItsClasses) {
+  v1::DescribeDatasetRequest request;
+  request.set_dataset("flowers");
+  v1::DescribeDatasetResponse described;
+
+  ASSERT_TRUE(feed_->DescribeDataset(Context().get(), request, &described).ok());
+
+  EXPECT_THAT(described.classes(), ElementsAre("daisy", "rose"));
+  EXPECT_EQ(described.digest(), 9u);
+}
+
+TEST_F(ServerTest, IndexingStreamsProgressAndEndsWithTheWholeFigure) {
+  v1::IndexDatasetRequest request;
+  request.set_dataset("flowers");
+  const auto context = Context("");
+
+  const auto index = admin_->IndexDataset(context.get(), request);
+  v1::IndexDatasetResponse last;
+  while (index->Read(&last)) {
+  }
+
+  EXPECT_TRUE(index->Finish().ok());
+  EXPECT_TRUE(last.done());
+  EXPECT_EQ(last.samples(), 99u);
+}
+
+TEST_F(ServerTest, AFailedIndexEndsWithItsReason) {
+  v1::IndexDatasetRequest request;
+  request.set_dataset("broken");
+  const auto context = Context("");
+
+  const auto index = admin_->IndexDataset(context.get(), request);
+  v1::IndexDatasetResponse progress;
+  while (index->Read(&progress)) {
+  }
+
+  EXPECT_EQ(index->Finish().error_message(), "/data/broken: unreadable");
+}
+
+TEST_F(ServerTest, AnOperatorsCallsReachTheController) {
+  v1::GetStatusResponse status;
+  v1::ListQuarantineResponse list;
+  v1::ClearQuarantineRequest clear;
+  clear.set_dataset("flowers");
+  v1::ClearQuarantineResponse cleared;
+  v1::ListSessionsResponse sessions;
+  v1::ListWorkersResponse workers;
+  v1::ListDatasetsResponse datasets;
+
+  EXPECT_TRUE(admin_->GetStatus(Context("").get(), {}, &status).ok());
+  EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), {}, &list).ok());
+  EXPECT_TRUE(admin_->ClearQuarantine(Context("").get(), clear, &cleared).ok());
+  EXPECT_TRUE(admin_->ListSessions(Context("").get(), {}, &sessions).ok());
+  EXPECT_TRUE(admin_->ListWorkers(Context("").get(), {}, &workers).ok());
+  EXPECT_TRUE(admin_->ListDatasets(Context("").get(), {}, &datasets).ok());
+
+  EXPECT_EQ(status.pid(), 4711);
+  EXPECT_EQ(list.entries_size(), 1);
+  EXPECT_EQ(cleared.cleared(), 3u);
+}
+
+TEST_F(ServerTest, HealthFollowsWhatTheDaemonSaysForAllAndForEachService) {
+  const std::string kServing("\x08\x01", 2);
+  const std::string kNotServing("\x08\x02", 2);
+  const std::vector<std::string> services = {"", "penstock.v1.FeedService",
+                                             "penstock.v1.AdminService"};
+
+  for (const std::string& service : services) EXPECT_EQ(Health(service), kNotServing) << service;
+  server_->SetServing(true);
+  for (const std::string& service : services) EXPECT_EQ(Health(service), kServing) << service;
+  server_->SetServing(false);
+  for (const std::string& service : services) EXPECT_EQ(Health(service), kNotServing) << service;
+}
+
+TEST_F(ServerTest, ReflectionListsTheServices) {
+  // ServerReflectionRequest.list_services is field 7.
+  const std::string answer = Call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                                  std::string("\x3a\x00", 2));
+
+  EXPECT_THAT(answer, HasSubstr("penstock.v1.FeedService"));
+  EXPECT_THAT(answer, HasSubstr("penstock.v1.AdminService"));
+  EXPECT_THAT(answer, HasSubstr("grpc.health.v1.Health"));
+}
+
+}  // namespace
+}  // namespace penstock::rpc
