@@ -26,8 +26,10 @@ MAY_USE = {
     "server/plan": {"common/base"},
     "server/decode": {"common/base", "jpeg"},
     "server/source": {"common/base", "common/posix", "common/telemetry"},
-    # The lanes that read samples live beside the workers: they see datasets by their interface.
-    "server/workers": COMMON | {"server/decode", "server/source/dataset.h"},
+    # The lanes that read samples live beside the workers: they see datasets by their interface, and how
+    # long to go on reading by a pure rule.
+    "server/workers": COMMON | {"server/decode", "server/source/dataset.h",
+                                "server/source/retry_policy.h"},
     "server/pool": COMMON,
     "server/export": COMMON | {"common/cuda"},
     "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/workers",
