@@ -1,0 +1,33 @@
+// JPEG files for tests, made by libjpeg itself, and their pixels as libjpeg decodes them whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock::testing {
+
+struct JpegOptions {
+  int components = 3;  // 1 gray, 3 YCbCr, 4 CMYK
+  int horizontal = 1;  // luma samples for one of chroma
+  int vertical = 1;
+  int quality = 90;
+  bool progressive = false;
+  int restart_rows = 0;  // block rows between restart markers; 0: none
+};
+
+// A picture with slopes, edges and noise, the same for the same arguments.
+std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptions& options = {},
+                                uint32_t seed = 1);
+
+struct Image {
+  uint32_t width = 0;
+  uint32_t height = 0;
+  std::vector<uint8_t> pixels;  // RGB
+};
+
+// For sound files only: libjpeg's errors end the program.
+Image DecodeWhole(std::span<const std::byte> file);
+
+}  // namespace penstock::testing

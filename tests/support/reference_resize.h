@@ -1,0 +1,16 @@
+// Pillow's crop, resize (bilinear, antialiased) and flip, written for reading: every pixel of the
+// whole result from its definition, nothing shared with server/decode. For tests.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/jpeg_maker.h"
+
+namespace penstock::testing {
+
+Image Crop(const Image& image, uint32_t x, uint32_t y, uint32_t width, uint32_t height);
+Image Resize(const Image& image, uint32_t width, uint32_t height);
+Image Flip(const Image& image);
+
+}  // namespace penstock::testing

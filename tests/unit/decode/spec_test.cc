@@ -1,0 +1,53 @@
+#include "server/decode/spec.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <string>
+
+namespace penstock::decode {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Refusal(const Spec& spec) {
+  const absl::Status status = Validate(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(SpecTest, ASideOfNoPixelsIsRefusedWithTheRange) {
+  EXPECT_THAT(Refusal({.height = 0}), HasSubstr("height: wanted 1 to 16384 pixels, got 0"));
+  EXPECT_THAT(Refusal({.width = 16385}), HasSubstr("width: wanted 1 to 16384 pixels, got 16385"));
+}
+
+TEST(SpecTest, AnImpossibleScaleOrRatioIsRefused) {
+  EXPECT_THAT(Refusal({.scale_min = 0}), HasSubstr("scale"));
+  EXPECT_THAT(Refusal({.scale_min = 0.9, .scale_max = 0.1}), HasSubstr("got 0.9 and 0.1"));
+  EXPECT_THAT(Refusal({.ratio_max = std::numeric_limits<double>::infinity()}), HasSubstr("ratio"));
+  EXPECT_THAT(Refusal({.ratio_min = std::numeric_limits<double>::quiet_NaN()}), HasSubstr("ratio"));
+}
+
+TEST(SpecTest, AProbabilityBeyondOneIsRefused) {
+  EXPECT_THAT(Refusal({.flip_probability = 1.5}), HasSubstr("wanted 0 to 1, got 1.5"));
+  EXPECT_THAT(Refusal({.flip_probability = -0.1}), HasSubstr("flip_probability"));
+}
+
+TEST(SpecTest, ACenterCropBeyondTheResizedImageIsRefused) {
+  EXPECT_THAT(Refusal({.geometry = Geometry::kResizeCenterCrop, .width = 300, .resize = 256}),
+              HasSubstr("wanted at least the crop's 224x300, got 256"));
+}
+
+TEST(SpecTest, AnUnknownGeometryIsRefused) {
+  EXPECT_THAT(Refusal({.geometry = static_cast<Geometry>(7)}), HasSubstr("got 7"));
+}
+
+TEST(SpecTest, TheDefaultsOfBothGeometriesAreAccepted) {
+  EXPECT_TRUE(Validate({}).ok());
+  EXPECT_TRUE(Validate({.geometry = Geometry::kResizeCenterCrop}).ok());
+}
+
+TEST(SpecTest, ARowHasThreeBytesAPixel) { EXPECT_EQ(RowBytes({}), 150528u); }
+
+}  // namespace
+}  // namespace penstock::decode
