@@ -1,0 +1,144 @@
+#include "server/app/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+
+#include "common/base/units.h"
+#include "server/app/config_check.h"
+#include "server/app/config_lines.h"
+#include "server/app/config_yaml.h"
+
+namespace penstock::app {
+namespace {
+
+using base::kGiB;
+using base::kMiB;
+using config::v1::Config;
+
+constexpr size_t kLargestFile = 4 * kMiB;
+constexpr uint64_t kPrivateIdleMs = 10'000;
+constexpr uint64_t kLeastPool = 16 * kMiB;
+
+void SetDefaults(config::v1::Server& server) {
+  server.set_socket("/run/penstock/penstock.sock");
+  server.set_group("penstock");
+  server.set_state_dir("/var/lib/penstock");
+  server.set_max_sessions(256);
+  server.set_max_connections(1024);
+}
+
+void SetDefaults(config::v1::Pool& pool) {
+  pool.set_max_bytes(4 * kGiB);
+  pool.set_segment_bytes(64 * kMiB);
+}
+
+void SetDefaults(config::v1::Workers& workers) {
+  workers.set_start_timeout_ms(10'000);
+  workers.set_sample_timeout_ms(30'000);
+  workers.set_memory_bytes(kGiB);
+  workers.set_max_restarts(20);
+  workers.set_restart_window_ms(60'000);
+  workers.set_backoff_first_ms(100);
+  workers.set_backoff_longest_ms(10'000);
+}
+
+void SetDefaults(config::v1::Source& source) {
+  source.set_retry_for_ms(60'000);
+  source.set_index_threads(16);
+  source.set_max_open(256);
+}
+
+void SetDefaults(config::v1::Limits& limits) {
+  limits.set_max_sample_bytes(16 * kMiB);
+  limits.set_max_pixels(100'000'000);
+  limits.set_max_quarantined_share(0.001);
+  limits.set_max_quarantined_minimum(10);
+}
+
+std::string UsualPrivateDirectory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && runtime[0] == '/') return absl::StrCat(runtime, "/penstock");
+  return absl::StrCat("/tmp/penstock-", ::getuid());
+}
+
+}  // namespace
+
+Config DefaultConfig() {
+  Config config;
+  SetDefaults(*config.mutable_server());
+  SetDefaults(*config.mutable_pool());
+  SetDefaults(*config.mutable_workers());
+  SetDefaults(*config.mutable_source());
+  SetDefaults(*config.mutable_limits());
+  config.mutable_log()->set_level(config::v1::Log::LEVEL_INFO);
+  return config;
+}
+
+absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& filename) {
+  ConfigLines lines(filename);
+  Config config = DefaultConfig();
+  PENSTOCK_RETURN_IF_ERROR(ReadYaml(text, config, lines));
+  // A small pool says enough: its segments need not be made smaller by hand.
+  if (config.pool().segment_bytes() == DefaultConfig().pool().segment_bytes())
+    config.mutable_pool()->set_segment_bytes(
+        std::min(config.pool().segment_bytes(), config.pool().max_bytes()));
+  PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, lines));
+  return config;
+}
+
+absl::StatusOr<Config> LoadConfig(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kLargestFile + 1, '\0');
+  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file && !file.eof())
+    return base::ErrnoStatus(errno == 0 ? EIO : errno,
+                             absl::StrCat("reading the configuration '", path, "'"),
+                             "give --config a file that the daemon's user can read");
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kLargestFile)
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":1: got more than 4 MiB, wanted a configuration"));
+  return ParseConfig(text, path);
+}
+
+absl::StatusOr<Config> PrivateConfig(const std::string& directory, const Machine& machine) {
+  Config config = DefaultConfig();
+  config::v1::Server& server = *config.mutable_server();
+  server.set_socket(absl::StrCat(directory, "/penstock.sock"));
+  server.set_state_dir(absl::StrCat(directory, "/state"));
+  server.clear_group();
+  server.set_exit_when_idle_ms(kPrivateIdleMs);
+  const uint64_t pool = machine.available_bytes / 4 / kMiB * kMiB;
+  if (pool < kLeastPool)
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a private daemon's pool is a quarter of the memory that is left, ",
+        base::FormatBytes(machine.available_bytes), "; wanted at least ",
+        base::FormatBytes(4 * kLeastPool), "; free some, or raise the cgroup's limit"));
+  config.mutable_pool()->set_max_bytes(pool);
+  config.mutable_pool()->set_segment_bytes(std::min(config.pool().segment_bytes(), pool));
+  config.mutable_workers()->set_count(std::clamp(machine.cores / 2, 1u, 1024u));
+  config.mutable_source()->add_roots(
+      std::string("/"));  // as const char*, g++ 12 warns of an overlap that is none
+  PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, ConfigLines("a private daemon")));
+  return config;
+}
+
+absl::StatusOr<Config> PrivateConfig(const std::string& directory) {
+  return PrivateConfig(directory.empty() ? UsualPrivateDirectory() : directory, ReadMachine());
+}
+
+uint32_t WorkerCount(const Config& config, const Machine& machine) {
+  if (config.workers().count() > 0) return config.workers().count();
+  return std::clamp(machine.cores - 1, 1u, 1024u);
+}
+
+base::Duration IdleLimit(const Config& config) {
+  return std::chrono::milliseconds(config.server().exit_when_idle_ms());
+}
+
+}  // namespace penstock::app

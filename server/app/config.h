@@ -1,0 +1,37 @@
+// The daemon's configuration: YAML into penstock.config.v1.Config, checked, with defaults filled
+// in. config.proto says what each field means. Errors are InvalidArgument, one line: "file:line:
+// key: what was got, what was wanted". Any thread.
+#pragma once
+
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "penstock/config/v1/config.pb.h"
+#include "server/app/machine.h"
+
+namespace penstock::app {
+
+// Every field at the default that config.proto names.
+config::v1::Config DefaultConfig();
+
+absl::StatusOr<config::v1::Config> LoadConfig(const std::string& path);
+absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
+                                               const std::string& filename);
+
+// A private daemon's: the socket penstock.sock and the folder `state` in `directory`, which is
+// absolute; any path that the user may read; at most a quarter of the memory that is left; half the
+// cores, at least one; gone after 10 s alone.
+absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory,
+                                                 const Machine& machine);
+
+// The same on this machine. An empty directory: $XDG_RUNTIME_DIR/penstock, else /tmp/penstock-$UID.
+absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
+
+// How many workers: the number configured, or by the machine where that is 0.
+uint32_t WorkerCount(const config::v1::Config& config, const Machine& machine);
+
+// After how long alone the daemon ends; 0: never.
+base::Duration IdleLimit(const config::v1::Config& config);
+
+}  // namespace penstock::app

@@ -1,0 +1,168 @@
+#include "server/app/config_check.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "common/base/units.h"
+
+namespace penstock::app {
+namespace {
+
+using base::kGiB;
+using base::kKiB;
+using base::kMiB;
+using config::v1::Config;
+
+constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+constexpr size_t kLongestSocket = 100;
+constexpr size_t kLongestName = 128;
+constexpr int kMostDatasets = 10'000;
+
+std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
+
+// In the largest unit that leaves a whole number.
+std::string Time(uint64_t ms) {
+  if (ms == 0 || ms % kSecond != 0) return absl::StrCat(ms, "ms");
+  if (ms % kHour == 0) return absl::StrCat(ms / kHour, "h");
+  if (ms % kMinute == 0) return absl::StrCat(ms / kMinute, "m");
+  return absl::StrCat(ms / kSecond, "s");
+}
+
+std::string Count(uint64_t count) { return absl::StrCat(count); }
+
+// One pass over a configuration; the first refusal stays.
+class Checker {
+ public:
+  explicit Checker(const ConfigLines& lines) : lines_(lines) {}
+
+  absl::Status status() const { return status_; }
+
+  void Refuse(const std::string& key, absl::string_view got, absl::string_view wanted) {
+    if (status_.ok()) status_ = lines_.Refuse(key, absl::StrCat("got ", got, ", wanted ", wanted));
+  }
+
+  struct Range {
+    uint64_t least, most;
+  };
+  void InRange(const std::string& key, uint64_t value, Range range, std::string (*show)(uint64_t)) {
+    if (value < range.least || value > range.most)
+      Refuse(key, show(value), absl::StrCat(show(range.least), " to ", show(range.most)));
+  }
+  void IsCount(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Count);
+  }
+  void IsTime(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Time);
+  }
+  void IsSize(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Bytes);
+  }
+
+  void IsPath(const std::string& key, const std::string& path) {
+    const std::vector<std::string> parts = absl::StrSplit(path, '/');
+    const bool climbs = std::find(parts.begin(), parts.end(), "..") != parts.end();
+    if (path.empty() || path[0] != '/' || climbs)
+      Refuse(key, Quoted(path), "an absolute path without '..', like /data/photos");
+  }
+
+  // A dataset's or a group's.
+  void IsName(const std::string& key, const std::string& name) {
+    const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
+      return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+    });
+    if (name.empty() || name.size() > kLongestName || name[0] == '.' || name[0] == '-' || !spelled)
+      Refuse(key, Quoted(name),
+             "1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter, a digit or _");
+  }
+
+  static std::string Quoted(const std::string& text) {
+    return text.empty() ? "nothing" : absl::StrCat("'", text, "'");
+  }
+
+ private:
+  const ConfigLines& lines_;
+  absl::Status status_;
+};
+
+void Check(const config::v1::Server& server, Checker& checker) {
+  checker.IsPath("server.socket", server.socket());
+  if (server.socket().size() > kLongestSocket)
+    checker.Refuse("server.socket", absl::StrCat(server.socket().size(), " bytes"),
+                   "at most 100: a Unix socket's address has no more");
+  if (!server.socket().empty() && server.socket().back() == '/')
+    checker.Refuse("server.socket", Checker::Quoted(server.socket()), "a file's path");
+  if (!server.group().empty()) checker.IsName("server.group", server.group());
+  if (!server.state_dir().empty()) checker.IsPath("server.state_dir", server.state_dir());
+  checker.IsCount("server.max_sessions", server.max_sessions(), {1, 4096});
+  checker.IsCount("server.max_connections", server.max_connections(), {1, 65536});
+  checker.IsTime("server.exit_when_idle", server.exit_when_idle_ms(), {0, 24 * kHour});
+}
+
+void Check(const config::v1::Pool& pool, Checker& checker) {
+  checker.IsSize("pool.max", pool.max_bytes(), {16 * kMiB, 64 * 1024 * kGiB});
+  checker.IsSize("pool.preallocate", pool.preallocate_bytes(), {0, pool.max_bytes()});
+  checker.IsSize("pool.segment", pool.segment_bytes(), {2 * kMiB, pool.max_bytes()});
+}
+
+void Check(const config::v1::Workers& workers, Checker& checker) {
+  checker.IsCount("workers.count", workers.count(), {0, 1024});
+  if (!workers.program().empty()) checker.IsPath("workers.program", workers.program());
+  checker.IsTime("workers.start_timeout", workers.start_timeout_ms(), {100, 10 * kMinute});
+  checker.IsTime("workers.sample_timeout", workers.sample_timeout_ms(), {10, kHour});
+  checker.IsSize("workers.memory", workers.memory_bytes(), {64 * kMiB, 1024 * kGiB});
+  checker.IsCount("workers.max_restarts", workers.max_restarts(), {1, 10'000});
+  checker.IsTime("workers.restart_window", workers.restart_window_ms(), {kSecond, 24 * kHour});
+  checker.IsTime("workers.backoff_longest", workers.backoff_longest_ms(), {1, kHour});
+  checker.IsTime("workers.backoff_first", workers.backoff_first_ms(),
+                 {1, workers.backoff_longest_ms()});
+}
+
+void Check(const config::v1::Source& source, Checker& checker) {
+  checker.IsTime("source.retry_for", source.retry_for_ms(), {0, 24 * kHour});
+  for (int i = 0; i < source.roots_size(); ++i)
+    checker.IsPath(absl::StrCat("source.roots[", i, "]"), source.roots(i));
+  checker.IsCount("source.index_threads", source.index_threads(), {1, 256});
+  checker.IsCount("source.max_open", source.max_open(), {1, 65536});
+}
+
+void Check(const config::v1::Limits& limits, Checker& checker) {
+  checker.IsSize("limits.max_sample", limits.max_sample_bytes(), {kKiB, kGiB});
+  checker.IsCount("limits.max_pixels", limits.max_pixels(), {1, UINT32_MAX});
+}
+
+void CheckDatasets(const Config& config, Checker& checker) {
+  if (config.datasets_size() > kMostDatasets)
+    checker.Refuse("datasets", Count(static_cast<uint64_t>(config.datasets_size())),
+                   "at most 10000");
+  std::map<std::string, int> names;
+  for (int i = 0; i < config.datasets_size(); ++i) {
+    const config::v1::Dataset& dataset = config.datasets(i);
+    const std::string at = absl::StrCat("datasets[", i, "]");
+    checker.IsName(at + ".name", dataset.name());
+    if (const auto [earlier, is_new] = names.emplace(dataset.name(), i); !is_new)
+      checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
+                     absl::StrCat("a name of its own: datasets[", earlier->second, "] has it"));
+    checker.IsPath(at + ".folder", dataset.folder());
+    for (int g = 0; g < dataset.groups_size(); ++g)
+      checker.IsName(absl::StrCat(at, ".groups[", g, "]"), dataset.groups(g));
+  }
+}
+
+}  // namespace
+
+absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
+  Checker checker(lines);
+  Check(config.server(), checker);
+  Check(config.pool(), checker);
+  Check(config.workers(), checker);
+  Check(config.source(), checker);
+  Check(config.limits(), checker);
+  CheckDatasets(config, checker);
+  return checker.status();
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,297 @@
+// Values that cannot be, the defaults, the example, and the private daemon's configuration.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "common/base/units.h"
+#include "server/app/config.h"
+#include "server/app/config_yaml.h"
+#include "tests/support/temp_folder.h"
+
+namespace penstock::app {
+namespace {
+
+using base::kGiB;
+using base::kKiB;
+using base::kMiB;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Refusal(const std::string& text) {
+  const auto config = ParseConfig(text, "p.yaml");
+  return config.ok() ? "not refused" : std::string(config.status().message());
+}
+
+struct Impossible {
+  std::string key, value, wanted;
+};
+
+void PrintTo(const Impossible& value, std::ostream* out) {
+  *out << value.key << ": " << value.value;
+}
+
+class ConfigValuesTest : public ::testing::TestWithParam<Impossible> {};
+
+TEST_P(ConfigValuesTest, AnImpossibleValueIsRefusedWithLineGotAndWanted) {
+  const std::string section = GetParam().key.substr(0, GetParam().key.find('.'));
+  const std::string key = GetParam().key.substr(section.size() + 1);
+
+  const std::string refusal =
+      Refusal("# first line\n" + section + ":\n  " + key + ": " + GetParam().value + "\n");
+
+  EXPECT_THAT(refusal, StartsWith("p.yaml:3: " + GetParam().key + ": got "));
+  EXPECT_THAT(refusal, HasSubstr("wanted " + GetParam().wanted));
+}
+
+const Impossible kImpossible[] = {
+    {"server.socket", "penstock.sock", "an absolute path"},
+    {"server.socket", "\"\"", "an absolute path"},
+    {"server.socket", "/run/../etc/x", "an absolute path without '..'"},
+    {"server.socket", "/run/penstock/", "a file's path"},
+    {"server.socket", "/" + std::string(100, 'x'), "at most 100"},
+    {"server.group", "two words", "1 to 128 of"},
+    {"server.group", "-g", "1 to 128 of"},
+    {"server.state_dir", "var", "an absolute path"},
+    {"server.max_sessions", "0", "1 to 4096"},
+    {"server.max_sessions", "4097", "1 to 4096"},
+    {"server.max_connections", "0", "1 to 65536"},
+    {"server.max_connections", "65537", "1 to 65536"},
+    {"server.exit_when_idle", "25h", "0ms to 24h"},
+    {"pool.max", "0B", "16.0 MiB to"},
+    {"pool.max", "16777215B", "16.0 MiB to"},
+    {"pool.max", "65TiB", "16.0 MiB to 64.0 TiB"},
+    {"pool.preallocate", "5GiB", "0 B to 4.0 GiB"},
+    {"pool.segment", "1MiB", "2.0 MiB to"},
+    {"pool.segment", "5GiB", "2.0 MiB to 4.0 GiB"},
+    {"workers.count", "1025", "0 to 1024"},
+    {"workers.program", "penstock-worker", "an absolute path"},
+    {"workers.start_timeout", "99ms", "100ms to 10m"},
+    {"workers.start_timeout", "11m", "100ms to 10m"},
+    {"workers.sample_timeout", "0s", "10ms to 1h"},
+    {"workers.sample_timeout", "61m", "10ms to 1h"},
+    {"workers.memory", "1MiB", "64.0 MiB to"},
+    {"workers.max_restarts", "0", "1 to 10000"},
+    {"workers.max_restarts", "10001", "1 to 10000"},
+    {"workers.restart_window", "999ms", "1s to 24h"},
+    {"workers.backoff_first", "0s", "1ms to 10s"},
+    {"workers.backoff_first", "11s", "1ms to 10s"},
+    {"workers.backoff_longest", "61m", "1ms to 1h"},
+    {"source.retry_for", "25h", "0ms to 24h"},
+    {"source.index_threads", "0", "1 to 256"},
+    {"source.index_threads", "257", "1 to 256"},
+    {"source.max_open", "0", "1 to 65536"},
+    {"limits.max_sample", "1B", "1.0 KiB to 1.0 GiB"},
+    {"limits.max_sample", "2GiB", "1.0 KiB to 1.0 GiB"},
+    {"limits.max_pixels", "0", "1 to 4294967295"},
+    {"limits.max_pixels", "4294967296", "1 to 4294967295"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, ConfigValuesTest, ::testing::ValuesIn(kImpossible));
+
+TEST(ConfigCheckTest, ValuesThatOnlyTogetherAreImpossibleAreRefused) {
+  EXPECT_THAT(Refusal("pool:\n  max: 1GiB\n  preallocate: 2GiB\n"),
+              StartsWith("p.yaml:3: pool.preallocate: got 2.0 GiB, wanted 0 B to 1.0 GiB"));
+  EXPECT_THAT(Refusal("workers:\n  backoff_longest: 50ms\n"),
+              StartsWith("p.yaml:1: workers.backoff_first: got 100ms, wanted 1ms to 50ms"));
+}
+
+TEST(ConfigCheckTest, RootsMustBeAbsolute) {
+  EXPECT_THAT(Refusal("source:\n  roots:\n    - /a\n    - b\n"),
+              StartsWith("p.yaml:4: source.roots[1]: got 'b'"));
+  EXPECT_THAT(Refusal("source: {roots: [/a/../b]}"), HasSubstr("without '..'"));
+}
+
+TEST(ConfigCheckTest, DatasetsNeedANameAndAFolder) {
+  EXPECT_THAT(Refusal("datasets:\n  - folder: /a\n"),
+              StartsWith("p.yaml:2: datasets[0].name: got nothing, wanted 1 to 128"));
+  EXPECT_THAT(Refusal("datasets:\n  - name: a\n"),
+              StartsWith("p.yaml:2: datasets[0].folder: got nothing, wanted an absolute path"));
+  EXPECT_THAT(Refusal("datasets:\n  - {name: a, folder: a}\n"), HasSubstr("got 'a', wanted"));
+  EXPECT_THAT(Refusal("datasets:\n  -\n"), HasSubstr("datasets[0].name: got nothing"));
+}
+
+TEST(ConfigCheckTest, DatasetNamesAreSpelledLikeFileNames) {
+  for (const std::string name : {"\"\"", "a/b", "/a", ".a", "..", "-a", "a b", "é", "a:b", "a@b"})
+    EXPECT_THAT(Refusal("datasets: [{name: " + name + ", folder: /a}]"),
+                HasSubstr("datasets[0].name: got"))
+        << name;
+  EXPECT_THAT(Refusal("datasets: [{name: " + std::string(129, 'a') + ", folder: /a}]"),
+              HasSubstr("1 to 128"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, folder: /a, groups: [g, 'x y']}]"),
+              HasSubstr("datasets[0].groups[1]: got 'x y'"));
+}
+
+TEST(ConfigCheckTest, TwoDatasetsOfOneNameAreRefused) {
+  EXPECT_THAT(Refusal("datasets:\n  - {name: a, folder: /a}\n  - {name: b, folder: /b}\n"
+                      "  - {name: a, folder: /c}\n"),
+              StartsWith("p.yaml:4: datasets[2].name: got 'a', wanted a name of its own: "
+                         "datasets[0] has it"));
+}
+
+TEST(ConfigCheckTest, TooManyDatasetsAreRefused) {
+  std::string text = "datasets:\n";
+  for (int i = 0; i <= 10'000; ++i) absl::StrAppend(&text, "- {name: d", i, ", folder: /d}\n");
+
+  EXPECT_THAT(Refusal(text), HasSubstr("datasets: got 10001, wanted at most 10000"));
+}
+
+TEST(ConfigCheckTest, TheLimitsThemselvesAreAllowed) {
+  const auto config = ParseConfig(
+      "server: {max_sessions: 4096, exit_when_idle: 24h, group: '', state_dir: ''}\n"
+      "pool: {max: 16MiB, preallocate: 16MiB, segment: 16MiB}\n"
+      "workers: {count: 1024, start_timeout: 100ms, sample_timeout: 1h, max_restarts: 1}\n"
+      "source: {retry_for: 0s, index_threads: 256}\n"
+      "limits: {max_sample: 1GiB, max_quarantined: 0%, max_quarantined_minimum: 0}\n",
+      "p.yaml");
+
+  EXPECT_TRUE(config.ok()) << config.status();
+}
+
+TEST(ConfigCheckTest, ASmallPoolTakesItsSegmentsAlong) {
+  const auto config = ParseConfig("pool: {max: 16MiB}", "p.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->pool().segment_bytes(), 16 * kMiB);
+}
+
+TEST(ConfigCheckTest, TheDefaultsAreThoseThatTheReferenceNames) {
+  const config::v1::Config config = DefaultConfig();
+
+  EXPECT_EQ(config.server().socket(), "/run/penstock/penstock.sock");
+  EXPECT_EQ(config.server().group(), "penstock");
+  EXPECT_EQ(config.server().exit_when_idle_ms(), 0u);
+  EXPECT_EQ(config.pool().max_bytes(), 4 * kGiB);
+  EXPECT_EQ(config.workers().count(), 0u);
+  EXPECT_EQ(config.workers().sample_timeout_ms(), 30'000u);
+  EXPECT_EQ(config.source().retry_for_ms(), 60'000u);
+  EXPECT_EQ(config.limits().max_sample_bytes(), 16 * kMiB);
+  EXPECT_EQ(config.limits().max_pixels(), 100'000'000u);
+  EXPECT_EQ(config.limits().max_quarantined_share(), 0.001);
+  EXPECT_EQ(config.limits().max_quarantined_minimum(), 10u);
+  EXPECT_EQ(config.log().level(), config::v1::Log::LEVEL_INFO);
+}
+
+class ConfigFileTest : public ::testing::Test {
+ protected:
+  penstock::testing::TempFolder temp_;
+};
+
+TEST_F(ConfigFileTest, AMissingOrUnreadableFileIsNamed) {
+  const auto missing = LoadConfig(temp_.At("no.yaml")).status();
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), HasSubstr(temp_.At("no.yaml")));
+
+  temp_.Write("secret.yaml", "log: {}");
+  ASSERT_EQ(::chmod(temp_.At("secret.yaml").c_str(), 0), 0);
+  const penstock::testing::WithoutPrivileges nobody;
+  EXPECT_TRUE(absl::IsPermissionDenied(LoadConfig(temp_.At("secret.yaml")).status()));
+}
+
+TEST_F(ConfigFileTest, AFolderIsNoConfiguration) { EXPECT_FALSE(LoadConfig(temp_.path()).ok()); }
+
+TEST_F(ConfigFileTest, AFileThatIsTooLargeIsRefused) {
+  temp_.Write("large.yaml", std::string((4 << 20) + 1, '#'));
+
+  EXPECT_THAT(std::string(LoadConfig(temp_.At("large.yaml")).status().message()),
+              HasSubstr("more than 4 MiB"));
+}
+
+TEST_F(ConfigFileTest, ErrorsNameTheFile) {
+  temp_.Write("p.yaml", "log:\n  level: loud\n");
+
+  EXPECT_THAT(std::string(LoadConfig(temp_.At("p.yaml")).status().message()),
+              StartsWith(temp_.At("p.yaml") + ":2: log.level: got 'loud'"));
+}
+
+TEST_F(ConfigFileTest, AFileIsReadWhole) {
+  temp_.Write("p.yaml", "log:\n  level: debug");
+
+  const auto config = LoadConfig(temp_.At("p.yaml"));
+
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->log().level(), config::v1::Log::LEVEL_DEBUG);
+}
+
+TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndOneDataset) {
+  auto config = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
+
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->datasets_size(), 1);
+  config->clear_datasets();
+  EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
+}
+
+TEST(ConfigExampleTest, TheExampleHasEveryKey) {
+  std::ostringstream text;
+  text << std::ifstream(PENSTOCK_EXAMPLE_CONFIG).rdbuf();
+  const auto check = [&](const auto& self, const google::protobuf::Descriptor& type) -> void {
+    for (int i = 0; i < type.field_count(); ++i) {
+      EXPECT_THAT(text.str(), HasSubstr(KeyOf(*type.field(i)) + ":"));
+      if (type.field(i)->message_type() != nullptr) self(self, *type.field(i)->message_type());
+    }
+  };
+
+  check(check, *config::v1::Config::descriptor());
+}
+
+TEST(PrivateConfigTest, WithoutMemoryForAPoolItIsRefused) {
+  const auto status = PrivateConfig("/run/user/7/penstock", {4, 63 * kMiB}).status();
+
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("63.0 MiB"), HasSubstr("at least 64.0 MiB")));
+}
+
+TEST(PrivateConfigTest, ADirectoryThatCannotHoldASocketIsRefused) {
+  const std::string far = "/" + std::string(120, 'x');
+
+  EXPECT_THAT(std::string(PrivateConfig(far, {4, kGiB}).status().message()),
+              StartsWith("a private daemon: server.socket: got 135 bytes"));
+  EXPECT_FALSE(PrivateConfig("relative", {4, kGiB}).ok());
+}
+
+TEST(PrivateConfigTest, ItIsTheUsersAloneAndTakesAnyPathAndEndsWhenAlone) {
+  const auto config = PrivateConfig("/run/user/7/penstock", {16, 8 * kGiB + 3});
+
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->server().socket(), "/run/user/7/penstock/penstock.sock");
+  EXPECT_EQ(config->server().state_dir(), "/run/user/7/penstock/state");
+  EXPECT_EQ(config->server().group(), "");
+  EXPECT_THAT(config->source().roots(), ::testing::ElementsAre("/"));
+  EXPECT_EQ(IdleLimit(*config), std::chrono::seconds(10));
+}
+
+TEST(PrivateConfigTest, ItTakesAQuarterOfTheMemoryAndHalfTheCores) {
+  const auto large = PrivateConfig("/p", {16, 8 * kGiB});
+  const auto small = PrivateConfig("/p", {1, 64 * kMiB});
+
+  ASSERT_TRUE(large.ok() && small.ok());
+  EXPECT_EQ(large->pool().max_bytes(), 2 * kGiB);
+  EXPECT_EQ(large->workers().count(), 8u);
+  EXPECT_EQ(small->pool().max_bytes(), 16 * kMiB);
+  EXPECT_EQ(small->pool().segment_bytes(), 16 * kMiB);
+  EXPECT_EQ(small->workers().count(), 1u);
+}
+
+TEST(PrivateConfigTest, OnThisMachineItIsValid) {
+  const auto config = PrivateConfig("/tmp/penstock-test");
+
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_GE(config->workers().count(), 1u);
+}
+
+TEST(WorkerCountTest, ZeroMeansTheCoresLessOneAndAtLeastOne) {
+  config::v1::Config config = DefaultConfig();
+
+  EXPECT_EQ(WorkerCount(config, {1, kGiB}), 1u);
+  EXPECT_EQ(WorkerCount(config, {2, kGiB}), 1u);
+  EXPECT_EQ(WorkerCount(config, {16, kGiB}), 15u);
+  config.mutable_workers()->set_count(40);
+  EXPECT_EQ(WorkerCount(config, {16, kGiB}), 40u);
+}
+
+}  // namespace
+}  // namespace penstock::app
