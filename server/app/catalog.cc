@@ -37,13 +37,15 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {
   });
 }
 
-Catalog::~Catalog() {
+Catalog::~Catalog() { Stop(); }
+
+void Catalog::Stop() {
   {
     base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.NotifyAll();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Catalog::Run() {

@@ -49,7 +49,10 @@ class Catalog {
   using State = std::shared_ptr<feed::DatasetState>;
 
   explicit Catalog(Options options);
-  ~Catalog();
+  ~Catalog();  // stops
+
+  // Ends the thread; what waits is answered first. From then on nothing is opened.
+  void Stop();
 
   // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
   void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);

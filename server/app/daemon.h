@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog.h"
+#include "server/app/courier.h"
 #include "server/app/service.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
@@ -27,19 +28,22 @@ class Daemon {
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
 
-  // How long nobody has had a session or a connection.
+  // How long nobody has had a session or a connection. One thread.
   base::Duration IdleFor(base::TimePoint now);
+  // Whether rows are decoded. Once false, health says "not serving", for good.
+  bool Healthy();
 
  private:
   Daemon() = default;
   absl::Status StartParts(const DaemonOptions& options);
 
   // In start order: later ones use earlier ones.
-  std::unique_ptr<doorway::ClaimedAddress> address_;
-  std::unique_ptr<doorway::Doorway> doorway_;
-  std::unique_ptr<feed::Runner> runner_;
+  std::optional<doorway::Claim> address_;
+  Courier courier_;
   std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<feed::Runner> runner_;
   std::unique_ptr<Service> service_;
+  std::unique_ptr<doorway::Doorway> doorway_;
   std::unique_ptr<rpc::Server> server_;
   std::optional<base::TimePoint> idle_since_;
 };

@@ -38,7 +38,7 @@ sigset_t BlockSignals() {
 }
 
 // Until a signal says to end, or nobody has needed us for `idle` (0: for ever). The reason, for the
-// log.
+// log; empty when the daemon can do nothing any more.
 std::string WaitForEnd(const sigset_t& signals, Daemon& daemon, base::Duration idle) {
   const base::SteadyClock clock;
   const base::TimePoint started = clock.Now();
@@ -46,6 +46,7 @@ std::string WaitForEnd(const sigset_t& signals, Daemon& daemon, base::Duration i
   for (;;) {
     const int number = sigtimedwait(&signals, nullptr, &kSlice);
     if (number == SIGTERM || number == SIGINT) return absl::StrCat("signal ", number);
+    if (!daemon.Healthy()) return "";
     const base::TimePoint now = clock.Now();
     const bool waited = now - started >= kFirstClientWithin;
     const base::Duration alone = daemon.IdleFor(now);
@@ -74,10 +75,9 @@ int Run(const Arguments& arguments) {
   if (!daemon.ok()) return Complain(daemon.status(), kFailed);
 
   const std::string reason = WaitForEnd(signals, **daemon, IdleLimit(options->config));
-  PENSTOCK_LOG(kInfo, "ending", {"reason", reason});
+  PENSTOCK_LOG(kInfo, "ending", {"reason", reason.empty() ? "workers cannot be kept up" : reason});
   daemon->reset();
-  PENSTOCK_LOG(kInfo, "ended");
-  return kDone;
+  return reason.empty() ? kFailed : kDone;
 }
 
 int Main(int argc, char** argv) {

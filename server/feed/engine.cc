@@ -46,6 +46,7 @@ void Engine::WatchWith(std::function<void(int, bool)> changed) {
 // ---- Sessions come and go. ----
 
 absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
+  PENSTOCK_RETURN_IF_ERROR(workers_.status());
   if (sessions_.size() >= options_.max_sessions)
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", options_.max_sessions,
@@ -327,6 +328,8 @@ void Engine::Announce(const Announcement& announcement) {
 
 void Engine::Tick(base::TimePoint now) {
   workers_.Tick(now);
+  if (!workers_.status().ok())
+    for (auto& [id, session] : sessions_) Fail(id, workers_.status());
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
   std::erase_if(feeds_, [](const auto& entry) { return entry.second.expired(); });

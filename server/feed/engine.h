@@ -83,9 +83,12 @@ class Engine {
   void Tick(base::TimePoint now);
   // Consumers ring only while we say that we sleep.
   void SetAsleep(bool asleep);
-  // Descriptors that become readable when Pump should be called. Changes with sessions: `changed`
-  // is called with a descriptor and whether it is to be watched.
+  // After Start. Descriptors that become readable when Pump should be called; they change with
+  // sessions: `changed` is called with a descriptor and whether it is to be watched.
   void WatchWith(std::function<void(int fd, bool watch)> changed);
+
+  // Why nothing is decoded any more, if so; for good.
+  const absl::Status& workers_status() const { return workers_.status(); }
 
   size_t sessions() const { return sessions_.size(); }
   EngineView View() const;

@@ -25,7 +25,6 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, S
   std::unique_ptr<Runner> runner(
       new Runner(std::move(options), std::move(send), std::move(poll), std::move(event)));
   runner->Watch(runner->mailbox_.event().get(), true);
-  runner->engine_.WatchWith([r = runner.get()](int fd, bool watch) { r->Watch(fd, watch); });
 
   // Workers are started from the runner's thread, which lives as long as they do: they are killed
   // when the thread that spawned them ends.
@@ -34,6 +33,7 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, S
   runner->thread_ = std::thread([r = runner.get(), started = std::move(started)]() mutable {
     pthread_setname_np(pthread_self(), "runner");
     const absl::Status result = r->engine_.Start();
+    if (result.ok()) r->engine_.WatchWith([r](int fd, bool watch) { r->Watch(fd, watch); });
     started.set_value(result);
     if (result.ok()) r->Run();
   });
@@ -77,6 +77,7 @@ void Runner::Run() {
     const base::TimePoint now = clock_.Now();
     if (now >= next_tick) {
       engine_.Tick(now);
+      healthy_.store(engine_.workers_status().ok(), std::memory_order_relaxed);
       next_tick = now + kTick;
     }
     if (engine_.Pump(now)) continue;

@@ -32,6 +32,9 @@ class Runner {
   // Open sessions, as of a moment ago.
   size_t sessions() const { return sessions_.load(std::memory_order_relaxed); }
 
+  // Whether rows are decoded; once false, for good.
+  bool healthy() const { return healthy_.load(std::memory_order_relaxed); }
+
  private:
   Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event);
   void Run();
@@ -44,6 +47,7 @@ class Runner {
   Engine engine_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> sessions_ = 0;
+  std::atomic<bool> healthy_ = true;
   std::thread thread_;
 };
 

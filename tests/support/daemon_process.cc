@@ -43,7 +43,7 @@ pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, bool o
 template <typename Request, typename Response>
 Response Call(v1::AdminService::Stub& stub,
               grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                              Response*)) {
+                                                             Response*)) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
   Response response;
@@ -71,7 +71,7 @@ const std::string& Photographs(int count) {
   if (!folder.empty()) return folder;
   folder = root.path() + "/" + std::to_string(count);
   const std::string command = ProgramPath("penstock-make-photographs") + " " + folder +
-                              " --count " + std::to_string(count) + " > /dev/null";
+                              " --images " + std::to_string(count) + " > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return folder;
 }
@@ -92,7 +92,9 @@ void DaemonProcess::Start() {
   if (options_.config.empty()) {
     argv.insert(argv.end(), {"--private", directory() + "/run"});
   } else {
-    std::ofstream(directory() + "/config.yaml") << options_.config;
+    std::string text = options_.config;
+    text.replace(text.find("SOCKET"), 6, address());
+    std::ofstream(directory() + "/config.yaml") << text;
     argv.insert(argv.end(), {"--config", directory() + "/config.yaml"});
   }
   setenv("XDG_CACHE_HOME", (directory() + "/cache").c_str(), 1);

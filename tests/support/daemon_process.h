@@ -30,7 +30,7 @@ class DaemonProcess {
  public:
   struct Options {
     int workers = 1;
-    std::string config;  // a YAML text: --config; empty: a private daemon
+    std::string config;  // YAML in which SOCKET stands for the address; empty: a private daemon
     bool own_group = true;
   };
   explicit DaemonProcess(Options options);

@@ -1,0 +1,24 @@
+// penstock-test-trainer ADDRESS DATASET MODE: a trainer to be killed. Takes two batches, says
+// "holding", and keeps them. MODE hold: as it is; fork: a forked child keeps the sockets open, too.
+#include <unistd.h>
+
+#include <cstring>
+
+#include "client/include/penstock/penstock.h"
+#include "tests/support/trainer.h"
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  alarm(60);  // whatever happens to the test, this process ends
+  penstock::Client client = penstock::Client::Connect({.address = argv[1]}).OrDie();
+  penstock::Session session = client.Open(penstock::testing::SmallRows(argv[2], 8)).OrDie();
+  penstock::Batch first = session.Next().OrDie();
+  penstock::Batch second = session.Next().OrDie();
+  if (std::strcmp(argv[3], "fork") == 0 && fork() == 0) {
+    alarm(20);
+    close(1);
+    for (;;) pause();
+  }
+  if (write(1, "holding\n", 8) != 8) return 1;
+  for (;;) pause();
+}
