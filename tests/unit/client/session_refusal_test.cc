@@ -11,9 +11,6 @@ using ::testing::HasSubstr;
 
 using SessionRefusalTest = SessionCoreTest;
 
-// --- What cannot be
-// -----------------------------------------------------------------------------------
-
 TEST_F(SessionRefusalTest, ASlotBeyondItsSegmentIsRefused) {
   const Status status = NextAfter([](shm::ControlEntry& entry) { entry.offset = 344; });
 

@@ -15,9 +15,6 @@ using ::testing::IsEmpty;
 
 using SessionResumeTest = SessionCoreTest;
 
-// --- The daemon dies
-// ----------------------------------------------------------------------------------
-
 TEST_F(SessionResumeTest, ADeadDaemonIsNoticedWithinTwoSecondsOfWaiting) {
   SessionCore session = Open();
   std::thread killer([&] {

@@ -1,0 +1,140 @@
+// Starting this user's private daemon. The daemon is this very program, started with --private.
+#include "client/src/private_daemon.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+#include <vector>
+
+#include "common/posix/socket.h"
+
+namespace penstock::client {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr char kBehaviour[] = "PENSTOCK_TEST_BEHAVIOUR";
+
+// The started program: notes that it was started, then listens or fails as it is told.
+int BeTheDaemon(const std::string& directory) {
+  std::ofstream(directory + "/starts", std::ios::app) << ::getpid() << ' ' << ::getsid(0) << '\n';
+  if (std::getenv(kBehaviour) == std::string("fail")) {
+    std::cerr << "level=info event=starting\nlevel=error event=no_memory\n";
+    return 1;
+  }
+  const std::string address = directory + "/penstock.sock";
+  const auto door = posix::Listen(address + ".door", posix::SocketKind::kSeqPacket);
+  const auto stream = posix::Listen(address, posix::SocketKind::kStream);
+  ::alarm(30);  // whatever becomes of the test
+  for (;;) ::pause();
+}
+
+class PrivateDaemonTest : public ::testing::Test {
+ protected:
+  PrivateDaemonTest() {
+    char path[] = "/tmp/penstock-test-XXXXXX";
+    runtime_ = ::mkdtemp(path);
+    ::setenv("XDG_RUNTIME_DIR", path, 1);
+    program_ = std::filesystem::canonical("/proc/self/exe");
+    ::setenv("PENSTOCK_DAEMON", program_.c_str(), 1);
+    ::setenv(kBehaviour, "listen", 1);
+  }
+  ~PrivateDaemonTest() override {
+    for (const auto& [pid, session] : Starts()) ::kill(pid, SIGKILL);
+    std::filesystem::remove_all(runtime_);
+  }
+
+  std::string directory() const { return runtime_ + "/penstock"; }
+
+  // Process and session of each daemon that was started.
+  std::vector<std::pair<pid_t, pid_t>> Starts() const {
+    std::vector<std::pair<pid_t, pid_t>> starts;
+    std::ifstream file(directory() + "/starts");
+    pid_t pid, session;
+    while (file >> pid >> session) starts.emplace_back(pid, session);
+    return starts;
+  }
+
+  std::string runtime_, program_;
+};
+
+constexpr base::Duration kLong = std::chrono::seconds(20);
+
+TEST_F(PrivateDaemonTest, ADirectoryThatOthersMayEnterIsRefused) {
+  ASSERT_EQ(::mkdir(directory().c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(directory().c_str(), 0755), 0);
+
+  const absl::Status status = StartPrivateDaemon(kLong).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("mode 0755"));
+  EXPECT_TRUE(Starts().empty());
+}
+
+TEST_F(PrivateDaemonTest, ALinkInThePlaceOfTheDirectoryIsRefused) {
+  ASSERT_EQ(::symlink("/tmp", directory().c_str()), 0);
+
+  EXPECT_EQ(StartPrivateDaemon(kLong).status().code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(PrivateDaemonTest, AProgramThatIsNotThereIsNamed) {
+  ::setenv("PENSTOCK_DAEMON", "/nowhere/penstockd", 1);
+
+  const absl::Status status = StartPrivateDaemon(kLong).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nowhere/penstockd"));
+}
+
+TEST_F(PrivateDaemonTest, ADaemonThatEndsAtOnceIsReportedWithItsLogsLastLine) {
+  ::setenv(kBehaviour, "fail", 1);
+
+  const absl::Status status = StartPrivateDaemon(kLong).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ended at once"));
+  EXPECT_THAT(std::string(status.message()), EndsWith("level=error event=no_memory"));
+}
+
+TEST_F(PrivateDaemonTest, ItRunsInASessionOfItsOwnUnderAnAddressOfItsUser) {
+  const absl::StatusOr<std::string> address = StartPrivateDaemon(kLong);
+
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_EQ(*address, directory() + "/penstock.sock");
+  EXPECT_EQ(*address, PrivateAddress());
+  ASSERT_EQ(Starts().size(), 1u);
+  EXPECT_NE(Starts()[0].second, ::getsid(0));
+  EXPECT_NE(::getpgid(Starts()[0].first), ::getpgrp());
+}
+
+TEST_F(PrivateDaemonTest, OfManyThatWantItAtOnceOneStartsItAndTheOthersJoin) {
+  std::vector<std::thread> threads;
+  std::atomic<int> joined{0};
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] { joined += StartPrivateDaemon(kLong).ok() ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(joined, 6);
+  EXPECT_EQ(Starts().size(), 1u);
+}
+
+}  // namespace
+}  // namespace penstock::client
+
+int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string("--private")) {
+    return penstock::client::BeTheDaemon(argv[2]);
+  }
+  ::testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}
