@@ -84,6 +84,7 @@ class FakeDaemon {
   shm::ControlPage& page() { return *reinterpret_cast<shm::ControlPage*>(page_.data()); }
   const posix::Fd& event() const { return event_; }
   const posix::Fd& control() const { return control_; }
+  const posix::Fd& memory() const { return memory_; }  // the segment
 
   std::shared_ptr<const posix::Mapping> ReadOnly() {
     return std::make_shared<const posix::Mapping>(

@@ -1,0 +1,182 @@
+// The public classes against a doorway and services that the test answers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/temp_folder.h"
+#include "tests/unit/client/fake_services.h"
+
+namespace penstock::client {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr milliseconds kNow{0};
+constexpr std::chrono::seconds kLong{20};
+
+class ClientTest : public ::testing::Test {
+ protected:
+  Result<Client> Connect() { return Client::Connect({.address = address_, .name = "a-test"}); }
+
+  testing::TempFolder folder_;
+  const std::string address_ = folder_.At("penstock.sock");
+  FakeDaemon daemon_;
+};
+
+const SessionOptions kBirds = {.dataset = "birds", .batch_size = 4};
+
+TEST_F(ClientTest, WhereNobodyListensTheAddressIsNamed) {
+  const Status status = Connect().status();
+
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(address_));
+}
+
+TEST_F(ClientTest, ARefusalAtTheDoorwayIsSaidInTheDaemonsWords) {
+  FakeServices services(address_, daemon_, {.refusal = "1024 clients are in already"});
+
+  const Status status = Connect().status();
+
+  EXPECT_EQ(status.code(), Code::kPermissionDenied);
+  EXPECT_THAT(status.message(), HasSubstr("1024 clients are in already"));
+}
+
+TEST_F(ClientTest, ADaemonOfAnotherProtocolIsRefusedWithBothVersions) {
+  FakeServices services(address_, daemon_, {.protocol_version = 2, .refusal = ""});
+
+  const Status status = Connect().status();
+
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(),
+              HasSubstr("(version 9.8.7) speaks protocol 2, this client speaks 1"));
+}
+
+TEST_F(ClientTest, AnUnknownDatasetIsSaidInTheDaemonsWords) {
+  FakeServices services(address_, daemon_);
+  Client client = Connect().OrDie();
+
+  const Status status = client.Describe("fish").status();
+
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_EQ(status.message(), "no dataset 'fish'; there is: birds");
+}
+
+TEST_F(ClientTest, AnOpenThatDoesNotFitIsRefusedInTheDaemonsWords) {
+  const grpc::Status full(grpc::StatusCode::RESOURCE_EXHAUSTED, "wanted 4 GiB, 1 GiB is left");
+  FakeServices services(address_, daemon_, {.refusal = "", .open = full});
+  Client client = Connect().OrDie();
+
+  const Status status = client.Open(kBirds).status();
+
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_EQ(status.message(), "wanted 4 GiB, 1 GiB is left");
+}
+
+TEST_F(ClientTest, ASessionWhoseDescriptorsDoNotComeIsClosedAgain) {
+  FakeServices services(address_, daemon_, {.refusal = "", .send_descriptors = false});
+  Client client = Connect().OrDie();
+  SessionOptions options = kBirds;
+  options.open_timeout = milliseconds(200);
+
+  EXPECT_EQ(client.Open(options).status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(services.closed, 1);
+}
+
+TEST_F(ClientTest, ADatasetIsDescribed) {
+  FakeServices services(address_, daemon_);
+  Client client = Connect().OrDie();
+
+  const DatasetInfo info = client.Describe("birds").OrDie();
+
+  EXPECT_EQ(info.samples, 100u);
+  EXPECT_THAT(info.classes, ::testing::ElementsAre("crow"));
+}
+
+TEST_F(ClientTest, ASessionDeliversAndShowsItsTicketAndName) {
+  FakeServices services(address_, daemon_);
+  daemon_.AnnounceNext();
+  Client client = Connect().OrDie();
+  Session session = client.Open(kBirds).OrDie();
+
+  const Result<Batch> batch = session.Next(kLong);
+
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_THAT(batch->images(), Each(1));
+  EXPECT_EQ(session.shape().rows, 4u);
+  EXPECT_EQ(*session.Quarantined(), 2u);
+  EXPECT_EQ(services.ticket, "00112233445566778899aabbccddeeff");
+  EXPECT_THAT(services.client, StartsWith("a-test/"));
+}
+
+TEST_F(ClientTest, ASessionOutlivesItsClientAndClosesWhenItEnds) {
+  FakeServices services(address_, daemon_);
+  daemon_.AnnounceNext();
+  {
+    Session session = Connect().OrDie().Open(kBirds).OrDie();
+    EXPECT_TRUE(session.Next(kLong).ok());
+    EXPECT_EQ(services.closed, 0);
+  }
+
+  EXPECT_EQ(services.closed, 1);
+}
+
+TEST_F(ClientTest, ADaemonThatComesBackIsAskedForTheSamePosition) {
+  auto services = std::make_unique<FakeServices>(address_, daemon_);
+  daemon_.AnnounceNext();
+  Client client = Connect().OrDie();
+  Session session = client.Open(kBirds).OrDie();
+  const Result<Batch> held = session.Next(kLong);
+  services = nullptr;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(session.Next(kLong).status().code(), Code::kUnavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_EQ(session.Next(milliseconds(60)).status().code(), Code::kUnavailable);
+  FakeDaemon second;
+  services = std::make_unique<FakeServices>(address_, second);
+  second.Announce([&] {
+    shm::ControlEntry entry = second.Entry(1);
+    entry.first = 4;
+    entry.consumed = 8;
+    return entry;
+  }());
+
+  const Result<Batch> next = session.Next(kLong);
+
+  ASSERT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_EQ(services->opened.at(0).state().consumed(), 4u);
+  EXPECT_EQ(services->opened.at(0).state().fingerprint(), 0xFEEDu);
+  EXPECT_EQ(next->step(), 1u);
+  EXPECT_EQ(session.state().consumed, 8u);
+  EXPECT_THAT(held->images(), Each(1));
+}
+
+TEST_F(ClientTest, AForkedChildIsToldSoAndItsEndTouchesNothing) {
+  FakeServices services(address_, daemon_);
+  daemon_.AnnounceNext();
+  auto client = std::make_unique<Client>(Connect().OrDie());
+  auto session = std::make_unique<Session>(client->Open(kBirds).OrDie());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool told = client->Open(kBirds).status().code() == Code::kFailedPrecondition &&
+                      client->Describe("birds").status().code() == Code::kFailedPrecondition &&
+                      session->Next(kNow).status().code() == Code::kFailedPrecondition;
+    session = nullptr;
+    client = nullptr;
+    ::_exit(told ? 0 : 1);
+  }
+
+  int status = -1;
+  ::waitpid(child, &status, 0);
+
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(services.closed, 0);
+  EXPECT_TRUE(session->Next(kLong).ok());
+}
+
+}  // namespace
+}  // namespace penstock::client
