@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-// jpeglib.h wants stdio before it.
-#include <jpeglib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "server/decode/decoder.h"
+#include "server/decode/libjpeg.h"
 
 namespace penstock::workers {
 namespace {
@@ -27,7 +26,7 @@ class MemoryReader final : public source::Dataset::Reader {
     return Opened{.bytes = dataset_.file(sample).size(), .fault = base::Fault::kNone};
   }
   absl::Status Read(std::span<std::byte> into) override {
-    std::memcpy(into.data(), dataset_.file(sample_).data(), into.size());
+    std::ranges::copy(dataset_.file(sample_), into.begin());
     return absl::OkStatus();
   }
 
