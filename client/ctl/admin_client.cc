@@ -1,0 +1,106 @@
+#include "client/ctl/admin_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/v1/admin.grpc.pb.h"
+
+namespace penstock::ctl {
+namespace {
+
+constexpr std::chrono::seconds kPatience(10);
+constexpr std::chrono::hours kIndexPatience(24);
+constexpr int kMaxAnswerBytes = 256 << 20;
+
+class GrpcAdminClient final : public AdminClient {
+ public:
+  explicit GrpcAdminClient(const std::string& address) : address_(address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+    stub_ = v1::AdminService::NewStub(grpc::CreateCustomChannel(
+        absl::StrCat("unix:", address), grpc::InsecureChannelCredentials(), arguments));
+  }
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
+    return Call(&v1::AdminService::Stub::GetStatus, v1::GetStatusRequest());
+  }
+  absl::StatusOr<v1::ListSessionsResponse> ListSessions() override {
+    return Call(&v1::AdminService::Stub::ListSessions, v1::ListSessionsRequest());
+  }
+  absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override {
+    return Call(&v1::AdminService::Stub::ListWorkers, v1::ListWorkersRequest());
+  }
+  absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() override {
+    return Call(&v1::AdminService::Stub::ListDatasets, v1::ListDatasetsRequest());
+  }
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) override {
+    v1::ListQuarantineRequest request;
+    request.set_dataset(dataset);
+    return Call(&v1::AdminService::Stub::ListQuarantine, request);
+  }
+  absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(const std::string& dataset) override {
+    v1::ClearQuarantineRequest request;
+    request.set_dataset(dataset);
+    return Call(&v1::AdminService::Stub::ClearQuarantine, request);
+  }
+
+  absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
+      const std::string& dataset,
+      const std::function<void(const v1::IndexDatasetResponse&)>& progress) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kIndexPatience);
+    v1::IndexDatasetRequest request;
+    request.set_dataset(dataset);
+    const auto reader = stub_->IndexDataset(&context, request);
+    v1::IndexDatasetResponse last;
+    while (reader->Read(&last)) progress(last);
+    PENSTOCK_RETURN_IF_ERROR(InWords(reader->Finish()));
+    return last;
+  }
+
+ private:
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*,
+                                                                               const Request&,
+                                                                               Response*),
+                                const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    Response response;
+    PENSTOCK_RETURN_IF_ERROR(InWords((stub_.get()->*method)(&context, request, &response)));
+    return response;
+  }
+
+  absl::Status InWords(const grpc::Status& status) const {
+    switch (status.error_code()) {
+      case grpc::StatusCode::UNAVAILABLE:
+        return absl::UnavailableError(absl::StrCat("the daemon at ", address_,
+                                                   " does not take calls (", status.error_message(),
+                                                   "); look whether it still runs"));
+      case grpc::StatusCode::DEADLINE_EXCEEDED:
+        return absl::DeadlineExceededError(
+            absl::StrCat("the daemon at ", address_,
+                         " did not answer in time; its log may say what it is busy "
+                         "with"));
+      case grpc::StatusCode::UNIMPLEMENTED:
+        return absl::UnimplementedError(absl::StrCat(
+            "the daemon at ", address_, " does not know this command; upgrade the daemon"));
+      default:  // its own words
+        return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                            status.error_message());
+    }
+  }
+
+  const std::string address_;
+  std::unique_ptr<v1::AdminService::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<AdminClient> AdminClient::Make(const std::string& address) {
+  return std::make_unique<GrpcAdminClient>(address);
+}
+
+}  // namespace penstock::ctl

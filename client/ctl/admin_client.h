@@ -1,0 +1,35 @@
+// The daemon's AdminService as plain functions; one thread. What gRPC says becomes the words that a
+// person can act on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+#include "penstock/v1/admin.pb.h"
+
+namespace penstock::ctl {
+
+class AdminClient {
+ public:
+  // `address` is the path of the daemon's socket.
+  static std::unique_ptr<AdminClient> Make(const std::string& address);
+  virtual ~AdminClient() = default;
+
+  // Each waits at most 10 s.
+  virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
+  virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
+  virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
+  virtual absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() = 0;
+  virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) = 0;
+  virtual absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
+      const std::string& dataset) = 0;
+
+  // As long as it takes, a day at most; `progress` is told now and then. The last message of it.
+  virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
+      const std::string& dataset,
+      const std::function<void(const v1::IndexDatasetResponse&)>& progress) = 0;
+};
+
+}  // namespace penstock::ctl

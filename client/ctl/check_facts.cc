@@ -1,0 +1,174 @@
+// The facts of check.h: asked of this machine, of a daemon if one answers, and of penstockd about
+// its configuration.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "client/ctl/admin_client.h"
+#include "client/ctl/check.h"
+#include "client/src/address.h"
+#include "common/posix/memory.h"
+#include "common/posix/process.h"
+#include "common/posix/socket.h"
+
+extern char** environ;
+
+namespace penstock::ctl {
+namespace {
+
+std::string Simd() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni")) return "AVX-512 VNNI";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+#endif
+  return "";
+}
+
+absl::Status TryMemfd() {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory, posix::MakeMemory("penstock-check", 4096));
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd view, posix::ReadOnlyView(memory));
+  return posix::Mapping::Map(view, 4096, posix::Access::kReadOnly).status();
+}
+
+absl::Status TryPeerPidfd() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::ErrnoStatus(errno, "making a pair of sockets");
+  }
+  const posix::Fd one(ends[0]);
+  const posix::Fd other(ends[1]);
+  return posix::PeerPidfd(one).status();
+}
+
+// Where a daemon that this user starts would listen.
+std::string SocketDirectory(const client::Surroundings& around) {
+  if (around.user == 0) return around.system_directory + "/penstock";
+  if (!around.xdg_runtime_dir.empty()) return around.xdg_runtime_dir + "/penstock";
+  return absl::StrCat(around.temporary_directory, "/penstock-", around.user);
+}
+
+absl::Status TrySocketDirectory(const std::string& directory, uid_t user) {
+  struct stat status;
+  if (::lstat(directory.c_str(), &status) == 0) {
+    const unsigned mode = status.st_mode & 07777;
+    // A system's daemon has a user of its own; root only asks on its behalf.
+    const bool ours = status.st_uid == user || user == 0;
+    if (S_ISDIR(status.st_mode) && ours && (mode & 022) == 0) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrFormat("is not a directory of user %d that only they can write to (user %d, mode "
+                        "%04o)",
+                        user, status.st_uid, mode));
+  }
+  if (errno != ENOENT) return base::ErrnoStatus(errno, "lstat");
+  const std::string parent = directory.substr(0, directory.rfind('/'));
+  if (::access(parent.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, absl::StrCat("cannot be made in ", parent));
+}
+
+// penstockd beside this program, else by $PATH.
+std::string DaemonProgram() {
+  std::array<char, 4096> own{};
+  const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
+  if (length > 0) {
+    const std::string path(own.data(), static_cast<size_t>(length));
+    std::string beside = path.substr(0, path.rfind('/')) + "/penstockd";
+    if (::access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  return "penstockd";
+}
+
+// What the child writes until it ends; at most 64 KiB.
+std::string ReadAll(const posix::Fd& from) {
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t got; text.size() < (64u << 10);) {
+    got = ::read(from.get(), part.data(), part.size());
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
+absl::Status TryConfig(const std::string& file) {
+  std::string program = DaemonProgram();
+  std::string config = file;
+  std::string option = "--check-config";
+  char* const argv[] = {program.data(), option.data(), config.data(), nullptr};
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "making a pipe");
+  const posix::Fd reading(ends[0]);
+  posix::Fd writing(ends[1]);
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = -1;
+  const int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return base::ErrnoStatus(error, absl::StrCat("running ", program, " to look at ", file));
+  }
+  writing.Close();
+  const std::string words = ReadAll(reading);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", absl::StripAsciiWhitespace(words)));
+}
+
+absl::Status TryRoot(const std::string& path) {
+  if (::access(path.c_str(), R_OK) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, path);
+}
+
+void AskDaemon(AdminClient& daemon, Facts& facts) {
+  const auto status = daemon.GetStatus();
+  facts.serving = status.status();
+  if (!status.ok()) return;
+  if (!status->serving()) {
+    facts.serving = absl::UnavailableError(absl::StrCat("not serving: ", status->reason()));
+  }
+  const auto datasets = daemon.ListDatasets();
+  if (!datasets.ok()) return;
+  for (const v1::DatasetStatus& dataset : datasets->datasets()) {
+    facts.datasets.push_back({dataset.name(), dataset.path(), TryRoot(dataset.path())});
+  }
+}
+
+}  // namespace
+
+Facts GatherFacts(const std::string& address, const std::string& config) {
+  const client::Surroundings around = client::OurSurroundings();
+  Facts facts;
+  facts.machine = posix::ReadMachine();
+  facts.simd = Simd();
+  facts.memfd = TryMemfd();
+  facts.pidfd = posix::OpenPidfd(::getpid()).status();
+  facts.peer_pidfd = TryPeerPidfd();
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  facts.files_soft = files.rlim_cur;
+  facts.files_hard = files.rlim_max;
+  facts.socket_directory = SocketDirectory(around);
+  facts.socket = TrySocketDirectory(facts.socket_directory, around.user);
+  if (!config.empty()) facts.config = {config, TryConfig(config)};
+  facts.daemon = client::FindDaemon(address, around);
+  if (facts.daemon.ok()) AskDaemon(*AdminClient::Make(*facts.daemon), facts);
+  return facts;
+}
+
+}  // namespace penstock::ctl

@@ -1,0 +1,41 @@
+// penstockctl's command line. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace penstock::ctl {
+
+enum class Command {
+  kHelp,
+  kVersion,
+  kStatus,
+  kSessions,
+  kWorkers,
+  kDatasets,
+  kIndex,
+  kQuarantineList,
+  kQuarantineClear,
+  kCheck,
+};
+
+enum class Output { kTable, kJson };
+
+struct Call {
+  Command command = Command::kHelp;
+  std::string address;  // empty: look for the daemon
+  Output output = Output::kTable;
+  std::string dataset;  // of index, quarantine; empty for "quarantine list" of all
+  std::string config;   // of check; empty: none
+};
+
+// The arguments behind the program's name. InvalidArgument is one line that says what to write
+// instead.
+absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments);
+
+// What --help prints.
+extern const char kHelp[];
+
+}  // namespace penstock::ctl

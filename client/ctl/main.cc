@@ -1,0 +1,35 @@
+// penstockctl: what an operator asks of the daemon. See command_line.cc for --help.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "client/ctl/command_line.h"
+#include "client/ctl/commands.h"
+#include "client/ctl/table.h"
+
+namespace {
+
+int Fail(const absl::Status& error) {
+  std::cerr << "penstockctl: " << penstock::ctl::OneLine(std::string(error.message())) << "\n";
+  return penstock::ctl::ExitCodeOf(error);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it has to say comes with the status
+  try {
+    const auto call = penstock::ctl::ParseCommandLine({argv + 1, argv + argc});
+    if (!call.ok()) return Fail(call.status());
+    const auto terminal =
+        ::isatty(STDERR_FILENO) ? penstock::ctl::Terminal::kYes : penstock::ctl::Terminal::kNo;
+    const auto code = penstock::ctl::Run(*call, std::cout, std::cerr, terminal);
+    if (!code.ok()) return Fail(code.status());
+    if (!std::cout.flush()) return Fail(absl::DataLossError("standard output cannot be written"));
+    return *code;
+  } catch (const std::exception& error) {
+    return Fail(absl::InternalError(error.what()));
+  }
+}

@@ -1,0 +1,179 @@
+#include "client/ctl/views.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <pwd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "client/ctl/table.h"
+#include "common/base/check.h"
+#include "common/base/units.h"
+
+namespace penstock::ctl {
+namespace {
+
+constexpr Column::Align kRight = Column::Align::kRight;
+
+std::string UserName(uint32_t user_id) {
+  char buffer[4096];
+  passwd entry;
+  passwd* found = nullptr;
+  ::getpwuid_r(user_id, &entry, buffer, sizeof(buffer), &found);
+  return found != nullptr ? found->pw_name : absl::StrCat(user_id);
+}
+
+std::string Plural(uint64_t count, absl::string_view noun) {
+  return absl::StrCat(Count(count), " ", noun, count == 1 ? "" : "s");
+}
+
+// Of counters that a consumer writes: never below 0.
+uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+std::string PoolLine(const v1::PoolStatus& pool) {
+  const uint32_t used = pool.slots_held() + pool.slots_cached();
+  const uint32_t free = pool.slots() > used ? pool.slots() - used : 0;
+  return absl::StrCat(
+      base::FormatBytes(pool.segment_bytes()), " of ", base::FormatBytes(pool.max_bytes()), " in ",
+      Plural(pool.segments(), "segment"), "; ", base::FormatBytes(pool.reserved_bytes()),
+      " reserved; ", Plural(pool.slots(), "slot"), ": ", Count(pool.slots_held()), " held, ",
+      Count(pool.slots_cached()), " cached, ", Count(free), " free");
+}
+
+std::string FeedsTable(const v1::GetStatusResponse& status) {
+  Table table({{"FEED"},
+               {"DATASET"},
+               {"USER"},
+               {"SESSIONS", kRight},
+               {"BATCHES", kRight},
+               {"GIVEN OUT", kRight},
+               {"EACH TO", kRight},
+               {"SAMPLES", kRight},
+               {"REPLACED", kRight}});
+  for (const v1::FeedStatus& feed : status.feeds()) {
+    const double each = feed.batches_decoded() == 0
+                            ? 0
+                            : static_cast<double>(feed.batches_announced()) /
+                                  static_cast<double>(feed.batches_decoded());
+    table.Add({absl::StrFormat("%016x", feed.fingerprint()), feed.dataset(),
+               UserName(feed.user_id()), Count(feed.sessions()), Count(feed.batches_decoded()),
+               Count(feed.batches_announced()), absl::StrFormat("%.1f", each),
+               Count(feed.samples_decoded()), Count(feed.samples_replaced())});
+  }
+  return table.Text();
+}
+
+}  // namespace
+
+std::string Show(const v1::GetStatusResponse& status) {
+  std::string text = absl::StrCat(
+      "penstockd ", OneLine(status.version()), " (protocol ", status.protocol_version(), ", pid ",
+      status.pid(), status.private_daemon() ? ", private" : "", ") is ",
+      status.serving() ? "serving" : "NOT SERVING",
+      status.reason().empty() ? "" : absl::StrCat(": ", OneLine(status.reason())), "\n");
+  absl::StrAppend(&text, "  up        ", Age(status.uptime_ms()), "\n");
+  absl::StrAppend(&text, "  delivers  to ", absl::StrJoin(status.deliveries(), ", "), "\n");
+  absl::StrAppend(&text, "  workers   ", Count(status.workers_running()), " of ",
+                  Count(status.workers()), " running, ",
+                  Plural(status.worker_restarts(), "restart"), "\n");
+  absl::StrAppend(&text, "  sessions  ", Count(status.sessions()), "\n");
+  absl::StrAppend(&text, "  pool      ", PoolLine(status.pool()), "\n");
+  absl::StrAppend(&text, "  samples   ", Count(status.samples_decoded()), " decoded, ",
+                  Count(status.quarantined()), " quarantined\n");
+  if (status.feeds_size() > 0) absl::StrAppend(&text, "\n", FeedsTable(status));
+  return text;
+}
+
+std::string Show(const v1::ListSessionsResponse& sessions) {
+  if (sessions.sessions_size() == 0) return "no session is open\n";
+  Table table({{"ID", kRight},
+               {"NAME"},
+               {"DATASET"},
+               {"USER"},
+               {"PID", kRight},
+               {"RANK", kRight},
+               {"BATCH", kRight},
+               {"WINDOW", kRight},
+               {"EPOCH", kRight},
+               {"CONSUMED", kRight},
+               {"READY", kRight},
+               {"HELD", kRight},
+               {"STATE"}});
+  for (const v1::SessionStatus& session : sessions.sessions()) {
+    table.Add({absl::StrCat(session.session_id()), session.name(), session.dataset(),
+               UserName(session.user_id()), session.pid() == 0 ? "" : absl::StrCat(session.pid()),
+               absl::StrCat(session.rank(), "/", session.world_size()), Count(session.batch_size()),
+               Count(session.window()), Count(session.epoch()), Count(session.consumed()),
+               Count(Less(session.announced(), session.taken())),
+               Count(Less(session.taken(), session.released())), session.state()});
+  }
+  return table.Text();
+}
+
+std::string Show(const v1::ListWorkersResponse& workers) {
+  if (workers.workers_size() == 0) return "no worker runs\n";
+  Table table({{"WORKER", kRight},
+               {"PID", kRight},
+               {"SAMPLES", kRight},
+               {"RESTARTS", kRight},
+               {"IN HAND", kRight},
+               {"STATE"},
+               {"READING"}});
+  for (const v1::WorkerStatus& worker : workers.workers()) {
+    table.Add({absl::StrCat(worker.index()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
+               Count(worker.samples_decoded()), Count(worker.restarts()),
+               worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), worker.state(),
+               worker.reading()});
+  }
+  return table.Text();
+}
+
+std::string Show(const v1::ListDatasetsResponse& datasets) {
+  if (datasets.datasets_size() == 0) return "no dataset is configured or open\n";
+  Table table({{"DATASET"},
+               {"SAMPLES", kRight},
+               {"CLASSES", kRight},
+               {"QUARANTINED", kRight},
+               {"DIGEST"},
+               {"PATH"}});
+  for (const v1::DatasetStatus& dataset : datasets.datasets()) {
+    const bool indexed = dataset.indexed();
+    table.Add({dataset.name(), indexed ? Count(dataset.samples()) : "not indexed",
+               indexed ? Count(dataset.classes()) : "", indexed ? Count(dataset.quarantined()) : "",
+               indexed ? absl::StrFormat("%016x", dataset.digest()) : "", dataset.path()});
+  }
+  return table.Text();
+}
+
+std::string Show(const v1::ListQuarantineResponse& quarantine) {
+  if (quarantine.entries_size() == 0) return "no sample was refused\n";
+  Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"WHAT NOW"}, {"SINCE"}, {"PATH"}});
+  for (const v1::QuarantineEntry& entry : quarantine.entries()) {
+    table.Add({entry.dataset(), absl::StrCat(entry.sample()), entry.reason(),
+               entry.quarantined() ? "quarantined" : "replaced",
+               absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMillis(entry.time_unix_ms()),
+                                absl::LocalTimeZone()),
+               entry.path()});
+  }
+  return table.Text();
+}
+
+std::string Show(const v1::ClearQuarantineResponse& cleared) {
+  return absl::StrCat("cleared ", Plural(cleared.cleared(), "sample"),
+                      "; sessions opened from now on try them again (quarantine version ",
+                      cleared.version(), ")\n");
+}
+
+std::string Json(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  PENSTOCK_CHECK(google::protobuf::util::MessageToJsonString(message, &text, options).ok());
+  if (text.empty() || text.back() != '\n') text += '\n';
+  return text;
+}
+
+}  // namespace penstock::ctl

@@ -1,0 +1,139 @@
+#include "common/posix/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace penstock::posix {
+namespace {
+
+constexpr int kMaxCores = 16384;
+constexpr uint64_t kMaxLimit = uint64_t{1} << 60;  // v1 writes about 2⁶³ for "no limit"
+
+std::string ReadFile(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+uint32_t AffinityCores() {
+  // A set of the usual 1024 bits is refused on larger machines: ask with more until it fits.
+  for (int cores = CPU_SETSIZE; cores <= kMaxCores; cores *= 2) {
+    cpu_set_t* set = CPU_ALLOC(cores);
+    const size_t bytes = CPU_ALLOC_SIZE(cores);
+    const bool fits = ::sched_getaffinity(0, bytes, set) == 0;
+    const int count = fits ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (count > 0) return static_cast<uint32_t>(count);
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::optional<uint64_t> NumberIn(const std::string& path) {
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(ReadFile(path)), &number)) return std::nullopt;
+  return number;
+}
+
+// Of a line "key value" (memory.stat) or "key: value kB" (/proc/meminfo); 0 where there is none.
+uint64_t KeyedNumber(const std::string& path, absl::string_view key) {
+  const std::string text = ReadFile(path);
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    uint64_t number = 0;
+    if (words.size() < 2 || absl::StripSuffix(words[0], ":") != key) continue;
+    if (!absl::SimpleAtoi(words[1], &number)) continue;
+    return words.size() > 2 && words[2] == "kB" ? number * 1024 : number;
+  }
+  return 0;
+}
+
+template <typename T>
+void Lower(std::optional<T>& least, T value) {
+  least = least.has_value() ? std::min(*least, value) : value;
+}
+
+// Page cache that nobody uses counts as free: the kernel gives it back first.
+void LowerByLimit(uint64_t limit, uint64_t used, uint64_t cache, Machine& machine) {
+  if (limit >= kMaxLimit) return;
+  const uint64_t kept = used - std::min(used, cache);
+  Lower(machine.cgroup_bytes, limit - std::min(limit, kept));
+}
+
+// cpu.max is "200000 100000" for two cores, "max 100000" for no quota.
+void ReadCgroup(const std::string& folder, Machine& machine) {
+  const std::string cpu_max = ReadFile(folder + "/cpu.max");
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(absl::StripAsciiWhitespace(cpu_max), ' ');
+  double quota = 0;
+  double period = 0;
+  if (words.size() == 2 && absl::SimpleAtod(words[0], &quota) &&
+      absl::SimpleAtod(words[1], &period) && quota > 0 && period > 0) {
+    Lower(machine.quota_cores, quota / period);
+  }
+  if (const auto limit = NumberIn(folder + "/memory.max"); limit.has_value()) {
+    LowerByLimit(*limit, NumberIn(folder + "/memory.current").value_or(0),
+                 KeyedNumber(folder + "/memory.stat", "inactive_file"), machine);
+  }
+}
+
+// Our cgroup and those above it, up to the root.
+void ReadCgroups(const std::string& root, Machine& machine) {
+  const std::string ours = ReadFile(root + "/proc/self/cgroup");
+  for (absl::string_view line : absl::StrSplit(ours, '\n')) {
+    if (!absl::ConsumePrefix(&line, "0::/")) continue;
+    std::string at(line);
+    while (!at.empty()) {
+      ReadCgroup(absl::StrCat(root, "/sys/fs/cgroup/", at), machine);
+      const size_t slash = at.rfind('/');
+      at.resize(slash == std::string::npos ? 0 : slash);
+    }
+    ReadCgroup(root + "/sys/fs/cgroup", machine);
+  }
+}
+
+void ReadCgroupsV1(const std::string& root, Machine& machine) {
+  const std::string cpu = root + "/sys/fs/cgroup/cpu/";
+  const auto quota = NumberIn(cpu + "cpu.cfs_quota_us");  // -1: none
+  const auto period = NumberIn(cpu + "cpu.cfs_period_us");
+  if (quota.value_or(0) > 0 && period.value_or(0) > 0) {
+    Lower(machine.quota_cores, static_cast<double>(*quota) / static_cast<double>(*period));
+  }
+  const std::string memory = root + "/sys/fs/cgroup/memory/";
+  if (const auto limit = NumberIn(memory + "memory.limit_in_bytes"); limit.has_value()) {
+    LowerByLimit(*limit, NumberIn(memory + "memory.usage_in_bytes").value_or(0),
+                 KeyedNumber(memory + "memory.stat", "total_inactive_file"), machine);
+  }
+}
+
+}  // namespace
+
+uint32_t Machine::Cores() const {
+  if (!quota_cores.has_value()) return affinity_cores;
+  const double allowed = std::clamp(*quota_cores, 1.0, static_cast<double>(affinity_cores));
+  return static_cast<uint32_t>(allowed);
+}
+
+uint64_t Machine::Memory() const {
+  return std::min(available_bytes, cgroup_bytes.value_or(available_bytes));
+}
+
+Machine ReadMachine(const std::string& root) {
+  Machine machine;
+  machine.affinity_cores = AffinityCores();
+  machine.available_bytes = KeyedNumber(root + "/proc/meminfo", "MemAvailable");
+  ReadCgroups(root, machine);
+  ReadCgroupsV1(root, machine);
+  return machine;
+}
+
+}  // namespace penstock::posix

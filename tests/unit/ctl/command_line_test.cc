@@ -1,0 +1,83 @@
+#include "client/ctl/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What is said to a call that is wrong; it is one line.
+std::string WordsTo(const std::vector<std::string>& arguments) {
+  const auto call = ParseCommandLine(arguments);
+  EXPECT_TRUE(absl::IsInvalidArgument(call.status()));
+  const std::string words(call.status().message());
+  EXPECT_THAT(words, Not(HasSubstr("\n")));
+  return words;
+}
+
+TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
+  EXPECT_THAT(WordsTo({}), HasSubstr("a command is missing"));
+  EXPECT_THAT(WordsTo({"-o", "json"}), HasSubstr("a command is missing"));
+  EXPECT_THAT(WordsTo({"explode"}), HasSubstr("there is no command 'explode'"));
+  EXPECT_THAT(WordsTo({"stauts"}), HasSubstr("did you mean 'status'?"));
+  EXPECT_THAT(WordsTo({"quarantine", "lsit"}), HasSubstr("did you mean 'quarantine list'?"));
+  EXPECT_THAT(WordsTo({"quarantine"}), HasSubstr("quarantine clear DATASET"));
+  EXPECT_THAT(WordsTo({"--adress", "x", "status"}), HasSubstr("there is no option '--adress'"));
+  EXPECT_THAT(WordsTo({"status", "--address"}), HasSubstr("--address needs a value"));
+  EXPECT_THAT(WordsTo({"--address=", "status"}), HasSubstr("--address needs a value"));
+  EXPECT_THAT(WordsTo({"-o", "xml", "status"}), HasSubstr("'table' or 'json', not 'xml'"));
+  EXPECT_THAT(WordsTo({"index"}), HasSubstr("needs a dataset"));
+  EXPECT_THAT(WordsTo({"index", "a", "b"}), HasSubstr("does not take 'a b'"));
+  EXPECT_THAT(WordsTo({"quarantine", "clear"}), HasSubstr("needs a dataset"));
+  EXPECT_THAT(WordsTo({"status", "now"}), HasSubstr("does not take 'now'"));
+  EXPECT_THAT(WordsTo({"--config", "x", "status"}), HasSubstr("goes with 'check' only"));
+}
+
+TEST(CommandLineTest, EveryCommandIsUnderstood) {
+  EXPECT_EQ(ParseCommandLine({"status"})->command, Command::kStatus);
+  EXPECT_EQ(ParseCommandLine({"sessions"})->command, Command::kSessions);
+  EXPECT_EQ(ParseCommandLine({"workers"})->command, Command::kWorkers);
+  EXPECT_EQ(ParseCommandLine({"datasets"})->command, Command::kDatasets);
+  EXPECT_EQ(ParseCommandLine({"index", "flowers"})->dataset, "flowers");
+  EXPECT_EQ(ParseCommandLine({"quarantine", "list"})->command, Command::kQuarantineList);
+  EXPECT_EQ(ParseCommandLine({"quarantine", "list", "flowers"})->dataset, "flowers");
+  EXPECT_EQ(ParseCommandLine({"quarantine", "clear", "flowers"})->command,
+            Command::kQuarantineClear);
+  EXPECT_EQ(ParseCommandLine({"check", "--config", "a.yaml"})->config, "a.yaml");
+}
+
+TEST(CommandLineTest, OptionsMayStandAnywhereAndWithAnEqualsSign) {
+  const auto call = ParseCommandLine({"--address=/a.sock", "status", "-o", "json"});
+
+  ASSERT_TRUE(call.ok()) << call.status();
+  EXPECT_EQ(call->address, "/a.sock");
+  EXPECT_EQ(call->output, Output::kJson);
+}
+
+TEST(CommandLineTest, BehindTwoDashesNothingIsAnOption) {
+  EXPECT_EQ(ParseCommandLine({"index", "--", "-o"})->dataset, "-o");
+}
+
+TEST(CommandLineTest, HelpAndVersionNeedNothingElse) {
+  EXPECT_EQ(ParseCommandLine({"--help"})->command, Command::kHelp);
+  EXPECT_EQ(ParseCommandLine({"index", "-h"})->command, Command::kHelp);
+  EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
+}
+
+TEST(CommandLineTest, HelpNamesEveryCommandAndFitsATerminal) {
+  const std::string help = kHelp;
+  for (const char* word : {"status", "sessions", "workers", "datasets", "index DATASET",
+                           "quarantine list", "quarantine clear", "check", "--address"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+  size_t start = 0;
+  for (size_t end; (end = help.find('\n', start)) != std::string::npos; start = end + 1) {
+    EXPECT_LE(end - start, 100u) << help.substr(start, end - start);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::ctl

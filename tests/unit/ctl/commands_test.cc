@@ -1,0 +1,127 @@
+#include "client/ctl/commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "common/base/check.h"
+#include "common/posix/socket.h"
+#include "server/rpc/server.h"
+#include "tests/unit/rpc/fake_controller.h"
+
+namespace penstock::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A daemon's services on a socket of their own, in front of a controller with canned answers.
+class CommandsTest : public ::testing::Test {
+ protected:
+  CommandsTest() {
+    char name[] = "/tmp/penstock-ctl-XXXXXX";
+    PENSTOCK_CHECK(::mkdtemp(name) != nullptr);
+    directory_ = name;
+    address_ = directory_ + "/socket";
+    auto listener = posix::Listen(address_, posix::SocketKind::kStream);
+    PENSTOCK_CHECK(listener.ok());
+    auto server = rpc::Server::Start(*std::move(listener), controller_, {});
+    PENSTOCK_CHECK(server.ok());
+    server_ = *std::move(server);
+  }
+  ~CommandsTest() override {
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  absl::StatusOr<int> Do(std::vector<std::string> words, Terminal terminal = Terminal::kNo) {
+    words.insert(words.begin(), {"--address", address_});
+    const auto call = ParseCommandLine(words);
+    PENSTOCK_CHECK(call.ok());
+    return ctl::Run(*call, out_, progress_, terminal);
+  }
+
+  std::string directory_;
+  std::string address_;
+  rpc::FakeController controller_;
+  std::unique_ptr<rpc::Server> server_;
+  std::ostringstream out_;
+  std::ostringstream progress_;
+};
+
+TEST_F(CommandsTest, WithoutADaemonTheWorkFails) {
+  server_.reset();
+
+  const auto code = Do({"status"});
+
+  EXPECT_TRUE(absl::IsNotFound(code.status()));
+  EXPECT_EQ(ExitCodeOf(code.status()), 1);
+  EXPECT_THAT(std::string(code.status().message()), HasSubstr("start penstockd there"));
+}
+
+TEST_F(CommandsTest, ADatasetThatCannotBeIndexedEndsWithTheDaemonsWords) {
+  const auto code = Do({"index", "broken"}, Terminal::kYes);
+
+  EXPECT_EQ(code.status().message(), "/data/broken: unreadable");
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(CommandsTest, AnAddressThatIsNoneIsAWrongCall) {
+  const auto code =
+      ctl::Run({.command = Command::kStatus, .address = "x"}, out_, progress_, Terminal::kNo);
+
+  EXPECT_EQ(ExitCodeOf(code.status()), 2);
+}
+
+TEST_F(CommandsTest, StatusIsShownToPeopleAndToPrograms) {
+  EXPECT_EQ(*Do({"status"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("pid 4711"));
+
+  out_.str("");
+  EXPECT_EQ(*Do({"-o", "json", "status"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("\"pid\": 4711"));
+}
+
+TEST_F(CommandsTest, EveryListIsShown) {
+  EXPECT_EQ(*Do({"sessions"}), 0);
+  EXPECT_EQ(*Do({"workers"}), 0);
+  EXPECT_EQ(*Do({"datasets"}), 0);
+  EXPECT_EQ(*Do({"quarantine", "list", "flowers"}), 0);
+
+  EXPECT_THAT(out_.str(), HasSubstr("no session is open\nno worker runs\nno dataset"));
+  EXPECT_THAT(out_.str(), HasSubstr("flowers"));
+}
+
+TEST_F(CommandsTest, IndexingEndsWithWhatWasFound) {
+  EXPECT_EQ(*Do({"index", "flowers"}), 0);
+
+  EXPECT_EQ(out_.str(), "flowers: 99 samples in 2 classes\n");
+  EXPECT_THAT(progress_.str(), HasSubstr(" files"));
+}
+
+TEST_F(CommandsTest, OnATerminalTheBarIsTakenAwayAtTheEnd) {
+  EXPECT_EQ(*Do({"index", "flowers"}, Terminal::kYes), 0);
+
+  EXPECT_TRUE(progress_.str().ends_with("\r\x1b[K"));
+}
+
+TEST_F(CommandsTest, ClearingTheQuarantineSaysHowMany) {
+  EXPECT_EQ(*Do({"quarantine", "clear", "flowers"}), 0);
+
+  EXPECT_THAT(out_.str(), HasSubstr("cleared 3 samples"));
+}
+
+TEST_F(CommandsTest, HelpAndVersionNeedNoDaemon) {
+  server_.reset();
+
+  EXPECT_EQ(*Do({"--help"}), 0);
+  EXPECT_EQ(*Do({"--version"}), 0);
+
+  EXPECT_THAT(out_.str(), HasSubstr("penstockctl [options] COMMAND"));
+  EXPECT_THAT(out_.str(), HasSubstr("(protocol 1)"));
+}
+
+}  // namespace
+}  // namespace penstock::ctl

@@ -1,0 +1,128 @@
+#include "client/ctl/views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ViewsTest, NothingToListIsSaidInWords) {
+  EXPECT_EQ(Show(v1::ListSessionsResponse()), "no session is open\n");
+  EXPECT_EQ(Show(v1::ListWorkersResponse()), "no worker runs\n");
+  EXPECT_EQ(Show(v1::ListDatasetsResponse()), "no dataset is configured or open\n");
+  EXPECT_EQ(Show(v1::ListQuarantineResponse()), "no sample was refused\n");
+}
+
+TEST(ViewsTest, ADaemonThatDoesNotServeSaysSoLoudlyAndWhy) {
+  v1::GetStatusResponse status;
+  status.set_reason("workers keep dying");
+
+  EXPECT_THAT(Show(status), HasSubstr("is NOT SERVING: workers keep dying\n"));
+}
+
+TEST(ViewsTest, CountersThatCannotBeDoNotBecomeHugeNumbers) {
+  v1::ListSessionsResponse sessions;
+  sessions.add_sessions()->set_taken(5);  // announced: 0
+
+  EXPECT_THAT(Show(sessions), Not(HasSubstr("18,446")));
+}
+
+TEST(ViewsTest, AStatusIsReadAtAGlance) {
+  v1::GetStatusResponse status;
+  status.set_version("0.1.0");
+  status.set_protocol_version(1);
+  status.set_pid(4711);
+  status.set_serving(true);
+  status.set_uptime_ms(11'520'000);
+  status.set_workers(8);
+  status.set_workers_running(7);
+  status.set_worker_restarts(1);
+  status.set_sessions(2);
+  status.set_samples_decoded(1'234'567);
+  status.add_deliveries("host");
+  status.mutable_pool()->set_max_bytes(4ull << 30);
+  status.mutable_pool()->set_segment_bytes(1ull << 30);
+  status.mutable_pool()->set_segments(1);
+  status.mutable_pool()->set_slots(10);
+  status.mutable_pool()->set_slots_held(3);
+  status.mutable_pool()->set_slots_cached(2);
+  v1::FeedStatus& feed = *status.add_feeds();
+  feed.set_fingerprint(0xfeed);
+  feed.set_dataset("flowers");
+  feed.set_user_id(4'000'000'000);  // nobody's
+  feed.set_batches_decoded(100);
+  feed.set_batches_announced(790);
+
+  EXPECT_EQ(Show(status),
+            "penstockd 0.1.0 (protocol 1, pid 4711) is serving\n"
+            "  up        3 h 12 m\n"
+            "  delivers  to host\n"
+            "  workers   7 of 8 running, 1 restart\n"
+            "  sessions  2\n"
+            "  pool      1.0 GiB of 4.0 GiB in 1 segment; 0 B reserved; 10 slots: 3 held, "
+            "2 cached, 5 free\n"
+            "  samples   1,234,567 decoded, 0 quarantined\n"
+            "\n"
+            "FEED              DATASET  USER        SESSIONS  BATCHES  GIVEN OUT  EACH TO  SAMPLES"
+            "  REPLACED\n"
+            "000000000000feed  flowers  4000000000         0      100        790      7.9        0"
+            "         0\n");
+}
+
+TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {
+  v1::ListSessionsResponse sessions;
+  v1::SessionStatus& session = *sessions.add_sessions();
+  session.set_session_id(3);
+  session.set_name("resnet");
+  session.set_dataset("flowers");
+  session.set_user_id(4'000'000'000);
+  session.set_rank(1);
+  session.set_world_size(2);
+  session.set_batch_size(32);
+  session.set_announced(9);
+  session.set_taken(7);
+  session.set_released(6);
+  session.set_state("waiting for the trainer");
+
+  EXPECT_EQ(
+      Show(sessions),
+      "ID  NAME    DATASET  USER        PID  RANK  BATCH  WINDOW  EPOCH  CONSUMED  READY  HELD"
+      "  STATE\n"
+      " 3  resnet  flowers  4000000000    -   1/2     32       0      0         0      2     1"
+      "  waiting for the trainer\n");
+}
+
+TEST(ViewsTest, ARefusedSampleSaysWhyAndWhatBecameOfIt) {
+  v1::ListQuarantineResponse list;
+  v1::QuarantineEntry& entry = *list.add_entries();
+  entry.set_dataset("flowers");
+  entry.set_sample(12);
+  entry.set_path("/data/flowers/a.jpg");
+  entry.set_reason("truncated");
+
+  const std::string text = Show(list);
+
+  EXPECT_THAT(text, HasSubstr("flowers      12  truncated  replaced  1970-01-01"));
+  EXPECT_THAT(text, HasSubstr("/data/flowers/a.jpg"));
+}
+
+TEST(ViewsTest, ADatasetWithoutAnIndexSaysSo) {
+  v1::ListDatasetsResponse datasets;
+  datasets.add_datasets()->set_name("flowers");
+
+  EXPECT_THAT(Show(datasets), HasSubstr("not indexed"));
+}
+
+TEST(JsonTest, EveryFieldIsThereUnderItsNameInTheContract) {
+  const std::string json = Json(v1::GetStatusResponse());
+
+  EXPECT_THAT(json, HasSubstr("\"protocol_version\": 0"));
+  EXPECT_THAT(json, HasSubstr("\"serving\": false"));
+  EXPECT_EQ(json.back(), '\n');
+}
+
+}  // namespace
+}  // namespace penstock::ctl

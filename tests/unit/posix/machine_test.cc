@@ -1,0 +1,90 @@
+#include "common/posix/machine.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/base/check.h"
+
+namespace penstock::posix {
+namespace {
+
+class MachineTest : public ::testing::Test {
+ protected:
+  MachineTest() {
+    char name[] = "/tmp/penstock-machine-XXXXXX";
+    PENSTOCK_CHECK(::mkdtemp(name) != nullptr);
+    root_ = name;
+    Write("/proc/meminfo", "MemTotal: 2048 kB\nMemAvailable:    1000 kB\n");
+  }
+  ~MachineTest() override { std::filesystem::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& text) const {
+    const std::filesystem::path whole = root_ + path;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text;
+  }
+
+  std::string root_;
+};
+
+TEST_F(MachineTest, WithoutCgroupsTheKernelsWordCounts) {
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_GE(machine.Cores(), 1u);
+  EXPECT_FALSE(machine.quota_cores.has_value());
+  EXPECT_EQ(machine.Memory(), 1000u * 1024);
+}
+
+TEST_F(MachineTest, NoQuotaAndNoLimitAreNone) {
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/cpu.max", "max 100000\n");
+  Write("/sys/fs/cgroup/memory.max", "max\n");
+
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_FALSE(machine.quota_cores.has_value());
+  EXPECT_FALSE(machine.cgroup_bytes.has_value());
+}
+
+TEST_F(MachineTest, TheTightestOfTheCgroupsOnTheWayToTheRootCounts) {
+  Write("/proc/self/cgroup", "0::/pods/trainer\n");
+  Write("/sys/fs/cgroup/pods/cpu.max", "150000 100000\n");
+  Write("/sys/fs/cgroup/pods/trainer/cpu.max", "400000 100000\n");
+  Write("/sys/fs/cgroup/pods/memory.max", "900000\n");
+  Write("/sys/fs/cgroup/pods/memory.current", "100000\n");
+  Write("/sys/fs/cgroup/pods/trainer/memory.max", "500000\n");
+  Write("/sys/fs/cgroup/pods/trainer/memory.current", "300000\n");
+  Write("/sys/fs/cgroup/pods/trainer/memory.stat", "anon 5\ninactive_file 200000\n");
+
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_DOUBLE_EQ(*machine.quota_cores, 1.5);
+  EXPECT_EQ(machine.Cores(), 1u);
+  EXPECT_EQ(machine.Memory(), 400'000u);  // page cache counts as free
+}
+
+TEST_F(MachineTest, CgroupsOfTheFirstVersionAreRead) {
+  Write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+  Write("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_DOUBLE_EQ(*machine.quota_cores, 0.5);
+  EXPECT_EQ(machine.Cores(), 1u);  // never none
+  EXPECT_FALSE(machine.cgroup_bytes.has_value());
+}
+
+TEST_F(MachineTest, AnOverspentLimitLeavesNothing) {
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/memory.max", "1000\n");
+  Write("/sys/fs/cgroup/memory.current", "5000\n");
+
+  EXPECT_EQ(ReadMachine(root_).Memory(), 0u);
+}
+
+}  // namespace
+}  // namespace penstock::posix
