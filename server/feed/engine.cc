@@ -129,6 +129,7 @@ absl::StatusOr<uint64_t> Engine::Enter(const OpenRequest& request, std::shared_p
                                 .delivery = std::move(delivery),
                                 .epoch = request.first_epoch,
                                 .consumed = request.share.consumed});
+  FinishIfDone(id);
   return id;
 }
 
@@ -265,7 +266,7 @@ bool Engine::ListenTo(uint64_t id, Session& session, base::TimePoint now) {
     status = core_.Released(SessionId(id), *sequence, now);
   const bool busy = released != outstanding.end();
   outstanding.erase(released, outstanding.end());
-  if (!status.ok()) Fail(id, status);
+  if (!status.ok() && !session.ended) Fail(id, status);
   return busy;
 }
 
@@ -320,9 +321,19 @@ void Engine::Announce(const Announcement& announcement) {
   entry.last_of_epoch = announcement.last_of_epoch ? 1 : 0;
   session.delivery.Announce(entry);
   session.outstanding.push_back(announcement.sequence);
+  session.announced = announcement.sequence;
   session.epoch = entry.epoch;
   session.consumed = entry.consumed;
-  if (core_.View(announcement.session)->finished)
+  FinishIfDone(id);
+}
+
+// Tells the consumer when no batch comes after the announced ones; at once for a session that was
+// resumed at the very end. What the core has announced and we have not yet told of is still to
+// come.
+void Engine::FinishIfDone(uint64_t id) {
+  Session& session = sessions_.at(id);
+  const SessionView view = *core_.View(SessionId(id));
+  if (view.finished && view.announced == session.announced)
     session.delivery.Finish(shm::SessionState::kFinished, absl::OkStatus());
 }
 

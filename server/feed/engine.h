@@ -102,6 +102,7 @@ class Engine {
     std::shared_ptr<Feed> feed;
     exporting::HostDelivery delivery;
     std::vector<uint64_t> outstanding;  // sequences announced, not released
+    uint64_t announced = 0;             // so many batches
     uint64_t epoch = 0, consumed = 0;   // as last announced
     bool ended = false;                 // finished, failed or detached: nothing more is announced
   };
@@ -121,6 +122,7 @@ class Engine {
   bool SubmitRows();
   bool AnnounceReady();
   void Announce(const Announcement& announcement);
+  void FinishIfDone(uint64_t id);
   absl::Status SendSegment(const Session& session, pool::SegmentId segment);
 
   Options options_;

@@ -122,6 +122,23 @@ TEST(FeedingTest, SixtyFourSessionsWithBatchesOfThirtyTwoAreServedAtOnce) {
   EXPECT_EQ(daemon.Status().sessions(), 64u);
 }
 
+TEST(FeedingTest, ASessionResumedAtItsVeryEndIsOver) {
+  DaemonProcess daemon({.workers = 1});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  SessionOptions options = SmallRows(Photographs(kImages), 16);
+  Session first = client.Open(options).OrDie();
+  Delivered got;
+  ASSERT_EQ(TakeBatches(first, 1000, got).code(), Code::kEndOfEpoch);
+  options.state = first.state();
+  options.state->epoch = 0;
+  options.state->consumed = kImages;
+  options.remainder = Remainder::kPartial;
+
+  Session second = client.Open(options).OrDie();
+
+  EXPECT_EQ(second.Next(std::chrono::seconds(5)).status().code(), Code::kEndOfData);
+}
+
 TEST(FeedingTest, AClosedSessionGivesItsReservationBack) {
   DaemonProcess daemon({.workers = 1});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
