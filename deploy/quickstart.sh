@@ -131,10 +131,12 @@ start_daemon() {
 }
 
 explain() {
-  say "These numbers are this machine's, now: one epoch of $data in batches of 32, random crops of 224"
-  say "by 224, flipped at random, shuffled by seed $seed; decoded on the CPU by worker processes, taken"
-  say "from shared memory by one trainer that does nothing else. The SHA-256 is over every byte that it"
-  say "got: the same data and seed give the same one, however many workers there are."
+  say
+  say "That was one epoch of $data"
+  say "in batches of 32: random crops of 224 by 224, flipped at random, shuffled by seed $seed, decoded"
+  say "on the CPU by worker processes and taken from shared memory by one trainer that does nothing"
+  say "else. images/s is this machine's, now. The SHA-256 is over every byte that the trainer got: the"
+  say "same data and seed give the same one, however many workers there are."
 }
 
 deploy/install-deps.sh

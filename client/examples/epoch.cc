@@ -96,11 +96,14 @@ Result<Summary> Run(const EpochOptions& options) {
   return summary;
 }
 
+// For people; and with --json for programs, who then have standard output to themselves.
 void Print(const Summary& summary, const EpochOptions& options) {
-  std::printf("samples      %" PRIu64 "\nbatches      %" PRIu64
-              "\nimages/s     %.1f\nquarantined  %" PRIu64 "\nsha256       %s\n",
-              summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
-              summary.sha256.c_str());
+  std::FILE* const people = options.json ? stderr : stdout;
+  std::fprintf(people,
+               "samples      %" PRIu64 "\nbatches      %" PRIu64
+               "\nimages/s     %.1f\nquarantined  %" PRIu64 "\nsha256       %s\n",
+               summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
+               summary.sha256.c_str());
   if (!options.json) return;
   std::printf("{\"samples\": %" PRIu64 ", \"batches\": %" PRIu64
               ", \"images_per_second\": %.1f, \"quarantined\": %" PRIu64 ", \"sha256\": \"%s\"}\n",
