@@ -5,6 +5,8 @@
 // them ends. No call waits for a worker or a source, but the end of the object, which waits for
 // reads in progress. Nothing is logged: View and status say what happened.
 //
+// `now` is the SteadyClock's time: the readers stamp with the same clock.
+//
 // What always holds:
 //  - Each submitted item ends in exactly one outcome, unless the supervisor ends first.
 //  - An item's outcome is reported only when nobody writes its row any more: a worker that was lost
