@@ -9,9 +9,8 @@
 //
 // What always holds:
 //  - Each submitted item ends in exactly one outcome, unless the supervisor ends first.
-//  - An item's outcome is reported only when nobody writes its row any more: a worker that was lost
-//  is
-//    dead and reaped before.
+//  - An item's outcome is reported only when nobody writes its row any more: a worker that was
+//    lost is dead and reaped before.
 //  - All items of one lane end in the order of their submission, except those that need no worker.
 #pragma once
 
