@@ -23,7 +23,7 @@ struct HorizontalJob {
   uint8_t* const* out;         // kRowsAtOnce of them
   const uint32_t* first;       // by output: the byte of a row where its first input begins
   const int32_t* weights;      // by output, by group: packed
-  int groups;                  // of every output
+  int groups;                  // of every output; the last may reach kSlackBytes beyond the row
   int outputs;                 // a multiple of four
 };
 
@@ -41,7 +41,7 @@ struct Kernels {
   bool (*supported)();  // by this CPU and operating system
   int taps_per_group;
   int words_per_group;
-  // taps_per_group weights → words_per_group packed words.
+  // taps_per_group weights (at most eight, or kSlackBytes is too little) → words_per_group words.
   void (*pack)(const int32_t* weights, int32_t* packed);
   void (*horizontal)(const HorizontalJob& job);
   void (*vertical)(const VerticalJob& job);

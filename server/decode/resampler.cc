@@ -22,28 +22,35 @@ uint32_t Resampler::GroupsFor(uint32_t taps) const {
   return static_cast<uint32_t>(RoundUp(taps, kernels_.taps_per_group) / kernels_.taps_per_group);
 }
 
-// Packs the output's weights and fills up to `groups` with weights of 0.
-void Resampler::PackOutput(const Taps& taps, uint32_t output, uint32_t groups, int32_t* packed) {
-  const int32_t* weights = taps.weights(output);
-  std::fill(std::copy_n(weights, taps.inputs(output).count, padded_weights_.begin()),
-            padded_weights_.end(), 0);
+// Packs the output's weights as those of `groups` groups of inputs: `skipped` weights of 0, its
+// own, and weights of 0 up to the end.
+void Resampler::PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, uint32_t groups,
+                           int32_t* packed) {
+  std::fill(padded_weights_.begin(), padded_weights_.end(), 0);
+  std::copy_n(taps.weights(output), taps.inputs(output).count, padded_weights_.begin() + skipped);
   for (uint32_t group = 0; group < groups; ++group) {
     kernels_.pack(&padded_weights_[size_t{group} * kernels_.taps_per_group],
                   packed + size_t{group} * kernels_.words_per_group);
   }
 }
 
-// A flip is only the order of the outputs.
+// Every output reads as many inputs as the one with the most; one at the right edge, which has
+// fewer, begins further left, so that it does not read beyond the row. A flip is only the order of
+// the outputs.
 void Resampler::PackHorizontal(const Placement& placement) {
   x_groups_ = GroupsFor(x_taps_.max_count());
   const size_t words = size_t{x_groups_} * kernels_.words_per_group;
+  const Range needed = x_taps_.needed();
+  const uint32_t read = std::min(x_groups_ * kernels_.taps_per_group, needed.count);
   x_first_.assign(padded_outputs_, 0);
   x_weights_.assign(padded_outputs_ * words, 0);
   padded_weights_.resize(size_t{x_groups_} * kernels_.taps_per_group);
   for (uint32_t i = 0; i < outputs_; ++i) {
     const uint32_t output = placement.flip ? outputs_ - 1 - i : i;
-    x_first_[i] = 4 * (x_taps_.inputs(output).first - x_taps_.needed().first);
-    PackOutput(x_taps_, output, x_groups_, &x_weights_[i * words]);
+    const uint32_t first = x_taps_.inputs(output).first - needed.first;
+    const uint32_t begin = std::min(first, needed.count - read);
+    x_first_[i] = 4 * begin;
+    PackOutput(x_taps_, output, first - begin, x_groups_, &x_weights_[i * words]);
   }
 }
 
@@ -53,7 +60,7 @@ void Resampler::PackVertical() {
   y_weights_.resize(y_taps_.outputs() * words);
   padded_weights_.resize(size_t{y_groups_} * kernels_.taps_per_group);
   for (uint32_t i = 0; i < y_taps_.outputs(); ++i) {
-    PackOutput(y_taps_, i, y_groups_, &y_weights_[i * words]);
+    PackOutput(y_taps_, i, 0, y_groups_, &y_weights_[i * words]);
   }
   y_rows_.resize(size_t{y_groups_} * kernels_.taps_per_group);
 }

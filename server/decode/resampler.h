@@ -40,7 +40,8 @@ class Resampler {
  private:
   void PackHorizontal(const Placement& placement);
   void PackVertical();
-  void PackOutput(const Taps& taps, uint32_t output, uint32_t groups, int32_t* packed);
+  void PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, uint32_t groups,
+                  int32_t* packed);
   void PrepareRing();
   uint8_t* RingRow(uint32_t row) const {
     return ring_.data() + size_t{row % ring_rows_} * row_stride_;
