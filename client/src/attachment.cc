@@ -80,6 +80,13 @@ const posix::Mapping* Attachment::FindSegment(uint32_t id) {
   return segments_.emplace_back(id, std::move(sent)).second.get();
 }
 
+absl::Status Attachment::Pump() {
+  const absl::Status status = link_->Pump();
+  std::erase_if(segments_,
+                [&](const auto& known) { return link_->Segment(known.first) == nullptr; });
+  return status;
+}
+
 absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
   shm::ControlEntry entry;
   std::memcpy(&entry, &page().entries[(sequence - 1) % shm::kControlCapacity], sizeof(entry));

@@ -28,7 +28,8 @@ class Link {
   // Reads what the daemon sent through the doorway. Never waits. Unavailable when the daemon is
   // gone.
   virtual absl::Status Pump() = 0;
-  // A segment that was sent, mapped read-only; null: none of that id came yet.
+  // A segment that was sent, mapped read-only; null: none of that id came yet, or the daemon gave
+  // it up, which it does only while none of our batches is in it.
   // Shared by the link and every attachment that uses it.
   virtual std::shared_ptr<const posix::Mapping> Segment(uint32_t id) = 0;
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
@@ -68,7 +69,8 @@ class Attachment {
   // Sleeps until the bell is another one, or the timeout ran out. May wake early.
   void Sleep(uint32_t bell, base::Duration timeout);
 
-  absl::Status Pump() { return link_->Pump(); }
+  // Reads what the daemon sent, and unmaps the segments that it gave up.
+  absl::Status Pump();
   // The daemon need not be told of the end: it is gone.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
   // Tells the daemon now. For a session without batches out; later calls do nothing.

@@ -118,6 +118,8 @@ absl::Status Doorway::Understand(posix::Message message) {
       return KeepSession(std::move(message));
     case shm::DoorwayKind::kSegment:
       return KeepSegment(std::move(message));
+    case shm::DoorwayKind::kSegmentGone:
+      return ForgetSegment(message);
     default:
       return absl::InternalError(absl::StrCat("the daemon sent a message of unknown kind ",
                                               static_cast<uint32_t>(header.kind)));
@@ -146,6 +148,13 @@ absl::Status Doorway::KeepSegment(posix::Message message) {
       posix::Mapping mapping,
       posix::Mapping::Map(message.fds[0], segment.bytes, posix::Access::kReadOnly));
   segments_[segment.segment] = std::make_shared<const posix::Mapping>(std::move(mapping));
+  return absl::OkStatus();
+}
+
+// Attachments that use it see that it is gone, and let go of it, too.
+absl::Status Doorway::ForgetSegment(const posix::Message& message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 0));
+  segments_.erase(segment.segment);
   return absl::OkStatus();
 }
 

@@ -39,7 +39,7 @@ class Doorway {
   // Waits for a session's descriptors.
   absl::StatusOr<SessionDescriptors> AwaitSession(uint64_t session_id, base::TimePoint deadline);
 
-  // Null: none of that id came yet.
+  // Null: none of that id came yet, or the daemon gave it up.
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id);
 
  private:
@@ -48,6 +48,7 @@ class Doorway {
   absl::Status Understand(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSession(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSegment(posix::Message message) PENSTOCK_REQUIRES(mutex_);
+  absl::Status ForgetSegment(const posix::Message& message) PENSTOCK_REQUIRES(mutex_);
 
   const posix::Fd socket_;
   std::string ticket_;

@@ -14,11 +14,12 @@ inline constexpr char kDoorwaySuffix[] = ".door";
 inline constexpr char kTicketMetadataKey[] = "penstock-ticket";  // 32 hex digits
 
 enum class DoorwayKind : uint32_t {
-  kHello = 1,    // client → daemon, 1 descriptor: a pidfd of the client
-  kWelcome = 2,  // daemon → client, no descriptor
-  kRefused = 3,  // daemon → client, no descriptor, then EOF
-  kSession = 4,  // daemon → client, 2 descriptors: control page, event
-  kSegment = 5,  // daemon → client, 1 descriptor: the segment, read-only
+  kHello = 1,        // client → daemon, 1 descriptor: a pidfd of the client
+  kWelcome = 2,      // daemon → client, no descriptor
+  kRefused = 3,      // daemon → client, no descriptor, then EOF
+  kSession = 4,      // daemon → client, 2 descriptors: control page, event
+  kSegment = 5,      // daemon → client, 1 descriptor: the segment, read-only
+  kSegmentGone = 6,  // daemon → client, no descriptor: no batch will be in it any more; unmap it
 };
 
 struct DoorwayHeader {
@@ -50,6 +51,7 @@ struct DoorwaySession {
   uint64_t control_bytes;
 };
 
+// kSegment and kSegmentGone.
 struct DoorwaySegment {
   DoorwayHeader header;
   uint32_t segment;

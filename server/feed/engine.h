@@ -115,6 +115,7 @@ class Engine {
   void FailFeed(const Feed& feed, const absl::Status& why);
   void SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
+  void ForgetSegment(pool::SegmentId id);
 
   bool CollectOutcomes(base::TimePoint now);
   bool ListenToConsumers(base::TimePoint now);

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "tests/support/temp_folder.h"
 #include "tests/unit/client/fake_services.h"
 
@@ -26,6 +28,14 @@ class ClientTest : public ::testing::Test {
   const std::string address_ = folder_.At("penstock.sock");
   FakeDaemon daemon_;
 };
+
+// How many mappings of this process are of a file whose name has `name` in it.
+size_t MappingsOf(const std::string& name) {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) count += line.find(name) != std::string::npos;
+  return count;
+}
 
 const SessionOptions kBirds = {.dataset = "birds", .batch_size = 4};
 
@@ -110,6 +120,19 @@ TEST_F(ClientTest, ASessionDeliversAndShowsItsTicketAndName) {
   EXPECT_EQ(*session.Quarantined(), 2u);
   EXPECT_EQ(services.ticket, "00112233445566778899aabbccddeeff");
   EXPECT_THAT(services.client, StartsWith("a-test/"));
+}
+
+TEST_F(ClientTest, ASegmentThatTheDaemonGivesUpIsUnmapped) {
+  FakeServices services(address_, daemon_);
+  daemon_.AnnounceNext();
+  Session session = Connect().OrDie().Open(kBirds).OrDie();
+  ASSERT_TRUE(session.Next(kLong).ok());
+  const size_t mapped = MappingsOf("memfd:segment");
+
+  services.GiveSegmentUp();
+  ASSERT_EQ(session.Next(milliseconds(1)).status().code(), Code::kDeadlineExceeded);
+
+  EXPECT_EQ(MappingsOf("memfd:segment"), mapped - 1);
 }
 
 TEST_F(ClientTest, ASessionOutlivesItsClientAndClosesWhenItEnds) {

@@ -45,6 +45,13 @@ class FakeServices final : public v1::FeedService::Service {
     server_->Shutdown(std::chrono::system_clock::now());
   }
 
+  void GiveSegmentUp() {
+    shm::DoorwaySegment segment{};
+    segment.header = Header(shm::DoorwayKind::kSegmentGone);
+    segment.segment = kSegmentId;
+    Send(guest_, segment, {});
+  }
+
   // What the client said.
   std::string client, ticket;
   std::vector<v1::OpenSessionRequest> opened;

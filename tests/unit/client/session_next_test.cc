@@ -112,6 +112,19 @@ TEST_F(SessionNextTest, ASegmentThatIsOnItsWayIsFetchedFromTheDoorway) {
   EXPECT_TRUE(session.Next(kNow).ok());
 }
 
+TEST_F(SessionNextTest, ASegmentThatTheDaemonGaveUpIsUnmappedAtTheNextWait) {
+  daemon_.AnnounceNext();
+  SessionCore session = Open();
+  ASSERT_TRUE(session.Next(kNow).ok());
+  const std::weak_ptr<const posix::Mapping> mapped = daemon_.link->segments.at(kSegmentId);
+  daemon_.link->segments.clear();
+  ASSERT_FALSE(mapped.expired());
+
+  EXPECT_EQ(session.Next(kNow).status().code(), Code::kDeadlineExceeded);
+
+  EXPECT_TRUE(mapped.expired());
+}
+
 TEST_F(SessionNextTest, AReadyBatchIsTakenWithoutALookAtTheDoorway) {
   daemon_.AnnounceNext();
   SessionCore session = Open();
