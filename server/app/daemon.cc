@@ -24,8 +24,8 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
   group* found = nullptr;
   if (getgrnam_r(name.c_str(), &entry, buffer, sizeof(buffer), &found) == 0 && found != nullptr)
     return found->gr_gid;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "datasets[].groups: there is no group '", name, "'; name one that 'getent group' lists"));
+  return absl::InvalidArgumentError(absl::StrCat("datasets[].groups: there is no group '", name,
+                                                 "'; name one that 'getent group' lists"));
 }
 
 absl::StatusOr<Catalog::Options> CatalogOptions(const DaemonOptions& options) {
@@ -57,6 +57,7 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config) {
   workers.limits.max_pixels = config.limits().max_pixels();
   workers.arena_bytes = 2 * config.limits().max_sample_bytes();
   workers.memory_bytes = config.workers().memory_bytes();
+  workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
   workers.sample_timeout = Milliseconds(config.workers().sample_timeout_ms());
   workers.retry_for = Milliseconds(config.source().retry_for_ms());
   workers.back_off = {.first = Milliseconds(config.workers().backoff_first_ms()),
@@ -100,9 +101,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
 
 absl::Status Daemon::StartParts(const DaemonOptions& options) {
   const config::v1::Config& config = options.config;
-  PENSTOCK_ASSIGN_OR_RETURN(
-      doorway::Claim claim,
-      doorway::ClaimAddress(config.server().socket(), config.server().group()));
+  PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
+                                                                        config.server().group()));
   address_.emplace(std::move(claim));
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options));
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
@@ -113,8 +113,8 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
     return courier_.Send(peer, message, bytes, fds);
   };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
-  service_ = std::make_unique<Service>(Service::Options{options.private_daemon}, *catalog_,
-                                       *runner_);
+  service_ =
+      std::make_unique<Service>(Service::Options{options.private_daemon}, *catalog_, *runner_);
 
   doorway::Options doorway;
   doorway.path = address_->door_path();
@@ -125,8 +125,7 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
 
   rpc::Options rpc;
   rpc.max_connections = config.server().max_connections();
-  PENSTOCK_ASSIGN_OR_RETURN(server_,
-                            rpc::Server::Start(address_->TakeListener(), *service_, rpc));
+  PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
   server_->SetServing(true);
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"pool", base::FormatBytes(engine.pool.max_bytes)},
@@ -135,8 +134,8 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   return absl::OkStatus();
 }
 
-// New calls end first, then what they could reach: a catalogue's answer goes to the runner, a runner's
-// descriptors to the doorway.
+// New calls end first, then what they could reach: a catalogue's answer goes to the runner, a
+// runner's descriptors to the doorway.
 Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
   server_.reset();

@@ -54,6 +54,8 @@ std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
     return absl::StrCat("source stalled for ", Milliseconds(now - worker.stalled->since) / 1000,
                         " s");
   switch (worker.state) {
+    case workers::WorkerState::kStarting:
+      return "starting";
     case workers::WorkerState::kRunning:
       return worker.in_hand ? "decoding" : "idle";
     case workers::WorkerState::kRestarting:

@@ -26,7 +26,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 1;
+inline constexpr uint32_t kChannelVersion = 2;
 inline constexpr uint32_t kRingCapacity = 16;  // the most that a lane reads ahead, and one in hand
 
 // The descriptors that a worker is born with.
@@ -70,6 +70,7 @@ struct alignas(64) Channel {
   // Written by the worker.
   alignas(64) std::atomic<uint64_t> started;  // the sequence in hand, or of the last one
   std::atomic<uint64_t> busy_ns;              // spent on requests, for status only
+  std::atomic<uint32_t> ready;                // 1 once it serves requests
 
   shm::SpscRing<Request, kRingCapacity> requests;
   shm::SpscRing<Completion, kRingCapacity> completions;

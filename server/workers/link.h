@@ -48,6 +48,7 @@ class Link {
   // Any thread. What the worker claims.
   uint64_t started() const { return channel().started.load(std::memory_order_acquire); }
   uint64_t busy_ns() const { return channel().busy_ns.load(std::memory_order_relaxed); }
+  bool ready() const { return channel().ready.load(std::memory_order_acquire) != 0; }
 
  private:
   Link(const Options& options, posix::Fd memory, posix::Mapping mapping);

@@ -14,6 +14,7 @@ Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kTimeout};
     case Verdict::kBroken:
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
+    case Verdict::kNotReady:
     case Verdict::kDoesNotRead:
       return {.kind = OutcomeKind::kLost};
     case Verdict::kNone:
@@ -25,6 +26,8 @@ Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
 
 std::string Describe(Verdict verdict, const posix::Exit& exit) {
   switch (verdict) {
+    case Verdict::kNotReady:
+      return "killed because it was not ready in time";
     case Verdict::kTimedOut:
       return "killed because it took too long";
     case Verdict::kBroken:

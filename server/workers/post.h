@@ -13,10 +13,10 @@
 namespace penstock::workers {
 
 // Why we killed a worker, if we did.
-enum class Verdict { kNone, kTimedOut, kBroken, kDoesNotRead };
+enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead };
 
 // Whether the death is the sample's doing: anything is but a SIGKILL that is not ours, and our
-// killing of a worker that did not read its socket.
+// killing of a worker that was not ready or did not read its socket.
 Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit);
 
 // "killed by signal 11 (Segmentation fault)", for people.
@@ -49,6 +49,9 @@ struct Supervisor::Post {
   bool stopped = false;              // the budget is spent
   Verdict verdict = Verdict::kNone;  // on the worker that is running or not yet reaped
   base::TimePoint restart_at;        // while there is no worker and not stopped
+  // Of the worker, as the ticks saw it: since when there is one, and since when it is ready.
+  std::optional<base::TimePoint> started_at, ready_at;
+  uint32_t failed_starts = 0;  // in a row: workers that were gone before they were ready
   BackOff back_off;
   uint64_t decoded = 0, restarts = 0;
   Utilisation utilisation;

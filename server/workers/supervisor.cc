@@ -30,8 +30,10 @@ absl::Status Validate(const SupervisorOptions& options) {
         "input memory of ", options.arena_bytes, " bytes a worker; a multiple of ", kPage,
         " is needed, and at least the largest file's ", options.limits.max_bytes, " bytes"));
   }
-  if (options.sample_timeout <= base::Duration::zero()) {
-    return absl::InvalidArgumentError("a time-out of 0 for a sample; it must be positive");
+  if (options.sample_timeout <= base::Duration::zero() ||
+      options.start_timeout <= base::Duration::zero()) {
+    return absl::InvalidArgumentError(
+        "a time-out of 0 for a sample or for a worker's start; it must be positive");
   }
   return absl::OkStatus();
 }
@@ -94,6 +96,8 @@ absl::Status Supervisor::StartWorker(Post& post) {
   Watch(worker.pidfd());
   link->AnnounceSleep();
   post.verdict = Verdict::kNone;
+  post.started_at.reset();
+  post.ready_at.reset();
   post.worker.emplace(std::move(worker));
   post.lane.Attach(std::move(link));
   return absl::OkStatus();
@@ -174,6 +178,7 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
                     .in_hand = {},
                     .stalled = {},
                     .last_death = post->last_death};
+    if (post->worker && !post->worker->link().ready()) view.state = WorkerState::kStarting;
     if (!post->worker) view.state = WorkerState::kRestarting;
     if (post->stopped) view.state = WorkerState::kStopped;
     if (post->retiring) view.state = WorkerState::kRetiring;

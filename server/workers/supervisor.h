@@ -39,10 +39,13 @@ struct SupervisorOptions {
   uint64_t arena_bytes = 32u << 20;  // input memory a worker, touched as needed; ≥ limits.max_bytes
   uint64_t memory_bytes = base::kGiB;  // that a worker may allocate for itself
   decode::Limits limits;
+  base::Duration start_timeout = std::chrono::seconds(10);  // until a new worker says it is ready
   base::Duration sample_timeout = std::chrono::seconds(30);
   base::Duration retry_for = std::chrono::seconds(60);
   BackOff::Options back_off{.first = std::chrono::milliseconds(100),
                             .longest = std::chrono::seconds(10)};
+  // A worker stays down after so many restarts within the window; or, because pauses would keep it
+  // below that for ever, after so many in a row that were gone before they were ready.
   RestartBudget::Options budget{.restarts = 20, .window = std::chrono::minutes(1)};
 };
 
@@ -50,6 +53,7 @@ struct SupervisorOptions {
 absl::Status Validate(const SupervisorOptions& options);
 
 enum class WorkerState {
+  kStarting,  // it has not said yet that it is ready
   kRunning,
   kRestarting,  // dead; the next one starts after the back-off
   kStopped,     // dead, and the restart budget is spent
@@ -123,6 +127,8 @@ class Supervisor {
   void Bury(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
   void ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason);
   void CheckTimeout(Post& post, base::TimePoint now);
+  void CheckStart(Post& post, base::TimePoint now);
+  bool MayTryAgain(const Post& post, base::TimePoint now);
   void Restart(Post& post, base::TimePoint now);
   void RemoveRetired();
 

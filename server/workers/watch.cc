@@ -38,13 +38,14 @@ void Supervisor::Bury(Post& post, base::TimePoint now, std::vector<Outcome>& out
     absl::StrAppend(&post.last_death, " with sample ", oldest->sample, " in hand");
   }
   post.lane.Detach(EndOf(post.verdict, *exit), outcomes);
+  post.failed_starts = post.worker->link().ready() ? 0 : post.failed_starts + 1;
   post.worker.reset();
   post.verdict = Verdict::kNone;
   ScheduleRestart(post, now, post.last_death);
 }
 
 void Supervisor::ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason) {
-  if (budget_.Take(now)) {
+  if (MayTryAgain(post, now)) {
     post.restart_at = now + post.back_off.Next();
     return;
   }
@@ -52,7 +53,12 @@ void Supervisor::ScheduleRestart(Post& post, base::TimePoint now, const std::str
   status_ = absl::UnavailableError(absl::StrCat(
       "workers died too often (", options_.budget.restarts, " restarts in ",
       std::chrono::duration_cast<std::chrono::seconds>(options_.budget.window).count(),
-      " s are spent); the last one was ", reason, "; see its standard error, then open again"));
+      " s, or as many in a row without one that was ready, are spent); the last one was ", reason,
+      "; see its standard error, then open again"));
+}
+
+bool Supervisor::MayTryAgain(const Post& post, base::TimePoint now) {
+  return post.failed_starts <= options_.budget.restarts && budget_.Take(now);
 }
 
 void Supervisor::Tick(base::TimePoint now) {
@@ -69,16 +75,31 @@ void Supervisor::Tick(base::TimePoint now) {
 
 void Supervisor::CheckTimeout(Post& post, base::TimePoint now) {
   if (post.verdict != Verdict::kNone) return;
-  // Also one that is not started: a stopped worker starts nothing.
+  CheckStart(post, now);
+  if (!post.ready_at) return;
+  // Also one that is not started: a stopped worker starts nothing. What was sent to a worker before
+  // it was ready waits for it, not the other way round.
   const auto oldest = post.lane.OldestAtWorker();
-  if (!oldest || now - oldest->since <= options_.sample_timeout) return;
+  if (!oldest || now - std::max(oldest->since, *post.ready_at) <= options_.sample_timeout) return;
   post.verdict = Verdict::kTimedOut;
   post.worker->Kill();  // its death makes event_fd readable; Collect does the rest
+}
+
+void Supervisor::CheckStart(Post& post, base::TimePoint now) {
+  if (post.ready_at) return;
+  if (!post.started_at) post.started_at = now;
+  if (post.worker->link().ready()) {
+    post.ready_at = now;
+  } else if (now - *post.started_at > options_.start_timeout) {
+    post.verdict = Verdict::kNotReady;
+    post.worker->Kill();
+  }
 }
 
 void Supervisor::Restart(Post& post, base::TimePoint now) {
   if (const absl::Status started = StartWorker(post); !started.ok()) {
     post.last_death = std::string(started.message());
+    ++post.failed_starts;
     return ScheduleRestart(post, now, post.last_death);
   }
   ++post.restarts;

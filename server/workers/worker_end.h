@@ -23,6 +23,9 @@ class WorkerEnd {
   uint64_t memory_bytes() const { return channel().memory_bytes; }
   decode::Limits limits() const { return channel().limits; }
 
+  // Tells the daemon that requests are served from here on.
+  void SayReady() { channel().ready.store(1, std::memory_order_release); }
+
   // The next request now, or nothing; an error when the ring is broken.
   absl::StatusOr<std::optional<Request>> Next();
   // Before the last Next that comes before Sleep.

@@ -92,6 +92,7 @@ int Main() {
     return 2;
   }
   SegmentTable segments{posix::Fd(kSocketNumber)};
+  end->SayReady();
   status = ServeUntilTheEnd(*end, segments);
   if (absl::IsUnavailable(status)) return 0;
   std::fprintf(stderr, "penstock-worker: %s\n", std::string(status.message()).c_str());

@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "common/posix/process.h"
+#include "server/workers/worker_process.h"
+#include "tests/support/temp_folder.h"
 #include "tests/system/workers/rig.h"
 
 namespace penstock::workers {
@@ -88,6 +91,7 @@ TEST(WorkerDeathTest, AStoppedWorkerThatStartsNothingIsReplacedWithoutAStrike) {
   SupervisorOptions options = Options();
   options.sample_timeout = milliseconds(200);
   Rig rig(Dataset(), options, 1, Whole());
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().state == WorkerState::kRunning; }));
   const pid_t pid = rig.Worker().pid;
   ::kill(pid, SIGSTOP);
 
@@ -158,6 +162,66 @@ TEST(WorkerDeathTest, WorkersThatKeepDyingSpendTheirBudgetAndThatIsSaid) {
   EXPECT_EQ(rig.Worker().state, WorkerState::kStopped);
   EXPECT_EQ(rig.Worker().restarts, 3u);
   EXPECT_EQ(rig.supervisor().Capacity(), 0u);
+}
+
+// A worker program that does what a shell makes of the line.
+std::string ProgramThat(const testing::TempFolder& folder, const std::string& line) {
+  folder.Write("worker", absl::StrCat("#!/bin/sh\n", line, "\n"));
+  std::filesystem::permissions(folder.At("worker"), std::filesystem::perms::owner_all);
+  return folder.At("worker");
+}
+
+TEST(WorkerDeathTest, AWorkerThatIsNeverReadyIsKilledAndAnotherOneTried) {
+  const testing::TempFolder folder;
+  SupervisorOptions options = Options();
+  options.program = ProgramThat(folder, "exec sleep 600");
+  options.start_timeout = milliseconds(100);
+  options.sample_timeout = milliseconds(10);  // which is for workers that are ready
+  Rig rig(Dataset(), options, 1, Whole());
+  const pid_t first = rig.Worker().pid;
+  EXPECT_EQ(rig.Worker().state, WorkerState::kStarting);
+
+  rig.Submit(0, kSmall);
+  ASSERT_TRUE(rig.RunUntilOutcomes(1));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().restarts > 0; }));
+
+  EXPECT_EQ(rig.OutcomeOf(0).kind, OutcomeKind::kLost);
+  EXPECT_EQ(rig.Worker().last_death, "killed because it was not ready in time");
+  EXPECT_NE(::kill(first, 0), 0);
+}
+
+TEST(WorkerDeathTest, WorkersThatAreNeverReadySpendTheBudgetHoweverLongThePauses) {
+  const testing::TempFolder folder;
+  SupervisorOptions options = Options();
+  options.program = ProgramThat(folder, "exit 127");
+  options.budget = {.restarts = 3, .window = milliseconds(1)};
+  Rig rig(Dataset(), options, 1, Whole());
+
+  ASSERT_TRUE(rig.RunUntil([&] { return !rig.supervisor().status().ok(); }));
+
+  EXPECT_EQ(rig.Worker().restarts, 3u);
+  EXPECT_EQ(rig.Worker().state, WorkerState::kStopped);
+  EXPECT_THAT(std::string(rig.supervisor().status().message()), HasSubstr("exit code 127"));
+}
+
+TEST(WorkerDeathTest, AWorkerThatWasReadyForgivesTheStartsThatFailedBefore) {
+  const testing::TempFolder folder;
+  SupervisorOptions options = Options();
+  options.program = ProgramThat(folder, absl::StrCat("test -e ", folder.At("open"), " && exec ",
+                                                     DefaultProgram(), "; exit 1"));
+  options.back_off.longest = milliseconds(10);
+  options.budget = {.restarts = 30, .window = milliseconds(1)};
+  Rig rig(Dataset(), options, 1, Whole());
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().restarts > 20; }));
+  folder.Write("open", "");
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().state == WorkerState::kRunning; }));
+  std::filesystem::remove(folder.At("open"));
+  const uint64_t before = rig.Worker().restarts;
+
+  ::kill(rig.Worker().pid, SIGKILL);
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().restarts > before + 20; }));
+
+  EXPECT_TRUE(rig.supervisor().status().ok());
 }
 
 TEST(WorkerDeathTest, AWorkerThatDiedIsRestartedOnlyAfterThePause) {

@@ -39,6 +39,7 @@ TEST(SupervisorTest, OptionsThatCannotBeAreRefused) {
   EXPECT_EQ(Supervisor({.read_ahead = kRingCapacity}).Start().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Supervisor({.arena_bytes = 4096}).Start().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Supervisor({.start_timeout = {}}).Start().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Supervisor({.sample_timeout = {}}).Start().code(), absl::StatusCode::kInvalidArgument);
 }
 
