@@ -1,8 +1,9 @@
 // The session control page: what passes between the daemon and one consumer once a batch.
 //
-// One page-aligned memfd a session, made by the daemon, mapped read-write by both. Each field has one
-// writer. The consumer is hostile: the daemon copies what it wrote, then checks it. The consumer
-// trusts the daemon's numbers only after it checked them against its mappings, too.
+// One page-aligned memfd a session (the page, and behind it the notes of device delivery), made by
+// the daemon, mapped read-write by both. Each field has one writer. The consumer is hostile: the
+// daemon copies what it wrote, then checks it. The consumer trusts the daemon's numbers only after
+// it checked them against its mappings, too.
 //
 //   daemon                                     consumer
 //   entries[n % capacity] = batch n
@@ -20,7 +21,7 @@
 namespace penstock::shm {
 
 inline constexpr uint64_t kControlMagic = 0x4B434F54534E4550;  // "PENSTOCK", little endian
-inline constexpr uint32_t kControlVersion = 1;
+inline constexpr uint32_t kControlVersion = 2;
 inline constexpr uint32_t kControlCapacity = 256;  // the largest window
 
 enum class SessionState : uint32_t {
@@ -32,19 +33,22 @@ enum class SessionState : uint32_t {
 
 // One announced batch: a slot of a segment.
 struct ControlEntry {
-  uint64_t sequence;       // n + 1: 0 is never announced
-  uint64_t generation;     // of the slot
-  uint32_t segment;        // id, as the doorway sent it
-  uint32_t rows;           // rows in the slot, padding included
-  uint64_t offset;         // of row 0 in the segment
+  uint64_t sequence;    // n + 1: 0 is never announced
+  uint64_t generation;  // of the slot
+  uint32_t segment;     // id, as the doorway sent it; of device delivery: of the slab
+  uint32_t rows;        // rows in the slot, padding included
+  uint64_t offset;      // of row 0 in the segment or slab
   uint64_t epoch;
   uint64_t first;          // position of row 0 in the epoch
   uint64_t step;           // this rank's step within the epoch, counted from its start
   uint64_t consumed;       // samples of the epoch consumed by all ranks once this batch is
   uint32_t valid_rows;     // rows that are not padding
   uint32_t last_of_epoch;  // 0 or 1
+  // Where the labels (int64, then ids as uint64, one of each for every row of a full batch) are for
+  // the host to read: from the start of the session's own memory. 0: in the slot.
+  uint64_t notes_offset;
 };
-static_assert(sizeof(ControlEntry) == 72 && std::is_trivially_copyable_v<ControlEntry>);
+static_assert(sizeof(ControlEntry) == 80 && std::is_trivially_copyable_v<ControlEntry>);
 
 struct alignas(64) ControlPage {
   // Written by the daemon before the page is sent, never again.
@@ -57,7 +61,7 @@ struct alignas(64) ControlPage {
 
   // Written by the daemon.
   alignas(64) std::atomic<uint64_t> announced;
-  std::atomic<uint32_t> bell;  // the futex that a consumer sleeps on; changes at each announcement
+  std::atomic<uint32_t> bell;   // the futex that a consumer sleeps on; changes at each announcement
   std::atomic<uint32_t> state;  // SessionState
   std::atomic<uint32_t> daemon_asleep;
   uint32_t error_code;  // an absl::StatusCode; valid once state is kFailed

@@ -20,6 +20,7 @@ enum class DoorwayKind : uint32_t {
   kSession = 4,      // daemon → client, 2 descriptors: control page, event
   kSegment = 5,      // daemon → client, 1 descriptor: the segment, read-only
   kSegmentGone = 6,  // daemon → client, no descriptor: no batch will be in it any more; unmap it
+  kSlab = 7,         // daemon → client, 1 descriptor: a slab of device memory (HANDLE_KIND_VMM)
 };
 
 struct DoorwayHeader {
@@ -59,9 +60,17 @@ struct DoorwaySegment {
   uint64_t bytes;
 };
 
+struct DoorwaySlab {
+  DoorwayHeader header;
+  uint32_t slab;
+  uint32_t reserved;
+  uint64_t bytes;
+};
+
 static_assert(sizeof(DoorwayHeader) == 16 && sizeof(DoorwayHello) == 80);
 static_assert(sizeof(DoorwayWelcome) == 32 && sizeof(DoorwayRefused) == 528);
 static_assert(sizeof(DoorwaySession) == 32 && sizeof(DoorwaySegment) == 32);
+static_assert(sizeof(DoorwaySlab) == 32);
 static_assert(std::is_trivially_copyable_v<DoorwayRefused>);
 inline constexpr uint32_t kMaxDoorwayBytes = sizeof(DoorwayRefused);
 

@@ -1,52 +1,35 @@
-// Host delivery: the daemon's side of a session's control page. Announces batches, reads what the
-// consumer wrote. Owned by the runner's thread.
-//
-// The consumer can write to the page at any time and anything: every number is read once, atomically,
-// and judged by the caller (the feed's core), never trusted here.
+// Host delivery: the consumer reads the slot where it is, in the pool, and gives it back on its
+// page.
 #pragma once
 
-#include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "common/base/status.h"
-#include "common/posix/memory.h"
-#include "common/shm/control_page.h"
+#include "server/export/delivery.h"
+#include "server/export/session_page.h"
 
 namespace penstock::exporting {
 
-class HostDelivery {
+class HostDelivery final : public Delivery {
  public:
   // 1 ≤ window ≤ shm::kControlCapacity.
-  static absl::StatusOr<HostDelivery> Make(uint64_t session_id, uint32_t window);
+  static absl::StatusOr<std::unique_ptr<HostDelivery>> Make(uint64_t session_id, uint32_t window);
 
-  const posix::Fd& memory() const { return memory_; }  // the page, for the consumer
-  const posix::Fd& event() const { return event_; }    // rung by the consumer while we sleep
-
-  // Publishes a batch: entry.sequence must be the number of announcements so far plus one. Wakes the
-  // consumer if it sleeps.
-  void Announce(const shm::ControlEntry& entry);
-
-  // No batch comes any more, or why none does. The first word that is not kOpen stays.
-  void Finish(shm::SessionState state, const absl::Status& reason);
-
-  // What the consumer says, now.
-  uint64_t taken() const { return page().taken.load(std::memory_order_acquire); }
-  bool Released(uint64_t sequence) const {
-    return page().released[(sequence - 1) % shm::kControlCapacity].load(
-               std::memory_order_acquire) == sequence;
+  const posix::Fd& memory() const override { return page_.memory(); }
+  uint64_t memory_bytes() const override { return page_.bytes(); }
+  const posix::Fd& event() const override { return page_.event(); }
+  void Announce(const shm::ControlEntry& entry, const FullSlot& slot) override;
+  Heard Listen() override;
+  void Finish(shm::SessionState state, const absl::Status& reason) override {
+    page_.Finish(state, reason);
   }
-
-  // While true, a consumer rings the event at each release.
-  void SetAsleep(bool asleep);
+  void SetAsleep(bool asleep) override { page_.SetAsleep(asleep); }
 
  private:
-  HostDelivery() = default;
-  shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(mapping_.data()); }
-  void WakeConsumer();
+  explicit HostDelivery(SessionPage page) : page_(std::move(page)) {}
 
-  posix::Fd memory_;
-  posix::Fd event_;
-  posix::Mapping mapping_;
-  uint64_t announced_ = 0;
+  SessionPage page_;
+  std::vector<uint64_t> outstanding_;  // announced, not released
 };
 
 }  // namespace penstock::exporting

@@ -39,8 +39,8 @@ MAY_USE = {
     "server/rpc": COMMON | {"grpc", "protobuf", "server/plan", "server/decode/spec.h"},
     "server/app": COMMON | {"grpc", "protobuf", "yaml", "server"},
     "client/include": set(),
-    "client/finish": {"common/base", "client/include", "cuda"},
-    "client/src": COMMON | {"client/include", "client/finish", "grpc", "protobuf"},
+    "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
+    "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
     "client/ctl": COMMON | {"client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }

@@ -1,0 +1,90 @@
+// Device memory that several processes share: one makes and exports a slab, others open it. Two
+// kinds of handle; each owner is move-only and frees with its device current.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+
+namespace penstock::cuda {
+
+// Slabs are whole multiples of this: a smaller allocation would share its block with others, and
+// exporting it would export them.
+inline constexpr uint64_t kSlabGranule = 2u << 20;
+
+enum class HandleKind : uint32_t {
+  kIpc = 1,  // 64 bytes that travel anywhere; fails where exporter and importer have equal PIDs
+  kVmm = 2,  // a descriptor; mapped read-only by who opens it
+};
+
+inline constexpr size_t kIpcHandleBytes = 64;
+using IpcHandle = std::array<std::byte, kIpcHandleBytes>;
+
+// Memory made for export. Freed only when no importer is left.
+class Slab {
+ public:
+  // On the current device; `bytes` is a positive multiple of kSlabGranule. ResourceExhausted: the
+  // device has no room. FailedPrecondition: the device cannot export this kind.
+  static absl::StatusOr<Slab> Make(HandleKind kind, uint64_t bytes);
+  Slab() = default;
+  Slab(Slab&& other) noexcept;
+  Slab& operator=(Slab&& other) noexcept;
+  ~Slab();
+
+  HandleKind kind() const { return kind_; }
+  uint64_t bytes() const { return bytes_; }
+  std::byte* data() const { return data_; }                    // on the device
+  const IpcHandle& ipc_handle() const { return ipc_; }         // of kIpc
+  const posix::Fd& descriptor() const { return descriptor_; }  // of kVmm
+
+ private:
+  HandleKind kind_ = HandleKind::kIpc;
+  uint64_t bytes_ = 0;
+  std::byte* data_ = nullptr;
+  uint64_t vmm_handle_ = 0;
+  IpcHandle ipc_ = {};
+  posix::Fd descriptor_;
+};
+
+// Another process's slab, opened. Its data outlives the exporter.
+class ImportedSlab {
+ public:
+  // On the current device. FailedPrecondition names the likely cause: equal PIDs, a GPU that is not
+  // visible, the exporting process itself.
+  static absl::StatusOr<ImportedSlab> OpenIpc(const IpcHandle& handle, uint64_t bytes);
+  // Read-only. The descriptor may be closed afterwards.
+  static absl::StatusOr<ImportedSlab> OpenVmm(const posix::Fd& descriptor, uint64_t bytes);
+  ImportedSlab() = default;
+  ImportedSlab(ImportedSlab&& other) noexcept;
+  ImportedSlab& operator=(ImportedSlab&& other) noexcept;
+  ~ImportedSlab();
+
+  uint64_t bytes() const { return bytes_; }
+  const std::byte* data() const { return data_; }  // on the device
+
+ private:
+  HandleKind kind_ = HandleKind::kIpc;
+  uint64_t bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+// Plain memory of this process on the current device; ResourceExhausted when there is no room.
+class DeviceMemory {
+ public:
+  static absl::StatusOr<DeviceMemory> Make(uint64_t bytes);
+  DeviceMemory() = default;
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  ~DeviceMemory();
+  std::byte* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  uint64_t bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace penstock::cuda
