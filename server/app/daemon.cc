@@ -71,6 +71,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config) {
   feed::Engine::Options engine;
   engine.pool.max_bytes = config.pool().max_bytes();
   engine.pool.segment_bytes = config.pool().segment_bytes();
+  engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
   engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
   engine.workers = WorkersOptions(config);
   engine.max_sessions = config.server().max_sessions();

@@ -30,13 +30,16 @@ Engine::Engine(Options options, SendToPeer send)
     : options_(std::move(options)),
       send_(std::move(send)),
       watch_([](int, bool) {}),
-      pool_(options_.pool, {.made = [this](const pool::Segment& s) { SegmentMade(s); },
+      pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
       workers_(options_.workers) {}
 
 Engine::~Engine() = default;
 
-absl::Status Engine::Start() { return workers_.Start(); }
+absl::Status Engine::Start() {
+  PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
+  return workers_.Start();
+}
 
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   watch_ = std::move(changed);
@@ -198,10 +201,10 @@ void Engine::FailFeed(const Feed& feed, const absl::Status& why) {
 
 // ---- Segments. ----
 
-void Engine::SegmentMade(const pool::Segment& segment) {
-  const absl::Status added = workers_.AddSegment(segment.id.value(), segment.memory, segment.bytes);
-  if (!added.ok()) PENSTOCK_LOG(kError, "segment_not_shared", {"reason", added.message()});
+absl::Status Engine::SegmentMade(const pool::Segment& segment) {
+  PENSTOCK_RETURN_IF_ERROR(workers_.AddSegment(segment.id.value(), segment.memory, segment.bytes));
   core_.AddSlots(ArenaId(segment.arena), SlotsOf(segment));
+  return absl::OkStatus();
 }
 
 bool Engine::GiveUp(const pool::Segment& segment) {

@@ -113,7 +113,7 @@ class Engine {
   void Erase(uint64_t session, base::TimePoint now);
   void Fail(uint64_t session, const absl::Status& why);
   void FailFeed(const Feed& feed, const absl::Status& why);
-  void SegmentMade(const pool::Segment& segment);
+  absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   void ForgetSegment(pool::SegmentId id);
 

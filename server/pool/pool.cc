@@ -32,10 +32,25 @@ uint64_t Pool::ArenaOf(uint32_t user, const SlotLayout& layout) {
   const auto same = [&](const Arena& arena) {
     return arena.user == user && arena.layout == layout;
   };
-  const auto found = std::find_if(arenas_.begin(), arenas_.end(), same);
-  if (found != arenas_.end()) return static_cast<uint64_t>(found - arenas_.begin());
-  arenas_.push_back({.user = user, .layout = layout});
-  return arenas_.size() - 1;
+  const auto unused = [](const Arena& arena) { return arena.slots == 0 && arena.reserved == 0; };
+  auto found = std::find_if(arenas_.begin(), arenas_.end(), same);
+  if (found == arenas_.end()) {
+    found = std::find_if(arenas_.begin(), arenas_.end(), unused);
+    if (found == arenas_.end()) found = arenas_.emplace(arenas_.end());
+    *found = {.user = user, .layout = layout};
+  }
+  return static_cast<uint64_t>(found - arenas_.begin());
+}
+
+absl::Status Pool::Preallocate() {
+  const uint64_t bytes = options_.preallocate_bytes;
+  if (bytes == 0) return absl::OkStatus();
+  const uint64_t available = options_.available_bytes ? options_.available_bytes() : UINT64_MAX;
+  if (bytes > available)
+    return absl::ResourceExhaustedError(
+        absl::StrCat("pool.preallocate is ", base::FormatBytes(bytes), ", and the machine has ",
+                     base::FormatBytes(available), " available; lower it, or free some memory"));
+  return spares_.Make(bytes, options_.segment_bytes);
 }
 
 absl::Status Pool::Reserve(uint64_t arena_id, uint32_t window) {
@@ -64,34 +79,46 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
 
 absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   const SlotLayout layout = arenas_[arena_id].layout;
-  const uint64_t slot_bytes = layout.slot_bytes;
-  if (slot_bytes > options_.max_bytes / wanted)
-    return DoesNotFit(arenas_[arena_id], wanted, Left());
-  FreeUntil(wanted * slot_bytes, arena_id);
-  const uint64_t slots = SlotsToMake(arenas_[arena_id], wanted);
-  if (slots == 0) return DoesNotFit(arenas_[arena_id], wanted, Left());
+  PENSTOCK_ASSIGN_OR_RETURN(Spares::Piece piece, MemoryFor(arena_id, wanted));
 
   Segment segment;
   segment.id = SegmentId(next_segment_);
   segment.arena = arena_id;
-  segment.bytes = slots * slot_bytes;
-  PENSTOCK_ASSIGN_OR_RETURN(segment.memory, posix::MakeMemory("penstock-segment", segment.bytes));
+  segment.bytes = piece.bytes;
+  segment.memory = std::move(piece.memory);
   PENSTOCK_ASSIGN_OR_RETURN(segment.read_only, posix::ReadOnlyView(segment.memory));
   PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, posix::Mapping::Map(segment.memory, segment.bytes,
                                                                  posix::Access::kReadWrite));
 
+  const uint64_t slots = segment.bytes / layout.slot_bytes;
+  for (uint64_t place = 0; place < slots; ++place)
+    segment.slots.push_back(next_slot_ + static_cast<uint32_t>(place));
+  PENSTOCK_RETURN_IF_ERROR(listener_.made(segment));
   for (uint64_t place = 0; place < slots; ++place) {
-    const uint64_t offset = place * slot_bytes;
-    segment.slots.push_back(static_cast<uint32_t>(places_.size()));
-    places_.push_back({segment.id, offset, segment.mapping.data() + offset, layout});
+    const uint64_t offset = place * layout.slot_bytes;
+    places_[next_slot_++] = {segment.id, offset, segment.mapping.data() + offset, layout};
   }
   ++next_segment_;
   segment_bytes_ += segment.bytes;
   arenas_[arena_id].slots += slots;
-  const auto [made, fresh] = segments_.emplace(segment.id, std::move(segment));
+  const bool fresh = segments_.emplace(segment.id, std::move(segment)).second;
   PENSTOCK_CHECK(fresh);
-  listener_.made(made->second);
   return absl::OkStatus();
+}
+
+// From what was made ahead, where that holds a slot: the caller asks again for what is missing.
+absl::StatusOr<Spares::Piece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted) {
+  const uint64_t slot_bytes = arenas_[arena_id].layout.slot_bytes;
+  if (slot_bytes > options_.max_bytes / wanted)
+    return DoesNotFit(arenas_[arena_id], wanted, Left());
+  if (std::optional<Spares::Piece> spare = spares_.Take(slot_bytes)) return *std::move(spare);
+
+  FreeUntil(wanted * slot_bytes, arena_id);
+  const uint64_t slots = SlotsToMake(arenas_[arena_id], wanted);
+  if (slots == 0) return DoesNotFit(arenas_[arena_id], wanted, Left());
+  Spares::Piece piece{.memory = {}, .bytes = slots * slot_bytes};
+  PENSTOCK_ASSIGN_OR_RETURN(piece.memory, posix::MakeMemory("penstock-segment", piece.bytes));
+  return piece;
 }
 
 // As many as a segment of the usual size holds, but at least what is wanted and at most what fits.
@@ -116,8 +143,10 @@ absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left
                    "; ask for a smaller window or batch, close sessions, or raise pool.max"));
 }
 
-// Gives up segments that other arenas can spare, the oldest first, until so many bytes are left.
+// Gives up what was made ahead, then segments that other arenas can spare, the oldest first, until
+// so many bytes are left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
+  while (Left() < bytes && !spares_.empty()) spares_.Drop();
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments_) ids.push_back(id);
   for (SegmentId id : ids) {
@@ -133,18 +162,19 @@ bool Pool::GiveUp(SegmentId id) {
   const auto found = segments_.find(id);
   PENSTOCK_CHECK(found != segments_.end());
   if (!listener_.give_up(found->second)) return false;
-  for (uint32_t slot : found->second.slots) places_[slot].data = nullptr;
+  for (uint32_t slot : found->second.slots) places_.erase(slot);
   arenas_[found->second.arena].slots -= found->second.slots.size();
   segment_bytes_ -= found->second.bytes;
   segments_.erase(found);
   return true;
 }
 
-uint64_t Pool::Left() const { return options_.max_bytes - segment_bytes_; }
+uint64_t Pool::Left() const { return options_.max_bytes - segment_bytes_ - spares_.bytes(); }
 
 SlotPlace Pool::Place(uint32_t slot) const {
-  PENSTOCK_CHECK(slot < places_.size() && places_[slot].data != nullptr);
-  return places_[slot];
+  const auto found = places_.find(slot);
+  PENSTOCK_CHECK(found != places_.end());
+  return found->second;
 }
 
 const Segment* Pool::Find(SegmentId segment) const {
@@ -155,7 +185,7 @@ const Segment* Pool::Find(SegmentId segment) const {
 Usage Pool::Used() const {
   Usage usage;
   usage.max_bytes = options_.max_bytes;
-  usage.segment_bytes = segment_bytes_;
+  usage.segment_bytes = segment_bytes_ + spares_.bytes();
   usage.segments = static_cast<uint32_t>(segments_.size());
   for (const Arena& arena : arenas_) {
     usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;

@@ -11,12 +11,14 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
 #include "common/posix/memory.h"
+#include "server/pool/spares.h"
 
 namespace penstock::pool {
 
@@ -60,19 +62,25 @@ class Pool {
   struct Options {
     uint64_t max_bytes = 0;
     uint64_t segment_bytes = 64u << 20;  // a new segment's size, where the budget allows it
+    uint64_t preallocate_bytes = 0;      // made by Preallocate; the first segments are cut from it
     // What the machine can still give; asked before a segment is made.
     std::function<uint64_t()> available_bytes;
   };
-  // Told of each segment made, and asked whether one may go: true when none of its slots is in use,
-  // and then its slots and id are forgotten everywhere.
+  // Told of each segment made, which is dropped again where that fails; and asked whether one may
+  // go: true when none of its slots is in use, and then its slots and id are forgotten everywhere.
   struct Listener {
-    std::function<void(const Segment&)> made;
+    std::function<absl::Status(const Segment&)> made;
     std::function<bool(const Segment&)> give_up;
   };
 
   Pool(Options options, Listener listener);
 
-  // One arena for each user and layout; the number is stable.
+  // Makes memory ahead and touches it, so that first sessions need not wait for the system to clear
+  // theirs. Once, at start. ResourceExhausted when the machine has not so much.
+  absl::Status Preallocate();
+
+  // One arena for each user and layout. Its number is stable while it has slots or reservations;
+  // later another one may have it.
   uint64_t ArenaOf(uint32_t user, const SlotLayout& layout);
 
   // Makes room for `window` more slots in the arena and counts them as reserved. ResourceExhausted
@@ -96,6 +104,7 @@ class Pool {
     base::TimePoint idle_since{};
   };
   absl::Status Grow(uint64_t arena, uint64_t wanted);
+  absl::StatusOr<Spares::Piece> MemoryFor(uint64_t arena, uint64_t wanted);
   uint64_t SlotsToMake(const Arena& arena, uint64_t wanted) const;
   absl::Status DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const;
   void FreeUntil(uint64_t bytes, uint64_t for_arena);
@@ -106,9 +115,10 @@ class Pool {
   Listener listener_;
   std::vector<Arena> arenas_;
   std::map<SegmentId, Segment> segments_;
-  std::vector<SlotPlace> places_;  // by slot id; ids are never used again
-  uint64_t segment_bytes_ = 0;
-  uint32_t next_segment_ = 1;
+  Spares spares_;
+  std::unordered_map<uint32_t, SlotPlace> places_;  // of living segments, by slot id
+  uint64_t segment_bytes_ = 0;                      // of living segments
+  uint32_t next_segment_ = 1, next_slot_ = 0;       // never used again
 };
 
 }  // namespace penstock::pool

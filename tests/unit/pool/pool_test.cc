@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -14,6 +15,13 @@ using ::testing::HasSubstr;
 constexpr uint64_t kSlot = 64 * 1024;
 constexpr SlotLayout kLayout = {.slot_bytes = kSlot};
 
+// How much memory is behind a descriptor, as the kernel counts.
+uint64_t TouchedBytes(const posix::Fd& memory) {
+  struct stat status;
+  EXPECT_EQ(::fstat(memory.get(), &status), 0);
+  return static_cast<uint64_t>(status.st_blocks) * 512;
+}
+
 class PoolTest : public ::testing::Test {
  protected:
   Pool MakePool(uint64_t max_bytes, uint64_t segment_bytes, uint64_t available = UINT64_MAX) {
@@ -21,10 +29,17 @@ class PoolTest : public ::testing::Test {
     options.max_bytes = max_bytes;
     options.segment_bytes = segment_bytes;
     options.available_bytes = [available] { return available; };
-    return Pool(options, {.made = [this](const Segment& s) { made_.push_back(s.id); },
+    options.preallocate_bytes = preallocate_;
+    return Pool(options, {.made =
+                              [this](const Segment& s) {
+                                made_.push_back(s.id);
+                                return refusal_;
+                              },
                           .give_up = [this](const Segment& s) { return !busy_.contains(s.id); }});
   }
 
+  uint64_t preallocate_ = 0;
+  absl::Status refusal_;
   std::vector<SegmentId> made_;
   std::set<SegmentId> busy_;
   base::TimePoint start_{};
@@ -85,9 +100,9 @@ TEST_F(PoolTest, TwoUsersNeverShareASegment) {
 TEST_F(PoolTest, AnIdleSegmentMakesRoomForAnotherUserAndABusyOneDoesNot) {
   Pool pool = MakePool(4 * kSlot, 4 * kSlot);
   const uint64_t first = pool.ArenaOf(1, kLayout);
-  const uint64_t second = pool.ArenaOf(2, kLayout);
   ASSERT_TRUE(pool.Reserve(first, 4).ok());
   pool.Unreserve(first, 4, start_);
+  const uint64_t second = pool.ArenaOf(2, kLayout);
 
   busy_.insert(made_[0]);
   EXPECT_FALSE(pool.Reserve(second, 1).ok());
@@ -110,6 +125,82 @@ TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
 
   EXPECT_EQ(pool.Used().segments, 0u);
   EXPECT_EQ(pool.Used().segment_bytes, 0u);
+}
+
+TEST_F(PoolTest, ASegmentThatNobodyCouldBeToldOfIsNotThere) {
+  Pool pool = MakePool(4 * kSlot, 4 * kSlot);
+  const uint64_t arena = pool.ArenaOf(1, kLayout);
+  refusal_ = absl::ResourceExhaustedError("no descriptors");
+
+  EXPECT_EQ(pool.Reserve(arena, 1), refusal_);
+  EXPECT_EQ(pool.Used().segments, 0u);
+  EXPECT_EQ(pool.Used().reserved_bytes, 0u);
+  refusal_ = absl::OkStatus();
+
+  EXPECT_TRUE(pool.Reserve(arena, 4).ok());
+  EXPECT_EQ(pool.Used().segment_bytes, 4 * kSlot);
+}
+
+TEST_F(PoolTest, ArenasThatNobodyUsesAnyMoreTakeNoPlace) {
+  Pool pool = MakePool(4 * kSlot, 4 * kSlot);
+  const uint64_t used = pool.ArenaOf(1, kLayout);
+  ASSERT_TRUE(pool.Reserve(used, 1).ok());
+
+  for (uint64_t pages = 1; pages < 100; ++pages) {
+    const uint64_t other = pool.ArenaOf(2, {.slot_bytes = 4096 * pages});
+    EXPECT_EQ(other, used + 1);
+    EXPECT_FALSE(pool.Reserve(other, 1000).ok());
+  }
+
+  EXPECT_EQ(pool.ArenaOf(1, kLayout), used);
+}
+
+TEST_F(PoolTest, MoreThanTheMachineHasIsNotPreallocated) {
+  preallocate_ = 8 * kSlot;
+  Pool pool = MakePool(8 * kSlot, kSlot, 7 * kSlot);
+
+  const absl::Status status = pool.Preallocate();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("pool.preallocate is 512.0 KiB"));
+  EXPECT_THAT(status.message(), HasSubstr("448.0 KiB"));
+}
+
+TEST_F(PoolTest, WhatIsPreallocatedIsTouchedAndCountedAndBecomesTheFirstSegments) {
+  preallocate_ = 10 * kSlot;
+  Pool pool = MakePool(16 * kSlot, 4 * kSlot);
+  ASSERT_TRUE(pool.Preallocate().ok());
+  EXPECT_EQ(pool.Used().segment_bytes, 10 * kSlot);
+  EXPECT_EQ(pool.Used().segments, 0u);
+
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, kLayout), 5).ok());
+
+  ASSERT_EQ(made_.size(), 2u);
+  for (SegmentId id : made_) EXPECT_EQ(TouchedBytes(pool.Find(id)->memory), 4 * kSlot);
+  EXPECT_EQ(pool.Used().segment_bytes, 10 * kSlot);
+  EXPECT_EQ(pool.Used().slots, 8u);
+}
+
+TEST_F(PoolTest, OfAPreallocatedPieceOnlyWholeSlotsAreKept) {
+  preallocate_ = 5 * kSlot;
+  Pool pool = MakePool(8 * kSlot, 5 * kSlot);
+  ASSERT_TRUE(pool.Preallocate().ok());
+
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, {.slot_bytes = 2 * kSlot}), 1).ok());
+
+  EXPECT_EQ(pool.Find(made_[0])->bytes, 4 * kSlot);
+  EXPECT_EQ(TouchedBytes(pool.Find(made_[0])->memory), 4 * kSlot);
+  EXPECT_EQ(pool.Used().segment_bytes, 4 * kSlot);
+}
+
+TEST_F(PoolTest, WhatIsPreallocatedInPiecesTooSmallForASlotMakesRoom) {
+  preallocate_ = 8 * kSlot;
+  Pool pool = MakePool(8 * kSlot, kSlot);
+  ASSERT_TRUE(pool.Preallocate().ok());
+
+  ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, {.slot_bytes = 6 * kSlot}), 1).ok());
+
+  EXPECT_EQ(pool.Used().segment_bytes, 8 * kSlot);  // the segment, and two pieces
 }
 
 TEST_F(PoolTest, SlotsAreDisjointAndWritable) {

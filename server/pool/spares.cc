@@ -1,0 +1,69 @@
+#include "server/pool/spares.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "common/posix/memory.h"
+
+namespace penstock::pool {
+namespace {
+
+absl::Status Touch(const posix::Fd& memory, uint64_t bytes) {
+  int failed;
+  do {
+    failed = ::fallocate(memory.get(), 0, 0, static_cast<off_t>(bytes));
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "preallocating ", base::FormatBytes(bytes), " for the pool: the system refused (",
+      errno == ENOSPC || errno == ENOMEM ? "out of memory" : absl::StrCat("errno ", errno),
+      "); lower pool.preallocate"));
+}
+
+void GiveBackTail(const posix::Fd& memory, uint64_t from, uint64_t bytes) {
+  if (bytes == 0) return;
+  const int done = ::fallocate(memory.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               static_cast<off_t>(from), static_cast<off_t>(bytes));
+  PENSTOCK_CHECK(done == 0 || errno == EINTR);  // a tail that stays is only counted too low
+}
+
+}  // namespace
+
+absl::Status Spares::Make(uint64_t bytes, uint64_t piece_bytes) {
+  PENSTOCK_CHECK(piece_bytes > 0);
+  for (uint64_t left = bytes; left > 0;) {
+    Piece piece{.memory = {}, .bytes = std::min(left, piece_bytes)};
+    PENSTOCK_ASSIGN_OR_RETURN(piece.memory, posix::MakeMemory("penstock-segment", piece.bytes));
+    PENSTOCK_RETURN_IF_ERROR(Touch(piece.memory, piece.bytes));
+    left -= piece.bytes;
+    bytes_ += piece.bytes;
+    pieces_.push_back(std::move(piece));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Spares::Piece> Spares::Take(uint64_t slot_bytes) {
+  const auto holds = [&](const Piece& piece) { return piece.bytes >= slot_bytes; };
+  const auto found = std::find_if(pieces_.begin(), pieces_.end(), holds);
+  if (found == pieces_.end()) return std::nullopt;
+  Piece piece = std::move(*found);
+  pieces_.erase(found);
+  bytes_ -= piece.bytes;
+  const uint64_t used = piece.bytes / slot_bytes * slot_bytes;
+  GiveBackTail(piece.memory, used, piece.bytes - used);
+  piece.bytes = used;
+  return piece;
+}
+
+void Spares::Drop() {
+  PENSTOCK_CHECK(!pieces_.empty());
+  bytes_ -= pieces_.back().bytes;
+  pieces_.pop_back();
+}
+
+}  // namespace penstock::pool
