@@ -1,6 +1,6 @@
 """Rows equal Pillow's, to the byte.
 
-pillow_exact_test.py DECODE_ROWS draws crop and flip by the Python in server/decode/README.md, lets
+pillow_exact_test.py DECODE_ROWS draws crop and flip by the Python in server/plan/README.md, lets
 Pillow crop, resize and flip, and compares every byte with what decode_rows gives for the same files:
 all photographs in $PENSTOCK_TEST_DATA/imagenet-sample, re-encodings of some, and damaged copies, for which
 Pillow's raising or not is compared too. Exits with 77 where the photographs are missing.
@@ -33,10 +33,10 @@ def skip(why):
 
 def readme_functions():
     """words, crop and flip, exactly as the README shows them."""
-    text = (ROOT / "server/decode/README.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    text = (ROOT / "server/plan/README.md").read_text()
     names = {}
-    exec(code, names)
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(code, names)
     return names
 
 
