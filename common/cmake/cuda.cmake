@@ -1,6 +1,6 @@
 # PENSTOCK_CUDA=AUTO|ON|OFF: whether a CUDA toolkit is there to build GPU delivery with. Sets
-# PENSTOCK_HAS_CUDA. The machine that builds needs no GPU and no driver. The language itself is enabled
-# by the first folder that has CUDA sources, with PENSTOCK_CUDA_ARCHITECTURES.
+# PENSTOCK_HAS_CUDA and enables the language. The machine that builds needs no GPU and no driver, nor
+# does the one that runs what was built: the runtime is linked statically, the driver not at all.
 set(PENSTOCK_CUDA "AUTO" CACHE STRING "Build GPU delivery: AUTO (if a toolkit is found), ON, OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PENSTOCK_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures to build kernels for")
@@ -16,12 +16,22 @@ else()
   find_package(CUDAToolkit QUIET)
   if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
     set(PENSTOCK_HAS_CUDA ON)
-    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found (${CUDAToolkit_NVCC_EXECUTABLE}); "
-            "no source needs it yet, batches are delivered to host memory")
+    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found (${CUDAToolkit_NVCC_EXECUTABLE}); batches "
+            "are delivered to GPUs, kernels built for architecture ${PENSTOCK_CUDA_ARCHITECTURES}")
   elseif(PENSTOCK_CUDA STREQUAL "ON")
     message(FATAL_ERROR "PENSTOCK_CUDA=ON, but no CUDA toolkit with nvcc was found; install one, point "
             "CUDAToolkit_ROOT at it, or configure with PENSTOCK_CUDA=AUTO or OFF")
   else()
     message(STATUS "CUDA: no toolkit found (PENSTOCK_CUDA=AUTO); batches are delivered to host memory")
   endif()
+endif()
+
+if(PENSTOCK_HAS_CUDA)
+  set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "nvcc")
+  set(CMAKE_CUDA_ARCHITECTURES ${PENSTOCK_CUDA_ARCHITECTURES})
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
 endif()

@@ -1,7 +1,7 @@
 // GPUs as this process sees them. No header of this room shows a CUDA header: whoever includes it
 // compiles without a toolkit, and in a build without one every call says so.
 //
-// Any thread. Nothing here makes a CUDA context.
+// Any thread. Nothing here but DeviceScope makes a CUDA context.
 #pragma once
 
 #include <array>
@@ -47,7 +47,12 @@ absl::StatusOr<Device> FindDevice(const Uuid& uuid);
 // "CUDA 13.0, driver 580.159"-like text for people; "none" without.
 std::string Versions();
 
-// Makes a device current on this thread for a scope. Cheap when it is current already.
+// The device that is current on this thread; 0 on one that has chosen none. Errors as Usable.
+absl::StatusOr<int> CurrentDevice();
+
+// Makes a device current on this thread for a scope, and with it the device's primary context,
+// which the runtime uses, too: the first scope of a process makes that context. Afterwards the
+// thread is as it was. Cheap when the device is current already.
 class DeviceScope {
  public:
   explicit DeviceScope(int ordinal);
@@ -55,8 +60,13 @@ class DeviceScope {
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
+  // Not OK: the device could not be opened; another one may be current, so do nothing in this
+  // scope.
+  const absl::Status& status() const { return status_; }
+
  private:
-  int before_ = -1;  // -1: nothing to restore
+  bool pushed_ = false;
+  absl::Status status_;
 };
 
 // Whether an error of this room is one that the context does not recover from ("sticky"): every

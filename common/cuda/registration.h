@@ -11,8 +11,8 @@
 namespace penstock::cuda {
 
 // One range, registered in chunks of at most 1 GiB, all or none. Whoever owns the memory unmaps it
-// only after this is gone. Move-only; made and destroyed with a device current; valid for all
-// devices of the process.
+// only after this is gone. Move-only; made with a device current, destroyed on any thread; valid
+// for all devices of the process.
 class Registration {
  public:
   enum class Access { kReadWrite, kReadOnly };
@@ -21,13 +21,18 @@ class Registration {
   static absl::StatusOr<Registration> Make(std::byte* data, size_t bytes, Access access);
   Registration() = default;
   Registration(Registration&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        device_(other.device_) {}
   Registration& operator=(Registration&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(device_, other.device_);
     return *this;
   }
   ~Registration();
+
+  size_t bytes() const { return bytes_; }
 
   // The current device's address of a byte in it.
   absl::StatusOr<uint64_t> DeviceAddress(const std::byte* at) const;
@@ -35,6 +40,34 @@ class Registration {
  private:
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
+  int device_ = 0;  // was current when it was made
+};
+
+// Page-locked memory that CUDA allocates, for what is no segment of anybody's. Move-only; made with
+// a device current, destroyed on any thread; valid for all devices of the process.
+class PinnedMemory {
+ public:
+  // ResourceExhausted: no room.
+  static absl::StatusOr<PinnedMemory> Make(size_t bytes);
+  PinnedMemory() = default;
+  PinnedMemory(PinnedMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        device_(other.device_) {}
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(device_, other.device_);
+    return *this;
+  }
+  ~PinnedMemory();
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  int device_ = 0;
 };
 
 }  // namespace penstock::cuda

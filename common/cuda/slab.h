@@ -1,5 +1,6 @@
 // Device memory that several processes share: one makes and exports a slab, others open it. Two
-// kinds of handle; each owner is move-only and frees with its device current.
+// kinds of handle. Each owner is move-only and remembers its device: it may be destroyed on any
+// thread, whatever is current there.
 #pragma once
 
 #include <array>
@@ -44,6 +45,7 @@ class Slab {
   HandleKind kind_ = HandleKind::kIpc;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
+  int device_ = 0;
   uint64_t vmm_handle_ = 0;
   IpcHandle ipc_ = {};
   posix::Fd descriptor_;
@@ -69,6 +71,7 @@ class ImportedSlab {
   HandleKind kind_ = HandleKind::kIpc;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
+  int device_ = 0;
 };
 
 // Plain memory of this process on the current device; ResourceExhausted when there is no room.
@@ -85,6 +88,7 @@ class DeviceMemory {
  private:
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
+  int device_ = 0;
 };
 
 }  // namespace penstock::cuda

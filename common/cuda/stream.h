@@ -58,6 +58,8 @@ class Event {
 absl::StatusOr<bool> IsCapturing(StreamHandle stream);
 
 absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
+// From one place of the current device to another.
+absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
 // Copies and waits.
 absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
 
@@ -71,7 +73,33 @@ absl::Status WriteWhenReached(StreamHandle stream, uint64_t* host_word, uint64_t
 // nothing of CUDA and never wait.
 absl::Status CallWhenReached(StreamHandle stream, void (*function)(void*), void* argument);
 
-// Waits until all that was put into the current device is done.
+// Waits until all that was put into the stream, or into the current device, is done.
+absl::Status Synchronize(StreamHandle stream);
 absl::Status SynchronizeDevice();
+
+// Times what lies in a stream between Start and Stop, by the GPU's clock. For measurements.
+// Movable.
+class Stopwatch {
+ public:
+  static absl::StatusOr<Stopwatch> Make();
+  Stopwatch() = default;
+  Stopwatch(Stopwatch&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), stop_(std::exchange(other.stop_, nullptr)) {}
+  Stopwatch& operator=(Stopwatch&& other) noexcept {
+    std::swap(start_, other.start_);
+    std::swap(stop_, other.stop_);
+    return *this;
+  }
+  ~Stopwatch();
+
+  absl::Status Start(StreamHandle stream);
+  absl::Status Stop(StreamHandle stream);
+  // Waits until Stop's place is reached.
+  absl::StatusOr<double> Seconds() const;
+
+ private:
+  void* start_ = nullptr;
+  void* stop_ = nullptr;
+};
 
 }  // namespace penstock::cuda
