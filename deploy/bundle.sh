@@ -1,0 +1,84 @@
+#!/bin/bash
+# One relocatable tarball of what was built: programs, client library, headers, GPU tests, and the
+# shared libraries that they need, for another x86-64 Linux with glibc >= 2.36. Nothing is installed
+# there and nobody needs to be root: unpack it anywhere and call bin/penstockd.
+#   deploy/bundle.sh [--output FILE] [--no-build]
+# Not in it, because every system has its own: the C and C++ run-time libraries and the GPU's driver.
+set -eu
+
+fail() {
+  echo "bundle: $1" >&2
+  exit "${2:-1}"
+}
+usage="usage: deploy/bundle.sh [--output FILE] [--no-build]"
+
+output=
+build=yes
+while [ $# -gt 0 ]; do
+  case $1 in
+    --output) [ $# -ge 2 ] || fail "--output wants a file; $usage" 2; output=$2; shift ;;
+    --no-build) build=no ;;
+    *) fail "unknown argument '$1'; $usage" 2 ;;
+  esac
+  shift
+done
+here=$PWD
+cd "$(dirname "$0")/.."
+built=$PWD/build/release
+machine=$(uname -m)
+[ "$machine" = x86_64 ] || fail "made for x86-64, this is $machine"
+
+if [ $build = yes ]; then
+  deploy/install-deps.sh --tests
+  deploy/build.sh release
+fi
+[ -x "$built/bin/penstockd" ] || fail "nothing is built in build/release; leave --no-build out"
+version=$(sed -n 's/^project(penstock VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+name=penstock-$version-linux-$machine
+output=${output:-build/$name.tar.gz}
+case $output in /*) ;; *) output=$here/$output ;; esac
+[ "$output" != "$here/build/$name.tar.gz" ] || output=$PWD/build/$name.tar.gz
+
+room=$(mktemp -d)
+trap 'rm -rf -- "$room"' EXIT
+tree=$room/$name
+mkdir -p "$tree/bin" "$tree/lib" "$tree/include" "$tree/tests/gpu"
+
+programs="penstockd penstock-worker penstockctl penstock-example-epoch penstock-make-photographs"
+for program in $programs; do cp "$built/bin/$program" "$tree/bin/"; done
+# Those that a smaller build leaves out.
+for path in "$built"/bin/penstock-bench "$built"/bin/*_gpu_test "$built"/bin/penstock-gpu-*; do
+  [ ! -x "$path" ] || cp "$path" "$tree/bin/"
+done
+cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
+cp -R client/include/penstock "$tree/include/"
+cp LICENSE README.md CHANGELOG.md "$tree/"
+cp tests/gpu/run.sh "$tree/tests/gpu/" 2>/dev/null || rmdir "$tree/tests/gpu" "$tree/tests"
+strip --strip-unneeded "$tree"/bin/* "$tree"/lib/libpenstock.so.*.* 2>/dev/null || true
+
+# What the loader finds for them here, but for what belongs to every system.
+everybodys='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so'
+needed() {
+  ldd "$tree"/bin/* "$tree"/lib/*.so.* 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
+    sort -u | while read -r library; do
+      basename "$library" | grep -qE "$everybodys" || echo "$library"
+    done
+}
+needed | while read -r library; do
+  case $library in "$tree"/*) ;; *) cp -L "$library" "$tree/lib/" ;; esac
+done
+
+# Nothing may be missing, and nothing may come from here, once the tree is the only place to look.
+missing=$(ldd "$tree"/bin/* 2>&1 | grep 'not found' || true)
+[ -z "$missing" ] || fail "libraries are missing: $missing"
+strays=$(ldd "$tree"/bin/* 2>/dev/null | awk '$2 == "=>" { print $3 }' | grep -v "^$tree/" | sort -u |
+  while read -r path; do basename "$path" | grep -qE "$everybodys" || echo "$path"; done)
+[ -z "$strays" ] || fail "the programs would still use $strays"
+newest=$(objdump -T "$tree"/bin/* "$tree"/lib/*.so* 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
+[ "$(printf '%s\nGLIBC_2.36\n' "$newest" | sort -V | tail -1)" = GLIBC_2.36 ] ||
+  fail "it would need $newest; bundles are made on a system with glibc 2.36"
+
+mkdir -p "$(dirname "$output")"
+tar -C "$room" --owner=0 --group=0 --sort=name -czf "$output.new" "$name"
+mv "$output.new" "$output"
+echo "$output: $(du -h "$output" | cut -f1), needs $newest and x86-64"
