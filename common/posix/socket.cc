@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #ifndef SO_PEERPIDFD  // newer than Debian 12's headers
 #define SO_PEERPIDFD 77
@@ -53,15 +54,35 @@ absl::Status UnlinkStale(const std::string& path) {
   return absl::OkStatus();
 }
 
-std::string GroupOf(const std::string& path) {
+// The socket; or, where it may not even be looked at, the directory that keeps us from it.
+std::optional<struct stat> Barrier(std::string path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return "a group that you cannot see";
+  while (::stat(path.c_str(), &status) != 0) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos || slash == 0) return std::nullopt;
+    path.resize(slash);
+  }
+  return status;
+}
+
+std::string GroupName(gid_t id) {
   char buffer[4096];
   group entry;
   group* found = nullptr;
-  ::getgrgid_r(status.st_gid, &entry, buffer, sizeof(buffer), &found);
-  if (found == nullptr) return absl::StrCat("group ", status.st_gid);
-  return absl::StrCat("group '", found->gr_name, "'");
+  ::getgrgid_r(id, &entry, buffer, sizeof(buffer), &found);
+  return found == nullptr ? absl::StrCat("group ", id)
+                          : absl::StrCat("group '", entry.gr_name, "'");
+}
+
+absl::Status NotForUs(const std::string& path) {
+  const auto barrier = Barrier(path);
+  if (barrier && (barrier->st_mode & S_IRWXG) == 0)
+    return absl::PermissionDeniedError(absl::StrCat(path, " is for user ", barrier->st_uid,
+                                                    " alone, and this is user ", ::geteuid(),
+                                                    "; use a daemon of your own or a shared one"));
+  return absl::PermissionDeniedError(absl::StrCat(
+      path, " belongs to ", barrier ? GroupName(barrier->st_gid) : "a group that you cannot see",
+      ", of which user ", ::geteuid(), " is no member; become one"));
 }
 
 absl::Status ConnectError(int error_number, const std::string& path) {
@@ -74,8 +95,7 @@ absl::Status ConnectError(int error_number, const std::string& path) {
       return absl::UnavailableError(absl::StrCat("nobody accepts connections at ", path));
     case EACCES:
     case EPERM:
-      return absl::PermissionDeniedError(
-          absl::StrCat(path, " belongs to ", GroupOf(path), "; become a member of it"));
+      return NotForUs(path);
     default:
       return base::ErrnoStatus(error_number, absl::StrCat("connecting to ", path));
   }

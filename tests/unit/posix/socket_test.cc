@@ -23,6 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::span<const std::byte> Bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -75,23 +76,40 @@ TEST_F(SocketTest, ThePathMustFitAndMustNotBeAFile) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(SocketTest, WhoMayNotConnectIsToldWhichGroupMay) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  const auto listener = Listen(path_, SocketKind::kStream);
-  ASSERT_TRUE(listener.ok());
-  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+// What somebody who is nobody special is told who connects.
+std::string StrangersRefusal(const std::string& path) {
+  int words[2];
+  if (::pipe(words) != 0) return "no pipe";
   const pid_t stranger = ::fork();
   if (stranger == 0) {
     if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
-    const absl::Status status = Connect(path_, SocketKind::kStream).status();
-    const bool told = status.code() == absl::StatusCode::kPermissionDenied &&
-                      std::string(status.message()).find("group 'root'") != std::string::npos;
-    ::_exit(told ? 0 : 1);
+    const std::string refusal = Connect(path, SocketKind::kStream).status().ToString();
+    ::_exit(::write(words[1], refusal.data(), refusal.size()) > 0 ? 0 : 1);
   }
+  ::close(words[1]);
+  char text[1024];
+  const ssize_t got = ::read(words[0], text, sizeof(text));
+  ::close(words[0]);
+  ::waitpid(stranger, nullptr, 0);
+  return std::string(text, got > 0 ? static_cast<size_t>(got) : 0);
+}
 
-  int status = -1;
-  ASSERT_EQ(::waitpid(stranger, &status, 0), stranger);
-  EXPECT_EQ(status, 0);
+TEST_F(SocketTest, WhoMayNotConnectIsToldWhoMay) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const auto listener = Listen(path_, SocketKind::kStream);
+  ASSERT_TRUE(listener.ok());
+  const auto told_with_folder_mode = [&](mode_t mode) {
+    EXPECT_EQ(::chmod(folder_.c_str(), mode), 0);
+    return StrangersRefusal(path_);
+  };
+
+  for (mode_t mode : {0755, 0750}) {  // the socket itself, or its folder, keeps strangers out
+    const std::string told = told_with_folder_mode(mode);
+    EXPECT_THAT(told, StartsWith("PERMISSION_DENIED: " + path_ + " belongs to group 'root'"));
+    EXPECT_THAT(told, HasSubstr("user 65534 is no member"));
+  }
+  EXPECT_THAT(told_with_folder_mode(0700),
+              StartsWith("PERMISSION_DENIED: " + path_ + " is for user 0 alone"));
 }
 
 TEST_F(SocketTest, AListenersModeIs0660AndADeadOneIsReplaced) {
