@@ -22,20 +22,31 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-std::string ProgramPath(const std::string& name) {
-  return std::filesystem::canonical("/proc/self/exe").parent_path() / name;
+// Makes a terminal; our end of it, and the path of the program's.
+int OpenTerminal(std::string& path) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  EXPECT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  path = ptsname(terminal);
+  return terminal;
 }
 
-// Forks and executes; the child's standard error goes to `log`.
-pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, bool own_group) {
+// Forks and executes in a group of its own; the child's standard error goes to `log`. With a
+// terminal, it is the one in its foreground.
+pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, const Identity& user,
+            const std::string& terminal) {
   std::vector<char*> raw;
   for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
-  if (own_group) setpgid(0, 0);
-  const int out = open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-  dup2(out, 2);
+  if (terminal.empty()) {
+    setpgid(0, 0);
+  } else {
+    setsid();
+    dup2(open(terminal.c_str(), O_RDWR), 0);  // becomes the controlling one
+  }
+  dup2(open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600), 2);
+  user.Become();
   execv(raw[0], raw.data());
   _exit(127);
 }
@@ -77,12 +88,24 @@ const std::string& Photographs(int count) {
 }
 
 DaemonProcess::DaemonProcess(Options options) : options_(std::move(options)) {
-  mkdir((directory() + "/run").c_str(), 0700);
+  EXPECT_EQ(chmod(directory().c_str(), 0755), 0);
+  if (options_.config.empty()) {  // else the daemon makes it
+    EXPECT_EQ(mkdir((directory() + "/run").c_str(), 0700), 0);
+  }
+  GiveToUser(directory());
+  GiveToUser(directory() + "/run");
   Start();
+}
+
+void DaemonProcess::GiveToUser(const std::string& path) {
+  const uid_t user = options_.user.user;
+  if (options_.user.IsOurs() || !std::filesystem::exists(path)) return;
+  EXPECT_EQ(chown(path.c_str(), user, user), 0) << path;
 }
 
 DaemonProcess::~DaemonProcess() {
   if (pid_ > 0) Kill(SIGTERM);
+  if (terminal_ >= 0) close(terminal_);
   if (::testing::Test::HasFailure()) std::fprintf(stderr, "daemon's log:\n%s", log().c_str());
 }
 
@@ -98,17 +121,30 @@ void DaemonProcess::Start() {
     argv.insert(argv.end(), {"--config", directory() + "/config.yaml"});
   }
   setenv("XDG_CACHE_HOME", (directory() + "/cache").c_str(), 1);
-  pid_ = Spawn(argv, directory() + "/log", options_.own_group);
+  std::string terminal;
+  if (options_.on_terminal && terminal_ >= 0) close(terminal_);
+  if (options_.on_terminal) terminal_ = OpenTerminal(terminal);
+  pid_ = Spawn(argv, directory() + "/log", options_.user, terminal);
   ASSERT_TRUE(Eventually([this] { return Answers(); })) << log();
 }
 
 int DaemonProcess::Kill(int signal) {
   kill(pid_, signal);
+  return Reap("signal " + std::to_string(signal));
+}
+
+int DaemonProcess::PressCtrlC() {
+  constexpr char kCtrlC = 3;
+  EXPECT_EQ(write(terminal_, &kCtrlC, 1), 1);
+  return Reap("Ctrl-C");
+}
+
+int DaemonProcess::Reap(const std::string& after) {
   int status = 0;
   const auto deadline = steady_clock::now() + std::chrono::seconds(10);
   while (waitpid(pid_, &status, WNOHANG) == 0) {
     if (steady_clock::now() > deadline) {
-      ADD_FAILURE() << "the daemon did not end within 10 s of signal " << signal;
+      ADD_FAILURE() << "the daemon did not end within 10 s of " << after;
       kill(pid_, SIGKILL);
       waitpid(pid_, &status, 0);
       break;
@@ -157,6 +193,11 @@ std::vector<pid_t> DaemonProcess::WorkerPids() {
   for (const v1::WorkerStatus& worker : response.workers())
     if (worker.pid() > 0) pids.push_back(worker.pid());
   return pids;
+}
+
+Ended DaemonProcess::Ctl(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--address", address()});
+  return RunProgram("penstockctl", arguments);
 }
 
 bool DaemonProcess::Eventually(const std::function<bool()>& condition, double seconds) {

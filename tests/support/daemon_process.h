@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "penstock/v1/admin.grpc.pb.h"
+#include "tests/support/program.h"
 
 namespace penstock::testing {
 
@@ -31,7 +32,8 @@ class DaemonProcess {
   struct Options {
     int workers = 1;
     std::string config;  // YAML in which SOCKET stands for the address; empty: a private daemon
-    bool own_group = true;
+    Identity user;       // whom it runs as
+    bool on_terminal = false;  // of its own, whose foreground it has
   };
   explicit DaemonProcess(Options options);
   ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s
@@ -39,6 +41,8 @@ class DaemonProcess {
   void Start();  // again, after Kill
   // Ends it with a signal and waits; its exit code, or minus the signal that killed it.
   int Kill(int signal);
+  // Presses Ctrl-C on its terminal, waits, and tells its exit code as Kill does.
+  int PressCtrlC();
 
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
@@ -49,16 +53,21 @@ class DaemonProcess {
   v1::ListSessionsResponse Sessions();
   v1::ListQuarantineResponse Quarantine();
   std::vector<pid_t> WorkerPids();
+  // Runs penstockctl.
+  Ended Ctl(std::vector<std::string> arguments);
   // Waits until the condition holds or 10 s are over; whether it holds.
   bool Eventually(const std::function<bool()>& condition, double seconds = 10);
 
  private:
   std::unique_ptr<v1::AdminService::Stub> Stub();
   bool Answers();
+  void GiveToUser(const std::string& path);
+  int Reap(const std::string& after);
 
   const Options options_;
   TemporaryDirectory directory_;
   pid_t pid_ = -1;
+  int terminal_ = -1;  // our end
 };
 
 }  // namespace penstock::testing

@@ -1,5 +1,7 @@
-// penstock-test-trainer ADDRESS DATASET MODE: a trainer to be killed. Takes two batches, says
-// "holding", and keeps them. MODE hold: as it is; fork: a forked child keeps the sockets open, too.
+// penstock-test-trainer ADDRESS DATASET MODE: a trainer in a process of its own. MODE take: takes
+// two batches and ends; hold: takes two batches, says "holding", and keeps them until it is killed;
+// fork: the same, and a forked child keeps its sockets open. Without an address it looks for a
+// daemon.
 #include <unistd.h>
 
 #include <cstring>
@@ -14,6 +16,7 @@ int main(int argc, char** argv) {
   penstock::Session session = client.Open(penstock::testing::SmallRows(argv[2], 8)).OrDie();
   penstock::Batch first = session.Next().OrDie();
   penstock::Batch second = session.Next().OrDie();
+  if (std::strcmp(argv[3], "take") == 0) return 0;
   if (std::strcmp(argv[3], "fork") == 0 && fork() == 0) {
     alarm(20);
     close(1);

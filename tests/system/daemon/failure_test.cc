@@ -5,11 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "tests/support/daemon_process.h"
+#include "tests/support/process_cost.h"
 #include "tests/support/trainer.h"
 
 namespace penstock::testing {
@@ -18,6 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::testing::HasSubstr;
 
 constexpr int kImages = 120;
 
@@ -56,30 +58,40 @@ class TrainerProcess {
   pid_t pid_ = -1;
 };
 
+std::set<std::string> EntriesOf(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename());
+  return names;
+}
+
 Delivered Undisturbed(const SessionOptions& options) {
   DaemonProcess daemon({.workers = 1});
   return OneEpoch(daemon.address(), options);
 }
 
 TEST(FailureTest, WorkersKilledInTheMiddleOfBatchesChangeNoByte) {
-  const SessionOptions options = SmallRows(Photographs(kImages), 8);
+  SessionOptions options = SmallRows(Photographs(kImages), 8);
+  options.random_crop.height = options.random_crop.width = 224;
   const Delivered expected = Undisturbed(options);
   DaemonProcess daemon({.workers = 2});
-  std::atomic<bool> done = false;
-  std::atomic<int> killed = 0;
-  std::thread killer([&] {
-    while (!done && killed < 6) {
-      for (pid_t pid : daemon.WorkerPids())
-        if (kill(pid, SIGKILL) == 0) ++killed;
-      std::this_thread::sleep_for(milliseconds(30));
-    }
-  });
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(options).OrDie();
 
-  const Delivered got = OneEpoch(daemon.address(), options);
-  done = true;
-  killer.join();
+  Delivered got;
+  int killed = 0;
+  for (int taken = 0; taken < kImages / 8; ++taken) {
+    ASSERT_TRUE(TakeBatches(session, 1, got).ok());
+    if (taken % 4 != 0) continue;
+    // What was just given back is filled anew: a batch is in the middle of its decoding.
+    std::this_thread::sleep_for(milliseconds(3));
+    for (pid_t pid : daemon.WorkerPids())
+      if (kill(pid, SIGKILL) == 0) ++killed;
+  }
 
-  EXPECT_GE(killed, 1);
+  EXPECT_EQ(session.Next().status().code(), Code::kEndOfEpoch);
+  EXPECT_GE(killed, 3);
+  EXPECT_GE(daemon.Status().worker_restarts(), 3u);
   EXPECT_TRUE(got == expected);
   EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }
@@ -102,10 +114,19 @@ TEST(FailureTest, AKilledTrainersSlotsAreBackWithinFiveSeconds) {
 TEST(FailureTest, ATrainersForkedChildThatKeepsTheSocketKeepsNoSlot) {
   DaemonProcess daemon({.workers = 1});
   TrainerProcess trainer(daemon.address(), Photographs(kImages), "fork");
+  const std::vector<pid_t> children = ChildrenOf(trainer.pid());
+  ASSERT_EQ(children.size(), 1u);
+  ASSERT_GT(daemon.Status().pool().slots_held(), 0u);
 
   trainer.Kill();
 
-  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().sessions() == 0; }, 5));
+  EXPECT_TRUE(daemon.Eventually(
+      [&] {
+        const v1::GetStatusResponse status = daemon.Status();
+        return status.sessions() == 0 && status.pool().slots_held() == 0;
+      },
+      5));
+  EXPECT_EQ(kill(children[0], SIGKILL), 0) << "the child was to live, with its sockets";
 }
 
 TEST(FailureTest, AStoppedTrainerHoldsUpNobody) {
@@ -119,18 +140,24 @@ TEST(FailureTest, AStoppedTrainerHoldsUpNobody) {
   EXPECT_EQ(daemon.Status().sessions(), 1u);
 }
 
-TEST(FailureTest, CtrlCEndsTheDaemonItsWorkersAndItsSockets) {
-  DaemonProcess daemon({.workers = 2});
+TEST(FailureTest, CtrlCOnItsTerminalEndsTheDaemonItsWorkersAndItsSockets) {
+  DaemonProcess daemon({.workers = 2, .on_terminal = true});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(SmallRows(Photographs(kImages), 8)).OrDie();
+  Delivered got;
+  ASSERT_TRUE(TakeBatches(session, 1, got).ok());
   const std::vector<pid_t> workers = daemon.WorkerPids();
   ASSERT_EQ(workers.size(), 2u);
 
-  kill(-daemon.pid(), SIGINT);  // as a terminal does: to the whole foreground group
-  EXPECT_EQ(daemon.Kill(SIGINT), 0);
+  EXPECT_EQ(daemon.PressCtrlC(), 0);
 
   for (pid_t pid : workers) EXPECT_NE(kill(pid, 0), 0) << pid;
-  EXPECT_FALSE(std::filesystem::exists(daemon.address()));
-  EXPECT_FALSE(std::filesystem::exists(daemon.address() + ".door"));
+  EXPECT_THAT(EntriesOf(daemon.directory() + "/run"), ::testing::ElementsAre("state"));
+  EXPECT_EQ(TakeBatches(session, 1000, got).code(), Code::kUnavailable);
+  EXPECT_THAT(daemon.log(), ::testing::Not(HasSubstr("level=error")));
   daemon.Start();
+  EXPECT_EQ(TakeBatches(session, 1000, got).code(), Code::kEndOfEpoch);
+  EXPECT_EQ(got.rows.size(), size_t{kImages});
 }
 
 TEST(FailureTest, AKilledDaemonTakesItsWorkersAlong) {

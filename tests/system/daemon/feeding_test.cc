@@ -101,6 +101,35 @@ TEST(FeedingTest, TwoTrainersOfOneSpeedShareEachDecodedBatch) {
   EXPECT_EQ(status.samples_decoded(), uint64_t{kImages});
 }
 
+TEST(FeedingTest, EightTrainersOfOneSpeedHaveEachBatchDecodedOnceForAllOfThem) {
+  constexpr int kTrainers = 8, kEpochs = 4;
+  DaemonProcess daemon({.workers = 1});
+  SessionOptions options = SmallRows(Photographs(kImages), 8);
+  options.epochs = kEpochs;
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  std::vector<Session> sessions;
+  for (int i = 0; i < kTrainers; ++i) sessions.push_back(client.Open(options).OrDie());
+
+  std::vector<Delivered> got(kTrainers);
+  std::vector<std::thread> trainers;
+  for (int i = 0; i < kTrainers; ++i)
+    trainers.emplace_back([&, i] {
+      for (int epoch = 0; epoch < kEpochs; ++epoch)
+        EXPECT_EQ(TakeBatches(sessions[i], 1000, got[i], std::chrono::milliseconds(20)).code(),
+                  Code::kEndOfEpoch);
+    });
+  for (std::thread& trainer : trainers) trainer.join();
+
+  for (const Delivered& delivered : got) EXPECT_TRUE(delivered == got[0]);
+  EXPECT_EQ(got[0].rows.size(), size_t{kImages} * kEpochs);
+  const v1::GetStatusResponse status = daemon.Status();
+  ASSERT_EQ(status.feeds_size(), 1);
+  const double shared = static_cast<double>(status.feeds(0).batches_announced()) /
+                        static_cast<double>(status.feeds(0).batches_decoded());
+  EXPECT_EQ(status.feeds(0).batches_announced(), uint64_t{kTrainers} * kEpochs * kImages / 8);
+  EXPECT_GE(shared, 7.9);
+}
+
 TEST(FeedingTest, SixtyFourSessionsWithBatchesOfThirtyTwoAreServedAtOnce) {
   DaemonProcess daemon({.workers = 2});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();

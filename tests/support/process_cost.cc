@@ -1,0 +1,63 @@
+#include "tests/support/process_cost.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ProcPath(pid_t pid, const std::string& name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+}  // namespace
+
+MemoryUse MemoryOf(pid_t pid) {
+  MemoryUse use;
+  std::ifstream status(ProcPath(pid, "status"));
+  for (std::string key; status >> key;) {
+    uint64_t kib = 0;
+    if (key == "RssAnon:" || key == "RssFile:") {
+      status >> kib;
+      use.own_bytes += kib * 1024;
+    } else if (key == "RssShmem:") {
+      status >> kib;
+      use.shared_bytes = kib * 1024;
+    }
+  }
+  return use;
+}
+
+std::chrono::nanoseconds CpuTimeOf(pid_t pid) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(pid, &clock) == 0) clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+size_t OpenDescriptorsOf(pid_t pid) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(ProcPath(pid, "fd")), {}));
+}
+
+size_t MappingsOf(pid_t pid) {
+  std::ifstream maps(ProcPath(pid, "maps"));
+  return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::vector<pid_t> children;
+  for (const auto& thread : fs::directory_iterator(ProcPath(pid, "task"))) {
+    std::ifstream of_thread(thread.path() / "children");
+    children.insert(children.end(), std::istream_iterator<pid_t>(of_thread), {});
+  }
+  return children;
+}
+
+}  // namespace penstock::testing

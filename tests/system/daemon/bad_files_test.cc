@@ -1,0 +1,155 @@
+// Files that are no photographs, or more than the limits allow: replaced, and reported with a
+// reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tests/support/daemon_process.h"
+#include "tests/support/jpeg_maker.h"
+#include "tests/support/slow_jpeg.h"
+#include "tests/support/trainer.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr int kImages = 24;
+
+// Takes a second and a half to decode on a slow core; made once, as that takes longer.
+const std::vector<std::byte>& SlowJpeg() {
+  static const std::vector<std::byte> file = MakeSlowJpeg(1200);
+  return file;
+}
+
+class BadFilesTest : public ::testing::Test {
+ protected:
+  BadFilesTest() {
+    fs::copy(Photographs(kImages), folder_, fs::copy_options::recursive);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+      if (entry.is_regular_file()) files_.push_back(entry.path());
+    std::sort(files_.begin(), files_.end());
+  }
+
+  // With what this dataset's sound files need, and little more.
+  std::string Config() const {
+    return "server: {socket: SOCKET, group: '', state_dir: " + scratch_.path() +
+           "/state}\nlimits: {max_sample: 1MiB, max_pixels: 4000000}\n"
+           "workers: {sample_timeout: 200ms}\nsource: {roots: [" +
+           folder_ + "]}\ndatasets: [{name: photographs, folder: " + folder_ + "}]\n";
+  }
+
+  void Write(int file, std::span<const std::byte> bytes) {
+    std::ofstream(files_[file], std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  void Write(int file, const std::string& text) { Write(file, std::as_bytes(std::span(text))); }
+
+  // The reasons that the daemon reports, by file.
+  std::map<std::string, std::string> Reasons(DaemonProcess& daemon) {
+    std::map<std::string, std::string> reasons;
+    const v1::ListQuarantineResponse quarantine = daemon.Quarantine();
+    for (const v1::QuarantineEntry& entry : quarantine.entries())
+      for (const std::string& file : files_)
+        if (file.ends_with(entry.path())) reasons[file] = entry.reason();
+    return reasons;
+  }
+
+  TemporaryDirectory scratch_;
+  const std::string folder_ = scratch_.path() + "/data";
+  std::vector<std::string> files_;
+};
+
+TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsReason) {
+  Write(0, "");
+  fs::resize_file(files_[1], fs::file_size(files_[1]) / 2);
+  Write(2, "this is a text and not a photograph");
+  fs::resize_file(files_[3], (1 << 20) + 1);  // still whole: what is behind its end is ignored
+  Write(4, MakeJpeg(2001, 2000, {.horizontal = 2, .vertical = 2, .quality = 10}));
+  Write(5, SlowJpeg());
+  ASSERT_LE(fs::file_size(files_[4]), 1u << 20);
+  ASSERT_LE(fs::file_size(files_[5]), 1u << 20);
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+
+  const Delivered got = OneEpoch(daemon.address(), SmallRows("photographs", 8));
+  const Delivered again = OneEpoch(daemon.address(), SmallRows("photographs", 8));
+
+  EXPECT_EQ(got.rows.size(), size_t{kImages});
+  EXPECT_TRUE(again == got);
+  const std::map<std::string, std::string> expected = {
+      {files_[0], "empty"},          {files_[1], "truncated"},       {files_[2], "not an image"},
+      {files_[3], "too many bytes"}, {files_[4], "too many pixels"}, {files_[5], "took too long"}};
+  EXPECT_EQ(Reasons(daemon), expected);
+}
+
+TEST_F(BadFilesTest, TheOperatorSeesThemInTheQuarantineAndCanClearIt) {
+  Write(0, "");
+  Write(1, "this is a text and not a photograph");
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+  OneEpoch(daemon.address(), SmallRows("photographs", 8));
+
+  const Ended list = daemon.Ctl({"quarantine", "list"});
+  const Ended cleared = daemon.Ctl({"quarantine", "clear", "photographs"});
+  const Ended empty = daemon.Ctl({"-o", "json", "quarantine", "list"});
+
+  EXPECT_EQ(list.exit_code, 0) << list.output;
+  const auto named = [&](int file) { return fs::path(files_[file]).filename().string(); };
+  EXPECT_THAT(list.output, ContainsRegex("empty .*" + named(0)));
+  EXPECT_THAT(list.output, ContainsRegex("not an image .*" + named(1)));
+  EXPECT_THAT(cleared.output, HasSubstr("2"));
+  EXPECT_EQ(empty.exit_code, 0) << empty.output;
+  EXPECT_TRUE(daemon.Quarantine().entries().empty()) << empty.output;
+}
+
+TEST_F(BadFilesTest, ASampleThatHeldUpWorkersIsNotTriedAgainAfterARestart) {
+  Write(5, SlowJpeg());
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+  const Delivered got = OneEpoch(daemon.address(), SmallRows("photographs", 8));
+  EXPECT_EQ(daemon.Status().worker_restarts(), 2u);  // it was tried twice
+
+  daemon.Kill(SIGTERM);
+  daemon.Start();
+  const Delivered again = OneEpoch(daemon.address(), SmallRows("photographs", 8));
+
+  EXPECT_TRUE(again == got);
+  EXPECT_EQ(daemon.Status().worker_restarts(), 0u);
+  EXPECT_EQ(Reasons(daemon)[files_[5]], "took too long");
+}
+
+TEST_F(BadFilesTest, OneFailsTheSessionThatAskedForIt) {
+  Write(0, "no photograph");
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  SessionOptions options = SmallRows("photographs", kImages);
+  options.fail_on_bad_sample = true;
+  Session session = client.Open(options).OrDie();
+
+  Delivered got;
+  const Status status = TakeBatches(session, 10, got);
+
+  EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("not an image"));
+}
+
+TEST_F(BadFilesTest, TooManyFailTheFeedWithTheNumbers) {
+  for (int file = 0; file < kImages; ++file) Write(file, "no photograph");
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(SmallRows("photographs", 8)).OrDie();
+
+  Delivered got;
+  const Status status = TakeBatches(session, 10, got);
+
+  EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("10"));
+}
+
+}  // namespace
+}  // namespace penstock::testing

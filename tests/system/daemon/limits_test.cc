@@ -1,0 +1,224 @@
+// What the daemon promises of starting, idling, memory and what it leaves open. Runs alone: it
+// measures. Of the limits, those that need a quiet machine have room for a busy one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "common/base/units.h"
+#include "tests/support/daemon_process.h"
+#include "tests/support/jpeg_maker.h"
+#include "tests/support/process_cost.h"
+#include "tests/support/trainer.h"
+
+namespace penstock::testing {
+namespace {
+
+using base::kMiB;
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr int kImages = 120;
+
+std::string Config(const std::string& pool, const std::string& folder) {
+  return "server: {socket: SOCKET, group: '', state_dir: ''}\npool: {" + pool +
+         "}\ndatasets: [{name: photographs, folder: " + folder + "}]\n";
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// From before the daemon is executed to the first answer.
+double SecondsToStart(const std::string& pool) {
+  DaemonProcess daemon({.workers = 2, .config = Config(pool, Photographs(kImages))});
+  std::vector<double> seconds;
+  for (int run = 0; run < 5; ++run) {
+    daemon.Kill(SIGKILL);
+    const auto before = steady_clock::now();
+    daemon.Start();
+    seconds.push_back(duration<double>(steady_clock::now() - before).count());
+  }
+  return Median(seconds);
+}
+
+TEST(LimitsTest, ItIsReadyWithin200MillisecondsWhateverThePool) {
+  const double small = SecondsToStart("max: 16MiB");
+  const double large = SecondsToStart("max: 1TiB, segment: 1GiB");
+
+  std::printf("ready after %.0f ms with a pool of 16 MiB, %.0f ms with one of 1 TiB\n",
+              small * 1000, large * 1000);
+  EXPECT_LT(small, kSanitized ? 2 : 0.2);
+  EXPECT_LT(large, kSanitized ? 2 : 0.2);
+}
+
+TEST(LimitsTest, WithSessionsOpenAndNothingTakenItUsesAHundredthOfACore) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers multiply processor time";
+  DaemonProcess daemon({.workers = 2, .config = Config("max: 64MiB", Photographs(kImages))});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  std::vector<Session> sessions;
+  for (uint64_t i = 0; i < 16; ++i) {
+    SessionOptions options = SmallRows("photographs", 8);
+    options.seed = i % 4;
+    sessions.push_back(client.Open(options).OrDie());
+  }
+  ASSERT_TRUE(daemon.Eventually([&] {
+    const v1::ListSessionsResponse all = daemon.Sessions();
+    return std::all_of(all.sessions().begin(), all.sessions().end(),
+                       [](const v1::SessionStatus& s) { return s.announced() == s.window(); });
+  }));
+  std::vector<pid_t> processes = daemon.WorkerPids();
+  processes.push_back(daemon.pid());
+  const auto used = [&] {
+    nanoseconds sum{0};
+    for (pid_t pid : processes) sum += CpuTimeOf(pid);
+    return sum;
+  };
+
+  std::this_thread::sleep_for(milliseconds(500));  // what these questions cost is over
+  const nanoseconds before = used();
+  const auto since = steady_clock::now();
+  std::this_thread::sleep_for(milliseconds(3000));
+  const double share = duration<double>(used() - before).count() /
+                       duration<double>(steady_clock::now() - since).count();
+
+  std::printf("idle with %zu sessions: %.2f %% of a core\n", sessions.size(), share * 100);
+  EXPECT_LT(share, 0.01);
+}
+
+// The most that each process had of its own, and what it touched of shared memory.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(std::vector<pid_t> pids) : pids_(std::move(pids)), most_(pids_.size()) {
+    thread_ = std::thread([this] {
+      for (; !done_; std::this_thread::sleep_for(milliseconds(2))) Look();
+    });
+  }
+  ~MemoryWatch() { Stop(); }
+  const std::vector<MemoryUse>& Stop() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+    return most_;
+  }
+
+ private:
+  void Look() {
+    for (size_t i = 0; i < pids_.size(); ++i) {
+      const MemoryUse now = MemoryOf(pids_[i]);
+      most_[i].own_bytes = std::max(most_[i].own_bytes, now.own_bytes);
+      most_[i].shared_bytes = std::max(most_[i].shared_bytes, now.shared_bytes);
+    }
+  }
+
+  const std::vector<pid_t> pids_;
+  std::vector<MemoryUse> most_;
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
+
+// Photographs of 12 megapixels, as cameras make them: baseline, no smaller chroma (the worst case).
+void MakeLargePhotographs(const std::string& folder, int count) {
+  const std::vector<std::byte> file = MakeJpeg(4000, 3000);
+  fs::create_directories(folder + "/large");
+  const std::string first = folder + "/large/0.jpg";
+  std::ofstream(first, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  for (int i = 1; i < count; ++i)
+    fs::create_hard_link(first, folder + "/large/" + std::to_string(i) + ".jpg");
+}
+
+TEST(LimitsTest, MemoryIsThePool64MiBAnd32MiBAWorkerBesideItsInput) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers multiply memory";
+  constexpr uint64_t kInputBytes = 32 * kMiB;  // twice limits.max_sample
+  constexpr uint64_t kPoolBytes = 64 * kMiB;
+  constexpr uint64_t kPagesBytes = kMiB;  // sessions' control pages, workers' rings
+  TemporaryDirectory data;
+  MakeLargePhotographs(data.path(), 24);
+  DaemonProcess daemon({.workers = 2, .config = Config("max: 64MiB", data.path())});
+  std::vector<pid_t> processes = daemon.WorkerPids();
+  ASSERT_EQ(processes.size(), 2u);
+  processes.push_back(daemon.pid());
+  SessionOptions options = SmallRows("photographs", 8);
+  options.random_crop.height = options.random_crop.width = 224;
+
+  MemoryWatch watch(processes);
+  EXPECT_EQ(OneEpoch(daemon.address(), options).rows.size(), 24u);
+  const std::vector<MemoryUse> most = watch.Stop();
+
+  for (const MemoryUse& worker : {most[0], most[1]}) {
+    std::printf("a worker: %.1f MiB of its own, %.1f MiB shared\n",
+                static_cast<double>(worker.own_bytes) / kMiB,
+                static_cast<double>(worker.shared_bytes) / kMiB);
+    EXPECT_LE(worker.own_bytes, 32 * kMiB);
+    EXPECT_LE(worker.shared_bytes, kPoolBytes + kInputBytes + kPagesBytes);
+  }
+  std::printf("the daemon: %.1f MiB of its own, %.1f MiB shared\n",
+              static_cast<double>(most[2].own_bytes) / kMiB,
+              static_cast<double>(most[2].shared_bytes) / kMiB);
+  EXPECT_LE(most[2].own_bytes, 64 * kMiB);
+  EXPECT_LE(most[2].shared_bytes, kPoolBytes + 2 * kInputBytes + kPagesBytes);
+  EXPECT_LE(daemon.Status().pool().segment_bytes(), kPoolBytes);
+}
+
+struct Holdings {
+  size_t descriptors = 0, mappings = 0, children = 0;
+};
+
+// The daemon's and its workers', once nobody is connected any more.
+Holdings HoldingsOf(DaemonProcess& daemon) {
+  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().sessions() == 0; }));
+  std::this_thread::sleep_for(milliseconds(300));
+  Holdings sum;
+  std::vector<pid_t> processes = daemon.WorkerPids();
+  processes.push_back(daemon.pid());
+  for (pid_t pid : processes) {
+    sum.descriptors += OpenDescriptorsOf(pid);
+    sum.mappings += MappingsOf(pid);
+    sum.children += ChildrenOf(pid).size();
+  }
+  return sum;
+}
+
+TEST(LimitsTest, SessionsThatComeAndGoLeaveNothingOpen) {
+  DaemonProcess daemon({.workers = 2, .config = Config("max: 64MiB", Photographs(kImages))});
+  const auto come_and_go = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      Client client = Client::Connect({.address = daemon.address()}).OrDie();
+      SessionOptions options = SmallRows("photographs", 8);
+      options.seed = static_cast<uint64_t>(i);
+      Session session = client.Open(options).OrDie();
+      Delivered got;
+      EXPECT_TRUE(TakeBatches(session, i % 3, got).ok());
+      if (i % 2 == 0) {  // the others end without a word
+        EXPECT_TRUE(session.Close().ok());
+      }
+    }
+  };
+  come_and_go(20);  // fills caches
+  const Holdings before = HoldingsOf(daemon);
+
+  come_and_go(200);
+
+  const Holdings after = HoldingsOf(daemon);
+  EXPECT_EQ(after.descriptors, before.descriptors);
+  EXPECT_EQ(after.children, before.children);
+  EXPECT_LE(after.mappings, before.mappings + 16);  // what malloc maps, and not one a session
+}
+
+}  // namespace
+}  // namespace penstock::testing
