@@ -175,6 +175,56 @@ TEST(LimitsTest, MemoryIsThePool64MiBAnd32MiBAWorkerBesideItsInput) {
   EXPECT_LE(daemon.Status().pool().segment_bytes(), kPoolBytes);
 }
 
+// Links to some photographs under many names: a large dataset that costs little.
+constexpr uint64_t kLinks = 100'000, kLinksAClass = 1000, kNameBytes = 10;
+
+void LinkManySamples(const std::string& folder) {
+  std::vector<std::string> photographs;
+  for (const auto& entry : fs::recursive_directory_iterator(Photographs(kImages)))
+    if (entry.is_regular_file()) photographs.push_back(entry.path());
+  for (uint64_t i = 0; i < kLinks; ++i) {
+    const std::string of_class = folder + "/" + std::to_string(i / kLinksAClass);
+    if (i % kLinksAClass == 0) fs::create_directory(of_class);
+    const std::string name = std::to_string(100'000 + i) + ".jpg";
+    fs::create_hard_link(photographs[i % photographs.size()], of_class + "/" + name);
+  }
+}
+
+void TakeFromFeeds(DaemonProcess& daemon, const std::string& folder, uint64_t feeds) {
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  std::vector<Session> sessions;
+  for (uint64_t seed = 0; seed < feeds; ++seed) {
+    SessionOptions options = SmallRows(folder, 8);
+    options.seed = seed;
+    sessions.push_back(client.Open(options).OrDie());
+    Delivered got;
+    EXPECT_TRUE(TakeBatches(sessions.back(), 2, got).ok());
+  }
+}
+
+// What the daemon has of its own once four feeds of a dataset were used; its manifest was cached.
+uint64_t OwnBytesWithFourFeeds(const std::string& folder) {
+  DaemonProcess daemon({.workers = 1});
+  TakeFromFeeds(daemon, folder, 1);
+  daemon.Kill(SIGTERM);
+  daemon.Start();
+  TakeFromFeeds(daemon, folder, 4);
+  return MemoryOf(daemon.pid()).own_bytes;
+}
+
+TEST(LimitsTest, MemoryGrowsWithTheDatasetByItsManifestAloneAndThatIsThereOnce) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers multiply memory";
+  TemporaryDirectory data;
+  LinkManySamples(data.path());
+
+  const uint64_t small = OwnBytesWithFourFeeds(Photographs(kImages));
+  const uint64_t large = OwnBytesWithFourFeeds(data.path());
+
+  const double a_sample = (static_cast<double>(large) - static_cast<double>(small)) / kLinks;
+  std::printf("a sample of %lu more costs %.1f bytes of memory\n", kLinks, a_sample);
+  EXPECT_LE(large, small + kLinks * (16 + kNameBytes) + kMiB);
+}
+
 struct Holdings {
   size_t descriptors = 0, mappings = 0, children = 0;
 };
