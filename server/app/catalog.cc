@@ -23,10 +23,7 @@ bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
   });
 }
 
-absl::Status TooMuch() {
-  return absl::ResourceExhaustedError(
-      absl::StrCat(kMaxJobs, " datasets wait to be opened already; try again in a while"));
-}
+absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
 }  // namespace
 
@@ -39,13 +36,29 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {
 
 Catalog::~Catalog() { Stop(); }
 
-void Catalog::Stop() {
+void Catalog::Close() {
   {
     base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.NotifyAll();
+}
+
+void Catalog::Stop() {
+  Close();
   if (thread_.joinable()) thread_.join();
+}
+
+bool Catalog::stopping() const {
+  base::MutexLock lock(mutex_);
+  return stopping_;
+}
+
+// Why Enqueue did not take a job.
+absl::Status Catalog::NotTaken() const {
+  if (stopping()) return Ending();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(kMaxJobs, " datasets wait to be opened already; try again in a while"));
 }
 
 void Catalog::Run() {
@@ -74,28 +87,26 @@ bool Catalog::Enqueue(Job job) {
 
 void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done) {
   const bool taken = Enqueue([this, dataset, opener, done] {
+    if (stopping()) return done(Ending());
     absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
     if (!located.ok()) return done(located.status());
-    absl::StatusOr<Opened> opened = OpenNow(*located, [this](uint64_t) {
-      base::MutexLock lock(mutex_);
-      return !stopping_;
-    });
+    absl::StatusOr<Opened> opened = OpenNow(*located, [this](uint64_t) { return !stopping(); });
     if (!opened.ok()) return done(opened.status());
     done(opened->state);
   });
-  if (!taken) done(TooMuch());
+  if (!taken) done(NotTaken());
 }
 
 void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) {
   const bool taken = Enqueue([this, dataset, cancelled, progress] {
+    if (stopping()) return progress(Ending());
     absl::StatusOr<NamedDataset> located = Locate(dataset, nullptr);
     if (!located.ok()) return progress(located.status());
     absl::StatusOr<Opened> opened =
         OpenNow(*located, [this, &cancelled, &progress](uint64_t files) {
           progress(rpc::IndexProgress{.files_seen = files});
-          base::MutexLock lock(mutex_);
-          return !stopping_ && !cancelled();
+          return !stopping() && !cancelled();
         });
     if (!opened.ok()) return progress(opened.status());
     const source::Dataset& made = *opened->state->dataset;
@@ -106,7 +117,7 @@ void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
                                 .classes = static_cast<uint32_t>(made.classes().size()),
                                 .warning = opened->warning});
   });
-  if (!taken) progress(TooMuch());
+  if (!taken) progress(NotTaken());
 }
 
 // Where a dataset lies, and whether the opener may have it. No opener: the operator.

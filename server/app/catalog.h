@@ -51,7 +51,9 @@ class Catalog {
   explicit Catalog(Options options);
   ~Catalog();  // stops
 
-  // Ends the thread; what waits is answered first. From then on nothing is opened.
+  // Nothing is opened from now on: what waits is answered so, an index being made is broken off.
+  void Close();
+  // Besides waits for the end of the thread, which a read in progress may hold up.
   void Stop();
 
   // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
@@ -75,6 +77,8 @@ class Catalog {
                               std::shared_ptr<const source::Dataset> opened);
   absl::Status UnknownDataset(const std::string& dataset) const;
   bool Enqueue(Job job);
+  bool stopping() const;
+  absl::Status NotTaken() const;
   void Run();
 
   const Options options_;

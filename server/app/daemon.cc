@@ -136,13 +136,17 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
 }
 
 // New calls end first, then what they could reach: a catalogue's answer goes to the runner, a
-// runner's descriptors to the doorway.
+// runner's descriptors to the doorway. Catalogue and runner come last, because they wait for reads
+// in progress (end_limit.h): by then nobody outside sees us any more.
 Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
+  if (catalog_ != nullptr) catalog_->Close();
   server_.reset();
-  if (catalog_ != nullptr) catalog_->Stop();
   courier_.Use(nullptr);
   doorway_.reset();
+  if (address_) address_->RemoveSockets();
+  if (runner_ != nullptr) runner_->Close();
+  if (catalog_ != nullptr) catalog_->Stop();
   runner_.reset();
 }
 

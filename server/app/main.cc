@@ -10,6 +10,7 @@
 #include "server/app/arguments.h"
 #include "server/app/config.h"
 #include "server/app/daemon.h"
+#include "server/app/end_limit.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -21,6 +22,9 @@ constexpr int kWrongCall = 2;
 
 // How long a private daemon waits for its first client.
 constexpr std::chrono::seconds kFirstClientWithin(60);
+
+// How long the end may take: calls may take 2 s of it, and whoever stops us seldom waits for 10.
+constexpr std::chrono::seconds kEndWithin(5);
 
 int Complain(const absl::Status& status, int exit_code) {
   std::fprintf(stderr, "penstockd: %s\n", std::string(status.message()).c_str());
@@ -76,8 +80,10 @@ int Run(const Arguments& arguments) {
 
   const std::string reason = WaitForEnd(signals, **daemon, IdleLimit(options->config));
   PENSTOCK_LOG(kInfo, "ending", {"reason", reason.empty() ? "workers cannot be kept up" : reason});
+  const int exit_code = reason.empty() ? kFailed : kDone;
+  const EndLimit limit(kEndWithin, exit_code);
   daemon->reset();
-  return reason.empty() ? kFailed : kDone;
+  return exit_code;
 }
 
 int Main(int argc, char** argv) {

@@ -146,9 +146,13 @@ Claim::Claim(std::string path, std::optional<gid_t> group, posix::Fd lock, posix
 
 Claim::~Claim() {
   if (!lock_.valid()) return;  // moved from
+  RemoveSockets();
+  ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, and while it is still held
+}
+
+void Claim::RemoveSockets() {
   RemoveSocket(path_);
   RemoveSocket(door_path());
-  ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, and while it is still held
 }
 
 std::string Claim::door_path() const { return absl::StrCat(path_, shm::kDoorwaySuffix); }

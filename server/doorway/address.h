@@ -26,6 +26,9 @@ class Claim {
   std::string door_path() const;                     // of the doorway's
   std::optional<gid_t> group() const { return group_; }
 
+  // Takes the sockets' names away; the lock stays until the end.
+  void RemoveSockets();
+
   // The listening stream socket, once: for rpc::Server.
   posix::Fd TakeListener() { return std::move(listener_); }
 

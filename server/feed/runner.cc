@@ -46,7 +46,9 @@ Runner::Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::
       mailbox_(std::move(event), kMaxJobs),
       engine_(std::move(options), std::move(send)) {}
 
-Runner::~Runner() {
+Runner::~Runner() { Close(); }
+
+void Runner::Close() {
   stopping_.store(true);
   mailbox_.Close();
   posix::Ring(mailbox_.event());

@@ -20,7 +20,10 @@ class Runner {
   // Starts the workers and the thread. The engine is made and destroyed on that thread's behalf by
   // whoever owns the runner.
   static absl::StatusOr<std::unique_ptr<Runner>> Start(Engine::Options options, SendToPeer send);
-  // Tells every session that the daemon ends, then stops workers and thread.
+  // Takes no more jobs, tells every session that the daemon ends, and ends the thread, with which
+  // the workers die.
+  void Close();
+  // Besides waits for the reads in progress, however long they take.
   ~Runner();
 
   // Any thread: runs `job` on the runner's thread. False when it is stopping or too much is queued:
