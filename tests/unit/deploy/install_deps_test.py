@@ -1,6 +1,7 @@
 """deploy/install-deps.sh with a fake apt-get and dpkg-query before the real ones."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,31 @@ class InstallDepsTest(unittest.TestCase):
         self.assertEqual(self.calls(), "")
         self.run_script("--tests")
         self.assertIn("python3-pil", self.calls())
+
+
+class HeadersTest(unittest.TestCase):
+    """A header that only this machine happens to have fails here, and not on somebody's fresh one."""
+
+    INCLUDE = re.compile(r'^#include [<"]([^">]+)[">]', re.M)
+    COMES_WITH_THE_COMPILER = re.compile(r"^(libc6-dev|linux-libc-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev)$")
+
+    def headers(self):
+        for folder in ("common", "server", "client", "tests"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.suffix in (".h", ".cc"):
+                    yield from self.INCLUDE.findall(path.read_text())
+
+    def test_each_librarys_header_comes_from_a_package_that_is_installed(self):
+        paths = [str(pathlib.Path("/usr/include", header)) for header in set(self.headers())
+                 if pathlib.Path("/usr/include", header).exists()]
+        owners = subprocess.run(["dpkg-query", "-S", *paths], text=True, capture_output=True).stdout
+        self.assertIn("libgtest-dev", owners)
+        script = (ROOT / "deploy/install-deps.sh").read_text()
+        for owner in owners.splitlines():
+            package, header = re.match(r"([^:,]+)\S*: (.*)", owner).groups()
+            if not self.COMES_WITH_THE_COMPILER.match(package):
+                self.assertTrue(re.search(rf"[\s=]{re.escape(package)}[\s\"]", script),
+                                f"{header} is included, and install-deps.sh lacks its package")
 
 
 if __name__ == "__main__":
