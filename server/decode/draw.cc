@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/decode/philox.h"
+#include "common/base/philox.h"
 #include "server/decode/spec.h"
 
 namespace penstock::decode {
@@ -14,10 +14,11 @@ namespace {
 constexpr uint32_t kAttempts = 10;  // operations 0 … 9: one try each at a crop
 constexpr uint32_t kFlipOperation = 10;
 
-PhiloxWords WordsFor(const DrawKey& key, uint32_t operation) {
-  return Philox4x32({static_cast<uint32_t>(key.sample), static_cast<uint32_t>(key.sample >> 32),
-                     static_cast<uint32_t>(key.epoch), operation},
-                    key.seed);
+base::PhiloxWords WordsFor(const DrawKey& key, uint32_t operation) {
+  return base::Philox4x32(
+      {static_cast<uint32_t>(key.sample), static_cast<uint32_t>(key.sample >> 32),
+       static_cast<uint32_t>(key.epoch), operation},
+      key.seed);
 }
 
 // [0, 1)
@@ -41,7 +42,7 @@ double Power(double base, uint32_t word) {
 // Half to even, as Python's round.
 double Round(double value) { return std::nearbyint(value); }
 
-bool TryCrop(const Spec& spec, const PhiloxWords& words, uint32_t width, uint32_t height,
+bool TryCrop(const Spec& spec, const base::PhiloxWords& words, uint32_t width, uint32_t height,
              Box* crop) {
   const double pixels = static_cast<double>(uint64_t{width} * height);
   const double area =

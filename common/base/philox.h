@@ -1,15 +1,16 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011): a counter and a key → four random words. Pure.
+// 2011): a counter and a key → four random words. Pure. It is
+// constexpr so that GPU kernels can be compiled from it, too.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-namespace penstock::decode {
+namespace penstock::base {
 
 using PhiloxWords = std::array<uint32_t, 4>;
 
-inline PhiloxWords Philox4x32(PhiloxWords counter, uint64_t key) {
+constexpr PhiloxWords Philox4x32(PhiloxWords counter, uint64_t key) {
   uint32_t key_low = static_cast<uint32_t>(key);
   uint32_t key_high = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -23,4 +24,4 @@ inline PhiloxWords Philox4x32(PhiloxWords counter, uint64_t key) {
   return counter;
 }
 
-}  // namespace penstock::decode
+}  // namespace penstock::base

@@ -1,8 +1,8 @@
-#include "server/decode/philox.h"
+#include "common/base/philox.h"
 
 #include <gmock/gmock.h>
 
-namespace penstock::decode {
+namespace penstock::base {
 namespace {
 
 using ::testing::ElementsAre;
@@ -24,4 +24,4 @@ TEST(PhiloxTest, DigitsOfPiGiveTheKnownAnswer) {
 }
 
 }  // namespace
-}  // namespace penstock::decode
+}  // namespace penstock::base
