@@ -1,11 +1,10 @@
 #include "client/finish/finish.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "client/finish/checks.h"
 #include "client/finish/kernels.h"
 
 namespace penstock::finish {
@@ -16,43 +15,6 @@ constexpr size_t kTilePixels = 1024;
 
 const Kernels& KernelsOf(Variant variant) {
   return variant == Variant::kAvx2 ? kAvx2Kernels : kPortableKernels;
-}
-
-absl::Status CheckCoefficients(const Spec& spec, uint32_t channels) {
-  if (spec.type == Type::kUInt8) return absl::OkStatus();
-  if (spec.mean.size() != channels || spec.stddev.size() != channels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the finish needs one mean and one standard deviation for each of ", channels,
-                     " channels, got ", spec.mean.size(), " and ", spec.stddev.size()));
-  }
-  for (uint32_t c = 0; c < channels; ++c) {
-    if (!std::isfinite(spec.mean[c]) || !std::isfinite(spec.stddev[c]) || spec.stddev[c] == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the finish needs a finite mean and a finite standard deviation other than 0, "
-          "got ",
-          spec.mean[c], " and ", spec.stddev[c], " for channel ", c));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSizes(const Spec& spec, const Shape& shape, size_t rows_bytes,
-                        size_t into_bytes) {
-  if (shape.channels < 1 || shape.channels > kMaxChannels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the finish takes 1 to ", kMaxChannels, " channels, got ", shape.channels));
-  }
-  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t stored, FinishedBytes(Type::kUInt8, shape));
-  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t finished, FinishedBytes(spec.type, shape));
-  if (rows_bytes != stored) {
-    return absl::InvalidArgumentError(absl::StrCat("the rows to finish have ", stored,
-                                                   " bytes by their shape, got ", rows_bytes));
-  }
-  if (into_bytes < finished) {
-    return absl::InvalidArgumentError(absl::StrCat("the finished rows need ", finished,
-                                                   " bytes, the place for them has ", into_bytes));
-  }
-  return absl::OkStatus();
 }
 
 // One image to planes of uint8, in place.
@@ -118,31 +80,6 @@ std::vector<Variant> SupportedVariants() {
   std::vector<Variant> variants = {Variant::kPortable};
   if (HasAvx2()) variants.push_back(Variant::kAvx2);
   return variants;
-}
-
-size_t ElementBytes(Type type) {
-  switch (type) {
-    case Type::kUInt8:
-      return 1;
-    case Type::kFloat16:
-    case Type::kBFloat16:
-      return 2;
-    case Type::kFloat32:
-      return 4;
-  }
-  return 0;
-}
-
-absl::StatusOr<uint64_t> FinishedBytes(Type type, const Shape& shape) {
-  uint64_t bytes = ElementBytes(type);
-  for (const uint64_t factor : {shape.rows, shape.height, shape.width, shape.channels}) {
-    if (__builtin_mul_overflow(bytes, factor, &bytes)) {
-      return absl::InvalidArgumentError(absl::StrCat("a batch of ", shape.rows, " x ", shape.height,
-                                                     " x ", shape.width, " x ", shape.channels,
-                                                     " does not fit in memory"));
-    }
-  }
-  return bytes;
 }
 
 absl::Status Apply(const Spec& spec, const Shape& shape, std::span<const uint8_t> rows,

@@ -1,0 +1,18 @@
+// The device's finish in a build without CUDA.
+#include "client/finish/on_device.h"
+#include "common/cuda/device.h"
+
+namespace penstock::finish {
+
+absl::Status ApplyOnDevice(const Spec&, const Shape&, std::span<const uint8_t>,
+                           std::span<const int64_t>, std::span<std::byte>, std::span<int64_t>,
+                           cuda::StreamHandle) {
+  return cuda::Usable();
+}
+
+absl::Status SynthesizeOnDevice(const Synthetic&, const Spec&, const Shape&, std::span<std::byte>,
+                                std::span<int64_t>, cuda::StreamHandle) {
+  return cuda::Usable();
+}
+
+}  // namespace penstock::finish

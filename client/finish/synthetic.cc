@@ -1,0 +1,70 @@
+#include "client/finish/synthetic.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/finish/checks.h"
+#include "common/base/philox.h"
+
+namespace penstock::finish {
+namespace {
+
+constexpr uint64_t kBlockBytes = 16;
+
+void FillRow(const Synthetic& what, uint64_t sample, std::span<uint8_t> row) {
+  for (uint64_t at = 0; at < row.size(); at += kBlockBytes) {
+    const base::PhiloxWords words = base::Philox4x32(
+        {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32),
+         static_cast<uint32_t>(what.epoch), static_cast<uint32_t>(at / kBlockBytes)},
+        what.seed);
+    const uint64_t here = std::min<uint64_t>(kBlockBytes, row.size() - at);
+    for (uint64_t i = 0; i < here; ++i) {
+      row[at + i] = static_cast<uint8_t>(words[i / 4] >> (8 * (i % 4)));
+    }
+  }
+}
+
+}  // namespace
+
+int64_t SyntheticLabel(const Synthetic& what, uint64_t sample) {
+  const base::PhiloxWords words = base::Philox4x32(
+      {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, kLabelBlock},
+      what.seed);
+  return static_cast<int64_t>((uint64_t{words[0]} * what.classes) >> 32);
+}
+
+absl::Status CheckSynthetic(const Synthetic& what, const Spec& spec, const Shape& shape,
+                            uint64_t into_bytes, uint64_t labels) {
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t stored, FinishedBytes(Type::kUInt8, shape));
+  PENSTOCK_RETURN_IF_ERROR(CheckSizes(spec, shape, stored, into_bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckCoefficients(spec, shape.channels));
+  if (shape.rows > 0 && stored / shape.rows / kBlockBytes >= kLabelBlock) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a synthetic row has less than 64 GiB, got ", stored / shape.rows, " bytes"));
+  }
+  if (what.classes == 0) {
+    return absl::InvalidArgumentError("synthetic labels need at least one class, got 0");
+  }
+  if (labels != 0 && labels != shape.rows) {
+    return absl::InvalidArgumentError(absl::StrCat("the place for labels has room for ", labels,
+                                                   ", the batch has ", shape.rows, " rows"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Synthesize(const Synthetic& what, const Spec& spec, const Shape& shape,
+                        std::span<std::byte> into, std::span<int64_t> labels) {
+  PENSTOCK_RETURN_IF_ERROR(CheckSynthetic(what, spec, shape, into.size(), labels.size()));
+  std::vector<uint8_t> rows(*FinishedBytes(Type::kUInt8, shape));
+  const size_t row_bytes = shape.rows == 0 ? 0 : rows.size() / shape.rows;
+  for (size_t row = 0; row < shape.rows; ++row) {
+    FillRow(what, what.first_sample + row, std::span(rows).subspan(row * row_bytes, row_bytes));
+  }
+  for (size_t row = 0; row < labels.size(); ++row) {
+    labels[row] = SyntheticLabel(what, what.first_sample + row);
+  }
+  return Apply(spec, shape, rows, into);
+}
+
+}  // namespace penstock::finish

@@ -1,0 +1,169 @@
+// The kernel that takes anything: any width, any number of channels, any alignment, and rows that
+// are computed instead of read. A block brings a piece of one row into shared memory, by 16-byte
+// reads or from Philox, and writes it from there, again by 16-byte stores wherever these are
+// aligned.
+#pragma once
+
+#include "client/finish/launch.h"
+#include "client/finish/linear.cuh"
+#include "client/finish/values.cuh"
+#include "common/base/philox.h"
+
+namespace penstock::finish::device {
+
+enum class Source { kMemory, kRandom };
+
+constexpr uint32_t kVector = sizeof(uint4);
+
+// What of a run of elements can be stored by whole groups: those between a head and a tail. Where
+// not even single elements are aligned, nothing.
+template <typename Make>
+struct Run {
+  uint32_t head, groups, singles;
+  __device__ Run(const std::byte* at, uint32_t count) {
+    constexpr uint32_t kBytes = sizeof(typename Make::Element);
+    const auto address = reinterpret_cast<uintptr_t>(at);
+    const auto to_aligned = static_cast<uint32_t>(-address % kVector) / kBytes;
+    head = address % kBytes != 0 || to_aligned > count ? count : to_aligned;
+    groups = (count - head) / Make::kGroup;
+    singles = count - groups * Make::kGroup;
+  }
+  // The i-th element that no group has.
+  __device__ uint32_t Single(uint32_t i) const { return i < head ? i : i + groups * Make::kGroup; }
+};
+
+// `count` bytes to shared memory, in such a place that 16-byte reads are aligned on both sides.
+// Returns where they begin.
+__device__ inline const uint8_t* Fetch(const uint8_t* from, uint32_t count, uint8_t* shared) {
+  const auto shift = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % kVector);
+  uint8_t* to = shared + shift;
+  const uint32_t head = min(count, (kVector - shift) % kVector);
+  const uint32_t vectors = (count - head) / kVector;
+  for (uint32_t i = threadIdx.x; i < vectors; i += kThreads) {
+    const uint32_t at = head + i * kVector;
+    *reinterpret_cast<uint4*>(to + at) = __ldg(reinterpret_cast<const uint4*>(from + at));
+  }
+  for (uint32_t i = threadIdx.x; i < count - vectors * kVector; i += kThreads) {
+    const uint32_t at = i < head ? i : i + vectors * kVector;
+    to[at] = __ldg(from + at);
+  }
+  return to;
+}
+
+// The same bytes as Synthesize's. `first`: their place in the row, a multiple of 16.
+__device__ inline const uint8_t* Compute(const Synthetic& what, uint64_t sample, uint64_t first,
+                                         uint32_t count, uint8_t* shared) {
+  for (uint32_t i = threadIdx.x; i * kVector < count; i += kThreads) {
+    const base::PhiloxWords words = base::Philox4x32(
+        {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32),
+         static_cast<uint32_t>(what.epoch), static_cast<uint32_t>(first / kVector) + i},
+        what.seed);
+    reinterpret_cast<uint4*>(shared)[i] = {words[0], words[1], words[2], words[3]};
+  }
+  return shared;
+}
+
+__device__ inline void MakeLabels(const Job& job) {
+  if (blockIdx.x != 0) return;
+  for (uint64_t i = threadIdx.x; i < job.label_count; i += kThreads) {
+    const uint64_t sample = job.synthetic.first_sample + i;
+    const base::PhiloxWords words = base::Philox4x32(
+        {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, kLabelBlock},
+        job.synthetic.seed);
+    job.labels_into[i] = static_cast<int64_t>((uint64_t{words[0]} * job.synthetic.classes) >> 32);
+  }
+}
+
+// Elements in the order of the bytes, which begin with channel 0.
+template <typename Make>
+__device__ void StoreInOrder(const uint8_t* bytes, uint32_t count, uint32_t channels,
+                             const CoefficientTable& table, std::byte* at) {
+  using Element = typename Make::Element;
+  const Run<Make> run(at, count);
+  for (uint32_t group = threadIdx.x; group < run.groups; group += kThreads) {
+    const uint32_t first = run.head + group * Make::kGroup;
+    uint32_t channel = first % channels;
+    Element values[Make::kGroup];
+#pragma unroll
+    for (uint32_t k = 0; k < Make::kGroup; ++k) {
+      values[k] = Make::Make(bytes[first + k], At(table, channel));
+      if (++channel == channels) channel = 0;
+    }
+    Store(at + first * sizeof(Element), Make::Pack(values));
+  }
+  for (uint32_t i = threadIdx.x; i < run.singles; i += kThreads) {
+    const uint32_t element = run.Single(i);
+    StoreOne(at + element * sizeof(Element),
+             Make::Make(bytes[element], At(table, element % channels)));
+  }
+}
+
+// `count` whole pixels to planes that lie `plane_bytes` apart.
+template <typename Make>
+__device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t channels,
+                            const CoefficientTable& table, std::byte* at, uint64_t plane_bytes) {
+  using Element = typename Make::Element;
+  const uint32_t most = count / Make::kGroup;  // groups of one plane
+  for (uint32_t work = threadIdx.x; work < most * channels; work += kThreads) {
+    const uint32_t c = work / most, group = work - c * most;
+    std::byte* plane = at + c * plane_bytes;
+    const Run<Make> run(plane, count);
+    if (group >= run.groups) continue;
+    const Coefficient coefficient = At(table, c);
+    const uint32_t first = run.head + group * Make::kGroup;
+    Element values[Make::kGroup];
+#pragma unroll
+    for (uint32_t k = 0; k < Make::kGroup; ++k) {
+      values[k] = Make::Make(bytes[(first + k) * channels + c], coefficient);
+    }
+    Store(plane + first * sizeof(Element), Make::Pack(values));
+  }
+  for (uint32_t c = 0; c < channels; ++c) {
+    std::byte* plane = at + c * plane_bytes;
+    const Run<Make> run(plane, count);
+    for (uint32_t i = threadIdx.x; i < run.singles; i += kThreads) {
+      const uint32_t pixel = run.Single(i);
+      StoreOne(plane + pixel * sizeof(Element),
+               Make::Make(bytes[pixel * channels + c], At(table, c)));
+    }
+  }
+}
+
+template <Type type, Division division, Layout layout, Source source>
+__global__ void __launch_bounds__(kThreads) Tiles(const __grid_constant__ Job job) {
+  using Make = Maker<type, division>;
+  __shared__ alignas(16) uint8_t shared[kTileBytes + 2 * kVector];
+  __shared__ CoefficientTable table;  // read by run-time index
+  if (threadIdx.x < kMaxChannels) {
+    table.mean[threadIdx.x] = job.coefficients.mean[threadIdx.x];
+    table.stddev[threadIdx.x] = job.coefficients.stddev[threadIdx.x];
+    table.inverse[threadIdx.x] = job.coefficients.inverse[threadIdx.x];
+  }
+  const uint64_t row = blockIdx.x / job.choice.tiles_per_row;
+  const uint64_t first = (blockIdx.x - row * job.choice.tiles_per_row) * job.choice.tile_pixels;
+  const uint64_t left = job.pixels - first;
+  const uint32_t count =
+      left < job.choice.tile_pixels ? static_cast<uint32_t>(left) : job.choice.tile_pixels;
+  const uint64_t row_begin = row * job.pixels * job.channels;
+  const uint8_t* bytes;
+  if constexpr (source == Source::kMemory) {
+    CopyLabels(job);
+    bytes = Fetch(job.rows + row_begin + first * job.channels, count * job.channels, shared);
+  } else {
+    MakeLabels(job);
+    bytes = Compute(job.synthetic, job.synthetic.first_sample + row, first * job.channels,
+                    count * job.channels, shared);
+  }
+  __syncthreads();
+
+  constexpr uint32_t kBytes = sizeof(typename Make::Element);
+  if constexpr (layout == Layout::kNHWC) {
+    StoreInOrder<Make>(bytes, count * job.channels, job.channels, table,
+                       job.into + (row_begin + first * job.channels) * kBytes);
+  } else {
+    StorePlanes<Make>(bytes, count, job.channels, table, job.into + (row_begin + first) * kBytes,
+                      job.pixels * kBytes);
+  }
+}
+
+}  // namespace penstock::finish::device
