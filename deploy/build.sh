@@ -17,8 +17,8 @@ if [ -z "${CCACHE_DIR:-}" ] && ! mkdir -p "${XDG_CACHE_HOME:-${HOME:-/dev/null}/
   export CCACHE_DIR="$PWD/build/ccache"
 fi
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+mkdir -p build
+log=build/configure-$preset.log
 cmake --preset "$preset" >"$log" 2>&1 || {
   cat "$log" >&2
   echo "build: cmake --preset $preset failed; see above" >&2

@@ -53,6 +53,9 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
 
 # apt's own words only when it fails; then its last error in one line.
 apt() {

@@ -3,9 +3,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop())
@@ -47,6 +49,21 @@ class InstallDepsTest(unittest.TestCase):
         self.assertIn("E: no network", error)
         self.assertIn("libspdlog-dev", error)
         self.assertNotIn("Reading lists", result.stderr + result.stdout)
+
+    def test_interrupted_it_leaves_no_file(self):
+        self.installed(missing="cmake")
+        self.fake("apt-get", f"echo $$ >{self.bin}/apt.pid; sleep 60")
+        temporary = self.bin / "tmp"
+        temporary.mkdir()
+        environment = dict(os.environ, PATH=f"{self.bin}:{os.environ['PATH']}", TMPDIR=str(temporary))
+        process = subprocess.Popen([ROOT / "deploy/install-deps.sh"], start_new_session=True,
+                                   stderr=subprocess.DEVNULL, env=environment)
+        while not (self.bin / "apt.pid").exists():
+            time.sleep(0.02)
+        self.assertEqual(len(list(temporary.iterdir())), 1)
+        os.killpg(process.pid, signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=20), 143)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_where_all_is_there_nothing_is_called_or_said(self):
         self.installed()

@@ -52,11 +52,13 @@ class QuickstartTest(unittest.TestCase):
 
     def fake(self, path, text):
         program = self.tree / path
+        program.parent.mkdir(exist_ok=True)
         program.write_text(text)
         program.chmod(0o755)
 
-    def start(self, *arguments):
-        environment = dict(os.environ, TMPDIR=str(self.temporary), XDG_CACHE_HOME=str(self.tree / "cache"))
+    def start(self, *arguments, path="/nonexistent"):
+        environment = dict(os.environ, PATH=f"{path}:{os.environ['PATH']}", TMPDIR=str(self.temporary),
+                           XDG_CACHE_HOME=str(self.tree / "cache"))
         return subprocess.Popen([self.tree / "deploy/quickstart.sh", *arguments], cwd=self.tree,
                                 env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -131,6 +133,18 @@ class QuickstartTest(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
         self.assert_gone(builder)
+        self.assert_nothing_is_left()
+
+    def test_interrupted_while_the_real_build_configures_it_leaves_nothing(self):
+        shutil.copy(ROOT / "deploy/build.sh", self.tree / "deploy")
+        self.fake("fakes/cmake", SLOW_BUILD)
+        process = self.start(path=self.tree / "fakes")
+        builder = self.wait_for_pid("build.pid")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 130)
+        self.assert_gone(builder)
+        self.assert_nothing_is_left()
 
     def test_a_daemon_that_does_not_obey_is_killed(self):
         self.fake("build/release/bin/penstockd", STUBBORN_DAEMON)
