@@ -28,6 +28,21 @@ class DocumentsTest(unittest.TestCase):
         example = (ROOT / "client/examples/trainer.cc").read_text()
         self.assertEqual(shown, re.sub(r"\A(//.*\n)+", "", example))
 
+    def test_every_test_that_a_promise_names_exists(self):
+        rows = [line for line in (ROOT / "tests/README.md").read_text().splitlines() if line.startswith("| ")]
+        named = 0
+        for row in rows:
+            file = None  # where a name without one belongs
+            for path, suite, name in re.findall(r"`(?:([\w/]+\.cc): )?(\w+)\.(\w{10,})`", row):
+                file = path or file
+                self.assertIsNotNone(file, row)
+                text = (ROOT / "tests" / file).read_text()
+                self.assertRegex(text, rf"TEST\w*\({suite},\s+{name}\)", f"tests/README.md names it in {file}")
+                named += 1
+            for path in re.findall(r"`((?:unit|contract|system|support|bench)/[\w/]+\.\w+)", row):
+                self.assertTrue((ROOT / "tests" / path).exists(), f"tests/README.md names {path}")
+        self.assertGreater(named, 50)
+
 
 if __name__ == "__main__":
     unittest.main()
