@@ -20,11 +20,17 @@ struct FullSlot {
   uint64_t offset = 0;              // of the slot in the segment
   const std::byte* data = nullptr;  // of the slot, here
   uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
+  const posix::Fd* memory = nullptr;  // of the segment
+  uint64_t memory_bytes = 0;
+  uint64_t epoch = 0, first = 0;  // the batch's position, for profilers
 };
 
 class Delivery {
  public:
   virtual ~Delivery() = default;
+
+  // Whether its consumer reads the pool: then it needs the segments.
+  virtual bool reads_pool() const { return true; }
 
   // The session's own memory, and the event that its consumer rings while the runner sleeps.
   virtual const posix::Fd& memory() const = 0;
@@ -46,7 +52,7 @@ class Delivery {
   // No batch comes after the announced ones, or why none does. The first word stays.
   virtual void Finish(shm::SessionState state, const absl::Status& reason) = 0;
 
-  // While true, whatever Listen would report rings the event (or must be found by ListenEvery).
+  // While true, whatever Listen would report rings the event, but for what MustBePolled says.
   virtual void SetAsleep(bool asleep) = 0;
   // True while something may happen that rings nothing: the runner then looks again and again.
   virtual bool MustBePolled() const { return false; }

@@ -1,0 +1,138 @@
+#include "server/export/device_delivery.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace penstock::exporting {
+namespace {
+
+// A label and an id for each row; places begin on cache lines of their own.
+uint64_t NotesBytes(uint32_t rows) {
+  const uint64_t bytes = rows * (sizeof(int64_t) + sizeof(uint64_t));
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceDelivery>> DeviceDelivery::Make(uint64_t session_id,
+                                                                     uint32_t window, uint32_t rows,
+                                                                     DeviceSeat seat) {
+  PENSTOCK_ASSIGN_OR_RETURN(SessionPage page,
+                            SessionPage::Make(session_id, window, seat.depth() * NotesBytes(rows)));
+  return std::unique_ptr<DeviceDelivery>(
+      new DeviceDelivery(std::move(page), rows, std::move(seat)));
+}
+
+DeviceDelivery::DeviceDelivery(SessionPage page, uint32_t rows, DeviceSeat seat)
+    : page_(std::move(page)), rows_(rows), seat_(std::move(seat)) {
+  for (uint64_t place = 0; place < seat_.depth(); ++place)
+    free_notes_.push_back(shm::kControlBytes + place * NotesBytes(rows));
+}
+
+DeviceDelivery::~DeviceDelivery() {
+  DropComing();
+  for (const Out& out : out_) seat_.LetGo(out.on_device);
+}
+
+void DeviceDelivery::Announce(const shm::ControlEntry& entry, const FullSlot& slot) {
+  coming_.push_back({entry, slot, std::nullopt});
+  Advance();
+}
+
+Delivery::Heard DeviceDelivery::Listen() {
+  HearReleases();
+  Advance();
+  return {.taken = announced_, .released = std::exchange(copied_, {})};
+}
+
+void DeviceDelivery::HearReleases() {
+  std::erase_if(out_, [this](const Out& out) {
+    if (!page_.Released(out.sequence)) return false;
+    seat_.LetGo(out.on_device);
+    free_notes_.push_back(out.notes_offset);
+    --on_device_;
+    ++released_;
+    return true;
+  });
+}
+
+// Copies are asked for in the batches' order, and so is room on the device.
+void DeviceDelivery::Advance() {
+  for (Coming& batch : coming_) {
+    if (batch.on_device) continue;
+    if (on_device_ == seat_.depth()) break;
+    batch.on_device = seat_.Take(batch.slot);
+    if (!batch.on_device) break;
+    ++on_device_;
+  }
+  while (!coming_.empty() && coming_.front().on_device && seat_.Ready(*coming_.front().on_device))
+    AnnounceHead();
+  SayFinished();
+}
+
+void DeviceDelivery::AnnounceHead() {
+  const Coming batch = std::move(coming_.front());
+  coming_.pop_front();
+  const DevicePlace place = seat_.PlaceOf(*batch.on_device);
+  shm::ControlEntry entry = batch.entry;
+  entry.segment = place.slab;
+  entry.offset = place.offset;
+  entry.notes_offset = WriteNotes(batch.slot);
+  page_.Announce(entry);
+  out_.push_back({entry.sequence, *batch.on_device, entry.notes_offset});
+  copied_.push_back(entry.sequence);
+  announced_ = entry.sequence;
+}
+
+// Of the host slot, which is still held. There is a free place: one for each device slot.
+uint64_t DeviceDelivery::WriteNotes(const FullSlot& slot) {
+  const uint64_t offset = free_notes_.back();
+  free_notes_.pop_back();
+  std::byte* notes = page_.notes() + (offset - shm::kControlBytes);
+  std::memcpy(notes, slot.data + slot.labels_offset, rows_ * sizeof(int64_t));
+  std::memcpy(notes + rows_ * sizeof(int64_t), slot.data + slot.ids_offset,
+              rows_ * sizeof(uint64_t));
+  return offset;
+}
+
+void DeviceDelivery::Finish(shm::SessionState state, const absl::Status& reason) {
+  if (!finish_) finish_.emplace(state, reason);
+  // The daemon ends, and with it what copies: what did not come by now never will.
+  if (state == shm::SessionState::kClosing) {
+    DropComing();
+    finish_.emplace(state, reason);
+  }
+  SayFinished();
+}
+
+void DeviceDelivery::SayFinished() {
+  if (!finish_) return;
+  if (!coming_.empty() && seat_.status().ok()) return;
+  page_.Finish(finish_->first, finish_->second);
+}
+
+// What was copied for nobody but us is forgotten; what is still being copied goes on, and is then.
+void DeviceDelivery::DropComing() {
+  for (const Coming& batch : coming_) {
+    if (!batch.on_device) continue;
+    seat_.LetGo(*batch.on_device);
+    --on_device_;
+  }
+  coming_.clear();
+}
+
+bool DeviceDelivery::Leave() {
+  DropComing();
+  HearReleases();
+  return out_.empty();
+}
+
+DeviceDelivery::Progress DeviceDelivery::progress() const {
+  return {.announced = announced_,
+          .taken = std::min(page_.taken(), announced_),
+          .released = released_,
+          .on_device = on_device_};
+}
+
+}  // namespace penstock::exporting

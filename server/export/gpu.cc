@@ -1,0 +1,314 @@
+#include "server/export/gpu.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "common/telemetry/log.h"
+
+namespace penstock::exporting {
+namespace {
+
+uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+Canary MakeCanary() {
+  Canary canary;
+  PENSTOCK_CHECK(getrandom(canary.data(), canary.size(), 0) == static_cast<ssize_t>(canary.size()));
+  return canary;
+}
+
+// Slots that are neither there nor ordered, for that many more.
+uint64_t Missing(const DeviceArena& arena, uint32_t depth) {
+  const uint64_t needed = arena.slots.reserved() + depth;
+  const uint64_t coming = arena.slots.size() + arena.ordered;
+  return needed > coming ? needed - coming : 0;
+}
+
+}  // namespace
+
+Gpu::Gpu(const cuda::Uuid& uuid, Options options, std::unique_ptr<Copier> copier,
+         std::function<uint32_t()> next_slab)
+    : uuid_(uuid),
+      options_(options),
+      next_slab_(std::move(next_slab)),
+      copier_(std::move(copier)) {}
+
+Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is ending")); }
+
+// ---- Room for sessions. ----
+
+void Gpu::Reserve(const Wish& wish, Answer answer) {
+  if (absl::Status status = copier_->status(); !status.ok()) return answer(status);
+  DeviceArena& arena = ArenaOf({wish.user, wish.kind, wish.slot_bytes});
+  Recut(arena, wish.depth);
+  const uint64_t missing = Missing(arena, wish.depth);
+  if (missing > 0 && !OrderSlab(arena, missing)) return answer(DoesNotFit(wish, missing));
+  arena.slots.Reserve(wish.depth);
+  if (arena.slots.reserved() > arena.slots.size()) {
+    waiting_.push_back({wish, std::move(answer), &arena, arena.newest});
+    return;
+  }
+  ++seats_;
+  answer(DeviceSeat(this, &arena, wish.depth));
+}
+
+DeviceArena& Gpu::ArenaOf(const DeviceArenaKey& key) {
+  std::unique_ptr<DeviceArena>& arena = arenas_[key];
+  if (arena == nullptr)
+    arena.reset(new DeviceArena{.key = key, .slots = DeviceSlots(key.slot_bytes, options_.unheld)});
+  return *arena;
+}
+
+// Slabs that other sizes of the same user and kind can spare are cut anew: whoever has them open
+// may go on having them open, and a process that changes its batch size needs no new ones.
+void Gpu::Recut(DeviceArena& arena, uint32_t depth) {
+  for (auto& [id, slab] : slabs_) {
+    if (Missing(arena, depth) == 0) return;
+    const DeviceArenaKey& from = slab.arena->key;
+    if (!slab.made || slab.arena == &arena || from.user != arena.key.user ||
+        from.kind != arena.key.kind || slab.facts.canary_offset < arena.key.slot_bytes ||
+        !slab.arena->slots.CanSpare(id))
+      continue;
+    slab.arena->slots.RemoveSlab(id);
+    slab.arena = &arena;
+    arena.slots.AddSlab(id, slab.facts.canary_offset);
+  }
+}
+
+// False: the budget has no room.
+bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
+  const uint64_t left = options_.max_bytes - std::min(options_.max_bytes, SlabBytes());
+  if (slots > left / arena.key.slot_bytes) return false;
+  const uint64_t bytes = RoundUp(slots * arena.key.slot_bytes + kCanaryRoom, cuda::kSlabGranule);
+  if (bytes > left) return false;
+
+  const uint32_t id = next_slab_();
+  Slab& slab = slabs_[id];
+  slab.arena = &arena;
+  slab.facts = {.id = id,
+                .bytes = bytes,
+                .kind = arena.key.kind,
+                .ipc = {},
+                .canary_offset = bytes - kCanaryRoom,
+                .canary = MakeCanary()};
+  arena.ordered += slab.facts.canary_offset / arena.key.slot_bytes;
+  arena.newest = id;
+  copier_->MakeSlab(
+      {.slab = id, .kind = arena.key.kind, .bytes = bytes, .canary = slab.facts.canary});
+  return true;
+}
+
+absl::Status Gpu::DoesNotFit(const Wish& wish, uint64_t slots) const {
+  const uint64_t used = SlabBytes();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the session's ", wish.depth, " batches on ", uuid_.ToString(), " need ", slots,
+      " more device slots of ", base::FormatBytes(wish.slot_bytes), "; of gpu.max, ",
+      base::FormatBytes(options_.max_bytes), ", ", base::FormatBytes(used),
+      " are in slabs that sessions reserve or living processes have open; ask for a smaller depth "
+      "or batch, end trainers, or raise gpu.max"));
+}
+
+uint64_t Gpu::SlabBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [id, slab] : slabs_) bytes += slab.facts.bytes;
+  return bytes;
+}
+
+void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
+  arena.slots.Unreserve(depth);
+  --seats_;
+  FreeIdle();
+}
+
+// Memory under an importer's feet is never freed: only that of processes that are gone.
+void Gpu::FreeIdle() {
+  std::erase_if(slabs_, [this](const auto& entry) {
+    const Slab& slab = entry.second;
+    if (!slab.made || !slab.told.empty() || !slab.arena->slots.CanSpare(entry.first)) return false;
+    slab.arena->slots.RemoveSlab(entry.first);
+    copier_->FreeSlab(entry.first);
+    return true;
+  });
+}
+
+// ---- What the copier did. ----
+
+bool Gpu::Collect() {
+  Copier::Done done = copier_->Collect();
+  for (uint64_t id : done.copies) {
+    const auto found = copies_.find(id);
+    PENSTOCK_CHECK(found != copies_.end());
+    const auto [arena, slot] = found->second;
+    copies_.erase(found);
+    arena->slots.Copied(slot);
+    ++copies_done_;
+    bytes_done_ += arena->key.slot_bytes;
+  }
+  for (SlabResult& result : done.slabs) SlabIsDone(std::move(result));
+  if (const absl::Status status = copier_->status(); !status.ok()) CancelAll(status);
+  const bool busy = !done.copies.empty() || !done.slabs.empty();
+  if (busy) FreeIdle();
+  return busy;
+}
+
+// Slabs are made in the order in which they were ordered: with this one, all that its waiters
+// counted on is there. When one fails, so does whoever counted on it, or may have.
+void Gpu::SlabIsDone(SlabResult result) {
+  Slab& slab = slabs_.at(result.slab);
+  DeviceArena& arena = *slab.arena;
+  arena.ordered -= slab.facts.canary_offset / arena.key.slot_bytes;
+  if (!result.status.ok()) {
+    PENSTOCK_LOG(kWarning, "no_slab", {"gpu", uuid_.ToString()}, {"bytes", slab.facts.bytes},
+                 {"reason", result.status.message()});
+    slabs_.erase(result.slab);
+    for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.arena == &arena; }))
+      Refuse(std::move(each), result.status);
+    return;
+  }
+  slab.made = true;
+  slab.facts.ipc = result.ipc;
+  slab.descriptor = std::move(result.descriptor);
+  arena.slots.AddSlab(result.slab, slab.facts.canary_offset);
+  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
+    ++seats_;
+    each.answer(DeviceSeat(this, &arena, each.wish.depth));
+  }
+}
+
+template <typename Predicate>
+std::vector<Gpu::Waiting> Gpu::TakeWaiting(Predicate predicate) {
+  const auto theirs = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                            [&](const Waiting& each) { return !predicate(each); });
+  std::vector<Waiting> taken(std::make_move_iterator(theirs),
+                             std::make_move_iterator(waiting_.end()));
+  waiting_.erase(theirs, waiting_.end());
+  return taken;
+}
+
+void Gpu::Refuse(Waiting waiting, const absl::Status& why) {
+  waiting.arena->slots.Unreserve(waiting.wish.depth);
+  waiting.answer(why);
+}
+
+void Gpu::ForgetSegment(uint32_t segment) {
+  if (segments_.erase(segment) > 0) copier_->CloseSegment(segment);
+}
+
+void Gpu::ForgetPeer(uint64_t peer) {
+  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.wish.peer == peer; }))
+    Refuse(std::move(each), absl::UnavailableError("the process that asked is gone"));
+  for (auto& [id, slab] : slabs_) slab.told.erase(peer);
+  FreeIdle();
+}
+
+void Gpu::CancelAll(const absl::Status& why) {
+  for (Waiting& each : TakeWaiting([](const Waiting&) { return true; }))
+    Refuse(std::move(each), why);
+}
+
+// ---- Batches. ----
+
+std::optional<DeviceSlotId> Gpu::Take(DeviceArena& arena, const FullSlot& slot) {
+  const auto taken = arena.slots.Take({slot.slot, slot.generation});
+  if (!taken) return std::nullopt;
+  if (taken->found == DeviceSlots::Found::kMustBeCopied) StartCopy(arena, taken->id, slot);
+  return taken->id;
+}
+
+// The copier gets its own descriptor of the segment, so that it may still read when the pool has
+// given the segment up.
+void Gpu::StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot) {
+  if (!segments_.contains(slot.segment)) {
+    absl::StatusOr<posix::Fd> memory = slot.memory->Duplicate();
+    if (!memory.ok())
+      PENSTOCK_LOG(kError, "segment_not_shared", {"reason", memory.status().message()});
+    // Without a descriptor the copier fails, and says so.
+    copier_->OpenSegment(slot.segment, memory.ok() ? *std::move(memory) : posix::Fd(),
+                         slot.memory_bytes);
+    segments_.insert(slot.segment);
+  }
+  const DevicePlace place = arena.slots.PlaceOf(id);
+  copies_[++last_copy_] = {&arena, id};
+  copier_->Copy({.id = last_copy_,
+                 .segment = slot.segment,
+                 .offset = slot.offset,
+                 .slab = place.slab,
+                 .slab_offset = place.offset,
+                 .bytes = slot.slot_bytes,
+                 .epoch = slot.epoch,
+                 .first = slot.first});
+}
+
+void Gpu::LetGo(DeviceArena& arena, DeviceSlotId id) {
+  if (!arena.slots.LetGo(id)) return;
+  const DevicePlace place = arena.slots.PlaceOf(id);
+  copier_->Poison(place.slab, place.offset, arena.key.slot_bytes);
+}
+
+// ---- Status. ----
+
+void Gpu::Tick(base::TimePoint now) {
+  if (sampled_ && now - *sampled_ < std::chrono::seconds(1)) return;
+  if (sampled_) {
+    const double seconds = std::chrono::duration<double>(now - *sampled_).count();
+    bytes_per_second_ =
+        static_cast<uint64_t>(static_cast<double>(bytes_done_ - bytes_sampled_) / seconds);
+  }
+  sampled_ = now;
+  bytes_sampled_ = bytes_done_;
+}
+
+GpuView Gpu::View() const {
+  const Copier::Facts facts = copier_->facts();
+  const absl::Status status = copier_->status();
+  return {.uuid = uuid_.ToString(),
+          .name = facts.name,
+          .state = status.ok() ? "serving" : std::string(status.message()),
+          .sessions = seats_,
+          .slabs = static_cast<uint32_t>(slabs_.size()),
+          .slab_bytes = SlabBytes(),
+          .slab_bytes_max = options_.max_bytes,
+          .context_bytes = facts.context_bytes,
+          .copies = copies_done_,
+          .copied_bytes = bytes_done_,
+          .copied_bytes_per_second = bytes_per_second_};
+}
+
+// ---- A session's place. ----
+
+DeviceSeat::~DeviceSeat() {
+  if (gpu_ != nullptr) gpu_->GiveBack(*arena_, depth_);
+}
+
+std::optional<DeviceSlotId> DeviceSeat::Take(const FullSlot& slot) {
+  return gpu_->Take(*arena_, slot);
+}
+
+bool DeviceSeat::Ready(DeviceSlotId id) const { return arena_->slots.Ready(id); }
+
+DevicePlace DeviceSeat::PlaceOf(DeviceSlotId id) const { return arena_->slots.PlaceOf(id); }
+
+void DeviceSeat::LetGo(DeviceSlotId id) { gpu_->LetGo(*arena_, id); }
+
+absl::Status DeviceSeat::status() const { return gpu_->status(); }
+
+absl::StatusOr<std::vector<SlabFacts>> DeviceSeat::TellSlabs(uint64_t peer, const SendSlab& send) {
+  std::vector<SlabFacts> facts;
+  for (auto& [id, slab] : gpu_->slabs_) {
+    if (!slab.made || slab.arena != arena_) continue;
+    const bool is_new = slab.told.insert(peer).second;
+    if (is_new && slab.facts.kind == cuda::HandleKind::kVmm) {
+      if (absl::Status sent = send(slab.facts, slab.descriptor); !sent.ok()) {
+        slab.told.erase(peer);
+        return base::Annotate(sent, "a slab's descriptor could not be sent");
+      }
+    }
+    facts.push_back(slab.facts);
+  }
+  return facts;
+}
+
+}  // namespace penstock::exporting

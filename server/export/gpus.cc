@@ -1,0 +1,111 @@
+#include "server/export/gpus.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::exporting {
+namespace {
+
+// A client may name any GPU: no more are tried at once, or remembered as refused.
+constexpr size_t kMaxGpus = 64;
+constexpr size_t kMaxRefused = 16;
+
+}  // namespace
+
+void Gpus::Reserve(const Opening& opening, Answer answer) {
+  const cuda::Uuid uuid = opening.wish.gpu;
+  absl::StatusOr<Gpu*> gpu = Find(uuid);
+  if (!gpu.ok()) {
+    Refused(uuid, gpu.status());
+    return answer(gpu.status());
+  }
+  HandleChoice handle = ChooseHandle(opening.wish.kind, opening.wish.client, name_);
+  const Gpu::Wish wish = {.peer = opening.peer,
+                          .user = opening.user,
+                          .slot_bytes = opening.slot_bytes,
+                          .depth = opening.wish.depth > 0 ? opening.wish.depth : options_.depth,
+                          .kind = handle.kind};
+  (*gpu)->Reserve(wish, [this, uuid, handle = std::move(handle),
+                         answer = std::move(answer)](absl::StatusOr<DeviceSeat> seat) {
+    if (seat.ok()) {
+      refused_.erase(uuid);
+      return answer(Place{*std::move(seat), handle});
+    }
+    // What others hold is no fault of the GPU's.
+    if (!absl::IsResourceExhausted(seat.status()) && !absl::IsUnavailable(seat.status()))
+      Refused(uuid, seat.status());
+    answer(seat.status());
+  });
+}
+
+absl::StatusOr<Gpu*> Gpus::Find(const cuda::Uuid& uuid) {
+  if (const auto found = gpus_.find(uuid); found != gpus_.end()) return found->second.get();
+  if (gpus_.size() >= kMaxGpus)
+    return absl::ResourceExhaustedError(
+        absl::StrCat(kMaxGpus, " GPUs are in use or being tried; try again"));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Copier> copier, options_.make_copier(uuid));
+  auto gpu = std::make_unique<Gpu>(
+      uuid, Gpu::Options{.max_bytes = options_.max_bytes, .unheld = options_.unheld},
+      std::move(copier), [this] { return ++last_slab_; });
+  watch_(gpu->event().get(), true);
+  return (gpus_[uuid] = std::move(gpu)).get();
+}
+
+void Gpus::Refused(const cuda::Uuid& uuid, const absl::Status& why) {
+  if (!refused_.contains(uuid) && refused_.size() >= kMaxRefused) refused_.erase(refused_.begin());
+  refused_[uuid] = std::string(why.message());
+}
+
+bool Gpus::Collect() {
+  bool busy = false;
+  for (const auto& [uuid, gpu] : gpus_) busy |= gpu->Collect();
+  if (busy) DropUnused();
+  return busy;
+}
+
+// Those that could not be used: what copies to them ends, and is started anew by the next session.
+void Gpus::DropUnused() {
+  std::erase_if(gpus_, [this](const auto& entry) {
+    if (!entry.second->Unused() || !refused_.contains(entry.first)) return false;
+    watch_(entry.second->event().get(), false);
+    return true;
+  });
+}
+
+void Gpus::ForgetSegment(uint32_t segment) {
+  for (const auto& [uuid, gpu] : gpus_) gpu->ForgetSegment(segment);
+}
+
+void Gpus::ForgetPeer(uint64_t peer) {
+  for (const auto& [uuid, gpu] : gpus_) gpu->ForgetPeer(peer);
+}
+
+void Gpus::CancelAll(const absl::Status& why) {
+  for (const auto& [uuid, gpu] : gpus_) gpu->CancelAll(why);
+}
+
+absl::Status Gpus::status() const {
+  for (const auto& [uuid, gpu] : gpus_)
+    PENSTOCK_RETURN_IF_ERROR(base::Annotate(gpu->status(), uuid.ToString()));
+  return absl::OkStatus();
+}
+
+void Gpus::Tick(base::TimePoint now) {
+  for (const auto& [uuid, gpu] : gpus_) gpu->Tick(now);
+}
+
+std::vector<GpuView> Gpus::View() const {
+  std::vector<GpuView> views;
+  for (const auto& [uuid, gpu] : gpus_) views.push_back(gpu->View());
+  for (const auto& [uuid, why] : refused_) {
+    if (gpus_.contains(uuid)) continue;
+    GpuView view;
+    view.uuid = uuid.ToString();
+    view.state = why;
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace penstock::exporting

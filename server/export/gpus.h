@@ -1,0 +1,81 @@
+// All GPUs that this daemon's sessions have asked for, each made when the first of them does. Also
+// remembers which could not be used, and why. One thread (the runner's); nothing here waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/export/gpu.h"
+#include "server/export/handle_choice.h"
+
+namespace penstock::exporting {
+
+inline constexpr uint32_t kMaxDeviceDepth = 16;
+
+// What a session wants of a GPU.
+struct DeviceWish {
+  cuda::Uuid gpu;
+  uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: as configured
+  std::optional<cuda::HandleKind> kind;
+  ProcessName client;
+};
+
+class Gpus {
+ public:
+  // Starts what copies to a GPU. It returns at once: whether the GPU can be used shows when the
+  // first slab is made.
+  using MakeCopier = std::function<absl::StatusOr<std::unique_ptr<Copier>>(const cuda::Uuid& uuid)>;
+  struct Options {
+    uint64_t max_bytes = 2ull << 30;  // of slabs, on each GPU
+    uint32_t depth = 3;
+    DeviceSlots::Unheld unheld = DeviceSlots::Unheld::kCache;
+    MakeCopier make_copier;
+  };
+  explicit Gpus(Options options) : options_(std::move(options)) {}
+
+  // The copiers' events: `changed` is called with a descriptor and whether it is to be watched.
+  void WatchWith(std::function<void(int fd, bool watch)> changed) { watch_ = std::move(changed); }
+
+  struct Opening {
+    uint64_t peer = 0;
+    uint32_t user = 0;
+    uint64_t slot_bytes = 0;
+    DeviceWish wish;
+  };
+  struct Place {
+    DeviceSeat seat;
+    HandleChoice handle;
+  };
+  using Answer = std::function<void(absl::StatusOr<Place>)>;
+  // Answers exactly once: at once, or within a later Collect. FailedPrecondition and NotFound say
+  // why the GPU cannot be used; ResourceExhausted has numbers.
+  void Reserve(const Opening& opening, Answer answer);
+  bool Collect();
+
+  void ForgetSegment(uint32_t segment);
+  void ForgetPeer(uint64_t peer);
+  void CancelAll(const absl::Status& why);
+
+  // Not OK once a GPU that served is lost to this process.
+  absl::Status status() const;
+  void Tick(base::TimePoint now);
+  std::vector<GpuView> View() const;
+
+ private:
+  absl::StatusOr<Gpu*> Find(const cuda::Uuid& uuid);
+  void Refused(const cuda::Uuid& uuid, const absl::Status& why);
+  void DropUnused();
+
+  const Options options_;
+  std::function<void(int, bool)> watch_ = [](int, bool) {};
+  const ProcessName name_ = OurName();
+  uint32_t last_slab_ = 0;
+  std::map<cuda::Uuid, std::unique_ptr<Gpu>> gpus_;
+  std::map<cuda::Uuid, std::string> refused_;  // why
+};
+
+}  // namespace penstock::exporting

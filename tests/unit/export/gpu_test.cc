@@ -1,0 +1,325 @@
+// Which session gets room on a GPU, when, and when memory there is given back.
+#include "server/export/gpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/support/fake_copier.h"
+
+namespace penstock::exporting {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint64_t kMiB = 1u << 20;
+constexpr uint64_t kSlot = kMiB;
+
+class GpuTest : public ::testing::Test {
+ protected:
+  GpuTest() { StartGpu({.max_bytes = 16 * kMiB}); }
+
+  void StartGpu(Gpu::Options options) {
+    auto copier = std::make_unique<FakeCopier>();
+    copier_ = copier.get();
+    gpu_ = std::make_unique<Gpu>(cuda::Uuid{{1, 2, 3}}, options, std::move(copier),
+                                 [this] { return ++last_slab_; });
+  }
+  static Gpu::Wish Wish(uint32_t depth, uint64_t peer = 1) {
+    return {.peer = peer, .user = 1000, .slot_bytes = kSlot, .depth = depth};
+  }
+  // What a session that asks gets, once all that it needs was made.
+  std::optional<absl::StatusOr<DeviceSeat>> Ask(const Gpu::Wish& wish) {
+    auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceSeat>>>();
+    gpu_->Reserve(wish, [answer](absl::StatusOr<DeviceSeat> seat) {
+      ASSERT_FALSE(answer->has_value()) << "answered twice";
+      answer->emplace(std::move(seat));
+    });
+    gpu_->Collect();
+    return std::move(*answer);
+  }
+  DeviceSeat Seat(const Gpu::Wish& wish) {
+    DeviceSeat seat = **Ask(wish);
+    Tell(seat, wish.peer);
+    return seat;
+  }
+  std::vector<SlabFacts> Tell(DeviceSeat& seat, uint64_t peer) {
+    return *seat.TellSlabs(peer, [this](const SlabFacts& slab, const posix::Fd& descriptor) {
+      EXPECT_TRUE(descriptor.valid());
+      sent_.push_back(slab.id);
+      return refuse_sending_;
+    });
+  }
+  FullSlot Batch(uint32_t number) {
+    return {.slot = number,
+            .generation = 1,
+            .segment = 1,
+            .slot_bytes = kSlot,
+            .memory = &segment_,
+            .memory_bytes = kSlot};
+  }
+
+  const posix::Fd segment_ = *posix::MakeMemory("segment", kSlot);
+  uint32_t last_slab_ = 0;
+  FakeCopier* copier_ = nullptr;
+  std::unique_ptr<Gpu> gpu_;
+  std::vector<uint32_t> sent_;
+  absl::Status refuse_sending_;
+};
+
+TEST_F(GpuTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
+  const DeviceSeat seat = Seat(Wish(13));
+
+  const absl::Status refused = (*Ask(Wish(4, 2))).status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("4 batches"), HasSubstr("GPU-01020300"), HasSubstr("1.0 MiB"),
+                    HasSubstr("16.0 MiB"), HasSubstr("14.0 MiB"), HasSubstr("raise gpu.max")));
+}
+
+TEST_F(GpuTest, ASlotLargerThanAllMemoryIsRefused) {
+  Gpu::Wish wish = Wish(16);
+  wish.slot_bytes = UINT64_MAX / 2;
+
+  EXPECT_EQ((*Ask(wish)).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(copier_->orders, IsEmpty());
+}
+
+TEST_F(GpuTest, ASlabIsWholeGranulesWithRoomForItsCanary) {
+  const DeviceSeat seat = Seat(Wish(2));
+
+  ASSERT_THAT(copier_->orders, SizeIs(1));
+  EXPECT_EQ(copier_->orders[0].bytes, 4 * kMiB);  // 2 MiB and 4 KiB, rounded up
+}
+
+TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
+  copier_->slabs_by_hand = true;
+  std::vector<int> served;
+  std::vector<DeviceSeat> seats;
+  const auto serve = [&](int who) {
+    return [&, who](absl::StatusOr<DeviceSeat> seat) {
+      ASSERT_TRUE(seat.ok()) << seat.status();
+      served.push_back(who);
+      seats.push_back(*std::move(seat));
+    };
+  };
+
+  gpu_->Reserve(Wish(2), serve(1));
+  gpu_->Reserve(Wish(1), serve(2));  // fits into what the first slab has beyond its two slots
+  gpu_->Reserve(Wish(3), serve(3));
+  EXPECT_THAT(served, IsEmpty());
+  ASSERT_THAT(copier_->orders, SizeIs(2));
+  copier_->CompleteSlab();
+  gpu_->Collect();
+  EXPECT_THAT(served, ElementsAre(1, 2));
+  copier_->CompleteSlab();
+  gpu_->Collect();
+
+  EXPECT_THAT(served, ElementsAre(1, 2, 3));
+}
+
+TEST_F(GpuTest, ASlabThatCannotBeMadeRefusesAllWhoCountedOnItAndLeavesNothing) {
+  copier_->slabs_by_hand = true;
+  std::vector<absl::StatusCode> refused;
+  const auto refuse = [&](const absl::StatusOr<DeviceSeat>& seat) {
+    refused.push_back(seat.status().code());
+  };
+  gpu_->Reserve(Wish(2), refuse);
+  gpu_->Reserve(Wish(1), refuse);
+
+  copier_->CompleteSlab(absl::NotFoundError("no such GPU"));
+  gpu_->Collect();
+
+  EXPECT_THAT(refused, ElementsAre(absl::StatusCode::kNotFound, absl::StatusCode::kNotFound));
+  EXPECT_TRUE(gpu_->Unused());
+  EXPECT_EQ(gpu_->View().slab_bytes, 0u);
+}
+
+TEST_F(GpuTest, WhoIsGoneBeforeItsSlabIsMadeIsRefusedAndTheSlabFreed) {
+  copier_->slabs_by_hand = true;
+  absl::Status refused;
+  gpu_->Reserve(Wish(2), [&](const absl::StatusOr<DeviceSeat>& seat) { refused = seat.status(); });
+
+  gpu_->ForgetPeer(1);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  copier_->CompleteSlab();
+  gpu_->Collect();
+
+  EXPECT_THAT(copier_->freed, ElementsAre(1));
+  EXPECT_TRUE(gpu_->Unused());
+}
+
+TEST_F(GpuTest, ALostGpuRefusesThoseWhoWaitAndThoseWhoCome) {
+  copier_->slabs_by_hand = true;
+  absl::Status refused;
+  gpu_->Reserve(Wish(2), [&](const absl::StatusOr<DeviceSeat>& seat) { refused = seat.status(); });
+  copier_->failure = absl::InternalError("an illegal address");
+
+  gpu_->Collect();
+
+  EXPECT_EQ(refused, copier_->failure);
+  EXPECT_EQ((*Ask(Wish(1))).status(), copier_->failure);
+  EXPECT_EQ(gpu_->View().state, "an illegal address");
+}
+
+TEST_F(GpuTest, ASlabIsFreedOnlyWhenTheLastProcessThatWasToldOfItIsGone) {
+  {
+    const DeviceSeat first = Seat(Wish(2, 1));
+    const DeviceSeat second = Seat(Wish(1, 2));
+    gpu_->ForgetPeer(1);
+  }
+  EXPECT_THAT(copier_->freed, IsEmpty());
+
+  gpu_->ForgetPeer(2);
+
+  EXPECT_THAT(copier_->freed, ElementsAre(1));
+  EXPECT_EQ(gpu_->View().slabs, 0u);
+}
+
+TEST_F(GpuTest, ASlabThatASessionReservesStaysEvenIfWhoMadeItNecessaryIsGone) {
+  std::optional<DeviceSeat> first(Seat(Wish(2, 1)));
+  const DeviceSeat second = Seat(Wish(1, 2));
+
+  first.reset();
+  gpu_->ForgetPeer(1);
+
+  EXPECT_THAT(copier_->freed, IsEmpty());
+}
+
+TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
+  {
+    DeviceSeat seat = Seat(Wish(1, 1));
+    seat.LetGo(*seat.Take(Batch(1)));
+  }
+  gpu_->ForgetPeer(1);
+  EXPECT_THAT(copier_->freed, IsEmpty());
+
+  copier_->Complete();
+  gpu_->Collect();
+
+  EXPECT_THAT(copier_->freed, ElementsAre(1));
+}
+
+TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
+  { const DeviceSeat seat = Seat(Wish(4)); }
+  Gpu::Wish smaller = Wish(6);
+  smaller.slot_bytes = kSlot / 2;
+
+  DeviceSeat seat = Seat(smaller);
+
+  EXPECT_THAT(copier_->orders, SizeIs(1));
+  EXPECT_THAT(Tell(seat, 1), SizeIs(1));
+}
+
+TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
+  DeviceSeat seat = Seat(Wish(1, 1));
+  Gpu::Wish other_user = Wish(1, 2), other_kind = Wish(1, 3);
+  other_user.user = 1001;
+  other_kind.kind = cuda::HandleKind::kVmm;
+
+  DeviceSeat theirs = Seat(other_user), by_descriptor = Seat(other_kind);
+
+  EXPECT_THAT(copier_->orders, SizeIs(3));
+  EXPECT_THAT(Tell(seat, 1), SizeIs(1));
+  const auto id = seat.Take(Batch(1));
+  EXPECT_NE(theirs.PlaceOf(*theirs.Take(Batch(1))).slab, seat.PlaceOf(*id).slab);
+  EXPECT_EQ(copier_->copies_asked, 2u);
+}
+
+TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks) {
+  Gpu::Wish wish = Wish(1, 1);
+  wish.kind = cuda::HandleKind::kVmm;
+  DeviceSeat seat = Seat(wish);
+  Tell(seat, 1);
+  EXPECT_THAT(sent_, ElementsAre(1));
+  wish.peer = 2;
+  wish.depth = 3;
+  const DeviceSeat other = Seat(wish);
+
+  const std::vector<SlabFacts> slabs = Tell(seat, 1);
+
+  EXPECT_THAT(slabs, SizeIs(2));
+  EXPECT_THAT(sent_, ElementsAre(1, 1, 2, 2));
+}
+
+TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
+  DeviceSeat seat = Seat(Wish(1));
+
+  const SlabFacts slab = Tell(seat, 1).at(0);
+
+  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_EQ(slab.kind, cuda::HandleKind::kIpc);
+  EXPECT_NE(slab.ipc, cuda::IpcHandle());
+  EXPECT_EQ(slab.canary_offset, 2 * kMiB - 4096);
+  EXPECT_TRUE(std::equal(slab.canary.begin(), slab.canary.end(),
+                         copier_->slabs.at(slab.id).begin() + slab.canary_offset));
+}
+
+TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
+  Gpu::Wish wish = Wish(1);
+  wish.kind = cuda::HandleKind::kVmm;
+  {
+    DeviceSeat seat = **Ask(wish);
+    const auto told = seat.TellSlabs(
+        1, [](const SlabFacts&, const posix::Fd&) { return absl::UnavailableError("it left"); });
+    EXPECT_EQ(told.status().code(), absl::StatusCode::kUnavailable);
+  }
+
+  EXPECT_THAT(copier_->freed, ElementsAre(1));
+}
+
+TEST_F(GpuTest, ASegmentIsOpenedBeforeItsFirstCopyAndClosedWhenThePoolGivesItUp) {
+  DeviceSeat seat = Seat(Wish(1));
+  EXPECT_THAT(copier_->segments, IsEmpty());
+
+  const auto id = seat.Take(Batch(1));
+  EXPECT_THAT(copier_->segments, SizeIs(1));
+  gpu_->ForgetSegment(1);
+
+  EXPECT_THAT(copier_->segments, IsEmpty());
+  seat.LetGo(*id);
+}
+
+TEST_F(GpuTest, TestsMayHaveReclaimedSlotsPoisoned) {
+  StartGpu({.max_bytes = 16 * kMiB, .unheld = DeviceSlots::Unheld::kForget});
+  DeviceSeat seat = Seat(Wish(1));
+  const auto id = seat.Take(Batch(1));
+  copier_->Complete();
+  gpu_->Collect();
+  const DevicePlace place = seat.PlaceOf(*id);
+
+  seat.LetGo(*id);
+
+  const std::byte* slot = copier_->slabs.at(place.slab).data() + place.offset;
+  EXPECT_EQ(slot[0], kPoison);
+  EXPECT_EQ(slot[kSlot - 1], kPoison);
+}
+
+TEST_F(GpuTest, CopiesAndTheirRateAreCounted) {
+  DeviceSeat seat = Seat(Wish(2));
+  const base::TimePoint start{};
+  gpu_->Tick(start);
+  const auto one = seat.Take(Batch(1)), two = seat.Take(Batch(2));
+  copier_->Complete();
+  gpu_->Collect();
+
+  gpu_->Tick(start + std::chrono::seconds(2));
+
+  const GpuView view = gpu_->View();
+  EXPECT_EQ(view.copies, 2u);
+  EXPECT_EQ(view.copied_bytes, 2 * kSlot);
+  EXPECT_EQ(view.copied_bytes_per_second, kSlot);
+  EXPECT_EQ(view.sessions, 1u);
+  EXPECT_EQ(view.context_bytes, 525 * kMiB);
+  seat.LetGo(*one);
+  seat.LetGo(*two);
+}
+
+}  // namespace
+}  // namespace penstock::exporting
