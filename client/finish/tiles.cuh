@@ -132,7 +132,7 @@ __device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t chann
 template <Type type, Division division, Layout layout, Source source>
 __global__ void __launch_bounds__(kThreads) Tiles(const __grid_constant__ Job job) {
   using Make = Maker<type, division>;
-  __shared__ alignas(16) uint8_t shared[kTileBytes + 2 * kVector];
+  alignas(16) __shared__ uint8_t shared[kTileBytes + 2 * kVector];
   __shared__ CoefficientTable table;  // read by run-time index
   if (threadIdx.x < kMaxChannels) {
     table.mean[threadIdx.x] = job.coefficients.mean[threadIdx.x];
