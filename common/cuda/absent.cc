@@ -1,5 +1,6 @@
 // The whole room in a build without a CUDA toolkit: every call says so.
 #include "common/cuda/device.h"
+#include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
 #include "common/cuda/slab.h"
 #include "common/cuda/stream.h"
@@ -19,6 +20,7 @@ absl::StatusOr<std::vector<Device>> Devices() { return Absent(); }
 absl::StatusOr<Device> FindDevice(const Uuid&) { return Absent(); }
 std::string Versions() { return "none"; }
 absl::StatusOr<int> CurrentDevice() { return Absent(); }
+bool Reaches(const void*, int) { return false; }
 bool IsSticky(const absl::Status&) { return false; }
 
 DeviceScope::DeviceScope(int) : status_(Absent()) {}
