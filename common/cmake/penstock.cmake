@@ -22,7 +22,7 @@ add_custom_target(tsan_tests)
 
 # penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60)
 # makes one GoogleTest program and registers it with ctest as one test. Labels: unit (default),
-# contract or system; besides that slow (left out unless asked for by name) and tsan (runs under
+# contract, system or gpu; besides that slow (left out unless asked for by name) and tsan (runs under
 # ThreadSanitizer as well: only for what uses neither gRPC nor Abseil's synchronisation). SERIAL: runs
 # alone, because it measures time or needs the machine's cores.
 function(penstock_test)
@@ -33,7 +33,7 @@ function(penstock_test)
   if(PENSTOCK_SANITIZE)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
   endif()
-  if(NOT ARG_LABELS MATCHES "unit|contract|system")
+  if(NOT ARG_LABELS MATCHES "unit|contract|system|gpu")
     list(APPEND ARG_LABELS unit)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
