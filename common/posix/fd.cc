@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,9 +46,10 @@ void Ring(const Fd& event) {
 
 void Drain(const Fd& event) {
   uint64_t count;
+  const iovec into{.iov_base = &count, .iov_len = sizeof(count)};
   ssize_t got;
   do {
-    got = ::read(event.get(), &count, sizeof(count));
+    got = ::preadv2(event.get(), &into, 1, -1, RWF_NOWAIT);
   } while (got < 0 && errno == EINTR);
   PENSTOCK_CHECK(got == sizeof(count) || errno == EAGAIN);
 }

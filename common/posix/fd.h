@@ -33,7 +33,8 @@ class Fd {
   int number_ = -1;
 };
 
-// eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all (and is fine when empty).
+// eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all, and is fine when empty.
+// It never waits, also where a process that shares the event has made it a blocking one.
 absl::StatusOr<Fd> MakeEvent();
 void Ring(const Fd& event);
 void Drain(const Fd& event);

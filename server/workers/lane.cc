@@ -10,8 +10,9 @@ namespace {
 
 constexpr base::Duration kLongRead = std::chrono::seconds(1);
 
-bool IsFault(base::Fault fault) {
-  return static_cast<uint32_t>(fault) <= static_cast<uint32_t>(base::Fault::kChangedOnDisk);
+// What a decoder may say. The other faults are the daemon's to find: they mean more.
+bool IsDecodersFault(base::Fault fault) {
+  return static_cast<uint32_t>(fault) <= static_cast<uint32_t>(base::Fault::kTooManyPixels);
 }
 
 Outcome OutcomeOf(const WorkItem& item, const Completion& completion) {
@@ -74,7 +75,7 @@ bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcome
     {
       const base::MutexLock lock(mutex_);
       if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
-      if (!IsFault(completion.fault)) return false;
+      if (!IsDecodersFault(completion.fault)) return false;
       outcomes.push_back(OutcomeOf(sent_.front().item, completion));
       sent_.pop_front();
       oldest_since_ = now;

@@ -59,6 +59,18 @@ TEST(EventTest, DrainingAnEmptyEventDoesNotWait) {
   EXPECT_FALSE(IsReadable(*event));
 }
 
+TEST(EventTest, DrainingDoesNotWaitAlsoWhereSomebodyMadeTheEventABlockingOne) {
+  const auto event = MakeEvent();
+  ASSERT_TRUE(event.ok());
+  const auto theirs = event->Duplicate();
+  ASSERT_TRUE(theirs.ok());
+  ASSERT_EQ(::fcntl(theirs->get(), F_SETFL, 0), 0);
+
+  Drain(*event);
+
+  EXPECT_FALSE(IsReadable(*event));
+}
+
 TEST(EventTest, ManyRingsAreDrainedAtOnce) {
   const auto event = MakeEvent();
   ASSERT_TRUE(event.ok());

@@ -152,6 +152,13 @@ TEST_F(LaneTest, AFaultThatDoesNotExistIsNotBelieved) {
   EXPECT_FALSE(Collect());
 }
 
+TEST_F(LaneTest, AFaultThatIsNotADecodersToFindIsNotBelieved) {
+  Give(10, 100);
+  Answer(Take().sequence, base::Fault::kWorkerCrashed);
+
+  EXPECT_FALSE(Collect());
+}
+
 TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
   channel_->completions.pushed.store(1000);
 
