@@ -1,7 +1,6 @@
 #include "server/doorway/address.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,23 +11,19 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/posix/group.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::doorway {
 namespace {
 
-absl::StatusOr<std::optional<gid_t>> FindGroup(const std::string& group) {
+absl::StatusOr<std::optional<gid_t>> GroupOf(const std::string& group) {
   if (group.empty()) return std::optional<gid_t>();
-  char buffer[4096];
-  ::group entry;
-  ::group* found = nullptr;
-  ::getgrnam_r(group.c_str(), &entry, buffer, sizeof(buffer), &found);
-  if (found != nullptr) return std::optional<gid_t>(found->gr_gid);
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(group, &number)) return std::optional<gid_t>(number);
-  return absl::InvalidArgumentError(absl::StrCat("there is no group '", group,
-                                                 "' on this machine; make it (groupadd --system ",
-                                                 group, ") or name another"));
+  auto found = posix::FindGroup(group);
+  if (found.ok()) return std::optional<gid_t>(*found);
+  return absl::InvalidArgumentError(absl::StrCat(found.status().message(),
+                                                 "; make it (groupadd --system ", group,
+                                                 ") or name another"));
 }
 
 absl::StatusOr<std::string> DirectoryOf(const std::string& path) {
@@ -158,7 +153,7 @@ void Claim::RemoveSockets() {
 std::string Claim::door_path() const { return absl::StrCat(path_, shm::kDoorwaySuffix); }
 
 absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& group) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<gid_t> gid, FindGroup(group));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<gid_t> gid, GroupOf(group));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string directory, DirectoryOf(path));
   PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory, gid));
   PENSTOCK_RETURN_IF_ERROR(CheckDirectory(directory, gid));

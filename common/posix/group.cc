@@ -1,0 +1,31 @@
+#include "common/posix/group.h"
+
+#include <grp.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+
+namespace penstock::posix {
+namespace {
+
+constexpr size_t kLeastBytes = 4 << 10, kMostBytes = 16 << 20;  // of an entry with its members
+
+}  // namespace
+
+absl::StatusOr<gid_t> FindGroup(const std::string& group) {
+  ::group entry;
+  ::group* found = nullptr;
+  std::vector<char> buffer(kLeastBytes);
+  while (::getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
+         buffer.size() < kMostBytes) {
+    buffer.resize(2 * buffer.size());
+  }
+  if (found != nullptr) return found->gr_gid;
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(group, &number)) return number;
+  return absl::NotFoundError(absl::StrCat("there is no group '", group, "' on this machine"));
+}
+
+}  // namespace penstock::posix
