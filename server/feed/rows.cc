@@ -13,8 +13,10 @@ namespace {
 constexpr uint32_t kMaxPassedOver = 1000;
 
 std::string Describe(const Feed& feed, uint64_t sample, base::Fault fault) {
+  const absl::string_view why =
+      fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
   return absl::StrCat("sample ", sample, " of '", feed.dataset->name, "' (",
-                      feed.dataset->dataset->path(sample), "): ", base::FaultName(fault));
+                      feed.dataset->dataset->path(sample), "): ", why);
 }
 
 }  // namespace
@@ -37,6 +39,23 @@ std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
     ++counted;
   }
   return std::nullopt;
+}
+
+absl::Status StandInIn(const Feed& feed, const plan::Position& position,
+                       const pool::SlotPlace& place) {
+  const FeedSpec& spec = feed.spec;
+  for (uint32_t row = 0; row < position.rows; ++row) {
+    const uint64_t index = (position.first + row) % spec.samples;
+    const uint64_t planned =
+        plan::SampleAt(spec.order, spec.samples, spec.seed, position.epoch, index);
+    uint64_t held;
+    std::memcpy(&held, place.data + place.layout.ids_offset + row * sizeof(held), sizeof(held));
+    if (held == planned) continue;
+    const source::BadSample* known = feed.dataset->quarantine.Find(planned);
+    return absl::DataLossError(
+        Describe(feed, planned, known == nullptr ? base::Fault::kNone : known->fault));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
@@ -113,6 +132,11 @@ RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
     trouble.feed_failed = dataset.policy.Exhausted();
     trouble.quarantine_grew = true;
     ++replaced_;
+    // A quarantine that is full passes over no more samples: this row does.
+    if (!dataset.quarantine.Contains(row.sample)) {
+      core.RowRefused(row.task);
+      return trouble;
+    }
   }
   core.RowReturned(row.task);
   return trouble;

@@ -75,6 +75,12 @@ class Rows {
   uint64_t replaced_ = 0;
 };
 
+// DataLoss for the first row of a full slot that holds another sample than the plan says, with the
+// sample that could not be used, and why. Looked for in the slot itself, so that it is found
+// however the row came there: decoded for this session or for a neighbour, now or an hour ago.
+absl::Status StandInIn(const Feed& feed, const plan::Position& position,
+                       const pool::SlotPlace& place);
+
 // The sample for one attempt at a row: attempts at quarantined samples are passed over, not
 // counted. Nothing after 1,000 of them in a row.
 std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task);

@@ -88,6 +88,12 @@ Quarantine::Added Quarantine::Add(const BadSample& bad) {
   return Added::kNews;
 }
 
+const BadSample* Quarantine::Find(uint64_t sample) const {
+  for (const auto* list : {&quarantined_, &refused_})
+    if (const auto found = list->find(sample); found != list->end()) return &found->second;
+  return nullptr;
+}
+
 std::vector<BadSample> Quarantine::Entries() const {
   std::vector<BadSample> entries;
   entries.reserve(refused_.size() + quarantined_.size());

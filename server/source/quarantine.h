@@ -54,6 +54,9 @@ class Quarantine {
   // Whether the sample is quarantined. Consulted before each dispatch.
   bool Contains(uint64_t sample) const { return quarantined_.contains(sample); }
 
+  // What is known of a bad sample of either kind; nothing: nullptr. Until the next change.
+  const BadSample* Find(uint64_t sample) const;
+
   // Part of slot keys and of session states: the same version, the same quarantined samples.
   uint64_t version() const { return version_; }
 

@@ -42,6 +42,16 @@ class QuarantineTest : public ::testing::Test {
   penstock::testing::TempFolder temp_;
 };
 
+TEST_F(QuarantineTest, BadSamplesOfBothKindsAreFoundAndOthersAreNot) {
+  Quarantine quarantine;
+  quarantine.Add({.sample = 3, .path = "three", .fault = base::Fault::kTruncated});
+  quarantine.Add({.sample = 4, .path = "four", .fault = base::Fault::kTimeout});
+
+  EXPECT_EQ(quarantine.Find(5), nullptr);
+  EXPECT_EQ(quarantine.Find(3)->fault, base::Fault::kTruncated);
+  EXPECT_EQ(quarantine.Find(4)->path, "four");
+}
+
 TEST_F(QuarantineTest, EveryDamagedByteIsNoticedMovedAsideAndLeavesANewVersion) {
   SaveTwo();
   const std::string whole = temp_.Read(kFile);

@@ -1,0 +1,71 @@
+#include "server/feed/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+namespace penstock::feed {
+namespace {
+
+FeedSpec Spec() {
+  FeedSpec spec;
+  spec.dataset_digest = 0x1234;
+  spec.samples = 1'281'167;
+  spec.order = plan::Order::kShuffled;
+  spec.seed = 7;
+  return spec;
+}
+
+// Fingerprints are in states that people keep: a change of the hash makes every one of them stale.
+TEST(FingerprintTest, IsTheSameOnEveryMachineAndInEveryVersion) {
+  EXPECT_EQ(Fingerprint(Spec()), 0x4baf176a38c2b717);
+}
+
+TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
+  const std::vector<std::function<void(FeedSpec&)>> changes = {
+      [](FeedSpec&) {},
+      [](FeedSpec& s) { ++s.dataset_digest; },
+      [](FeedSpec& s) { ++s.samples; },
+      [](FeedSpec& s) { s.order = plan::Order::kSequential; },
+      [](FeedSpec& s) { ++s.seed; },
+      [](FeedSpec& s) { s.decoding.geometry = decode::Geometry::kResizeCenterCrop; },
+      [](FeedSpec& s) { ++s.decoding.height; },
+      [](FeedSpec& s) { ++s.decoding.width; },
+      [](FeedSpec& s) { s.decoding.scale_min = 0.25; },
+      [](FeedSpec& s) { s.decoding.scale_max = 0.5; },
+      [](FeedSpec& s) { s.decoding.ratio_min = 0.5; },
+      [](FeedSpec& s) { s.decoding.ratio_max = 2; },
+      [](FeedSpec& s) { s.decoding.flip_probability = 0.5; },
+  };
+  std::set<uint64_t> seen;
+
+  for (const auto& change : changes) {
+    FeedSpec spec = Spec();
+    change(spec);
+    EXPECT_TRUE(seen.insert(Fingerprint(spec)).second);
+  }
+}
+
+TEST(FingerprintTest, HeightAndWidthAreNotMistakenForEachOther) {
+  FeedSpec tall = Spec(), wide = Spec();
+  tall.decoding.height = wide.decoding.width = 300;
+
+  EXPECT_NE(Fingerprint(tall), Fingerprint(wide));
+}
+
+TEST(FingerprintTest, WhatAGeometryDoesNotUseDoesNotCount) {
+  FeedSpec crop = Spec();
+  crop.decoding.resize = 999;
+  EXPECT_EQ(Fingerprint(crop), Fingerprint(Spec()));
+
+  FeedSpec center = Spec(), other = Spec();
+  center.decoding.geometry = other.decoding.geometry = decode::Geometry::kResizeCenterCrop;
+  other.decoding.scale_min = 0.25;
+  EXPECT_EQ(Fingerprint(center), Fingerprint(other));
+  other.decoding.resize = 300;
+  EXPECT_NE(Fingerprint(center), Fingerprint(other));
+}
+
+}  // namespace
+}  // namespace penstock::feed
