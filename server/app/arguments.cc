@@ -12,17 +12,24 @@ absl::Status Wrong(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(what, "; 'penstockd --help' lists the arguments"));
 }
 
+absl::Status Twice(const std::string& name) {
+  return Wrong(absl::StrCat(name, " was given twice"));
+}
+
 absl::Status Apply(const std::string& name, const std::string& value, Arguments& arguments) {
   if (name == "--config" || name == "--check-config") {
+    if (arguments.config) return Twice(name);
     arguments.config = value;
     if (name == "--check-config") arguments.action = Action::kCheckConfig;
   } else if (name == "--private") {
+    if (!arguments.directory.empty()) return Twice(name);
     arguments.directory = value;
   } else if (name == "--workers") {
     uint32_t count = 0;
     if (!absl::SimpleAtoi(value, &count) || count < 1 || count > kMaxWorkers)
       return Wrong(
           absl::StrCat("--workers takes a number from 1 to ", kMaxWorkers, ", not '", value, "'"));
+    if (arguments.workers) return Twice(name);
     arguments.workers = count;
   } else {
     return Wrong(absl::StrCat("there is no argument '", name, "'"));
@@ -44,7 +51,7 @@ absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
     if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
-    } else if (i + 1 < argc) {
+    } else if (i + 1 < argc && !std::string(argv[i + 1]).starts_with("--")) {
       value = argv[++i];
     }
     if (value.empty()) return Wrong(absl::StrCat(name, " needs a value"));

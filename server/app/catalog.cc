@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -173,12 +174,15 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& dataset,
   return result;
 }
 
-// The state of a dataset that is open already and did not change goes on; else a new one begins.
+// The state of a dataset that is open already and did not change goes on, by whatever path it was
+// found; else a new one begins.
 absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset,
                                               std::shared_ptr<const source::Dataset> opened) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string path, source::RealPath(dataset.path));
   {
     base::MutexLock lock(mutex_);
-    const auto found = open_.find(dataset.path);
+    if (dataset.name != dataset.path) configured_[dataset.path] = path;
+    const auto found = open_.find(path);
     if (found != open_.end() && found->second->dataset->digest() == opened->digest())
       return found->second;
     if (found == open_.end() && open_.size() >= options_.max_datasets)
@@ -199,22 +203,22 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset,
   auto state = std::make_shared<feed::DatasetState>(feed::DatasetState{
       dataset.name, std::move(opened), std::move(loaded.quarantine), std::move(policy)});
   base::MutexLock lock(mutex_);
-  open_[dataset.path] = state;
+  open_[path] = state;
   return state;
 }
 
 std::vector<DatasetView> Catalog::List() const {
   std::vector<DatasetView> views;
   base::MutexLock lock(mutex_);
+  std::set<std::string> shown;
   for (const NamedDataset& known : options_.datasets) {
-    const auto found = open_.find(known.path);
+    const auto path = configured_.find(known.path);
+    const auto found = path == configured_.end() ? open_.end() : open_.find(path->second);
     views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second});
+    if (found != open_.end()) shown.insert(found->first);
   }
-  for (const auto& [path, state] : open_) {
-    const bool named = std::any_of(options_.datasets.begin(), options_.datasets.end(),
-                                   [&](const NamedDataset& known) { return known.path == path; });
-    if (!named) views.push_back({state->name, path, state});
-  }
+  for (const auto& [path, state] : open_)
+    if (!shown.contains(path)) views.push_back({state->name, path, state});
   return views;
 }
 

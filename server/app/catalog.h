@@ -87,6 +87,8 @@ class Catalog {
   std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::map<std::string, State> open_ PENSTOCK_GUARDED_BY(mutex_);  // by canonical path
+  // The canonical paths of configured ones, by the path that the configuration has; once opened.
+  std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -1,0 +1,251 @@
+// The catalogue over real folders whose files are no photographs: it only indexes them.
+#include "server/app/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+
+#include "tests/support/temp_folder.h"
+
+namespace penstock::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  CatalogTest() { MakeDataset("flowers", 3); }
+
+  void MakeDataset(const std::string& name, int files) {
+    for (int i = 0; i < files; ++i)
+      folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
+  }
+
+  // A private daemon's catalogue, unless the test changes `options_` before.
+  Catalog& catalog() {
+    if (!catalog_) catalog_.emplace(options_);
+    return *catalog_;
+  }
+
+  absl::StatusOr<Catalog::State> Open(const std::string& dataset, const Opener& opener = {}) {
+    std::promise<absl::StatusOr<Catalog::State>> answer;
+    catalog().Open(dataset, opener, [&](absl::StatusOr<Catalog::State> state) {
+      answer.set_value(std::move(state));
+    });
+    return answer.get_future().get();
+  }
+
+  // The last word about an index, and how often something was said before it.
+  absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset, bool cancelled = false) {
+    std::promise<absl::StatusOr<rpc::IndexProgress>> end;
+    catalog().Index(
+        dataset, [cancelled] { return cancelled; },
+        [&](absl::StatusOr<rpc::IndexProgress> progress) {
+          if (!progress.ok() || progress->done) end.set_value(std::move(progress));
+        });
+    return end.get_future().get();
+  }
+
+  // As a configured daemon, which serves "flowers" and "trees" to these groups.
+  void ServeByName(std::vector<gid_t> groups = {}) {
+    options_.any_path = false;
+    options_.datasets = {{"flowers", folder_.At("flowers"), groups},
+                         {"trees", folder_.At("trees"), {}}};
+  }
+
+  testing::TempFolder folder_;
+  Catalog::Options options_{.any_path = true, .state_dir = folder_.At("state")};
+  std::optional<Catalog> catalog_;
+};
+
+// ---- Who gets what. ----
+
+TEST_F(CatalogTest, AnUnknownNameIsToldTheKnownOnes) {
+  ServeByName();
+
+  const auto state = Open("birds");
+
+  EXPECT_EQ(state.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(MessageOf(state.status()), AllOf(HasSubstr("'birds'"), HasSubstr("flowers, trees")));
+}
+
+TEST_F(CatalogTest, APathIsForPrivateDaemonsAlone) {
+  ServeByName();
+
+  const auto state = Open(folder_.At("flowers"));
+
+  EXPECT_EQ(state.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(MessageOf(state.status()), HasSubstr("by name only"));
+}
+
+TEST_F(CatalogTest, ADatasetForAGroupIsForItsMembersAndRoot) {
+  ServeByName({4711, 4712});
+
+  const auto stranger = Open("flowers", {.uid = 1000, .groups = {1000}});
+  EXPECT_EQ(stranger.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(MessageOf(stranger.status()), AllOf(HasSubstr("user 1000"), HasSubstr("groups")));
+
+  EXPECT_TRUE(Open("flowers", {.uid = 1000, .groups = {1000, 4712}}).ok());
+  EXPECT_TRUE(Open("flowers", {.uid = 0, .groups = {0}}).ok());
+}
+
+TEST_F(CatalogTest, NothingOutsideTheRootsIsOpened) {
+  options_.roots = {folder_.At("flowers")};
+  MakeDataset("elsewhere", 1);
+
+  EXPECT_EQ(Open(folder_.At("elsewhere")).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(Open(folder_.At("flowers")).ok());
+}
+
+TEST_F(CatalogTest, NoNameAndNoFolderAreRefused) {
+  EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Open(folder_.At("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// ---- One state for each folder. ----
+
+TEST_F(CatalogTest, AFolderHasOneStateByWhateverPath) {
+  folder_.Link("link", folder_.At("flowers"));
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_EQ(Open(folder_.At("flowers")).value(), state);
+  EXPECT_EQ(Open(folder_.At("flowers/")).value(), state);
+  EXPECT_EQ(Open(folder_.At("./flowers")).value(), state);
+  EXPECT_EQ(Open(folder_.At("link")).value(), state);
+  EXPECT_EQ(catalog().List().size(), 1u);
+}
+
+TEST_F(CatalogTest, AFolderThatChangedGetsANewStateAndTheOldOneStaysWithItsUsers) {
+  const Catalog::State before = Open(folder_.At("flowers")).value();
+  folder_.Write("flowers/rose/0.jpg", "another photograph");
+
+  const Catalog::State after = Open(folder_.At("flowers")).value();
+
+  EXPECT_EQ(before->dataset->samples(), 3u);
+  EXPECT_EQ(after->dataset->samples(), 4u);
+  EXPECT_EQ(catalog().List()[0].state, after);
+}
+
+TEST_F(CatalogTest, DatasetsThatNobodyUsesMakeRoomAndUsedOnesDoNot) {
+  options_.max_datasets = 1;
+  MakeDataset("trees", 1);
+  Catalog::State used = Open(folder_.At("flowers")).value();
+
+  const auto refused = Open(folder_.At("trees"));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Open(folder_.At("flowers")).ok());
+  used.reset();
+
+  EXPECT_TRUE(Open(folder_.At("trees")).ok());
+}
+
+TEST_F(CatalogTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
+  {
+    const Catalog::State state = Open(folder_.At("flowers")).value();
+    state->quarantine.Add({.sample = 1, .path = "p", .fault = base::Fault::kTimeout});
+    ASSERT_TRUE(state->quarantine.Save().ok());
+  }
+  catalog_.reset();
+
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_TRUE(state->quarantine.Contains(1));
+  EXPECT_EQ(state->policy.bad_samples(), 1u);
+}
+
+TEST_F(CatalogTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
+  ServeByName();
+  options_.datasets[0].path = folder_.At("flowers/");  // as people write it
+
+  ASSERT_EQ(catalog().List().size(), 2u);
+  EXPECT_EQ(catalog().List()[0].state, nullptr);
+  const Catalog::State state = Open("flowers").value();
+
+  ASSERT_EQ(catalog().List().size(), 2u);
+  EXPECT_EQ(catalog().List()[0].name, "flowers");
+  EXPECT_EQ(catalog().List()[0].state, state);
+  EXPECT_EQ(catalog().List()[1].state, nullptr);
+}
+
+// ---- Indexing. ----
+
+TEST_F(CatalogTest, AnIndexSaysWhatItFoundAndThatItIsCached) {
+  const rpc::IndexProgress made = Index(folder_.At("flowers")).value();
+  const rpc::IndexProgress again = Index(folder_.At("flowers")).value();
+
+  EXPECT_EQ(made.samples, 3u);
+  EXPECT_EQ(made.classes, 1u);
+  EXPECT_FALSE(made.from_cache);
+  EXPECT_TRUE(again.from_cache);
+}
+
+TEST_F(CatalogTest, TheOperatorIndexesWhateverTheGroups) {
+  ServeByName({4711});
+
+  EXPECT_TRUE(Index("flowers").ok());
+}
+
+TEST_F(CatalogTest, AnIndexThatNobodyWaitsForIsBrokenOff) {
+  EXPECT_EQ(Index(folder_.At("flowers"), true).status().code(), absl::StatusCode::kCancelled);
+}
+
+// ---- The end. ----
+
+TEST_F(CatalogTest, WhatWaitsAtTheEndIsAnsweredWithoutBeingOpened) {
+  std::promise<void> begun, go_on;
+  catalog().Open(folder_.At("flowers"), {}, [&](const absl::StatusOr<Catalog::State>&) {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  std::promise<absl::Status> waiting;
+  catalog().Open(folder_.At("flowers"), {}, [&](const absl::StatusOr<Catalog::State>& state) {
+    waiting.set_value(state.status());
+  });
+
+  catalog().Close();
+  go_on.set_value();
+  catalog().Stop();
+
+  EXPECT_EQ(waiting.get_future().get().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CatalogTest, AfterTheEndNothingIsOpened) {
+  catalog().Stop();
+
+  EXPECT_EQ(Open(folder_.At("flowers")).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Index(folder_.At("flowers")).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CatalogTest, MoreThanCanWaitIsRefusedAtOnce) {
+  std::promise<void> begun, go_on;
+  catalog().Open("x", {}, [&](const absl::StatusOr<Catalog::State>&) {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  std::atomic<int> answered = 0;
+  std::optional<absl::Status> refused;
+  int taken = 0;
+  for (; !refused && taken < 10'000; ++taken) {
+    catalog().Open("x", {}, [&](const absl::StatusOr<Catalog::State>& state) {
+      ++answered;
+      if (absl::IsResourceExhausted(state.status())) refused = state.status();
+    });
+  }
+  go_on.set_value();
+  catalog_.reset();
+
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(answered, taken);
+}
+
+}  // namespace
+}  // namespace penstock::app

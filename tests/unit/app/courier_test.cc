@@ -1,0 +1,47 @@
+#include "server/app/courier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::app {
+namespace {
+
+class FakeDoorway final : public doorway::Doorway {
+ public:
+  absl::Status Send(doorway::PeerId peer, const void*, size_t bytes,
+                    const std::vector<int>& fds) override {
+    sent.push_back({peer.value(), bytes, fds.size()});
+    return absl::ResourceExhaustedError("it does not read");
+  }
+  struct Sent {
+    uint64_t peer;
+    size_t bytes, fds;
+    bool operator==(const Sent&) const = default;
+  };
+  std::vector<Sent> sent;
+};
+
+TEST(CourierTest, WithoutADoorwayNothingIsSent) {
+  Courier courier;
+  EXPECT_EQ(courier.Send(1, "x", 1, {}).code(), absl::StatusCode::kUnavailable);
+
+  FakeDoorway doorway;
+  courier.Use(&doorway);
+  courier.Use(nullptr);
+
+  EXPECT_EQ(courier.Send(1, "x", 1, {}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(doorway.sent.empty());
+}
+
+TEST(CourierTest, TheDoorwayHasTheLastWord) {
+  Courier courier;
+  FakeDoorway doorway;
+  courier.Use(&doorway);
+
+  EXPECT_EQ(courier.Send(7, "xyz", 3, {0, 1}).code(), absl::StatusCode::kResourceExhausted);
+
+  EXPECT_THAT(doorway.sent, ::testing::ElementsAre(FakeDoorway::Sent{7, 3, 2}));
+}
+
+}  // namespace
+}  // namespace penstock::app

@@ -1,0 +1,47 @@
+#include "server/app/peers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::app {
+namespace {
+
+doorway::Peer PeerWith(uint64_t id, uint8_t ticket) {
+  doorway::Peer peer;
+  peer.id = doorway::PeerId(id);
+  peer.ticket.bytes[15] = ticket;
+  return peer;
+}
+
+TEST(PeersTest, ATicketThatNobodyHoldsIsNobodys) {
+  Peers peers;
+  peers.Add(PeerWith(1, 1));
+
+  const auto found = peers.Find(PeerWith(0, 2).ticket);
+
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(found.status().message()), ::testing::HasSubstr("doorway"));
+}
+
+TEST(PeersTest, WhoLeftIsNotFoundAndTheOthersAre) {
+  Peers peers;
+  peers.Add(PeerWith(1, 1));
+  peers.Add(PeerWith(2, 2));
+
+  peers.Remove(doorway::PeerId(1));
+
+  EXPECT_FALSE(peers.Find(PeerWith(0, 1).ticket).ok());
+  EXPECT_EQ(peers.Find(PeerWith(0, 2).ticket)->id.value(), 2u);
+  EXPECT_EQ(peers.size(), 1u);
+}
+
+TEST(PeersTest, WhoWasNeverHereMayLeave) {
+  Peers peers;
+
+  peers.Remove(doorway::PeerId(7));
+
+  EXPECT_EQ(peers.size(), 0u);
+}
+
+}  // namespace
+}  // namespace penstock::app
