@@ -110,8 +110,9 @@ DaemonProcess::~DaemonProcess() {
 }
 
 void DaemonProcess::Start() {
-  std::vector<std::string> argv = {ProgramPath("penstockd"), "--workers",
-                                   std::to_string(options_.workers)};
+  std::vector<std::string> argv = options_.under;
+  argv.insert(argv.end(),
+              {ProgramPath("penstockd"), "--workers", std::to_string(options_.workers)});
   if (options_.config.empty()) {
     argv.insert(argv.end(), {"--private", directory() + "/run"});
   } else {

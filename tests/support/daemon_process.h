@@ -34,6 +34,8 @@ class DaemonProcess {
     std::string config;  // YAML in which SOCKET stands for the address; empty: a private daemon
     Identity user;       // whom it runs as
     bool on_terminal = false;  // of its own, whose foreground it has
+    // A program by its path, with arguments, that the daemon is started under; pid() is that one's.
+    std::vector<std::string> under = {};
   };
   explicit DaemonProcess(Options options);
   ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s

@@ -18,11 +18,15 @@ uint64_t HashOf(const uint8_t* bytes, size_t count) {
 }  // namespace
 
 void Note(const Batch& batch, Delivered& delivered) {
+  NoteRows(batch, {batch.images(), batch.labels(), batch.sample_ids()}, delivered);
+}
+
+void NoteRows(const Batch& batch, const BatchRows& rows, Delivered& delivered) {
   const Shape shape = batch.shape();
   const size_t row_bytes = size_t{shape.height} * shape.width * shape.channels;
   for (uint32_t row = 0; row < batch.valid_rows(); ++row) {
-    const Delivered::Row got = {HashOf(batch.images().data() + row * row_bytes, row_bytes),
-                                batch.labels()[row], batch.sample_ids()[row]};
+    const Delivered::Row got = {HashOf(rows.images.data() + row * row_bytes, row_bytes),
+                                rows.labels[row], rows.sample_ids[row]};
     if (!delivered.rows.emplace(std::pair(batch.epoch(), batch.first() + row), got).second)
       ++delivered.twice;
   }

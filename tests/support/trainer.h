@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -29,6 +30,13 @@ struct Delivered {
 
 // Adds a batch's rows that are not padding.
 void Note(const Batch& batch, Delivered& delivered);
+// The same with what the batch gave, wherever it lies now.
+struct BatchRows {
+  std::span<const uint8_t> images;
+  std::span<const int64_t> labels;
+  std::span<const uint64_t> sample_ids;
+};
+void NoteRows(const Batch& numbers, const BatchRows& rows, Delivered& delivered);
 // Adds what another rank got; a row that both got counts as twice.
 void Merge(const Delivered& from, Delivered& into);
 

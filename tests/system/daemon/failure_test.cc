@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "tests/support/daemon_process.h"
 #include "tests/support/process_cost.h"
 #include "tests/support/trainer.h"
+#include "tests/support/trainer_process.h"
 
 namespace penstock::testing {
 namespace {
@@ -22,41 +22,6 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
 constexpr int kImages = 120;
-
-// Another process that trains: the program penstock-test-trainer, which says "holding" once it
-// does.
-class TrainerProcess {
- public:
-  TrainerProcess(const std::string& address, const std::string& dataset, const char* mode) {
-    int out[2];
-    EXPECT_EQ(pipe(out), 0);
-    const std::string program =
-        std::filesystem::canonical("/proc/self/exe").parent_path() / "penstock-test-trainer";
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(out[1], 1);
-      close(out[0]);
-      execl(program.c_str(), program.c_str(), address.c_str(), dataset.c_str(), mode, nullptr);
-      _exit(127);
-    }
-    close(out[1]);
-    char said[16] = {};
-    EXPECT_EQ(read(out[0], said, 8), 8) << "the trainer process did not get its batches";
-    close(out[0]);
-  }
-  ~TrainerProcess() {
-    if (pid_ > 0) Kill();
-  }
-  void Kill() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = -1;
-};
 
 std::set<std::string> EntriesOf(const std::string& folder) {
   std::set<std::string> names;

@@ -15,6 +15,7 @@
 #include "tests/support/jpeg_maker.h"
 #include "tests/support/process_cost.h"
 #include "tests/support/trainer.h"
+#include "tests/support/trainer_process.h"
 
 namespace penstock::testing {
 namespace {
@@ -39,12 +40,14 @@ std::string Config(const std::string& pool, const std::string& folder) {
          "}\ndatasets: [{name: photographs, folder: " + folder + "}]\n";
 }
 
-// From before the daemon is executed to the first answer. The least of some runs: what else the
-// machine does only adds.
+constexpr double kReadySeconds = kSanitized ? 2 : 0.2;
+
+// From before the daemon is executed to the first answer. What else the machine does only adds to
+// it: a start that takes long is tried again.
 double SecondsToStart(const std::string& pool) {
   DaemonProcess daemon({.workers = 2, .config = Config(pool, Photographs(kImages))});
   double least = 60;
-  for (int run = 0; run < 8; ++run) {
+  for (int run = 0; run < 3 || (least > kReadySeconds && run < 30); ++run) {
     daemon.Kill(SIGKILL);
     const auto before = steady_clock::now();
     daemon.Start();
@@ -59,8 +62,8 @@ TEST(LimitsTest, ItIsReadyWithin200MillisecondsWhateverThePool) {
 
   std::printf("ready after %.0f ms with a pool of 16 MiB, %.0f ms with one of 1 TiB\n",
               small * 1000, large * 1000);
-  EXPECT_LT(small, kSanitized ? 2 : 0.2);
-  EXPECT_LT(large, kSanitized ? 2 : 0.2);
+  EXPECT_LT(small, kReadySeconds);
+  EXPECT_LT(large, kReadySeconds);
 }
 
 TEST(LimitsTest, WithSessionsOpenAndNothingTakenItUsesAHundredthOfACore) {
@@ -250,15 +253,20 @@ TEST(LimitsTest, SessionsThatComeAndGoLeaveNothingOpen) {
       Session session = client.Open(options).OrDie();
       Delivered got;
       EXPECT_TRUE(TakeBatches(session, i % 3, got).ok());
-      if (i % 2 == 0) {  // the others end without a word
+      if (i % 2 == 0) {
         EXPECT_TRUE(session.Close().ok());
       }
     }
   };
+  const auto be_killed = [&](int times) {
+    for (int i = 0; i < times; ++i) TrainerProcess(daemon.address(), "photographs", "hold");
+  };
   come_and_go(20);  // fills caches
+  be_killed(1);
   const Holdings before = HoldingsOf(daemon);
 
   come_and_go(200);
+  be_killed(10);
 
   const Holdings after = HoldingsOf(daemon);
   EXPECT_EQ(after.descriptors, before.descriptors);

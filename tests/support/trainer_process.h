@@ -1,0 +1,25 @@
+// Another process that trains, to be killed: the program penstock-test-trainer.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace penstock::testing {
+
+class TrainerProcess {
+ public:
+  // Holds two batches when the constructor returns. `mode`: hold, or fork (trainer_main.cc).
+  TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode);
+  ~TrainerProcess();  // kills it
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  void Kill();  // SIGKILL, and waits
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace penstock::testing
