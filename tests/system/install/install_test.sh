@@ -11,7 +11,8 @@ trap 'rm -rf -- "$room"' EXIT
 "$cmake" --install "$build" --prefix "$room/moved" >"$room/log" || { cat "$room/log"; exit 1; }
 mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be moved
 
-for path in bin/penstockd bin/penstock-worker bin/penstockctl include/penstock/penstock.h; do
+for path in bin/penstockd bin/penstock-worker bin/penstockctl bin/penstock-bench \
+  include/penstock/penstock.h; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
 # Nothing that is installed may look for its libraries in a build folder.

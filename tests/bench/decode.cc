@@ -1,0 +1,146 @@
+// decode: a file's bytes to a row on one core, against libjpeg-turbo alone on the same rows and
+// columns, and against Pillow's own chain on the same crops.
+#include <algorithm>
+
+#include "server/decode/bare.h"
+#include "server/decode/decoder.h"
+#include "server/decode/jpeg_reader.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/photographs.h"
+#include "tests/bench/pillow.h"
+#include "tests/bench/suite.h"
+
+namespace penstock::bench {
+namespace {
+
+constexpr double kGoalOfBare = 0.88;
+constexpr double kGoalOfPillow = 2.0;
+constexpr size_t kMostPhotographs = 256;
+constexpr uint64_t kSeed = 1;
+
+struct Extents {
+  int rounds;
+  uint64_t epochs;  // draws of each photograph
+};
+Extents ExtentsOf(Extent extent) { return extent == Extent::kFull ? Extents{9, 2} : Extents{5, 2}; }
+
+decode::Spec TrainingSpec() {
+  decode::Spec spec;
+  spec.flip_probability = 0.5;
+  return spec;
+}
+
+// One decoding: which bytes, which draw.
+struct Task {
+  std::span<const std::byte> file;
+  decode::DrawKey key;
+};
+
+class DecodeBench {
+ public:
+  DecodeBench(std::vector<std::vector<std::byte>> files, uint64_t epochs)
+      : files_(std::move(files)), decoder_(decode::Limits()), row_(decode::RowBytes(spec_)) {
+    for (uint64_t epoch = 0; epoch < epochs; ++epoch) {
+      for (uint64_t sample = 0; sample < files_.size(); ++sample) {
+        const Task task{files_[sample], {.seed = kSeed, .epoch = epoch, .sample = sample}};
+        if (Row(task) == base::Fault::kNone) tasks_.push_back(task);
+      }
+    }
+    left_out_ = files_.size() - tasks_.size() / epochs;
+  }
+
+  const std::vector<Task>& tasks() const { return tasks_; }
+  size_t left_out() const { return left_out_; }  // files that are not decoded
+  const decode::Spec& spec() const { return spec_; }
+
+  absl::StatusOr<double> Rows() {
+    return Rate([this](const Task& task) { return Row(task); });
+  }
+  absl::StatusOr<double> Bare() {
+    return Rate([this](const Task& task) { return bare_.DecodeCrop(task.file, spec_, task.key); });
+  }
+  double RateOf(double seconds) const { return static_cast<double>(tasks_.size()) / seconds; }
+
+ private:
+  base::Fault Row(const Task& task) { return decoder_.DecodeRow(task.file, spec_, task.key, row_); }
+
+  template <typename Decode>
+  absl::StatusOr<double> Rate(Decode decode) {
+    const Stopwatch watch(Time::kThread);
+    for (const Task& task : tasks_) {
+      if (const base::Fault fault = decode(task); fault != base::Fault::kNone) {
+        return absl::DataLossError(absl::StrCat("photograph ", task.key.sample, ", which was ",
+                                                "decoded before, is ", base::FaultName(fault)));
+      }
+    }
+    return RateOf(watch.Seconds());
+  }
+
+  const decode::Spec spec_ = TrainingSpec();
+  const std::vector<std::vector<std::byte>> files_;
+  decode::Decoder decoder_;
+  decode::BareDecoder bare_;
+  std::vector<std::byte> row_;
+  std::vector<Task> tasks_;
+  size_t left_out_ = 0;
+};
+
+std::vector<PillowCrop> CropsOf(const DecodeBench& bench, const source::Dataset& dataset) {
+  std::vector<PillowCrop> crops;
+  decode::JpegReader reader;
+  for (const Task& task : bench.tasks()) {
+    if (reader.ReadHeader(task.file) != base::Fault::kNone) continue;
+    crops.push_back({dataset.path(task.key.sample),
+                     DrawFor(bench.spec(), task.key, reader.width(), reader.height())});
+  }
+  return crops;
+}
+
+void Compare(const std::vector<double>& medians, Result& result) {
+  const auto add = [&](const char* against, double reference, double goal_ratio) {
+    result.comparisons.push_back({.name = "decode, crop and resize to 224 x 224",
+                                  .against = against,
+                                  .unit = "images/s of a core",
+                                  .figure = medians[0],
+                                  .reference = reference,
+                                  .goal_ratio = goal_ratio});
+  };
+  add("bare libjpeg-turbo, the same rows and columns", medians[1], kGoalOfBare);
+  if (medians.size() > 2) add("Pillow, the same crops", medians[2], kGoalOfPillow);
+}
+
+}  // namespace
+
+absl::StatusOr<Result> RunDecode(const Arguments& arguments) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Photographs photographs, Photographs::Open(arguments));
+  PENSTOCK_ASSIGN_OR_RETURN(auto files, photographs.Load(kMostPhotographs));
+  const Extents extents = ExtentsOf(arguments.extent);
+  DecodeBench bench(std::move(files), extents.epochs);
+  if (bench.tasks().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("none of the ", photographs.description(),
+                                                   " can be decoded; give --data JPEGs"));
+  }
+  Result result{.suite = "decode", .data = photographs.description(), .rounds = extents.rounds};
+  if (bench.left_out() > 0) {
+    result.notes.push_back(absl::StrCat(bench.left_out(), " files left out: not to be decoded"));
+  }
+  std::vector<Run> runs = {[&] { return bench.Rows(); }, [&] { return bench.Bare(); }};
+
+  const auto pillow = Pillow::Start(bench.spec(), CropsOf(bench, photographs.dataset()));
+  if (pillow.ok()) {
+    runs.push_back([&]() -> absl::StatusOr<double> {
+      PENSTOCK_ASSIGN_OR_RETURN(const double seconds, (*pillow)->Run());
+      return bench.RateOf(seconds);
+    });
+  } else if (absl::IsUnavailable(pillow.status())) {
+    result.notes.push_back(absl::StrCat("Pillow was left out: ", pillow.status().message()));
+  } else {
+    return pillow.status();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<double> medians,
+                            AlternatingMedians(runs, extents.rounds));
+  Compare(medians, result);
+  return result;
+}
+
+}  // namespace penstock::bench

@@ -1,0 +1,45 @@
+// The photographs to measure on: a folder that was named, or generated ones in a temporary folder.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/source/dataset.h"
+#include "tests/bench/arguments.h"
+#include "tests/bench/scratch.h"
+
+namespace penstock::bench {
+
+class Photographs {
+ public:
+  // So many are enough; of a larger dataset some from everywhere are taken, by links.
+  static constexpr uint64_t kMost = 1024;
+
+  // As --data and --small say. InvalidArgument: the folder is no dataset.
+  static absl::StatusOr<Photographs> Open(const Arguments& arguments);
+
+  const std::string& folder() const { return folder_; }             // absolute
+  const std::vector<std::string>& roots() const { return roots_; }  // all files lie under these
+  const std::string& description() const { return description_; }
+  const source::Dataset& dataset() const { return *dataset_; }
+
+  // The bytes of the first samples, in the dataset's order; at most `at_most`.
+  absl::StatusOr<std::vector<std::vector<std::byte>>> Load(size_t at_most) const;
+
+ private:
+  Photographs() = default;
+  absl::Status OpenDataset();
+  absl::Status TakeSome();
+
+  std::optional<ScratchFolder> scratch_;  // of generated ones, or of links
+  std::string folder_;
+  std::vector<std::string> roots_;
+  std::string description_;
+  std::unique_ptr<source::Dataset> dataset_;
+};
+
+}  // namespace penstock::bench
