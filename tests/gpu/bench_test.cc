@@ -1,0 +1,19 @@
+// penstock-bench's suite that needs a GPU, small.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/program.h"
+
+namespace penstock {
+namespace {
+
+TEST(CopyBenchTest, RunsAndComparesWithAPlainPinnedCopy) {
+  const testing::Ended ended = testing::RunProgram("penstock-bench", {"copy", "--small"});
+
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, ::testing::HasSubstr("a plain pinned copy, a batch of 38.5 MB"));
+  std::printf("%s", ended.output.c_str());
+}
+
+}  // namespace
+}  // namespace penstock
