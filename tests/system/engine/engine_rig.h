@@ -1,0 +1,101 @@
+// An engine with real workers over photographs in memory, and consumers that the tests play.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/posix/memory.h"
+#include "common/shm/control_page.h"
+#include "server/feed/engine.h"
+#include "tests/support/fake_dataset.h"
+
+namespace penstock::feed {
+
+// The client's side of one session: what it would map, and what it would write.
+class Consumer {
+ public:
+  Consumer(posix::Mapping page, posix::Fd event)
+      : page_(std::move(page)), event_(std::move(event)) {}
+
+  shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(page_.data()); }
+  uint64_t announced() const { return page().announced.load(); }
+  shm::SessionState state() const { return static_cast<shm::SessionState>(page().state.load()); }
+  const shm::ControlEntry& Entry(uint64_t sequence) const {
+    return page().entries[(sequence - 1) % shm::kControlCapacity];
+  }
+  void Take(uint64_t sequence) { page().taken.store(sequence); }
+  void Release(uint64_t sequence) {
+    page().released[(sequence - 1) % shm::kControlCapacity].store(sequence);
+  }
+
+ private:
+  posix::Mapping page_;
+  posix::Fd event_;
+};
+
+// One announced batch, copied.
+struct Copied {
+  uint64_t epoch = 0, first = 0;
+  std::vector<std::byte> pixels;
+  std::vector<uint64_t> ids;
+  std::vector<int64_t> labels;
+  bool operator==(const Copied&) const = default;
+};
+
+class EngineRig {
+ public:
+  static constexpr uint64_t kSamples = 40;
+  static constexpr uint32_t kBatch = 4;
+
+  explicit EngineRig(uint32_t workers = 1);
+
+  Engine& engine() { return *engine_; }
+  const std::shared_ptr<DatasetState>& dataset() const { return dataset_; }
+
+  // What reading a sample gives from now on.
+  void Become(uint64_t sample, absl::StatusOr<testing::FakeDataset::Bytes> bytes);
+  static testing::FakeDataset::Bytes Photograph(uint64_t sample);
+
+  // One epoch in order, small rows.
+  OpenRequest Request(uint64_t peer, uint32_t user = 1000) const;
+  // Opens a session; it must open. Its consumer is found under its number.
+  uint64_t Open(const OpenRequest& request);
+  absl::StatusOr<Grant> Ask(const OpenRequest& request);
+  Consumer& consumer(uint64_t session) { return *consumers_.at(session); }
+
+  // Runs the engine until the condition holds; false after 20 s.
+  bool RunUntil(const std::function<bool()>& condition);
+  bool RunUntilAnnounced(uint64_t session, uint64_t count);
+  // Copies an announced batch, as the session's peer maps it.
+  Copied Copy(uint64_t session, uint64_t sequence);
+  // Takes, copies and releases until no batch comes any more.
+  std::vector<Copied> TakeAll(uint64_t session);
+
+  // The messages that follow are answered so.
+  absl::Status send_status;
+
+ private:
+  absl::Status Send(uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds);
+
+  struct Shared {
+    base::Mutex mutex;
+    std::map<uint64_t, absl::StatusOr<testing::FakeDataset::Bytes>> changed
+        PENSTOCK_GUARDED_BY(mutex);
+  };
+  // With the dataset's readers.
+  const std::shared_ptr<Shared> files_ = std::make_shared<Shared>();
+  std::shared_ptr<DatasetState> dataset_;
+  std::map<uint64_t, std::unique_ptr<Consumer>> consumers_;           // by session
+  std::map<uint64_t, uint64_t> peers_;                                // by session
+  std::map<std::pair<uint64_t, uint32_t>, posix::Mapping> segments_;  // by peer and id
+  std::unique_ptr<Engine> engine_;
+};
+
+base::TimePoint Now();
+
+}  // namespace penstock::feed
