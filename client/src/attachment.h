@@ -1,4 +1,5 @@
-// One open session as shared memory: its control page, its event, the segments it was told of.
+// One open session as shared memory: its control page, its event, the segments or slabs that it was
+// told of.
 //
 // Counted: the session holds it, and each batch that is out. So what a batch points at stays
 // mapped, and the daemon learns that the session ends only when the last batch is back. Take,
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "client/src/grant.h"
+#include "client/src/lender.h"
+#include "client/src/pins.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
@@ -32,21 +35,25 @@ class Link {
   // it up, which it does only while none of our batches is in it.
   // Shared by the link and every attachment that uses it.
   virtual std::shared_ptr<const posix::Mapping> Segment(uint32_t id) = 0;
+  // The same, registered for copies to GPUs. Null as Segment.
+  virtual absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) = 0;
+  // A slab that was opened and proved; null: none of that id. Shared likewise.
+  virtual std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) = 0;
+  // Asks the daemon for the slabs of now and opens those that are new.
+  virtual absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) = 0;
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
 };
 
-class Attachment {
+class Attachment final : public Lender {
  public:
-  // Maps and checks the page. `link` is shared with the session's client and its other sessions.
-  // The caller has the first count.
+  // Maps and checks the page, and makes it known to the GPU where that releases batches. `link` is
+  // shared with the session's client and its other sessions. `gpu`: unless grant.delivery is kHost.
+  // The caller has the first count; the last one tells the daemon that the session ended.
   static absl::StatusOr<Attachment*> Make(const Grant& grant, const posix::Fd& control,
-                                          posix::Fd event, std::shared_ptr<Link> link);
-
-  void Hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void LetGo();  // the last one destroys, and tells the daemon that the session ended
+                                          posix::Fd event, std::shared_ptr<Link> link,
+                                          std::shared_ptr<Gpu> gpu = nullptr);
 
   const Grant& grant() const { return grant_; }
-  uint32_t generation() const { return generation_; }  // of forks, when it was made
 
   // How many batches were announced so far.
   uint64_t announced() const { return page().announced.load(std::memory_order_acquire); }
@@ -61,9 +68,16 @@ class Attachment {
     uint64_t consumed = 0;
   };
   // Reads and checks announced batch number `sequence` and says that it was taken. NotFound: its
-  // segment was not sent; Internal: it cannot be.
+  // segment or slab is not known yet, LookAgain may help; Internal: it cannot be.
   absl::StatusOr<Taken> Take(uint64_t sequence);
-  void Release(uint64_t sequence);
+  absl::Status LookAgain();
+  // Makes a segment ready for use ahead of its first batch. NotFound: it was not sent.
+  absl::Status Know(uint32_t segment) { return FindRoom(segment).status(); }
+
+  void Release(uint64_t sequence) override;
+  absl::Status ReleaseBehind(uint64_t sequence, Stream stream) override;
+  // What is announced is complete.
+  absl::Status Prepare(uint64_t, const Stream*) override { return absl::OkStatus(); }
 
   uint32_t bell() const { return page().bell.load(std::memory_order_seq_cst); }
   // Sleeps until the bell is another one, or the timeout ran out. May wake early.
@@ -75,47 +89,40 @@ class Attachment {
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
   // Tells the daemon now. For a session without batches out; later calls do nothing.
   absl::Status Close();
-  bool HasOtherHolders() const { return holders_.load(std::memory_order_acquire) > 1; }
+  bool HasOtherHolders() const { return holders() > 1; }
 
  private:
+  // Where slots are: a segment, in host memory, or a slab, on the GPU.
+  struct Room {
+    uint32_t id = 0;
+    const std::byte* data = nullptr;
+    uint64_t bytes = 0;
+    std::shared_ptr<const void> owner;  // shared with the link
+  };
+
   Attachment(const Grant& grant, posix::Mapping control, posix::Fd event,
-             std::shared_ptr<Link> link);
-  ~Attachment();
+             std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu);
+  ~Attachment() override = default;
+  void End() override;
+  bool OnDevice() const { return grant_.delivery == Delivery::kDevice; }
+  absl::Status RegisterPage();
+  bool AllWordsAreThere() const;
   shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(control_.data()); }
-  const posix::Mapping* FindSegment(uint32_t id);
+  absl::StatusOr<const Room*> FindRoom(uint32_t id);
+  absl::StatusOr<Room> AskForRoom(uint32_t id);
+  void Fill(const shm::ControlEntry& entry, const std::byte* slot, Batch::View& view) const;
 
   const Grant grant_;
-  const uint32_t generation_;
   const posix::Mapping control_;
   const posix::Fd event_;
   const std::shared_ptr<Link> link_;
-  std::vector<std::pair<uint32_t, std::shared_ptr<const posix::Mapping>>> segments_;
-  std::atomic<uint32_t> holders_{1};
+  std::vector<Room> rooms_;
+  std::unique_ptr<Gpu::Pages> registered_;  // the page, of device delivery
+  uint64_t device_words_ = 0;               // the device's address of page().released
+  uint64_t taken_ = 0;
   std::atomic<bool> abandoned_{false};
 };
 
-// One count of an attachment.
-class AttachmentHold {
- public:
-  AttachmentHold() = default;
-  explicit AttachmentHold(Attachment* counted) : attachment_(counted) {}
-  AttachmentHold(AttachmentHold&& other) noexcept
-      : attachment_(std::exchange(other.attachment_, nullptr)) {}
-  AttachmentHold& operator=(AttachmentHold&& other) noexcept {
-    std::swap(attachment_, other.attachment_);
-    return *this;
-  }
-  ~AttachmentHold() { Reset(); }
-
-  void Reset() {
-    if (attachment_ != nullptr) std::exchange(attachment_, nullptr)->LetGo();
-  }
-  Attachment* get() const { return attachment_; }
-  Attachment* operator->() const { return attachment_; }
-  explicit operator bool() const { return attachment_ != nullptr; }
-
- private:
-  Attachment* attachment_ = nullptr;
-};
+using AttachmentHold = LenderHold<Attachment>;
 
 }  // namespace penstock::client

@@ -1,36 +1,149 @@
 // Batch: a lease on a slot, and its finish.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/finish/finish.h"
-#include "client/src/attachment.h"
 #include "client/src/convert.h"
-#include "client/src/fork.h"
+#include "client/src/lender.h"
+#include "common/cuda/range.h"
 #include "penstock/penstock.h"
 
 namespace penstock {
+namespace {
+
+Status Wrong(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
+
+// Whether this CPU can read there: the kernel is asked, which answers EFAULT before it sees that
+// the call is none. Device memory is no address that a CPU can use.
+bool HostReads(const void* memory) {
+  const uintptr_t word = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{7};
+  return ::syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8) == 0 || errno != EFAULT;
+}
+
+bool HostReads(const void* memory, size_t bytes) {
+  return HostReads(memory) &&
+         (bytes == 0 || HostReads(static_cast<const std::byte*>(memory) + bytes - 1));
+}
+
+Status NotTheHosts(const char* what) {
+  return Wrong(absl::StrCat("this batch is in host memory and is finished there, but '", what,
+                            "' is not memory that the host can use; give it host memory, or open "
+                            "the session with a device"));
+}
+
+absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
+  const size_t known = std::size(finish.mean);
+  if (finish.type != Type::kUInt8 && shape.channels > known) {
+    return absl::InvalidArgumentError(
+        "the finish knows means and standard deviations of at most 3 channels");
+  }
+  const size_t channels = std::min<size_t>(shape.channels, known);
+  return finish::Spec{finish.type, finish.layout, std::span(finish.mean).first(channels),
+                      std::span(finish.stddev).first(channels)};
+}
+
+absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
+  if (into.image_bytes < wanted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish writes ", wanted, " bytes, 'images' has ", into.image_bytes));
+  }
+  const bool labels = into.labels == nullptr || gpu.Reaches(into.labels);
+  if (labels && gpu.Reaches(into.images)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("this batch is on device ", gpu.ordinal(), " and is finished there, but '",
+                   labels ? "images" : "labels",
+                   "' is not memory that the device can write to; give it device memory"));
+}
+
+}  // namespace
 
 Batch::Batch(Batch&& other) noexcept
-    : lease_(std::exchange(other.lease_, nullptr)), view_(std::exchange(other.view_, {})) {}
+    : lease_(std::exchange(other.lease_, nullptr)),
+      view_(std::exchange(other.view_, {})),
+      shown_(std::exchange(other.shown_, false)) {}
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this != &other) {
     Release();
     lease_ = std::exchange(other.lease_, nullptr);
     view_ = std::exchange(other.view_, {});
+    shown_ = std::exchange(other.shown_, false);
   }
   return *this;
 }
 
 Batch::~Batch() { Release(); }
 
-// In a forked child the lease is the parent's: nothing is touched.
+void Batch::ForgetViews() {
+  view_.images = view_.device_images = nullptr;
+  view_.labels = view_.device_labels = nullptr;
+  view_.sample_ids = nullptr;
+  shown_ = false;
+}
+
+Status Batch::CheckHeld() const {
+  if (lease_ == nullptr) {
+    return Status(Code::kFailedPrecondition,
+                  "the batch was released or moved from; use it before that");
+  }
+  if (client::ForkedSince(lease_->generation())) return client::ForkedStatus();
+  return {};
+}
+
+// In a forked child the lease is the parent's: nothing is touched. Where the device cannot be
+// waited for, its work may still read the slot: the daemon takes it back when this process is gone.
 void Batch::Release() {
-  client::Attachment* lease = std::exchange(lease_, nullptr);
+  client::Lender* lease = std::exchange(lease_, nullptr);
   if (lease == nullptr) return;
-  const View view = std::exchange(view_, {});
+  const bool read = shown_;
+  ForgetViews();
   if (client::ForkedSince(lease->generation())) return;
-  lease->Release(view.sequence);
+  if (!read || lease->gpu()->Synchronize().ok()) lease->Release(view_.sequence);
   lease->LetGo();
+}
+
+Status Batch::Release(Stream stream) {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (!view_.on_device) {
+    Release();
+    return {};
+  }
+  if (const absl::Status status = client::RefuseCapture(*lease_->gpu(), stream); !status.ok()) {
+    return client::ToPublic(status);
+  }
+  return ReleaseBehind(stream);
+}
+
+Status Batch::ReleaseBehind(Stream stream) {
+  if (const absl::Status status = lease_->ReleaseBehind(view_.sequence, stream); !status.ok()) {
+    return client::ToPublic(status);
+  }
+  ForgetViews();
+  std::exchange(lease_, nullptr)->LetGo();
+  return {};
+}
+
+Status Batch::CopyImages(void* into, size_t bytes) const {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (bytes < view_.image_bytes) {
+    return Wrong(absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
+  }
+  if (!view_.on_device) {
+    std::memcpy(into, view_.images, view_.image_bytes);
+    return {};
+  }
+  absl::Status status = lease_->Prepare(view_.sequence, nullptr);
+  if (status.ok()) {
+    const auto* from = reinterpret_cast<const std::byte*>(view_.device_images);
+    status = lease_->gpu()->CopyToHost(static_cast<std::byte*>(into), from, view_.image_bytes);
+  }
+  return client::ToPublic(status);
 }
 
 size_t Batch::FinishedBytes(const Finish& finish) const {
@@ -38,21 +151,48 @@ size_t Batch::FinishedBytes(const Finish& finish) const {
 }
 
 Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
-  if (lease_ == nullptr) {
-    return Status(Code::kFailedPrecondition,
-                  "the batch was released or moved from; finish it before that");
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (view_.on_device) {
+    return Wrong(
+        "this batch is on a GPU: finish it there, by FinishInto(finish, {images, image_bytes, "
+        "labels}, stream)");
   }
-  if (client::ForkedSince(lease_->generation())) return client::ForkedStatus();
-  const size_t channels = view_.shape.channels;
-  if (finish.type != Type::kUInt8 && channels > std::size(finish.mean)) {
-    return Status(Code::kInvalidArgument,
-                  "the finish knows means and standard deviations of at most 3 channels");
-  }
-  const finish::Spec spec = {finish.type, finish.layout,
-                             std::span(finish.mean).first(std::min(channels, size_t{3})),
-                             std::span(finish.stddev).first(std::min(channels, size_t{3}))};
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  if (!HostReads(into, bytes)) return NotTheHosts("into");
   return client::ToPublic(
-      finish::Apply(spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
+      finish::Apply(*spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
+}
+
+Status Batch::FinishInto(const Finish& finish, const Into& into, Stream stream) {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  return view_.on_device ? FinishOnDevice(finish, into, stream) : FinishOnHost(finish, into);
+}
+
+Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
+  const std::span<const int64_t> from = labels();
+  if (into.labels != nullptr && !HostReads(into.labels, from.size_bytes())) {
+    return NotTheHosts("labels");
+  }
+  if (Status done = FinishInto(finish, into.images, into.image_bytes); !done.ok()) return done;
+  if (into.labels != nullptr) std::memcpy(into.labels, from.data(), from.size_bytes());
+  Release();
+  return {};
+}
+
+Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stream) {
+  const cuda::Range range("finish", view_.epoch, view_.first);
+  client::Gpu& gpu = *lease_->gpu();
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  absl::Status status = CheckInto(gpu, into, FinishedBytes(finish));
+  if (status.ok()) status = client::RefuseCapture(gpu, stream);
+  if (status.ok()) status = lease_->Prepare(view_.sequence, &stream);
+  if (!status.ok()) return client::ToPublic(status);
+  shown_ = true;  // from here on the device may read it
+  status = gpu.Finish({*spec, view_.shape, view_.device_images, view_.device_labels, into}, stream);
+  if (!status.ok()) return client::ToPublic(status);
+  return ReleaseBehind(stream);
 }
 
 }  // namespace penstock

@@ -3,7 +3,10 @@
 
 #include "client/src/connector.h"
 #include "client/src/convert.h"
+#include "client/src/cuda_gpu.h"
+#include "client/src/device_choice.h"
 #include "client/src/fork.h"
+#include "client/src/negotiation.h"
 #include "client/src/request.h"
 #include "client/src/session_core.h"
 #include "penstock/penstock.h"
@@ -18,17 +21,34 @@ struct Client::Impl {
 
 namespace {
 
-// Opens one session's feed through the client's current connection.
+// Opens one session's feed through the client's current connection. What the first opening found
+// out about the device holds for all later ones: a session does not move between GPU and host.
 class GrpcOpener final : public client::Opener {
  public:
-  GrpcOpener(std::shared_ptr<client::Connector> connector, SessionOptions options)
-      : connector_(std::move(connector)), options_(std::move(options)) {}
+  GrpcOpener(std::shared_ptr<client::Connector> connector, SessionOptions options,
+             client::Wish wish, std::shared_ptr<client::Gpu> gpu)
+      : connector_(std::move(connector)),
+        options_(std::move(options)),
+        gpu_(std::move(gpu)),
+        wish_(std::move(wish)) {}
 
-  absl::StatusOr<client::AttachmentHold> Open(const std::optional<State>& state, uint64_t epochs,
-                                              base::TimePoint deadline) override {
+  absl::StatusOr<client::Opened> Open(const std::optional<State>& state, uint64_t epochs,
+                                      base::TimePoint deadline) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<client::Connection> connection,
                               connector_->Get());
-    return connection->Open(client::MakeOpenRequest(options_, state, epochs), deadline);
+    PENSTOCK_ASSIGN_OR_RETURN(
+        client::Opened opened, client::Negotiate(wish_, [&](const client::Ask& ask) {
+          v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
+          client::AskFor(ask, DeviceWish(), request);
+          return connection->Open(request, ask, gpu_, options_.device_depth, deadline);
+        }));
+    const client::Grant& grant = opened.attachment->grant();
+    wish_.or_host = false;
+    if (grant.delivery == Delivery::kHost) {
+      wish_.on_device = false;
+      wish_.reason = grant.reason;
+    }
+    return opened;
   }
 
   absl::StatusOr<uint64_t> Quarantined() override {
@@ -38,9 +58,32 @@ class GrpcOpener final : public client::Opener {
   }
 
  private:
+  client::DeviceWish DeviceWish() const {
+    return {gpu_ == nullptr ? cuda::Uuid() : gpu_->uuid(), options_.device_depth};
+  }
+
   const std::shared_ptr<client::Connector> connector_;
   const SessionOptions options_;
+  const std::shared_ptr<client::Gpu> gpu_;  // null: host memory; shared with what it opens
+  client::Wish wish_;
 };
+
+absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::Connector> connector,
+                                                       const SessionOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(client::DeviceChoice choice,
+                            client::ChooseDevice(options, client::LookForDevices));
+  std::shared_ptr<client::Gpu> gpu;  // shared by the session and all that is lent
+  if (choice.device) {
+    absl::StatusOr<std::shared_ptr<client::Gpu>> opened = client::OpenGpu(*choice.device);
+    if (!opened.ok() && !choice.or_host) return opened.status();
+    if (opened.ok()) gpu = *std::move(opened);
+    if (!opened.ok()) choice.reason = std::string(opened.status().message());
+  }
+  client::Wish wish = {gpu != nullptr, choice.or_host, options.delivery, options.handle,
+                       choice.reason};
+  return std::make_unique<GrpcOpener>(std::move(connector), options, std::move(wish),
+                                      std::move(gpu));
+}
 
 Status MovedFrom() {
   return Status(Code::kFailedPrecondition, "the client was moved from; use the one it moved to");
@@ -73,12 +116,13 @@ Result<Client> Client::Connect(const ClientOptions& options) {
 Result<Session> Client::Open(const SessionOptions& options) {
   if (impl_ == nullptr) return MovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
-  auto opener = std::make_unique<GrpcOpener>(impl_->connector, options);
-  absl::StatusOr<client::AttachmentHold> attachment =
-      opener->Open(options.state, options.epochs, base::SteadyClock().Now() + options.open_timeout);
-  if (!attachment.ok()) return client::ToPublic(attachment.status());
+  absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
+  if (!opener.ok()) return client::ToPublic(opener.status());
+  absl::StatusOr<client::Opened> opened = (*opener)->Open(
+      options.state, options.epochs, base::SteadyClock().Now() + options.open_timeout);
+  if (!opened.ok()) return client::ToPublic(opened.status());
   return Session(std::make_unique<client::SessionCore>(
-      std::move(opener), *std::move(attachment),
+      *std::move(opener), *std::move(opened),
       client::SessionCore::Begin{options.state, options.epochs, client::SeedOf(options)}));
 }
 

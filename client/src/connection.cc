@@ -12,6 +12,8 @@ constexpr base::Duration kHelloTimeout = std::chrono::seconds(5);
 constexpr base::Duration kDescribeTimeout = std::chrono::minutes(30);  // it may index first
 constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
+constexpr uint32_t kPinnedDepth = 3;                               // where the session does not say
+constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // in the middle of a Next
 
 absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::string& address) {
   if (daemon.protocol_version() == shm::kProtocolVersion) return absl::OkStatus();
@@ -19,6 +21,52 @@ absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::strin
       absl::StrCat("the daemon at ", address, " (version ", daemon.daemon_version(),
                    ") speaks protocol ", daemon.protocol_version(), ", this client speaks ",
                    shm::kProtocolVersion, "; install the same version of Penstock for both"));
+}
+
+v1::Delivery DeliveryOf(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::kDevice:
+      return v1::DELIVERY_DEVICE;
+    case Delivery::kPinned:
+      return v1::DELIVERY_PINNED;
+    default:
+      return v1::DELIVERY_HOST;
+  }
+}
+
+HandleKind HandleOf(v1::HandleKind kind) {
+  switch (kind) {
+    case v1::HANDLE_KIND_IPC:
+      return HandleKind::kIpc;
+    case v1::HANDLE_KIND_VMM:
+      return HandleKind::kVmm;
+    default:
+      return HandleKind::kAuto;
+  }
+}
+
+SlabOffer OfferOf(const v1::Slab& slab) {
+  return {slab.id(),     slab.bytes(),         HandleOf(slab.kind()),
+          slab.handle(), slab.canary_offset(), slab.canary()};
+}
+
+// What was wrong with better deliveries, then what decided in this one.
+std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
+  if (ask.delivery != Delivery::kDevice) return ask.reason;
+  const std::string& why = response.device().handle_reason();
+  return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
+                      HandleName(HandleOf(response.device().handle_kind())), " handle",
+                      why.empty() ? "" : ": ", why);
+}
+
+void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& response,
+                 Grant& grant) {
+  grant.delivery = ask.delivery;
+  grant.reason = ReasonOf(ask, response);
+  grant.device_depth = depth == 0 ? kPinnedDepth : depth;
+  if (ask.delivery != Delivery::kDevice) return;
+  grant.handle = HandleOf(response.device().handle_kind());
+  if (response.device().depth() != 0) grant.device_depth = response.device().depth();
 }
 
 Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionResponse& response) {
@@ -56,7 +104,9 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Connect(const std::strin
 }
 
 Connection::Connection(std::unique_ptr<Doorway> doorway, const std::string& address)
-    : doorway_(std::move(doorway)), rpc_(address, doorway_->ticket()) {}
+    : doorway_(std::move(doorway)), rpc_(address, doorway_->ticket()), slabs_([this](uint32_t id) {
+        return doorway_->AwaitSlab(id, base::SteadyClock().Now() + kDescriptorsTimeout);
+      }) {}
 
 absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::string& dataset) {
   v1::DescribeDatasetRequest request;
@@ -64,33 +114,80 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
-absl::StatusOr<AttachmentHold> Connection::Open(const v1::OpenSessionRequest& request,
-                                                base::TimePoint deadline) {
+Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
+                       const std::shared_ptr<Gpu>& gpu, uint32_t depth, base::TimePoint deadline) {
   const base::Duration left =
       std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
-  PENSTOCK_ASSIGN_OR_RETURN(const v1::OpenSessionResponse response,
-                            rpc_.OpenSession(request, left));
-  absl::StatusOr<AttachmentHold> attached = Attach(request, response, deadline);
-  if (!attached.ok()) (void)CloseSession(response.session_id(), kHelloTimeout);
-  return attached;
+  const absl::StatusOr<v1::OpenSessionResponse> response = rpc_.OpenSession(request, left);
+  if (!response.ok()) return {response.status()};
+  Grant grant = GrantOf(request, *response);
+  AddDelivery(ask, depth, *response, grant);
+  Tried tried = {Attach(grant, *response, gpu, deadline), grant.handle};
+  if (!tried.opened.ok()) (void)CloseSession(response->session_id(), kHelloTimeout);
+  return tried;
 }
 
-absl::StatusOr<AttachmentHold> Connection::Attach(const v1::OpenSessionRequest& request,
-                                                  const v1::OpenSessionResponse& response,
-                                                  base::TimePoint deadline) {
-  if (response.delivery() != v1::DELIVERY_HOST) {
-    return absl::FailedPreconditionError(absl::StrCat("the daemon would deliver by ",
-                                                      v1::Delivery_Name(response.delivery()),
-                                                      ", this client takes host delivery"));
+absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
+                                          const v1::OpenSessionResponse& response,
+                                          const std::shared_ptr<Gpu>& gpu,
+                                          base::TimePoint deadline) {
+  if (response.delivery() != DeliveryOf(grant.delivery)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the daemon would deliver by ", v1::Delivery_Name(response.delivery()),
+                     ", asked for was ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
   }
   const base::TimePoint soon = base::SteadyClock().Now() + kDescriptorsTimeout;
   PENSTOCK_ASSIGN_OR_RETURN(
       Doorway::SessionDescriptors descriptors,
       doorway_->AwaitSession(response.session_id(), std::min(deadline, soon)));
-  PENSTOCK_ASSIGN_OR_RETURN(Attachment * attachment,
-                            Attachment::Make(GrantOf(request, response), descriptors.control,
-                                             std::move(descriptors.event), shared_from_this()));
-  return AttachmentHold(attachment);
+  const bool host = grant.delivery == Delivery::kHost;
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Attachment * attachment,
+      Attachment::Make(grant, descriptors.control, std::move(descriptors.event), shared_from_this(),
+                       host ? nullptr : gpu));
+  Opened opened{AttachmentHold(attachment)};
+  if (const absl::Status proved = Prove(response, *attachment); !proved.ok()) {
+    attachment->Abandon();  // our caller closes the session
+    return proved;
+  }
+  if (grant.delivery != Delivery::kPinned) return opened;
+  attachment->Hold();
+  absl::StatusOr<PinnedStage*> stage =
+      PinnedStage::Make(AttachmentHold(attachment), gpu, grant.device_depth);
+  if (!stage.ok()) {
+    attachment->Abandon();
+    return stage.status();
+  }
+  opened.stage = LenderHold<PinnedStage>(*stage);
+  return opened;
+}
+
+// Whether what batches will be in can be used here, before there is one.
+absl::Status Connection::Prove(const v1::OpenSessionResponse& response, Attachment& attachment) {
+  for (const v1::Slab& slab : response.device().slabs()) {
+    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), *attachment.gpu()));
+  }
+  if (attachment.grant().delivery != Delivery::kPinned) return absl::OkStatus();
+  for (const uint32_t segment : response.segments()) {
+    const absl::Status known = attachment.Know(segment);
+    if (!known.ok() && !absl::IsNotFound(known)) return known;  // it may be gone already
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const PinnedSegment>> Connection::Pin(uint32_t id, Gpu& gpu) {
+  std::shared_ptr<const posix::Mapping> mapping = doorway_->Segment(id);
+  if (mapping == nullptr) return std::shared_ptr<const PinnedSegment>();
+  return pins_.Pin(id, std::move(mapping), gpu);
+}
+
+absl::Status Connection::FetchSlabs(uint64_t session_id, Gpu& gpu) {
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::ListSlabsResponse list,
+                            rpc_.ListSlabs(session_id, kSlabsTimeout));
+  for (const v1::Slab& slab : list.slabs()) {
+    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), gpu));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> Connection::Quarantined(const std::string& dataset) {

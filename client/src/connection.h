@@ -7,7 +7,10 @@
 
 #include "client/src/attachment.h"
 #include "client/src/doorway.h"
+#include "client/src/negotiation.h"
+#include "client/src/pins.h"
 #include "client/src/rpc.h"
+#include "client/src/slabs.h"
 
 namespace penstock::client {
 
@@ -18,24 +21,31 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
                                                              const std::string& client);
 
   absl::StatusOr<v1::DescribeDatasetResponse> Describe(const std::string& dataset);
-  absl::StatusOr<AttachmentHold> Open(const v1::OpenSessionRequest& request,
-                                      base::TimePoint deadline);
+  // Opens the session as asked, its memory, too. `gpu`: unless host delivery is asked for.
+  // `depth`: batches in GPU memory at once, of pinned delivery.
+  Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,
+             uint32_t depth, base::TimePoint deadline);
   absl::StatusOr<uint64_t> Quarantined(const std::string& dataset);
 
   absl::Status Pump() override { return doorway_->Pump(); }
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id) override {
     return doorway_->Segment(id);
   }
+  absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) override;
+  std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) override { return slabs_.Find(id); }
+  absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) override;
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout) override;
 
  private:
   Connection(std::unique_ptr<Doorway> doorway, const std::string& address);
-  absl::StatusOr<AttachmentHold> Attach(const v1::OpenSessionRequest& request,
-                                        const v1::OpenSessionResponse& response,
-                                        base::TimePoint deadline);
+  absl::StatusOr<Opened> Attach(const Grant& grant, const v1::OpenSessionResponse& response,
+                                const std::shared_ptr<Gpu>& gpu, base::TimePoint deadline);
+  absl::Status Prove(const v1::OpenSessionResponse& response, Attachment& attachment);
 
   const std::unique_ptr<Doorway> doorway_;
   Rpc rpc_;
+  Slabs slabs_;
+  Pins pins_;
 };
 
 }  // namespace penstock::client

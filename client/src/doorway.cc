@@ -16,6 +16,7 @@ namespace {
 
 constexpr base::Duration kSlice = std::chrono::milliseconds(50);
 constexpr size_t kMaxWaitingSessions = 1024;  // opened, but asked for by nobody yet
+constexpr size_t kMaxWaitingSlabs = 1024;
 
 absl::string_view Bounded(const char* text, size_t capacity) {
   return absl::string_view(text, ::strnlen(text, capacity));
@@ -120,6 +121,8 @@ absl::Status Doorway::Understand(posix::Message message) {
       return KeepSegment(std::move(message));
     case shm::DoorwayKind::kSegmentGone:
       return ForgetSegment(message);
+    case shm::DoorwayKind::kSlab:
+      return KeepSlab(std::move(message));
     default:
       return absl::InternalError(absl::StrCat("the daemon sent a message of unknown kind ",
                                               static_cast<uint32_t>(header.kind)));
@@ -158,25 +161,45 @@ absl::Status Doorway::ForgetSegment(const posix::Message& message) {
   return absl::OkStatus();
 }
 
+// The latest descriptor of a slab is kept: all of them lead to the same memory.
+absl::Status Doorway::KeepSlab(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto slab, As<shm::DoorwaySlab>(message, 1));
+  if (slabs_.size() >= kMaxWaitingSlabs && !slabs_.contains(slab.slab)) {
+    return absl::InternalError("the daemon sent more slabs than sessions can have");
+  }
+  slabs_[slab.slab] = std::move(message.fds[0]);
+  return absl::OkStatus();
+}
+
 // Another thread may read the message that this one waits for: so it looks again after each slice.
-absl::StatusOr<Doorway::SessionDescriptors> Doorway::AwaitSession(uint64_t session_id,
-                                                                  base::TimePoint deadline) {
+template <typename Key, typename Value>
+absl::StatusOr<Value> Doorway::Await(std::map<Key, Value>& kept, Key key, base::TimePoint deadline,
+                                     absl::string_view what) {
   for (;;) {
     const absl::Status pumped = Pump();
     {
       const base::MutexLock lock(mutex_);
-      if (auto node = sessions_.extract(session_id)) return std::move(node.mapped());
+      if (auto node = kept.extract(key)) return std::move(node.mapped());
     }
     PENSTOCK_RETURN_IF_ERROR(pumped);
     const base::Duration left = deadline - base::SteadyClock().Now();
     if (left <= base::Duration::zero()) {
-      return absl::DeadlineExceededError(absl::StrCat("the daemon opened session ", session_id,
-                                                      " but did not send its descriptors in time"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("the daemon told of ", what, " ", key, " but did not send it in time"));
     }
     pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     const auto slice = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice));
     ::poll(&entry, 1, static_cast<int>(slice.count()));
   }
+}
+
+absl::StatusOr<Doorway::SessionDescriptors> Doorway::AwaitSession(uint64_t session_id,
+                                                                  base::TimePoint deadline) {
+  return Await(sessions_, session_id, deadline, "session");
+}
+
+absl::StatusOr<posix::Fd> Doorway::AwaitSlab(uint32_t id, base::TimePoint deadline) {
+  return Await(slabs_, id, deadline, "slab");
 }
 
 std::shared_ptr<const posix::Mapping> Doorway::Segment(uint32_t id) {

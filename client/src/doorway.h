@@ -42,6 +42,9 @@ class Doorway {
   // Null: none of that id came yet, or the daemon gave it up.
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id);
 
+  // Waits for the descriptor of a slab of device memory, and gives it away.
+  absl::StatusOr<posix::Fd> AwaitSlab(uint32_t id, base::TimePoint deadline);
+
  private:
   explicit Doorway(posix::Fd socket) : socket_(std::move(socket)) {}
   absl::Status Greet(const std::string& client, base::Duration timeout);
@@ -49,12 +52,17 @@ class Doorway {
   absl::Status KeepSession(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSegment(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status ForgetSegment(const posix::Message& message) PENSTOCK_REQUIRES(mutex_);
+  absl::Status KeepSlab(posix::Message message) PENSTOCK_REQUIRES(mutex_);
+  template <typename Key, typename Value>
+  absl::StatusOr<Value> Await(std::map<Key, Value>& kept, Key key, base::TimePoint deadline,
+                              absl::string_view what);
 
   const posix::Fd socket_;
   std::string ticket_;
   base::Mutex mutex_;
   absl::Status broken_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<uint64_t, SessionDescriptors> sessions_ PENSTOCK_GUARDED_BY(mutex_);
+  std::map<uint32_t, posix::Fd> slabs_ PENSTOCK_GUARDED_BY(mutex_);
   // Shared with the attachments that use them.
   std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments_ PENSTOCK_GUARDED_BY(mutex_);
 };

@@ -58,4 +58,15 @@ absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const
   return absl::OkStatus();
 }
 
+absl::Status CheckNotes(const shm::ControlEntry& entry, const Grant& grant, uint64_t memory_bytes) {
+  const uint64_t notes = entry.notes_offset;
+  if (notes >= shm::kControlBytes && notes % kWord == 0 &&
+      Fits(notes, grant.batch_size, 2 * kWord, memory_bytes)) {
+    return absl::OkStatus();
+  }
+  return Impossible(absl::StrCat("the daemon announced batch ", entry.sequence,
+                                 " with its labels at ", notes, " of a session's ", memory_bytes,
+                                 " bytes"));
+}
+
 }  // namespace penstock::client

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "common/base/status.h"
 #include "common/shm/control_page.h"
+#include "penstock/penstock.h"
 
 namespace penstock::client {
 
@@ -18,6 +20,10 @@ struct Grant {
   uint64_t samples = 0;
   uint32_t classes = 0;
   uint64_t first_epoch_batches = 0, epoch_batches = 0;
+  Delivery delivery = Delivery::kHost;
+  HandleKind handle = HandleKind::kAuto;  // of device delivery
+  uint32_t device_depth = 0;              // batches in GPU memory at once
+  std::string reason = {};                // why this delivery and this handle, in words
 };
 
 // Whether a slot can hold what it should where it should. Internal names the numbers that clash.
@@ -27,5 +33,9 @@ absl::Status CheckGrant(const Grant& grant);
 // inside a segment of `segment_bytes`. Internal names the number that cannot be.
 absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const Grant& grant,
                         uint64_t segment_bytes);
+
+// Whether the notes of an announcement on a device are wholly inside the session's memory, behind
+// its page.
+absl::Status CheckNotes(const shm::ControlEntry& entry, const Grant& grant, uint64_t memory_bytes);
 
 }  // namespace penstock::client

@@ -1,5 +1,8 @@
 #include "client/src/request.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::client {
@@ -45,7 +48,42 @@ void SetState(const State& state, v1::FeedState& out) {
   out.set_quarantine_version(state.quarantine_version);
 }
 
+v1::HandleKind HandleOf(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kIpc:
+      return v1::HANDLE_KIND_IPC;
+    case HandleKind::kVmm:
+      return v1::HANDLE_KIND_VMM;
+    case HandleKind::kAuto:
+      break;
+  }
+  return v1::HANDLE_KIND_UNSPECIFIED;
+}
+
+// 0 where /proc is not there.
+uint64_t PidNamespace() {
+  struct stat info = {};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
 }  // namespace
+
+void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& request) {
+  constexpr size_t kMaxReasonBytes = 512;
+  request.set_delivery_reason(ask.reason.substr(0, kMaxReasonBytes));
+  if (ask.delivery != Delivery::kDevice) {
+    request.set_delivery(ask.delivery == Delivery::kPinned ? v1::DELIVERY_PINNED
+                                                           : v1::DELIVERY_HOST);
+    return;
+  }
+  request.set_delivery(v1::DELIVERY_DEVICE);
+  v1::DeviceTarget& target = *request.mutable_device();
+  target.set_uuid(device.gpu.bytes.data(), device.gpu.bytes.size());
+  target.set_depth(device.depth);
+  target.set_handle_kind(HandleOf(ask.handle));
+  target.set_pid(::getpid());
+  target.set_pid_namespace(PidNamespace());
+}
 
 uint64_t SeedOf(const SessionOptions& options) {
   return options.state ? options.state->seed : options.seed;

@@ -1,9 +1,11 @@
-// A session's options as the daemon's request. Pure.
+// A session's options as the daemon's request. Pure, but that it looks at which process this is.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "client/src/negotiation.h"
+#include "common/cuda/device.h"
 #include "penstock/penstock.h"
 #include "penstock/v1/feed.pb.h"
 
@@ -15,5 +17,12 @@ uint64_t SeedOf(const SessionOptions& options);
 // Opens as `options` say, at `state` (in place of theirs) and for `epochs` more epochs.
 v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
                                        const std::optional<State>& state, uint64_t epochs);
+
+// Adds which delivery is asked for, and of device delivery on which GPU.
+struct DeviceWish {
+  cuda::Uuid gpu;
+  uint32_t depth = 0;
+};
+void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& request);
 
 }  // namespace penstock::client

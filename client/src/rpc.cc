@@ -93,6 +93,13 @@ absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRe
                                               request, timeout);
 }
 
+absl::StatusOr<v1::ListSlabsResponse> Rpc::ListSlabs(uint64_t session_id, base::Duration timeout) {
+  v1::ListSlabsRequest request;
+  request.set_session_id(session_id);
+  return impl_->Call<v1::ListSlabsResponse>(*impl_->feed, &v1::FeedService::Stub::ListSlabs,
+                                            request, timeout);
+}
+
 absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
   v1::CloseSessionRequest request;
   request.set_session_id(session_id);

@@ -25,6 +25,7 @@ class Rpc {
       const v1::DescribeDatasetRequest& request, base::Duration timeout);
   absl::StatusOr<v1::OpenSessionResponse> OpenSession(const v1::OpenSessionRequest& request,
                                                       base::Duration timeout);
+  absl::StatusOr<v1::ListSlabsResponse> ListSlabs(uint64_t session_id, base::Duration timeout);
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout);
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset,
                                                             base::Duration timeout);

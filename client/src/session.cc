@@ -41,6 +41,31 @@ Result<Batch> Session::Next(std::chrono::milliseconds timeout) {
   return core_->Next(timeout);
 }
 
+Result<Batch> Session::Next(Stream stream, std::chrono::milliseconds timeout) {
+  if (core_ == nullptr) return MovedFrom();
+  return core_->Next(stream, timeout);
+}
+
+Result<Batch> Session::NextInto(const Finish& finish, const Into& into, Stream stream,
+                                std::chrono::milliseconds timeout) {
+  if (core_ == nullptr) return MovedFrom();
+  return core_->NextInto(finish, into, stream, timeout);
+}
+
+Delivery Session::delivery() const {
+  return core_ == nullptr ? Delivery::kHost : core_->grant().delivery;
+}
+
+std::string Session::delivery_reason() const {
+  return core_ == nullptr ? std::string() : core_->grant().reason;
+}
+
+HandleKind Session::handle() const {
+  return core_ == nullptr ? HandleKind::kAuto : core_->grant().handle;
+}
+
+int Session::device() const { return core_ == nullptr ? -1 : core_->device(); }
+
 State Session::state() const { return core_ == nullptr ? State() : core_->state(); }
 
 uint64_t Session::samples() const { return core_ == nullptr ? 0 : core_->grant().samples; }

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 // How long a wait may go without a look at the doorway: the daemon's death is noticed within it.
 constexpr base::Duration kSlice = milliseconds(200);
+// The same while a batch's place may be given back by another thread, which rings nothing.
+constexpr base::Duration kFullSlice = milliseconds(2);
 constexpr base::Duration kFirstPause = milliseconds(50);  // between tries to connect again
 constexpr base::Duration kLongestPause = milliseconds(1000);
 
@@ -34,11 +36,12 @@ bool MayPass(const absl::Status& status) {
 
 }  // namespace
 
-SessionCore::SessionCore(std::unique_ptr<Opener> opener, AttachmentHold attachment,
-                         const Begin& begin)
+SessionCore::SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Begin& begin)
     : generation_(WatchForks()),
       opener_(std::move(opener)),
-      attachment_(std::move(attachment)),
+      attachment_(std::move(opened.attachment)),
+      stage_(std::move(opened.stage)),
+      gpu_(attachment_->shared_gpu()),
       grant_(attachment_->grant()),
       epochs_(begin.epochs),
       begin_epoch_(begin.start ? begin.start->epoch : 0),
@@ -51,18 +54,19 @@ SessionCore::SessionCore(std::unique_ptr<Opener> opener, AttachmentHold attachme
 
 bool SessionCore::Forked() const { return ForkedSince(generation_); }
 
-Result<Batch> SessionCore::Next(milliseconds timeout) {
+Result<Batch> SessionCore::Get(const Stream* stream, milliseconds timeout) {
   if (Forked()) [[unlikely]]
     return ForkedStatus();
-  if (attachment_ && !epoch_ended_) [[likely]] {
-    const uint64_t announced = attachment_->announced();
-    if (announced != taken_) [[likely]]
-      return Take(announced);
+  if (stream != nullptr && gpu_ != nullptr) {
+    if (const absl::Status status = RefuseCapture(*gpu_, *stream); !status.ok()) [[unlikely]]
+      return ToPublic(status);
   }
-  return NextSlowly(timeout);
+  if (attachment_ && !epoch_ended_ && SomethingIsReady()) [[likely]]
+    return TakeReady(stream);
+  return NextSlowly(stream, timeout);
 }
 
-Result<Batch> SessionCore::NextSlowly(milliseconds timeout) {
+Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout) {
   if (closed_) {
     return Status(Code::kFailedPrecondition, "the session is closed; open another one");
   }
@@ -76,31 +80,92 @@ Result<Batch> SessionCore::NextSlowly(milliseconds timeout) {
   if (!attachment_) {
     if (AllEpochsDone()) {
       data_ended_ = true;
-      return NextSlowly(timeout);
+      return NextSlowly(stream, timeout);
     }
     if (const absl::Status status = Reattach(deadline); !status.ok()) return ToPublic(status);
   }
-  return Wait(deadline);
+  return Wait(stream, deadline);
 }
 
 // The bell is read before the page: what changes after that ends the sleep. The state is read
 // before `announced`: the daemon writes its last announcement first.
-Result<Batch> SessionCore::Wait(base::TimePoint deadline) {
+Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
   for (;;) {
     const uint32_t bell = attachment_->bell();
     const shm::SessionState state = attachment_->state();
-    if (const uint64_t announced = attachment_->announced(); announced != taken_) {
-      return Take(announced);
+    if (SomethingIsReady()) return TakeReady(stream);
+    const bool full = stage_ && !stage_->HasRoom();
+    if (state != shm::SessionState::kOpen && attachment_->announced() == taken_) {
+      return Ended(state);
     }
-    if (state != shm::SessionState::kOpen) return Ended(state);
     if (const absl::Status link = attachment_->Pump(); !link.ok()) return Lost(link);
     const base::Duration left = deadline - Now();
-    if (left <= base::Duration::zero()) {
-      return Status(Code::kDeadlineExceeded,
-                    "no batch became ready in time; penstockctl status says what the daemon does");
-    }
-    attachment_->Sleep(bell, std::min(kSlice, left));
+    if (left <= base::Duration::zero()) return Status(Code::kDeadlineExceeded, WhyNothingCame());
+    attachment_->Sleep(bell, std::min(full ? kFullSlice : kSlice, left));
   }
+}
+
+std::string SessionCore::WhyNothingCame() const {
+  const uint32_t held = (stage_ ? stage_->holders() : attachment_->holders()) - 1;
+  const uint32_t most = gpu_ == nullptr ? 0 : std::max(grant_.device_depth, 1u);
+  if (most != 0 && held >= most) {
+    return absl::StrCat("no batch became ready in time: all ", most,
+                        " places that this session has in GPU memory are held by batches that were "
+                        "not released; release them, or open with a larger device_depth");
+  }
+  return "no batch became ready in time; penstockctl status says what the daemon does";
+}
+
+bool SessionCore::SomethingIsReady() const {
+  const bool announced = attachment_->announced() != taken_;
+  if (!stage_) [[likely]]
+    return announced;
+  return stage_->HasStaged() || (announced && stage_->HasRoom());
+}
+
+Result<Batch> SessionCore::TakeReady(const Stream* stream) {
+  if (stage_) return TakeStaged(stream);
+  const absl::StatusOr<Attachment::Taken> taken = Fetch();
+  if (!taken.ok()) [[unlikely]]
+    return Unfetched(taken.status());
+  return Hand(*taken, attachment_.get());
+}
+
+// One batch is copied while its predecessor is in the consumer's hands. What goes wrong with the
+// one ahead is told when its turn comes.
+Result<Batch> SessionCore::TakeStaged(const Stream* stream) {
+  if (!stage_->HasStaged()) {
+    if (const absl::Status status = StageOne(); !status.ok()) return Unfetched(status);
+  }
+  const absl::StatusOr<Attachment::Taken> taken = stage_->Pop(stream);
+  if (!taken.ok()) return Unfetched(taken.status());
+  Batch batch = Hand(*taken, stage_.get());
+  if (!stage_->HasStaged() && SomethingIsReady()) {
+    const absl::StatusOr<Attachment::Taken> ahead = Fetch();
+    const absl::Status started = ahead.ok() ? stage_->Start(*ahead) : absl::OkStatus();
+    if (!started.ok()) (void)Fail(started);
+  }
+  return batch;
+}
+
+absl::Status SessionCore::StageOne() {
+  PENSTOCK_ASSIGN_OR_RETURN(const Attachment::Taken taken, Fetch());
+  return stage_->Start(taken);
+}
+
+Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stream stream,
+                                    milliseconds timeout) {
+  const uint64_t wanted =
+      uint64_t{grant_.batch_size} * grant_.row_bytes * finish::ElementBytes(finish.type);
+  if (into.image_bytes < wanted) {
+    return Status(Code::kInvalidArgument,
+                  absl::StrCat("a full batch takes ", wanted, " bytes, 'images' has ",
+                               into.image_bytes, "; nothing was taken"));
+  }
+  Result<Batch> batch = Next(stream, timeout);
+  if (!batch.ok()) return batch;
+  if (Status status = batch->FinishInto(finish, into, stream); !status.ok()) return status;
+  return batch;
 }
 
 // What the page's state means once no batch is left on it.
@@ -121,33 +186,32 @@ Status SessionCore::Ended(shm::SessionState state) {
                                                ", which this client does not know")));
 }
 
-Result<Batch> SessionCore::Take(uint64_t announced) {
+absl::StatusOr<Attachment::Taken> SessionCore::Fetch() {
+  const uint64_t announced = attachment_->announced();
   if (announced - taken_ > shm::kControlCapacity) {
-    return Fail(absl::InternalError(absl::StrCat("the daemon says that it announced ", announced,
-                                                 " batches when ", taken_, " were taken")));
+    return absl::InternalError(absl::StrCat("the daemon says that it announced ", announced,
+                                            " batches when ", taken_, " were taken"));
   }
   absl::StatusOr<Attachment::Taken> taken = attachment_->Take(taken_ + 1);
-  if (absl::IsNotFound(taken.status())) {  // a new segment: it waits in the doorway
-    if (const absl::Status link = attachment_->Pump(); !link.ok() && !absl::IsUnavailable(link)) {
-      return Lost(link);
-    }
+  if (absl::IsNotFound(taken.status())) [[unlikely]] {  // new memory: it waits in the doorway
+    const absl::Status looked = attachment_->LookAgain();
     taken = attachment_->Take(taken_ + 1);
     if (absl::IsNotFound(taken.status())) {
-      return Fail(absl::InternalError(taken.status().message()));
+      return looked.ok() ? absl::InternalError(taken.status().message()) : looked;
     }
   }
-  if (!taken.ok()) return Fail(taken.status());
+  if (!taken.ok()) return taken;
   if (taken->view.epoch < state_.epoch) {
-    return Fail(absl::InternalError(absl::StrCat("the daemon announced a batch of epoch ",
-                                                 taken->view.epoch, " in epoch ", state_.epoch)));
+    return absl::InternalError(absl::StrCat("the daemon announced a batch of epoch ",
+                                            taken->view.epoch, " in epoch ", state_.epoch));
   }
-  return Hand(*taken);
+  ++taken_;
+  return taken;
 }
 
-Batch SessionCore::Hand(const Attachment::Taken& taken) {
-  ++taken_;
-  attachment_->Hold();
-  Batch batch(attachment_.get(), taken.view);
+Batch SessionCore::Hand(const Attachment::Taken& taken, Lender* lender) {
+  lender->Hold();
+  Batch batch(lender, taken.view);
   if (batch.view_.epoch == first_epoch_) batch.view_.step += steps_before_;
   last_ = {batch.view_.epoch, batch.view_.step};
   epoch_ended_ = batch.view_.last_of_epoch;
@@ -156,9 +220,18 @@ Batch SessionCore::Hand(const Attachment::Taken& taken) {
   return batch;
 }
 
+Status SessionCore::Unfetched(const absl::Status& why) {
+  return absl::IsUnavailable(why) ? Lost(why) : Fail(why);
+}
+
+void SessionCore::LetGo() {
+  stage_.Reset();
+  attachment_.Reset();
+}
+
 Status SessionCore::Lost(const absl::Status& why) {
   attachment_->Abandon();
-  attachment_.Reset();
+  LetGo();
   return Status(
       Code::kUnavailable,
       absl::StrCat("the daemon is gone: ", std::string(why.message()),
@@ -168,7 +241,7 @@ Status SessionCore::Lost(const absl::Status& why) {
 
 Status SessionCore::Fail(const absl::Status& why) {
   failure_ = ToPublic(why);
-  attachment_.Reset();
+  LetGo();
   return failure_;
 }
 
@@ -191,8 +264,8 @@ absl::Status SessionCore::Reattach(base::TimePoint deadline) {
 
 absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
   const uint64_t left = epochs_ == 0 ? 0 : epochs_ - (state_.epoch - begin_epoch_);
-  PENSTOCK_ASSIGN_OR_RETURN(AttachmentHold opened, opener_->Open(state_, left, deadline));
-  const Grant& now = opened->grant();
+  PENSTOCK_ASSIGN_OR_RETURN(Opened opened, opener_->Open(state_, left, deadline));
+  const Grant& now = opened.attachment->grant();
   if (now.fingerprint != grant_.fingerprint || now.samples != grant_.samples ||
       now.row_bytes != grant_.row_bytes || now.height != grant_.height) {
     return absl::FailedPreconditionError(
@@ -208,7 +281,8 @@ absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
   grant_ = now;
   grant_.first_epoch_batches += steps_before_;
   state_.quarantine_version = now.quarantine_version;
-  attachment_ = std::move(opened);
+  attachment_ = std::move(opened.attachment);
+  stage_ = std::move(opened.stage);
   return absl::OkStatus();
 }
 
@@ -228,6 +302,7 @@ Status SessionCore::Close() {
   if (Forked()) return ForkedStatus();
   closed_ = true;
   absl::Status status;
+  stage_.Reset();
   if (attachment_ && !attachment_->HasOtherHolders()) status = attachment_->Close();
   attachment_.Reset();
   return ToPublic(status);

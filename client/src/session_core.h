@@ -12,19 +12,27 @@
 
 #include "client/src/attachment.h"
 #include "client/src/grant.h"
+#include "client/src/pinned_stage.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "penstock/penstock.h"
 
 namespace penstock::client {
 
+// What came of opening: the attachment and, of pinned delivery, what copies its batches.
+struct Opened {
+  AttachmentHold attachment;
+  LenderHold<PinnedStage> stage = {};
+};
+
 // Opens one session's feed, the first time and again. Same thread as its session.
 class Opener {
  public:
   virtual ~Opener() = default;
   // At `state`, for `epochs` more epochs (0: without end). Connects where there is no connection.
-  virtual absl::StatusOr<AttachmentHold> Open(const std::optional<State>& state, uint64_t epochs,
-                                              base::TimePoint deadline) = 0;
+  // Again, it opens on the same device as before.
+  virtual absl::StatusOr<Opened> Open(const std::optional<State>& state, uint64_t epochs,
+                                      base::TimePoint deadline) = 0;
   virtual absl::StatusOr<uint64_t> Quarantined() = 0;
 };
 
@@ -36,21 +44,36 @@ class SessionCore {
     uint64_t epochs = 0;
     uint64_t seed = 0;
   };
-  SessionCore(std::unique_ptr<Opener> opener, AttachmentHold attachment, const Begin& begin);
+  SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Begin& begin);
 
-  Result<Batch> Next(std::chrono::milliseconds timeout);
+  Result<Batch> Next(std::chrono::milliseconds timeout) { return Get(nullptr, timeout); }
+  Result<Batch> Next(Stream stream, std::chrono::milliseconds timeout) {
+    return Get(&stream, timeout);
+  }
+  Result<Batch> NextInto(const Finish& finish, const Into& into, Stream stream,
+                         std::chrono::milliseconds timeout);
   const State& state() const { return state_; }
   const Grant& grant() const { return grant_; }
+  int device() const { return gpu_ == nullptr ? -1 : gpu_->ordinal(); }
   uint64_t batches_in_epoch() const;
   Result<uint64_t> Quarantined();
   Status Close();
   bool Forked() const;
 
  private:
-  Result<Batch> NextSlowly(std::chrono::milliseconds timeout);
-  Result<Batch> Wait(base::TimePoint deadline);
-  Result<Batch> Take(uint64_t announced);
-  Batch Hand(const Attachment::Taken& taken);
+  // `stream`: for which the batch shall be; null: for any.
+  Result<Batch> Get(const Stream* stream, std::chrono::milliseconds timeout);
+  Result<Batch> NextSlowly(const Stream* stream, std::chrono::milliseconds timeout);
+  Result<Batch> Wait(const Stream* stream, base::TimePoint deadline);
+  bool SomethingIsReady() const;
+  Result<Batch> TakeReady(const Stream* stream);
+  Result<Batch> TakeStaged(const Stream* stream);
+  absl::StatusOr<Attachment::Taken> Fetch();
+  absl::Status StageOne();
+  Batch Hand(const Attachment::Taken& taken, Lender* lender);
+  Status Unfetched(const absl::Status& why);
+  std::string WhyNothingCame() const;
+  void LetGo();
   Status Ended(shm::SessionState state);
   Status Lost(const absl::Status& why);
   Status Fail(const absl::Status& why);
@@ -61,8 +84,10 @@ class SessionCore {
   const uint32_t generation_;  // of forks
   std::unique_ptr<Opener> opener_;
   AttachmentHold attachment_;
+  LenderHold<PinnedStage> stage_;   // of pinned delivery
+  const std::shared_ptr<Gpu> gpu_;  // null: host memory; shared with what is lent
   Grant grant_;
-  uint64_t taken_ = 0;  // by this attachment
+  uint64_t taken_ = 0;  // of this attachment
   State state_;
 
   const uint64_t epochs_;

@@ -3,6 +3,11 @@
 // Client: any thread. Session: one thread at a time. Batch: any thread, movable, gives its slot
 // back when it goes out of scope. All of them belong to the process that made them: in a forked
 // child every call says so, and destructors touch nothing. No call throws, and none raises SIGPIPE.
+//
+// A session delivers to host memory unless it is asked for a GPU. On a GPU a training step is
+//   auto batch = session.Next(stream);                   // what is ready, or a wait on the host
+//   batch->FinishInto(finish, {images, bytes, labels}, stream);   // one kernel; the slot goes back
+// and nothing of Penstock's lies behind the tensors that it filled.
 #pragma once
 
 #include <chrono>
@@ -22,6 +27,8 @@ namespace penstock {
 
 namespace client {  // what is behind; not part of the interface
 class Attachment;
+class Lender;
+class PinnedStage;
 class SessionCore;
 struct Grant;
 }  // namespace client
@@ -62,6 +69,15 @@ struct PENSTOCK_EXPORT State {
   static Result<State> FromString(const std::string& text);
 };
 
+// How a batch reaches the consumer. kDevice: the daemon copies it into GPU memory that it shares
+// with this process, once for all sessions of this user. kPinned: the library copies it from shared
+// host memory, one batch ahead, on a stream of its own. kHost: nobody copies it.
+enum class Delivery { kAuto, kDevice, kPinned, kHost };
+
+// How the daemon's GPU memory is shared. kIpc fails between containers whose process numbers are
+// equal; kVmm works there, too, and the consumer can only read. kAuto: kIpc where it works.
+enum class HandleKind { kAuto, kIpc, kVmm };
+
 struct SessionOptions {
   std::string dataset = {};  // a name; or an absolute path, for a private daemon
   uint32_t batch_size = 1;
@@ -78,18 +94,40 @@ struct SessionOptions {
   std::optional<State> state = {};  // resume here; its seed is the feed's
   bool fail_on_bad_sample = false;
   std::string name = {};  // for status, at most 128 bytes
+  // Where batches shall be: "host"; "cuda", the device that is current in the calling thread;
+  // "cuda:N", device N as this process counts; "auto": as "cuda" where that is possible, else host,
+  // and the session says why (delivery_reason). It stays that device whatever is current later.
+  std::string device = "host";
+  // What may be tried to get them onto a GPU. kAuto: kDevice, else kPinned.
+  Delivery delivery = Delivery::kAuto;
+  HandleKind handle = HandleKind::kAuto;  // of kDevice
+  // Batches in GPU memory at once: being copied, ready, and held; at most 16. 0: as the daemon is
+  // configured, 3 unless somebody changed it.
+  uint32_t device_depth = 0;
   // How long Open may take; a large dataset that the daemon sees for the first time is indexed
   // first.
   std::chrono::milliseconds open_timeout = std::chrono::minutes(30);
 };
 
-// One batch, held by a lease on its slot. The views are valid until Release or destruction, also
-// after the session is closed or the daemon died. A batch that was moved from or released is empty.
+// A cudaStream_t as CUDA has it: null is the legacy default stream, 1 and 2 are CUDA's names for it
+// and for the per-thread one. Of the session's device. Host sessions do not look at it.
+using Stream = void*;
+
+// Where a finish shall write: device memory for batches on a GPU, host memory for the others; any
+// alignment.
+struct Into {
+  void* images = nullptr;
+  size_t image_bytes = 0;     // Batch::FinishedBytes, at least
+  int64_t* labels = nullptr;  // one for each row; null: not wanted
+};
+
+// One batch, held by a lease on its slot. Its views are valid until it is released: also after the
+// session is closed or the daemon died. Then they are empty; its numbers stay.
 class PENSTOCK_EXPORT Batch {
  public:
   Batch(Batch&& other) noexcept;
   Batch& operator=(Batch&& other) noexcept;
-  ~Batch();
+  ~Batch();  // as Release()
 
   uint64_t epoch() const { return view_.epoch; }
   uint64_t step() const { return view_.step; }  // within the epoch, from where the session began it
@@ -98,37 +136,84 @@ class PENSTOCK_EXPORT Batch {
   uint32_t valid_rows() const { return view_.valid_rows; }  // not padding: the first ones
   bool last_of_epoch() const { return view_.last_of_epoch; }
   Shape shape() const { return view_.shape; }
+  bool on_device() const { return view_.on_device; }
 
-  // The stored bytes in shared memory, read-only: uint8, rows × height × width × channels.
-  std::span<const uint8_t> images() const { return {view_.images, view_.image_bytes}; }
-  std::span<const int64_t> labels() const { return {view_.labels, view_.shape.rows}; }
-  std::span<const uint64_t> sample_ids() const { return {view_.sample_ids, view_.shape.rows}; }
+  // The stored bytes in shared memory, read-only: uint8, rows × height × width × channels. Empty
+  // for a batch on a GPU.
+  std::span<const uint8_t> images() const {
+    return {view_.images, view_.images == nullptr ? 0 : view_.image_bytes};
+  }
+  // In host memory, whatever the delivery.
+  std::span<const int64_t> labels() const {
+    return {view_.labels, view_.labels == nullptr ? 0 : view_.shape.rows};
+  }
+  std::span<const uint64_t> sample_ids() const {
+    return {view_.sample_ids, view_.sample_ids == nullptr ? 0 : view_.shape.rows};
+  }
 
-  // Bytes that FinishInto writes.
+  // The same rows and labels in GPU memory, to be read only; null for a batch in host memory. Who
+  // asks for them gives the batch back by Release(stream), behind the last work that reads them.
+  const uint8_t* device_images() const {
+    shown_ = view_.device_images != nullptr;
+    return view_.device_images;
+  }
+  const int64_t* device_labels() const {
+    shown_ = view_.device_labels != nullptr;
+    return view_.device_labels;
+  }
+
+  // The stored rows into host memory, from wherever they are; for tests and for looking at a batch.
+  // Waits for the copy. `bytes`: rows × height × width × channels, at least.
+  Status CopyImages(void* into, size_t bytes) const;
+
+  // Bytes that a finish writes to `images`.
   size_t FinishedBytes(const Finish& finish) const;
-  // Writes rows in the asked type and layout to `into` (FinishedBytes, any alignment).
+
+  // In host memory: writes rows in the asked type and layout to `into` (FinishedBytes, any
+  // alignment). kInvalidArgument, also for a batch on a GPU and for memory that is not the host's.
   Status FinishInto(const Finish& finish, void* into, size_t bytes) const;
 
-  // Gives the slot back. No system call unless the daemon sleeps.
+  // Puts one kernel into the stream that writes rows and labels to `into`, and right behind it the
+  // batch's release: it costs a few microseconds of the host's time and never waits. The batch is
+  // then released, so read labels() and sample_ids() before. A batch in host memory is finished at
+  // once, into host memory. kFailedPrecondition while the stream is captured into a graph: fill
+  // memory that the graph reads, outside of it. After an error the batch is still held.
+  Status FinishInto(const Finish& finish, const Into& into, Stream stream);
+
+  // Gives the slot back when the stream has come this far. Errors as FinishInto.
+  Status Release(Stream stream);
+
+  // Gives the slot back now. No system call unless the daemon sleeps. A batch on a GPU whose device
+  // pointers were asked for may still be read there: so this waits for all of the device's work.
   void Release();
 
  private:
   friend class client::SessionCore;
   friend class client::Attachment;
+  friend class client::PinnedStage;
   struct View {
     uint64_t epoch = 0, step = 0, first = 0, sequence = 0;
     Shape shape;
     uint32_t valid_rows = 0;
     bool last_of_epoch = false;
+    bool on_device = false;
     size_t image_bytes = 0;
     const uint8_t* images = nullptr;
     const int64_t* labels = nullptr;
     const uint64_t* sample_ids = nullptr;
+    const uint8_t* device_images = nullptr;
+    const int64_t* device_labels = nullptr;
   };
-  Batch(client::Attachment* lease, const View& view) : lease_(lease), view_(view) {}
+  Batch(client::Lender* lease, const View& view) : lease_(lease), view_(view) {}
+  Status CheckHeld() const;
+  Status ReleaseBehind(Stream stream);
+  Status FinishOnHost(const Finish& finish, const Into& into);
+  Status FinishOnDevice(const Finish& finish, const Into& into, Stream stream);
+  void ForgetViews();
 
-  client::Attachment* lease_;  // counted; null: empty
+  client::Lender* lease_;  // counted; null: empty
   View view_;
+  mutable bool shown_ = false;  // device pointers were given out
 };
 
 class PENSTOCK_EXPORT Session {
@@ -141,8 +226,24 @@ class PENSTOCK_EXPORT Session {
   // epoch that has no batch for this rank is passed over), kEndOfData after the last epoch.
   // kUnavailable within 2 s when the daemon dies; the next call connects again, for as long as its
   // timeout lasts, and asks for the same batch. A ready batch costs no system call and no
-  // allocation.
+  // allocation. A batch on a GPU may be used on any stream.
   Result<Batch> Next(std::chrono::milliseconds timeout = std::chrono::minutes(5));
+
+  // The same for use on that stream: where the batch is still being copied, the stream waits, not
+  // the host. kFailedPrecondition while the stream is captured into a graph.
+  Result<Batch> Next(Stream stream, std::chrono::milliseconds timeout = std::chrono::minutes(5));
+
+  // Next and FinishInto: fills memory that the caller keeps, as CUDA graphs want it. `into` has to
+  // hold a full batch; nothing is taken otherwise. What it returns is released and has its numbers.
+  Result<Batch> NextInto(const Finish& finish, const Into& into, Stream stream,
+                         std::chrono::milliseconds timeout = std::chrono::minutes(5));
+
+  // How batches come, never kAuto, and why so: what was tried before and how it failed, or what
+  // decided. After a daemon's restart it may be another one, on the same device.
+  Delivery delivery() const;
+  std::string delivery_reason() const;
+  HandleKind handle() const;  // of kDevice; else kAuto
+  int device() const;         // which GPU, as this process counts; -1: host memory
 
   State state() const;
   uint64_t samples() const;  // of the dataset

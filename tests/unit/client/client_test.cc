@@ -201,5 +201,32 @@ TEST_F(ClientTest, AForkedChildIsToldSoAndItsEndTouchesNothing) {
   EXPECT_TRUE(session->Next(kLong).ok());
 }
 
+TEST_F(ClientTest, OptionsThatContradictEachOtherOpenNothing) {
+  FakeServices services(address_, daemon_);
+  SessionOptions options = kBirds;
+  options.delivery = Delivery::kDevice;
+
+  const Status status = Connect()->Open(options).status();
+
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("'auto'"));
+  EXPECT_TRUE(services.opened.empty());
+}
+
+TEST_F(ClientTest, AutoTakesHostMemoryWhereTheDaemonGivesNothingElseAndSaysWhy) {
+  FakeServices services(address_, daemon_);
+  SessionOptions options = kBirds;
+  options.device = "auto";
+
+  const Result<Session> session = Connect()->Open(options);
+
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  EXPECT_EQ(session->delivery(), Delivery::kHost);
+  EXPECT_EQ(session->device(), -1);
+  EXPECT_FALSE(session->delivery_reason().empty());
+  EXPECT_EQ(services.opened.back().delivery(), v1::DELIVERY_HOST);
+  EXPECT_EQ(services.opened.back().delivery_reason(), session->delivery_reason());
+}
+
 }  // namespace
 }  // namespace penstock::client

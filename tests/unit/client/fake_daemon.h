@@ -12,12 +12,14 @@
 
 #include "client/src/attachment.h"
 #include "client/src/session_core.h"
+#include "client/src/slabs.h"
 #include "common/posix/futex.h"
 
 namespace penstock::client {
 
 inline constexpr uint32_t kSegmentId = 7;
 inline constexpr uint32_t kSlots = 4;
+inline constexpr uint64_t kNotesBytes = 64;  // of one batch: 4 labels, 4 ids
 
 // 4 rows of 2 × 2 × 3.
 inline Grant SmallGrant() {
@@ -52,6 +54,17 @@ class FakeLink final : public Link {
     const auto found = segments.find(id);
     return found == segments.end() ? nullptr : found->second;
   }
+  absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) override {
+    std::shared_ptr<const posix::Mapping> mapping = Segment(id);
+    if (mapping == nullptr) return std::shared_ptr<const PinnedSegment>();
+    return pins.Pin(id, std::move(mapping), gpu);
+  }
+  std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) override { return slabs.Find(id); }
+  absl::Status FetchSlabs(uint64_t, Gpu& gpu) override {
+    ++fetches;
+    for (const SlabOffer& offer : offers) PENSTOCK_RETURN_IF_ERROR(slabs.Open(offer, gpu));
+    return absl::OkStatus();
+  }
   absl::Status CloseSession(uint64_t session_id, base::Duration) override {
     closed.push_back(session_id);
     return absl::OkStatus();
@@ -61,13 +74,19 @@ class FakeLink final : public Link {
   std::atomic<int> pumps{0};
   std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments, on_their_way;
   std::vector<uint64_t> closed;
+  // Of device delivery: what a question for slabs is answered with, and how often it was asked.
+  std::vector<SlabOffer> offers;
+  int fetches = 0;
+  Slabs slabs{[](uint32_t) { return absl::NotFoundError("no descriptor came"); }};
+  Pins pins;
 };
 
 class FakeDaemon {
  public:
   explicit FakeDaemon(const Grant& grant = SmallGrant()) : grant_(grant) {
-    control_ = posix::MakeMemory("page", shm::kControlBytes).value();
-    page_ = posix::Mapping::Map(control_, shm::kControlBytes, posix::Access::kReadWrite).value();
+    constexpr size_t kBytes = shm::kControlBytes + kSlots * kNotesBytes;
+    control_ = posix::MakeMemory("page", kBytes).value();
+    page_ = posix::Mapping::Map(control_, kBytes, posix::Access::kReadWrite).value();
     page().magic = shm::kControlMagic;
     page().version = shm::kControlVersion;
     page().capacity = shm::kControlCapacity;
@@ -91,11 +110,19 @@ class FakeDaemon {
         posix::Mapping::Map(memory_, slots_.size(), posix::Access::kReadOnly).value());
   }
 
-  absl::StatusOr<AttachmentHold> Attach() {
+  // `gpu`: unless the grant's delivery is host.
+  absl::StatusOr<Opened> Attach(std::shared_ptr<Gpu> gpu = nullptr) {
     const absl::StatusOr<Attachment*> made =
-        Attachment::Make(grant_, control_, event_.Duplicate().value(), link);
+        Attachment::Make(grant_, control_, event_.Duplicate().value(), link, gpu);
     if (!made.ok()) return made.status();
-    return AttachmentHold(*made);
+    Opened opened{AttachmentHold(*made)};
+    if (grant_.delivery != Delivery::kPinned) return opened;
+    (*made)->Hold();
+    const absl::StatusOr<PinnedStage*> stage =
+        PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth);
+    if (!stage.ok()) return stage.status();
+    opened.stage = LenderHold<PinnedStage>(*stage);
+    return opened;
   }
 
   // What batch `sequence` of a whole epoch would be: slot contents are its number.
@@ -109,13 +136,24 @@ class FakeDaemon {
     entry.first = (sequence - 1) * 4;
     entry.step = sequence - 1;
     entry.consumed = sequence * 4;
+    if (grant_.delivery == Delivery::kDevice) {
+      entry.notes_offset = shm::kControlBytes + (sequence - 1) % kSlots * kNotesBytes;
+    }
     return entry;
   }
 
   // Announces an entry as it is, and wakes whoever sleeps.
   void Announce(const shm::ControlEntry& entry) {
     const uint64_t before = page().announced.load();
-    if (entry.offset <= slots_.size() - grant_.slot_bytes) Fill(entry.offset, entry.sequence);
+    if (entry.offset <= slots_.size() - grant_.slot_bytes) {
+      Fill(slots_.data() + entry.offset, entry.sequence);
+      if (slab != nullptr) Fill(slab + entry.offset, entry.sequence);
+    }
+    if (entry.notes_offset >= shm::kControlBytes &&
+        entry.notes_offset <= page_.size() - kNotesBytes) {
+      Note(page_.data() + entry.notes_offset, page_.data() + entry.notes_offset + kNotesBytes / 2,
+           entry.sequence);
+    }
     page().entries[before % shm::kControlCapacity] = entry;
     page().announced.store(before + 1, std::memory_order_release);
     Wake();
@@ -135,16 +173,20 @@ class FakeDaemon {
   }
 
   const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();
+  std::byte* slab = nullptr;  // of device delivery: where its slots are, too
 
  private:
-  void Fill(uint64_t offset, uint64_t number) {
-    std::byte* slot = slots_.data() + offset;
+  void Fill(std::byte* slot, uint64_t number) {
     std::memset(slot, static_cast<int>(number), grant_.row_bytes * grant_.batch_size);
+    Note(slot + grant_.labels_offset, slot + grant_.ids_offset, number);
+  }
+
+  void Note(std::byte* labels, std::byte* ids, uint64_t number) {
     for (uint64_t row = 0; row < grant_.batch_size; ++row) {
       const int64_t label = static_cast<int64_t>(10 * number + row);
       const uint64_t id = 100 * number + row;
-      std::memcpy(slot + grant_.labels_offset + 8 * row, &label, 8);
-      std::memcpy(slot + grant_.ids_offset + 8 * row, &id, 8);
+      std::memcpy(labels + 8 * row, &label, 8);
+      std::memcpy(ids + 8 * row, &id, 8);
     }
   }
 
@@ -159,14 +201,15 @@ struct Reopening {
   std::vector<uint64_t> epochs;
   std::vector<absl::Status> refusals;  // the first ones
   FakeDaemon* daemon = nullptr;        // behind them
+  std::shared_ptr<Gpu> gpu = {};       // shared with the session; null: host memory
 };
 
 class FakeOpener final : public Opener {
  public:
   explicit FakeOpener(Reopening* reopening) : reopening_(reopening) {}
 
-  absl::StatusOr<AttachmentHold> Open(const std::optional<State>& state, uint64_t epochs,
-                                      base::TimePoint) override {
+  absl::StatusOr<Opened> Open(const std::optional<State>& state, uint64_t epochs,
+                              base::TimePoint) override {
     reopening_->asked.push_back(state.value_or(State()));
     reopening_->epochs.push_back(epochs);
     if (!reopening_->refusals.empty()) {
@@ -174,7 +217,7 @@ class FakeOpener final : public Opener {
       reopening_->refusals.erase(reopening_->refusals.begin());
       return refusal;
     }
-    return reopening_->daemon->Attach();
+    return reopening_->daemon->Attach(reopening_->gpu);
   }
   absl::StatusOr<uint64_t> Quarantined() override { return 3; }
 

@@ -1,6 +1,7 @@
 #include "client/src/request.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace penstock::client {
 namespace {
@@ -41,6 +42,30 @@ TEST(RequestTest, ACenterCropTakesThePlaceOfTheRandomOne) {
   EXPECT_FALSE(image.has_random_resized_crop());
   EXPECT_EQ(image.resize_center_crop().resize(), 300u);
   EXPECT_EQ(image.resize_center_crop().height(), 224u);
+}
+
+TEST(RequestTest, DeviceDeliveryNamesTheGpuTheHandleAndThisProcess) {
+  v1::OpenSessionRequest request;
+
+  AskFor({Delivery::kDevice, HandleKind::kVmm, "not device: no"}, {cuda::Uuid{{7}}, 5}, request);
+
+  EXPECT_EQ(request.delivery(), v1::DELIVERY_DEVICE);
+  EXPECT_EQ(request.delivery_reason(), "not device: no");
+  EXPECT_EQ(request.device().uuid(), std::string(1, 7) + std::string(15, 0));
+  EXPECT_EQ(request.device().depth(), 5u);
+  EXPECT_EQ(request.device().handle_kind(), v1::HANDLE_KIND_VMM);
+  EXPECT_EQ(request.device().pid(), getpid());
+  EXPECT_NE(request.device().pid_namespace(), 0u);
+}
+
+TEST(RequestTest, OtherDeliveriesNameNoGpuAndReasonsAreCut) {
+  v1::OpenSessionRequest request;
+
+  AskFor({Delivery::kPinned, HandleKind::kAuto, std::string(600, 'x')}, {}, request);
+
+  EXPECT_EQ(request.delivery(), v1::DELIVERY_PINNED);
+  EXPECT_FALSE(request.has_device());
+  EXPECT_EQ(request.delivery_reason().size(), 512u);
 }
 
 }  // namespace

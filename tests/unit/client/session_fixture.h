@@ -37,7 +37,7 @@ class SessionCoreTest : public ::testing::Test {
   }
 
   FakeDaemon daemon_, second_;
-  Reopening reopening_{.asked = {}, .epochs = {}, .refusals = {}, .daemon = &second_};
+  Reopening reopening_{.asked = {}, .epochs = {}, .refusals = {}, .daemon = &second_, .gpu = {}};
 };
 
 }  // namespace penstock::client

@@ -1,4 +1,6 @@
 // Taking, waiting, releasing, and where a session then stands and ends.
+#include <sys/mman.h>
+
 #include <chrono>
 #include <thread>
 
@@ -131,6 +133,37 @@ TEST_F(SessionNextTest, AReadyBatchIsTakenWithoutALookAtTheDoorway) {
 
   EXPECT_TRUE(session.Next(kNow).ok());
   EXPECT_EQ(daemon_.link->pumps, 0);
+}
+
+TEST_F(SessionNextTest, AFinishIntoMemoryThatTheHostCannotUseIsRefused) {
+  daemon_.AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> batch = session.Next(kNow);
+  void* const reserved = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(reserved, MAP_FAILED);  // as the addresses of device memory are
+
+  const Status images = batch->FinishInto({}, reserved, 4096);
+  const Status both = batch->FinishInto({}, {reserved, 4096, nullptr}, nullptr);
+
+  EXPECT_EQ(images.code(), Code::kInvalidArgument);
+  EXPECT_THAT(images.message(), ::testing::HasSubstr("not memory that the host can use"));
+  EXPECT_EQ(both.code(), Code::kInvalidArgument);
+  EXPECT_EQ(daemon_.page().released[0], 0u);
+  ::munmap(reserved, 4096);
+}
+
+TEST_F(SessionNextTest, TheFinishOfGpuProgramsWorksInHostMemoryToo) {
+  daemon_.AnnounceNext();
+  SessionCore session = Open();
+  float images[48] = {};
+  int64_t labels[4] = {};
+
+  const Result<Batch> batch = session.NextInto({}, {images, sizeof(images), labels}, nullptr, kNow);
+
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_FLOAT_EQ(images[47], 1.0f / 255);
+  EXPECT_THAT(labels, ElementsAre(10, 11, 12, 13));
+  EXPECT_EQ(daemon_.page().released[0], 1u);
 }
 
 TEST_F(SessionNextTest, AFinishWritesFloats) {

@@ -106,12 +106,12 @@ TEST_F(SessionRefusalTest, AfterWhatCannotBeTheSessionIsClosedAndSaysTheSameAgai
 }
 
 TEST_F(SessionRefusalTest, APageOfAnotherVersionIsRefusedInWords) {
-  daemon_.page().version = 2;
+  daemon_.page().version = shm::kControlVersion + 1;
 
   const absl::Status status = daemon_.Attach().status();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("has version 2, this client knows 1"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has version 3, this client knows 2"));
 }
 
 TEST_F(SessionRefusalTest, APageOfAnotherSessionIsRefused) {

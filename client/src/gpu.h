@@ -1,0 +1,112 @@
+// What sessions need of CUDA, for one device: an interface, so that they are tested without a GPU.
+// The real one is in cuda_gpu.h.
+//
+// Any thread. Every call works on this device, whatever device is current, and leaves it so. What
+// it gives away may outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "client/finish/finish.h"
+#include "common/base/status.h"
+#include "common/cuda/device.h"
+#include "common/cuda/slab.h"
+#include "common/posix/fd.h"
+#include "penstock/penstock.h"
+
+namespace penstock::client {
+
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+
+  // Device memory, as long as it lives.
+  class Memory {
+   public:
+    Memory(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
+    virtual ~Memory() = default;
+    std::byte* data() const { return data_; }
+    uint64_t bytes() const { return bytes_; }
+
+   private:
+    std::byte* const data_;
+    const uint64_t bytes_;
+  };
+
+  // Host memory that the GPU knows, as long as it lives.
+  class Pages {
+   public:
+    virtual ~Pages() = default;
+    virtual absl::StatusOr<uint64_t> DeviceAddress(const std::byte* at) const = 0;
+  };
+
+  class Event {
+   public:
+    virtual ~Event() = default;
+    virtual absl::Status Record(Stream stream) = 0;
+    virtual absl::Status Wait() const = 0;                   // on the host
+    virtual absl::Status MakeWait(Stream stream) const = 0;  // that stream waits
+  };
+
+  class OwnStream {
+   public:
+    virtual ~OwnStream() = default;
+    virtual Stream get() const = 0;
+  };
+
+  enum class Access { kReadWrite, kReadOnly };
+
+  virtual int ordinal() const = 0;
+  virtual const cuda::Uuid& uuid() const = 0;
+
+  // Another process's slab, opened.
+  virtual absl::StatusOr<std::unique_ptr<Memory>> OpenIpc(const cuda::IpcHandle& handle,
+                                                          uint64_t bytes) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Memory>> OpenVmm(const posix::Fd& descriptor,
+                                                          uint64_t bytes) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Memory>> Allocate(uint64_t bytes) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Pages>> Register(std::byte* data, size_t bytes,
+                                                          Access access) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Event>> MakeEvent() = 0;
+  virtual absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() = 0;
+
+  // Copies and waits, on a stream of its own making.
+  virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) = 0;
+
+  // From here on nothing waits, but Synchronize.
+  virtual absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                    Stream stream) = 0;
+  virtual absl::Status CallWhenReached(Stream stream, void (*function)(void*), void* argument) = 0;
+  virtual absl::StatusOr<bool> IsCapturing(Stream stream) = 0;
+  // Whether kernels can write to it.
+  virtual bool Reaches(const void* memory) = 0;
+
+  struct Finishing {
+    finish::Spec spec;
+    Shape shape;
+    const uint8_t* rows = nullptr;    // on the device, as everything here
+    const int64_t* labels = nullptr;  // of the rows
+    Into into;
+  };
+  virtual absl::Status Finish(const Finishing& job, Stream stream) = 0;
+
+  // A word of registered memory that the stream writes when it comes to it.
+  struct Word {
+    uint64_t* host = nullptr;
+    uint64_t device = 0;
+    uint64_t value = 0;
+  };
+  virtual absl::Status WriteWhenReached(const Word& word, Stream stream) = 0;
+
+  // Waits for all of the device's work.
+  virtual absl::Status Synchronize() = 0;
+};
+
+// FailedPrecondition while the stream is captured into a graph: a release in a graph would be
+// repeated with it.
+absl::Status RefuseCapture(Gpu& gpu, Stream stream);
+
+}  // namespace penstock::client

@@ -1,0 +1,414 @@
+// Device delivery as the client does it: slabs, releases in stream order, what is refused.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/client/fake_gpu.h"
+#include "tests/unit/client/session_fixture.h"
+
+namespace penstock::client {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint32_t kSlabId = 3;
+constexpr Finish kAsStored = {.type = Type::kUInt8, .layout = Layout::kNHWC};
+
+Grant DeviceGrant() {
+  Grant grant = SmallGrant();
+  grant.delivery = Delivery::kDevice;
+  grant.handle = HandleKind::kIpc;
+  grant.device_depth = 2;
+  return grant;
+}
+
+SlabOffer Offer(uint32_t id = kSlabId) {
+  SlabOffer offer;
+  offer.id = id;
+  offer.bytes = kSlabBytes;
+  offer.kind = HandleKind::kIpc;
+  offer.handle = std::string(cuda::kIpcHandleBytes, static_cast<char>(id));
+  offer.canary_offset = kCanaryOffset;
+  offer.canary = kCanary;
+  return offer;
+}
+
+class DeviceSessionTest : public ::testing::Test {
+ protected:
+  DeviceSessionTest() {
+    daemon_.slab = gpu_->Export(kSlabId);
+    second_.slab = gpu_->Export(kSlabId + 1);
+  }
+
+  SessionCore Open() {
+    EXPECT_TRUE(daemon_.link->slabs.Open(Offer(), *gpu_).ok());
+    return SessionCore(std::make_unique<FakeOpener>(&reopening_), daemon_.Attach(gpu_).value(), {});
+  }
+  static shm::ControlEntry Entry(FakeDaemon& daemon, uint64_t sequence, uint32_t slab = kSlabId) {
+    shm::ControlEntry entry = daemon.Entry(sequence);
+    entry.segment = slab;
+    return entry;
+  }
+  void AnnounceNext() { daemon_.Announce(Entry(daemon_, daemon_.page().announced.load() + 1)); }
+  uint64_t Word(uint64_t sequence) { return daemon_.page().released[sequence - 1].load(); }
+  Into Target() { return {images_, sizeof(images_), labels_}; }
+
+  const std::shared_ptr<FakeGpu> gpu_ = std::make_shared<FakeGpu>();
+  FakeDaemon daemon_{DeviceGrant()}, second_{DeviceGrant()};
+  Reopening reopening_{.asked = {}, .epochs = {}, .refusals = {}, .daemon = &second_, .gpu = gpu_};
+  const Stream stream_ = FakeGpu::Named(1);
+  uint8_t images_[48] = {};
+  int64_t labels_[4] = {};
+};
+
+// Refused.
+
+TEST_F(DeviceSessionTest, ASlabWithoutItsCanaryIsOtherMemory) {
+  gpu_->exported.at(kSlabId)[kCanaryOffset] ^= std::byte{1};
+
+  const absl::Status status = daemon_.link->slabs.Open(Offer(), *gpu_);
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("slab 3"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("its canary differs"));
+  EXPECT_EQ(daemon_.link->slabs.Find(kSlabId), nullptr);
+  EXPECT_EQ(gpu_->alive, 0);
+}
+
+TEST_F(DeviceSessionTest, AnOfferThatCannotBeIsNotOpened) {
+  SlabOffer odd = Offer(), outside = Offer(), bare = Offer(), cut = Offer();
+  odd.bytes -= 4096;
+  outside.canary_offset = ~uint64_t{0} - 4;
+  bare.canary.clear();
+  cut.handle.pop_back();
+
+  for (const SlabOffer& offer : {odd, outside, bare, cut}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(daemon_.link->slabs.Open(offer, *gpu_)));
+  }
+  EXPECT_EQ(gpu_->opened, 0);
+}
+
+TEST_F(DeviceSessionTest, WhatCannotBeOpenedIsToldWithItsKindOfHandle) {
+  gpu_->ipc = absl::FailedPreconditionError("invalid device context");
+  SlabOffer vmm = Offer();
+  vmm.kind = HandleKind::kVmm;
+
+  EXPECT_THAT(std::string(daemon_.link->slabs.Open(Offer(), *gpu_).message()),
+              HasSubstr("CUDA IPC handle: invalid device context"));
+  EXPECT_THAT(std::string(daemon_.link->slabs.Open(vmm, *gpu_).message()),
+              HasSubstr("VMM descriptor: no descriptor came"));
+}
+
+TEST_F(DeviceSessionTest, APageThatCannotBeRegisteredOpensNoSession) {
+  gpu_->registering = absl::FailedPreconditionError("not here");
+
+  EXPECT_FALSE(daemon_.Attach(gpu_).ok());
+  EXPECT_THAT(daemon_.link->closed, IsEmpty());
+}
+
+TEST_F(DeviceSessionTest, NotesOutsideTheSessionsMemoryAreRefused) {
+  for (const uint64_t offset : {uint64_t{0}, shm::kControlBytes + kSlots * kNotesBytes - 8,
+                                ~uint64_t{7}, shm::kControlBytes + 4}) {
+    FakeDaemon daemon{DeviceGrant()};
+    daemon_.link->slabs.Open(Offer(), *gpu_).IgnoreError();
+    ASSERT_TRUE(daemon.link->slabs.Open(Offer(), *gpu_).ok());
+    shm::ControlEntry entry = Entry(daemon, 1);
+    entry.notes_offset = offset;
+    daemon.Announce(entry);
+    SessionCore session(std::make_unique<FakeOpener>(&reopening_), daemon.Attach(gpu_).value(), {});
+
+    EXPECT_EQ(session.Next(kNow).status().code(), Code::kInternal) << offset;
+  }
+}
+
+TEST_F(DeviceSessionTest, NothingIsTakenFinishedOrReleasedIntoACapturedStream) {
+  AnnounceNext();
+  SessionCore session = Open();
+  gpu_->captured.insert(stream_);
+  EXPECT_EQ(session.Next(stream_, kNow).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(daemon_.page().taken, 0u);
+
+  Result<Batch> batch = session.Next(kNow);
+  const Status finished = batch->FinishInto(kAsStored, Target(), stream_);
+  const Status released = batch->Release(stream_);
+
+  EXPECT_EQ(finished.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(released.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(finished.message(), HasSubstr("captured into a graph"));
+  EXPECT_EQ(gpu_->Waiting(stream_), 0u);
+  EXPECT_THAT(batch->labels(), SizeIs(4));
+}
+
+TEST_F(DeviceSessionTest, AFinishIntoTheWrongMemoryIsRefusedAndTheBatchIsStillHeld) {
+  AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> batch = session.Next(kNow);
+  gpu_->plain_host = images_;
+
+  const Status host = batch->FinishInto(kAsStored, Target(), stream_);
+  const Status as_host_batch = batch->FinishInto(kAsStored, images_, sizeof(images_));
+  const Status small = batch->FinishInto(kAsStored, {images_, 47, nullptr}, stream_);
+
+  EXPECT_EQ(host.code(), Code::kInvalidArgument);
+  EXPECT_THAT(host.message(), HasSubstr("'images' is not memory that the device can write to"));
+  EXPECT_EQ(as_host_batch.code(), Code::kInvalidArgument);
+  EXPECT_THAT(as_host_batch.message(), HasSubstr("this batch is on a GPU"));
+  EXPECT_EQ(small.code(), Code::kInvalidArgument);
+  EXPECT_EQ(gpu_->Waiting(stream_), 0u);
+  gpu_->plain_host = nullptr;
+  EXPECT_TRUE(batch->FinishInto(kAsStored, Target(), stream_).ok());
+}
+
+TEST_F(DeviceSessionTest, MemoryThatCannotHoldAFullBatchTakesNone) {
+  AnnounceNext();
+  SessionCore session = Open();
+
+  const Result<Batch> batch = session.NextInto(kAsStored, {images_, 47, nullptr}, stream_, kNow);
+
+  EXPECT_EQ(batch.status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(daemon_.page().taken, 0u);
+}
+
+TEST_F(DeviceSessionTest, AForkedChildTouchesNothing) {
+  AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> batch = session.Next(kNow);
+  (void)batch->device_images();
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Status finished = batch->FinishInto(kAsStored, Target(), stream_);
+    const Status released = batch->Release(stream_);
+    batch->Release();
+    const bool right = finished.code() == Code::kFailedPrecondition && !released.ok() &&
+                       gpu_->synchronized == 0 && Word(1) == 0;
+    ::_exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Word(1), 0u);
+}
+
+// Delivered.
+
+TEST_F(DeviceSessionTest, ABatchIsOnTheDeviceAndItsLabelsAreOnTheHostToo) {
+  AnnounceNext();
+  SessionCore session = Open();
+
+  const Result<Batch> batch = session.Next(stream_, kNow);
+
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_TRUE(batch->on_device());
+  EXPECT_THAT(batch->images(), IsEmpty());
+  EXPECT_THAT(std::span(batch->device_images(), 48), Each(1));
+  EXPECT_THAT(std::span(batch->device_labels(), 4), ElementsAre(10, 11, 12, 13));
+  EXPECT_THAT(batch->labels(), ElementsAre(10, 11, 12, 13));
+  EXPECT_THAT(batch->sample_ids(), ElementsAre(100, 101, 102, 103));
+  EXPECT_THAT(gpu_->registered, ElementsAre(Gpu::Access::kReadWrite));
+}
+
+TEST_F(DeviceSessionTest, AFinishIsReleasedBehindItInTheStreamsOrder) {
+  AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> batch = session.Next(stream_, kNow);
+
+  ASSERT_TRUE(batch->FinishInto(kAsStored, Target(), stream_).ok());
+
+  EXPECT_EQ(gpu_->Waiting(stream_), 2u);
+  EXPECT_EQ(Word(1), 0u);
+  EXPECT_EQ(images_[0], 0);
+  gpu_->Run(stream_);
+  EXPECT_EQ(Word(1), 1u);
+  EXPECT_THAT(images_, Each(1));
+  EXPECT_THAT(labels_, ElementsAre(10, 11, 12, 13));
+  EXPECT_EQ(gpu_->synchronized, 0);
+}
+
+TEST_F(DeviceSessionTest, AReleasedBatchKeepsItsNumbersAndLosesItsViews) {
+  AnnounceNext();
+  SessionCore session = Open();
+
+  const Result<Batch> batch = session.NextInto(kAsStored, Target(), stream_, kNow);
+
+  ASSERT_TRUE(batch.ok());
+  EXPECT_EQ(batch->rows(), 4u);
+  EXPECT_EQ(batch->first(), 0u);
+  EXPECT_THAT(batch->labels(), IsEmpty());
+  EXPECT_THAT(batch->sample_ids(), IsEmpty());
+  EXPECT_EQ(batch->device_images(), nullptr);
+  gpu_->Run(stream_);
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, ReleasesOfDifferentStreamsComeInTheirOwnOrder) {
+  const Stream other = FakeGpu::Named(2);
+  AnnounceNext();
+  AnnounceNext();
+  SessionCore session = Open();
+  ASSERT_TRUE(session.NextInto(kAsStored, Target(), stream_, kNow).ok());
+  ASSERT_TRUE(session.NextInto(kAsStored, Target(), other, kNow).ok());
+
+  gpu_->Run(other);
+  EXPECT_EQ(Word(1), 0u);
+  EXPECT_EQ(Word(2), 2u);
+  gpu_->Run(stream_);
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, RawAccessIsReleasedByItsStream) {
+  AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> batch = session.Next(stream_, kNow);
+  ASSERT_NE(batch->device_images(), nullptr);
+
+  ASSERT_TRUE(batch->Release(stream_).ok());
+
+  EXPECT_EQ(Word(1), 0u);
+  gpu_->Run(stream_);
+  EXPECT_EQ(Word(1), 1u);
+  EXPECT_EQ(gpu_->synchronized, 0);
+}
+
+TEST_F(DeviceSessionTest, ABatchThatMayStillBeReadIsReleasedOnceTheDeviceIsDone) {
+  AnnounceNext();
+  SessionCore session = Open();
+  {
+    const Result<Batch> batch = session.Next(stream_, kNow);
+    (void)batch->device_images();
+  }
+
+  EXPECT_EQ(gpu_->synchronized, 1);
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, ABatchThatNobodyLookedAtIsReleasedWithoutWaiting) {
+  AnnounceNext();
+  SessionCore session = Open();
+
+  (void)session.Next(stream_, kNow);
+
+  EXPECT_EQ(gpu_->synchronized, 0);
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, ABatchIsNotReleasedWhenItsReadersCannotBeWaitedFor) {
+  AnnounceNext();
+  SessionCore session = Open();
+  gpu_->synchronizing = absl::InternalError("an illegal memory access was encountered");
+  {
+    const Result<Batch> batch = session.Next(stream_, kNow);
+    (void)batch->device_images();
+  }
+
+  EXPECT_EQ(Word(1), 0u);
+}
+
+TEST_F(DeviceSessionTest, AFinishThatWasNotReleasedIsWaitedFor) {
+  AnnounceNext();
+  SessionCore session = Open();
+  gpu_->writing = absl::InternalError("no");
+  {
+    Result<Batch> batch = session.Next(stream_, kNow);
+    EXPECT_FALSE(batch->FinishInto(kAsStored, Target(), stream_).ok());
+    EXPECT_EQ(Word(1), 0u);
+  }
+
+  EXPECT_EQ(gpu_->synchronized, 1);
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, ASlabThatCameLaterIsAskedForOnceAndProved) {
+  SessionCore session = Open();
+  std::byte* later = gpu_->Export(8);
+  daemon_.link->offers = {Offer(), Offer(8)};
+  daemon_.slab = later;
+  daemon_.Announce(Entry(daemon_, 1, 8));
+  daemon_.Announce(Entry(daemon_, 2, 8));
+
+  EXPECT_TRUE(session.Next(kNow).ok());
+  EXPECT_TRUE(session.Next(kNow).ok());
+
+  EXPECT_EQ(daemon_.link->fetches, 1);
+  EXPECT_EQ(gpu_->opened, 2);
+}
+
+TEST_F(DeviceSessionTest, ASlabThatTheDaemonDoesNotKnowEitherFailsTheSession) {
+  SessionCore session = Open();
+  daemon_.Announce(Entry(daemon_, 1, 9));
+
+  const Status status = session.Next(kNow).status();
+
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("slab 9, which it has not sent"));
+}
+
+TEST_F(DeviceSessionTest, HoldingAllPlacesIsNamedWhenNothingComes) {
+  AnnounceNext();
+  AnnounceNext();
+  SessionCore session = Open();
+  const Result<Batch> first = session.Next(kNow), second = session.Next(kNow);
+
+  const Status status = session.Next(kNow).status();
+
+  EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
+  EXPECT_THAT(status.message(), HasSubstr("all 2 places"));
+}
+
+// Ends.
+
+TEST_F(DeviceSessionTest, ThePageStaysUntilTheStreamHasReleasedEverything) {
+  AnnounceNext();
+  {
+    SessionCore session = Open();
+    ASSERT_TRUE(session.NextInto(kAsStored, Target(), stream_, kNow).ok());
+    ASSERT_TRUE(session.Close().ok());
+  }
+  // The word did not come in time: the page is still there when it does.
+  EXPECT_THAT(daemon_.link->closed, SizeIs(1));
+  EXPECT_EQ(gpu_->alive, 2);
+
+  gpu_->Run(stream_);
+
+  EXPECT_EQ(Word(1), 1u);
+}
+
+TEST_F(DeviceSessionTest, AfterTheLastWordNothingIsKeptButTheConnectionsSlabs) {
+  AnnounceNext();
+  {
+    SessionCore session = Open();
+    ASSERT_TRUE(session.NextInto(kAsStored, Target(), stream_, kNow).ok());
+    gpu_->Run(stream_);
+  }
+
+  EXPECT_EQ(gpu_->alive, 1);
+  EXPECT_THAT(daemon_.link->closed, SizeIs(1));
+}
+
+TEST_F(DeviceSessionTest, AfterARestartOldBatchesLiveOnAndNewOnesComeFromNewSlabs) {
+  AnnounceNext();
+  SessionCore session = Open();
+  Result<Batch> held = session.Next(stream_, kNow);
+  daemon_.link->dead = true;
+  EXPECT_EQ(session.Next(kNow).status().code(), Code::kUnavailable);
+  ASSERT_TRUE(second_.link->slabs.Open(Offer(kSlabId + 1), *gpu_).ok());
+  second_.Announce(Entry(second_, 1, kSlabId + 1));
+
+  Result<Batch> next = session.Next(stream_, std::chrono::seconds(1));
+
+  ASSERT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_NE(next->device_images(), held->device_images());
+  EXPECT_THAT(std::span(held->device_images(), 48), Each(1));
+  EXPECT_TRUE(held->FinishInto(kAsStored, Target(), stream_).ok());
+  EXPECT_TRUE(next->Release(stream_).ok());
+  gpu_->Run(stream_);
+  EXPECT_EQ(Word(1), 1u);
+  EXPECT_EQ(second_.page().released[0], 1u);
+}
+
+}  // namespace
+}  // namespace penstock::client

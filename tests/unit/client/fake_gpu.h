@@ -1,0 +1,202 @@
+// A GPU made of host memory. What is put into a stream happens when a test says so (Run), in the
+// stream's order; waits between streams hold. It remembers what was asked of it, and fails where a
+// test says. One thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/src/gpu.h"
+
+namespace penstock::client {
+
+inline constexpr uint64_t kSlabBytes = cuda::kSlabGranule;
+inline constexpr char kCanary[] = "this very slab, and no other";
+inline constexpr uint64_t kCanaryOffset = kSlabBytes - 4096;
+
+class FakeGpu final : public Gpu {
+ public:
+  // Streams of a test.
+  static Stream Named(uintptr_t number) { return reinterpret_cast<Stream>(number << 4); }
+
+  int ordinal() const override { return 5; }
+  const cuda::Uuid& uuid() const override { return uuid_; }
+
+  absl::StatusOr<std::unique_ptr<Memory>> OpenIpc(const cuda::IpcHandle& handle,
+                                                  uint64_t bytes) override {
+    PENSTOCK_RETURN_IF_ERROR(ipc);
+    ++opened;
+    const auto found = exported.find(static_cast<int>(handle[0]));
+    if (found == exported.end()) return absl::InvalidArgumentError("no such handle");
+    return std::make_unique<Counted>(*this, found->second.data(), bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Memory>> OpenVmm(const posix::Fd&, uint64_t bytes) override {
+    PENSTOCK_RETURN_IF_ERROR(vmm);
+    ++opened;
+    return std::make_unique<Counted>(*this, exported.begin()->second.data(), bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Memory>> Allocate(uint64_t bytes) override {
+    own_.emplace_back(bytes);
+    return std::make_unique<Counted>(*this, own_.back().data(), bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Pages>> Register(std::byte* data, size_t, Access access) override {
+    PENSTOCK_RETURN_IF_ERROR(registering);
+    registered.push_back(access);
+    return std::make_unique<RegisteredPages>(*this, data);
+  }
+  absl::StatusOr<std::unique_ptr<Event>> MakeEvent() override {
+    return std::make_unique<FakeEvent>(*this);
+  }
+  absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() override {
+    return std::make_unique<CopyStream>();
+  }
+  absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return absl::OkStatus();
+  }
+  absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
+                            Stream stream) override {
+    PENSTOCK_RETURN_IF_ERROR(copying);
+    ++copies;
+    Put(stream, [=] { std::memcpy(to, from, bytes); });
+    return absl::OkStatus();
+  }
+  absl::Status CallWhenReached(Stream stream, void (*function)(void*), void* argument) override {
+    Put(stream, [=] { function(argument); });
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> IsCapturing(Stream stream) override { return captured.contains(stream); }
+  bool Reaches(const void* memory) override { return memory != nullptr && memory != plain_host; }
+
+  // uint8 in the same layout alone: what kernels compute is tested elsewhere.
+  absl::Status Finish(const Finishing& job, Stream stream) override {
+    PENSTOCK_RETURN_IF_ERROR(finishing);
+    const size_t bytes = size_t{job.shape.rows} * job.shape.height * job.shape.width * 3;
+    Put(stream, [=] {
+      std::memcpy(job.into.images, job.rows, bytes);
+      if (job.into.labels != nullptr) std::memcpy(job.into.labels, job.labels, 8 * job.shape.rows);
+    });
+    return absl::OkStatus();
+  }
+  absl::Status WriteWhenReached(const Word& word, Stream stream) override {
+    PENSTOCK_RETURN_IF_ERROR(writing);
+    EXPECT_EQ(word.device, reinterpret_cast<uint64_t>(word.host) + kDeviceShift);
+    Put(stream, [=] { __atomic_store_n(word.host, word.value, __ATOMIC_RELEASE); });
+    return absl::OkStatus();
+  }
+  absl::Status Synchronize() override {
+    PENSTOCK_RETURN_IF_ERROR(synchronizing);
+    ++synchronized;
+    RunAll();
+    return absl::OkStatus();
+  }
+
+  // Everything in the stream that waits for no other stream.
+  void Run(Stream stream) {
+    std::deque<Step>& steps = streams_[stream];
+    while (!steps.empty() && steps.front()()) steps.pop_front();
+  }
+  void RunAll() {
+    for (size_t round = 0; round <= streams_.size(); ++round) {
+      for (const auto& [stream, steps] : streams_) Run(stream);
+    }
+  }
+  size_t Waiting(Stream stream) { return streams_[stream].size(); }
+  Stream copy_stream() const { return Named(99); }
+
+  // A slab that another process exports; its bytes.
+  std::byte* Export(int handle) {
+    std::vector<std::byte>& slab = exported[handle];
+    slab.resize(kSlabBytes);
+    std::memcpy(slab.data() + kCanaryOffset, kCanary, sizeof(kCanary));
+    return slab.data();
+  }
+
+  // What fails.
+  absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing;
+  std::set<Stream> captured;
+  const void* plain_host = nullptr;  // memory that kernels do not reach
+  // What was asked.
+  std::map<int, std::vector<std::byte>> exported;
+  std::vector<Access> registered;
+  int opened = 0, copies = 0, synchronized = 0;
+  int alive = 0;  // memory and pages that are not freed
+
+ private:
+  static constexpr uint64_t kDeviceShift = uint64_t{1} << 40;
+  using Step = std::function<bool()>;  // false: not yet
+
+  class Counted final : public Memory {
+   public:
+    Counted(FakeGpu& gpu, std::byte* data, uint64_t bytes) : Memory(data, bytes), gpu_(gpu) {
+      ++gpu_.alive;
+    }
+    ~Counted() override { --gpu_.alive; }
+
+   private:
+    FakeGpu& gpu_;
+  };
+  class RegisteredPages final : public Pages {
+   public:
+    RegisteredPages(FakeGpu& gpu, std::byte* data) : gpu_(gpu), data_(data) { ++gpu_.alive; }
+    ~RegisteredPages() override { --gpu_.alive; }
+    absl::StatusOr<uint64_t> DeviceAddress(const std::byte* at) const override {
+      EXPECT_GE(at, data_);
+      return reinterpret_cast<uint64_t>(at) + kDeviceShift;
+    }
+
+   private:
+    FakeGpu& gpu_;
+    std::byte* const data_;
+  };
+  class FakeEvent final : public Event {
+   public:
+    explicit FakeEvent(FakeGpu& gpu) : gpu_(gpu) {}
+    absl::Status Record(Stream stream) override {
+      const uint64_t number = ++*recorded_;
+      gpu_.Put(stream, [done = done_, number] { *done = number; });
+      return absl::OkStatus();
+    }
+    absl::Status Wait() const override {
+      gpu_.RunAll();
+      EXPECT_EQ(*done_, *recorded_) << "the host waits for what never comes";
+      return absl::OkStatus();
+    }
+    absl::Status MakeWait(Stream stream) const override {
+      gpu_.streams_[stream].push_back(
+          [done = done_, number = *recorded_] { return *done >= number; });
+      return absl::OkStatus();
+    }
+
+   private:
+    FakeGpu& gpu_;
+    // Shared with the streams that wait.
+    std::shared_ptr<uint64_t> recorded_ = std::make_shared<uint64_t>(0);
+    std::shared_ptr<uint64_t> done_ = std::make_shared<uint64_t>(0);
+  };
+  class CopyStream final : public OwnStream {
+   public:
+    Stream get() const override { return Named(99); }
+  };
+
+  void Put(Stream stream, std::function<void()> act) {
+    streams_[stream].push_back([act = std::move(act)] {
+      act();
+      return true;
+    });
+  }
+
+  cuda::Uuid uuid_{{1, 2, 3}};
+  std::map<Stream, std::deque<Step>> streams_;
+  std::deque<std::vector<std::byte>> own_;
+};
+
+}  // namespace penstock::client
