@@ -1,0 +1,65 @@
+#include <cuda_runtime_api.h>
+
+#include "tests/gpu/kernels.h"
+
+namespace penstock::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ uint64_t Nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+uint64_t ToNanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e9); }
+
+__global__ void SpinKernel(uint64_t nanoseconds) {
+  const uint64_t end = Nanoseconds() + nanoseconds;
+  while (Nanoseconds() < end) {
+  }
+}
+
+// One block, so that a pass has an end.
+__global__ void WatchKernel(const volatile uint8_t* rows, size_t bytes, uint8_t* spare,
+                            uint64_t nanoseconds, WatchReport* report) {
+  const uint64_t end = Nanoseconds() + nanoseconds;
+  for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) spare[i] = rows[i];
+  do {
+    unsigned long long wrong = 0;
+    for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) wrong += rows[i] != spare[i];
+    if (wrong != 0) {
+      atomicAdd_system(reinterpret_cast<unsigned long long*>(&report->mismatches), wrong);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      *reinterpret_cast<volatile uint64_t*>(&report->passes) += 1;
+      __threadfence_system();
+    }
+  } while (Nanoseconds() < end);
+}
+
+__global__ void OverwriteKernel(uint8_t* at, size_t bytes) {
+  for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) at[i] = ~at[i];
+}
+
+cudaStream_t ToStream(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+}  // namespace
+
+void Spin(double seconds, void* stream) {
+  SpinKernel<<<1, 1, 0, ToStream(stream)>>>(ToNanoseconds(seconds));
+}
+
+void Watch(const uint8_t* rows, size_t bytes, uint8_t* spare, double seconds, WatchReport* report,
+           void* stream) {
+  WatchKernel<<<1, kThreads, 0, ToStream(stream)>>>(rows, bytes, spare, ToNanoseconds(seconds),
+                                                    report);
+}
+
+void Overwrite(uint8_t* at, size_t bytes, void* stream) {
+  OverwriteKernel<<<1, kThreads, 0, ToStream(stream)>>>(at, bytes);
+}
+
+}  // namespace penstock::gpu
