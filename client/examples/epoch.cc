@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "client/examples/epoch_options.h"
 #include "client/examples/sha256.h"
@@ -20,8 +22,20 @@ struct Summary {
   uint64_t samples = 0, batches = 0, quarantined = 0;
   double seconds = 0;
   std::string sha256;
+  std::string delivery, reason;
   double images_per_second() const { return seconds > 0 ? double(samples) / seconds : 0; }
 };
+
+const char* NameOf(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::kDevice:
+      return "device";
+    case Delivery::kPinned:
+      return "pinned";
+    default:
+      return "host";
+  }
+}
 
 // A bar on standard error, at most ten times a second, and only on a terminal.
 class ProgressBar {
@@ -51,17 +65,26 @@ class ProgressBar {
 };
 
 // Rows that are not padding, then their labels as int64, little endian (as every host that we run
-// on).
-void Hash(const Batch& batch, Sha256& sha) {
-  const size_t row_bytes = batch.images().size() / batch.rows();
-  sha.Add(batch.images().first(batch.valid_rows() * row_bytes));
+// on). Rows on a GPU are copied back for it, into `spare`.
+Status Hash(const Batch& batch, std::vector<uint8_t>& spare, Sha256& sha) {
+  const Shape shape = batch.shape();
+  const size_t row_bytes = size_t{shape.height} * shape.width * shape.channels;
+  std::span<const uint8_t> images = batch.images();
+  if (batch.on_device()) {
+    spare.resize(batch.rows() * row_bytes);
+    if (Status copied = batch.CopyImages(spare.data(), spare.size()); !copied.ok()) return copied;
+    images = spare;
+  }
+  sha.Add(images.first(batch.valid_rows() * row_bytes));
   const auto labels = batch.labels().first(batch.valid_rows());
   sha.Add({reinterpret_cast<const uint8_t*>(labels.data()), labels.size_bytes()});
+  return {};
 }
 
 // Every batch of every epoch. An epoch that ends is not the end.
 Status Consume(Session& session, Summary& summary, Sha256& sha) {
   ProgressBar bar(session.batches_in_epoch());
+  std::vector<uint8_t> spare;
   uint64_t in_epoch = 0;
   for (;;) {
     const Result<Batch> batch = session.Next();
@@ -71,7 +94,7 @@ Status Consume(Session& session, Summary& summary, Sha256& sha) {
       continue;
     }
     if (!batch) return batch.status();
-    Hash(*batch, sha);
+    if (Status hashed = Hash(*batch, spare, sha); !hashed.ok()) return hashed;
     summary.samples += batch->valid_rows();
     ++summary.batches;
     bar.Show(batch->epoch(), ++in_epoch, summary.samples);
@@ -84,6 +107,8 @@ Result<Summary> Run(const EpochOptions& options) {
   Result<Session> session = client->Open(options.session);
   if (!session) return session.status();
   Summary summary;
+  summary.delivery = NameOf(session->delivery());
+  summary.reason = session->delivery_reason();
   Sha256 sha;
   const Clock::time_point begin = Clock::now();
   if (const Status status = Consume(*session, summary, sha); !status.ok()) return status;
@@ -96,19 +121,31 @@ Result<Summary> Run(const EpochOptions& options) {
   return summary;
 }
 
+// As a JSON string: reasons quote what others said.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
 // For people; and with --json for programs, who then have standard output to themselves.
 void Print(const Summary& summary, const EpochOptions& options) {
   std::FILE* const people = options.json ? stderr : stdout;
   std::fprintf(people,
                "samples      %" PRIu64 "\nbatches      %" PRIu64
-               "\nimages/s     %.1f\nquarantined  %" PRIu64 "\nsha256       %s\n",
+               "\nimages/s     %.1f\nquarantined  %" PRIu64
+               "\ndelivery     %s (%s)\nsha256       %s\n",
                summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
-               summary.sha256.c_str());
+               summary.delivery.c_str(), summary.reason.c_str(), summary.sha256.c_str());
   if (!options.json) return;
   std::printf("{\"samples\": %" PRIu64 ", \"batches\": %" PRIu64
-              ", \"images_per_second\": %.1f, \"quarantined\": %" PRIu64 ", \"sha256\": \"%s\"}\n",
+              ", \"images_per_second\": %.1f, \"quarantined\": %" PRIu64
+              ", \"delivery\": \"%s\", \"delivery_reason\": %s, \"sha256\": \"%s\"}\n",
               summary.samples, summary.batches, summary.images_per_second(), summary.quarantined,
-              summary.sha256.c_str());
+              summary.delivery.c_str(), Quoted(summary.reason).c_str(), summary.sha256.c_str());
 }
 
 }  // namespace

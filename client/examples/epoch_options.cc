@@ -30,6 +30,15 @@ std::string DatasetOf(const std::string& data) {
   return std::filesystem::canonical(data, error).string();
 }
 
+template <typename Value>
+Status Choose(const std::string& flag, const std::map<std::string, Value>& known,
+              const std::string& text, Value* value) {
+  const auto found = known.find(text);
+  if (found == known.end()) return Wrong(flag + " does not know '" + text + "'");
+  *value = found->second;
+  return {};
+}
+
 using Setter = std::function<Status(const std::string& text)>;
 
 std::map<std::string, Setter> SettersOf(EpochOptions& options) {
@@ -43,8 +52,23 @@ std::map<std::string, Setter> SettersOf(EpochOptions& options) {
       return Status();
     };
   };
+  const auto delivery = [&session](const std::string& value) {
+    return Choose<Delivery>(
+        "--delivery",
+        {{"auto", Delivery::kAuto}, {"device", Delivery::kDevice}, {"pinned", Delivery::kPinned}},
+        value, &session.delivery);
+  };
+  const auto handle = [&session](const std::string& value) {
+    return Choose<HandleKind>(
+        "--handle",
+        {{"auto", HandleKind::kAuto}, {"ipc", HandleKind::kIpc}, {"vmm", HandleKind::kVmm}}, value,
+        &session.handle);
+  };
   return {{"--data", text(&session.dataset)},
           {"--address", text(&options.client.address)},
+          {"--device", text(&session.device)},
+          {"--delivery", delivery},
+          {"--handle", handle},
           {"--seed", number("--seed", 0, &session.seed)},
           {"--batch", number("--batch", 1, &session.batch_size)},
           {"--epochs", number("--epochs", 1, &session.epochs)},

@@ -15,6 +15,9 @@ inline constexpr char kEpochUsage[] =
     "  --epochs N      (1)\n"
     "  --window N      batches ahead (4)\n"
     "  --rank R        of --world W ranks (0 of 1)\n"
+    "  --device D      host, cuda, cuda:N, or auto: a GPU where there is one (host)\n"
+    "  --delivery HOW  auto, device, pinned: how batches get onto a GPU (auto)\n"
+    "  --handle KIND   auto, ipc, vmm: how the daemon's GPU memory is shared (auto)\n"
     "  --json          one object on the last line\n";
 
 struct EpochOptions {
