@@ -225,7 +225,9 @@ TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
 
   std::printf("%s: take + finish + release of a ready batch: median %.2f us, p99 %.2f us\n",
               WordOf(GetParam()), median, took[took.size() * 99 / 100]);
-  if (GetParam() == Delivery::kDevice) EXPECT_LE(median, kMostMicroseconds);
+  if (GetParam() == Delivery::kDevice) {
+    EXPECT_LE(median, kMostMicroseconds);
+  }
 }
 
 }  // namespace

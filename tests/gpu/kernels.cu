@@ -34,7 +34,8 @@ __global__ void WatchKernel(const volatile uint8_t* rows, size_t bytes, uint8_t*
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-      *reinterpret_cast<volatile uint64_t*>(&report->passes) += 1;
+      volatile uint64_t* const passes = &report->passes;
+      *passes = *passes + 1;
       __threadfence_system();
     }
   } while (Nanoseconds() < end);
