@@ -1,82 +1,16 @@
 #include "server/app/daemon.h"
 
-#include <grp.h>
-
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "common/base/units.h"
 #include "common/telemetry/log.h"
 #include "server/app/config.h"
 #include "server/app/machine.h"
+#include "server/app/options.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
 namespace {
-
-base::Duration Milliseconds(uint64_t count) { return std::chrono::milliseconds(count); }
-
-absl::StatusOr<gid_t> GroupOf(const std::string& name) {
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(name, &number)) return number;
-  char buffer[16384];
-  group entry = {};
-  group* found = nullptr;
-  if (getgrnam_r(name.c_str(), &entry, buffer, sizeof(buffer), &found) == 0 && found != nullptr)
-    return found->gr_gid;
-  return absl::InvalidArgumentError(absl::StrCat("datasets[].groups: there is no group '", name,
-                                                 "'; name one that 'getent group' lists"));
-}
-
-absl::StatusOr<Catalog::Options> CatalogOptions(const DaemonOptions& options) {
-  const config::v1::Config& config = options.config;
-  Catalog::Options catalog;
-  catalog.any_path = options.private_daemon;
-  catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
-  catalog.state_dir = config.server().state_dir();
-  catalog.index_threads = static_cast<int>(config.source().index_threads());
-  catalog.max_datasets = config.source().max_open();
-  catalog.faults.max_quarantined_share = config.limits().max_quarantined_share();
-  catalog.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
-  for (const config::v1::Dataset& dataset : config.datasets()) {
-    NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
-    for (const std::string& group : dataset.groups()) {
-      PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
-      named.groups.push_back(id);
-    }
-    catalog.datasets.push_back(std::move(named));
-  }
-  return catalog;
-}
-
-workers::SupervisorOptions WorkersOptions(const config::v1::Config& config) {
-  workers::SupervisorOptions workers;
-  workers.count = WorkerCount(config, ReadMachine());
-  workers.program = config.workers().program();
-  workers.limits.max_bytes = config.limits().max_sample_bytes();
-  workers.limits.max_pixels = config.limits().max_pixels();
-  workers.arena_bytes = 2 * config.limits().max_sample_bytes();
-  workers.memory_bytes = config.workers().memory_bytes();
-  workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
-  workers.sample_timeout = Milliseconds(config.workers().sample_timeout_ms());
-  workers.retry_for = Milliseconds(config.source().retry_for_ms());
-  workers.back_off = {.first = Milliseconds(config.workers().backoff_first_ms()),
-                      .longest = Milliseconds(config.workers().backoff_longest_ms())};
-  workers.budget = {.restarts = config.workers().max_restarts(),
-                    .window = Milliseconds(config.workers().restart_window_ms())};
-  return workers;
-}
-
-feed::Engine::Options EngineOptions(const config::v1::Config& config) {
-  feed::Engine::Options engine;
-  engine.pool.max_bytes = config.pool().max_bytes();
-  engine.pool.segment_bytes = config.pool().segment_bytes();
-  engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
-  engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
-  engine.workers = WorkersOptions(config);
-  engine.max_sessions = config.server().max_sessions();
-  return engine;
-}
 
 telemetry::Level LevelOf(config::v1::Log::Level level) {
   switch (level) {
@@ -105,10 +39,12 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
                                                                         config.server().group()));
   address_.emplace(std::move(claim));
-  PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Catalog::Options catalog,
+      CatalogOptions(config, options.private_daemon ? Paths::kAny : Paths::kNamed));
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
 
-  const feed::Engine::Options engine = EngineOptions(config);
+  const feed::Engine::Options engine = EngineOptions(config, ReadMachine());
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
     return courier_.Send(peer, message, bytes, fds);

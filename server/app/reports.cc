@@ -96,6 +96,10 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   return response;
 }
 
+uint64_t BadSamples(const feed::DatasetState& dataset) {
+  return dataset.quarantine.refused() + dataset.quarantine.quarantined();
+}
+
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
   v1::ListSessionsResponse response;
   for (const feed::SessionInfo& info : engine.Sessions()) {
@@ -124,17 +128,21 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
 
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now) {
   v1::ListWorkersResponse response;
-  for (const workers::WorkerView& view : engine.Workers(now)) {
-    v1::WorkerStatus& worker = *response.add_workers();
-    worker.set_index(view.number);
-    worker.set_pid(view.pid);
-    worker.set_state(StateOf(view, now));
-    worker.set_samples_decoded(view.decoded);
-    worker.set_restarts(view.restarts);
-    if (view.in_hand) worker.set_in_hand_ms(Milliseconds(now - view.in_hand->since));
-    if (view.stalled) worker.set_reading(view.stalled->reason);
-  }
+  for (const workers::WorkerView& view : engine.Workers(now))
+    *response.add_workers() = ReportWorker(view, now);
   return response;
+}
+
+v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now) {
+  v1::WorkerStatus worker;
+  worker.set_index(view.number);
+  worker.set_pid(view.pid);
+  worker.set_state(StateOf(view, now));
+  worker.set_samples_decoded(view.decoded);
+  worker.set_restarts(view.restarts);
+  if (view.in_hand) worker.set_in_hand_ms(Milliseconds(now - view.in_hand->since));
+  if (view.stalled) worker.set_reading(view.stalled->reason);
+  return worker;
 }
 
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets) {
@@ -148,7 +156,7 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
     dataset.set_samples(view.state->dataset->samples());
     dataset.set_classes(static_cast<uint32_t>(view.state->dataset->classes().size()));
     dataset.set_digest(view.state->dataset->digest());
-    dataset.set_quarantined(view.state->quarantine.Entries().size());
+    dataset.set_quarantined(BadSamples(*view.state));
   }
   return response;
 }

@@ -13,7 +13,11 @@ namespace penstock::app {
 v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now);
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine);
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now);
+v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
+
+// How many of a dataset's samples are known to be bad: refused or quarantined.
+uint64_t BadSamples(const feed::DatasetState& dataset);
 
 // All that are open when `dataset` is empty; NotFound when it names none that is.
 absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(

@@ -137,7 +137,7 @@ void Service::GetStatus(rpc::Callback<v1::GetStatusResponse> done) {
     response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
     for (const DatasetView& view : catalog_.List())
       if (view.state != nullptr)
-        response.set_quarantined(response.quarantined() + view.state->quarantine.Entries().size());
+        response.set_quarantined(response.quarantined() + BadSamples(*view.state));
     return response;
   });
 }

@@ -79,6 +79,7 @@ absl::StatusOr<Grant> Engine::Open(const OpenRequest& request, base::TimePoint n
     feed = std::make_shared<Feed>(Feed{fingerprint, spec, request.dataset, absl::OkStatus()});
     feeds_[fingerprint] = feed;
   }
+  const uint64_t quarantine_version = feed->dataset->quarantine.version();
   const pool::SlotLayout layout =
       pool::LayOut(decode::RowBytes(request.decoding), request.share.batch_size);
   const uint64_t arena = pool_.ArenaOf(request.user, layout);
@@ -96,7 +97,7 @@ absl::StatusOr<Grant> Engine::Open(const OpenRequest& request, base::TimePoint n
                .layout = layout,
                .first_epoch_batches = plan::BatchCount(request.share),
                .epoch_batches = plan::BatchCount(whole),
-               .quarantine_version = request.dataset->quarantine.version()};
+               .quarantine_version = quarantine_version};
 }
 
 // Makes the session known to core and consumer. On failure nothing of it is left but the
@@ -113,7 +114,7 @@ absl::StatusOr<uint64_t> Engine::Enter(const OpenRequest& request, std::shared_p
                             .first_epoch = request.first_epoch,
                             .epochs = request.epochs,
                             .window = request.window,
-                            .variant = request.dataset->quarantine.version()};
+                            .variant = feed->dataset->quarantine.version()};
   PENSTOCK_RETURN_IF_ERROR(core_.OpenSession(SessionId(id), spec, now));
 
   auto wire = MakeWire<shm::DoorwaySession>(shm::DoorwayKind::kSession);
@@ -223,13 +224,17 @@ void Engine::ForgetSegment(pool::SegmentId id) {
 }
 
 absl::Status Engine::SendSegment(const Session& session, pool::SegmentId id) {
-  if (!segments_sent_[session.request.peer].insert(id.value()).second) return absl::OkStatus();
+  std::set<uint32_t>& sent = segments_sent_[session.request.peer];
+  if (sent.contains(id.value())) return absl::OkStatus();
   const pool::Segment* segment = pool_.Find(id);
   PENSTOCK_CHECK(segment != nullptr);
   auto wire = MakeWire<shm::DoorwaySegment>(shm::DoorwayKind::kSegment);
   wire.segment = id.value();
   wire.bytes = segment->bytes;
-  return send_(session.request.peer, &wire, sizeof(wire), {segment->read_only.get()});
+  PENSTOCK_RETURN_IF_ERROR(
+      send_(session.request.peer, &wire, sizeof(wire), {segment->read_only.get()}));
+  sent.insert(id.value());
+  return absl::OkStatus();
 }
 
 // ---- One pass. ----
@@ -246,12 +251,8 @@ bool Engine::CollectOutcomes(base::TimePoint now) {
   const std::vector<workers::Outcome> outcomes = workers_.Collect(now);
   for (const workers::Outcome& outcome : outcomes) {
     const RowTrouble trouble = rows_.End(outcome, core_, pool_);
-    if (!trouble.bad_sample.ok()) {
+    if (!trouble.bad_sample.ok())
       PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", trouble.bad_sample.message()});
-      for (auto& [id, session] : sessions_)
-        if (session.feed == trouble.feed && session.request.fail_on_bad_sample)
-          Fail(id, trouble.bad_sample);
-    }
     if (trouble.quarantine_grew) QuarantineChanged(*trouble.feed->dataset);
     if (!trouble.feed_failed.ok() && trouble.feed->failed.ok()) {
       trouble.feed->failed = trouble.feed_failed;
@@ -315,6 +316,10 @@ void Engine::Announce(const Announcement& announcement) {
   if (found == sessions_.end() || found->second.ended) return;
   Session& session = found->second;
   const pool::SlotPlace place = pool_.Place(announcement.slot.value());
+  if (session.request.fail_on_bad_sample) {
+    const absl::Status bad = StandInIn(*session.feed, announcement.position, place);
+    if (!bad.ok()) return Fail(id, bad);
+  }
   if (const absl::Status sent = SendSegment(session, place.segment); !sent.ok()) {
     Fail(id, base::Annotate(sent, "a segment could not be sent"));
     return;

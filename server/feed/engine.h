@@ -131,8 +131,8 @@ class Engine {
   std::function<void(int, bool)> watch_;
   Core core_;
   pool::Pool pool_;
+  Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
-  Rows rows_;
   std::map<uint64_t, Session> sessions_;
   std::unordered_map<uint64_t, std::weak_ptr<Feed>> feeds_;  // by fingerprint
   std::map<uint64_t, std::set<uint32_t>> segments_sent_;     // by peer

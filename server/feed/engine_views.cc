@@ -36,8 +36,9 @@ std::vector<SessionInfo> Engine::Sessions() const {
                      .state = session.ended                 ? "ended"
                               : view.finished               ? "finished"
                               : view.announced > view.taken ? "running"
-                              : view.filling > 0            ? "decoding"
-                                                            : "waiting for the trainer",
+                              : view.announced - view.released >= view.window
+                                  ? "waiting for the trainer"
+                                  : "decoding",
                      .user = request.user,
                      .pid = request.pid,
                      .fingerprint = session.feed->fingerprint,

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <future>
@@ -64,9 +63,10 @@ void Runner::Deliver(std::function<void(Engine&, base::TimePoint)> job) {
 }
 
 void Runner::Watch(int fd, bool watch) {
+  // By edges: each ring ends one sleep, and after each all there is is looked at. So nothing is
+  // read from descriptors that a consumer has, too, and could make us wait on.
   epoll_event event = {};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
+  event.events = EPOLLIN | EPOLLET;
   const int done = epoll_ctl(poll_.get(), watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event);
   PENSTOCK_CHECK(done == 0);
 }
@@ -94,13 +94,9 @@ void Runner::Run() {
 }
 
 void Runner::Sleep() {
-  constexpr int kMaxEvents = 16;
+  constexpr int kMaxEvents = 64;  // those that are left over end the next sleep
   epoll_event events[kMaxEvents];
-  const int count = epoll_wait(poll_.get(), events, kMaxEvents, static_cast<int>(kTick.count()));
-  for (int i = 0; i < count; ++i) {
-    uint64_t rings;  // reading takes an event's rings; the workers' descriptor sees to its own
-    [[maybe_unused]] const ssize_t got = read(events[i].data.fd, &rings, sizeof(rings));
-  }
+  epoll_wait(poll_.get(), events, kMaxEvents, static_cast<int>(kTick.count()));
 }
 
 }  // namespace penstock::feed

@@ -1,0 +1,75 @@
+#include "server/app/options.h"
+
+#include <utility>
+
+#include "common/posix/group.h"
+#include "server/app/config.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+base::Duration Milliseconds(uint64_t count) { return std::chrono::milliseconds(count); }
+
+absl::StatusOr<gid_t> GroupOf(const std::string& name) {
+  auto found = posix::FindGroup(name);
+  if (found.ok()) return found;
+  return absl::InvalidArgumentError(absl::StrCat("datasets[].groups: ", found.status().message(),
+                                                 "; name one that 'getent group' lists"));
+}
+
+workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
+                                          const Machine& machine) {
+  workers::SupervisorOptions workers;
+  workers.count = WorkerCount(config, machine);
+  workers.program = config.workers().program();
+  workers.limits.max_bytes = config.limits().max_sample_bytes();
+  workers.limits.max_pixels = config.limits().max_pixels();
+  // Room for one file to be read while another is decoded, in whole pages.
+  workers.arena_bytes = (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage;
+  workers.memory_bytes = config.workers().memory_bytes();
+  workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
+  workers.sample_timeout = Milliseconds(config.workers().sample_timeout_ms());
+  workers.retry_for = Milliseconds(config.source().retry_for_ms());
+  workers.back_off = {.first = Milliseconds(config.workers().backoff_first_ms()),
+                      .longest = Milliseconds(config.workers().backoff_longest_ms())};
+  workers.budget = {.restarts = config.workers().max_restarts(),
+                    .window = Milliseconds(config.workers().restart_window_ms())};
+  return workers;
+}
+
+}  // namespace
+
+absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths) {
+  Catalog::Options catalog;
+  catalog.any_path = paths == Paths::kAny;
+  catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
+  catalog.state_dir = config.server().state_dir();
+  catalog.index_threads = static_cast<int>(config.source().index_threads());
+  catalog.max_datasets = config.source().max_open();
+  catalog.faults.max_quarantined_share = config.limits().max_quarantined_share();
+  catalog.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
+  for (const config::v1::Dataset& dataset : config.datasets()) {
+    NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
+    for (const std::string& group : dataset.groups()) {
+      PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
+      named.groups.push_back(id);
+    }
+    catalog.datasets.push_back(std::move(named));
+  }
+  return catalog;
+}
+
+feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine) {
+  feed::Engine::Options engine;
+  engine.pool.max_bytes = config.pool().max_bytes();
+  engine.pool.segment_bytes = config.pool().segment_bytes();
+  engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
+  engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
+  engine.workers = WorkersOptions(config, machine);
+  engine.max_sessions = config.server().max_sessions();
+  return engine;
+}
+
+}  // namespace penstock::app

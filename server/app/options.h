@@ -1,0 +1,20 @@
+// From the configuration to what each part of the daemon is told. Pure, but for looking up groups.
+#pragma once
+
+#include "common/base/status.h"
+#include "penstock/config/v1/config.pb.h"
+#include "server/app/catalog.h"
+#include "server/app/machine.h"
+#include "server/feed/engine.h"
+
+namespace penstock::app {
+
+// What clients may open: configured names, or besides any path that the daemon's user may read.
+enum class Paths { kNamed, kAny };
+
+// InvalidArgument names a group that does not exist.
+absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
+
+feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine);
+
+}  // namespace penstock::app

@@ -1,0 +1,102 @@
+#include "server/app/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/units.h"
+#include "server/app/config.h"
+
+namespace penstock::app {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+constexpr Machine kMachine = {.cores = 8, .available_bytes = 64ull << 30};
+
+TEST(OptionsTest, AGroupThatDoesNotExistIsNamed) {
+  config::v1::Config config = DefaultConfig();
+  config.add_datasets()->add_groups("no-such-group");
+
+  const absl::Status status = CatalogOptions(config, Paths::kNamed).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("datasets[].groups"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'no-such-group'"));
+}
+
+TEST(OptionsTest, WhateverTheLargestFileTheWorkersInputIsWholePages) {
+  config::v1::Config config = DefaultConfig();
+  for (uint64_t bytes : {base::kKiB, 1001 * base::kKiB, base::kMiB + 1, base::kGiB}) {
+    config.mutable_limits()->set_max_sample_bytes(bytes);
+
+    const feed::Engine::Options options = EngineOptions(config, kMachine);
+
+    EXPECT_TRUE(workers::Validate(options.workers).ok()) << workers::Validate(options.workers);
+    EXPECT_GE(options.workers.arena_bytes, 2 * bytes);
+  }
+}
+
+TEST(OptionsTest, EverythingThatIsConfiguredReachesItsPart) {
+  const absl::StatusOr<config::v1::Config> config = ParseConfig(R"(
+server: {max_sessions: 3, state_dir: /var/state}
+pool: {max: 1GiB, preallocate: 256MiB, segment: 32MiB}
+workers:
+  count: 5
+  program: /opt/worker
+  start_timeout: 1s
+  sample_timeout: 2s
+  memory: 128MiB
+  max_restarts: 6
+  restart_window: 7s
+  backoff_first: 8ms
+  backoff_longest: 9ms
+source: {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12}
+limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16}
+datasets: [{name: one, folder: /a/one, groups: [root, "4711"]}]
+)",
+                                                                "p.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+
+  const feed::Engine::Options engine = EngineOptions(*config, kMachine);
+  const Catalog::Options catalog = CatalogOptions(*config, Paths::kNamed).value();
+
+  EXPECT_EQ(engine.max_sessions, 3u);
+  EXPECT_EQ(engine.pool.max_bytes, base::kGiB);
+  EXPECT_EQ(engine.pool.preallocate_bytes, 256 * base::kMiB);
+  EXPECT_EQ(engine.pool.segment_bytes, 32 * base::kMiB);
+  EXPECT_EQ(engine.workers.count, 5u);
+  EXPECT_EQ(engine.workers.program, "/opt/worker");
+  EXPECT_EQ(engine.workers.start_timeout, milliseconds(1000));
+  EXPECT_EQ(engine.workers.sample_timeout, milliseconds(2000));
+  EXPECT_EQ(engine.workers.memory_bytes, 128 * base::kMiB);
+  EXPECT_EQ(engine.workers.budget.restarts, 6u);
+  EXPECT_EQ(engine.workers.budget.window, milliseconds(7000));
+  EXPECT_EQ(engine.workers.back_off.first, milliseconds(8));
+  EXPECT_EQ(engine.workers.back_off.longest, milliseconds(9));
+  EXPECT_EQ(engine.workers.retry_for, milliseconds(10'000));
+  EXPECT_EQ(engine.workers.limits.max_bytes, 13 * base::kMiB);
+  EXPECT_EQ(engine.workers.limits.max_pixels, 14u);
+  EXPECT_EQ(catalog.state_dir, "/var/state");
+  EXPECT_THAT(catalog.roots, ::testing::ElementsAre("/a", "/b"));
+  EXPECT_EQ(catalog.index_threads, 11);
+  EXPECT_EQ(catalog.max_datasets, 12u);
+  EXPECT_DOUBLE_EQ(catalog.faults.max_quarantined_share, 0.15);
+  EXPECT_EQ(catalog.faults.max_quarantined_minimum, 16u);
+  ASSERT_EQ(catalog.datasets.size(), 1u);
+  EXPECT_EQ(catalog.datasets[0].name, "one");
+  EXPECT_EQ(catalog.datasets[0].path, "/a/one");
+  EXPECT_THAT(catalog.datasets[0].groups, ::testing::ElementsAre(0, 4711));
+  EXPECT_FALSE(catalog.any_path);
+}
+
+TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
+  EXPECT_EQ(EngineOptions(DefaultConfig(), kMachine).workers.count, 7u);
+}
+
+TEST(OptionsTest, APrivateDaemonTakesAnyPath) {
+  EXPECT_TRUE(CatalogOptions(DefaultConfig(), Paths::kAny)->any_path);
+}
+
+}  // namespace
+}  // namespace penstock::app

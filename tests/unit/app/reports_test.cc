@@ -1,0 +1,168 @@
+#include "server/app/reports.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_dataset.h"
+
+namespace penstock::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using workers::WorkerState;
+using workers::WorkerView;
+
+std::shared_ptr<feed::DatasetState> Dataset(const std::string& name) {
+  auto state = std::make_shared<feed::DatasetState>(
+      feed::DatasetState{.name = name,
+                         .dataset = std::make_shared<testing::FakeDataset>(100),
+                         .quarantine = {},
+                         .policy = feed::FaultPolicy(100)});
+  state->quarantine.Add({.sample = 7, .path = "seven", .fault = base::Fault::kTimeout});
+  state->quarantine.Add({.sample = 5, .path = "five", .fault = base::Fault::kTruncated});
+  return state;
+}
+
+class ReportsTest : public ::testing::Test {
+ protected:
+  ReportsTest() { EXPECT_TRUE(engine_.Start().ok()); }
+
+  static feed::Engine::Options Options() {
+    feed::Engine::Options options;
+    options.pool.max_bytes = 16 << 20;
+    options.workers.count = 0;
+    return options;
+  }
+
+  const std::vector<DatasetView> datasets_ = {
+      {"flowers", "/data/flowers", Dataset("flowers")},
+      {"trees", "/data/trees", nullptr},
+      {"/data/birds", "/data/birds", Dataset("/data/birds")}};
+  feed::Engine engine_{Options(), [](uint64_t, const void*, size_t, const std::vector<int>&) {
+                         return absl::OkStatus();
+                       }};
+};
+
+// ---- Quarantines. ----
+
+TEST_F(ReportsTest, AQuarantineOfNobodyIsNotFound) {
+  EXPECT_EQ(ReportQuarantine(datasets_, "fish").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ClearQuarantine(datasets_, "fish", engine_).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ReportsTest, ClearingWantsANameOfAnOpenDataset) {
+  EXPECT_EQ(ClearQuarantine(datasets_, "", engine_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ClearQuarantine(datasets_, "trees", engine_).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ReportsTest, WithoutANameAllQuarantinesAreListed) {
+  EXPECT_EQ(ReportQuarantine(datasets_, "")->entries_size(), 4);
+  EXPECT_EQ(ReportQuarantine({}, "")->entries_size(), 0);
+}
+
+TEST_F(ReportsTest, AQuarantineIsListedByNameOrPathWithItsReasons) {
+  const v1::ListQuarantineResponse list = ReportQuarantine(datasets_, "/data/flowers").value();
+
+  ASSERT_EQ(list.entries_size(), 2);
+  EXPECT_EQ(list.entries(0).dataset(), "flowers");
+  EXPECT_EQ(list.entries(0).sample(), 5u);
+  EXPECT_EQ(list.entries(0).reason(), "truncated");
+  EXPECT_FALSE(list.entries(0).quarantined());
+  EXPECT_EQ(list.entries(1).path(), "seven");
+  EXPECT_TRUE(list.entries(1).quarantined());
+  EXPECT_EQ(ReportQuarantine(datasets_, "trees")->entries_size(), 0);
+}
+
+TEST_F(ReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {
+  feed::DatasetState& flowers = *datasets_[0].state;
+  flowers.policy.OnRefused(5);
+
+  const v1::ClearQuarantineResponse cleared =
+      ClearQuarantine(datasets_, "flowers", engine_).value();
+
+  EXPECT_EQ(cleared.cleared(), 2u);
+  EXPECT_EQ(cleared.version(), 2u);
+  EXPECT_EQ(BadSamples(flowers), 0u);
+  EXPECT_EQ(flowers.policy.bad_samples(), 0u);
+  EXPECT_EQ(BadSamples(*datasets_[2].state), 2u);
+}
+
+// ---- Datasets and workers. ----
+
+TEST_F(ReportsTest, DatasetsThatWereNotOpenedAreListedWithoutFigures) {
+  const v1::ListDatasetsResponse list = ReportDatasets(datasets_);
+
+  ASSERT_EQ(list.datasets_size(), 3);
+  EXPECT_TRUE(list.datasets(0).indexed());
+  EXPECT_EQ(list.datasets(0).samples(), 100u);
+  EXPECT_EQ(list.datasets(0).classes(), 2u);
+  EXPECT_EQ(list.datasets(0).quarantined(), 2u);
+  EXPECT_FALSE(list.datasets(1).indexed());
+  EXPECT_EQ(list.datasets(1).samples(), 0u);
+}
+
+TEST_F(ReportsTest, AWorkersStateIsSaidInWords) {
+  const base::TimePoint now = base::TimePoint() + seconds(100);
+  const auto state_of = [&](const WorkerView& view) { return ReportWorker(view, now).state(); };
+  const WorkerView::InHand in_hand{.sample = 3, .since = now - milliseconds(1500)};
+  const WorkerView::Stall stall{.since = now - seconds(12), .reason = "/data/x: I/O error"};
+
+  EXPECT_EQ(state_of({.state = WorkerState::kStarting}), "starting");
+  EXPECT_EQ(state_of({.state = WorkerState::kRunning}), "idle");
+  EXPECT_EQ(state_of({.state = WorkerState::kRunning, .in_hand = in_hand}), "decoding");
+  EXPECT_EQ(state_of({.state = WorkerState::kRetiring}), "retiring");
+  EXPECT_EQ(state_of({.state = WorkerState::kRestarting, .last_death = "killed"}),
+            "restarting: killed");
+  EXPECT_EQ(state_of({.state = WorkerState::kStopped, .last_death = "killed"}), "stopped: killed");
+  EXPECT_EQ(state_of({.state = WorkerState::kRunning, .stalled = stall}),
+            "source stalled for 12 s");
+  EXPECT_EQ(ReportWorker({.in_hand = in_hand}, now).in_hand_ms(), 1500u);
+  EXPECT_EQ(ReportWorker({.stalled = stall}, now).reading(), "/data/x: I/O error");
+}
+
+TEST_F(ReportsTest, StatusOfADaemonThatNobodyUses) {
+  const v1::GetStatusResponse status = ReportStatus(engine_, {});
+
+  EXPECT_TRUE(status.serving());
+  EXPECT_EQ(status.reason(), "");
+  EXPECT_EQ(status.pid(), ::getpid());
+  EXPECT_EQ(status.pool().max_bytes(), uint64_t{16} << 20);
+  EXPECT_EQ(status.sessions(), 0u);
+  EXPECT_EQ(status.workers(), 0u);
+}
+
+TEST_F(ReportsTest, StatusAndSessionsOfADaemonInUse) {
+  feed::OpenRequest request;
+  request.peer = 1;
+  request.user = 1000;
+  request.name = "resnet";
+  request.dataset = datasets_[0].state;
+  request.decoding.height = request.decoding.width = 16;
+  request.share = {.samples = 100, .world = 2, .rank = 1, .batch_size = 8};
+  request.window = 3;
+  absl::Status opened;
+  engine_.Open(request, {},
+               [&](const absl::StatusOr<feed::Grant>& grant) { opened = grant.status(); });
+  ASSERT_TRUE(opened.ok()) << opened;
+
+  const v1::GetStatusResponse status = ReportStatus(engine_, {});
+  const v1::ListSessionsResponse sessions = ReportSessions(engine_);
+
+  EXPECT_EQ(status.sessions(), 1u);
+  ASSERT_EQ(status.feeds_size(), 1);
+  EXPECT_EQ(status.feeds(0).dataset(), "flowers");
+  EXPECT_EQ(status.feeds(0).user_id(), 1000u);
+  EXPECT_GT(status.pool().reserved_bytes(), 3u * 8 * 3 * 16 * 16);
+  ASSERT_EQ(sessions.sessions_size(), 1);
+  EXPECT_EQ(sessions.sessions(0).name(), "resnet");
+  EXPECT_EQ(sessions.sessions(0).rank(), 1u);
+  EXPECT_EQ(sessions.sessions(0).world_size(), 2u);
+  EXPECT_EQ(sessions.sessions(0).window(), 3u);
+  EXPECT_EQ(sessions.sessions(0).state(), "decoding");
+}
+
+}  // namespace
+}  // namespace penstock::app

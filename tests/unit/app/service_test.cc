@@ -1,0 +1,230 @@
+// What gRPC's calls and the doorway's visits come to, over a real catalogue and a runner without
+// workers.
+#include "server/app/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tests/support/temp_folder.h"
+
+namespace penstock::app {
+namespace {
+
+using ::testing::HasSubstr;
+using Code = absl::StatusCode;
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    for (int i = 0; i < 100; ++i)
+      folder_.Write(absl::StrCat("flowers/daisy/", i, ".jpg"), "photograph");
+    Engine::Options options;
+    options.pool.max_bytes = 16 << 20;
+    options.workers.count = 0;
+    runner_ = feed::Runner::Start(options, [this](uint64_t, const void*, size_t,
+                                                  const std::vector<int>&) {
+                return send_status_;
+              }).value();
+    service_.emplace(
+        Service::Options{.private_daemon = true, .delivers_to_gpus = [] { return false; }},
+        catalog_, *runner_);
+    Arrive(1);
+  }
+  ~ServiceTest() override { catalog_.Stop(); }
+
+  using Engine = feed::Engine;
+
+  static rpc::Ticket TicketOf(uint8_t id) {
+    rpc::Ticket ticket;
+    ticket.bytes[0] = id;
+    return ticket;
+  }
+  void Arrive(uint8_t id) {
+    doorway::Peer peer;
+    peer.id = doorway::PeerId(id);
+    peer.ticket = TicketOf(id);
+    peer.uid = 1000u + id;
+    peer.pid = 100 + id;
+    service_->OnArrived(peer);
+  }
+
+  template <typename T>
+  struct Answer {
+    std::promise<absl::StatusOr<T>> promise;
+    rpc::Callback<T> Callback() {
+      return [this](absl::StatusOr<T> answer) { promise.set_value(std::move(answer)); };
+    }
+    absl::StatusOr<T> Get() { return promise.get_future().get(); }
+  };
+
+  rpc::SessionRequest Request(uint8_t peer = 1) const {
+    rpc::SessionRequest request;
+    request.ticket = TicketOf(peer);
+    request.dataset = folder_.At("flowers");
+    request.batch_size = 8;
+    request.spec.height = request.spec.width = 16;
+    return request;
+  }
+  absl::StatusOr<rpc::SessionGrant> Open(const rpc::SessionRequest& request) {
+    Answer<rpc::SessionGrant> answer;
+    service_->OpenSession(request, answer.Callback());
+    return answer.Get();
+  }
+  absl::Status Close(uint8_t peer, uint64_t session) {
+    Answer<bool> answer;
+    service_->CloseSession(TicketOf(peer), session, answer.Callback());
+    return answer.Get().status();
+  }
+  v1::GetStatusResponse Status() {
+    Answer<v1::GetStatusResponse> answer;
+    service_->GetStatus(answer.Callback());
+    return answer.Get().value();
+  }
+
+  testing::TempFolder folder_;
+  absl::Status send_status_;
+  Catalog catalog_{{.any_path = true, .state_dir = folder_.At("state")}};
+  std::unique_ptr<feed::Runner> runner_;
+  std::optional<Service> service_;
+};
+
+TEST_F(ServiceTest, WithoutATicketNothingIsDone) {
+  EXPECT_EQ(Open(Request(9)).status().code(), Code::kUnauthenticated);
+  EXPECT_EQ(Close(9, 1).code(), Code::kUnauthenticated);
+  Answer<rpc::DatasetDescription> described;
+  service_->DescribeDataset(TicketOf(9), folder_.At("flowers"), described.Callback());
+  EXPECT_EQ(described.Get().status().code(), Code::kUnauthenticated);
+}
+
+TEST_F(ServiceTest, ATicketEndsWithItsConnection) {
+  EXPECT_EQ(service_->connected(), 1u);
+
+  service_->OnDisconnected(doorway::PeerId(1));
+
+  EXPECT_EQ(Open(Request()).status().code(), Code::kUnauthenticated);
+  EXPECT_EQ(service_->connected(), 0u);
+}
+
+TEST_F(ServiceTest, TheCataloguesRefusalIsTheAnswer) {
+  rpc::SessionRequest request = Request();
+  request.dataset = folder_.At("nothing");
+
+  EXPECT_EQ(Open(request).status().code(), Code::kNotFound);
+}
+
+TEST_F(ServiceTest, TheEnginesRefusalIsTheAnswer) {
+  rpc::SessionRequest request = Request();
+  request.expected_fingerprint = 1;
+
+  EXPECT_EQ(Open(request).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(Status().sessions(), 0u);
+}
+
+TEST_F(ServiceTest, AnOpenThatCannotBeToldOfIsUndone) {
+  send_status_ = absl::UnavailableError("gone");
+
+  EXPECT_EQ(Open(Request()).status().code(), Code::kUnavailable);
+
+  EXPECT_EQ(Status().sessions(), 0u);
+  EXPECT_EQ(Status().pool().reserved_bytes(), 0u);
+}
+
+TEST_F(ServiceTest, AGrantSaysHowItsBatchesLie) {
+  const rpc::SessionGrant grant = Open(Request()).value();
+
+  EXPECT_EQ(grant.samples, 100u);
+  EXPECT_EQ(grant.classes, 1u);
+  EXPECT_EQ(grant.row_bytes, 3u * 16 * 16);
+  EXPECT_EQ(grant.labels_offset, 8u * 3 * 16 * 16);
+  EXPECT_EQ(grant.slot_bytes % 4096, 0u);
+  EXPECT_EQ(grant.epoch_batches, 13u);
+  EXPECT_EQ(grant.window, 4u);
+  EXPECT_NE(grant.fingerprint, 0u);
+}
+
+TEST_F(ServiceTest, WhoAsksIsWhoTheDoorwaySaysItIs) {
+  Arrive(2);
+  const uint64_t session = Open(Request(2))->session_id;
+
+  Answer<v1::ListSessionsResponse> list;
+  service_->ListSessions(list.Callback());
+
+  const v1::ListSessionsResponse sessions = list.Get().value();
+  ASSERT_EQ(sessions.sessions_size(), 1);
+  EXPECT_EQ(sessions.sessions(0).user_id(), 1002u);
+  EXPECT_EQ(sessions.sessions(0).pid(), 102);
+  EXPECT_EQ(Close(1, session).code(), Code::kPermissionDenied);
+  EXPECT_TRUE(Close(2, session).ok());
+  EXPECT_TRUE(Close(2, session).ok());
+  EXPECT_EQ(Status().sessions(), 0u);
+}
+
+TEST_F(ServiceTest, WhatAProcessHeldIsFreeWhenItIsGoneAndNotBefore) {
+  ASSERT_TRUE(Open(Request()).ok());
+
+  service_->OnDisconnected(doorway::PeerId(1));
+  EXPECT_EQ(Status().sessions(), 1u);
+  service_->OnGone(doorway::PeerId(1));
+
+  EXPECT_EQ(Status().sessions(), 0u);
+  EXPECT_EQ(Status().pool().reserved_bytes(), 0u);
+}
+
+TEST_F(ServiceTest, ADatasetIsDescribedWithItsClasses) {
+  Answer<rpc::DatasetDescription> answer;
+  service_->DescribeDataset(TicketOf(1), folder_.At("flowers"), answer.Callback());
+
+  const rpc::DatasetDescription description = answer.Get().value();
+
+  EXPECT_EQ(description.samples, 100u);
+  EXPECT_THAT(description.classes, ::testing::ElementsAre("daisy"));
+}
+
+TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
+  ASSERT_TRUE(Open(Request()).ok());
+  const Catalog::State state = catalog_.List().at(0).state;
+  std::promise<void> added;
+  runner_->Post([&](Engine&, base::TimePoint) {
+    state->quarantine.Add({.sample = 3, .path = "three", .fault = base::Fault::kTimeout});
+    state->quarantine.Add({.sample = 4, .path = "four", .fault = base::Fault::kEmpty});
+    added.set_value();
+  });
+  added.get_future().wait();
+  EXPECT_EQ(Status().quarantined(), 2u);
+
+  Answer<v1::ListQuarantineResponse> listed;
+  service_->ListQuarantine("", listed.Callback());
+  EXPECT_EQ(listed.Get()->entries_size(), 2);
+  Answer<v1::ClearQuarantineResponse> cleared;
+  service_->ClearQuarantine(folder_.At("flowers"), cleared.Callback());
+  EXPECT_EQ(cleared.Get()->cleared(), 2u);
+
+  EXPECT_EQ(Status().quarantined(), 0u);
+}
+
+TEST_F(ServiceTest, WhatTheRunnerCannotTakeIsRefusedAtOnce) {
+  std::promise<void> begun, go_on;
+  runner_->Post([&](Engine&, base::TimePoint) {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  while (runner_->Post([](Engine&, base::TimePoint) {})) {
+  }
+
+  EXPECT_EQ(Close(1, 1).code(), Code::kUnavailable);
+
+  go_on.set_value();
+}
+
+TEST_F(ServiceTest, AfterTheRunnersEndCallsAreAnsweredAllTheSame) {
+  runner_->Close();
+
+  EXPECT_EQ(Close(1, 1).code(), Code::kUnavailable);
+  EXPECT_EQ(Open(Request()).status().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace penstock::app
