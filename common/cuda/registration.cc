@@ -11,10 +11,6 @@
 namespace penstock::cuda {
 namespace {
 
-// Registering holds locks of the driver that a neighbour's launches wait for: in pieces, it is
-// short.
-constexpr size_t kChunkBytes = size_t{1} << 30;
-
 absl::Status CheckPages(const std::byte* data, size_t bytes) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   if (data != nullptr && bytes > 0 && bytes % page == 0 &&
@@ -43,7 +39,8 @@ absl::Status Failed(cudaError_t error, size_t bytes) {
 }
 
 void Unregister(std::byte* data, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += kChunkBytes) Ignore(cudaHostUnregister(data + at));
+  for (size_t at = 0; at < bytes; at += ToRegistrationBorder(data + at, bytes - at))
+    Ignore(cudaHostUnregister(data + at));
 }
 
 }  // namespace
@@ -53,8 +50,8 @@ absl::StatusOr<Registration> Registration::Make(std::byte* data, size_t bytes, A
   PENSTOCK_ASSIGN_OR_RETURN(const int device, CurrentDevice());
   const unsigned int flags = cudaHostRegisterPortable | cudaHostRegisterMapped |
                              (access == Access::kReadOnly ? cudaHostRegisterReadOnly : 0);
-  for (size_t at = 0; at < bytes; at += kChunkBytes) {
-    const size_t here = std::min(kChunkBytes, bytes - at);
+  for (size_t at = 0, here = 0; at < bytes; at += here) {
+    here = ToRegistrationBorder(data + at, bytes - at);
     if (const cudaError_t error = cudaHostRegister(data + at, here, flags); error != cudaSuccess) {
       absl::Status failed = Failed(error, bytes);
       Unregister(data, at);
@@ -78,11 +75,13 @@ absl::StatusOr<uint64_t> Registration::DeviceAddress(const std::byte* at) const 
   if (data_ == nullptr || at < data_ || at >= data_ + bytes_) {
     return absl::InvalidArgumentError("the address is not in this registered memory");
   }
-  std::byte* chunk = data_ + static_cast<size_t>(at - data_) / kChunkBytes * kChunkBytes;
+  const size_t into_piece = std::min(static_cast<size_t>(at - data_),
+                                     reinterpret_cast<uintptr_t>(at) % kRegistrationBorder);
   void* address = nullptr;
-  PENSTOCK_RETURN_IF_CUDA_ERROR(cudaHostGetDevicePointer(&address, chunk, 0),
-                                "asking for the GPU's address of registered memory");
-  return reinterpret_cast<uint64_t>(address) + static_cast<uint64_t>(at - chunk);
+  PENSTOCK_RETURN_IF_CUDA_ERROR(
+      cudaHostGetDevicePointer(&address, const_cast<std::byte*>(at) - into_piece, 0),
+      "asking for the GPU's address of registered memory");
+  return reinterpret_cast<uint64_t>(address) + into_piece;
 }
 
 absl::StatusOr<PinnedMemory> PinnedMemory::Make(size_t bytes) {

@@ -10,7 +10,18 @@
 
 namespace penstock::cuda {
 
-// One range, registered in chunks of at most 1 GiB, all or none. Whoever owns the memory unmaps it
+// Registering holds locks of the driver that a neighbour's launches wait for, so it is done in
+// pieces: they end at addresses that are multiples of this. CUDA refuses a copy across two of them,
+// so copies to a device are cut there, too (stream.h).
+inline constexpr size_t kRegistrationBorder = size_t{1} << 30;
+
+// Bytes from `at` to the next border, at most `bytes`.
+inline size_t ToRegistrationBorder(const std::byte* at, size_t bytes) {
+  const size_t left = kRegistrationBorder - reinterpret_cast<uintptr_t>(at) % kRegistrationBorder;
+  return left < bytes ? left : bytes;
+}
+
+// One range, registered in those pieces, all or none. Whoever owns the memory unmaps it
 // only after this is gone. Move-only; made with a device current, destroyed on any thread; valid
 // for all devices of the process.
 class Registration {

@@ -7,6 +7,7 @@
 
 #include "common/cuda/driver.h"
 #include "common/cuda/errors.h"
+#include "common/cuda/registration.h"
 
 namespace penstock::cuda {
 namespace {
@@ -66,7 +67,12 @@ absl::StatusOr<bool> IsCapturing(StreamHandle stream) {
 }
 
 absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream) {
-  return Copy(to, from, bytes, cudaMemcpyHostToDevice, stream, "to the GPU");
+  for (size_t done = 0, here = 0; done < bytes; done += here) {
+    here = ToRegistrationBorder(from + done, bytes - done);
+    PENSTOCK_RETURN_IF_ERROR(
+        Copy(to + done, from + done, here, cudaMemcpyHostToDevice, stream, "to the GPU"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream) {

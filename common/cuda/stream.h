@@ -57,6 +57,7 @@ class Event {
 // True while the stream is being captured into a graph: nothing of ours may be put into it then.
 absl::StatusOr<bool> IsCapturing(StreamHandle stream);
 
+// Cut where registered memory has its borders (registration.h).
 absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
 // From one place of the current device to another.
 absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);

@@ -88,15 +88,15 @@ TEST_F(RegistrationTest, OnceItIsGoneTheSameMemoryIsRegisteredAgain) {
   }
 }
 
-// Registered in chunks of 1 GiB: a batch may lie across the border of two.
-TEST_F(RegistrationTest, ACopyAcrossTwoChunksIsRight) {
-  constexpr size_t kChunk = size_t{1} << 30;
-  Segment segment(kChunk + kBytes);
+// A batch may lie across the border of two pieces, wherever the memory is mapped.
+TEST_F(RegistrationTest, ACopyAcrossTwoPiecesIsRight) {
+  constexpr size_t kSegment = kRegistrationBorder + 2 * kBytes;
+  Segment segment(kSegment);
   const auto pattern = gpu::Pattern(kBytes, 4);
-  std::byte* across = segment.writable.data() + kChunk - kBytes / 2;
+  std::byte* start = segment.writable.data() + kBytes;
+  std::byte* across = start + ToRegistrationBorder(start, kSegment) - kBytes / 2;
   std::memcpy(across, pattern.data(), kBytes);
-  const auto made =
-      Must(Registration::Make(segment.writable.data(), kChunk + kBytes, Access::kReadWrite));
+  const auto made = Must(Registration::Make(segment.writable.data(), kSegment, Access::kReadWrite));
   const auto device = Must(DeviceMemory::Make(kBytes));
   const auto stream = Must(Stream::Make());
 
