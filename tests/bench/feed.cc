@@ -46,6 +46,7 @@ class Trainer {
     options.order = Order::kSequential;
     options.flip_probability = 0.5;
     options.window = kWindow;
+    options.delivery = Delivery::kHost;  // what decoding costs, not copying
     options.name = "penstock-bench";
     options.state = State{.epoch = epoch, .seed = kSeed};
     penstock::Result<Session> session = client.Open(options);
