@@ -121,6 +121,29 @@ Finding GradeDataset(const Facts::Root& root) {
           "see that the daemon's user can read and enter every folder on the way"};
 }
 
+Finding GradeNoGpu(const absl::Status& why) {
+  return {Grade::kWarning, "gpu", WordsOf(why),
+          "without one, batches are delivered to host memory; nothing is to be done where that is "
+          "what is wanted"};
+}
+
+Finding GradeGpu(const cuda::Device& device) {
+  const std::string what = absl::StrCat("gpu ", device.ordinal);
+  const std::string found =
+      absl::StrCat(OneLine(device.name), ", ", base::FormatBytes(device.memory_bytes), ", ",
+                   device.uuid.ToString());
+  const std::string remedy =
+      absl::StrCat("set it to 'default': nvidia-smi -i ", device.uuid.ToString(), " -c 0");
+  if (device.prohibited)
+    return {Grade::kWarning, what, found + ": compute mode 'prohibited', nobody may use it",
+            remedy};
+  if (device.exclusive)
+    return {Grade::kWarning, what,
+            found + ": compute mode 'exclusive', so that daemon and trainer cannot both use it",
+            remedy + ", or have trainers ask for pinned delivery"};
+  return {Grade::kOk, what, found, ""};
+}
+
 absl::string_view WordOf(Grade grade) {
   switch (grade) {
     case Grade::kOk:
@@ -150,6 +173,9 @@ std::vector<Finding> GradeFacts(const Facts& facts) {
       GradeFiles(facts.files_soft, facts.files_hard),
       GradeSocket(facts.socket_directory, facts.socket),
   };
+  if (!facts.gpus.ok()) findings.push_back(GradeNoGpu(facts.gpus.status()));
+  if (facts.gpus.ok())
+    for (const cuda::Device& gpu : *facts.gpus) findings.push_back(GradeGpu(gpu));
   if (facts.config.has_value()) {
     findings.push_back(GradeConfig(facts.config->first, facts.config->second));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/cuda/device.h"
 #include "common/posix/machine.h"
 
 namespace penstock::ctl {
@@ -38,6 +39,8 @@ struct Facts {
     absl::Status readable;  // by us
   };
   std::vector<Root> datasets;  // of the daemon
+  // Visible to this program, or why none can be used.
+  absl::StatusOr<std::vector<cuda::Device>> gpus = absl::FailedPreconditionError("not looked at");
 };
 
 // `address` as for FindDaemon; `config` empty: none is looked at.

@@ -165,6 +165,7 @@ Facts GatherFacts(const std::string& address, const std::string& config) {
   facts.files_hard = files.rlim_max;
   facts.socket_directory = SocketDirectory(around);
   facts.socket = TrySocketDirectory(facts.socket_directory, around.user);
+  facts.gpus = cuda::Devices();
   if (!config.empty()) facts.config = {config, TryConfig(config)};
   facts.daemon = client::FindDaemon(address, around);
   if (facts.daemon.ok()) AskDaemon(*AdminClient::Make(*facts.daemon), facts);

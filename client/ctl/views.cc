@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "client/ctl/device_views.h"
 #include "client/ctl/table.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
@@ -81,6 +82,7 @@ std::string Show(const v1::GetStatusResponse& status) {
   absl::StrAppend(&text, "  pool      ", PoolLine(status.pool()), "\n");
   absl::StrAppend(&text, "  samples   ", Count(status.samples_decoded()), " decoded, ",
                   Count(status.quarantined()), " quarantined\n");
+  if (status.gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(status));
   if (status.feeds_size() > 0) absl::StrAppend(&text, "\n", FeedsTable(status));
   return text;
 }
@@ -99,14 +101,17 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
                {"CONSUMED", kRight},
                {"READY", kRight},
                {"HELD", kRight},
-               {"STATE"}});
+               {"DELIVERY"},
+               {"STATE"},
+               {"WHY THIS DELIVERY"}});
   for (const v1::SessionStatus& session : sessions.sessions()) {
     table.Add({absl::StrCat(session.session_id()), session.name(), session.dataset(),
                UserName(session.user_id()), session.pid() == 0 ? "" : absl::StrCat(session.pid()),
                absl::StrCat(session.rank(), "/", session.world_size()), Count(session.batch_size()),
                Count(session.window()), Count(session.epoch()), Count(session.consumed()),
                Count(Less(session.announced(), session.taken())),
-               Count(Less(session.taken(), session.released())), session.state()});
+               Count(Less(session.taken(), session.released())), DeliveryWords(session),
+               session.state(), session.delivery_reason()});
   }
   return table.Text();
 }

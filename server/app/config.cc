@@ -36,6 +36,11 @@ void SetDefaults(config::v1::Pool& pool) {
   pool.set_segment_bytes(64 * kMiB);
 }
 
+void SetDefaults(config::v1::Gpu& gpu) {
+  gpu.set_max_bytes(2 * kGiB);
+  gpu.set_depth(3);
+}
+
 void SetDefaults(config::v1::Workers& workers) {
   workers.set_start_timeout_ms(10'000);
   workers.set_sample_timeout_ms(30'000);
@@ -71,6 +76,7 @@ Config DefaultConfig() {
   Config config;
   SetDefaults(*config.mutable_server());
   SetDefaults(*config.mutable_pool());
+  SetDefaults(*config.mutable_gpu());
   SetDefaults(*config.mutable_workers());
   SetDefaults(*config.mutable_source());
   SetDefaults(*config.mutable_limits());

@@ -108,6 +108,11 @@ void Check(const config::v1::Pool& pool, Checker& checker) {
   checker.IsSize("pool.segment", pool.segment_bytes(), {2 * kMiB, pool.max_bytes()});
 }
 
+void Check(const config::v1::Gpu& gpu, Checker& checker) {
+  checker.IsSize("gpu.max", gpu.max_bytes(), {0, 1024 * kGiB});
+  checker.IsCount("gpu.depth", gpu.depth(), {1, 16});
+}
+
 void Check(const config::v1::Workers& workers, Checker& checker) {
   checker.IsCount("workers.count", workers.count(), {0, 1024});
   if (!workers.program().empty()) checker.IsPath("workers.program", workers.program());
@@ -158,6 +163,7 @@ absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
   Checker checker(lines);
   Check(config.server(), checker);
   Check(config.pool(), checker);
+  Check(config.gpu(), checker);
   Check(config.workers(), checker);
   Check(config.source(), checker);
   Check(config.limits(), checker);

@@ -50,8 +50,11 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
     return courier_.Send(peer, message, bytes, fds);
   };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
-  service_ =
-      std::make_unique<Service>(Service::Options{options.private_daemon}, *catalog_, *runner_);
+  if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
+  service_ = std::make_unique<Service>(
+      Service::Options{.private_daemon = options.private_daemon,
+                       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }},
+      *catalog_, *runner_);
 
   doorway::Options doorway;
   doorway.path = address_->door_path();
@@ -67,7 +70,7 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"pool", base::FormatBytes(engine.pool.max_bytes)},
                {"workers", engine.workers.count}, {"datasets", config.datasets_size()},
-               {"delivery", "host"});
+               {"gpu_max", base::FormatBytes(config.gpu().max_bytes())});
   return absl::OkStatus();
 }
 
@@ -92,10 +95,10 @@ base::Duration Daemon::IdleFor(base::TimePoint now) {
   return now - *idle_since_;
 }
 
-bool Daemon::Healthy() {
-  const bool healthy = runner_->healthy();
-  if (!healthy) server_->SetServing(false);
-  return healthy;
+absl::Status Daemon::Health() {
+  const absl::Status status = runner_->status();
+  if (!status.ok()) server_->SetServing(false);
+  return status;
 }
 
 }  // namespace penstock::app

@@ -9,6 +9,7 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog.h"
 #include "server/app/courier.h"
+#include "server/app/gpu_probe.h"
 #include "server/app/service.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
@@ -30,8 +31,9 @@ class Daemon {
 
   // How long nobody has had a session or a connection. One thread.
   base::Duration IdleFor(base::TimePoint now);
-  // Whether rows are decoded. Once false, health says "not serving", for good.
-  bool Healthy();
+  // Why batches are not delivered any more, if so. From then on health says "not serving", for
+  // good.
+  absl::Status Health();
 
  private:
   Daemon() = default;
@@ -42,6 +44,7 @@ class Daemon {
   Courier courier_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<feed::Runner> runner_;
+  std::optional<GpuProbe> gpu_probe_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<doorway::Doorway> doorway_;
   std::unique_ptr<rpc::Server> server_;

@@ -1,6 +1,7 @@
 // penstockd: the daemon's program.
 #include <signal.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -26,6 +27,10 @@ constexpr std::chrono::seconds kFirstClientWithin(60);
 // How long the end may take: calls may take 2 s of it, and whoever stops us seldom waits for 10.
 constexpr std::chrono::seconds kEndWithin(5);
 
+// The same for a daemon that failed: who watches it hears within 5 s of the failure. A lost GPU may
+// keep those who wait for it for ever.
+constexpr std::chrono::seconds kFailWithin(4);
+
 int Complain(const absl::Status& status, int exit_code) {
   std::fprintf(stderr, "penstockd: %s\n", std::string(status.message()).c_str());
   return exit_code;
@@ -41,21 +46,22 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-// Until a signal says to end, or nobody has needed us for `idle` (0: for ever). The reason, for the
-// log; empty when the daemon can do nothing any more.
-std::string WaitForEnd(const sigset_t& signals, Daemon& daemon, base::Duration idle) {
+// Until a signal says to end, or nobody has needed us for `idle` (0: for ever): why, for the log.
+// An error when the daemon can do nothing any more.
+absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
+                                       base::Duration idle) {
   const base::SteadyClock clock;
   const base::TimePoint started = clock.Now();
   constexpr timespec kSlice = {.tv_sec = 0, .tv_nsec = 200'000'000};
   for (;;) {
     const int number = sigtimedwait(&signals, nullptr, &kSlice);
     if (number == SIGTERM || number == SIGINT) return absl::StrCat("signal ", number);
-    if (!daemon.Healthy()) return "";
+    PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     const base::TimePoint now = clock.Now();
     const bool waited = now - started >= kFirstClientWithin;
     const base::Duration alone = daemon.IdleFor(now);
     const bool visited = alone < now - started;
-    if (idle.count() > 0 && alone >= idle && (visited || waited)) return "idle";
+    if (idle.count() > 0 && alone >= idle && (visited || waited)) return std::string("idle");
   }
 }
 
@@ -78,10 +84,15 @@ int Run(const Arguments& arguments) {
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
   if (!daemon.ok()) return Complain(daemon.status(), kFailed);
 
-  const std::string reason = WaitForEnd(signals, **daemon, IdleLimit(options->config));
-  PENSTOCK_LOG(kInfo, "ending", {"reason", reason.empty() ? "workers cannot be kept up" : reason});
-  const int exit_code = reason.empty() ? kFailed : kDone;
-  const EndLimit limit(kEndWithin, exit_code);
+  const absl::StatusOr<std::string> reason =
+      WaitForEnd(signals, **daemon, IdleLimit(options->config));
+  if (reason.ok()) {
+    PENSTOCK_LOG(kInfo, "ending", {"reason", *reason});
+  } else {
+    PENSTOCK_LOG(kError, "ending", {"reason", reason.status().message()});
+  }
+  const int exit_code = reason.ok() ? kDone : kFailed;
+  const EndLimit limit(reason.ok() ? kEndWithin : kFailWithin, exit_code);
   daemon->reset();
   return exit_code;
 }

@@ -1,9 +1,12 @@
 #include "server/app/options.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "common/posix/group.h"
+#include "common/telemetry/log.h"
 #include "server/app/config.h"
+#include "server/export/cuda_copier.h"
 
 namespace penstock::app {
 namespace {
@@ -39,6 +42,22 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   return workers;
 }
 
+// With this in its environment a daemon overwrites device slots as soon as nobody holds them, so
+// that tests see it if one is used too early. It keeps no batch on a GPU for those who come later.
+constexpr char kPoison[] = "PENSTOCK_TEST_POISON_DEVICE_SLOTS";
+
+exporting::Gpus::Options GpusOptions(const config::v1::Config& config) {
+  exporting::Gpus::Options gpus;
+  gpus.max_bytes = config.gpu().max_bytes();
+  gpus.depth = config.gpu().depth();
+  gpus.make_copier = exporting::CudaCopier::Start;
+  if (std::getenv(kPoison) != nullptr) {
+    gpus.unheld = exporting::DeviceSlots::Unheld::kForget;
+    PENSTOCK_LOG(kWarning, "poisoning", {"because", kPoison});
+  }
+  return gpus;
+}
+
 }  // namespace
 
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths) {
@@ -68,6 +87,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config, const Mach
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
   engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
   engine.workers = WorkersOptions(config, machine);
+  engine.gpus = GpusOptions(config);
   engine.max_sessions = config.server().max_sessions();
   return engine;
 }

@@ -32,6 +32,44 @@ void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
   feed.set_samples_replaced(info.counts.rows_replaced);
 }
 
+void Fill(const feed::GpuInfo& info, v1::GpuStatus& gpu) {
+  gpu.set_uuid(info.view.uuid);
+  gpu.set_name(info.view.name);
+  gpu.set_state(info.view.state);
+  gpu.set_sessions(info.view.sessions);
+  gpu.set_slabs(info.view.slabs);
+  gpu.set_slab_bytes(info.view.slab_bytes);
+  gpu.set_slab_bytes_max(info.view.slab_bytes_max);
+  gpu.set_context_bytes(info.view.context_bytes);
+  gpu.set_copies(info.view.copies);
+  gpu.set_copied_bytes(info.view.copied_bytes);
+  gpu.set_copied_bytes_per_second(info.view.copied_bytes_per_second);
+  gpu.set_batches_ahead(info.batches_ahead);
+}
+
+v1::Delivery MessageOf(feed::DeliveryKind kind) {
+  switch (kind) {
+    case feed::DeliveryKind::kHost:
+      return v1::DELIVERY_HOST;
+    case feed::DeliveryKind::kPinned:
+      return v1::DELIVERY_PINNED;
+    case feed::DeliveryKind::kDevice:
+      return v1::DELIVERY_DEVICE;
+  }
+  return v1::DELIVERY_UNSPECIFIED;
+}
+
+void FillDelivery(const feed::SessionInfo& info, v1::SessionStatus& session) {
+  session.set_delivery(MessageOf(info.delivery));
+  session.set_delivery_reason(info.delivery_reason);
+  if (info.delivery != feed::DeliveryKind::kDevice) return;
+  session.set_gpu(info.gpu);
+  session.set_handle_kind(info.handle == cuda::HandleKind::kIpc ? v1::HANDLE_KIND_IPC
+                                                                : v1::HANDLE_KIND_VMM);
+  session.set_device_depth(info.device_depth);
+  session.set_on_device(info.on_device);
+}
+
 bool Matches(const DatasetView& view, const std::string& dataset) {
   return dataset.empty() || view.name == dataset || view.path == dataset;
 }
@@ -76,8 +114,8 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   response.set_version(kVersion);
   response.set_protocol_version(shm::kProtocolVersion);
   response.set_pid(getpid());
-  response.set_serving(view.workers.ok());
-  response.set_reason(std::string(view.workers.message()));
+  response.set_serving(view.status.ok());
+  response.set_reason(std::string(view.status.message()));
   Fill(view, *response.mutable_pool());
   uint64_t restarts = 0;
   uint32_t running = 0;
@@ -92,7 +130,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
   for (const feed::FeedInfo& info : view.feeds) Fill(info, *response.add_feeds());
   response.set_samples_decoded(view.samples_decoded);
-  response.add_deliveries("host");
+  for (const feed::GpuInfo& info : view.gpus) Fill(info, *response.add_gpus());
   return response;
 }
 
@@ -120,7 +158,7 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
     session.set_announced(info.announced);
     session.set_taken(info.taken);
     session.set_released(info.released);
-    session.set_delivery(v1::DELIVERY_HOST);
+    FillDelivery(info, session);
     session.set_state(info.state);
   }
   return response;

@@ -4,6 +4,7 @@
 
 #include "common/telemetry/log.h"
 #include "server/app/reports.h"
+#include "server/app/sessions.h"
 
 namespace penstock::app {
 namespace {
@@ -14,53 +15,14 @@ Opener OpenerOf(const doorway::Peer& peer) {
   return opener;
 }
 
-feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer& peer,
-                            Catalog::State dataset) {
-  feed::OpenRequest request;
-  request.peer = peer.id.value();
-  request.user = peer.uid;
-  request.pid = peer.pid;
-  request.client = peer.client;
-  request.name = from.name;
-  request.order = from.order;
-  request.seed = from.seed;
-  request.decoding = from.spec;
-  request.share = {.samples = dataset->dataset->samples(),
-                   .consumed = from.consumed,
-                   .world = from.world,
-                   .rank = from.rank,
-                   .batch_size = from.batch_size,
-                   .remainder = from.remainder};
-  request.first_epoch = from.epoch;
-  request.epochs = from.epochs;
-  request.window = from.window;
-  request.expected_fingerprint = from.expected_fingerprint;
-  request.fail_on_bad_sample = from.fail_on_bad_sample;
-  request.dataset = std::move(dataset);
-  return request;
-}
-
-rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request) {
-  const source::Dataset& dataset = *request.dataset->dataset;
-  return {.session_id = grant.session,
-          .fingerprint = grant.fingerprint,
-          .row_bytes = grant.layout.row_bytes,
-          .labels_offset = grant.layout.labels_offset,
-          .ids_offset = grant.layout.ids_offset,
-          .slot_bytes = grant.layout.slot_bytes,
-          .samples = dataset.samples(),
-          .classes = static_cast<uint32_t>(dataset.classes().size()),
-          .first_epoch_batches = grant.first_epoch_batches,
-          .epoch_batches = grant.epoch_batches,
-          .window = request.window,
-          .quarantine_version = grant.quarantine_version,
-          .segments = {}};
+absl::Status Overloaded() {
+  return absl::UnavailableError("the daemon is ending, or has too much to do; try again");
 }
 
 }  // namespace
 
 Service::Service(Options options, Catalog& catalog, feed::Runner& runner)
-    : options_(options), catalog_(catalog), runner_(runner) {}
+    : options_(std::move(options)), catalog_(catalog), runner_(runner) {}
 
 template <typename T>
 void Service::Ask(rpc::Callback<T> done,
@@ -69,8 +31,7 @@ void Service::Ask(rpc::Callback<T> done,
       runner_.Post([done, job = std::move(job)](feed::Engine& engine, base::TimePoint now) {
         done(job(engine, now));
       });
-  if (!posted)
-    done(absl::UnavailableError("the daemon is ending, or has too much to do; try again"));
+  if (!posted) done(Overloaded());
 }
 
 void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) {
@@ -78,23 +39,40 @@ void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::Sessio
   if (!peer.ok()) return done(peer.status());
   const std::string dataset = request.dataset;
   const Opener opener = OpenerOf(*peer);
-  catalog_.Open(
-      dataset, opener,
-      [this, request = std::move(request), peer = *std::move(peer),
-       done = std::move(done)](absl::StatusOr<Catalog::State> state) {
-        if (!state.ok()) return done(state.status());
-        feed::OpenRequest open = RequestOf(request, peer, *std::move(state));
-        Ask<rpc::SessionGrant>(
-            done,
-            [open = std::move(open)](feed::Engine& engine,
-                                     base::TimePoint now) -> absl::StatusOr<rpc::SessionGrant> {
-              PENSTOCK_ASSIGN_OR_RETURN(const feed::Grant grant, engine.Open(open, now));
-              PENSTOCK_LOG(kInfo, "session_opened", {"session", grant.session},
-                           {"dataset", open.dataset->name}, {"user", open.user}, {"pid", open.pid},
-                           {"rank", open.share.rank}, {"world", open.share.world},
-                           {"batch", open.share.batch_size}, {"window", open.window});
-              return GrantOf(grant, open);
-            });
+  catalog_.Open(dataset, opener,
+                [this, request = std::move(request), peer = *std::move(peer),
+                 done = std::move(done)](absl::StatusOr<Catalog::State> state) {
+                  if (!state.ok()) return done(state.status());
+                  OpenOn(RequestOf(request, peer, *std::move(state)), request.ticket, done);
+                });
+}
+
+// The peer may have left while the catalogue was busy. Whoever is here when the engine is asked is
+// heard to leave afterwards, so that nothing is kept for one that is gone.
+void Service::OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
+                     rpc::Callback<rpc::SessionGrant> done) {
+  const bool posted = runner_.Post(
+      [this, open = std::move(open), ticket, done](feed::Engine& engine, base::TimePoint now) {
+        if (const absl::Status here = peers_.Find(ticket).status(); !here.ok()) return done(here);
+        engine.Open(open, now, [open, done](const absl::StatusOr<feed::Grant>& grant) {
+          if (!grant.ok()) return done(grant.status());
+          LogOpened(*grant, open);
+          done(GrantOf(*grant, open));
+        });
+      });
+  if (!posted) done(Overloaded());
+}
+
+void Service::ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
+                        rpc::Callback<std::vector<rpc::Slab>> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  if (!peer.ok()) return done(peer.status());
+  Ask<std::vector<rpc::Slab>>(
+      std::move(done),
+      [id = peer->id.value(), session_id](
+          feed::Engine& engine, base::TimePoint) -> absl::StatusOr<std::vector<rpc::Slab>> {
+        PENSTOCK_ASSIGN_OR_RETURN(const auto slabs, engine.Slabs(id, session_id));
+        return SlabsOf(slabs);
       });
 }
 
@@ -134,6 +112,8 @@ void Service::GetStatus(rpc::Callback<v1::GetStatusResponse> done) {
   Ask<v1::GetStatusResponse>(std::move(done), [this](feed::Engine& engine, base::TimePoint now) {
     v1::GetStatusResponse response = ReportStatus(engine, now);
     response.set_private_daemon(options_.private_daemon);
+    response.add_deliveries("host");
+    if (options_.delivers_to_gpus()) response.add_deliveries("device");
     response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
     for (const DatasetView& view : catalog_.List())
       if (view.state != nullptr)

@@ -17,11 +17,14 @@ class Service final : public rpc::Controller, public doorway::Visitor {
  public:
   struct Options {
     bool private_daemon = false;
+    std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
   void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
+  void ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
+                 rpc::Callback<std::vector<rpc::Slab>> done) override;
   void CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
                     rpc::Callback<bool> done) override;
   void DescribeDataset(const rpc::Ticket& ticket, const std::string& dataset,
@@ -48,6 +51,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   template <typename T>
   void Ask(rpc::Callback<T> done,
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
+  void OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
+              rpc::Callback<rpc::SessionGrant> done);
 
   const Options options_;
   const base::TimePoint started_ = base::SteadyClock().Now();

@@ -40,6 +40,10 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
 }
 
 absl::StatusOr<Gpu*> Gpus::Find(const cuda::Uuid& uuid) {
+  if (options_.max_bytes == 0)
+    return absl::FailedPreconditionError(
+        "gpu.max is 0B: this daemon delivers nothing to GPUs; ask for pinned delivery, or raise "
+        "it");
   if (const auto found = gpus_.find(uuid); found != gpus_.end()) return found->second.get();
   if (gpus_.size() >= kMaxGpus)
     return absl::ResourceExhaustedError(

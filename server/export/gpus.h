@@ -30,7 +30,7 @@ class Gpus {
   // first slab is made.
   using MakeCopier = std::function<absl::StatusOr<std::unique_ptr<Copier>>(const cuda::Uuid& uuid)>;
   struct Options {
-    uint64_t max_bytes = 2ull << 30;  // of slabs, on each GPU
+    uint64_t max_bytes = 2ull << 30;  // of slabs, on each GPU; 0: no session gets any
     uint32_t depth = 3;
     DeviceSlots::Unheld unheld = DeviceSlots::Unheld::kCache;
     MakeCopier make_copier;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -14,7 +15,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/export/host_delivery.h"
+#include "server/export/device_delivery.h"
+#include "server/export/gpus.h"
 #include "server/feed/core.h"
 #include "server/feed/rows.h"
 #include "server/feed/views.h"
@@ -43,6 +45,16 @@ struct OpenRequest {
   uint32_t window = 4;
   uint64_t expected_fingerprint = 0;  // 0: not checked
   bool fail_on_bad_sample = false;
+  bool pinned = false;                          // its consumer copies from the pool itself
+  std::optional<exporting::DeviceWish> device;  // of device delivery
+  std::string delivery_reason;                  // why this delivery, for status
+};
+
+// Of device delivery.
+struct DeviceGrant {
+  uint32_t depth = 0;
+  exporting::HandleChoice handle;
+  std::vector<exporting::SlabFacts> slabs;
 };
 
 struct Grant {
@@ -52,6 +64,7 @@ struct Grant {
   uint64_t first_epoch_batches = 0;
   uint64_t epoch_batches = 0;
   uint64_t quarantine_version = 0;
+  std::optional<DeviceGrant> device;
 };
 
 class Engine {
@@ -59,6 +72,7 @@ class Engine {
   struct Options {
     pool::Pool::Options pool;
     workers::SupervisorOptions workers;
+    exporting::Gpus::Options gpus;
     uint32_t max_sessions = 256;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
   };
@@ -67,7 +81,12 @@ class Engine {
   ~Engine();
   absl::Status Start();
 
-  absl::StatusOr<Grant> Open(const OpenRequest& request, base::TimePoint now);
+  // Answers exactly once: at once, but for device delivery perhaps within a later Pump, once memory
+  // was made on the GPU.
+  using Opened = std::function<void(absl::StatusOr<Grant>)>;
+  void Open(const OpenRequest& request, base::TimePoint now, Opened done);
+  // The slabs that batches of this session may be in, as of now. PermissionDenied as Close.
+  absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session);
   // PermissionDenied when the session is another peer's.
   absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now);
   void PeerDisconnected(uint64_t peer);
@@ -87,8 +106,12 @@ class Engine {
   // sessions: `changed` is called with a descriptor and whether it is to be watched.
   void WatchWith(std::function<void(int fd, bool watch)> changed);
 
-  // Why nothing is decoded any more, if so; for good.
-  const absl::Status& workers_status() const { return workers_.status(); }
+  // True while consumers may let go of batches without a sound: then Pump is called again and
+  // again.
+  bool MustBePolled() const;
+
+  // Why nothing is delivered any more, if so; for good: workers cannot be kept up, a GPU is lost.
+  absl::Status status() const;
 
   size_t sessions() const { return sessions_.size(); }
   EngineView View() const;
@@ -100,17 +123,30 @@ class Engine {
     OpenRequest request;
     uint64_t arena = 0;
     std::shared_ptr<Feed> feed;
-    exporting::HostDelivery delivery;
-    std::vector<uint64_t> outstanding;  // sequences announced, not released
-    uint64_t announced = 0;             // so many batches
-    uint64_t epoch = 0, consumed = 0;   // as last announced
-    bool ended = false;                 // finished, failed or detached: nothing more is announced
+    std::unique_ptr<exporting::Delivery> delivery;
+    exporting::DeviceDelivery* device = nullptr;  // the same, where it is one
+    exporting::HandleChoice handle;
+    uint64_t announced = 0;            // so many batches
+    uint64_t epoch = 0, consumed = 0;  // as last announced
+    bool ended = false;                // finished, failed or detached: nothing more is announced
   };
 
+  // A session closed by a living process that still has batches on a GPU.
+  struct Leaving {
+    uint64_t peer = 0;
+    std::unique_ptr<exporting::Delivery> delivery;
+  };
+
+  SessionInfo InfoOf(uint64_t id, const Session& session) const;
   absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
-  absl::StatusOr<uint64_t> Enter(const OpenRequest& request, std::shared_ptr<Feed> feed,
-                                 uint64_t arena, base::TimePoint now);
-  void Erase(uint64_t session, base::TimePoint now);
+  absl::StatusOr<Grant> OpenNow(const OpenRequest& request,
+                                std::optional<exporting::Gpus::Place> place, base::TimePoint now);
+  absl::Status Enter(Session& session, uint64_t id, base::TimePoint now);
+  absl::Status MakeDelivery(Session& session, uint64_t id,
+                            std::optional<exporting::Gpus::Place> place);
+  absl::StatusOr<std::vector<exporting::SlabFacts>> TellSlabs(Session& session);
+  absl::Status CheckOwner(uint64_t peer, uint64_t id, const Session& session) const;
+  std::unique_ptr<exporting::Delivery> Erase(uint64_t session, base::TimePoint now);
   void Fail(uint64_t session, const absl::Status& why);
   void FailFeed(const Feed& feed, const absl::Status& why);
   absl::Status SegmentMade(const pool::Segment& segment);
@@ -133,7 +169,10 @@ class Engine {
   pool::Pool pool_;
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
+  exporting::Gpus gpus_;
+  base::TimePoint now_{};  // of the call that is under way
   std::map<uint64_t, Session> sessions_;
+  std::vector<Leaving> leaving_;
   std::unordered_map<uint64_t, std::weak_ptr<Feed>> feeds_;  // by fingerprint
   std::map<uint64_t, std::set<uint32_t>> segments_sent_;     // by peer
   uint64_t next_session_ = 1;

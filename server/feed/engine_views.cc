@@ -1,14 +1,32 @@
 // What status shows of the engine: counts and names, copied at one moment.
+#include "absl/strings/str_cat.h"
 #include "server/feed/engine.h"
 
 namespace penstock::feed {
+namespace {
+
+// The client's words, then ours.
+std::string ReasonOf(const std::string& delivery, const std::string& handle) {
+  return absl::StrCat(delivery, delivery.empty() || handle.empty() ? "" : "; ", handle);
+}
+
+}  // namespace
 
 EngineView Engine::View() const {
   EngineView view;
   view.pool = pool_.Used();
   view.samples_decoded = rows_.decoded();
   view.samples_replaced = rows_.replaced();
-  view.workers = workers_.status();
+  view.status = status();
+  for (exporting::GpuView& gpu : gpus_.View()) view.gpus.push_back({std::move(gpu), 0});
+  for (const auto& [id, session] : sessions_) {
+    if (session.device == nullptr) continue;
+    const std::string uuid = session.device->seat().gpu().uuid().ToString();
+    const exporting::DeviceDelivery::Progress progress = session.device->progress();
+    for (GpuInfo& gpu : view.gpus)
+      if (gpu.view.uuid == uuid)
+        gpu.batches_ahead += static_cast<uint32_t>(progress.announced - progress.taken);
+  }
   view.slots = core_.CountAll();
   for (const auto& [fingerprint, weak] : feeds_) {
     const std::shared_ptr<Feed> feed = weak.lock();
@@ -24,34 +42,54 @@ EngineView Engine::View() const {
   return view;
 }
 
+// What the core hears of device delivery is that batches were copied; the consumer's own words say
+// more.
+SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
+  const SessionView view = core_.View(SessionId(id)).value_or(SessionView{});
+  const OpenRequest& request = session.request;
+  SessionInfo info = {.id = id,
+                      .name = request.name,
+                      .client = request.client,
+                      .dataset = request.dataset->name,
+                      .state = {},
+                      .user = request.user,
+                      .pid = request.pid,
+                      .fingerprint = session.feed->fingerprint,
+                      .rank = request.share.rank,
+                      .world = request.share.world,
+                      .batch_size = request.share.batch_size,
+                      .window = view.window,
+                      .epoch = session.epoch,
+                      .consumed = session.consumed,
+                      .announced = view.announced,
+                      .taken = view.taken,
+                      .released = view.released,
+                      .delivery = request.pinned ? DeliveryKind::kPinned : DeliveryKind::kHost,
+                      .delivery_reason = ReasonOf(request.delivery_reason, session.handle.reason),
+                      .gpu = {}};
+  if (session.device != nullptr) {
+    const exporting::DeviceDelivery::Progress progress = session.device->progress();
+    info.announced = progress.announced;
+    info.taken = progress.taken;
+    info.released = progress.released;
+    info.delivery = DeliveryKind::kDevice;
+    info.gpu = session.device->seat().gpu().uuid().ToString();
+    info.handle = session.handle.kind;
+    info.device_depth = session.device->seat().depth();
+    info.on_device = progress.on_device;
+  }
+  const bool window_is_full = view.announced - view.released >= view.window;
+  info.state = session.ended                 ? "ended"
+               : view.finished               ? "finished"
+               : info.announced > info.taken ? "running"
+               : window_is_full              ? "waiting for the trainer"
+                                             : "decoding";
+  return info;
+}
+
 std::vector<SessionInfo> Engine::Sessions() const {
   std::vector<SessionInfo> infos;
-  for (const auto& [id, session] : sessions_) {
-    const SessionView view = core_.View(SessionId(id)).value_or(SessionView{});
-    const OpenRequest& request = session.request;
-    infos.push_back({.id = id,
-                     .name = request.name,
-                     .client = request.client,
-                     .dataset = request.dataset->name,
-                     .state = session.ended                 ? "ended"
-                              : view.finished               ? "finished"
-                              : view.announced > view.taken ? "running"
-                              : view.announced - view.released >= view.window
-                                  ? "waiting for the trainer"
-                                  : "decoding",
-                     .user = request.user,
-                     .pid = request.pid,
-                     .fingerprint = session.feed->fingerprint,
-                     .rank = request.share.rank,
-                     .world = request.share.world,
-                     .batch_size = request.share.batch_size,
-                     .window = view.window,
-                     .epoch = session.epoch,
-                     .consumed = session.consumed,
-                     .announced = view.announced,
-                     .taken = view.taken,
-                     .released = view.released});
-  }
+  for (const auto& [id, session] : sessions_) infos.push_back(InfoOf(id, session));
   return infos;
 }
 

@@ -1,5 +1,6 @@
 #include "server/feed/runner.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 
@@ -78,25 +79,43 @@ void Runner::Run() {
     sessions_.store(engine_.sessions(), std::memory_order_relaxed);
     const base::TimePoint now = clock_.Now();
     if (now >= next_tick) {
-      engine_.Tick(now);
-      healthy_.store(engine_.workers_status().ok(), std::memory_order_relaxed);
+      Tick(now);
       next_tick = now + kTick;
     }
-    if (engine_.Pump(now)) continue;
+    if (engine_.Pump(now)) {
+      back_off_.Reset();
+      continue;
+    }
 
     // Whoever finds us asleep rings; what came before we said so is found by one more pass.
     engine_.SetAsleep(true);
-    if (!engine_.Pump(clock_.Now())) Sleep();
+    if (engine_.Pump(clock_.Now())) {
+      back_off_.Reset();
+    } else {
+      Sleep(engine_.MustBePolled() ? back_off_.Next() : base::Duration(kTick));
+    }
     engine_.SetAsleep(false);
   }
   for (const Mailbox::Job& job : mailbox_.Take()) job();
   engine_.CloseAll();
 }
 
-void Runner::Sleep() {
+void Runner::Tick(base::TimePoint now) {
+  engine_.Tick(now);
+  base::MutexLock lock(mutex_);
+  if (status_.ok()) status_ = engine_.status();
+}
+
+// epoll_wait counts in milliseconds, which is too coarse for the first waits.
+void Runner::Sleep(base::Duration longest) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
+  const timespec timeout = {.tv_sec = seconds.count(), .tv_nsec = (longest - seconds).count()};
+  pollfd ready = {.fd = poll_.get(), .events = POLLIN, .revents = 0};
+  if (ppoll(&ready, 1, &timeout, nullptr) <= 0) return;
+
   constexpr int kMaxEvents = 64;  // those that are left over end the next sleep
   epoll_event events[kMaxEvents];
-  epoll_wait(poll_.get(), events, kMaxEvents, static_cast<int>(kTick.count()));
+  epoll_wait(poll_.get(), events, kMaxEvents, 0);
 }
 
 }  // namespace penstock::feed

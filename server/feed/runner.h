@@ -1,5 +1,6 @@
 // The runner: the one thread ("runner") that owns the engine. It sleeps until a worker, a consumer
-// or another thread has something for it, and ticks ten times a second.
+// or another thread has something for it, and ticks ten times a second. What a GPU writes rings
+// nothing: while such words are awaited it looks again by itself, ever less often.
 #pragma once
 
 #include <atomic>
@@ -8,8 +9,10 @@
 #include <thread>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "server/feed/back_off.h"
 #include "server/feed/engine.h"
 #include "server/feed/mailbox.h"
 
@@ -35,13 +38,17 @@ class Runner {
   // Open sessions, as of a moment ago.
   size_t sessions() const { return sessions_.load(std::memory_order_relaxed); }
 
-  // Whether rows are decoded; once false, for good.
-  bool healthy() const { return healthy_.load(std::memory_order_relaxed); }
+  // Why nothing is delivered any more, if so; for good.
+  absl::Status status() const {
+    base::MutexLock lock(mutex_);
+    return status_;
+  }
 
  private:
   Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event);
   void Run();
-  void Sleep();
+  void Tick(base::TimePoint now);
+  void Sleep(base::Duration longest);
   void Watch(int fd, bool watch);
 
   base::SteadyClock clock_;
@@ -50,7 +57,9 @@ class Runner {
   Engine engine_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> sessions_ = 0;
-  std::atomic<bool> healthy_ = true;
+  mutable base::Mutex mutex_;
+  absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
+  BackOff back_off_;
   std::thread thread_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/export/gpus.h"
 #include "server/feed/core.h"
 #include "server/pool/pool.h"
 
@@ -18,14 +19,22 @@ struct FeedInfo {
   FeedView counts;
 };
 
+struct GpuInfo {
+  exporting::GpuView view;
+  uint32_t batches_ahead = 0;  // copied and not taken
+};
+
 struct EngineView {
   pool::Usage pool;
   SlotCounts slots;
   uint64_t samples_decoded = 0;
   uint64_t samples_replaced = 0;
   std::vector<FeedInfo> feeds;
-  absl::Status workers;  // why no worker can be had, if so
+  std::vector<GpuInfo> gpus;
+  absl::Status status;  // why nothing is delivered any more, if so
 };
+
+enum class DeliveryKind { kHost, kPinned, kDevice };
 
 struct SessionInfo {
   uint64_t id = 0;
@@ -36,6 +45,12 @@ struct SessionInfo {
   uint32_t rank = 0, world = 1, batch_size = 0, window = 0;
   uint64_t epoch = 0, consumed = 0;
   uint64_t announced = 0, taken = 0, released = 0;
+  DeliveryKind delivery = DeliveryKind::kHost;
+  std::string delivery_reason;
+  // Of device delivery.
+  std::string gpu;
+  cuda::HandleKind handle = cuda::HandleKind::kIpc;
+  uint32_t device_depth = 0, on_device = 0;
 };
 
 }  // namespace penstock::feed

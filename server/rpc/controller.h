@@ -1,11 +1,13 @@
 // What the gRPC services ask of the daemon, in its own words. The services turn messages into these
-// types and back, and nothing else; the application implements it. Calls come from gRPC's threads and
-// never block; each callback is called exactly once, from any thread.
+// types and back, and nothing else; the application implements it. Calls come from gRPC's threads
+// and never block; each callback is called exactly once, from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,18 @@ struct Ticket {
   bool operator==(const Ticket&) const = default;
 };
 
+enum class Delivery { kHost, kPinned, kDevice };
+enum class HandleKind { kUnspecified, kIpc, kVmm };
+
+// The GPU that batches shall be on, and what the client says of itself.
+struct DeviceTarget {
+  std::array<uint8_t, 16> uuid = {};
+  uint32_t depth = 0;  // 0: as configured
+  HandleKind handle = HandleKind::kUnspecified;
+  int32_t pid = 0;
+  uint64_t pid_namespace = 0;
+};
+
 struct SessionRequest {
   Ticket ticket;
   std::string dataset;  // a name, or an absolute path
@@ -32,10 +46,30 @@ struct SessionRequest {
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
   plan::Remainder remainder = plan::Remainder::kPartial;
   uint64_t epochs = 0;
-  uint64_t epoch = 0, consumed = 0;  // where to begin
+  uint64_t epoch = 0, consumed = 0;   // where to begin
   uint64_t expected_fingerprint = 0;  // 0: not checked
   bool fail_on_bad_sample = false;
   std::string name;
+  Delivery delivery = Delivery::kHost;
+  std::optional<DeviceTarget> device;  // of Delivery::kDevice
+  std::string delivery_reason;
+};
+
+// One piece of exported device memory.
+struct Slab {
+  uint32_t id = 0;
+  uint64_t bytes = 0;
+  HandleKind kind = HandleKind::kUnspecified;
+  std::string handle;  // of kIpc
+  uint64_t canary_offset = 0;
+  std::string canary;
+};
+
+struct DeviceGrant {
+  uint32_t depth = 0;
+  HandleKind handle = HandleKind::kUnspecified;
+  std::string handle_reason;
+  std::vector<Slab> slabs;
 };
 
 struct SessionGrant {
@@ -47,6 +81,8 @@ struct SessionGrant {
   uint32_t window = 0;
   uint64_t quarantine_version = 0;
   std::vector<uint32_t> segments;
+  Delivery delivery = Delivery::kHost;
+  std::optional<DeviceGrant> device;  // of Delivery::kDevice
 };
 
 struct DatasetDescription {
@@ -71,6 +107,8 @@ class Controller {
   virtual ~Controller() = default;
 
   virtual void OpenSession(SessionRequest request, Callback<SessionGrant> done) = 0;
+  virtual void ListSlabs(const Ticket& ticket, uint64_t session_id,
+                         Callback<std::vector<Slab>> done) = 0;
   virtual void CloseSession(const Ticket& ticket, uint64_t session_id, Callback<bool> done) = 0;
   virtual void DescribeDataset(const Ticket& ticket, const std::string& dataset,
                                Callback<DatasetDescription> done) = 0;

@@ -1,12 +1,55 @@
 #include "server/rpc/domain_to_message.h"
 
 namespace penstock::rpc {
+namespace {
+
+v1::Delivery MessageOf(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::kHost:
+      return v1::DELIVERY_HOST;
+    case Delivery::kPinned:
+      return v1::DELIVERY_PINNED;
+    case Delivery::kDevice:
+      return v1::DELIVERY_DEVICE;
+  }
+  return v1::DELIVERY_UNSPECIFIED;
+}
+
+v1::HandleKind MessageOf(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kUnspecified:
+      return v1::HANDLE_KIND_UNSPECIFIED;
+    case HandleKind::kIpc:
+      return v1::HANDLE_KIND_IPC;
+    case HandleKind::kVmm:
+      return v1::HANDLE_KIND_VMM;
+  }
+  return v1::HANDLE_KIND_UNSPECIFIED;
+}
+
+void Fill(const Slab& from, v1::Slab& to) {
+  to.set_id(from.id);
+  to.set_bytes(from.bytes);
+  to.set_kind(MessageOf(from.kind));
+  to.set_handle(from.handle);
+  to.set_canary_offset(from.canary_offset);
+  to.set_canary(from.canary);
+}
+
+void Fill(const DeviceGrant& from, v1::DeviceGrant& to) {
+  to.set_depth(from.depth);
+  to.set_handle_kind(MessageOf(from.handle));
+  to.set_handle_reason(from.handle_reason);
+  for (const Slab& slab : from.slabs) Fill(slab, *to.add_slabs());
+}
+
+}  // namespace
 
 v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec) {
   v1::OpenSessionResponse message;
   message.set_session_id(grant.session_id);
   message.set_fingerprint(grant.fingerprint);
-  message.set_delivery(v1::DELIVERY_HOST);
+  message.set_delivery(MessageOf(grant.delivery));
   message.set_row_bytes(grant.row_bytes);
   message.set_height(spec.height);
   message.set_width(spec.width);
@@ -21,6 +64,13 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec&
   message.set_window(grant.window);
   message.set_quarantine_version(grant.quarantine_version);
   message.mutable_segments()->Add(grant.segments.begin(), grant.segments.end());
+  if (grant.device) Fill(*grant.device, *message.mutable_device());
+  return message;
+}
+
+v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs) {
+  v1::ListSlabsResponse message;
+  for (const Slab& slab : slabs) Fill(slab, *message.add_slabs());
   return message;
 }
 

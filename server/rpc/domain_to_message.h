@@ -1,6 +1,8 @@
 // The daemon's types as messages. Pure.
 #pragma once
 
+#include <vector>
+
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/feed.pb.h"
@@ -10,6 +12,7 @@
 namespace penstock::rpc {
 
 v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec);
+v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs);
 v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description);
 v1::IndexDatasetResponse MessageOf(const IndexProgress& progress);
 

@@ -52,6 +52,15 @@ class FeedService final : public v1::FeedService::CallbackService {
     return call.get();
   }
 
+  ServerUnaryReactor* ListSlabs(CallbackServerContext* context, const v1::ListSlabsRequest* request,
+                                v1::ListSlabsResponse* response) override {
+    const auto call = UnaryCall<v1::ListSlabsResponse>::Make(response);
+    if (const absl::Status status = List(*context, *request, call); !status.ok()) {
+      call->Answer(status);
+    }
+    return call.get();
+  }
+
   ServerUnaryReactor* CloseSession(CallbackServerContext* context,
                                    const v1::CloseSessionRequest* request,
                                    v1::CloseSessionResponse* response) override {
@@ -93,10 +102,22 @@ class FeedService final : public v1::FeedService::CallbackService {
     return absl::OkStatus();
   }
 
+  absl::Status List(const CallbackServerContext& context, const v1::ListSlabsRequest& request,
+                    const Call<v1::ListSlabsResponse>& call) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
+    controller_.ListSlabs(ticket, session_id,
+                          [call](const absl::StatusOr<std::vector<Slab>>& slabs) {
+                            if (!slabs.ok()) return call->Answer(slabs.status());
+                            call->Answer(MessageOf(*slabs));
+                          });
+    return absl::OkStatus();
+  }
+
   absl::Status Close(const CallbackServerContext& context, const v1::CloseSessionRequest& request,
                      const Call<v1::CloseSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
-    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request));
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
     controller_.CloseSession(ticket, session_id, [call](const absl::StatusOr<bool>& closed) {
       if (!closed.ok()) return call->Answer(closed.status());
       call->Answer(v1::CloseSessionResponse());

@@ -143,6 +143,67 @@ absl::Status CheckSizes(const SessionRequest& request) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Delivery> DeliveryFrom(v1::Delivery delivery) {
+  switch (static_cast<int>(delivery)) {
+    case v1::DELIVERY_UNSPECIFIED:
+    case v1::DELIVERY_HOST:
+      return Delivery::kHost;
+    case v1::DELIVERY_PINNED:
+      return Delivery::kPinned;
+    case v1::DELIVERY_DEVICE:
+      return Delivery::kDevice;
+    default:
+      return Wrong("delivery: wanted DELIVERY_HOST (1), DELIVERY_DEVICE (2), DELIVERY_PINNED (3) ",
+                   "or none, got ", static_cast<int>(delivery));
+  }
+}
+
+absl::StatusOr<HandleKind> HandleFrom(v1::HandleKind kind) {
+  switch (static_cast<int>(kind)) {
+    case v1::HANDLE_KIND_UNSPECIFIED:
+      return HandleKind::kUnspecified;
+    case v1::HANDLE_KIND_IPC:
+      return HandleKind::kIpc;
+    case v1::HANDLE_KIND_VMM:
+      return HandleKind::kVmm;
+    default:
+      return Wrong("device.handle_kind: wanted HANDLE_KIND_IPC (1), HANDLE_KIND_VMM (2) or none, ",
+                   "got ", static_cast<int>(kind));
+  }
+}
+
+absl::StatusOr<DeviceTarget> DeviceFrom(const v1::OpenSessionRequest& message) {
+  if (!message.has_device())
+    return Wrong(
+        "device is missing; say which GPU batches shall be on, or ask for another delivery");
+  const v1::DeviceTarget& device = message.device();
+  DeviceTarget target;
+  if (device.uuid().size() != target.uuid.size())
+    return Wrong("device.uuid: wanted the ", target.uuid.size(), " bytes of a GPU's UUID, got ",
+                 device.uuid().size());
+  std::copy(device.uuid().begin(), device.uuid().end(), target.uuid.begin());
+  if (device.depth() > kMaxDeviceDepth)
+    return Wrong("device.depth: wanted 1 to ", kMaxDeviceDepth,
+                 " batches, or 0 for the daemon's default, got ", device.depth());
+  target.depth = device.depth();
+  PENSTOCK_ASSIGN_OR_RETURN(target.handle, HandleFrom(device.handle_kind()));
+  if (device.pid() < 0) return Wrong("device.pid: wanted a PID, got ", device.pid());
+  target.pid = device.pid();
+  target.pid_namespace = device.pid_namespace();
+  return target;
+}
+
+absl::Status SetDelivery(const v1::OpenSessionRequest& message, SessionRequest& request) {
+  PENSTOCK_ASSIGN_OR_RETURN(request.delivery, DeliveryFrom(message.delivery()));
+  if (request.delivery == Delivery::kDevice) {
+    PENSTOCK_ASSIGN_OR_RETURN(request.device, DeviceFrom(message));
+  }
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckText("delivery_reason", message.delivery_reason(), kMaxReasonBytes));
+  request.delivery_reason = message.delivery_reason();
+  return absl::OkStatus();
+}
+
 void SetBeginning(const v1::FeedState& state, SessionRequest& request) {
   request.epoch = state.epoch();
   request.consumed = state.consumed();
@@ -195,11 +256,12 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.fail_on_bad_sample = message.fail_on_bad_sample();
   PENSTOCK_RETURN_IF_ERROR(CheckText("name", message.name(), kMaxNameBytes));
   request.name = message.name();
+  PENSTOCK_RETURN_IF_ERROR(SetDelivery(message, request));
   return request;
 }
 
-absl::StatusOr<uint64_t> SessionIdFrom(const v1::CloseSessionRequest& message) {
-  if (message.session_id() != 0) return message.session_id();
+absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {
+  if (session_id != 0) return session_id;
   return Wrong("session_id is missing; give the one that OpenSession returned");
 }
 

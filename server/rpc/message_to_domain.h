@@ -17,6 +17,8 @@ inline constexpr uint32_t kMaxBatchSize = 65'536;
 inline constexpr uint32_t kMaxWorldSize = 1'048'576;
 inline constexpr size_t kMaxNameBytes = 128;
 inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
+inline constexpr size_t kMaxReasonBytes = 512;
+inline constexpr uint32_t kMaxDeviceDepth = 16;
 
 // Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
@@ -25,7 +27,8 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
 absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
                                            const Ticket& ticket);
 
-absl::StatusOr<uint64_t> SessionIdFrom(const v1::CloseSessionRequest& message);
+// Of CloseSession and ListSlabs.
+absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id);
 
 // A dataset's name or path, as it stands in any request.
 absl::StatusOr<std::string> DatasetFrom(const std::string& text);

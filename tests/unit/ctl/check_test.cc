@@ -21,6 +21,7 @@ Facts GoodFacts() {
   facts.files_hard = 1'048'576;
   facts.socket_directory = "/run/penstock";
   facts.daemon = "/run/penstock/penstock.sock";
+  facts.gpus = std::vector<cuda::Device>{{.ordinal = 0, .name = "NVIDIA H200"}};
   return facts;
 }
 
@@ -67,6 +68,19 @@ TEST(CheckTest, WhatOnlyMakesItSlowerIsAWarning) {
     EXPECT_EQ(FindingOf(facts, what).grade, Grade::kWarning) << what;
   }
   EXPECT_FALSE(HasProblem(GradeFacts(facts)));
+}
+
+TEST(CheckTest, WhyAGpuCannotBeUsedIsSaidAndTheMachineServesAllTheSame) {
+  Facts none = GoodFacts(), alone = GoodFacts(), closed = GoodFacts();
+  none.gpus = absl::FailedPreconditionError("the driver is too old: 470, wanted 525");
+  alone.gpus->front().exclusive = true;
+  closed.gpus->front().prohibited = true;
+
+  EXPECT_THAT(FindingOf(none, "gpu").found, HasSubstr("too old"));
+  EXPECT_THAT(FindingOf(alone, "gpu 0").found, HasSubstr("exclusive"));
+  EXPECT_THAT(FindingOf(closed, "gpu 0").found, HasSubstr("prohibited"));
+  for (const Facts& facts : {none, alone, closed}) EXPECT_FALSE(HasProblem(GradeFacts(facts)));
+  EXPECT_THAT(FindingOf(alone, "gpu 0").remedy, HasSubstr("nvidia-smi"));
 }
 
 TEST(CheckTest, AGoodMachineHasNothingToDo) {

@@ -90,9 +90,48 @@ TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {
   EXPECT_EQ(
       Show(sessions),
       "ID  NAME    DATASET  USER        PID  RANK  BATCH  WINDOW  EPOCH  CONSUMED  READY  HELD"
-      "  STATE\n"
+      "  DELIVERY  STATE                    WHY THIS DELIVERY\n"
       " 3  resnet  flowers  4000000000    -   1/2     32       0      0         0      2     1"
-      "  waiting for the trainer\n");
+      "  host      waiting for the trainer  -\n");
+}
+
+TEST(ViewsTest, ASessionOnAGpuSaysWhichByWhatHandleAndWhy) {
+  v1::ListSessionsResponse sessions;
+  v1::SessionStatus& session = *sessions.add_sessions();
+  session.set_delivery(v1::DELIVERY_DEVICE);
+  session.set_handle_kind(v1::HANDLE_KIND_VMM);
+  session.set_gpu("GPU-8f1c");
+  session.set_device_depth(3);
+  session.set_on_device(2);
+  session.set_delivery_reason("equal PIDs");
+
+  EXPECT_THAT(Show(sessions), HasSubstr("device by descriptor, 2 of 3 batches there, on GPU-8f1c"));
+  EXPECT_THAT(Show(sessions), HasSubstr("equal PIDs"));
+}
+
+TEST(ViewsTest, EachGpuHasARowAndOneThatCannotBeUsedSaysWhy) {
+  v1::GetStatusResponse status;
+  v1::GpuStatus& used = *status.add_gpus();
+  used.set_uuid("GPU-1");
+  used.set_name("NVIDIA H200");
+  used.set_state("serving");
+  used.set_sessions(8);
+  used.set_slabs(1);
+  used.set_slab_bytes(122u << 20);
+  used.set_slab_bytes_max(2ull << 30);
+  used.set_context_bytes(525u << 20);
+  used.set_copies(1000);
+  used.set_copied_bytes_per_second(50ull << 30);
+  v1::GpuStatus& refused = *status.add_gpus();
+  refused.set_uuid("GPU-2");
+  refused.set_state("no GPU is visible");
+
+  const std::string text = Show(status);
+
+  EXPECT_THAT(text, HasSubstr("GPU-1  NVIDIA H200         8  1: 122.0 MiB of 2.0 GiB"));
+  EXPECT_THAT(text, HasSubstr("525.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("50.0 GiB"));
+  EXPECT_THAT(text, HasSubstr("no GPU is visible"));
 }
 
 TEST(ViewsTest, ARefusedSampleSaysWhyAndWhatBecameOfIt) {

@@ -57,6 +57,17 @@ TEST_F(GpusTest, WithoutASessionThereIsNoGpu) {
   EXPECT_TRUE(gpus_.status().ok());
 }
 
+TEST(NoGpusTest, ADaemonThatMayHaveNoMemoryOnGpusTriesNone) {
+  Gpus gpus({.max_bytes = 0, .make_copier = nullptr});
+  absl::Status refused;
+
+  gpus.Reserve({.slot_bytes = 4096, .wish = {}},
+               [&](const absl::StatusOr<Gpus::Place>& place) { refused = place.status(); });
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("gpu.max is 0B"));
+}
+
 TEST_F(GpusTest, WhyAGpuCannotBeUsedIsAnsweredAndRemembered) {
   refuse_ = absl::FailedPreconditionError("there is no driver");
 

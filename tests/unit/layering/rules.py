@@ -41,7 +41,7 @@ MAY_USE = {
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
-    "client/ctl": COMMON | {"client/include", "client/src", "grpc", "protobuf"},
+    "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }
 

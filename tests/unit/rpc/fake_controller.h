@@ -30,6 +30,15 @@ class FakeController final : public Controller {
                       .window = request.window,
                       .segments = {3, 5}});
   }
+  void ListSlabs(const Ticket&, uint64_t session_id, Callback<std::vector<Slab>> done) override {
+    if (session_id != 42) return done(absl::NotFoundError("no such session"));
+    done(std::vector<Slab>{{.id = 5,
+                            .bytes = 2u << 20,
+                            .kind = HandleKind::kIpc,
+                            .handle = std::string(64, 'h'),
+                            .canary_offset = 4096,
+                            .canary = "tweet"}});
+  }
   void CloseSession(const Ticket&, uint64_t session_id, Callback<bool> done) override {
     if (session_id == 42) return done(true);
     done(absl::NotFoundError("no such session"));

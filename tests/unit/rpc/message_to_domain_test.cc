@@ -229,8 +229,100 @@ TEST(SessionTest, ACenterCropIsTakenAsAsked) {
   EXPECT_DOUBLE_EQ(session->spec.flip_probability, 0.5);
 }
 
+struct BadDevice {
+  std::string name;
+  std::function<void(v1::DeviceTarget&)> spoil;
+  std::string words;
+};
+
+v1::OpenSessionRequest DeviceRequest() {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_delivery(v1::DELIVERY_DEVICE);
+  v1::DeviceTarget& device = *request.mutable_device();
+  device.set_uuid("0123456789abcdef");
+  device.set_depth(5);
+  device.set_handle_kind(v1::HANDLE_KIND_VMM);
+  device.set_pid(17);
+  device.set_pid_namespace(4026531836);
+  return request;
+}
+
+class BadDeviceTest : public ::testing::TestWithParam<BadDevice> {};
+
+TEST_P(BadDeviceTest, IsRefusedInWordsThatNameTheField) {
+  v1::OpenSessionRequest request = DeviceRequest();
+  GetParam().spoil(*request.mutable_device());
+
+  const auto session = SessionFrom(request, Ticket());
+
+  EXPECT_TRUE(absl::IsInvalidArgument(session.status())) << session.status();
+  EXPECT_THAT(Words(session.status()), HasSubstr(GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Requests, BadDeviceTest,
+    ::testing::Values(
+        BadDevice{"NoUuid", [](v1::DeviceTarget& d) { d.clear_uuid(); },
+                  "device.uuid: wanted the 16 bytes of a GPU's UUID, got 0"},
+        BadDevice{"UuidInWords", [](v1::DeviceTarget& d) { d.set_uuid("GPU-8f1c"); }, "got 8"},
+        BadDevice{"TooDeep", [](v1::DeviceTarget& d) { d.set_depth(17); },
+                  "device.depth: wanted 1 to 16"},
+        BadDevice{"AnotherKind",
+                  [](v1::DeviceTarget& d) { d.set_handle_kind(static_cast<v1::HandleKind>(9)); },
+                  "device.handle_kind"},
+        BadDevice{"NoPid", [](v1::DeviceTarget& d) { d.set_pid(-1); }, "device.pid"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(DeliveryTest, DeviceDeliveryWithoutADeviceIsRefused) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_delivery(v1::DELIVERY_DEVICE);
+
+  EXPECT_THAT(Words(SessionFrom(request, Ticket()).status()), HasSubstr("device is missing"));
+}
+
+TEST(DeliveryTest, AnUnknownDeliveryAndALongReasonAreRefused) {
+  v1::OpenSessionRequest unknown = GoodRequest(), wordy = GoodRequest();
+  unknown.set_delivery(static_cast<v1::Delivery>(9));
+  wordy.set_delivery_reason(std::string(513, 'x'));
+
+  EXPECT_THAT(Words(SessionFrom(unknown, Ticket()).status()), HasSubstr("delivery: wanted"));
+  EXPECT_THAT(Words(SessionFrom(wordy, Ticket()).status()), HasSubstr("delivery_reason"));
+}
+
+TEST(DeliveryTest, WithoutAWordItIsHostDelivery) {
+  const auto session = SessionFrom(GoodRequest(), Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->delivery, Delivery::kHost);
+  EXPECT_FALSE(session->device.has_value());
+}
+
+TEST(DeliveryTest, PinnedDeliveryComesWithItsReason) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_delivery(v1::DELIVERY_PINNED);
+  request.set_delivery_reason("the daemon sees no GPU");
+
+  const auto session = SessionFrom(request, Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->delivery, Delivery::kPinned);
+  EXPECT_EQ(session->delivery_reason, "the daemon sees no GPU");
+}
+
+TEST(DeliveryTest, ADeviceIsTakenAsAsked) {
+  const auto session = SessionFrom(DeviceRequest(), Ticket());
+
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(session->delivery, Delivery::kDevice);
+  EXPECT_EQ(session->device->uuid[15], 'f');
+  EXPECT_EQ(session->device->depth, 5u);
+  EXPECT_EQ(session->device->handle, HandleKind::kVmm);
+  EXPECT_EQ(session->device->pid, 17);
+  EXPECT_EQ(session->device->pid_namespace, 4026531836u);
+}
+
 TEST(RequestTest, ASessionIdOfZeroIsMissing) {
-  EXPECT_TRUE(absl::IsInvalidArgument(SessionIdFrom(v1::CloseSessionRequest()).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(SessionIdFrom(0).status()));
 }
 
 TEST(RequestTest, OnlyWhereAllAreMeantMayADatasetBeEmpty) {

@@ -276,6 +276,22 @@ TEST_F(ServerTest, ASessionIsOpenedAsAskedAndTheGrantArrivesWhole) {
   EXPECT_THAT(granted_.segments(), ElementsAre(3, 5));
 }
 
+TEST_F(ServerTest, SlabsAreListedWithWhatProvesThem) {
+  v1::ListSlabsRequest request;
+  v1::ListSlabsResponse slabs;
+  request.set_session_id(42);
+
+  ASSERT_TRUE(feed_->ListSlabs(Context(kTicket).get(), request, &slabs).ok());
+
+  ASSERT_EQ(slabs.slabs_size(), 1);
+  EXPECT_EQ(slabs.slabs(0).id(), 5u);
+  EXPECT_EQ(slabs.slabs(0).bytes(), 2u << 20);
+  EXPECT_EQ(slabs.slabs(0).kind(), v1::HANDLE_KIND_IPC);
+  EXPECT_EQ(slabs.slabs(0).handle(), std::string(64, 'h'));
+  EXPECT_EQ(slabs.slabs(0).canary_offset(), 4096u);
+  EXPECT_EQ(slabs.slabs(0).canary(), "tweet");
+}
+
 TEST_F(ServerTest, ADatasetIsDescribedWithItsClasses) {
   v1::DescribeDatasetRequest request;
   request.set_dataset("flowers");

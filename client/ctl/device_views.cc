@@ -1,0 +1,65 @@
+#include "client/ctl/device_views.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/ctl/table.h"
+#include "common/base/units.h"
+
+namespace penstock::ctl {
+namespace {
+
+constexpr Column::Align kRight = Column::Align::kRight;
+
+std::string HandleWord(v1::HandleKind kind) {
+  switch (kind) {
+    case v1::HANDLE_KIND_IPC:
+      return "ipc";
+    case v1::HANDLE_KIND_VMM:
+      return "descriptor";
+    default:
+      return "?";
+  }
+}
+
+}  // namespace
+
+std::string GpusTable(const v1::GetStatusResponse& status) {
+  Table table({{"GPU"},
+               {"NAME"},
+               {"SESSIONS", kRight},
+               {"SLABS"},
+               {"CONTEXT", kRight},
+               {"COPIES", kRight},
+               {"COPIED", kRight},
+               {"PER SECOND", kRight},
+               {"AHEAD", kRight},
+               {"STATE"}});
+  for (const v1::GpuStatus& gpu : status.gpus()) {
+    if (gpu.slab_bytes_max() == 0) {  // one that was never used
+      table.Add({gpu.uuid(), gpu.name(), "", "", "", "", "", "", "", gpu.state()});
+      continue;
+    }
+    table.Add({gpu.uuid(), gpu.name(), Count(gpu.sessions()),
+               absl::StrCat(Count(gpu.slabs()), ": ", base::FormatBytes(gpu.slab_bytes()), " of ",
+                            base::FormatBytes(gpu.slab_bytes_max())),
+               gpu.context_bytes() == 0 ? "" : base::FormatBytes(gpu.context_bytes()),
+               Count(gpu.copies()), base::FormatBytes(gpu.copied_bytes()),
+               base::FormatBytes(gpu.copied_bytes_per_second()), Count(gpu.batches_ahead()),
+               gpu.state()});
+  }
+  return table.Text();
+}
+
+std::string DeliveryWords(const v1::SessionStatus& session) {
+  switch (session.delivery()) {
+    case v1::DELIVERY_DEVICE:
+      return absl::StrCat("device by ", HandleWord(session.handle_kind()), ", ",
+                          Count(session.on_device()), " of ", Count(session.device_depth()),
+                          " batches there, on ", session.gpu());
+    case v1::DELIVERY_PINNED:
+      return "pinned";
+    default:
+      return "host";
+  }
+}
+
+}  // namespace penstock::ctl

@@ -1,0 +1,16 @@
+// What tables say of GPUs and of how batches are delivered. Pure.
+#pragma once
+
+#include <string>
+
+#include "penstock/v1/admin.pb.h"
+
+namespace penstock::ctl {
+
+// One row a GPU.
+std::string GpusTable(const v1::GetStatusResponse& status);
+
+// "host"; "device by ipc, 2 of 3 batches there, on GPU-8f1c…".
+std::string DeliveryWords(const v1::SessionStatus& session);
+
+}  // namespace penstock::ctl

@@ -1,0 +1,136 @@
+#include "server/app/sessions.h"
+
+#include <utility>
+
+#include "common/telemetry/log.h"
+
+namespace penstock::app {
+namespace {
+
+std::optional<cuda::HandleKind> WishOf(rpc::HandleKind kind) {
+  switch (kind) {
+    case rpc::HandleKind::kUnspecified:
+      return std::nullopt;
+    case rpc::HandleKind::kIpc:
+      return cuda::HandleKind::kIpc;
+    case rpc::HandleKind::kVmm:
+      return cuda::HandleKind::kVmm;
+  }
+  return std::nullopt;
+}
+
+rpc::HandleKind KindOf(cuda::HandleKind kind) {
+  return kind == cuda::HandleKind::kIpc ? rpc::HandleKind::kIpc : rpc::HandleKind::kVmm;
+}
+
+exporting::DeviceWish WishOf(const rpc::DeviceTarget& target) {
+  return {.gpu = {.bytes = target.uuid},
+          .depth = target.depth,
+          .kind = WishOf(target.handle),
+          .client = {.pid = target.pid, .pid_namespace = target.pid_namespace}};
+}
+
+template <typename Bytes>
+std::string TextOf(const Bytes& bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+rpc::Delivery DeliveryOf(const feed::OpenRequest& request) {
+  if (request.device) return rpc::Delivery::kDevice;
+  return request.pinned ? rpc::Delivery::kPinned : rpc::Delivery::kHost;
+}
+
+absl::string_view NameOf(rpc::Delivery delivery) {
+  switch (delivery) {
+    case rpc::Delivery::kHost:
+      return "host";
+    case rpc::Delivery::kPinned:
+      return "pinned";
+    case rpc::Delivery::kDevice:
+      return "device";
+  }
+  return "";
+}
+
+}  // namespace
+
+feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer& peer,
+                            Catalog::State dataset) {
+  feed::OpenRequest request;
+  request.peer = peer.id.value();
+  request.user = peer.uid;
+  request.pid = peer.pid;
+  request.client = peer.client;
+  request.name = from.name;
+  request.order = from.order;
+  request.seed = from.seed;
+  request.decoding = from.spec;
+  request.share = {.samples = dataset->dataset->samples(),
+                   .consumed = from.consumed,
+                   .world = from.world,
+                   .rank = from.rank,
+                   .batch_size = from.batch_size,
+                   .remainder = from.remainder};
+  request.first_epoch = from.epoch;
+  request.epochs = from.epochs;
+  request.window = from.window;
+  request.expected_fingerprint = from.expected_fingerprint;
+  request.fail_on_bad_sample = from.fail_on_bad_sample;
+  request.dataset = std::move(dataset);
+  request.pinned = from.delivery == rpc::Delivery::kPinned;
+  if (from.device) request.device = WishOf(*from.device);
+  request.delivery_reason = from.delivery_reason;
+  return request;
+}
+
+rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request) {
+  const source::Dataset& dataset = *request.dataset->dataset;
+  rpc::SessionGrant to = {.session_id = grant.session,
+                          .fingerprint = grant.fingerprint,
+                          .row_bytes = grant.layout.row_bytes,
+                          .labels_offset = grant.layout.labels_offset,
+                          .ids_offset = grant.layout.ids_offset,
+                          .slot_bytes = grant.layout.slot_bytes,
+                          .samples = dataset.samples(),
+                          .classes = static_cast<uint32_t>(dataset.classes().size()),
+                          .first_epoch_batches = grant.first_epoch_batches,
+                          .epoch_batches = grant.epoch_batches,
+                          .window = request.window,
+                          .quarantine_version = grant.quarantine_version,
+                          .segments = {},
+                          .delivery = DeliveryOf(request),
+                          .device = {}};
+  if (grant.device)
+    to.device = {.depth = grant.device->depth,
+                 .handle = KindOf(grant.device->handle.kind),
+                 .handle_reason = grant.device->handle.reason,
+                 .slabs = SlabsOf(grant.device->slabs)};
+  return to;
+}
+
+std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs) {
+  std::vector<rpc::Slab> to;
+  for (const exporting::SlabFacts& slab : slabs)
+    to.push_back({.id = slab.id,
+                  .bytes = slab.bytes,
+                  .kind = KindOf(slab.kind),
+                  .handle = slab.kind == cuda::HandleKind::kIpc ? TextOf(slab.ipc) : "",
+                  .canary_offset = slab.canary_offset,
+                  .canary = TextOf(slab.canary)});
+  return to;
+}
+
+void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request) {
+  PENSTOCK_LOG(kInfo, "session_opened", {"session", grant.session},
+               {"dataset", request.dataset->name}, {"user", request.user}, {"pid", request.pid},
+               {"rank", request.share.rank}, {"world", request.share.world},
+               {"batch", request.share.batch_size}, {"window", request.window},
+               {"delivery", NameOf(DeliveryOf(request))}, {"reason", request.delivery_reason});
+  if (grant.device)
+    PENSTOCK_LOG(kInfo, "device_session", {"session", grant.session},
+                 {"gpu", request.device->gpu.ToString()}, {"depth", grant.device->depth},
+                 {"handle", grant.device->handle.kind == cuda::HandleKind::kIpc ? "ipc" : "vmm"},
+                 {"reason", grant.device->handle.reason}, {"slabs", grant.device->slabs.size()});
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,230 @@
+// How sessions come and go.
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/export/host_delivery.h"
+#include "server/feed/engine.h"
+#include "server/feed/wire.h"
+
+namespace penstock::feed {
+namespace {
+
+FeedSpec SpecOf(const OpenRequest& request) {
+  return {.dataset_digest = request.dataset->dataset->digest(),
+          .samples = request.dataset->dataset->samples(),
+          .order = request.order,
+          .seed = request.seed,
+          .decoding = request.decoding};
+}
+
+pool::SlotLayout LayoutOf(const OpenRequest& request) {
+  return pool::LayOut(decode::RowBytes(request.decoding), request.share.batch_size);
+}
+
+}  // namespace
+
+// ---- Opening. ----
+
+absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
+  PENSTOCK_RETURN_IF_ERROR(status());
+  if (sessions_.size() >= options_.max_sessions)
+    return absl::ResourceExhaustedError(
+        absl::StrCat("all ", options_.max_sessions,
+                     " sessions of this daemon are open; close some or raise server.max_sessions"));
+  if (request.expected_fingerprint != 0 && request.expected_fingerprint != fingerprint)
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the state is of another feed: its fingerprint is ",
+        absl::Hex(request.expected_fingerprint), ", this feed's is ", absl::Hex(fingerprint),
+        "; the dataset, its order, its seed or the decoding has changed since the state was "
+        "saved"));
+  return absl::OkStatus();
+}
+
+// Memory on a GPU is asked for only once nothing else speaks against the session; and while it is
+// made, things may change, so that all is looked at again.
+void Engine::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
+  now_ = now;
+  if (!request.device) return done(OpenNow(request, std::nullopt, now));
+  absl::Status wrong = decode::Validate(request.decoding);
+  if (wrong.ok()) wrong = plan::Validate(request.share);
+  if (wrong.ok()) wrong = Admit(request, Fingerprint(SpecOf(request)));
+  if (!wrong.ok()) return done(wrong);
+  gpus_.Reserve({.peer = request.peer,
+                 .user = request.user,
+                 .slot_bytes = LayoutOf(request).slot_bytes,
+                 .wish = *request.device},
+                [this, request, done](absl::StatusOr<exporting::Gpus::Place> place) {
+                  if (!place.ok()) return done(place.status());
+                  done(OpenNow(request, *std::move(place), now_));
+                });
+}
+
+absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
+                                      std::optional<exporting::Gpus::Place> place,
+                                      base::TimePoint now) {
+  PENSTOCK_RETURN_IF_ERROR(decode::Validate(request.decoding));
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  const FeedSpec spec = SpecOf(request);
+  const uint64_t fingerprint = Fingerprint(spec);
+  PENSTOCK_RETURN_IF_ERROR(Admit(request, fingerprint));
+
+  std::shared_ptr<Feed> feed = feeds_[fingerprint].lock();
+  if (feed == nullptr || !feed->failed.ok()) {
+    feed = std::make_shared<Feed>(Feed{fingerprint, spec, request.dataset, absl::OkStatus()});
+    feeds_[fingerprint] = feed;
+  }
+  const pool::SlotLayout layout = LayoutOf(request);
+  const uint64_t arena = pool_.ArenaOf(request.user, layout);
+  PENSTOCK_RETURN_IF_ERROR(pool_.Reserve(arena, request.window));
+
+  plan::Share whole = request.share;
+  whole.consumed = 0;
+  const uint64_t id = next_session_++;
+  Grant grant = {.session = id,
+                 .fingerprint = fingerprint,
+                 .layout = layout,
+                 .first_epoch_batches = plan::BatchCount(request.share),
+                 .epoch_batches = plan::BatchCount(whole),
+                 .quarantine_version = feed->dataset->quarantine.version(),
+                 .device = {}};
+  Session session = {.request = request,
+                     .arena = arena,
+                     .feed = std::move(feed),
+                     .delivery = nullptr,
+                     .handle = {},
+                     .epoch = request.first_epoch,
+                     .consumed = request.share.consumed};
+  absl::Status status = MakeDelivery(session, id, std::move(place));
+  if (status.ok() && session.device != nullptr) {
+    absl::StatusOr<std::vector<exporting::SlabFacts>> slabs = TellSlabs(session);
+    status = slabs.status();
+    if (slabs.ok())
+      grant.device = {session.device->seat().depth(), session.handle, *std::move(slabs)};
+  }
+  if (status.ok()) status = Enter(session, id, now);
+  if (!status.ok()) {
+    pool_.Unreserve(arena, request.window, now);
+    return status;
+  }
+  watch_(session.delivery->event().get(), true);
+  sessions_.emplace(id, std::move(session));
+  FinishIfDone(id);
+  return grant;
+}
+
+absl::Status Engine::MakeDelivery(Session& session, uint64_t id,
+                                  std::optional<exporting::Gpus::Place> place) {
+  const uint32_t window = session.request.window;
+  if (!place) {
+    PENSTOCK_ASSIGN_OR_RETURN(session.delivery, exporting::HostDelivery::Make(id, window));
+    return absl::OkStatus();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<exporting::DeviceDelivery> device,
+      exporting::DeviceDelivery::Make(id, window, session.request.share.batch_size,
+                                      std::move(place->seat)));
+  session.handle = std::move(place->handle);
+  session.device = device.get();
+  session.delivery = std::move(device);
+  return absl::OkStatus();
+}
+
+// Makes the session known to core and consumer. On failure nothing of it is left.
+absl::Status Engine::Enter(Session& session, uint64_t id, base::TimePoint now) {
+  const OpenRequest& request = session.request;
+  const SessionSpec spec = {.user = UserId(request.user),
+                            .feed = FeedId(session.feed->fingerprint),
+                            .arena = ArenaId(session.arena),
+                            .share = request.share,
+                            .first_epoch = request.first_epoch,
+                            .epochs = request.epochs,
+                            .window = request.window,
+                            .variant = session.feed->dataset->quarantine.version()};
+  PENSTOCK_RETURN_IF_ERROR(core_.OpenSession(SessionId(id), spec, now));
+
+  auto wire = MakeWire<shm::DoorwaySession>(shm::DoorwayKind::kSession);
+  wire.session_id = id;
+  wire.control_bytes = session.delivery->memory_bytes();
+  const absl::Status sent =
+      send_(request.peer, &wire, sizeof(wire),
+            {session.delivery->memory().get(), session.delivery->event().get()});
+  if (!sent.ok()) {
+    core_.CloseSession(SessionId(id));
+    return base::Annotate(sent, "the session's descriptors could not be sent");
+  }
+  return absl::OkStatus();
+}
+
+// ---- Slabs. ----
+
+absl::StatusOr<std::vector<exporting::SlabFacts>> Engine::Slabs(uint64_t peer, uint64_t id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end())
+    return absl::NotFoundError(absl::StrCat("session ", id, " is not open"));
+  PENSTOCK_RETURN_IF_ERROR(CheckOwner(peer, id, found->second));
+  if (found->second.device == nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id, " has no device delivery, and so no slabs"));
+  return TellSlabs(found->second);
+}
+
+absl::StatusOr<std::vector<exporting::SlabFacts>> Engine::TellSlabs(Session& session) {
+  const uint64_t peer = session.request.peer;
+  return session.device->seat().TellSlabs(
+      peer, [&](const exporting::SlabFacts& slab, const posix::Fd& descriptor) {
+        auto wire = MakeWire<shm::DoorwaySlab>(shm::DoorwayKind::kSlab);
+        wire.slab = slab.id;
+        wire.bytes = slab.bytes;
+        return send_(peer, &wire, sizeof(wire), {descriptor.get()});
+      });
+}
+
+// ---- Leaving. ----
+
+absl::Status Engine::CheckOwner(uint64_t peer, uint64_t id, const Session& session) const {
+  if (session.request.peer == peer) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("session ", id, " belongs to another process"));
+}
+
+absl::Status Engine::Close(uint64_t peer, uint64_t id, base::TimePoint now) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return absl::OkStatus();  // closing is idempotent
+  PENSTOCK_RETURN_IF_ERROR(CheckOwner(peer, id, found->second));
+  std::unique_ptr<exporting::Delivery> delivery = Erase(id, now);
+  if (!delivery->Leave()) leaving_.push_back({peer, std::move(delivery)});
+  return absl::OkStatus();
+}
+
+// What is left of it: its delivery.
+std::unique_ptr<exporting::Delivery> Engine::Erase(uint64_t id, base::TimePoint now) {
+  const auto found = sessions_.find(id);
+  PENSTOCK_CHECK(found != sessions_.end());
+  Session& session = found->second;
+  core_.CloseSession(SessionId(id));
+  watch_(session.delivery->event().get(), false);
+  pool_.Unreserve(session.arena, session.request.window, now);
+  std::unique_ptr<exporting::Delivery> delivery = std::move(session.delivery);
+  sessions_.erase(found);
+  return delivery;
+}
+
+void Engine::PeerDisconnected(uint64_t peer) {
+  for (auto& [id, session] : sessions_) {
+    if (session.request.peer != peer) continue;
+    session.ended = true;
+    core_.DetachSession(SessionId(id));
+  }
+}
+
+// Only now nothing of its GPU work can run any more: what it held there is free.
+void Engine::PeerGone(uint64_t peer, base::TimePoint now) {
+  std::vector<uint64_t> theirs;
+  for (const auto& [id, session] : sessions_)
+    if (session.request.peer == peer) theirs.push_back(id);
+  for (uint64_t id : theirs) Erase(id, now);
+  std::erase_if(leaving_, [peer](const Leaving& leaving) { return leaving.peer == peer; });
+  gpus_.ForgetPeer(peer);
+  segments_sent_.erase(peer);
+}
+
+}  // namespace penstock::feed
