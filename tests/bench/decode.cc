@@ -124,6 +124,11 @@ absl::StatusOr<Result> RunDecode(const Arguments& arguments) {
   if (bench.left_out() > 0) {
     result.notes.push_back(absl::StrCat(bench.left_out(), " files left out: not to be decoded"));
   }
+  if (arguments.data.empty()) {
+    result.notes.push_back(
+        "the goal is for ImageNet's photographs, which cost libjpeg-turbo more "
+        "than generated ones: give --data to judge by");
+  }
   std::vector<Run> runs = {[&] { return bench.Rows(); }, [&] { return bench.Bare(); }};
 
   const auto pillow = Pillow::Start(bench.spec(), CropsOf(bench, photographs.dataset()));
