@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "common/shm/doorway_wire.h"
 #include "tests/support/jpeg_maker.h"
@@ -43,7 +45,7 @@ testing::FakeDataset::Bytes EngineRig::Photograph(uint64_t sample) {
   return testing::MakeJpeg(64, 48, {}, static_cast<uint32_t>(sample));
 }
 
-EngineRig::EngineRig(uint32_t workers) {
+EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier) {
   const auto read = [files =
                          files_](uint64_t sample) -> absl::StatusOr<testing::FakeDataset::Bytes> {
     const base::MutexLock lock(files->mutex);
@@ -58,6 +60,7 @@ EngineRig::EngineRig(uint32_t workers) {
   Engine::Options options;
   options.pool.max_bytes = 8 << 20;
   options.pool.segment_bytes = 256 << 10;
+  options.gpus.make_copier = std::move(copier);
   options.workers.count = workers;
   options.workers.retry_for = milliseconds(50);
   options.workers.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
@@ -79,7 +82,7 @@ absl::Status EngineRig::Send(uint64_t peer, const void* message, size_t bytes,
     consumers_[session.session_id] = std::make_unique<Consumer>(
         MapAll(Duplicate(fds.at(0)), posix::Access::kReadWrite), Duplicate(fds.at(1)));
     peers_[session.session_id] = peer;
-  } else {
+  } else if (header.kind != shm::DoorwayKind::kSlab) {
     shm::DoorwaySegment segment;
     std::memcpy(&segment, message, bytes);
     const std::pair key(peer, segment.segment);
@@ -110,9 +113,11 @@ OpenRequest EngineRig::Request(uint64_t peer, uint32_t user) const {
 }
 
 absl::StatusOr<Grant> EngineRig::Ask(const OpenRequest& request) {
-  absl::StatusOr<Grant> answer = absl::InternalError("host delivery is answered at once");
-  engine_->Open(request, Now(), [&](absl::StatusOr<Grant> grant) { answer = std::move(grant); });
-  return answer;
+  std::optional<absl::StatusOr<Grant>> answer;
+  engine_->Open(request, Now(),
+                [&](absl::StatusOr<Grant> grant) { answer.emplace(std::move(grant)); });
+  EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+  return *std::move(answer);
 }
 
 uint64_t EngineRig::Open(const OpenRequest& request) {
@@ -126,6 +131,7 @@ bool EngineRig::RunUntil(const std::function<bool()>& condition) {
   base::TimePoint tick = Now();
   while (!condition()) {
     if (Now() > deadline) return false;
+    each_turn();
     if (!engine_->Pump(Now())) ::poll(nullptr, 0, 1);
     if (Now() < tick) continue;
     engine_->Tick(Now());

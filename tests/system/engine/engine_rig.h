@@ -52,7 +52,8 @@ class EngineRig {
   static constexpr uint64_t kSamples = 40;
   static constexpr uint32_t kBatch = 4;
 
-  explicit EngineRig(uint32_t workers = 1);
+  // `copier`: makes what copies to GPUs, for those who open device sessions.
+  explicit EngineRig(uint32_t workers = 1, exporting::Gpus::MakeCopier copier = nullptr);
 
   Engine& engine() { return *engine_; }
   const std::shared_ptr<DatasetState>& dataset() const { return dataset_; }
@@ -76,6 +77,8 @@ class EngineRig {
   // Takes, copies and releases until no batch comes any more.
   std::vector<Copied> TakeAll(uint64_t session);
 
+  // Called at each turn of the engine.
+  std::function<void()> each_turn = [] {};
   // The messages that follow are answered so.
   absl::Status send_status;
 

@@ -37,7 +37,7 @@ MAY_USE = {
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
     "server/rpc": COMMON | {"grpc", "protobuf", "server/plan", "server/decode/spec.h"},
-    "server/app": COMMON | {"grpc", "protobuf", "yaml", "server"},
+    "server/app": COMMON | {"common/cuda", "grpc", "protobuf", "yaml", "server"},
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
