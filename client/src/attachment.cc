@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/fork.h"
+#include "common/base/mutex.h"
 #include "common/posix/futex.h"
 
 namespace penstock::client {
@@ -35,6 +37,37 @@ absl::Status CheckPage(const shm::ControlPage& page, const Grant& grant) {
 }
 
 }  // namespace
+
+// Attachments that ended while streams still had releases of theirs to write, and before those work
+// that reads their slabs: they stay mapped until that is done, and are looked at whenever another
+// one begins or ends. Global, because nobody is left who could own them.
+class Attachment::Unwritten {
+ public:
+  static Unwritten& Get() {
+    static Unwritten& unwritten = *new Unwritten;  // never destroyed: streams outlive main
+    return unwritten;
+  }
+  void Add(Attachment* ended) {
+    const base::MutexLock lock(mutex_);
+    ended_.push_back(ended);
+  }
+  void Sweep() {
+    std::vector<Attachment*> done;
+    {
+      const base::MutexLock lock(mutex_);
+      const auto first = std::partition(ended_.begin(), ended_.end(), [](const Attachment* ended) {
+        return ForkedSince(ended->generation()) || !ended->AllWordsAreThere();
+      });
+      done.assign(first, ended_.end());
+      ended_.erase(first, ended_.end());
+    }
+    for (const Attachment* attachment : done) delete attachment;
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::vector<Attachment*> ended_ PENSTOCK_GUARDED_BY(mutex_);
+};
 
 absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd& control,
                                              posix::Fd event, std::shared_ptr<Link> link,
@@ -69,6 +102,7 @@ Attachment::Attachment(const Grant& grant, posix::Mapping control, posix::Fd eve
 
 absl::Status Attachment::RegisterPage() {
   if (!OnDevice()) return absl::OkStatus();
+  Unwritten::Get().Sweep();
   constexpr size_t kWhole = (shm::kControlBytes + kPage - 1) / kPage * kPage;
   PENSTOCK_ASSIGN_OR_RETURN(registered_,
                             gpu()->Register(control_.data(), kWhole, Gpu::Access::kReadWrite));
@@ -90,20 +124,18 @@ bool Attachment::AllWordsAreThere() const {
 }
 
 // A daemon that cannot be told any more frees the session when this process is gone.
-//
-// Releases that streams have not come to yet will be written to the page, and work before them
-// reads the slabs: with words missing after a while, all of it stays mapped, on purpose, until this
-// process ends. What is lost is one page and the hold on the connection.
 void Attachment::End() {
   (void)Close();
-  if (OnDevice()) {
-    const base::TimePoint deadline = base::SteadyClock().Now() + kWordsTimeout;
-    while (!AllWordsAreThere()) {
-      if (base::SteadyClock().Now() >= deadline) return;
-      std::this_thread::sleep_for(kWordsPause);
-    }
+  if (!OnDevice()) {
+    delete this;
+    return;
   }
-  delete this;
+  const base::TimePoint deadline = base::SteadyClock().Now() + kWordsTimeout;
+  while (!AllWordsAreThere() && base::SteadyClock().Now() < deadline) {
+    std::this_thread::sleep_for(kWordsPause);
+  }
+  Unwritten::Get().Add(this);
+  Unwritten::Get().Sweep();
 }
 
 absl::Status Attachment::Close() {

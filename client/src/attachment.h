@@ -100,6 +100,8 @@ class Attachment final : public Lender {
     std::shared_ptr<const void> owner;  // shared with the link
   };
 
+  class Unwritten;
+
   Attachment(const Grant& grant, posix::Mapping control, posix::Fd event,
              std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu);
   ~Attachment() override = default;

@@ -375,6 +375,8 @@ TEST_F(DeviceSessionTest, ThePageStaysUntilTheStreamHasReleasedEverything) {
   gpu_->Run(stream_);
 
   EXPECT_EQ(Word(1), 1u);
+  (void)second_.Attach(gpu_);  // it is looked at again
+  EXPECT_EQ(gpu_->alive, 1);
 }
 
 TEST_F(DeviceSessionTest, AfterTheLastWordNothingIsKeptButTheConnectionsSlabs) {
