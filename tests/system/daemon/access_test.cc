@@ -5,15 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 
-#include "absl/strings/escaping.h"
-#include "common/posix/process.h"
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
 #include "penstock/v1/feed.grpc.pb.h"
 #include "tests/support/daemon_process.h"
+#include "tests/support/greeting.h"
 #include "tests/support/trainer.h"
 
 namespace penstock::testing {
@@ -96,31 +94,6 @@ TEST(AccessTest, ASecondDaemonOnTheSameSocketRefusesToStart) {
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.output, HasSubstr("(pid " + std::to_string(daemon.pid()) + ")"));
   EXPECT_EQ(daemon.Status().pid(), daemon.pid());
-}
-
-// What a client says first. The ticket that it gets, as metadata has it; or the refusal's words.
-struct Greeting {
-  std::string ticket, refusal;
-};
-
-Greeting SayHello(const posix::Fd& socket, uint32_t version) {
-  shm::DoorwayHello hello = {};
-  hello.header = {shm::kDoorwayMagic, version, shm::DoorwayKind::kHello, 0};
-  std::strcpy(hello.client, "old client");
-  const auto self = posix::OpenPidfd(getpid());
-  const int fds[] = {self->get()};
-  EXPECT_TRUE(posix::Send(socket, std::as_bytes(std::span(&hello, 1)), fds).ok());
-  const auto answer = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(10));
-  if (!answer.ok()) return {.refusal = answer.status().ToString()};
-  shm::DoorwayRefused refused;
-  shm::DoorwayWelcome welcome;
-  if (answer->bytes.size() == sizeof(refused)) {
-    std::memcpy(&refused, answer->bytes.data(), sizeof(refused));
-    return {.refusal = refused.reason};
-  }
-  std::memcpy(&welcome, answer->bytes.data(), sizeof(welcome));
-  const auto* first = reinterpret_cast<const char*>(welcome.ticket);
-  return {.ticket = absl::BytesToHexString({first, sizeof(welcome.ticket)})};
 }
 
 TEST(AccessTest, AnOldClientIsToldBothVersionsAtTheDoorwayAndInEachOpening) {
