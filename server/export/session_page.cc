@@ -44,7 +44,7 @@ void SessionPage::Finish(shm::SessionState state, const absl::Status& reason) {
   if (shared.state.load(std::memory_order_relaxed) != open) return;
   shared.error_code = static_cast<uint32_t>(reason.code());
   const size_t length = std::min(reason.message().size(), sizeof(shared.error) - 1);
-  std::memcpy(shared.error, reason.message().data(), length);
+  if (length > 0) std::memcpy(shared.error, reason.message().data(), length);  // OK has no bytes
   shared.error[length] = '\0';
   shared.state.store(static_cast<uint32_t>(state), std::memory_order_release);
   WakeConsumer();
