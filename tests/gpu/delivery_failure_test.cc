@@ -79,6 +79,17 @@ class WatchingTrainer {
   pid_t pid_ = -1;
 };
 
+// Daemons started meanwhile overwrite a slot as soon as nobody holds it: whoever still reads it
+// sees that.
+class Poisoning {
+ public:
+  Poisoning() { setenv(kName, "1", 1); }
+  ~Poisoning() { unsetenv(kName); }
+
+ private:
+  static constexpr char kName[] = "PENSTOCK_TEST_POISON_DEVICE_SLOTS";
+};
+
 class DeliveryFailureTest : public ::testing::TestWithParam<HandleKind> {
  protected:
   SessionOptions Options() const {
@@ -94,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Both, DeliveryFailureTest,
 // Its slot is read until the GPU's work of that process has ended; a slot that were filled before
 // would change under the kernel.
 TEST_P(DeliveryFailureTest, ATrainerKilledInTheMiddleOfAKernelKeepsItsSlotUntilItIsGone) {
+  const Poisoning poisoning;
   DaemonProcess daemon({.workers = 2});
   const Delivered expected = OneEpoch(daemon.address(), HostOptions());
   WatchingTrainer trainer(daemon.address(), GetParam());
