@@ -2,8 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/unit/client/fake_gpu.h"
-#include "tests/unit/client/session_fixture.h"
+#include "tests/unit/client/device_fixture.h"
 
 namespace penstock::client {
 namespace {
@@ -14,93 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr uint32_t kSlabId = 3;
-constexpr Finish kAsStored = {.type = Type::kUInt8, .layout = Layout::kNHWC};
-
-Grant DeviceGrant() {
-  Grant grant = SmallGrant();
-  grant.delivery = Delivery::kDevice;
-  grant.handle = HandleKind::kIpc;
-  grant.device_depth = 2;
-  return grant;
-}
-
-SlabOffer Offer(uint32_t id = kSlabId) {
-  SlabOffer offer;
-  offer.id = id;
-  offer.bytes = kSlabBytes;
-  offer.kind = HandleKind::kIpc;
-  offer.handle = std::string(cuda::kIpcHandleBytes, static_cast<char>(id));
-  offer.canary_offset = kCanaryOffset;
-  offer.canary = kCanary;
-  return offer;
-}
-
-class DeviceSessionTest : public ::testing::Test {
- protected:
-  DeviceSessionTest() {
-    daemon_.slab = gpu_->Export(kSlabId);
-    second_.slab = gpu_->Export(kSlabId + 1);
-  }
-
-  SessionCore Open() {
-    EXPECT_TRUE(daemon_.link->slabs.Open(Offer(), *gpu_).ok());
-    return SessionCore(std::make_unique<FakeOpener>(&reopening_), daemon_.Attach(gpu_).value(), {});
-  }
-  static shm::ControlEntry Entry(FakeDaemon& daemon, uint64_t sequence, uint32_t slab = kSlabId) {
-    shm::ControlEntry entry = daemon.Entry(sequence);
-    entry.segment = slab;
-    return entry;
-  }
-  void AnnounceNext() { daemon_.Announce(Entry(daemon_, daemon_.page().announced.load() + 1)); }
-  uint64_t Word(uint64_t sequence) { return daemon_.page().released[sequence - 1].load(); }
-  Into Target() { return {images_, sizeof(images_), labels_}; }
-
-  const std::shared_ptr<FakeGpu> gpu_ = std::make_shared<FakeGpu>();
-  FakeDaemon daemon_{DeviceGrant()}, second_{DeviceGrant()};
-  Reopening reopening_{.asked = {}, .epochs = {}, .refusals = {}, .daemon = &second_, .gpu = gpu_};
-  const Stream stream_ = FakeGpu::Named(1);
-  uint8_t images_[48] = {};
-  int64_t labels_[4] = {};
-};
-
 // Refused.
-
-TEST_F(DeviceSessionTest, ASlabWithoutItsCanaryIsOtherMemory) {
-  gpu_->exported.at(kSlabId)[kCanaryOffset] ^= std::byte{1};
-
-  const absl::Status status = daemon_.link->slabs.Open(Offer(), *gpu_);
-
-  EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("slab 3"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("its canary differs"));
-  EXPECT_EQ(daemon_.link->slabs.Find(kSlabId), nullptr);
-  EXPECT_EQ(gpu_->alive, 0);
-}
-
-TEST_F(DeviceSessionTest, AnOfferThatCannotBeIsNotOpened) {
-  SlabOffer odd = Offer(), outside = Offer(), bare = Offer(), cut = Offer();
-  odd.bytes -= 4096;
-  outside.canary_offset = ~uint64_t{0} - 4;
-  bare.canary.clear();
-  cut.handle.pop_back();
-
-  for (const SlabOffer& offer : {odd, outside, bare, cut}) {
-    EXPECT_TRUE(absl::IsFailedPrecondition(daemon_.link->slabs.Open(offer, *gpu_)));
-  }
-  EXPECT_EQ(gpu_->opened, 0);
-}
-
-TEST_F(DeviceSessionTest, WhatCannotBeOpenedIsToldWithItsKindOfHandle) {
-  gpu_->ipc = absl::FailedPreconditionError("invalid device context");
-  SlabOffer vmm = Offer();
-  vmm.kind = HandleKind::kVmm;
-
-  EXPECT_THAT(std::string(daemon_.link->slabs.Open(Offer(), *gpu_).message()),
-              HasSubstr("CUDA IPC handle: invalid device context"));
-  EXPECT_THAT(std::string(daemon_.link->slabs.Open(vmm, *gpu_).message()),
-              HasSubstr("VMM descriptor: no descriptor came"));
-}
 
 TEST_F(DeviceSessionTest, APageThatCannotBeRegisteredOpensNoSession) {
   gpu_->registering = absl::FailedPreconditionError("not here");
