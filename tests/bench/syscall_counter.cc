@@ -32,6 +32,12 @@ constexpr bool kKnownMachine = false;
 void Answer(ucontext_t&, long) {}
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr uint32_t kSanitizersOwn = __NR_sigaltstack;  // made before whatever does not return
+#else
+constexpr uint32_t kSanitizersOwn = __NR_exit_group;  // none
+#endif
+
 void CountOne(int, siginfo_t*, void* context) {
   counted = counted + 1;
   Answer(*static_cast<ucontext_t*>(context), -EAGAIN);
@@ -51,8 +57,9 @@ absl::Status CountSystemCalls() {
   // The handler's own return and the ends of a process pass; everything else is trapped.
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSanitizersOwn, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
