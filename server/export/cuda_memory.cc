@@ -43,8 +43,8 @@ absl::Status CudaMemory::Begin() {
   PENSTOCK_RETURN_IF_ERROR(CheckModes(device_));
   const absl::StatusOr<uint64_t> before = cuda::UsedBytes(uuid_);
   scope_.emplace(device_.ordinal);
-  absl::StatusOr<cuda::Stream> stream = scope_->status();
-  if (scope_->status().ok()) stream = cuda::Stream::Make();
+  absl::StatusOr<cuda::Stream> stream =
+      scope_->status().ok() ? cuda::Stream::Make() : absl::StatusOr<cuda::Stream>(scope_->status());
   if (!stream.ok()) {
     scope_.reset();
     return Explain(stream.status(), device_);

@@ -48,12 +48,12 @@ int TryToWrite(const cuda::ImportedSlab& slab) {
 // A kernel that reads from where nothing is.
 int Break() {
   auto into = Must(cuda::DeviceMemory::Make(4096));
-  const auto* nothing = reinterpret_cast<const uint8_t*>(uintptr_t{1} << 40);
+  const auto* nothing = reinterpret_cast<const uint8_t*>(uintptr_t{4096});
   absl::Status status =
       finish::ApplyOnDevice({.type = Type::kUInt8, .layout = Layout::kNHWC}, {1, 64, 64, 1},
                             {nothing, 4096}, {}, {into.data(), 4096}, {}, nullptr);
   if (status.ok()) status = cuda::SynchronizeDevice();
-  if (!cuda::IsSticky(status)) return Say(kPeerNotSticky, status);
+  if (!cuda::IsSticky(status)) return Say(kPeerNotSticky, base::Annotate(status, "at first"));
   // Small allocations may still come from what the driver has at hand; the device's work never
   // ends.
   const absl::Status later = cuda::SynchronizeDevice();
