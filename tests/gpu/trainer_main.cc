@@ -4,6 +4,7 @@
 //   watch   reads one batch again and again in a kernel, reporting to the memory of descriptor 3;
 //           says "holding" once the kernel runs
 //   write   writes into a batch of a VMM slab; exit code 0: that hurt, 5: it did not
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,7 +28,7 @@ int TakeEpoch(const std::string& address, const SessionOptions& options) {
   const Epoch epoch = OneEpochOnGpu(address, options);
   std::printf("%s %s %s %s\n", DigestOf(epoch.delivered).c_str(), WordOf(epoch.delivery),
               WordOf(epoch.handle), epoch.reason.c_str());
-  return 0;
+  return ::testing::UnitTest::GetInstance()->Failed() ? 1 : 0;
 }
 
 int WatchOne(Session& session) {
