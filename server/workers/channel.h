@@ -86,7 +86,7 @@ inline constexpr size_t kArenaOffset = (sizeof(Channel) + 4095) / 4096 * 4096;
 
 // What comes through the socket.
 enum class SegmentVerb : uint32_t {
-  kUse = 1,     // with one descriptor: a segment, to be mapped when it is first needed
+  kUse = 1,     // with one descriptor: a segment, before the first request that names it
   kForget = 2,  // no request will name it any more
 };
 struct SegmentMessage {

@@ -31,8 +31,8 @@ class Lane {
   };
   // `wake` is rung when the reader ended an item by itself; it outlives the lane.
   Lane(const Options& options, const posix::Fd& wake);
-  // Waits for a read in progress, however long that takes: nobody can call it back. The daemon's end
-  // has a limit (server/app/end_limit.h).
+  // Waits for a read in progress, however long that takes: nobody can call it back. The daemon's
+  // end has a limit (server/app/end_limit.h).
   ~Lane();
 
   void Attach(std::shared_ptr<Link> link);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/base/clock.h"
@@ -51,6 +52,7 @@ struct Supervisor::Post {
   base::TimePoint restart_at;        // while there is no worker and not stopped
   // Of the worker, as the ticks saw it: since when there is one, and since when it is ready.
   std::optional<base::TimePoint> started_at, ready_at;
+  std::set<uint32_t> shown;    // the segments that the worker was told of
   uint32_t failed_starts = 0;  // in a row: workers that were gone before they were ready
   BackOff back_off;
   uint64_t decoded = 0, restarts = 0;

@@ -28,8 +28,8 @@ absl::Status SegmentTable::Take(std::span<const std::byte> bytes, std::span<posi
   if (message.verb != SegmentVerb::kUse || fds.size() != 1) {
     return absl::InternalError("a segment message that cannot be");
   }
-  Segment& segment = segments_[message.segment];
-  segment = {.memory = std::move(fds[0]), .mapping = {}, .bytes = message.bytes};
+  PENSTOCK_ASSIGN_OR_RETURN(segments_[message.segment],
+                            posix::Mapping::Map(fds[0], message.bytes, posix::Access::kReadWrite));
   return absl::OkStatus();
 }
 
@@ -39,19 +39,13 @@ absl::StatusOr<std::span<std::byte>> SegmentTable::Row(const Request& request) {
   if (found == segments_.end()) {
     return absl::InternalError(absl::StrCat("segment ", request.segment, " was never given"));
   }
-  Segment& segment = found->second;
-  if (segment.memory.valid()) {
-    PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, posix::Mapping::Map(segment.memory, segment.bytes,
-                                                                   posix::Access::kReadWrite));
-    segment.memory.Close();
-  }
-  const uint64_t size = segment.mapping.size();
+  const uint64_t size = found->second.size();
   if (request.row_offset > size || request.row_bytes > size - request.row_offset ||
       request.row_bytes != decode::RowBytes(request.spec)) {
     return absl::InternalError(absl::StrCat("a row of ", request.row_bytes, " bytes at ",
                                             request.row_offset, " in a segment of ", size));
   }
-  return segment.mapping.bytes().subspan(request.row_offset, request.row_bytes);
+  return found->second.bytes().subspan(request.row_offset, request.row_bytes);
 }
 
 }  // namespace penstock::workers

@@ -1,5 +1,5 @@
-// The segments that a worker was given: descriptors until first used, mappings from then on. One
-// thread.
+// The segments that a worker was given, mapped: it may have few descriptors and keeps none of them.
+// One thread.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,10 @@ class SegmentTable {
   absl::StatusOr<std::span<std::byte>> Row(const Request& request);
 
  private:
-  struct Segment {
-    posix::Fd memory;  // until it is mapped
-    posix::Mapping mapping;
-    uint64_t bytes = 0;
-  };
   absl::Status Take(std::span<const std::byte> bytes, std::span<posix::Fd> fds);
 
   posix::Fd socket_;
-  std::map<uint32_t, Segment> segments_;
+  std::map<uint32_t, posix::Mapping> segments_;
 };
 
 }  // namespace penstock::workers

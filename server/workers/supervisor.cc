@@ -89,13 +89,11 @@ absl::Status Supervisor::StartWorker(Post& post) {
       WorkerProcess worker,
       WorkerProcess::Start({.program = program, .user = options_.user, .number = post.number},
                            link));
-  for (const auto& [id, segment] : segments_) {
-    PENSTOCK_RETURN_IF_ERROR(worker.UseSegment(id, segment.memory, segment.bytes));
-  }
   Watch(link->done_event());
   Watch(worker.pidfd());
   link->AnnounceSleep();
   post.verdict = Verdict::kNone;
+  post.shown.clear();
   post.started_at.reset();
   post.ready_at.reset();
   post.worker.emplace(std::move(worker));
@@ -117,24 +115,30 @@ absl::Status Supervisor::AddSegment(uint32_t segment, const posix::Fd& memory, u
   const auto [place, added] = segments_.try_emplace(segment);
   PENSTOCK_CHECK(added);
   place->second = {.memory = std::move(own), .bytes = bytes};
-  for (const auto& post : posts_) {
-    if (!post->worker || post->verdict != Verdict::kNone) continue;
-    if (!post->worker->UseSegment(segment, place->second.memory, bytes).ok()) {
-      post->verdict = Verdict::kDoesNotRead;
-      post->worker->Kill();
-    }
-  }
   return absl::OkStatus();
+}
+
+// A worker knows the segments that its items name, as they come: however many there are, its socket
+// holds few messages.
+void Supervisor::Show(Post& post, uint32_t id) {
+  if (!post.shown.insert(id).second) return;
+  const SharedSegment& segment = segments_.at(id);
+  Told(post, post.worker->UseSegment(id, segment.memory, segment.bytes));
+}
+
+// Kills a worker that does not read what it is told. One that is gone already is buried as what it
+// died of.
+void Supervisor::Told(Post& post, const absl::Status& told) {
+  if (told.ok() || absl::IsUnavailable(told) || post.verdict != Verdict::kNone) return;
+  post.verdict = Verdict::kDoesNotRead;
+  post.worker->Kill();
 }
 
 void Supervisor::RemoveSegment(uint32_t segment) {
   PENSTOCK_CHECK(segments_.erase(segment) == 1);
   for (const auto& post : posts_) {
-    if (!post->worker || post->verdict != Verdict::kNone) continue;
-    if (!post->worker->ForgetSegment(segment).ok()) {
-      post->verdict = Verdict::kDoesNotRead;
-      post->worker->Kill();
-    }
+    if (post->shown.erase(segment) == 0 || !post->worker) continue;
+    Told(*post, post->worker->ForgetSegment(segment));
   }
 }
 
@@ -155,6 +159,7 @@ void Supervisor::Submit(const WorkItem& item) {
   }
   PENSTOCK_CHECK(idlest != nullptr && idlest->lane.outstanding() <= options_.read_ahead);
   PENSTOCK_CHECK(segments_.contains(item.segment));
+  Show(*idlest, item.segment);
   idlest->lane.Give(item);
 }
 

@@ -121,6 +121,8 @@ class Supervisor {
 
   absl::Status AddPost();
   absl::Status StartWorker(Post& post);
+  void Show(Post& post, uint32_t segment);
+  void Told(Post& post, const absl::Status& told);
   void Watch(const posix::Fd& fd);
   void Unwatch(const posix::Fd& fd);
   void CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);

@@ -167,6 +167,33 @@ TEST(SupervisorTest, SegmentsComeAndGo) {
   EXPECT_EQ(rig.Worker().restarts, 0u);
 }
 
+TEST(SupervisorTest, AWorkerMayUseFarMoreSegmentsThanItMayHaveDescriptors) {
+  constexpr uint32_t kFirst = 100, kSegments = 300;
+  MemoryDataset dataset = SmallDataset(1);
+  Rig rig(dataset, {.count = 1}, 1);
+  const auto expected = rig.Expected(rig.Item(0, 0));
+  std::vector<posix::Fd> memories;
+  for (uint32_t i = 0; i < kSegments; ++i) {
+    memories.push_back(posix::MakeMemory("many", expected.size()).value());
+    ASSERT_TRUE(rig.supervisor().AddSegment(kFirst + i, memories[i], expected.size()).ok());
+  }
+  const pid_t first = rig.Worker().pid;
+  ::kill(first, SIGKILL);  // another one that begins with all of them
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().pid != 0 && rig.Worker().pid != first; }));
+
+  for (uint32_t i = 0; i < kSegments; ++i) {
+    WorkItem item = rig.Item(0, 0);
+    item.segment = kFirst + i;
+    rig.supervisor().Submit(item);
+    ASSERT_TRUE(rig.RunUntilOutcomes(i + 1));
+    ASSERT_EQ(rig.outcomes().back().kind, OutcomeKind::kDone) << i;
+  }
+
+  EXPECT_EQ(rig.Worker().restarts, 1u);
+  const auto last = posix::Mapping::Map(memories.back(), expected.size(), posix::Access::kReadOnly);
+  EXPECT_TRUE(std::ranges::equal(last->bytes(), expected));
+}
+
 TEST(SupervisorTest, FewerWorkersFinishWhatTheyHaveAndMoreStartAtOnce) {
   MemoryDataset dataset = SmallDataset();
   Rig rig(dataset, {.count = 3}, 9);
