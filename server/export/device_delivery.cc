@@ -49,10 +49,23 @@ Delivery::Heard DeviceDelivery::Listen() {
 void DeviceDelivery::HearReleases() {
   std::erase_if(out_, [this](const Out& out) {
     if (!page_.Released(out.sequence)) return false;
-    seat_.LetGo(out.on_device);
-    free_notes_.push_back(out.notes_offset);
-    --on_device_;
+    TakeBack(out);
     ++released_;
+    return true;
+  });
+}
+
+void DeviceDelivery::TakeBack(const Out& out) {
+  seat_.LetGo(out.on_device);
+  free_notes_.push_back(out.notes_offset);
+  --on_device_;
+}
+
+// The consumer closed the session: what it had not taken by then it never takes.
+void DeviceDelivery::DropUntaken() {
+  std::erase_if(out_, [this, taken = page_.taken()](const Out& out) {
+    if (out.sequence <= taken) return false;
+    TakeBack(out);
     return true;
   });
 }
@@ -124,6 +137,7 @@ void DeviceDelivery::DropComing() {
 
 bool DeviceDelivery::Leave() {
   DropComing();
+  DropUntaken();
   HearReleases();
   return out_.empty();
 }

@@ -63,6 +63,8 @@ class DeviceDelivery final : public Delivery {
   };
   DeviceDelivery(SessionPage page, uint32_t rows, DeviceSeat seat);
   void HearReleases();
+  void TakeBack(const Out& out);
+  void DropUntaken();
   void Advance();
   void AnnounceHead();
   void SayFinished();

@@ -229,6 +229,7 @@ TEST_F(DeviceDeliveryTest, ASessionLeavesOnlyWhenItsConsumerHasReleasedAll) {
   for (uint64_t sequence = 1; sequence <= 5; ++sequence) Announce(sequence);
   Copy(2);
   Listen();
+  trainer_->page().taken = 2;
   EXPECT_FALSE(trainer_->delivery->Leave());
   trainer_->Release(2);
   EXPECT_FALSE(trainer_->delivery->Leave());
@@ -239,6 +240,19 @@ TEST_F(DeviceDeliveryTest, ASessionLeavesOnlyWhenItsConsumerHasReleasedAll) {
   EXPECT_TRUE(trainer_->delivery->Leave());
   Copy();
   EXPECT_EQ(trainer_->announced(), 2u) << "nothing comes any more";
+}
+
+TEST_F(DeviceDeliveryTest, WhatWasAnnouncedButNotTakenKeepsNoSessionFromLeaving) {
+  for (uint64_t sequence = 1; sequence <= 3; ++sequence) Announce(sequence);
+  Copy(3);
+  Listen();
+  ASSERT_EQ(trainer_->announced(), 3u);
+  trainer_->page().taken = 1;
+  EXPECT_FALSE(trainer_->delivery->Leave());
+
+  trainer_->Release(1);
+
+  EXPECT_TRUE(trainer_->delivery->Leave());
 }
 
 TEST_F(DeviceDeliveryTest, OnlyBatchesInTheConsumersHandsArePolledFor) {
