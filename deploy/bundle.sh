@@ -53,7 +53,9 @@ done
 cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
 cp -R client/include/penstock "$tree/include/"
 cp LICENSE README.md CHANGELOG.md "$tree/"
-cp tests/gpu/run.sh "$tree/tests/gpu/" 2>/dev/null || rmdir "$tree/tests/gpu" "$tree/tests"
+cp tests/gpu/run.sh tests/gpu/report.sh "$tree/tests/gpu/"
+# A bundle is no checkout: what it was made of is written down.
+{ echo "$version"; git describe --always --dirty 2>/dev/null || true; } | paste -sd' ' >"$tree/VERSION"
 strip --strip-unneeded "$tree"/bin/* "$tree"/lib/libpenstock.so.*.* 2>/dev/null || true
 
 # What the loader finds for them here, but for what belongs to every system.

@@ -21,6 +21,17 @@ __global__ void SpinKernel(uint64_t nanoseconds) {
   }
 }
 
+__global__ void ComputeKernel(uint32_t rounds, float* spare) {
+  float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
+  for (uint32_t i = 0; i < rounds; ++i) {
+    a = fmaf(a, 0.999f, 1.0f);
+    b = fmaf(b, 0.999f, 1.0f);
+    c = fmaf(c, 0.999f, 1.0f);
+    d = fmaf(d, 0.999f, 1.0f);
+  }
+  if (a + b + c + d < 0) *spare = a;  // never; so the work is not left out
+}
+
 // One block, so that a pass has an end.
 __global__ void WatchKernel(const volatile uint8_t* rows, size_t bytes, uint8_t* spare,
                             uint64_t nanoseconds, WatchReport* report) {
@@ -51,6 +62,11 @@ cudaStream_t ToStream(void* stream) { return static_cast<cudaStream_t>(stream); 
 
 void Spin(double seconds, void* stream) {
   SpinKernel<<<1, 1, 0, ToStream(stream)>>>(ToNanoseconds(seconds));
+}
+
+void Compute(uint32_t rounds, float* spare, void* stream) {
+  constexpr int kBlocks = 132 * 8;
+  ComputeKernel<<<kBlocks, kThreads, 0, ToStream(stream)>>>(rounds, spare);
 }
 
 void Watch(const uint8_t* rows, size_t bytes, uint8_t* spare, double seconds, WatchReport* report,

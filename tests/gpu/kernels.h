@@ -16,6 +16,10 @@ struct WatchReport {
   uint64_t mismatches = 0;  // bytes that were not what they were at the first pass
 };
 
+// Computes on the whole GPU and reads and writes no memory: one wave of blocks on 132 processors,
+// a fixed amount of work whatever else the GPU does. `spare`: room for one number.
+void Compute(uint32_t rounds, float* spare, void* stream);
+
 // Reads `bytes` again and again for so long. `spare` has room for them, on the device.
 void Watch(const uint8_t* rows, size_t bytes, uint8_t* spare, double seconds, WatchReport* report,
            void* stream);

@@ -1,0 +1,258 @@
+// What a trainer's GPU loses to the daemon that feeds it, how fast the daemon copies meanwhile, and
+// how often. Real daemon, ceilings in the same run, alternating, medians. Prints rows of a Markdown
+// table: what, figure, ceiling, ratio, goal, and whether it was reached.
+//
+// Two feeds: one that decodes all it delivers, on every core but one; and one whose batches lie
+// decoded in the pool, because a session holds them all and never takes one, so that copies alone
+// bound it. Each is taken by a lane of IPC sessions and one of VMM sessions: these share no device
+// memory, so every batch is copied twice.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/cuda/registration.h"
+#include "tests/gpu/delivery.h"
+#include "tests/gpu/feeder.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels.h"
+#include "tests/support/daemon_process.h"
+
+namespace penstock::gpu {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using testing::DaemonProcess;
+
+constexpr double kComputeGoal = 0.99, kCopyGoal = 0.95;
+constexpr double kKernelSeconds = 0.0002;
+constexpr int kRounds = 5;
+constexpr auto kWindow = milliseconds(800);
+constexpr auto kUntilQuiet = milliseconds(300);
+constexpr int kPhotographs = 512;
+constexpr uint32_t kBatch = 128, kSide = 224;
+constexpr uint32_t kHeld = 256;         // batches that lie decoded in the pool
+constexpr uint32_t kAhead = 8;          // at most, of what was taken: in the pool and on the GPU
+constexpr size_t kSessionsInALane = 8;  // each takes all that are held: enough for a window
+
+uint64_t ImageBytes() { return uint64_t{kBatch} * kSide * kSide * 3; }
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+void PrintRow(const std::string& what, const std::string& figure, const std::string& ceiling,
+              double ratio, double goal) {
+  std::printf("| %s | %s | %s | %.3f | >= %.2f | %s |\n", what.c_str(), figure.c_str(),
+              ceiling.c_str(), ratio, goal, ratio >= goal ? "reached" : "MISSED");
+}
+
+// Kernels of a fixed amount of work, one behind the other.
+class Computing {
+ public:
+  Computing() {
+    for (int i = 0; i < 3; ++i) {  // the first ones load the module and raise the clock
+      const double seconds = 1 / PerSecond(milliseconds(200));
+      rounds_ = static_cast<uint32_t>(rounds_ * kKernelSeconds / seconds);
+    }
+  }
+  double PerSecond(steady_clock::duration window) {
+    constexpr int kTogether = 50;
+    constexpr size_t kAhead = 4;  // deep enough that the GPU never waits for this thread
+    std::deque<cuda::Event> events;
+    uint64_t kernels = 0;
+    EXPECT_OK(watch_.Start(stream_.get()));
+    for (const auto end = steady_clock::now() + window; steady_clock::now() < end;) {
+      for (int i = 0; i < kTogether; ++i)
+        gpu::Compute(rounds_, reinterpret_cast<float*>(spare_.data()), stream_.get());
+      kernels += kTogether;
+      events.push_back(Must(cuda::Event::Make()));
+      EXPECT_OK(events.back().Record(stream_.get()));
+      if (events.size() <= kAhead) continue;
+      EXPECT_OK(events.front().Wait());
+      events.pop_front();
+    }
+    EXPECT_OK(watch_.Stop(stream_.get()));
+    const double seconds = Must(watch_.Seconds());
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    return static_cast<double>(kernels) / seconds;
+  }
+
+ private:
+  uint32_t rounds_ = 1000;
+  cuda::DeviceMemory spare_ = Must(cuda::DeviceMemory::Make(256));
+  cuda::Stream stream_ = Must(cuda::Stream::Make());
+  cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
+};
+
+// A plain pinned copy, one behind the other.
+class PlainCopies {
+ public:
+  explicit PlainCopies(uint64_t bytes)
+      : from_(Must(cuda::PinnedMemory::Make(bytes))), to_(Must(cuda::DeviceMemory::Make(bytes))) {
+    std::fill_n(from_.data(), bytes, std::byte{1});
+  }
+  double BytesPerSecond() {
+    constexpr int kCopies = 100;
+    EXPECT_OK(watch_.Start(stream_.get()));
+    for (int i = 0; i < kCopies; ++i)
+      EXPECT_OK(cuda::CopyToDevice(to_.data(), from_.data(), from_.bytes(), stream_.get()));
+    EXPECT_OK(watch_.Stop(stream_.get()));
+    return kCopies * static_cast<double>(from_.bytes()) / Must(watch_.Seconds());
+  }
+
+ private:
+  cuda::PinnedMemory from_;
+  cuda::DeviceMemory to_;
+  cuda::Stream stream_ = Must(cuda::Stream::Make());
+  cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
+};
+
+// What was measured while one kind of feed ran; one value a round.
+struct Fed {
+  const char* name;
+  bool decoding;
+  std::vector<double> kernels = {}, bytes = {}, rows = {};  // a second
+};
+
+class LimitsTest : public ::testing::Test {
+ protected:
+  // `seed` tells feeds apart: what one decoded is nothing that another finds.
+  static SessionOptions Options(uint64_t seed) {
+    SessionOptions options = testing::SmallRows(testing::Photographs(kPhotographs), kBatch);
+    options.random_crop.height = options.random_crop.width = kSide;
+    options.seed = seed;
+    options.epochs = 0;
+    return options;
+  }
+  static DaemonProcess::Options AllCoresButOne() {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    return {.workers = std::max(1, cores - 1)};
+  }
+  Session Open(const SessionOptions& options) { return client_.Open(options).OrDie(); }
+
+  // Keeps kHeld decoded batches in the pool.
+  Session Hold() {
+    SessionOptions options = Options(kHeldSeed);
+    options.window = kHeld;
+    Session session = Open(options);
+    EXPECT_TRUE(daemon_.Eventually(
+        [this] { return daemon_.Status().samples_decoded() >= uint64_t{kHeld} * kBatch; }, 120));
+    return session;
+  }
+  std::unique_ptr<Feeder> Feed(bool decoding) {
+    std::vector<Feeder::Lane> lanes;
+    if (decoding) ++fresh_seed_;
+    for (const HandleKind handle : {HandleKind::kIpc, HandleKind::kVmm}) {
+      SessionOptions options = Options(decoding ? fresh_seed_ : kHeldSeed);
+      options = On({"cuda:0", Delivery::kDevice, handle}, options);
+      options.window = options.device_depth = kAhead / 2;
+      lanes.emplace_back();
+      for (size_t i = 0; i < (decoding ? 1 : kSessionsInALane); ++i)
+        lanes.back().push_back(Open(options));
+    }
+    return std::make_unique<Feeder>(std::move(lanes), decoding ? UINT64_MAX : kHeld - kAhead);
+  }
+  // Once over everything: memory is registered at its first copy.
+  void WarmUp() {
+    Feed(false)->Await(2 * kHeld);
+    Feed(true)->Await(50);
+    std::this_thread::sleep_for(kUntilQuiet);
+  }
+  void Measure(Computing& compute, Fed& fed) {
+    const std::unique_ptr<Feeder> feeder = Feed(fed.decoding);
+    feeder->Await(40);  // more than lay ready
+    const v1::GetStatusResponse before = daemon_.Status();
+    const auto begin = steady_clock::now();
+    fed.kernels.push_back(compute.PerSecond(kWindow));
+    const v1::GetStatusResponse after = daemon_.Status();
+    const double seconds = duration<double>(steady_clock::now() - begin).count();
+    EXPECT_TRUE(feeder->feeding()) << "the feed ended before the kernels did";
+    fed.bytes.push_back(
+        static_cast<double>(after.gpus(0).copied_bytes() - before.gpus(0).copied_bytes()) /
+        seconds);
+    fed.rows.push_back(static_cast<double>(after.samples_decoded() - before.samples_decoded()) /
+                       seconds);
+  }
+
+  static constexpr uint64_t kHeldSeed = 1;
+  uint64_t fresh_seed_ = 100;
+  DaemonProcess daemon_{AllCoresButOne()};
+  Client client_ = Client::Connect({.address = daemon_.address()}).OrDie();
+};
+
+TEST_F(LimitsTest, ATrainerComputesAndTheDaemonCopiesAsIfTheyWereAlone) {
+  const cuda::DeviceScope scope(0);
+  const Session held = Hold();
+  WarmUp();
+  Computing compute;
+  PlainCopies plain(ImageBytes());
+  std::vector<double> alone, copies;
+  Fed feeds[] = {{"decoding", true}, {"decoded before", false}};
+  for (int round = 0; round < kRounds; ++round) {
+    copies.push_back(plain.BytesPerSecond());
+    for (Fed& fed : feeds) {
+      alone.push_back(compute.PerSecond(kWindow));
+      Measure(compute, fed);
+      std::this_thread::sleep_for(kUntilQuiet);
+    }
+  }
+
+  for (const Fed& fed : feeds) {
+    const double ratio = Median(fed.kernels) / Median(alone);
+    PrintRow(absl::StrFormat("a trainer's kernels, feed %s: %.0f rows/s decoded, %.1f GB/s copied",
+                             fed.name, Median(fed.rows), Median(fed.bytes) / 1e9),
+             absl::StrFormat("%.0f kernels/s", Median(fed.kernels)),
+             absl::StrFormat("%.0f kernels/s alone", Median(alone)), ratio, kComputeGoal);
+    EXPECT_GE(ratio, kComputeGoal) << fed.name;
+  }
+  const double ratio = Median(feeds[1].bytes) / Median(copies);
+  PrintRow(absl::StrFormat("copies of a running feed, %.1f MB each, by the clock on the wall",
+                           static_cast<double>(ImageBytes()) / 1e6),
+           absl::StrFormat("%.1f GB/s", Median(feeds[1].bytes) / 1e9),
+           absl::StrFormat("%.1f GB/s plain pinned", Median(copies) / 1e9), ratio, kCopyGoal);
+  EXPECT_GE(ratio, kCopyGoal);
+}
+
+TEST_F(LimitsTest, EightSessionsOfOneFeedCostOneCopyABatch) {
+  constexpr int kSessions = 8;
+  SessionOptions options = On({}, Options(kHeldSeed));
+  options.epochs = 8;
+  std::vector<Session> sessions;
+  for (int i = 0; i < kSessions; ++i) sessions.push_back(Open(options));
+  const cuda::DeviceScope scope(sessions[0].device());
+  const cuda::Stream stream = Must(cuda::Stream::Make());
+  uint64_t taken = 0;
+  for (bool ended = false; !ended;) {
+    for (Session& session : sessions) {
+      Result<Batch> batch = session.Next(stream.get(), std::chrono::seconds(30));
+      ended = batch.status().code() == Code::kEndOfData;
+      if (ended || batch.status().code() == Code::kEndOfEpoch) continue;
+      ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+      ASSERT_TRUE(batch->Release(stream.get()).ok());
+      ++taken;
+    }
+  }
+
+  const uint64_t copies = daemon_.Status().gpus(0).copies(), batches = taken / kSessions;
+  ASSERT_GT(batches, 0u);
+  std::printf(
+      "| eight sessions, one feed: copies a batch | %lu copies | %lu batches | %.3f | = 1 | "
+      "%s |\n",
+      static_cast<unsigned long>(copies), static_cast<unsigned long>(batches),
+      static_cast<double>(copies) / static_cast<double>(batches),
+      copies == batches ? "reached" : "MISSED");
+  EXPECT_EQ(copies, batches);
+}
+
+}  // namespace
+}  // namespace penstock::gpu
