@@ -8,6 +8,7 @@ import collections
 import re
 import sys
 
+SHOWN = 12  # names for one reason; the log has them all
 PROGRAM = re.compile(r"^\d+/\d+ Test: (\S+)")
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped$")
 GTEST_NAME = re.compile(r"^\[  SKIPPED \] ([^ ,]+)(?:,.*)? \(\d+ ms\)")
@@ -43,7 +44,8 @@ def main():
         for reason, name in skipped(log):
             reasons[reason].append(name)
     for reason, names in sorted(reasons.items()):
-        print(f"skipped {len(names)}, because {reason}: {', '.join(names)}")
+        shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        print(f"skipped {len(names)}, because {reason}: {shown}")
     if not reasons:
         print("skipped: nothing")
 
