@@ -65,8 +65,8 @@ version() {
     echo "not known"
 }
 gpu() {
-  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed 1q
-  sed -n 's/^NVRM version: *//p' /proc/driver/nvidia/version 2>/dev/null
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed 1q | grep . ||
+    sed -n 's/^NVRM version: *//p' /proc/driver/nvidia/version 2>/dev/null
 }
 
 cat <<END
