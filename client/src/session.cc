@@ -52,6 +52,11 @@ Result<Batch> Session::NextInto(const Finish& finish, const Into& into, Stream s
   return core_->NextInto(finish, into, stream, timeout);
 }
 
+Result<bool> Session::WaitReady(std::chrono::milliseconds timeout) {
+  if (core_ == nullptr) return MovedFrom();
+  return core_->WaitReady(timeout);
+}
+
 Delivery Session::delivery() const {
   return core_ == nullptr ? Delivery::kHost : core_->grant().delivery;
 }

@@ -87,22 +87,34 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
   return Wait(stream, deadline);
 }
 
+Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
+  const absl::StatusOr<bool> news = Await(deadline);
+  if (!news.ok()) return Lost(news.status());
+  if (!*news) return Status(Code::kDeadlineExceeded, WhyNothingCame());
+  return SomethingIsReady() ? TakeReady(stream) : Ended(attachment_->state());
+}
+
 // The bell is read before the page: what changes after that ends the sleep. The state is read
 // before `announced`: the daemon writes its last announcement first.
-Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
+absl::StatusOr<bool> SessionCore::Await(base::TimePoint deadline) {
   for (;;) {
     const uint32_t bell = attachment_->bell();
     const shm::SessionState state = attachment_->state();
-    if (SomethingIsReady()) return TakeReady(stream);
+    if (SomethingIsReady()) return true;
     const bool full = stage_ && !stage_->HasRoom();
-    if (state != shm::SessionState::kOpen && attachment_->announced() == taken_) {
-      return Ended(state);
-    }
-    if (const absl::Status link = attachment_->Pump(); !link.ok()) return Lost(link);
+    if (state != shm::SessionState::kOpen && attachment_->announced() == taken_) return true;
+    PENSTOCK_RETURN_IF_ERROR(attachment_->Pump());
     const base::Duration left = deadline - Now();
-    if (left <= base::Duration::zero()) return Status(Code::kDeadlineExceeded, WhyNothingCame());
+    if (left <= base::Duration::zero()) return false;
     attachment_->Sleep(bell, std::min(full ? kFullSlice : kSlice, left));
   }
+}
+
+Result<bool> SessionCore::WaitReady(milliseconds timeout) {
+  if (Forked()) return ForkedStatus();
+  if (!attachment_ || closed_ || epoch_ended_) return true;
+  const absl::StatusOr<bool> news = Await(Deadline(timeout));
+  return !news.ok() || *news;
 }
 
 std::string SessionCore::WhyNothingCame() const {

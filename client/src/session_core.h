@@ -52,6 +52,7 @@ class SessionCore {
   }
   Result<Batch> NextInto(const Finish& finish, const Into& into, Stream stream,
                          std::chrono::milliseconds timeout);
+  Result<bool> WaitReady(std::chrono::milliseconds timeout);
   const State& state() const { return state_; }
   const Grant& grant() const { return grant_; }
   int device() const { return gpu_ == nullptr ? -1 : gpu_->ordinal(); }
@@ -65,6 +66,9 @@ class SessionCore {
   Result<Batch> Get(const Stream* stream, std::chrono::milliseconds timeout);
   Result<Batch> NextSlowly(const Stream* stream, std::chrono::milliseconds timeout);
   Result<Batch> Wait(const Stream* stream, base::TimePoint deadline);
+  // True once there is a batch or an end; false when neither came in time; an error: the daemon is
+  // gone.
+  absl::StatusOr<bool> Await(base::TimePoint deadline);
   bool SomethingIsReady() const;
   Result<Batch> TakeReady(const Stream* stream);
   Result<Batch> TakeStaged(const Stream* stream);

@@ -238,6 +238,10 @@ class PENSTOCK_EXPORT Session {
   Result<Batch> NextInto(const Finish& finish, const Into& into, Stream stream,
                          std::chrono::milliseconds timeout = std::chrono::minutes(5));
 
+  // Whether Next has an answer, a batch or not, without waiting for one: waits for that at most
+  // `timeout`. For those who have other things to look after while they wait.
+  Result<bool> WaitReady(std::chrono::milliseconds timeout);
+
   // How batches come, never kAuto, and why so: what was tried before and how it failed, or what
   // decided. After a daemon's restart it may be another one, on the same device.
   Delivery delivery() const;

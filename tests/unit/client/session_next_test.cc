@@ -214,6 +214,32 @@ TEST_F(SessionNextTest, AnAnnouncementWakesAWaitingSession) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+TEST_F(SessionNextTest, WaitingForReadinessTakesNothing) {
+  SessionCore session = Open();
+
+  const Result<bool> before = session.WaitReady(kNow);
+  daemon_.AnnounceNext();
+  const Result<bool> after = session.WaitReady(kNow);
+
+  EXPECT_FALSE(*before);
+  EXPECT_TRUE(*after);
+  EXPECT_EQ(daemon_.page().taken, 0u);
+  EXPECT_TRUE(session.Next(kNow).ok());
+}
+
+TEST_F(SessionNextTest, WhateverNextWillSayIsReady) {
+  daemon_.page().state = static_cast<uint32_t>(shm::SessionState::kFinished);
+  SessionCore session = Open();
+  EXPECT_TRUE(*session.WaitReady(kNow));
+  EXPECT_EQ(session.Next(kNow).status().code(), Code::kEndOfData);
+
+  EXPECT_TRUE(*session.WaitReady(kNow));
+  ASSERT_TRUE(session.Close().ok());
+
+  EXPECT_TRUE(*session.WaitReady(kNow));
+  EXPECT_EQ(session.Next(kNow).status().code(), Code::kFailedPrecondition);
+}
+
 TEST_F(SessionNextTest, EveryOneOfManyAnnouncementsIsSeen) {
   constexpr uint64_t kBatches = 20000;
   SessionCore session = Open();
