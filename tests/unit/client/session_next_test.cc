@@ -228,7 +228,7 @@ TEST_F(SessionNextTest, WaitingForReadinessTakesNothing) {
 }
 
 TEST_F(SessionNextTest, WhateverNextWillSayIsReady) {
-  daemon_.page().state = static_cast<uint32_t>(shm::SessionState::kFinished);
+  daemon_.End(shm::SessionState::kFinished);
   SessionCore session = Open();
   EXPECT_TRUE(*session.WaitReady(kNow));
   EXPECT_EQ(session.Next(kNow).status().code(), Code::kEndOfData);
