@@ -131,7 +131,7 @@ class World {
     spec.share.remainder = static_cast<plan::Remainder>(Pick(3));
     spec.first_epoch = Pick(2);
     spec.epochs = Pick(4);
-    if (Pick(2) == 0) {  // one of many alike, so that there is something to share
+    if (Pick(4) > 0) {  // one of many alike, so that there is something to share
       spec.feed = FeedId(0);
       spec.share = {.samples = 37, .batch_size = 2};
       spec.first_epoch = spec.epochs = 0;
