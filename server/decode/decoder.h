@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "common/base/fault.h"
@@ -21,6 +22,12 @@ class Decoder {
   // why not; then the row's bytes are unspecified.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
+
+  // The width and height that draws are made for, for tests and tools; none if there is a fault.
+  struct Size {
+    uint32_t width = 0, height = 0;
+  };
+  std::optional<Size> SizeOf(std::span<const std::byte> file, const Spec& spec);
 
  private:
   struct State;
