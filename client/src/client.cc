@@ -36,9 +36,14 @@ class GrpcOpener final : public client::Opener {
                                       base::TimePoint deadline) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<client::Connection> connection,
                               connector_->Get());
+    uint64_t given_order = 0;
+    if (options_.given != nullptr) {
+      PENSTOCK_ASSIGN_OR_RETURN(given_order, connection->SendOrder(*options_.given, deadline));
+    }
     PENSTOCK_ASSIGN_OR_RETURN(
         client::Opened opened, client::Negotiate(wish_, [&](const client::Ask& ask) {
           v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
+          request.mutable_feed()->set_given_order(given_order);
           client::AskFor(ask, DeviceWish(), request);
           return connection->Open(request, ask, gpu_, options_.device_depth, deadline);
         }));
@@ -116,6 +121,9 @@ Result<Client> Client::Connect(const ClientOptions& options) {
 Result<Session> Client::Open(const SessionOptions& options) {
   if (impl_ == nullptr) return MovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  if (const absl::Status order = client::CheckOrder(options); !order.ok()) {
+    return client::ToPublic(order);
+  }
   absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
   if (!opener.ok()) return client::ToPublic(opener.status());
   absl::StatusOr<client::Opened> opened = (*opener)->Open(

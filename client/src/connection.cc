@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/request.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::client {
@@ -14,6 +15,10 @@ constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
 constexpr uint32_t kPinnedDepth = 3;                               // where the session does not say
 constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // in the middle of a Next
+
+base::Duration LeftUntil(base::TimePoint deadline) {
+  return std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
+}
 
 absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::string& address) {
   if (daemon.protocol_version() == shm::kProtocolVersion) return absl::OkStatus();
@@ -114,11 +119,22 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
+absl::StatusOr<uint64_t> Connection::SendOrder(const std::vector<uint64_t>& order,
+                                               base::TimePoint deadline) {
+  size_t number = 0;
+  const auto part = [&]() -> std::optional<v1::SendOrderRequest> {
+    if (number == OrderParts(order)) return std::nullopt;
+    return MakeOrderPart(order, number++);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::SendOrderResponse response,
+                            rpc_.SendOrder(part, LeftUntil(deadline)));
+  return response.order();
+}
+
 Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
                        const std::shared_ptr<Gpu>& gpu, uint32_t depth, base::TimePoint deadline) {
-  const base::Duration left =
-      std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
-  const absl::StatusOr<v1::OpenSessionResponse> response = rpc_.OpenSession(request, left);
+  const absl::StatusOr<v1::OpenSessionResponse> response =
+      rpc_.OpenSession(request, LeftUntil(deadline));
   if (!response.ok()) return {response.status()};
   Grant grant = GrantOf(request, *response);
   AddDelivery(ask, depth, *response, grant);

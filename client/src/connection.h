@@ -21,6 +21,8 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
                                                              const std::string& client);
 
   absl::StatusOr<v1::DescribeDatasetResponse> Describe(const std::string& dataset);
+  // Sends an order; its name.
+  absl::StatusOr<uint64_t> SendOrder(const std::vector<uint64_t>& order, base::TimePoint deadline);
   // Opens the session as asked, its memory, too. `gpu`: unless host delivery is asked for.
   // `depth`: batches in GPU memory at once, of pinned delivery.
   Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,

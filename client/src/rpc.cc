@@ -56,12 +56,16 @@ struct Rpc::Impl {
   absl::StatusOr<Response> Call(Stub& stub, Method method, const Request& request,
                                 base::Duration timeout) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + timeout);
-    context.AddMetadata(shm::kTicketMetadataKey, ticket);
+    Prepare(context, timeout);
     Response response;
     const grpc::Status status = (stub.*method)(&context, request, &response);
     if (!status.ok()) return ToAbsl(status, address, timeout);
     return response;
+  }
+
+  void Prepare(grpc::ClientContext& context, base::Duration timeout) const {
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.AddMetadata(shm::kTicketMetadataKey, ticket);
   }
 
   const std::string address;
@@ -85,6 +89,20 @@ absl::StatusOr<v1::DescribeDatasetResponse> Rpc::DescribeDataset(
     const v1::DescribeDatasetRequest& request, base::Duration timeout) {
   return impl_->Call<v1::DescribeDatasetResponse>(
       *impl_->feed, &v1::FeedService::Stub::DescribeDataset, request, timeout);
+}
+
+absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
+    const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout) {
+  grpc::ClientContext context;
+  impl_->Prepare(context, timeout);
+  v1::SendOrderResponse response;
+  const auto writer = impl_->feed->SendOrder(&context, &response);
+  bool heard = true;  // a write fails once the daemon has answered: its status says why
+  for (auto next = part(); next && heard; next = part()) heard = writer->Write(*next);
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return ToAbsl(status, impl_->address, timeout);
+  return response;
 }
 
 absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRequest& request,

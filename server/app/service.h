@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "server/app/catalog.h"
+#include "server/app/orders.h"
 #include "server/app/peers.h"
 #include "server/feed/runner.h"
 #include "server/rpc/controller.h"
@@ -17,11 +18,14 @@ class Service final : public rpc::Controller, public doorway::Visitor {
  public:
   struct Options {
     bool private_daemon = false;
+    Orders::Options orders = {};
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
+  absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Ticket& ticket,
+                                                                   uint64_t length) override;
   void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
   void ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
                  rpc::Callback<std::vector<rpc::Slab>> done) override;
@@ -45,6 +49,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void OnGone(doorway::PeerId peer) override;
 
   size_t connected() const { return peers_.size(); }
+  // Forgets what nobody needs any more. Several times a minute.
+  void Tick(base::TimePoint now) { orders_.Tick(now); }
 
  private:
   // Runs `job` on the runner's thread and answers with what it returns.
@@ -59,6 +65,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   Catalog& catalog_;
   feed::Runner& runner_;
   Peers peers_;
+  Orders orders_;
 };
 
 }  // namespace penstock::app

@@ -54,8 +54,10 @@ absl::string_view NameOf(rpc::Delivery delivery) {
 
 }  // namespace
 
-feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer& peer,
-                            Catalog::State dataset) {
+absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
+                                            const doorway::Peer& peer, FeedParts parts) {
+  const uint64_t samples = parts.dataset->dataset->samples();
+  if (parts.given != nullptr) PENSTOCK_RETURN_IF_ERROR(parts.given->CheckFits(samples));
   feed::OpenRequest request;
   request.peer = peer.id.value();
   request.user = peer.uid;
@@ -63,9 +65,10 @@ feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer
   request.client = peer.client;
   request.name = from.name;
   request.order = from.order;
+  request.given = std::move(parts.given);
   request.seed = from.seed;
   request.decoding = from.spec;
-  request.share = {.samples = dataset->dataset->samples(),
+  request.share = {.samples = request.given == nullptr ? samples : request.given->size(),
                    .consumed = from.consumed,
                    .world = from.world,
                    .rank = from.rank,
@@ -76,7 +79,7 @@ feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer
   request.window = from.window;
   request.expected_fingerprint = from.expected_fingerprint;
   request.fail_on_bad_sample = from.fail_on_bad_sample;
-  request.dataset = std::move(dataset);
+  request.dataset = std::move(parts.dataset);
   request.pinned = from.delivery == rpc::Delivery::kPinned;
   if (from.device) request.device = WishOf(*from.device);
   request.delivery_reason = from.delivery_reason;

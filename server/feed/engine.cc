@@ -157,7 +157,7 @@ bool Engine::SubmitRows() {
     const std::optional<RowTask> task = core_.NextRow();
     if (!task) break;
     busy = true;
-    std::shared_ptr<Feed> feed = feeds_.at(task->feed.value()).lock();
+    std::shared_ptr<Feed> feed = feeds_.at({task->feed.value(), task->user.value()}).lock();
     PENSTOCK_CHECK(feed != nullptr);
     absl::StatusOr<workers::WorkItem> item =
         rows_.Begin(*task, feed, pool_.Place(task->slot.value()));

@@ -37,6 +37,7 @@ struct OpenRequest {
   std::string name;
   std::shared_ptr<DatasetState> dataset;
   plan::Order order = plan::Order::kSequential;
+  std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
   uint64_t seed = 0;
   decode::Spec decoding;
   plan::Share share;  // of the first epoch
@@ -173,8 +174,9 @@ class Engine {
   base::TimePoint now_{};  // of the call that is under way
   std::map<uint64_t, Session> sessions_;
   std::vector<Leaving> leaving_;
-  std::unordered_map<uint64_t, std::weak_ptr<Feed>> feeds_;  // by fingerprint
-  std::map<uint64_t, std::set<uint32_t>> segments_sent_;     // by peer
+  // By fingerprint and user: what one user makes of a fingerprint is nothing to another.
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<Feed>> feeds_;
+  std::map<uint64_t, std::set<uint32_t>> segments_sent_;  // by peer
   uint64_t next_session_ = 1;
 };
 

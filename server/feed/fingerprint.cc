@@ -2,19 +2,17 @@
 
 #include <bit>
 
+#include "server/feed/hash.h"
+
 namespace penstock::feed {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// 2014), folded over the words in order.
+// Stands where an order's number stands.
+constexpr uint64_t kGiven = 2;
+
 class Hash {
  public:
-  void Add(uint64_t word) {
-    state_ = (state_ ^ word) + 0x9E3779B97F4A7C15;
-    state_ = (state_ ^ (state_ >> 30)) * 0xBF58476D1CE4E5B9;
-    state_ = (state_ ^ (state_ >> 27)) * 0x94D049BB133111EB;
-    state_ ^= state_ >> 31;
-  }
+  void Add(uint64_t word) { state_ = HashOn(state_, word); }
   void Add(double number) { Add(std::bit_cast<uint64_t>(number)); }
   uint64_t value() const { return state_; }
 
@@ -28,7 +26,12 @@ uint64_t Fingerprint(const FeedSpec& spec) {
   Hash hash;
   hash.Add(spec.dataset_digest);
   hash.Add(spec.samples);
-  hash.Add(static_cast<uint64_t>(spec.order));
+  if (spec.given != nullptr) {
+    hash.Add(kGiven);
+    hash.Add(spec.given->hash());
+  } else {
+    hash.Add(static_cast<uint64_t>(spec.order));
+  }
   hash.Add(spec.seed);
   const decode::Spec& decoding = spec.decoding;
   hash.Add(static_cast<uint64_t>(decoding.geometry));

@@ -2,18 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "server/decode/spec.h"
+#include "server/feed/given_order.h"
 #include "server/plan/plan.h"
 
 namespace penstock::feed {
 
 struct FeedSpec {
   uint64_t dataset_digest = 0;
-  uint64_t samples = 0;
+  uint64_t samples = 0;  // of the dataset
   plan::Order order = plan::Order::kSequential;
+  // In place of `order`, where a client gave one. Shared with what keeps it for later sessions.
+  std::shared_ptr<const GivenOrder> given = {};
   uint64_t seed = 0;
   decode::Spec decoding;
+
+  // N: how many samples an epoch has.
+  uint64_t epoch_samples() const { return given == nullptr ? samples : given->size(); }
 };
 
 // 64 bits that differ for feeds that differ, whatever the machine; never 0.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct SessionRequest {
   Ticket ticket;
   std::string dataset;  // a name, or an absolute path
   plan::Order order = plan::Order::kSequential;
+  std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
   uint64_t seed = 0;
   decode::Spec spec;
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
@@ -102,10 +104,22 @@ struct IndexProgress {
   std::string warning;
 };
 
+// An order of samples on its way in. One thread at a time; what is not finished is forgotten.
+class IncomingOrder {
+ public:
+  virtual ~IncomingOrder() = default;
+  virtual absl::Status Add(std::span<const uint64_t> samples) = 0;
+  // The order's name.
+  virtual absl::StatusOr<uint64_t> Finish() = 0;
+};
+
 class Controller {
  public:
   virtual ~Controller() = default;
 
+  // An order of so many samples (≥ 1) will come.
+  virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Ticket& ticket,
+                                                                      uint64_t length) = 0;
   virtual void OpenSession(SessionRequest request, Callback<SessionGrant> done) = 0;
   virtual void ListSlabs(const Ticket& ticket, uint64_t session_id,
                          Callback<std::vector<Slab>> done) = 0;

@@ -2,6 +2,7 @@
 #include "penstock/v1/feed.grpc.pb.h"
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
+#include "server/rpc/order_call.h"
 #include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
@@ -40,6 +41,11 @@ class FeedService final : public v1::FeedService::CallbackService {
       call->Answer(status);
     }
     return call.get();
+  }
+
+  grpc::ServerReadReactor<v1::SendOrderRequest>* SendOrder(
+      CallbackServerContext* context, v1::SendOrderResponse* response) override {
+    return OrderCall::Start(controller_, TicketOf(*context), response);
   }
 
   ServerUnaryReactor* OpenSession(CallbackServerContext* context,

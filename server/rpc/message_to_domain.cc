@@ -104,9 +104,23 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
     case v1::ORDER_SHUFFLED:
       return plan::Order::kShuffled;
     default:
-      return Wrong("feed.order: wanted ORDER_SEQUENTIAL (1) or ORDER_SHUFFLED (2), got ",
-                   static_cast<int>(order));
+      return Wrong(
+          "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2) or ORDER_GIVEN (3), ",
+          "got ", static_cast<int>(order));
   }
+}
+
+absl::Status SetOrder(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (feed.order() != v1::ORDER_GIVEN) {
+    PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(feed.order()));
+    if (feed.given_order() == 0) return absl::OkStatus();
+    return Wrong("feed.given_order: wanted none, because feed.order is ",
+                 v1::Order_Name(feed.order()), "; say ORDER_GIVEN to use it");
+  }
+  if (feed.given_order() == 0)
+    return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
+  request.given_order = feed.given_order();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
@@ -242,7 +256,7 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   SessionRequest request;
   request.ticket = ticket;
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
-  PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(message.feed().order()));
+  PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
   PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(message.feed()));
   request.seed = message.feed().seed();
   request.world = message.world_size() == 0 ? 1 : message.world_size();
@@ -258,6 +272,19 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.name = message.name();
   PENSTOCK_RETURN_IF_ERROR(SetDelivery(message, request));
   return request;
+}
+
+absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first) {
+  if (first.length() != 0) return first.length();
+  return Wrong("length is missing; the first message of an order says how many samples it has");
+}
+
+absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message) {
+  const auto count = static_cast<size_t>(message.samples_size());
+  if (count > kMaxOrderChunk)
+    return Wrong("samples: wanted at most ", kMaxOrderChunk, " in one message, got ", count,
+                 "; send them in several");
+  return std::span<const uint64_t>(message.samples().data(), count);
 }
 
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {

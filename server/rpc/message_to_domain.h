@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/base/status.h"
@@ -19,6 +20,7 @@ inline constexpr size_t kMaxNameBytes = 128;
 inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
 inline constexpr uint32_t kMaxDeviceDepth = 16;
+inline constexpr size_t kMaxOrderChunk = 65'536;
 
 // Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
@@ -26,6 +28,12 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
 // FailedPrecondition: another protocol version.
 absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
                                            const Ticket& ticket);
+
+// Of the first message of an order; at least 1.
+absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first);
+
+// What a message of an order adds to it; as long as the message lives.
+absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message);
 
 // Of CloseSession and ListSlabs.
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id);

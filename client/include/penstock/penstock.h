@@ -33,7 +33,8 @@ class SessionCore;
 struct Grant;
 }  // namespace client
 
-enum class Order { kSequential, kShuffled };
+// kGiven: as SessionOptions::given says, every epoch the same.
+enum class Order { kSequential, kShuffled, kGiven };
 
 // What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank,
 // kPad for more.
@@ -82,6 +83,10 @@ struct SessionOptions {
   std::string dataset = {};  // a name; or an absolute path, for a private daemon
   uint32_t batch_size = 1;
   Order order = Order::kShuffled;
+  // Of kGiven: the sample at each place of an epoch, which is so long; samples may come more than
+  // once. Shared with whoever made it: it is sent when a session opens, and again to a daemon that
+  // came back.
+  std::shared_ptr<const std::vector<uint64_t>> given = {};
   uint64_t seed = 0;
   // One of the two: random_crop unless center_crop is set.
   RandomResizedCrop random_crop = {};
