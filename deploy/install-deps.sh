@@ -30,8 +30,8 @@ case $distribution in
 esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
-  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libssl-dev libxxhash-dev libgtest-dev
-  libgmock-dev libbenchmark-dev"
+  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libssl-dev libxxhash-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-pil python3-numpy python3-grpcio"
 
