@@ -8,7 +8,9 @@
 #include "server/decode/jpeg_reader.h"
 #include "server/decode/kind.h"
 #include "server/decode/placement.h"
+#include "server/decode/png_reader.h"
 #include "server/decode/resampler.h"
+#include "server/decode/webp_reader.h"
 
 namespace penstock::decode {
 namespace {
@@ -40,6 +42,8 @@ struct Decoder::State {
 
   const Limits limits;
   JpegReader jpeg;
+  PngReader png;
+  WebpReader webp;
   ImageReader* reader = nullptr;  // the one of the file in hand
   Resampler resampler;
   AlignedBuffer staging;
@@ -81,7 +85,11 @@ Fault Decoder::State::ChooseReader(std::span<const std::byte> file) {
       reader = &jpeg;
       return Fault::kNone;
     case Kind::kPng:
+      reader = &png;
+      return Fault::kNone;
     case Kind::kWebP:
+      reader = &webp;
+      return Fault::kNone;
     case Kind::kOtherImage:
       return Fault::kUnsupported;
     case Kind::kUnknown:

@@ -294,6 +294,64 @@ def oriented():
         yield f"exif-{name}.png", png(size, RGB, 8, before=chunk(b"eXIf", block))
 
 
+# Damage
+
+def png_chunks(data):
+    """(name, begin, end) of each chunk."""
+    at = 8
+    while at + 12 <= len(data):
+        length = struct.unpack(">I", data[at:at + 4])[0]
+        yield data[at + 4:at + 8], at, at + 12 + length
+        at += 12 + length
+
+
+def damaged_pngs():
+    size = (13, 9)
+    rng = random.Random(11)
+    for interlaced in (False, True):
+        whole = png(size, RGB, 8, interlaced, before=chunk(b"tEXt", b"Comment\0x"), idats=2,
+                    after=chunk(b"tEXt", b"Comment\0x"))
+        for cut in range(8, len(whole)):
+            yield f"cut-{interlaced:d}-{cut}.png", whole[:cut]
+        for number, (name, begin, end) in enumerate(png_chunks(whole)):
+            wrong = bytearray(whole)
+            wrong[end - 1] ^= 1
+            yield f"sum-{interlaced:d}-{number}-{name.decode()}.png", bytes(wrong)
+            yield (f"without-{interlaced:d}-{number}-{name.decode()}.png",
+                   whole[:begin] + whole[end:])
+            yield (f"twice-{interlaced:d}-{number}-{name.decode()}.png",
+                   whole[:end] + whole[begin:end] + whole[end:])
+        for number in range(200):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(8, len(whole))] ^= 1 << rng.randrange(8)
+            yield f"flipped-{interlaced:d}-{number}.png", bytes(flipped)
+    lines = b"".join(b"\0" + bytes(rng.randrange(256) for _ in range(3 * size[0]))
+                     for _ in range(size[1]))
+    stream = zlib.compress(lines)
+    for name, data in {
+        "sum-of-data": stream[:-1] + bytes([stream[-1] ^ 1]),
+        "no-sum-of-data": stream[:-4],
+        "short-by-a-byte": zlib.compress(lines[:-1]),
+        "too-long": zlib.compress(lines + lines),
+        "much-too-long": zlib.compress(lines + bytes(1 << 20)),
+        "more-behind": stream + b"more",
+        "stored": zlib.compress(lines, 0),
+        "filter-5": zlib.compress(b"\5" + lines[1:]),
+        "no-data": b"",
+    }.items():
+        yield f"{name}.png", png(size, RGB, 8, data=data)
+    yield "no-palette.png", png(size, PALETTE, 8, palette=0)
+    yield "header-only.png", SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 9, 9, 8, 2, 0, 0, 0))
+    for name, fields in {
+        "no-width": (0, 9, 8, 2, 0, 0, 0), "depth-3": (9, 9, 3, 0, 0, 0, 0),
+        "color-1": (9, 9, 8, 1, 0, 0, 0), "filter-method": (9, 9, 8, 2, 0, 1, 0),
+        "huge": (2**31 - 1, 2**31 - 1, 16, 6, 0, 0, 1),
+        "bomb": (50000, 50000, 8, 2, 0, 0, 0),
+    }.items():
+        header = struct.pack(">IIBBBBB", *fields)
+        yield f"{name}.png", SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", stream)
+
+
 def all_files():
     for files in (jpegs, pngs, webps, oriented):
         yield from files()
