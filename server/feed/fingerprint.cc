@@ -10,6 +10,9 @@ namespace {
 // Stands where an order's number stands.
 constexpr uint64_t kGiven = 2;
 
+// Stands, with the storage's number, where a decoding's geometry stands.
+constexpr uint64_t kAsStored = 1000;
+
 class Hash {
  public:
   void Add(uint64_t word) { state_ = HashOn(state_, word); }
@@ -20,20 +23,7 @@ class Hash {
   uint64_t state_ = 0;
 };
 
-}  // namespace
-
-uint64_t Fingerprint(const FeedSpec& spec) {
-  Hash hash;
-  hash.Add(spec.dataset_digest);
-  hash.Add(spec.samples);
-  if (spec.given != nullptr) {
-    hash.Add(kGiven);
-    hash.Add(spec.given->hash());
-  } else {
-    hash.Add(static_cast<uint64_t>(spec.order));
-  }
-  hash.Add(spec.seed);
-  const decode::Spec& decoding = spec.decoding;
+void Add(const decode::Spec& decoding, Hash& hash) {
   hash.Add(static_cast<uint64_t>(decoding.geometry));
   hash.Add(uint64_t{decoding.height});
   hash.Add(uint64_t{decoding.width});
@@ -46,6 +36,40 @@ uint64_t Fingerprint(const FeedSpec& spec) {
     hash.Add(decoding.ratio_max);
   }
   hash.Add(decoding.flip_probability);
+}
+
+}  // namespace
+
+uint64_t FeedSpec::row_bytes() const {
+  switch (storage) {
+    case source::Storage::kEncoded:
+      return decode::RowBytes(decoding);
+    case source::Storage::kRows:
+      return shape.bytes();
+    case source::Storage::kNothing:
+      return 0;
+  }
+  return 0;
+}
+
+uint64_t Fingerprint(const FeedSpec& spec) {
+  Hash hash;
+  hash.Add(spec.dataset_digest);
+  hash.Add(spec.samples);
+  if (spec.given != nullptr) {
+    hash.Add(kGiven);
+    hash.Add(spec.given->hash());
+  } else {
+    hash.Add(static_cast<uint64_t>(spec.order));
+  }
+  hash.Add(spec.seed);
+  if (spec.storage == source::Storage::kEncoded) {
+    Add(spec.decoding, hash);
+  } else {
+    hash.Add(kAsStored + static_cast<uint64_t>(spec.storage));
+    for (const uint32_t size : {spec.shape.height, spec.shape.width, spec.shape.channels})
+      hash.Add(uint64_t{size});
+  }
   return hash.value() == 0 ? 1 : hash.value();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "server/decode/spec.h"
 #include "server/feed/fingerprint.h"
@@ -17,6 +18,9 @@ struct Place {
 };
 
 uint64_t PlannedAt(const FeedSpec& spec, const Place& at);
+
+// The same for as many places in a row as `into` has; behind the epoch's last comes its first.
+void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> into);
 
 // What stands in for `planned` when its attempts before `attempt` (≥ 1) could not be used: one of
 // the epoch's samples, so that an order that leaves samples out never brings one of them.
