@@ -20,4 +20,11 @@ inline uint32_t ReadNumber(std::span<const std::byte> bytes, size_t offset, size
   return number;
 }
 
+// The number whose bytes, the first one the highest, are these letters: how containers name chunks.
+constexpr uint32_t FourLetters(const char (&letters)[5]) {
+  uint32_t name = 0;
+  for (int i = 0; i < 4; ++i) name = name << 8 | static_cast<uint8_t>(letters[i]);
+  return name;
+}
+
 }  // namespace penstock::decode

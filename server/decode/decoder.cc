@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <new>
+#include <vector>
 
 #include "common/base/check.h"
 #include "server/decode/aligned_buffer.h"
+#include "server/decode/exif.h"
+#include "server/decode/gray.h"
 #include "server/decode/jpeg_reader.h"
 #include "server/decode/kind.h"
+#include "server/decode/oriented_reader.h"
 #include "server/decode/placement.h"
 #include "server/decode/png_reader.h"
 #include "server/decode/resampler.h"
@@ -34,21 +38,23 @@ struct Decoder::State {
   explicit State(const Limits& limits)
       : limits(limits), jpeg(limits.max_scans), resampler(BestKernels()) {}
 
-  Fault ReadHeader(std::span<const std::byte> file);
-  Fault ChooseReader(std::span<const std::byte> file);
+  Fault ReadHeader(std::span<const std::byte> file, Exif exif);
+  ImageReader* ReaderFor(Kind kind);
   Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
-  Fault DecodeWindow(const Box& window);
+  Fault DecodeWindow(const Box& window, Color color);
   void PrepareStaging();
 
   const Limits limits;
   JpegReader jpeg;
   PngReader png;
   WebpReader webp;
-  ImageReader* reader = nullptr;  // the one of the file in hand
+  OrientedReader oriented;
+  ImageReader* reader = nullptr;  // of the file in hand
   Resampler resampler;
   AlignedBuffer staging;
   uint8_t* rows[kRowsAtOnce];           // in staging, as the reader gives them
   const uint8_t* columns[kRowsAtOnce];  // … from the first column that the resampler wants
+  std::vector<uint8_t> gray_as_rgb;     // the row before all but one channel are dropped
 };
 
 Decoder::Decoder(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
@@ -58,59 +64,74 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
                          std::span<std::byte> row) {
   PENSTOCK_CHECK(row.size() == RowBytes(spec));
   try {
-    if (Fault fault = state_->ReadHeader(file); fault != Fault::kNone) return fault;
+    if (Fault fault = state_->ReadHeader(file, spec.exif); fault != Fault::kNone) return fault;
     return state_->DecodeRow(spec, key, row);
   } catch (const std::bad_alloc&) {
     return Fault::kTooManyPixels;  // it does not fit the memory that one sample may take
   }
 }
 
-std::optional<Decoder::Size> Decoder::SizeOf(std::span<const std::byte> file, const Spec&) {
-  if (state_->ReadHeader(file) != Fault::kNone) return std::nullopt;
+std::optional<Decoder::Size> Decoder::SizeOf(std::span<const std::byte> file, const Spec& spec) {
+  if (state_->ReadHeader(file, spec.exif) != Fault::kNone) return std::nullopt;
   return Size{state_->reader->width(), state_->reader->height()};
 }
 
-Fault Decoder::State::ReadHeader(std::span<const std::byte> file) {
+Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
   if (file.empty()) return Fault::kEmpty;
   if (file.size() > limits.max_bytes) return Fault::kTooManyBytes;
-  if (Fault fault = ChooseReader(file); fault != Fault::kNone) return fault;
+  const Kind kind = KindOf(file);
+  if (kind == Kind::kUnknown) return Fault::kNotAnImage;
+  reader = ReaderFor(kind);
+  if (reader == nullptr) return Fault::kUnsupported;
   if (Fault fault = reader->ReadHeader(file); fault != Fault::kNone) return fault;
   const uint64_t pixels = uint64_t{reader->width()} * reader->height();
-  return pixels > limits.max_pixels ? Fault::kTooManyPixels : Fault::kNone;
+  if (pixels > limits.max_pixels) return Fault::kTooManyPixels;
+  if (exif == Exif::kIgnore) return Fault::kNone;
+  const Orientation orientation = OrientationOf(OrientationTag(FindExif(kind, file)));
+  if (orientation.upright()) return Fault::kNone;
+  oriented.Set(*reader, orientation);
+  reader = &oriented;
+  return Fault::kNone;
 }
 
-Fault Decoder::State::ChooseReader(std::span<const std::byte> file) {
-  switch (KindOf(file)) {
+ImageReader* Decoder::State::ReaderFor(Kind kind) {
+  switch (kind) {
     case Kind::kJpeg:
-      reader = &jpeg;
-      return Fault::kNone;
+      return &jpeg;
     case Kind::kPng:
-      reader = &png;
-      return Fault::kNone;
+      return &png;
     case Kind::kWebP:
-      reader = &webp;
-      return Fault::kNone;
+      return &webp;
     case Kind::kOtherImage:
-      return Fault::kUnsupported;
     case Kind::kUnknown:
-      return Fault::kNotAnImage;
+      break;
   }
-  return Fault::kNotAnImage;
+  return nullptr;
 }
 
+// A gray row is resized as three equal channels, and becomes one at the end.
 Fault Decoder::State::DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row) {
   const Draw draw = DrawFor(spec, key, reader->width(), reader->height());
   const Placement placement = Place(spec, draw);
-  resampler.Begin(placement, reinterpret_cast<uint8_t*>(row.data()));
-  return DecodeWindow(WindowFor(placement, resampler));
+  auto* out = reinterpret_cast<uint8_t*>(row.data());
+  if (spec.color == Color::kGray) gray_as_rgb.resize(3 * row.size());
+  resampler.Begin(placement, spec.color == Color::kGray ? gray_as_rgb.data() : out);
+  const Fault fault = DecodeWindow(WindowFor(placement, resampler), spec.color);
+  if (fault == Fault::kNone && spec.color == Color::kGray) {
+    TakeOneChannel(gray_as_rgb.data(), row.size(), out);
+  }
+  return fault;
 }
 
-Fault Decoder::State::DecodeWindow(const Box& window) {
+Fault Decoder::State::DecodeWindow(const Box& window, Color color) {
   if (Fault fault = reader->Begin(window); fault != Fault::kNone) return fault;
   PrepareStaging();
   for (uint32_t done = 0; done < window.height; done += kRowsAtOnce) {
     const uint32_t count = std::min<uint32_t>(kRowsAtOnce, window.height - done);
     if (Fault fault = reader->ReadRows({rows, count}); fault != Fault::kNone) return fault;
+    if (color == Color::kGray) {
+      for (uint32_t i = 0; i < count; ++i) MakeGray(rows[i], reader->row_bytes() / 4);
+    }
     resampler.Take(columns, count);
   }
   return reader->End();

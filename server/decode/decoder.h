@@ -19,7 +19,8 @@ class Decoder {
   ~Decoder();
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns
-  // why not; then the row's bytes are unspecified.
+  // why not; then the row's bytes are unspecified. Never throws: what needs more memory than there
+  // is gets kTooManyPixels.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
 

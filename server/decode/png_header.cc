@@ -44,7 +44,7 @@ std::span<const std::byte> Walk(std::span<const std::byte> file, const Visit& vi
   while (rest.size() >= kFrameBytes) {
     const size_t bytes = ReadNumber(rest, 0, 4, Endian::kBig);
     const uint32_t name = ReadNumber(rest, 4, 4, Endian::kBig);
-    if (bytes > rest.size() - kFrameBytes || name == PngName("IEND")) break;
+    if (bytes > rest.size() - kFrameBytes || name == FourLetters("IEND")) break;
     visit(PngChunk{name, rest.subspan(kHeadBytes, bytes)});
     rest = rest.subspan(kFrameBytes + bytes);
   }
@@ -73,7 +73,8 @@ base::Fault ParsePngHeader(std::span<const std::byte> file, PngHeader& header) {
   const auto number = [file](size_t offset, size_t count) {
     return ReadNumber(file, kSignatureBytes + offset, count, Endian::kBig);
   };
-  if (number(0, 4) != kHeaderBytes || number(4, 4) != PngName("IHDR")) return base::Fault::kCorrupt;
+  if (number(0, 4) != kHeaderBytes || number(4, 4) != FourLetters("IHDR"))
+    return base::Fault::kCorrupt;
   header.width = number(8, 4);
   header.height = number(12, 4);
   header.depth = static_cast<uint8_t>(number(16, 1));
@@ -94,15 +95,15 @@ void ForEachPngChunk(std::span<const std::byte> file,
 bool PngIsCutBehindData(std::span<const std::byte> file) {
   bool behind = false, data = false;
   const std::span<const std::byte> rest = Walk(file, [&](const PngChunk& chunk) {
-    const bool is_data = chunk.name == PngName("IDAT");
+    const bool is_data = chunk.name == FourLetters("IDAT");
     behind = behind || (data && !is_data);
     data = data || is_data;
   });
   if (rest.size() < kHeadBytes) return false;
   const uint32_t name = ReadNumber(rest, 4, 4, Endian::kBig);
-  if (!behind && (!data || name == PngName("IDAT"))) return false;
+  if (!behind && (!data || name == FourLetters("IDAT"))) return false;
   const size_t bytes = ReadNumber(rest, 0, 4, Endian::kBig);
-  return IsName(name) && name != PngName("IEND") && bytes > rest.size() - kHeadBytes;
+  return IsName(name) && name != FourLetters("IEND") && bytes > rest.size() - kHeadBytes;
 }
 
 }  // namespace penstock::decode

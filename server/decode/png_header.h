@@ -31,12 +31,6 @@ struct PngChunk {
   std::span<const std::byte> data;
 };
 
-constexpr uint32_t PngName(const char (&letters)[5]) {
-  uint32_t name = 0;
-  for (int i = 0; i < 4; ++i) name = name << 8 | static_cast<uint8_t>(letters[i]);
-  return name;
-}
-
 // Calls `visit` for every chunk that is whole, in order, up to the end chunk; checks no sums.
 void ForEachPngChunk(std::span<const std::byte> file,
                      const std::function<void(const PngChunk&)>& visit);

@@ -319,8 +319,9 @@ def damaged_pngs():
             yield f"sum-{interlaced:d}-{number}-{name.decode()}.png", bytes(wrong)
             yield (f"without-{interlaced:d}-{number}-{name.decode()}.png",
                    whole[:begin] + whole[end:])
-            yield (f"twice-{interlaced:d}-{number}-{name.decode()}.png",
-                   whole[:end] + whole[begin:end] + whole[end:])
+            if name != b"IHDR":
+                yield (f"twice-{interlaced:d}-{number}-{name.decode()}.png",
+                       whole[:end] + whole[begin:end] + whole[end:])
         for number in range(200):
             flipped = bytearray(whole)
             flipped[rng.randrange(8, len(whole))] ^= 1 << rng.randrange(8)
@@ -340,7 +341,6 @@ def damaged_pngs():
         "no-data": b"",
     }.items():
         yield f"{name}.png", png(size, RGB, 8, data=data)
-    yield "no-palette.png", png(size, PALETTE, 8, palette=0)
     yield "header-only.png", SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 9, 9, 8, 2, 0, 0, 0))
     for name, fields in {
         "no-width": (0, 9, 8, 2, 0, 0, 0), "depth-3": (9, 9, 3, 0, 0, 0, 0),
@@ -350,6 +350,63 @@ def damaged_pngs():
     }.items():
         header = struct.pack(">IIBBBBB", *fields)
         yield f"{name}.png", SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", stream)
+
+
+def damaged_jpegs():
+    size, rng = (47, 35), random.Random(12)
+    for name, mode, options in (("420", "RGB", dict(subsampling="4:2:0")),
+                                ("progressive", "RGB", dict(progressive=True)),
+                                ("gray", "L", {}), ("cmyk", "CMYK", {}),
+                                ("cmyk-progressive", "CMYK", dict(progressive=True))):
+        whole = saved(picture(size, mode), "JPEG", quality=70, **options)
+        scan = [begin for marker, begin, _ in segments(whole) if marker == 0xDA][0]
+        for cut in sorted({*range(3, scan, 17), *range(scan, len(whole), 29),
+                           *range(len(whole) - 40, len(whole))}):
+            yield f"cut-{name}-{cut}.jpg", whole[:cut]
+            if cut > scan + 20:
+                yield f"ended-{name}-{cut}.jpg", whole[:cut] + b"\xff\xd9"
+        for number in range(60):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(scan + 14, len(whole) - 2)] ^= 1 << rng.randrange(8)
+            yield f"flipped-{name}-{number}.jpg", bytes(flipped)
+
+
+def damaged_webps():
+    size, rng = (47, 35), random.Random(13)
+    clear = picture(size, "RGBA")
+    animated = saved(clear, "WEBP", save_all=True, append_images=[picture(size, "RGBA", 2)])
+    for name, whole in (("lossy", saved(picture(size), "WEBP", quality=60)),
+                        ("clear", saved(clear, "WEBP", quality=60)),
+                        ("lossless", saved(clear, "WEBP", lossless=True)),
+                        ("animated", animated)):
+        for cut in sorted({*range(12, 60), *range(60, len(whole), 31),
+                           *range(len(whole) - 20, len(whole))}):
+            yield f"cut-{name}-{cut}.webp", whole[:cut]
+        yield f"longer-{name}.webp", whole + b"and more"
+        yield f"odd-size-{name}.webp", whole[:4] + struct.pack("<I", 5) + whole[8:]
+        for number in range(150):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(12, len(whole))] ^= 1 << rng.randrange(8)
+            yield f"flipped-{name}-{number}.webp", bytes(flipped)
+
+
+def refused():
+    """What Pillow takes and Penstock does not: server/decode/README.md lists it."""
+    size = (13, 9)
+    for kind in ("GIF", "BMP", "PPM", "TIFF", "JPEG2000"):
+        yield f"kind.{kind.lower()}", saved(picture(size), kind)
+    yield "gray.pgm", saved(picture(size, "L"), "PPM")
+    yield "no-palette.png", png(size, PALETTE, 8, palette=0)
+    whole = png(size, RGB, 8)
+    [header] = [whole[begin:end] for name, begin, end in png_chunks(whole) if name == b"IHDR"]
+    yield "two-headers.png", whole[:8] + header + whole[8:]
+    rows = bytes(4 * (3 * size[0] + 1))
+    yield "rows-missing.png", png(size, RGB, 8, data=zlib.compress(rows))
+
+
+def damaged():
+    for files in (damaged_jpegs, damaged_pngs, damaged_webps):
+        yield from files()
 
 
 def all_files():

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "server/decode/bytes.h"
 #include "server/decode/png_header.h"
 #include "server/decode/png_reader.h"
 #include "server/decode/png_rows.h"
@@ -74,7 +75,7 @@ TEST(PngChunksTest, OneThatSaysItIsLongerThanTheFileEndsTheWalk) {
   file[Find(file, "teSt") - 1] = std::byte{0xFF};
   std::vector<uint32_t> names;
   ForEachPngChunk(file, [&](const PngChunk& chunk) { names.push_back(chunk.name); });
-  EXPECT_EQ(names, std::vector<uint32_t>{PngName("IHDR")});
+  EXPECT_EQ(names, std::vector<uint32_t>{FourLetters("IHDR")});
 }
 
 TEST(PngChunksTest, AFileCutBehindItsDataIsToldFromOneWithoutItsEnd) {
