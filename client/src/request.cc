@@ -55,6 +55,8 @@ void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
     crop.set_ratio_max(options.random_crop.ratio_max);
   }
   image.set_flip_probability(options.flip_probability);
+  image.set_color(options.color == Color::kGray ? v1::COLOR_GRAY : v1::COLOR_RGB);
+  image.set_apply_exif_orientation(options.apply_exif_orientation);
 }
 
 void SetState(const State& state, v1::FeedState& out) {

@@ -13,6 +13,10 @@ constexpr uint64_t kGiven = 2;
 // Stands, with the storage's number, where a decoding's geometry stands.
 constexpr uint64_t kAsStored = 1000;
 
+// Stand, with a choice's number, behind what decodings always have.
+constexpr uint64_t kColor = 2000;
+constexpr uint64_t kExif = 3000;
+
 class Hash {
  public:
   void Add(uint64_t word) { state_ = HashOn(state_, word); }
@@ -36,6 +40,13 @@ void Add(const decode::Spec& decoding, Hash& hash) {
     hash.Add(decoding.ratio_max);
   }
   hash.Add(decoding.flip_probability);
+  // Added only where they are not the default: they came later than fingerprints that people keep.
+  if (decoding.color != decode::Color::kRgb) {
+    hash.Add(kColor + static_cast<uint64_t>(decoding.color));
+  }
+  if (decoding.exif != decode::Exif::kIgnore) {
+    hash.Add(kExif + static_cast<uint64_t>(decoding.exif));
+  }
 }
 
 }  // namespace

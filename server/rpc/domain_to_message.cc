@@ -53,7 +53,7 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec&
   message.set_row_bytes(grant.row_bytes);
   message.set_height(spec.height);
   message.set_width(spec.width);
-  message.set_channels(3);
+  message.set_channels(decode::Channels(spec));
   message.set_labels_offset(grant.labels_offset);
   message.set_ids_offset(grant.ids_offset);
   message.set_slot_bytes(grant.slot_bytes);

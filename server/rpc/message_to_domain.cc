@@ -87,12 +87,28 @@ absl::StatusOr<decode::Spec> GeometryFrom(const v1::ImageDecoding& image) {
       "the daemon if the client set another");
 }
 
+absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
+  switch (static_cast<int>(color)) {
+    case v1::COLOR_UNSPECIFIED:
+    case v1::COLOR_RGB:
+      return decode::Color::kRgb;
+    case v1::COLOR_GRAY:
+      return decode::Color::kGray;
+    default:
+      return Wrong("feed.image.color: wanted COLOR_RGB (1), COLOR_GRAY (2) or none, got ",
+                   static_cast<int>(color));
+  }
+}
+
 absl::StatusOr<decode::Spec> SpecFrom(const v1::FeedSpec& feed) {
   if (!feed.has_image()) {
     return Wrong("feed.image is missing; say what to make of an image");
   }
   PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(feed.image()));
   spec.flip_probability = feed.image().flip_probability();
+  PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(feed.image().color()));
+  spec.exif =
+      feed.image().apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
   PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(spec), "feed.image"));
   return spec;
 }

@@ -53,6 +53,9 @@ struct ResizeCenterCrop {
   uint32_t height = 224, width = 224;
 };
 
+// What the rows of images hold: three channels, or one of luma, as Pillow's convert("L") has it.
+enum class Color { kRgb, kGray };
+
 // Where a session stands after the last batch that Next returned. Resumes with any world size and
 // batch size.
 struct PENSTOCK_EXPORT State {
@@ -92,6 +95,8 @@ struct SessionOptions {
   RandomResizedCrop random_crop = {};
   std::optional<ResizeCenterCrop> center_crop = {};
   double flip_probability = 0.0;  // horizontal
+  Color color = Color::kRgb;
+  bool apply_exif_orientation = false;  // before the crop; ignored otherwise, as ImageFolder does
   uint32_t rank = 0, world_size = 1;
   Remainder remainder = Remainder::kDefault;
   uint32_t window = 4;              // batches ahead, 1 to 256
