@@ -1,4 +1,5 @@
 // Client: connects, describes, opens sessions. In a forked child nothing of it is touched.
+#include <algorithm>
 #include <utility>
 
 #include "client/src/connector.h"
@@ -20,6 +21,8 @@ struct Client::Impl {
 };
 
 namespace {
+
+constexpr size_t kIdsACall = 4096;  // as many as the daemon takes
 
 // Opens one session's feed through the client's current connection. What the first opening found
 // out about the device holds for all later ones: a session does not move between GPU and host.
@@ -144,6 +147,25 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
   return DatasetInfo{response->name(),
                      response->samples(),
                      {response->classes().begin(), response->classes().end()}};
+}
+
+Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
+                                                std::span<const uint64_t> ids) {
+  if (impl_ == nullptr) return MovedFrom();
+  if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
+  if (!connection.ok()) return client::ToPublic(connection.status());
+  std::vector<SampleInfo> samples;
+  samples.reserve(ids.size());
+  while (!ids.empty()) {
+    const std::span<const uint64_t> some = ids.first(std::min(ids.size(), kIdsACall));
+    const auto response = (*connection)->DescribeSamples(dataset, some);
+    if (!response.ok()) return client::ToPublic(response.status());
+    for (const v1::SampleDescription& sample : response->samples())
+      samples.push_back({sample.path(), sample.label()});
+    ids = ids.subspan(some.size());
+  }
+  return samples;
 }
 
 const std::string& Client::address() const {

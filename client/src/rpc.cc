@@ -29,6 +29,9 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
     case absl::StatusCode::kUnavailable:
       return absl::UnavailableError(absl::StrCat("the daemon at ", address,
                                                  " does not take calls: ", status.error_message()));
+    case absl::StatusCode::kCancelled:  // not by us
+      return absl::UnavailableError(
+          absl::StrCat("the daemon at ", address, " broke the call off, as it does when it ends"));
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat(
           "the daemon at ", address, " did not answer within ",
@@ -111,6 +114,20 @@ absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRe
                                               request, timeout);
 }
 
+absl::StatusOr<v1::DescribeSamplesResponse> Rpc::DescribeSamples(
+    const v1::DescribeSamplesRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::DescribeSamplesResponse>(
+      *impl_->feed, &v1::FeedService::Stub::DescribeSamples, request, timeout);
+}
+
+absl::StatusOr<v1::GetProgressResponse> Rpc::GetProgress(uint64_t session_id,
+                                                         base::Duration timeout) {
+  v1::GetProgressRequest request;
+  request.set_session_id(session_id);
+  return impl_->Call<v1::GetProgressResponse>(*impl_->feed, &v1::FeedService::Stub::GetProgress,
+                                              request, timeout);
+}
+
 absl::StatusOr<v1::ListSlabsResponse> Rpc::ListSlabs(uint64_t session_id, base::Duration timeout) {
   v1::ListSlabsRequest request;
   request.set_session_id(session_id);
@@ -127,10 +144,8 @@ absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
       .status();
 }
 
-absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(const std::string& dataset,
-                                                               base::Duration timeout) {
-  v1::ListQuarantineRequest request;
-  request.set_dataset(dataset);
+absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(
+    const v1::ListQuarantineRequest& request, base::Duration timeout) {
   return impl_->Call<v1::ListQuarantineResponse>(
       *impl_->admin, &v1::AdminService::Stub::ListQuarantine, request, timeout);
 }

@@ -30,10 +30,13 @@ class Rpc {
       const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout);
   absl::StatusOr<v1::OpenSessionResponse> OpenSession(const v1::OpenSessionRequest& request,
                                                       base::Duration timeout);
+  absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(
+      const v1::DescribeSamplesRequest& request, base::Duration timeout);
+  absl::StatusOr<v1::GetProgressResponse> GetProgress(uint64_t session_id, base::Duration timeout);
   absl::StatusOr<v1::ListSlabsResponse> ListSlabs(uint64_t session_id, base::Duration timeout);
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout);
-  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset,
-                                                            base::Duration timeout);
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest& request, base::Duration timeout);
 
  private:
   struct Impl;

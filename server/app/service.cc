@@ -120,6 +120,36 @@ void Service::DescribeDataset(const rpc::Ticket& ticket, const std::string& data
   });
 }
 
+void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+                              std::vector<uint64_t> ids,
+                              rpc::Callback<std::vector<rpc::SampleDescription>> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  if (!peer.ok()) return done(peer.status());
+  auto describe = [ids = std::move(ids), done](const absl::StatusOr<Catalog::State>& state) {
+    done(state.ok() ? DescriptionsOf(**state, ids) : state.status());
+  };
+  const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
+  if (known.ok() && *known == nullptr) {
+    catalog_.Open(dataset, OpenerOf(*peer), std::move(describe));
+  } else {
+    describe(known);
+  }
+}
+
+void Service::GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+                          rpc::Callback<rpc::Progress> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  if (!peer.ok()) return done(peer.status());
+  Ask<rpc::Progress>(
+      std::move(done),
+      [id = peer->id.value(), session_id](feed::Engine& engine,
+                                          base::TimePoint now) -> absl::StatusOr<rpc::Progress> {
+        PENSTOCK_ASSIGN_OR_RETURN(const feed::SessionProgress progress,
+                                  engine.Progress(id, session_id, now));
+        return ReportProgress(progress);
+      });
+}
+
 void Service::IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
   catalog_.Index(dataset, std::move(cancelled), std::move(progress));
@@ -158,10 +188,10 @@ void Service::ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) {
   });
 }
 
-void Service::ListQuarantine(const std::string& dataset,
+void Service::ListQuarantine(const rpc::QuarantineQuery& query,
                              rpc::Callback<v1::ListQuarantineResponse> done) {
-  Ask<v1::ListQuarantineResponse>(std::move(done), [this, dataset](feed::Engine&, base::TimePoint) {
-    return ReportQuarantine(catalog_.List(), dataset);
+  Ask<v1::ListQuarantineResponse>(std::move(done), [this, query](feed::Engine&, base::TimePoint) {
+    return ReportQuarantine(catalog_.List(), query);
   });
 }
 

@@ -24,6 +24,11 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
+  void DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+                       std::vector<uint64_t> ids,
+                       rpc::Callback<std::vector<rpc::SampleDescription>> done) override;
+  void GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+                   rpc::Callback<rpc::Progress> done) override;
   absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Ticket& ticket,
                                                                    uint64_t length) override;
   void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
@@ -39,7 +44,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void ListSessions(rpc::Callback<v1::ListSessionsResponse> done) override;
   void ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) override;
   void ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) override;
-  void ListQuarantine(const std::string& dataset,
+  void ListQuarantine(const rpc::QuarantineQuery& query,
                       rpc::Callback<v1::ListQuarantineResponse> done) override;
   void ClearQuarantine(const std::string& dataset,
                        rpc::Callback<v1::ClearQuarantineResponse> done) override;

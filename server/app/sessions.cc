@@ -123,6 +123,20 @@ std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs) {
   return to;
 }
 
+absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids) {
+  const source::Dataset& opened = *dataset.dataset;
+  std::vector<rpc::SampleDescription> descriptions;
+  descriptions.reserve(ids.size());
+  for (const uint64_t id : ids) {
+    if (id >= opened.samples())
+      return absl::InvalidArgumentError(absl::StrCat("dataset '", dataset.name, "' has no sample ",
+                                                     id, "; it has 0 to ", opened.samples() - 1));
+    descriptions.push_back({opened.path(id), opened.label(id)});
+  }
+  return descriptions;
+}
+
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request) {
   PENSTOCK_LOG(kInfo, "session_opened", {"session", grant.session},
                {"dataset", request.dataset->name}, {"user", request.user}, {"pid", request.pid},

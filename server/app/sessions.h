@@ -22,6 +22,10 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request);
 std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs);
 
+// InvalidArgument names a sample that the dataset does not have.
+absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids);
+
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request);
 
 }  // namespace penstock::app

@@ -18,6 +18,7 @@
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
+#include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/views.h"
 #include "server/pool/pool.h"
@@ -117,6 +118,9 @@ class Engine {
   size_t sessions() const { return sessions_.size(); }
   EngineView View() const;
   std::vector<SessionInfo> Sessions() const;
+  // What a session waits for. NotFound, PermissionDenied as Slabs.
+  absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
+                                           base::TimePoint now) const;
   std::vector<workers::WorkerView> Workers(base::TimePoint now) const;
 
  private:
@@ -170,6 +174,7 @@ class Engine {
   pool::Pool pool_;
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
+  Rate decoding_rate_;  // samples
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way
   std::map<uint64_t, Session> sessions_;

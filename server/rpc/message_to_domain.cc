@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/shm/control_page.h"
 #include "common/shm/doorway_wire.h"
 
@@ -301,6 +303,29 @@ absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequ
     return Wrong("samples: wanted at most ", kMaxOrderChunk, " in one message, got ", count,
                  "; send them in several");
   return std::span<const uint64_t>(message.samples().data(), count);
+}
+
+absl::StatusOr<std::vector<uint64_t>> SampleIdsFrom(const v1::DescribeSamplesRequest& message) {
+  const auto count = static_cast<size_t>(message.sample_ids_size());
+  if (count < 1 || count > kMaxSampleIds)
+    return Wrong("sample_ids: wanted 1 to ", kMaxSampleIds, ", got ", count,
+                 "; ask for more in several calls");
+  return std::vector<uint64_t>(message.sample_ids().begin(), message.sample_ids().end());
+}
+
+absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequest& message) {
+  QuarantineQuery query;
+  PENSTOCK_ASSIGN_OR_RETURN(query.dataset, DatasetOrAllFrom(message.dataset()));
+  const uint32_t wanted = message.page_size() == 0 ? kMaxQuarantinePage : message.page_size();
+  query.page_size = std::min(wanted, kMaxQuarantinePage);
+  if (message.page_token().empty()) return query;
+  const std::pair<absl::string_view, absl::string_view> place =
+      absl::StrSplit(message.page_token(), absl::MaxSplits(':', 1));
+  if (!absl::SimpleAtoi(place.first, &query.at_dataset) ||
+      !absl::SimpleAtoi(place.second, &query.at_sample))
+    return Wrong("page_token: wanted the next_page_token of an earlier page, got ",
+                 message.page_token().size(), " bytes that are none; begin without one");
+  return query;
 }
 
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {

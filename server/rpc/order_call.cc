@@ -5,9 +5,9 @@
 
 namespace penstock::rpc {
 
-OrderCall* OrderCall::Start(Controller& controller, const absl::StatusOr<Ticket>& ticket,
-                            v1::SendOrderResponse* response) {
-  auto* call = new OrderCall(controller, ticket.value_or(Ticket()), response);
+OrderCall* OrderCall::Start(Controller& controller, Calls& calls,
+                            const absl::StatusOr<Ticket>& ticket, v1::SendOrderResponse* response) {
+  auto* call = new OrderCall(controller, calls, ticket.value_or(Ticket()), response);
   if (ticket.ok()) {
     call->StartRead(&call->message_);
   } else {
