@@ -60,7 +60,7 @@ std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
   if (ask.delivery != Delivery::kDevice) return ask.reason;
   const std::string& why = response.device().handle_reason();
   return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
-                      HandleName(HandleOf(response.device().handle_kind())), " handle",
+                      HandlePhrase(HandleOf(response.device().handle_kind())), " handle",
                       why.empty() ? "" : ": ", why);
 }
 

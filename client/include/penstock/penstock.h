@@ -82,6 +82,10 @@ enum class Delivery { kAuto, kDevice, kPinned, kHost };
 // equal; kVmm works there, too, and the consumer can only read. kAuto: kIpc where it works.
 enum class HandleKind { kAuto, kIpc, kVmm };
 
+// "device", "pinned", "host", "auto"; "ipc", "vmm", "auto".
+PENSTOCK_EXPORT const char* DeliveryName(Delivery delivery);
+PENSTOCK_EXPORT const char* HandleName(HandleKind kind);
+
 struct SessionOptions {
   std::string dataset = {};  // a name; or an absolute path, for a private daemon
   uint32_t batch_size = 1;
