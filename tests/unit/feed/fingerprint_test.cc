@@ -43,8 +43,12 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { s.decoding.exif = decode::Exif::kApply; },
       [](FeedSpec& s) { s.storage = source::Storage::kRows; },
       [](FeedSpec& s) { s.storage = source::Storage::kNothing; },
-      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {1, 2, 3}; },
-      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {2, 1, 3}; },
+      [](FeedSpec& s) {
+        s.storage = source::Storage::kRows, s.shape = {1, 2, 3};
+      },
+      [](FeedSpec& s) {
+        s.storage = source::Storage::kRows, s.shape = {2, 1, 3};
+      },
   };
   std::set<uint64_t> seen;
 
