@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -318,6 +319,9 @@ struct ClientOptions {
   // Where no address was given: this user's private daemon, whatever others there are. It takes
   // datasets by their paths.
   bool only_private = false;
+  // Asked every 100 ms by a thread whose call waits for the daemon's answer; true ends the call with
+  // kCancelled. For programs that look after signals themselves. Empty: not asked.
+  std::function<bool()> interrupted = {};
 };
 
 struct DatasetInfo {

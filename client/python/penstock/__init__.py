@@ -7,21 +7,27 @@
 Importing this package imports no framework: `penstock.torch` and `penstock.jax` do, `penstock.Loader`
 works with none.
 """
-from .errors import (DataLoss, DeadlineExceeded, Error, FailedPrecondition, Internal, InvalidArgument, NotFound,
-                     PermissionDenied, ResourceExhausted, Unavailable)
-from .transforms import CenterCrop, HorizontalFlip, Normalize, RandomResizedCrop, Resize
+import importlib
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "CenterCrop", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "HorizontalFlip", "Internal",
-    "InvalidArgument", "Loader", "NotFound", "Normalize", "PermissionDenied", "RandomResizedCrop", "Resize",
-    "ResourceExhausted", "Unavailable",
-]
+_HOMES = {
+    "errors": ("DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
+               "PermissionDenied", "ResourceExhausted", "Unavailable"),
+    "transforms": ("CenterCrop", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "loader": ("Loader",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name):
-    if name == "Loader":
-        from .loader import Loader
-        return Loader
-    raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    """Loads what is used when it is used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))
