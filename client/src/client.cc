@@ -143,4 +143,6 @@ const std::string& Client::address() const {
   return impl_ == nullptr ? none : impl_->connector->address();
 }
 
+bool Client::is_private() const { return impl_ != nullptr && impl_->connector->is_private(); }
+
 }  // namespace penstock

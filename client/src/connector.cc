@@ -33,14 +33,17 @@ bool AddressGiven(const ClientOptions& options) {
 
 absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& options) {
   // Shared by the client and its sessions' openers.
-  std::shared_ptr<Connector> connector(
-      new Connector(NameOf(options), options.start_private && !AddressGiven(options)));
+  std::shared_ptr<Connector> connector(new Connector(
+      NameOf(options), (options.start_private || options.only_private) && !AddressGiven(options)));
   PENSTOCK_RETURN_IF_ERROR(connector->ConnectFirst(options));
   return connector;
 }
 
 absl::Status Connector::ConnectFirst(const ClientOptions& options) {
-  absl::StatusOr<std::shared_ptr<Connection>> connection = ConnectTo(FindDaemon(options.address));
+  const bool only_private = options.only_private && !AddressGiven(options);
+  absl::StatusOr<std::shared_ptr<Connection>> connection =
+      only_private ? absl::NotFoundError("others were not looked at")
+                   : ConnectTo(FindDaemon(options.address));
   if (private_ && NobodyThere(connection.status())) {
     connection = ConnectTo(StartPrivateDaemon(kStartTimeout));
   }

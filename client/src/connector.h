@@ -18,6 +18,7 @@ class Connector {
   static absl::StatusOr<std::shared_ptr<Connector>> Make(const ClientOptions& options);
 
   const std::string& address() const { return address_; }
+  bool is_private() const { return private_; }
 
   // The connection, made anew when the daemon behind it is gone.
   absl::StatusOr<std::shared_ptr<Connection>> Get();

@@ -277,6 +277,9 @@ struct ClientOptions {
   // program is $PENSTOCK_DAEMON, else penstockd beside this library, else in $PATH.
   bool start_private = false;
   std::string name = {};  // for status; default: the program's name
+  // Where no address was given: this user's private daemon, whatever others there are. It takes
+  // datasets by their paths.
+  bool only_private = false;
 };
 
 struct DatasetInfo {
@@ -295,6 +298,7 @@ class PENSTOCK_EXPORT Client {
   Result<Session> Open(const SessionOptions& options);
   Result<DatasetInfo> Describe(const std::string& dataset);
   const std::string& address() const;
+  bool is_private() const;  // started by this client, or by another of this user's
 
  private:
   struct Impl;

@@ -1,0 +1,235 @@
+"""What every loader is: one consumer of one feed, epoch after epoch, with a state."""
+import time
+import weakref
+
+from . import _feed
+from . import _penstock as native
+from ._lengths import batches
+from ._say import say
+from .dataset import Dataset
+from .errors import Error, InvalidArgument, Unavailable
+
+_STATE_VERSION = 1
+_STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
+
+
+class LoaderBase:
+    """Iterate it once an epoch. One live iterator at a time: a newer one ends the older.
+
+    Epochs advance by themselves; `set_epoch` chooses one. `state_dict` is where it stands after the
+    last batch that was given out, whatever the number of ranks.
+    """
+
+    def __init__(self, settings):
+        self._settings = settings
+        self._forget()
+        self._at = native.State()
+        self._at.seed = settings.seed
+        self._begun = False  # an iterator took some of the epoch, and may leave it unfinished
+
+    def _forget(self):
+        self._client = None
+        self._dataset = None
+        self._session = None
+        self._take = None  # what _taker made for the session
+        self._iterator = lambda: None  # weak: the live iterator
+
+    # What a framework's loader adds.
+
+    def _open_device(self):
+        """The device as the session is asked for it: "cpu", "cuda:N" or "auto"."""
+        return self._settings.device
+
+    def _taker(self, session):
+        """A function without arguments: (the next batch, whether it is its epoch's last), or None at
+        the end of an epoch."""
+        raise NotImplementedError
+
+    # What is known before a batch is taken.
+
+    @property
+    def dataset(self):
+        """Its name, length, classes and paths."""
+        if self._dataset is None:
+            self._dataset = Dataset(self._connected(), self._settings.dataset)
+        return self._dataset
+
+    @property
+    def batch_size(self):
+        return self._settings.batch_size
+
+    @property
+    def epoch(self):
+        """The epoch that the next batch belongs to."""
+        return self._at.epoch
+
+    def __len__(self):
+        """Batches that this rank takes in a whole epoch; exact."""
+        return self._batches(len(self.dataset))
+
+    def _batches(self, left):
+        settings = self._settings
+        return batches(left, settings.batch_size, settings.rank.rank, settings.rank.world_size,
+                       settings.remainder)
+
+    # Where it stands.
+
+    def set_epoch(self, epoch):
+        """The next iteration is of this epoch, from its start; where it was just resumed, from there."""
+        if not isinstance(epoch, int) or epoch < 0:
+            raise InvalidArgument(f"the epoch is {epoch!r}; give a whole number from 0")
+        if epoch != self._at.epoch or self._begun:
+            self._go(epoch, 0)
+
+    def state_dict(self):
+        state = self._at
+        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}}
+
+    def load_state_dict(self, state_dict):
+        """Goes on there; a live iterator does at its next batch."""
+        if state_dict.get("version") != _STATE_VERSION:
+            raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
+                                  f"{_STATE_VERSION}; give what state_dict() returned")
+        missing = [field for field in _STATE_FIELDS if field not in state_dict]
+        if missing:
+            raise InvalidArgument(f"the state lacks {', '.join(missing)}; give what state_dict() returned")
+        state = native.State()
+        for field in _STATE_FIELDS:
+            try:
+                setattr(state, field, state_dict[field])
+            except TypeError:
+                raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, which is no number that "
+                                      "state_dict() returns") from None
+        self._at = state
+        self._begun = False
+        self._end_session()
+
+    def _go(self, epoch, consumed):
+        at = native.State()
+        at.epoch, at.consumed, at.seed = epoch, consumed, self._at.seed
+        at.fingerprint = self._at.fingerprint
+        self._at = at
+        self._begun = False
+
+    # Iterating.
+
+    def __iter__(self):
+        older = self._iterator()
+        if older is not None:
+            older.end("a newer iterator of this loader was made")
+        if self._begun:
+            self._go(self._at.epoch + 1, 0)
+        iterator = EpochIterator(self)
+        self._iterator = weakref.ref(iterator)
+        return iterator
+
+    def _next(self):
+        """The epoch's next batch, or None when there is none left for this rank."""
+        if self._session is None or self._session_stands_elsewhere():
+            if self._batches(len(self.dataset) - self._at.consumed) == 0:
+                self._go(self._at.epoch + 1, 0)
+                return None
+            self._open()
+        taken = self._taken()
+        self._at = self._session.state
+        self._begun = taken is not None and not taken[1]
+        return None if taken is None else taken[0]
+
+    def _session_stands_elsewhere(self):
+        state = self._session.state
+        return (state.epoch, state.consumed) != (self._at.epoch, self._at.consumed)
+
+    def _taken(self):
+        """What the taker gives; a daemon that is gone is waited for."""
+        gone_since = None
+        while True:
+            try:
+                taken = self._take()
+            except Unavailable as error:
+                now = time.monotonic()
+                if gone_since is None:
+                    gone_since = now
+                    say(f"{error} (trying for {self._settings.reconnect:g} s)")
+                elif now - gone_since > self._settings.reconnect:
+                    raise
+                continue
+            if gone_since is not None:
+                say("the daemon is back; going on at the same batch")
+            return taken
+
+    def _connected(self):
+        if self._client is None:
+            self._client = _feed.connect(self._settings)
+        return self._client
+
+    def _open(self):
+        self._end_session()
+        options = _feed.options_of(self._settings, self._at, self._open_device())
+        self._session = self._connected().open(options)
+        self._take = self._taker(self._session)
+
+    def _end_session(self):
+        session, self._session, self._take = self._session, None, None
+        if session is not None:
+            session.close()
+
+    # Its end.
+
+    def close(self):
+        """Ends the session; batches that were given out stay valid. Iterating opens another one."""
+        older = self._iterator()
+        if older is not None:
+            older.end("the loader was closed")
+        self._end_session()
+        self._client = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __getstate__(self):
+        """For another process: what was asked for, and where it stands; it connects for itself."""
+        return {"settings": self._settings, "state": self.state_dict()}
+
+    def __setstate__(self, pickled):
+        LoaderBase.__init__(self, pickled["settings"])
+        self.load_state_dict(pickled["state"])
+
+    def __repr__(self):
+        settings = self._settings
+        session = self._session
+        where = settings.device if session is None else f"{settings.device} by {session.delivery.name.lower()} delivery"
+        return (f"<{type(self).__module__}.{type(self).__name__} of {settings.dataset!r}: batches of "
+                f"{settings.batch_size}, rank {settings.rank}, {settings.remainder} last batch, {settings.dtype} "
+                f"{settings.layout} on {where}, epoch {self.epoch}>")
+
+
+class EpochIterator:
+    """One pass over what is left of an epoch."""
+
+    def __init__(self, loader):
+        self._loader = loader
+        self._ended = None  # why it gives no more batches, when that is not the epoch's end
+        self._done = False
+
+    def end(self, why):
+        self._ended = why
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __next__(self):
+        if self._done:
+            raise StopIteration
+        if self._ended is not None:
+            raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")
+        batch = self._loader._next()
+        if batch is None:
+            self._done = True
+            raise StopIteration
+        return batch

@@ -1,0 +1,80 @@
+"""From settings to an open session: the only place that fills in the extension's structs."""
+import os
+import sys
+
+from . import _penstock as native
+from ._say import say_once
+from ._settings import is_path
+
+_REMAINDERS = {
+    "drop": native.Remainder.DROP,
+    "pad": native.Remainder.PAD,
+    "partial": native.Remainder.PARTIAL,
+}
+
+
+def program_name():
+    return os.path.basename(sys.argv[0] or "python") if sys.argv else "python"
+
+
+def connect(settings):
+    """A client; where no daemon answers, this user's private one is started or joined."""
+    private = is_path(settings.dataset)
+    client = native.Client.connect(address=settings.address, start_private=True, name=program_name(),
+                                   only_private=private and not settings.address and
+                                   "PENSTOCK_ADDRESS" not in os.environ)
+    if client.is_private:
+        say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it ends "
+                 "10 s after its last session")
+    return client
+
+
+def finish_of(settings):
+    finish = native.Finish()
+    finish.type = getattr(native.Type, settings.dtype.upper())
+    finish.layout = getattr(native.Layout, settings.layout)
+    normalize = settings.plan.normalize
+    if normalize is not None:
+        finish.mean = _three(normalize.mean)
+        finish.stddev = _three(normalize.std)
+    return finish
+
+
+def options_of(settings, state, device):
+    options = native.SessionOptions()
+    options.dataset = settings.dataset
+    options.batch_size = settings.batch_size
+    options.order = native.Order.SHUFFLED if settings.shuffle else native.Order.SEQUENTIAL
+    options.seed = settings.seed
+    _set_decoding(options, settings.plan)
+    options.rank = settings.rank.rank
+    options.world_size = settings.rank.world_size
+    options.remainder = _REMAINDERS[settings.remainder]
+    options.window = settings.window
+    options.state = state
+    options.fail_on_bad_sample = settings.fail_on_bad_sample
+    options.name = settings.name
+    options.device = "host" if device == "cpu" else device
+    options.delivery = getattr(native.Delivery, settings.delivery.upper())
+    return options
+
+
+def _three(values):
+    return list(values) * 3 if len(values) == 1 else list(values)
+
+
+def _set_decoding(options, plan):
+    from .transforms import sides_of
+    options.flip_probability = plan.flip
+    if plan.random_crop is not None:
+        crop = native.RandomResizedCrop()
+        crop.height, crop.width = sides_of(plan.random_crop)
+        crop.scale_min, crop.scale_max = plan.random_crop.scale
+        crop.ratio_min, crop.ratio_max = plan.random_crop.ratio
+        options.random_crop = crop
+    elif plan.center_crop is not None:
+        resize, center = plan.center_crop
+        crop = native.ResizeCenterCrop()
+        crop.resize = resize.size
+        crop.height, crop.width = sides_of(center)
+        options.center_crop = crop

@@ -1,0 +1,14 @@
+"""How many batches a rank takes in what is left of an epoch: the arithmetic of the daemon's plan."""
+
+
+def _ceil(a, b):
+    return -(-a // b)
+
+
+def batches(left, batch_size, rank, world_size, remainder):
+    """`left` samples remain to all ranks together; remainder is "drop", "pad" or "partial"."""
+    if remainder == "drop":
+        return left // (world_size * batch_size)
+    if remainder == "pad":
+        return _ceil(left, world_size * batch_size)
+    return max(0, _ceil(left - rank * batch_size, world_size * batch_size))

@@ -1,0 +1,21 @@
+"""One line for the person at the terminal, by logging's rules: logger "penstock", level INFO."""
+import logging
+
+_logger = logging.getLogger("penstock")
+_said = set()
+
+
+def say(message):
+    """Logs; on standard error where the program has not set up logging."""
+    if not _logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("penstock: %(message)s"))
+        _logger.addHandler(handler)
+        _logger.setLevel(logging.INFO)
+    _logger.info(message)
+
+
+def say_once(message):
+    if message not in _said:
+        _said.add(message)
+        say(message)

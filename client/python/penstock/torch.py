@@ -1,0 +1,140 @@
+"""PyTorch: a loader with torch.utils.data.DataLoader's arguments, whose batches are tensors.
+
+    loader = penstock.torch.DataLoader("imagenet-train", batch_size=256, shuffle=True, device="cuda",
+                                       transform=[penstock.RandomResizedCrop(224), penstock.HorizontalFlip()])
+
+Tensors are allocated by torch on the current stream and are yours: keep them, use them on any stream.
+"""
+import torch
+
+from . import _feed, _settings, ranks
+from ._base import LoaderBase
+from ._batch import Batch, Position
+from ._say import say_once
+from .errors import FailedPrecondition, InvalidArgument
+
+__all__ = ["Batch", "DataLoader"]
+
+_TYPES = {
+    "uint8": torch.uint8,
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+}
+
+_IGNORED = {
+    "num_workers": "the daemon's workers decode for all trainers of this node",
+    "pin_memory": "batches come by way of pinned memory, or are on the device already",
+    "pin_memory_device": "batches come to `device`",
+    "persistent_workers": "the daemon's workers outlive epochs",
+}
+
+
+class DataLoader(LoaderBase):
+    """An iterable of batches: `batch["image"]`, `batch["label"]`, `batch.sample_ids`, `batch.position`.
+
+    The arguments are torch's, with its meaning and defaults, but that `dataset` is a name or a path and
+    `transform` belongs here. Images are float32 NCHW in [0, 1], as ToTensor gives them; `dtype="uint8"`
+    leaves them unscaled. `prefetch_factor` is how many batches are kept ready. `in_order` is always true.
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
+                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
+                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
+                 pin_memory_device="", in_order=True, transform=None, dtype="float32", layout="NCHW", device="cpu",
+                 seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
+                 reconnect=60.0, fail_on_bad_sample=False):
+        _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
+        _explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
+                 persistent_workers=persistent_workers)
+        super().__init__(_settings.make(
+            dataset, batch_size=batch_size, shuffle=bool(shuffle), drop_last=drop_last,
+            seed=_seed(seed, generator), transform=transform, dtype=str(dtype).removeprefix("torch."), layout=layout,
+            device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
+            last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
+            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample))
+        self._collate = collate_fn
+
+    @property
+    def sampler(self):
+        """For programs that call `loader.sampler.set_epoch(epoch)`."""
+        return _EpochSetter(self)
+
+    @property
+    def drop_last(self):
+        return self._settings.remainder == "drop"
+
+    def _open_device(self):
+        device = self._settings.device
+        if device != "cuda":
+            return device
+        if not torch.cuda.is_available():
+            raise FailedPrecondition("device is 'cuda', but torch sees no GPU; give device='cpu', or 'auto' to take one "
+                                     "where there is one")
+        current = torch.cuda.current_device()
+        local = ranks.local_rank()
+        if local is not None and local != current and torch.cuda.device_count() > 1:
+            say_once(f"this process has local rank {local}, but torch's current device is {current}, to which its "
+                     f"batches will go; call torch.cuda.set_device({local}) first, or give device='cuda:{local}'")
+        return f"cuda:{current}"
+
+    def _taker(self, session):
+        settings = self._settings
+        rows, height, width, channels = session.shape
+        sides = (channels, height, width) if settings.layout == "NCHW" else (height, width, channels)
+        finish = _feed.finish_of(settings)
+        dtype, shape = _TYPES[settings.dtype], (rows, *sides)
+        on_gpu = session.device >= 0
+        device = torch.device("cuda", session.device) if on_gpu else torch.device("cpu")
+        timeout = settings.timeout or None
+        empty, take_into, collate = torch.empty, session.take_into, self._collate
+
+        def take():
+            image = empty(shape, dtype=dtype, device=device)
+            label = empty(rows, dtype=torch.int64, device=device)
+            sample_ids = empty(rows, dtype=torch.int64)
+            stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
+            step = take_into(finish, image.data_ptr(), image.numel() * image.element_size(), label.data_ptr(),
+                             sample_ids.data_ptr(), stream, timeout)
+            if step is None:
+                return None
+            position = Position(*step)
+            if position.rows < rows:
+                image, label, sample_ids = image[:position.rows], label[:position.rows], sample_ids[:position.rows]
+            batch = Batch(image=image, label=label)
+            batch.sample_ids, batch.position = sample_ids, position
+            return batch if collate is None else collate(batch), position.last_of_epoch
+
+        return take
+
+
+class _EpochSetter:
+    def __init__(self, loader):
+        self._loader = loader
+
+    def set_epoch(self, epoch):
+        self._loader.set_epoch(epoch)
+
+    def __len__(self):
+        return len(self._loader.dataset)
+
+
+def _seed(seed, generator):
+    if generator is not None:
+        if seed is not None:
+            raise InvalidArgument("seed and generator are both given; give one of them")
+        return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+    return 0 if seed is None else seed
+
+
+def _refuse(**arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgument(f"{name} is given, but Penstock starts no worker processes here for it: its daemon "
+                                  "decodes. Leave it out; seeds of augmentations come from `seed`")
+
+
+def _explain(**arguments):
+    for name, value in arguments.items():
+        if value:
+            say_once(f"{name}={value!r} has no effect: {_IGNORED[name]}")

@@ -1,0 +1,179 @@
+"""What the daemon does to a photograph, and what is done to the batch: described, not executed.
+
+Penstock decodes, crops, resizes and flips in its workers and normalises in one kernel behind the
+batch. A transform is a list of these steps, in this order:
+
+    one of   RandomResizedCrop(size)   or   Resize(size), CenterCrop(size)
+    then     HorizontalFlip(p)         if wanted
+    then     Normalize(mean, std)      if wanted
+
+torchvision's objects of the same names are understood as well, alone or in a Compose.
+"""
+import math
+from dataclasses import dataclass
+from typing import Sequence, Tuple, Union
+
+from .errors import InvalidArgument
+
+__all__ = ["RandomResizedCrop", "Resize", "CenterCrop", "HorizontalFlip", "Normalize"]
+
+Size = Union[int, Sequence[int]]
+
+_STATISTICS = {
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
+}
+
+
+def _pair(size, what):
+    """(height, width) of an int or of two."""
+    sides = (size, size) if isinstance(size, int) else tuple(size)
+    sides = sides * 2 if len(sides) == 1 else sides
+    if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
+        raise InvalidArgument(f"{what}: the size is {size!r}; give a number of pixels, or (height, width)")
+    return sides
+
+
+def _range(values, what):
+    low, high = (float(value) for value in values)
+    if not 0 < low <= high < math.inf:
+        raise InvalidArgument(f"{what} is {tuple(values)!r}; give (least, most), both above 0")
+    return low, high
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop:
+    """A random box of the image, resized to `size`; torchvision's meaning and defaults."""
+
+    size: Size = 224
+    scale: Tuple[float, float] = (0.08, 1.0)
+    ratio: Tuple[float, float] = (3 / 4, 4 / 3)
+
+    def __post_init__(self):
+        _pair(self.size, "RandomResizedCrop")
+        _range(self.ratio, "RandomResizedCrop: ratio")
+        if _range(self.scale, "RandomResizedCrop: scale")[1] > 1:
+            raise InvalidArgument(f"RandomResizedCrop: scale is {self.scale!r}; it is a share of the image's "
+                                  "area, so give at most 1")
+
+
+@dataclass(frozen=True)
+class Resize:
+    """The shorter side resized to `size` pixels; before a CenterCrop."""
+
+    size: int = 256
+
+    def __post_init__(self):
+        if not isinstance(self.size, int) or self.size <= 0:
+            raise InvalidArgument(f"Resize: the size is {self.size!r}; give the shorter side in pixels. To a fixed "
+                                  "(height, width) Penstock brings images by Resize(n), CenterCrop((h, w))")
+
+
+@dataclass(frozen=True)
+class CenterCrop:
+    """The middle of the image; after a Resize."""
+
+    size: Size = 224
+
+    def __post_init__(self):
+        _pair(self.size, "CenterCrop")
+
+
+@dataclass(frozen=True)
+class HorizontalFlip:
+    """Mirrors an image with probability `p`."""
+
+    p: float = 0.5
+
+    def __post_init__(self):
+        if not 0 <= self.p <= 1:
+            raise InvalidArgument(f"HorizontalFlip: p is {self.p!r}; it is a probability, from 0 to 1")
+
+
+@dataclass(frozen=True, init=False)
+class Normalize:
+    """(x - mean) / std for each channel, x in [0, 1]. `Normalize("imagenet")` has ImageNet's numbers."""
+
+    mean: Tuple[float, ...]
+    std: Tuple[float, ...]
+
+    def __init__(self, mean, std=None):
+        if isinstance(mean, str):
+            if mean not in _STATISTICS or std is not None:
+                raise InvalidArgument(f"Normalize: {mean!r} is not known; known are {sorted(_STATISTICS)}, or give "
+                                      "mean and std as numbers")
+            mean, std = _STATISTICS[mean]
+        if std is None:
+            raise InvalidArgument("Normalize: std is missing")
+        mean, std = _channels(mean), _channels(std)
+        if len(mean) != len(std) or len(mean) not in (1, 3):
+            raise InvalidArgument(f"Normalize: mean has {len(mean)} and std {len(std)} numbers; give one a channel: "
+                                  "1 or 3 of each")
+        if any(value == 0 or not math.isfinite(value) for value in std):
+            raise InvalidArgument(f"Normalize: std is {std!r}; every number has to be finite and not 0")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", std)
+
+
+def _channels(values):
+    try:
+        return tuple(float(value) for value in values)
+    except TypeError:
+        return (float(values),)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A transform taken apart: what the daemon is asked for, and what the finish does."""
+
+    random_crop: Union[RandomResizedCrop, None] = None
+    center_crop: Union[Tuple[Resize, CenterCrop], None] = None
+    flip: float = 0.0
+    normalize: Union[Normalize, None] = None
+
+    @property
+    def has_geometry(self):
+        return self.random_crop is not None or self.center_crop is not None
+
+
+_ORDER = "RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip; then Normalize"
+
+
+def plan_of(transform):
+    """The plan for a transform: None, one step, a list of them, or torchvision's."""
+    from ._torchvision import flatten
+    steps = flatten(transform)
+    plan, place = {}, 0
+    index = 0
+    while index < len(steps):
+        step = steps[index]
+        index += 1
+        if isinstance(step, RandomResizedCrop):
+            stage, entry = 0, {"random_crop": step}
+        elif isinstance(step, Resize):
+            crop = steps[index] if index < len(steps) else None
+            if not isinstance(crop, CenterCrop):
+                raise InvalidArgument("Resize alone leaves images of different widths, which make no batch; put a "
+                                      "CenterCrop(size) behind it")
+            index += 1
+            stage, entry = 0, {"center_crop": (step, crop)}
+        elif isinstance(step, CenterCrop):
+            raise InvalidArgument("CenterCrop needs a Resize(size) before it, so that every image is large enough")
+        elif isinstance(step, HorizontalFlip):
+            stage, entry = 1, {"flip": float(step.p)}
+        elif isinstance(step, Normalize):
+            stage, entry = 2, {"normalize": step}
+        else:
+            raise InvalidArgument(f"Penstock does not know the transform {step!r}; it does {_ORDER}. Do others on the "
+                                  "finished batch, which is on your device already")
+        if stage < place:
+            raise InvalidArgument(f"{type(step).__name__} comes too late or twice in the transform; the order is "
+                                  f"{_ORDER}")
+        plan.update(entry)
+        place = stage + 1
+    return Plan(**plan)
+
+
+def sides_of(crop):
+    """(height, width) of a crop's result."""
+    return _pair(crop.size, type(crop).__name__)

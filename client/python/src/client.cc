@@ -1,0 +1,57 @@
+#include "client/python/src/client.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+
+#include "client/python/src/errors.h"
+#include "client/python/src/session.h"
+#include "penstock/penstock.h"
+
+namespace nb = nanobind;
+
+namespace penstock::python {
+namespace {
+
+std::unique_ptr<Client> Connect(const std::string& address, bool start_private, bool only_private,
+                                const std::string& name) {
+  Result<Client> client = [&] {
+    const nb::gil_scoped_release released;
+    return Client::Connect({address, start_private, name, only_private});
+  }();
+  return std::make_unique<Client>(ValueOf(std::move(client)));
+}
+
+std::unique_ptr<HeldSession> Open(Client& client, const SessionOptions& options) {
+  Result<Session> session = [&] {
+    const nb::gil_scoped_release released;
+    return client.Open(options);
+  }();
+  return std::make_unique<HeldSession>(ValueOf(std::move(session)));
+}
+
+nb::tuple Describe(Client& client, const std::string& dataset) {
+  Result<DatasetInfo> info = [&] {
+    const nb::gil_scoped_release released;
+    return client.Describe(dataset);
+  }();
+  const DatasetInfo value = ValueOf(std::move(info));
+  return nb::make_tuple(value.name, value.samples, value.classes);
+}
+
+}  // namespace
+
+void BindClient(nb::module_& module) {
+  nb::class_<Client>(module, "Client", "A connection to this node's daemon.")
+      .def_static("connect", &Connect, nb::arg("address") = "", nb::arg("start_private") = false,
+                  nb::arg("only_private") = false, nb::arg("name") = "")
+      .def_prop_ro("address", &Client::address)
+      .def_prop_ro("is_private", &Client::is_private)
+      .def("open", &Open, nb::arg("options"))
+      .def("describe", &Describe, nb::arg("dataset"), "(name, samples, classes)");
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,11 @@
+// Connecting and opening, and the plain values that they take.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::python {
+
+void BindOptions(nanobind::module_& module);
+void BindClient(nanobind::module_& module);
+
+}  // namespace penstock::python

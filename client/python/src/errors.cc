@@ -1,0 +1,16 @@
+#include "client/python/src/errors.h"
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::python {
+
+namespace nb = nanobind;
+
+void Raise(const Status& status) {
+  const nb::object error = nb::module_::import_("penstock.errors")
+                               .attr("make")(CodeName(status.code()), status.message().c_str());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace penstock::python

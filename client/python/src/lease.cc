@@ -1,0 +1,86 @@
+#include "client/python/src/lease.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "client/python/src/errors.h"
+#include "client/python/src/session.h"
+
+namespace nb = nanobind;
+
+namespace penstock::python {
+namespace {
+
+Batch& BatchOf(nb::handle lease) { return nb::cast<Batch&>(lease); }
+
+// The stored rows where they lie, read-only; the array keeps the lease.
+nb::object Images(nb::handle lease) {
+  const Batch& batch = BatchOf(lease);
+  if (batch.images().empty()) return nb::none();
+  const Shape shape = batch.shape();
+  const size_t sides[] = {shape.rows, shape.height, shape.width, shape.channels};
+  return nb::cast(nb::ndarray<nb::numpy, const uint8_t>(batch.images().data(), 4, sides, lease));
+}
+
+// A copy: small, and it may outlive the lease.
+template <typename T>
+nb::object Copy(std::span<const T> from) {
+  T* const data = new T[from.size()];
+  std::copy(from.begin(), from.end(), data);
+  const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+  const size_t sides[] = {from.size()};
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, sides, owner));
+}
+
+std::vector<uint64_t> ShapeOf(const Batch& batch) {
+  const Shape shape = batch.shape();
+  return {shape.rows, shape.height, shape.width, shape.channels};
+}
+
+// What is left of rows, in host memory that the caller gives.
+void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint64_t bytes) {
+  Status status;
+  {
+    const nb::gil_scoped_release released;
+    status = batch.FinishInto(finish, reinterpret_cast<void*>(images), bytes);
+  }
+  Check(status);
+}
+
+// Waits for the GPU where the rows were shown there, so not with the lock.
+void Release(Batch& batch) {
+  const nb::gil_scoped_release released;
+  batch.Release();
+}
+
+}  // namespace
+
+void BindLease(nb::module_& module) {
+  nb::class_<Batch>(module, "Lease", "A batch, held until its last view is gone.")
+      .def_prop_ro("step", &StepOf, "(epoch, step, first, rows, valid_rows, last_of_epoch)")
+      .def_prop_ro("shape", [](const Batch& batch) { return nb::tuple(nb::cast(ShapeOf(batch))); })
+      .def_prop_ro("on_device", &Batch::on_device)
+      .def_prop_ro("images", &Images, "The stored rows as a read-only NumPy array; None on a GPU.")
+      .def_prop_ro("labels", [](const Batch& batch) { return Copy(batch.labels()); })
+      .def_prop_ro("sample_ids", [](const Batch& batch) { return Copy(batch.sample_ids()); })
+      .def_prop_ro("device_images",
+                   [](const Batch& batch) { return Address(batch.device_images()); })
+      .def_prop_ro("device_labels",
+                   [](const Batch& batch) { return Address(batch.device_labels()); })
+      .def("finished_bytes", &Batch::FinishedBytes, nb::arg("finish"))
+      .def("finish_on_host", &FinishOnHost, nb::arg("finish"), nb::arg("images"),
+           nb::arg("image_bytes"))
+      .def("release", &Release)
+      .def(
+          "release_behind",
+          [](Batch& batch, Address stream) {
+            Check(batch.Release(reinterpret_cast<Stream>(stream)));
+          },
+          nb::arg("stream"));
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,120 @@
+// The plain values of penstock.h, field by field.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+
+#include "client/python/src/client.h"
+#include "client/python/src/errors.h"
+#include "penstock/penstock.h"
+
+namespace nb = nanobind;
+
+namespace penstock::python {
+namespace {
+
+using Channels = std::array<float, 3>;
+
+template <float (Finish::*kField)[3]>
+Channels GetChannels(const Finish& finish) {
+  Channels values;
+  std::copy_n(finish.*kField, values.size(), values.begin());
+  return values;
+}
+
+template <float (Finish::*kField)[3]>
+void SetChannels(Finish& finish, const Channels& values) {
+  std::copy(values.begin(), values.end(), finish.*kField);
+}
+
+void BindEnums(nb::module_& module) {
+  nb::enum_<Order>(module, "Order")
+      .value("SEQUENTIAL", Order::kSequential)
+      .value("SHUFFLED", Order::kShuffled);
+  nb::enum_<Remainder>(module, "Remainder")
+      .value("DEFAULT", Remainder::kDefault)
+      .value("DROP", Remainder::kDrop)
+      .value("PAD", Remainder::kPad)
+      .value("PARTIAL", Remainder::kPartial);
+  nb::enum_<Delivery>(module, "Delivery")
+      .value("AUTO", Delivery::kAuto)
+      .value("DEVICE", Delivery::kDevice)
+      .value("PINNED", Delivery::kPinned)
+      .value("HOST", Delivery::kHost);
+  nb::enum_<HandleKind>(module, "HandleKind")
+      .value("AUTO", HandleKind::kAuto)
+      .value("IPC", HandleKind::kIpc)
+      .value("VMM", HandleKind::kVmm);
+  nb::enum_<Type>(module, "Type")
+      .value("UINT8", Type::kUInt8)
+      .value("FLOAT32", Type::kFloat32)
+      .value("FLOAT16", Type::kFloat16)
+      .value("BFLOAT16", Type::kBFloat16);
+  nb::enum_<Layout>(module, "Layout").value("NHWC", Layout::kNHWC).value("NCHW", Layout::kNCHW);
+}
+
+void BindStructs(nb::module_& module) {
+  nb::class_<RandomResizedCrop>(module, "RandomResizedCrop")
+      .def(nb::init<>())
+      .def_rw("height", &RandomResizedCrop::height)
+      .def_rw("width", &RandomResizedCrop::width)
+      .def_rw("scale_min", &RandomResizedCrop::scale_min)
+      .def_rw("scale_max", &RandomResizedCrop::scale_max)
+      .def_rw("ratio_min", &RandomResizedCrop::ratio_min)
+      .def_rw("ratio_max", &RandomResizedCrop::ratio_max);
+  nb::class_<ResizeCenterCrop>(module, "ResizeCenterCrop")
+      .def(nb::init<>())
+      .def_rw("resize", &ResizeCenterCrop::resize)
+      .def_rw("height", &ResizeCenterCrop::height)
+      .def_rw("width", &ResizeCenterCrop::width);
+  nb::class_<Finish>(module, "Finish")
+      .def(nb::init<>())
+      .def_rw("type", &Finish::type)
+      .def_rw("layout", &Finish::layout)
+      .def_prop_rw("mean", &GetChannels<&Finish::mean>, &SetChannels<&Finish::mean>)
+      .def_prop_rw("stddev", &GetChannels<&Finish::stddev>, &SetChannels<&Finish::stddev>);
+  nb::class_<State>(module, "State")
+      .def(nb::init<>())
+      .def_rw("epoch", &State::epoch)
+      .def_rw("consumed", &State::consumed)
+      .def_rw("seed", &State::seed)
+      .def_rw("fingerprint", &State::fingerprint)
+      .def_rw("quarantine_version", &State::quarantine_version)
+      .def("__repr__", &State::ToString);
+}
+
+void BindSessionOptions(nb::module_& module) {
+  nb::class_<SessionOptions>(module, "SessionOptions")
+      .def(nb::init<>())
+      .def_rw("dataset", &SessionOptions::dataset)
+      .def_rw("batch_size", &SessionOptions::batch_size)
+      .def_rw("order", &SessionOptions::order)
+      .def_rw("seed", &SessionOptions::seed)
+      .def_rw("random_crop", &SessionOptions::random_crop)
+      .def_rw("center_crop", &SessionOptions::center_crop)
+      .def_rw("flip_probability", &SessionOptions::flip_probability)
+      .def_rw("rank", &SessionOptions::rank)
+      .def_rw("world_size", &SessionOptions::world_size)
+      .def_rw("remainder", &SessionOptions::remainder)
+      .def_rw("window", &SessionOptions::window)
+      .def_rw("epochs", &SessionOptions::epochs)
+      .def_rw("state", &SessionOptions::state)
+      .def_rw("fail_on_bad_sample", &SessionOptions::fail_on_bad_sample)
+      .def_rw("name", &SessionOptions::name)
+      .def_rw("device", &SessionOptions::device)
+      .def_rw("delivery", &SessionOptions::delivery)
+      .def_rw("handle", &SessionOptions::handle)
+      .def_rw("device_depth", &SessionOptions::device_depth);
+}
+
+}  // namespace
+
+void BindOptions(nb::module_& module) {
+  BindEnums(module);
+  BindStructs(module);
+  BindSessionOptions(module);
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,60 @@
+// A session for Python: the client's, with a wait that Ctrl-C ends and without the interpreter's
+// lock while it waits or computes.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "penstock/penstock.h"
+
+namespace penstock::python {
+
+// Seconds; nothing: for ever.
+using Seconds = std::optional<double>;
+
+// Addresses and a cudaStream_t travel as numbers, as frameworks give them (data_ptr, cuda_stream).
+using Address = uintptr_t;
+
+struct Room {
+  Address images = 0;
+  uint64_t image_bytes = 0;
+  Address labels = 0;      // int64, one a row
+  Address sample_ids = 0;  // uint64, one a row, in host memory; 0: not wanted
+};
+
+class HeldSession {
+ public:
+  explicit HeldSession(Session session) : session_(std::move(session)) {}
+
+  // Next, or nothing at the end of an epoch or of the data.
+  std::optional<Batch> Take(Address stream, Seconds timeout);
+
+  // Take and FinishInto. What it returns is (epoch, step, first, rows, valid_rows, last_of_epoch).
+  nanobind::object TakeInto(const Finish& finish, const Room& room, Address stream,
+                            Seconds timeout);
+
+  const Session& get() const { return session_; }
+  Session& get() { return session_; }
+  void Close();
+
+ private:
+  Result<Batch> Next(Stream stream, Seconds timeout);
+  // Sessions serve one thread at a time; a second one is told so.
+  std::unique_lock<std::mutex> Enter();
+
+  Session session_;
+  std::mutex mutex_;
+  bool lost_ = false;  // the daemon
+};
+
+// (epoch, step, first, rows, valid_rows, last_of_epoch)
+nanobind::tuple StepOf(const Batch& batch);
+
+void BindSession(nanobind::module_& module);
+
+}  // namespace penstock::python
