@@ -14,7 +14,7 @@ from .transforms import CenterCrop, HorizontalFlip, Normalize, RandomResizedCrop
 __version__ = "0.1.0"
 
 __all__ = [
-    "CenterCrop", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "HorizontalFlip", "Internal",
+    "Array", "CenterCrop", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "HorizontalFlip", "Internal",
     "InvalidArgument", "Loader", "NotFound", "Normalize", "PermissionDenied", "RandomResizedCrop", "Resize",
     "ResourceExhausted", "Unavailable",
 ]
@@ -24,4 +24,7 @@ def __getattr__(name):
     if name == "Loader":
         from .loader import Loader
         return Loader
+    if name == "Array":
+        from .array import Array
+        return Array
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")
