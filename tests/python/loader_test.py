@@ -249,6 +249,71 @@ class LoaderTest(support.FeedTest):
 
                 self.assertEqual(sorted(sum(begun, []) + rest), sorted(whole))
 
+    # Samplers of the program's own.
+
+    def test_a_sampler_says_which_samples_come_and_in_which_order(self):
+        generator = torch.Generator()
+        generator.manual_seed(1)
+        sampler = torch.utils.data.RandomSampler(range(100), generator=generator)
+        generator.manual_seed(1)
+        expected = [list(sampler), list(sampler)]
+        generator.manual_seed(1)
+        loader = self.loader(batch_size=32, sampler=sampler)
+
+        got = [ids(loader), ids(loader)]
+
+        self.assertEqual(got, expected)
+        self.assertEqual(len(loader), 4)
+        self.assertIs(loader.sampler, sampler)
+
+    def test_samples_may_come_more_than_once_or_never(self):
+        for order in ([7, 7, 7, 99, 0], [3], []):
+            with self.subTest(order=order):
+                loader = self.loader(batch_size=2, sampler=order)
+
+                self.assertEqual(ids(loader), order)
+                self.assertEqual(loader.epoch, 1)
+
+    def test_a_distributed_sampler_keeps_its_meaning(self):
+        samplers = [torch.utils.data.distributed.DistributedSampler(range(100), num_replicas=3, rank=rank, seed=2)
+                    for rank in range(3)]
+        for epoch in range(2):
+            for sampler in samplers:
+                sampler.set_epoch(epoch)
+                loader = self.loader(batch_size=8, sampler=sampler)
+
+                self.assertEqual(ids(loader), list(sampler))
+
+    def test_a_batch_sampler_says_the_batches(self):
+        batches = [[5, 3, 1], [2, 4, 6], [8, 7]]
+        loader = self.loader(batch_sampler=batches)
+
+        got = [batch.sample_ids.tolist() for batch in loader]
+
+        self.assertEqual(got, batches)
+        self.assertEqual(len(loader), 3)
+
+    def test_a_sampled_epoch_is_resumed(self):
+        order = torch.randperm(100).tolist()
+        loader = self.loader(batch_size=10, sampler=order)
+        iterator = iter(loader)
+        begun = ids([next(iterator) for _ in range(4)])
+        resumed = self.loader(batch_size=20, sampler=order)
+
+        resumed.load_state_dict(loader.state_dict())
+
+        self.assertEqual(begun + ids(resumed), order)
+
+    def test_samplers_that_cannot_be_are_refused(self):
+        for words, keywords in (("exclude", {"sampler": [1], "shuffle": True}),
+                                ("excludes", {"batch_sampler": [[1]], "batch_size": 2}),
+                                ("one size", {"batch_sampler": [[1, 2], [3], [4, 5]]}),
+                                ("no whole number", {"sampler": ["a"]}),
+                                ("no whole number", {"sampler": [-1]}),
+                                ("100", {"sampler": [100]})):
+            with self.subTest(words=words), self.assertRaisesRegex(ValueError, words):
+                list(self.loader(**keywords))
+
     # The dataset.
 
     def test_the_dataset_tells_its_length_and_classes(self):
