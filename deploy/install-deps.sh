@@ -18,7 +18,7 @@ for argument; do
 done
 
 command -v dpkg-query >/dev/null || fail "this is neither Debian nor Ubuntu (no dpkg); install a C++20\
- compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo,\
+ compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo, libpng, libwebp,\
  GoogleTest and Google Benchmark yourself"
 
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
@@ -30,8 +30,8 @@ case $distribution in
 esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
-  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libssl-dev libxxhash-dev libgtest-dev
-  libgmock-dev libbenchmark-dev"
+  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libpng-dev libwebp-dev libssl-dev
+  libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-pil python3-numpy python3-grpcio"
 

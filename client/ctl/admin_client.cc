@@ -38,7 +38,15 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) override {
     v1::ListQuarantineRequest request;
     request.set_dataset(dataset);
-    return Call(&v1::AdminService::Stub::ListQuarantine, request);
+    v1::ListQuarantineResponse all;
+    do {
+      PENSTOCK_ASSIGN_OR_RETURN(v1::ListQuarantineResponse page,
+                                Call(&v1::AdminService::Stub::ListQuarantine, request));
+      all.MergeFrom(page);
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    all.clear_next_page_token();
+    return all;
   }
   absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(const std::string& dataset) override {
     v1::ClearQuarantineRequest request;

@@ -22,6 +22,7 @@ class AdminClient {
   virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
   virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
   virtual absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() = 0;
+  // All pages as one.
   virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) = 0;
   virtual absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
       const std::string& dataset) = 0;

@@ -15,6 +15,7 @@
 #include "client/src/grant.h"
 #include "client/src/lender.h"
 #include "client/src/pins.h"
+#include "client/src/slow_stage.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
@@ -41,6 +42,8 @@ class Link {
   virtual std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) = 0;
   // Asks the daemon for the slabs of now and opens those that are new.
   virtual absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) = 0;
+  // What a session waits for.
+  virtual absl::StatusOr<Progress> GetProgress(uint64_t session_id, base::Duration timeout) = 0;
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
 };
 
@@ -83,6 +86,10 @@ class Attachment final : public Lender {
   // Sleeps until the bell is another one, or the timeout ran out. May wake early.
   void Sleep(uint32_t bell, base::Duration timeout);
 
+  // Asks the daemon what the session waits for.
+  absl::StatusOr<Progress> AskProgress(base::Duration timeout) const {
+    return link_->GetProgress(grant_.session_id, timeout);
+  }
   // Reads what the daemon sent, and unmaps the segments that it gave up.
   absl::Status Pump();
   // The daemon need not be told of the end: it is gone.

@@ -1,4 +1,5 @@
 // Client: connects, describes, opens sessions. In a forked child nothing of it is touched.
+#include <algorithm>
 #include <utility>
 
 #include "client/src/connector.h"
@@ -21,6 +22,8 @@ struct Client::Impl {
 
 namespace {
 
+constexpr size_t kIdsACall = 4096;  // as many as the daemon takes
+
 // Opens one session's feed through the client's current connection. What the first opening found
 // out about the device holds for all later ones: a session does not move between GPU and host.
 class GrpcOpener final : public client::Opener {
@@ -36,9 +39,14 @@ class GrpcOpener final : public client::Opener {
                                       base::TimePoint deadline) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<client::Connection> connection,
                               connector_->Get());
+    uint64_t given_order = 0;
+    if (options_.given != nullptr) {
+      PENSTOCK_ASSIGN_OR_RETURN(given_order, connection->SendOrder(*options_.given, deadline));
+    }
     PENSTOCK_ASSIGN_OR_RETURN(
         client::Opened opened, client::Negotiate(wish_, [&](const client::Ask& ask) {
           v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
+          request.mutable_feed()->set_given_order(given_order);
           client::AskFor(ask, DeviceWish(), request);
           return connection->Open(request, ask, gpu_, options_.device_depth, deadline);
         }));
@@ -116,6 +124,9 @@ Result<Client> Client::Connect(const ClientOptions& options) {
 Result<Session> Client::Open(const SessionOptions& options) {
   if (impl_ == nullptr) return MovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  if (const absl::Status order = client::CheckOrder(options); !order.ok()) {
+    return client::ToPublic(order);
+  }
   absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
   if (!opener.ok()) return client::ToPublic(opener.status());
   absl::StatusOr<client::Opened> opened = (*opener)->Open(
@@ -136,6 +147,25 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
   return DatasetInfo{response->name(),
                      response->samples(),
                      {response->classes().begin(), response->classes().end()}};
+}
+
+Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
+                                                std::span<const uint64_t> ids) {
+  if (impl_ == nullptr) return MovedFrom();
+  if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
+  if (!connection.ok()) return client::ToPublic(connection.status());
+  std::vector<SampleInfo> samples;
+  samples.reserve(ids.size());
+  while (!ids.empty()) {
+    const std::span<const uint64_t> some = ids.first(std::min(ids.size(), kIdsACall));
+    const auto response = (*connection)->DescribeSamples(dataset, some);
+    if (!response.ok()) return client::ToPublic(response.status());
+    for (const v1::SampleDescription& sample : response->samples())
+      samples.push_back({sample.path(), sample.label()});
+    ids = ids.subspan(some.size());
+  }
+  return samples;
 }
 
 const std::string& Client::address() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/request.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::client {
@@ -14,6 +15,10 @@ constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
 constexpr uint32_t kPinnedDepth = 3;                               // where the session does not say
 constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // in the middle of a Next
+
+base::Duration LeftUntil(base::TimePoint deadline) {
+  return std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
+}
 
 absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::string& address) {
   if (daemon.protocol_version() == shm::kProtocolVersion) return absl::OkStatus();
@@ -69,6 +74,27 @@ void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& 
   if (response.device().depth() != 0) grant.device_depth = response.device().depth();
 }
 
+Progress ProgressOf(const v1::GetProgressResponse& response) {
+  return {.announced = response.announced(),
+          .taken = response.taken(),
+          .decoding = response.decoding(),
+          .copying = response.copying(),
+          .on_device = response.on_device(),
+          .device_depth = response.device_depth(),
+          .samples_decoded = response.samples_decoded(),
+          .samples_replaced = response.samples_replaced(),
+          .workers = response.workers(),
+          .workers_running = response.workers_running(),
+          .workers_stalled = response.workers_stalled(),
+          .workers_busy = response.workers_busy(),
+          .samples_per_second = response.samples_per_second(),
+          .sessions = response.sessions(),
+          .stalled_ms = response.stalled_ms(),
+          .stalled_reason = response.stalled_reason(),
+          .in_hand_ms = response.in_hand_ms(),
+          .in_hand = response.in_hand()};
+}
+
 Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionResponse& response) {
   Grant grant;
   grant.session_id = response.session_id();
@@ -86,6 +112,7 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
   grant.classes = response.classes();
   grant.first_epoch_batches = response.first_epoch_batches();
   grant.epoch_batches = response.epoch_batches();
+  grant.window = response.window();
   return grant;
 }
 
@@ -114,11 +141,30 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
+absl::StatusOr<v1::DescribeSamplesResponse> Connection::DescribeSamples(
+    const std::string& dataset, std::span<const uint64_t> ids) {
+  v1::DescribeSamplesRequest request;
+  request.set_dataset(dataset);
+  request.mutable_sample_ids()->Add(ids.begin(), ids.end());
+  return rpc_.DescribeSamples(request, kDescribeTimeout);
+}
+
+absl::StatusOr<uint64_t> Connection::SendOrder(const std::vector<uint64_t>& order,
+                                               base::TimePoint deadline) {
+  size_t number = 0;
+  const auto part = [&]() -> std::optional<v1::SendOrderRequest> {
+    if (number == OrderParts(order)) return std::nullopt;
+    return MakeOrderPart(order, number++);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::SendOrderResponse response,
+                            rpc_.SendOrder(part, LeftUntil(deadline)));
+  return response.order();
+}
+
 Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
                        const std::shared_ptr<Gpu>& gpu, uint32_t depth, base::TimePoint deadline) {
-  const base::Duration left =
-      std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
-  const absl::StatusOr<v1::OpenSessionResponse> response = rpc_.OpenSession(request, left);
+  const absl::StatusOr<v1::OpenSessionResponse> response =
+      rpc_.OpenSession(request, LeftUntil(deadline));
   if (!response.ok()) return {response.status()};
   Grant grant = GrantOf(request, *response);
   AddDelivery(ask, depth, *response, grant);
@@ -191,9 +237,18 @@ absl::Status Connection::FetchSlabs(uint64_t session_id, Gpu& gpu) {
 }
 
 absl::StatusOr<uint64_t> Connection::Quarantined(const std::string& dataset) {
+  v1::ListQuarantineRequest request;  // its count is all that is wanted
+  request.set_dataset(dataset);
+  request.set_page_size(1);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::ListQuarantineResponse list,
-                            rpc_.ListQuarantine(dataset, kListTimeout));
-  return static_cast<uint64_t>(list.entries_size());
+                            rpc_.ListQuarantine(request, kListTimeout));
+  return list.total();
+}
+
+absl::StatusOr<Progress> Connection::GetProgress(uint64_t session_id, base::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::GetProgressResponse response,
+                            rpc_.GetProgress(session_id, timeout));
+  return ProgressOf(response);
 }
 
 absl::Status Connection::CloseSession(uint64_t session_id, base::Duration timeout) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "client/src/attachment.h"
 #include "client/src/doorway.h"
@@ -21,6 +23,10 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
                                                              const std::string& client);
 
   absl::StatusOr<v1::DescribeDatasetResponse> Describe(const std::string& dataset);
+  absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(const std::string& dataset,
+                                                              std::span<const uint64_t> ids);
+  // Sends an order; its name.
+  absl::StatusOr<uint64_t> SendOrder(const std::vector<uint64_t>& order, base::TimePoint deadline);
   // Opens the session as asked, its memory, too. `gpu`: unless host delivery is asked for.
   // `depth`: batches in GPU memory at once, of pinned delivery.
   Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,
@@ -34,6 +40,7 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) override;
   std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) override { return slabs_.Find(id); }
   absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) override;
+  absl::StatusOr<Progress> GetProgress(uint64_t session_id, base::Duration timeout) override;
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout) override;
 
  private:

@@ -20,6 +20,7 @@ struct Grant {
   uint64_t samples = 0;
   uint32_t classes = 0;
   uint64_t first_epoch_batches = 0, epoch_batches = 0;
+  uint32_t window = 0;  // batches that were announced and not released, at most
   Delivery delivery = Delivery::kHost;
   HandleKind handle = HandleKind::kAuto;  // of device delivery
   uint32_t device_depth = 0;              // batches in GPU memory at once

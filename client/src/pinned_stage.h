@@ -27,6 +27,7 @@ class PinnedStage final : public Lender {
                                            uint32_t depth);
 
   bool HasRoom() const;
+  uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
 
   // Begins to copy a batch that was taken of the attachment; they come in order. Only with room.

@@ -3,10 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::client {
 namespace {
+
+constexpr ptrdiff_t kSamplesAPart = 65'536;  // as many as a message may have
 
 v1::Remainder RemainderOf(const SessionOptions& options) {
   switch (options.remainder) {
@@ -20,6 +25,18 @@ v1::Remainder RemainderOf(const SessionOptions& options) {
       break;
   }
   return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD;
+}
+
+v1::Order OrderOf(Order order) {
+  switch (order) {
+    case Order::kSequential:
+      return v1::ORDER_SEQUENTIAL;
+    case Order::kShuffled:
+      return v1::ORDER_SHUFFLED;
+    case Order::kGiven:
+      return v1::ORDER_GIVEN;
+  }
+  return v1::ORDER_UNSPECIFIED;
 }
 
 void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
@@ -38,6 +55,8 @@ void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
     crop.set_ratio_max(options.random_crop.ratio_max);
   }
   image.set_flip_probability(options.flip_probability);
+  image.set_color(options.color == Color::kGray ? v1::COLOR_GRAY : v1::COLOR_RGB);
+  image.set_apply_exif_orientation(options.apply_exif_orientation);
 }
 
 void SetState(const State& state, v1::FeedState& out) {
@@ -85,6 +104,35 @@ void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& re
   target.set_pid_namespace(PidNamespace());
 }
 
+absl::Status CheckOrder(const SessionOptions& options) {
+  const bool given = options.given != nullptr;
+  if (given && options.order != Order::kGiven) {
+    return absl::InvalidArgumentError(
+        "an order of samples is given, but SessionOptions::order does not say kGiven; say so, or "
+        "leave 'given' empty");
+  }
+  if (options.order == Order::kGiven && (!given || options.given->empty())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SessionOptions::order says kGiven, but ",
+                     given ? "the order that is given has no samples" : "none is given",
+                     "; put the samples of an epoch into 'given'"));
+  }
+  return absl::OkStatus();
+}
+
+size_t OrderParts(const std::vector<uint64_t>& order) {
+  return (order.size() + kSamplesAPart - 1) / kSamplesAPart;
+}
+
+v1::SendOrderRequest MakeOrderPart(const std::vector<uint64_t>& order, size_t number) {
+  v1::SendOrderRequest part;
+  if (number == 0) part.set_length(order.size());
+  const auto begin = order.begin() + static_cast<ptrdiff_t>(number * kSamplesAPart);
+  const auto end = begin + std::min<ptrdiff_t>(kSamplesAPart, order.end() - begin);
+  part.mutable_samples()->Add(begin, end);
+  return part;
+}
+
 uint64_t SeedOf(const SessionOptions& options) {
   return options.state ? options.state->seed : options.seed;
 }
@@ -95,7 +143,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   request.set_protocol_version(shm::kProtocolVersion);
   v1::FeedSpec& feed = *request.mutable_feed();
   feed.set_dataset(options.dataset);
-  feed.set_order(options.order == Order::kShuffled ? v1::ORDER_SHUFFLED : v1::ORDER_SEQUENTIAL);
+  feed.set_order(OrderOf(options.order));
   feed.set_seed(SeedOf(options));
   SetDecoding(options, *feed.mutable_image());
   request.set_rank(options.rank);

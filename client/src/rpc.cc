@@ -29,6 +29,9 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
     case absl::StatusCode::kUnavailable:
       return absl::UnavailableError(absl::StrCat("the daemon at ", address,
                                                  " does not take calls: ", status.error_message()));
+    case absl::StatusCode::kCancelled:  // not by us
+      return absl::UnavailableError(
+          absl::StrCat("the daemon at ", address, " broke the call off, as it does when it ends"));
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat(
           "the daemon at ", address, " did not answer within ",
@@ -56,12 +59,16 @@ struct Rpc::Impl {
   absl::StatusOr<Response> Call(Stub& stub, Method method, const Request& request,
                                 base::Duration timeout) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + timeout);
-    context.AddMetadata(shm::kTicketMetadataKey, ticket);
+    Prepare(context, timeout);
     Response response;
     const grpc::Status status = (stub.*method)(&context, request, &response);
     if (!status.ok()) return ToAbsl(status, address, timeout);
     return response;
+  }
+
+  void Prepare(grpc::ClientContext& context, base::Duration timeout) const {
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.AddMetadata(shm::kTicketMetadataKey, ticket);
   }
 
   const std::string address;
@@ -87,9 +94,37 @@ absl::StatusOr<v1::DescribeDatasetResponse> Rpc::DescribeDataset(
       *impl_->feed, &v1::FeedService::Stub::DescribeDataset, request, timeout);
 }
 
+absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
+    const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout) {
+  grpc::ClientContext context;
+  impl_->Prepare(context, timeout);
+  v1::SendOrderResponse response;
+  const auto writer = impl_->feed->SendOrder(&context, &response);
+  bool heard = true;  // a write fails once the daemon has answered: its status says why
+  for (auto next = part(); next && heard; next = part()) heard = writer->Write(*next);
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return ToAbsl(status, impl_->address, timeout);
+  return response;
+}
+
 absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRequest& request,
                                                          base::Duration timeout) {
   return impl_->Call<v1::OpenSessionResponse>(*impl_->feed, &v1::FeedService::Stub::OpenSession,
+                                              request, timeout);
+}
+
+absl::StatusOr<v1::DescribeSamplesResponse> Rpc::DescribeSamples(
+    const v1::DescribeSamplesRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::DescribeSamplesResponse>(
+      *impl_->feed, &v1::FeedService::Stub::DescribeSamples, request, timeout);
+}
+
+absl::StatusOr<v1::GetProgressResponse> Rpc::GetProgress(uint64_t session_id,
+                                                         base::Duration timeout) {
+  v1::GetProgressRequest request;
+  request.set_session_id(session_id);
+  return impl_->Call<v1::GetProgressResponse>(*impl_->feed, &v1::FeedService::Stub::GetProgress,
                                               request, timeout);
 }
 
@@ -109,10 +144,8 @@ absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
       .status();
 }
 
-absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(const std::string& dataset,
-                                                               base::Duration timeout) {
-  v1::ListQuarantineRequest request;
-  request.set_dataset(dataset);
+absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(
+    const v1::ListQuarantineRequest& request, base::Duration timeout) {
   return impl_->Call<v1::ListQuarantineResponse>(
       *impl_->admin, &v1::AdminService::Stub::ListQuarantine, request, timeout);
 }

@@ -3,7 +3,9 @@
 // ones.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -23,12 +25,18 @@ class Rpc {
   absl::StatusOr<v1::GetVersionResponse> GetVersion(base::Duration timeout);
   absl::StatusOr<v1::DescribeDatasetResponse> DescribeDataset(
       const v1::DescribeDatasetRequest& request, base::Duration timeout);
+  // `part` gives message after message, nothing after the last.
+  absl::StatusOr<v1::SendOrderResponse> SendOrder(
+      const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout);
   absl::StatusOr<v1::OpenSessionResponse> OpenSession(const v1::OpenSessionRequest& request,
                                                       base::Duration timeout);
+  absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(
+      const v1::DescribeSamplesRequest& request, base::Duration timeout);
+  absl::StatusOr<v1::GetProgressResponse> GetProgress(uint64_t session_id, base::Duration timeout);
   absl::StatusOr<v1::ListSlabsResponse> ListSlabs(uint64_t session_id, base::Duration timeout);
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout);
-  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset,
-                                                            base::Duration timeout);
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest& request, base::Duration timeout);
 
  private:
   struct Impl;

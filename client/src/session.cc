@@ -87,6 +87,8 @@ Shape Session::shape() const {
   return {grant.batch_size, grant.height, grant.width, grant.channels};
 }
 
+SessionStats Session::Stats() { return core_ == nullptr ? SessionStats() : core_->Stats(); }
+
 Result<uint64_t> Session::Quarantined() {
   if (core_ == nullptr) return MovedFrom();
   return core_->Quarantined();

@@ -13,20 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a wait may go without a look at the doorway: the daemon's death is noticed within it.
-constexpr base::Duration kSlice = milliseconds(200);
-// The same while a batch's place may be given back by another thread, which rings nothing.
-constexpr base::Duration kFullSlice = milliseconds(2);
 constexpr base::Duration kFirstPause = milliseconds(50);  // between tries to connect again
 constexpr base::Duration kLongestPause = milliseconds(1000);
 
 base::TimePoint Now() { return base::SteadyClock().Now(); }
-
-// `now + timeout`, also for a timeout beyond what the clock can count.
-base::TimePoint Deadline(milliseconds timeout) {
-  constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
-  return Now() + std::clamp(timeout, milliseconds(0), kLongest);
-}
 
 // Whether the daemon may be back a moment later.
 bool MayPass(const absl::Status& status) {
@@ -76,7 +66,7 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
   }
   if (!failure_.ok()) return failure_;
   if (data_ended_) return Status(Code::kEndOfData, "all epochs that were asked for are done");
-  const base::TimePoint deadline = Deadline(timeout);
+  const base::TimePoint deadline = DeadlineAfter(timeout);
   if (!attachment_) {
     if (AllEpochsDone()) {
       data_ended_ = true;
@@ -85,47 +75,6 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
     if (const absl::Status status = Reattach(deadline); !status.ok()) return ToPublic(status);
   }
   return Wait(stream, deadline);
-}
-
-Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
-  const absl::StatusOr<bool> news = Await(deadline);
-  if (!news.ok()) return Lost(news.status());
-  if (!*news) return Status(Code::kDeadlineExceeded, WhyNothingCame());
-  return SomethingIsReady() ? TakeReady(stream) : Ended(attachment_->state());
-}
-
-// The bell is read before the page: what changes after that ends the sleep. The state is read
-// before `announced`: the daemon writes its last announcement first.
-absl::StatusOr<bool> SessionCore::Await(base::TimePoint deadline) {
-  for (;;) {
-    const uint32_t bell = attachment_->bell();
-    const shm::SessionState state = attachment_->state();
-    if (SomethingIsReady()) return true;
-    const bool full = stage_ && !stage_->HasRoom();
-    if (state != shm::SessionState::kOpen && attachment_->announced() == taken_) return true;
-    PENSTOCK_RETURN_IF_ERROR(attachment_->Pump());
-    const base::Duration left = deadline - Now();
-    if (left <= base::Duration::zero()) return false;
-    attachment_->Sleep(bell, std::min(full ? kFullSlice : kSlice, left));
-  }
-}
-
-Result<bool> SessionCore::WaitReady(milliseconds timeout) {
-  if (Forked()) return ForkedStatus();
-  if (!attachment_ || closed_ || epoch_ended_) return true;
-  const absl::StatusOr<bool> news = Await(Deadline(timeout));
-  return !news.ok() || *news;
-}
-
-std::string SessionCore::WhyNothingCame() const {
-  const uint32_t held = (stage_ ? stage_->holders() : attachment_->holders()) - 1;
-  const uint32_t most = gpu_ == nullptr ? 0 : std::max(grant_.device_depth, 1u);
-  if (most != 0 && held >= most) {
-    return absl::StrCat("no batch became ready in time: all ", most,
-                        " places that this session has in GPU memory are held by batches that were "
-                        "not released; release them, or open with a larger device_depth");
-  }
-  return "no batch became ready in time; penstockctl status says what the daemon does";
 }
 
 bool SessionCore::SomethingIsReady() const {
@@ -229,6 +178,7 @@ Batch SessionCore::Hand(const Attachment::Taken& taken, Lender* lender) {
   epoch_ended_ = batch.view_.last_of_epoch;
   state_.epoch = batch.view_.epoch + (epoch_ended_ ? 1 : 0);
   state_.consumed = epoch_ended_ ? 0 : taken.consumed;
+  waits_.Taken();
   return batch;
 }
 

@@ -13,6 +13,7 @@
 #include "client/src/attachment.h"
 #include "client/src/grant.h"
 #include "client/src/pinned_stage.h"
+#include "client/src/waits.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "penstock/penstock.h"
@@ -57,6 +58,7 @@ class SessionCore {
   const Grant& grant() const { return grant_; }
   int device() const { return gpu_ == nullptr ? -1 : gpu_->ordinal(); }
   uint64_t batches_in_epoch() const;
+  SessionStats Stats();
   Result<uint64_t> Quarantined();
   Status Close();
   bool Forked() const;
@@ -65,10 +67,17 @@ class SessionCore {
   // `stream`: for which the batch shall be; null: for any.
   Result<Batch> Get(const Stream* stream, std::chrono::milliseconds timeout);
   Result<Batch> NextSlowly(const Stream* stream, std::chrono::milliseconds timeout);
+  // Waiting (session_wait.cc).
+  enum class News { kNone, kBatch, kEnd, kHoarding };  // kNone: nothing came in time
   Result<Batch> Wait(const Stream* stream, base::TimePoint deadline);
-  // True once there is a batch or an end; false when neither came in time; an error: the daemon is
-  // gone.
-  absl::StatusOr<bool> Await(base::TimePoint deadline);
+  // An error: the daemon is gone.
+  absl::StatusOr<News> Await(base::TimePoint deadline);
+  absl::StatusOr<News> AwaitNews(base::TimePoint deadline);
+  std::optional<News> Look();
+  uint32_t Held() const;
+  uint32_t MostHeld() const;
+  bool HoardsForTooLong();
+  Status Hoarding() const;
   bool SomethingIsReady() const;
   Result<Batch> TakeReady(const Stream* stream);
   Result<Batch> TakeStaged(const Stream* stream);
@@ -77,6 +86,7 @@ class SessionCore {
   Batch Hand(const Attachment::Taken& taken, Lender* lender);
   Status Unfetched(const absl::Status& why);
   std::string WhyNothingCame() const;
+  static base::TimePoint DeadlineAfter(std::chrono::milliseconds timeout);
   void LetGo();
   Status Ended(shm::SessionState state);
   Status Lost(const absl::Status& why);
@@ -93,6 +103,7 @@ class SessionCore {
   Grant grant_;
   uint64_t taken_ = 0;  // of this attachment
   State state_;
+  Waits waits_;
 
   const uint64_t epochs_;
   const uint64_t begin_epoch_;

@@ -15,6 +15,7 @@ absl::string_view FaultName(Fault fault) {
     case Fault::kTimeout: return "took too long";
     case Fault::kWorkerCrashed: return "crashed a worker twice";
     case Fault::kChangedOnDisk: return "changed on disk";
+    case Fault::kTooManyScans: return "too many scans";
   }
   return "unknown";
 }

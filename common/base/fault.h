@@ -16,10 +16,11 @@ enum class Fault : uint32_t {
   kTruncated = 4,       // the file ends before its image does
   kCorrupt = 5,         // the codec refused it
   kTooManyBytes = 6,    // limit: bytes of a file
-  kTooManyPixels = 7,   // limit: pixels of an image
+  kTooManyPixels = 7,   // limit: pixels of an image, or the memory that decoding it takes
   kTimeout = 8,         // limit: time for one sample
   kWorkerCrashed = 9,   // two workers died while it was in hand
   kChangedOnDisk = 10,  // size or time differ from the manifest's
+  kTooManyScans = 11,   // limit: scans of a JPEG
 };
 
 // "truncated", "too many pixels", …

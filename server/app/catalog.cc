@@ -98,6 +98,16 @@ void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callba
   if (!taken) done(NotTaken());
 }
 
+absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
+                                                 const Opener& opener) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, Locate(dataset, &opener));
+  base::MutexLock lock(mutex_);
+  const auto configured = configured_.find(located.path);
+  const auto found =
+      open_.find(configured == configured_.end() ? located.path : configured->second);
+  return found == open_.end() ? nullptr : found->second;
+}
+
 void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) {
   const bool taken = Enqueue([this, dataset, cancelled, progress] {

@@ -58,7 +58,9 @@ class Catalog {
 
   // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
   void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
-  // The same for the operator, telling how far it is.
+  // The one that is open, as when it was last opened; null: it is not. Its errors are Open's.
+  absl::StatusOr<State> FindOpen(const std::string& dataset, const Opener& opener) const;
+  // The same as Open for the operator, telling how far it is.
   void Index(const std::string& dataset, std::function<bool()> cancelled,
              rpc::Callback<rpc::IndexProgress> progress);
 

@@ -60,8 +60,12 @@ void SetDefaults(config::v1::Source& source) {
 void SetDefaults(config::v1::Limits& limits) {
   limits.set_max_sample_bytes(16 * kMiB);
   limits.set_max_pixels(100'000'000);
+  limits.set_max_scans(100);
   limits.set_max_quarantined_share(0.001);
   limits.set_max_quarantined_minimum(10);
+  limits.set_max_order_samples(100'000'000);
+  limits.set_max_orders_per_user(256);
+  limits.set_max_order_memory_bytes(kGiB);
 }
 
 std::string UsualPrivateDirectory() {

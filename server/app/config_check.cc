@@ -137,6 +137,10 @@ void Check(const config::v1::Source& source, Checker& checker) {
 void Check(const config::v1::Limits& limits, Checker& checker) {
   checker.IsSize("limits.max_sample", limits.max_sample_bytes(), {kKiB, kGiB});
   checker.IsCount("limits.max_pixels", limits.max_pixels(), {1, UINT32_MAX});
+  checker.IsCount("limits.max_scans", limits.max_scans(), {1, 100'000});
+  checker.IsCount("limits.max_order_samples", limits.max_order_samples(), {1, uint64_t{1} << 32});
+  checker.IsCount("limits.max_orders_per_user", limits.max_orders_per_user(), {1, 65536});
+  checker.IsSize("limits.max_order_memory", limits.max_order_memory_bytes(), {kMiB, 1024 * kGiB});
 }
 
 void CheckDatasets(const Config& config, Checker& checker) {

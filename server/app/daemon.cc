@@ -53,6 +53,7 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
   service_ = std::make_unique<Service>(
       Service::Options{.private_daemon = options.private_daemon,
+                       .orders = OrdersOptions(config),
                        .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }},
       *catalog_, *runner_);
 
@@ -90,6 +91,7 @@ Daemon::~Daemon() {
 }
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {
+  service_->Tick(now);
   const bool needed = runner_->sessions() > 0 || service_->connected() > 0;
   if (needed || !idle_since_) idle_since_ = now;
   return now - *idle_since_;

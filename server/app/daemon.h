@@ -29,7 +29,8 @@ class Daemon {
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
 
-  // How long nobody has had a session or a connection. One thread.
+  // How long nobody has had a session or a connection. One thread, several times a second: what
+  // clients left behind is forgotten meanwhile.
   base::Duration IdleFor(base::TimePoint now);
   // Why batches are not delivered any more, if so. From then on health says "not serving", for
   // good.

@@ -29,6 +29,7 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   workers.program = config.workers().program();
   workers.limits.max_bytes = config.limits().max_sample_bytes();
   workers.limits.max_pixels = config.limits().max_pixels();
+  workers.limits.max_scans = config.limits().max_scans();
   // Room for one file to be read while another is decoded, in whole pages.
   workers.arena_bytes = (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage;
   workers.memory_bytes = config.workers().memory_bytes();
@@ -78,6 +79,12 @@ absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config
     catalog.datasets.push_back(std::move(named));
   }
   return catalog;
+}
+
+Orders::Options OrdersOptions(const config::v1::Config& config) {
+  return {.max_samples = config.limits().max_order_samples(),
+          .max_per_user = config.limits().max_orders_per_user(),
+          .max_bytes = config.limits().max_order_memory_bytes()};
 }
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine) {

@@ -5,6 +5,7 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog.h"
 #include "server/app/machine.h"
+#include "server/app/orders.h"
 #include "server/feed/engine.h"
 
 namespace penstock::app {
@@ -14,6 +15,8 @@ enum class Paths { kNamed, kAny };
 
 // InvalidArgument names a group that does not exist.
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
+
+Orders::Options OrdersOptions(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine);
 

@@ -83,6 +83,41 @@ void Fill(const DatasetView& view, const source::BadSample& from, v1::Quarantine
   to.set_quarantined(source::IsQuarantined(from.fault));
 }
 
+// Fills one page of a list, dataset after dataset.
+class QuarantinePage {
+ public:
+  QuarantinePage(const rpc::QuarantineQuery& query, v1::ListQuarantineResponse& page)
+      : query_(query), page_(page) {}
+
+  void Add(size_t number, const DatasetView& view) {
+    if (number < query_.at_dataset) return;
+    const uint64_t from = number == query_.at_dataset ? query_.at_sample : 0;
+    const size_t room = query_.page_size - static_cast<size_t>(page_.entries_size());
+    // One more than there is room for: whether the list goes on.
+    for (const source::BadSample& entry : view.state->quarantine.Entries(from, room + 1)) {
+      if (!page_.next_page_token().empty()) return;
+      if (IsFull()) {
+        page_.set_next_page_token(absl::StrCat(number, ":", entry.sample));
+        return;
+      }
+      v1::QuarantineEntry& to = *page_.add_entries();
+      Fill(view, entry, to);
+      bytes_ += to.ByteSizeLong();
+    }
+  }
+
+ private:
+  // An answer must not be larger than gRPC lets a client take: 4 MiB.
+  static constexpr size_t kMaxBytes = 1 << 20;
+  bool IsFull() const {
+    return static_cast<uint32_t>(page_.entries_size()) == query_.page_size || bytes_ >= kMaxBytes;
+  }
+
+  const rpc::QuarantineQuery& query_;
+  v1::ListQuarantineResponse& page_;
+  size_t bytes_ = 0;
+};
+
 uint64_t Milliseconds(base::Duration duration) {
   return static_cast<uint64_t>(std::max<int64_t>(duration.count() / 1'000'000, 0));
 }
@@ -200,20 +235,45 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
 }
 
 absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
-    const std::vector<DatasetView>& datasets, const std::string& dataset) {
+    const std::vector<DatasetView>& datasets, const rpc::QuarantineQuery& query) {
   v1::ListQuarantineResponse response;
-  bool found = dataset.empty();
-  for (const DatasetView& view : datasets) {
-    if (!Matches(view, dataset)) continue;
+  bool found = query.dataset.empty();
+  QuarantinePage page(query, response);
+  for (size_t number = 0; number < datasets.size(); ++number) {
+    const DatasetView& view = datasets[number];
+    if (!Matches(view, query.dataset)) continue;
     found = true;
     if (view.state == nullptr) continue;
-    for (const source::BadSample& entry : view.state->quarantine.Entries())
-      Fill(view, entry, *response.add_entries());
+    response.set_total(response.total() + BadSamples(*view.state));
+    page.Add(number, view);
   }
   if (!found)
-    return absl::NotFoundError(
-        absl::StrCat("no dataset '", dataset, "' is known; 'penstockctl datasets' lists them"));
+    return absl::NotFoundError(absl::StrCat("no dataset '", query.dataset,
+                                            "' is known; 'penstockctl datasets' lists them"));
   return response;
+}
+
+rpc::Progress ReportProgress(const feed::SessionProgress& progress) {
+  return {.announced = progress.announced,
+          .taken = progress.taken,
+          .released = progress.released,
+          .window = progress.window,
+          .decoding = progress.decoding,
+          .copying = progress.copying,
+          .on_device = progress.on_device,
+          .device_depth = progress.device_depth,
+          .samples_decoded = progress.samples_decoded,
+          .samples_replaced = progress.samples_replaced,
+          .workers = progress.workers,
+          .workers_running = progress.workers_running,
+          .workers_stalled = progress.workers_stalled,
+          .workers_busy = progress.workers_busy,
+          .samples_per_second = progress.samples_per_second,
+          .sessions = progress.sessions,
+          .stalled_ms = Milliseconds(progress.stalled),
+          .in_hand_ms = Milliseconds(progress.in_hand),
+          .stalled_reason = progress.stalled_reason,
+          .in_hand = progress.in_hand_path};
 }
 
 absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(

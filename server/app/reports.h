@@ -19,9 +19,11 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
 // How many of a dataset's samples are known to be bad: refused or quarantined.
 uint64_t BadSamples(const feed::DatasetState& dataset);
 
-// All that are open when `dataset` is empty; NotFound when it names none that is.
+// One page, of all that are open when the query names none; NotFound when it names none that is.
 absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
-    const std::vector<DatasetView>& datasets, const std::string& dataset);
+    const std::vector<DatasetView>& datasets, const rpc::QuarantineQuery& query);
+
+rpc::Progress ReportProgress(const feed::SessionProgress& progress);
 
 // Forgets a dataset's bad samples, so that they are tried again. On the runner's thread.
 absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(

@@ -22,7 +22,7 @@ absl::Status Overloaded() {
 }  // namespace
 
 Service::Service(Options options, Catalog& catalog, feed::Runner& runner)
-    : options_(std::move(options)), catalog_(catalog), runner_(runner) {}
+    : options_(std::move(options)), catalog_(catalog), runner_(runner), orders_(options_.orders) {}
 
 template <typename T>
 void Service::Ask(rpc::Callback<T> done,
@@ -34,17 +34,34 @@ void Service::Ask(rpc::Callback<T> done,
   if (!posted) done(Overloaded());
 }
 
+absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const rpc::Ticket& ticket,
+                                                                          uint64_t length) {
+  PENSTOCK_ASSIGN_OR_RETURN(const doorway::Peer peer, peers_.Find(ticket));
+  return orders_.Receive({.user = peer.uid, .peer = peer.id.value()}, length);
+}
+
+// The order is held from here on: an index may take its time.
 void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(request.ticket);
   if (!peer.ok()) return done(peer.status());
+  std::shared_ptr<const feed::GivenOrder> given;  // shared with `orders_`
+  if (request.given_order) {
+    absl::StatusOr<std::shared_ptr<const feed::GivenOrder>> found =
+        orders_.Find(peer->uid, *request.given_order);
+    if (!found.ok()) return done(found.status());
+    given = *std::move(found);
+  }
   const std::string dataset = request.dataset;
   const Opener opener = OpenerOf(*peer);
-  catalog_.Open(dataset, opener,
-                [this, request = std::move(request), peer = *std::move(peer),
-                 done = std::move(done)](absl::StatusOr<Catalog::State> state) {
-                  if (!state.ok()) return done(state.status());
-                  OpenOn(RequestOf(request, peer, *std::move(state)), request.ticket, done);
-                });
+  catalog_.Open(
+      dataset, opener,
+      [this, request = std::move(request), peer = *std::move(peer), given = std::move(given),
+       done = std::move(done)](absl::StatusOr<Catalog::State> state) {
+        if (!state.ok()) return done(state.status());
+        auto open = RequestOf(request, peer, {*std::move(state), given});
+        if (!open.ok()) return done(open.status());
+        OpenOn(*std::move(open), request.ticket, done);
+      });
 }
 
 // The peer may have left while the catalogue was busy. Whoever is here when the engine is asked is
@@ -103,6 +120,36 @@ void Service::DescribeDataset(const rpc::Ticket& ticket, const std::string& data
   });
 }
 
+void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+                              std::vector<uint64_t> ids,
+                              rpc::Callback<std::vector<rpc::SampleDescription>> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  if (!peer.ok()) return done(peer.status());
+  auto describe = [ids = std::move(ids), done](const absl::StatusOr<Catalog::State>& state) {
+    done(state.ok() ? DescriptionsOf(**state, ids) : state.status());
+  };
+  const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
+  if (known.ok() && *known == nullptr) {
+    catalog_.Open(dataset, OpenerOf(*peer), std::move(describe));
+  } else {
+    describe(known);
+  }
+}
+
+void Service::GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+                          rpc::Callback<rpc::Progress> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  if (!peer.ok()) return done(peer.status());
+  Ask<rpc::Progress>(
+      std::move(done),
+      [id = peer->id.value(), session_id](feed::Engine& engine,
+                                          base::TimePoint now) -> absl::StatusOr<rpc::Progress> {
+        PENSTOCK_ASSIGN_OR_RETURN(const feed::SessionProgress progress,
+                                  engine.Progress(id, session_id, now));
+        return ReportProgress(progress);
+      });
+}
+
 void Service::IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
   catalog_.Index(dataset, std::move(cancelled), std::move(progress));
@@ -141,10 +188,10 @@ void Service::ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) {
   });
 }
 
-void Service::ListQuarantine(const std::string& dataset,
+void Service::ListQuarantine(const rpc::QuarantineQuery& query,
                              rpc::Callback<v1::ListQuarantineResponse> done) {
-  Ask<v1::ListQuarantineResponse>(std::move(done), [this, dataset](feed::Engine&, base::TimePoint) {
-    return ReportQuarantine(catalog_.List(), dataset);
+  Ask<v1::ListQuarantineResponse>(std::move(done), [this, query](feed::Engine&, base::TimePoint) {
+    return ReportQuarantine(catalog_.List(), query);
   });
 }
 
@@ -160,6 +207,7 @@ void Service::OnArrived(const doorway::Peer& peer) { peers_.Add(peer); }
 
 void Service::OnDisconnected(doorway::PeerId peer) {
   peers_.Remove(peer);
+  orders_.PeerLeft(peer.value());
   runner_.Deliver(
       [peer](feed::Engine& engine, base::TimePoint) { engine.PeerDisconnected(peer.value()); });
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "server/app/catalog.h"
+#include "server/app/orders.h"
 #include "server/app/peers.h"
 #include "server/feed/runner.h"
 #include "server/rpc/controller.h"
@@ -17,11 +18,19 @@ class Service final : public rpc::Controller, public doorway::Visitor {
  public:
   struct Options {
     bool private_daemon = false;
+    Orders::Options orders = {};
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
+  void DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+                       std::vector<uint64_t> ids,
+                       rpc::Callback<std::vector<rpc::SampleDescription>> done) override;
+  void GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+                   rpc::Callback<rpc::Progress> done) override;
+  absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Ticket& ticket,
+                                                                   uint64_t length) override;
   void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
   void ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
                  rpc::Callback<std::vector<rpc::Slab>> done) override;
@@ -35,7 +44,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void ListSessions(rpc::Callback<v1::ListSessionsResponse> done) override;
   void ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) override;
   void ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) override;
-  void ListQuarantine(const std::string& dataset,
+  void ListQuarantine(const rpc::QuarantineQuery& query,
                       rpc::Callback<v1::ListQuarantineResponse> done) override;
   void ClearQuarantine(const std::string& dataset,
                        rpc::Callback<v1::ClearQuarantineResponse> done) override;
@@ -45,6 +54,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void OnGone(doorway::PeerId peer) override;
 
   size_t connected() const { return peers_.size(); }
+  // Forgets what nobody needs any more. Several times a minute.
+  void Tick(base::TimePoint now) { orders_.Tick(now); }
 
  private:
   // Runs `job` on the runner's thread and answers with what it returns.
@@ -59,6 +70,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   Catalog& catalog_;
   feed::Runner& runner_;
   Peers peers_;
+  Orders orders_;
 };
 
 }  // namespace penstock::app

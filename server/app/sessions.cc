@@ -54,8 +54,10 @@ absl::string_view NameOf(rpc::Delivery delivery) {
 
 }  // namespace
 
-feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer& peer,
-                            Catalog::State dataset) {
+absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
+                                            const doorway::Peer& peer, FeedParts parts) {
+  const uint64_t samples = parts.dataset->dataset->samples();
+  if (parts.given != nullptr) PENSTOCK_RETURN_IF_ERROR(parts.given->CheckFits(samples));
   feed::OpenRequest request;
   request.peer = peer.id.value();
   request.user = peer.uid;
@@ -63,9 +65,10 @@ feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer
   request.client = peer.client;
   request.name = from.name;
   request.order = from.order;
+  request.given = std::move(parts.given);
   request.seed = from.seed;
   request.decoding = from.spec;
-  request.share = {.samples = dataset->dataset->samples(),
+  request.share = {.samples = request.given == nullptr ? samples : request.given->size(),
                    .consumed = from.consumed,
                    .world = from.world,
                    .rank = from.rank,
@@ -76,7 +79,7 @@ feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer
   request.window = from.window;
   request.expected_fingerprint = from.expected_fingerprint;
   request.fail_on_bad_sample = from.fail_on_bad_sample;
-  request.dataset = std::move(dataset);
+  request.dataset = std::move(parts.dataset);
   request.pinned = from.delivery == rpc::Delivery::kPinned;
   if (from.device) request.device = WishOf(*from.device);
   request.delivery_reason = from.delivery_reason;
@@ -118,6 +121,20 @@ std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs) {
                   .canary_offset = slab.canary_offset,
                   .canary = TextOf(slab.canary)});
   return to;
+}
+
+absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids) {
+  const source::Dataset& opened = *dataset.dataset;
+  std::vector<rpc::SampleDescription> descriptions;
+  descriptions.reserve(ids.size());
+  for (const uint64_t id : ids) {
+    if (id >= opened.samples())
+      return absl::InvalidArgumentError(absl::StrCat("dataset '", dataset.name, "' has no sample ",
+                                                     id, "; it has 0 to ", opened.samples() - 1));
+    descriptions.push_back({opened.path(id), opened.label(id)});
+  }
+  return descriptions;
 }
 
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request) {

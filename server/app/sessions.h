@@ -10,10 +10,21 @@
 
 namespace penstock::app {
 
-feed::OpenRequest RequestOf(const rpc::SessionRequest& from, const doorway::Peer& peer,
-                            Catalog::State dataset);
+// What a session's feed is made of.
+struct FeedParts {
+  Catalog::State dataset;
+  std::shared_ptr<const feed::GivenOrder> given = {};  // null: none was given; shared
+};
+
+// InvalidArgument: the order is not one of this dataset.
+absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
+                                            const doorway::Peer& peer, FeedParts parts);
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request);
 std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs);
+
+// InvalidArgument names a sample that the dataset does not have.
+absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids);
 
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request);
 

@@ -1,13 +1,20 @@
 #include "server/decode/decoder.h"
 
 #include <algorithm>
+#include <new>
+#include <vector>
 
 #include "common/base/check.h"
 #include "server/decode/aligned_buffer.h"
+#include "server/decode/exif.h"
+#include "server/decode/gray.h"
 #include "server/decode/jpeg_reader.h"
 #include "server/decode/kind.h"
+#include "server/decode/oriented_reader.h"
 #include "server/decode/placement.h"
+#include "server/decode/png_reader.h"
 #include "server/decode/resampler.h"
+#include "server/decode/webp_reader.h"
 
 namespace penstock::decode {
 namespace {
@@ -19,20 +26,6 @@ using base::Fault;
 constexpr size_t kMisalignment = 4;
 constexpr size_t kStrideMultiple = 64;
 
-Fault CheckFile(std::span<const std::byte> file, const Limits& limits) {
-  if (file.empty()) return Fault::kEmpty;
-  if (file.size() > limits.max_bytes) return Fault::kTooManyBytes;
-  switch (KindOf(file)) {
-    case Kind::kJpeg:
-      return Fault::kNone;
-    case Kind::kOtherImage:
-      return Fault::kUnsupported;
-    case Kind::kUnknown:
-      return Fault::kNotAnImage;
-  }
-  return Fault::kNotAnImage;
-}
-
 // The part of the image that the resampler needs.
 Box WindowFor(const Placement& placement, const Resampler& resampler) {
   return {placement.crop.x + resampler.columns().first, placement.crop.y + resampler.rows().first,
@@ -42,17 +35,26 @@ Box WindowFor(const Placement& placement, const Resampler& resampler) {
 }  // namespace
 
 struct Decoder::State {
-  explicit State(const Limits& limits) : limits(limits), resampler(BestKernels()) {}
+  explicit State(const Limits& limits)
+      : limits(limits), jpeg(limits.max_scans), resampler(BestKernels()) {}
 
-  Fault DecodeWindow(const Box& window);
+  Fault ReadHeader(std::span<const std::byte> file, Exif exif);
+  ImageReader* ReaderFor(Kind kind);
+  Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
+  Fault DecodeWindow(const Box& window, Color color);
   void PrepareStaging();
 
   const Limits limits;
-  JpegReader reader;
+  JpegReader jpeg;
+  PngReader png;
+  WebpReader webp;
+  OrientedReader oriented;
+  ImageReader* reader = nullptr;  // of the file in hand
   Resampler resampler;
   AlignedBuffer staging;
   uint8_t* rows[kRowsAtOnce];           // in staging, as the reader gives them
   const uint8_t* columns[kRowsAtOnce];  // … from the first column that the resampler wants
+  std::vector<uint8_t> gray_as_rgb;     // the row before all but one channel are dropped
 };
 
 Decoder::Decoder(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
@@ -61,35 +63,86 @@ Decoder::~Decoder() = default;
 Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                          std::span<std::byte> row) {
   PENSTOCK_CHECK(row.size() == RowBytes(spec));
-  if (Fault fault = CheckFile(file, state_->limits); fault != Fault::kNone) return fault;
-  JpegReader& reader = state_->reader;
-  if (Fault fault = reader.ReadHeader(file); fault != Fault::kNone) return fault;
-  if (uint64_t{reader.width()} * reader.height() > state_->limits.max_pixels) {
-    return Fault::kTooManyPixels;
+  try {
+    if (Fault fault = state_->ReadHeader(file, spec.exif); fault != Fault::kNone) return fault;
+    return state_->DecodeRow(spec, key, row);
+  } catch (const std::bad_alloc&) {
+    return Fault::kTooManyPixels;  // it does not fit the memory that one sample may take
   }
-  const Draw draw = DrawFor(spec, key, reader.width(), reader.height());
-  const Placement placement = Place(spec, draw);
-  state_->resampler.Begin(placement, reinterpret_cast<uint8_t*>(row.data()));
-  return state_->DecodeWindow(WindowFor(placement, state_->resampler));
 }
 
-Fault Decoder::State::DecodeWindow(const Box& window) {
-  if (Fault fault = reader.Begin(window); fault != Fault::kNone) return fault;
+std::optional<Decoder::Size> Decoder::SizeOf(std::span<const std::byte> file, const Spec& spec) {
+  if (state_->ReadHeader(file, spec.exif) != Fault::kNone) return std::nullopt;
+  return Size{state_->reader->width(), state_->reader->height()};
+}
+
+Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
+  if (file.empty()) return Fault::kEmpty;
+  if (file.size() > limits.max_bytes) return Fault::kTooManyBytes;
+  const Kind kind = KindOf(file);
+  if (kind == Kind::kUnknown) return Fault::kNotAnImage;
+  reader = ReaderFor(kind);
+  if (reader == nullptr) return Fault::kUnsupported;
+  if (Fault fault = reader->ReadHeader(file); fault != Fault::kNone) return fault;
+  const uint64_t pixels = uint64_t{reader->width()} * reader->height();
+  if (pixels > limits.max_pixels) return Fault::kTooManyPixels;
+  if (exif == Exif::kIgnore) return Fault::kNone;
+  const Orientation orientation = OrientationOf(OrientationTag(FindExif(kind, file)));
+  if (orientation.upright()) return Fault::kNone;
+  oriented.Set(*reader, orientation);
+  reader = &oriented;
+  return Fault::kNone;
+}
+
+ImageReader* Decoder::State::ReaderFor(Kind kind) {
+  switch (kind) {
+    case Kind::kJpeg:
+      return &jpeg;
+    case Kind::kPng:
+      return &png;
+    case Kind::kWebP:
+      return &webp;
+    case Kind::kOtherImage:
+    case Kind::kUnknown:
+      break;
+  }
+  return nullptr;
+}
+
+// A gray row is resized as three equal channels, and becomes one at the end.
+Fault Decoder::State::DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row) {
+  const Draw draw = DrawFor(spec, key, reader->width(), reader->height());
+  const Placement placement = Place(spec, draw);
+  auto* out = reinterpret_cast<uint8_t*>(row.data());
+  if (spec.color == Color::kGray) gray_as_rgb.resize(3 * row.size());
+  resampler.Begin(placement, spec.color == Color::kGray ? gray_as_rgb.data() : out);
+  const Fault fault = DecodeWindow(WindowFor(placement, resampler), spec.color);
+  if (fault == Fault::kNone && spec.color == Color::kGray) {
+    TakeOneChannel(gray_as_rgb.data(), row.size(), out);
+  }
+  return fault;
+}
+
+Fault Decoder::State::DecodeWindow(const Box& window, Color color) {
+  if (Fault fault = reader->Begin(window); fault != Fault::kNone) return fault;
   PrepareStaging();
   for (uint32_t done = 0; done < window.height; done += kRowsAtOnce) {
     const uint32_t count = std::min<uint32_t>(kRowsAtOnce, window.height - done);
-    if (Fault fault = reader.ReadRows({rows, count}); fault != Fault::kNone) return fault;
+    if (Fault fault = reader->ReadRows({rows, count}); fault != Fault::kNone) return fault;
+    if (color == Color::kGray) {
+      for (uint32_t i = 0; i < count; ++i) MakeGray(rows[i], reader->row_bytes() / 4);
+    }
     resampler.Take(columns, count);
   }
-  return reader.End();
+  return reader->End();
 }
 
 void Decoder::State::PrepareStaging() {
-  const size_t stride = RoundUp(kMisalignment + reader.row_bytes() + kSlackBytes, kStrideMultiple);
+  const size_t stride = RoundUp(kMisalignment + reader->row_bytes() + kSlackBytes, kStrideMultiple);
   staging.Reserve(kRowsAtOnce * stride);
   for (int i = 0; i < kRowsAtOnce; ++i) {
     rows[i] = staging.data() + i * stride + kMisalignment;
-    columns[i] = rows[i] + reader.window_offset();
+    columns[i] = rows[i] + reader->window_offset();
   }
 }
 

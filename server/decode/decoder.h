@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "common/base/fault.h"
@@ -18,9 +19,16 @@ class Decoder {
   ~Decoder();
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns
-  // why not; then the row's bytes are unspecified.
+  // why not; then the row's bytes are unspecified. Never throws: what needs more memory than there
+  // is gets kTooManyPixels.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
+
+  // The width and height that draws are made for, for tests and tools; none if there is a fault.
+  struct Size {
+    uint32_t width = 0, height = 0;
+  };
+  std::optional<Size> SizeOf(std::span<const std::byte> file, const Spec& spec);
 
  private:
   struct State;

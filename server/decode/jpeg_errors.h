@@ -23,21 +23,26 @@ class JpegErrors {
   // False if libjpeg gave up somewhere in body().
   template <typename Body>
   bool Guard(Body&& body) {
+    hooks_.given_up_for = base::Fault::kNone;
     if (setjmp(hooks_.jump) != 0) return false;
     body();
     return true;
   }
 
-  // After Guard returned false: kUnsupported for what libjpeg knows but does not decode, else
-  // kCorrupt.
+  // Ends a Guard from a hook that libjpeg called within it; fault() is then this.
+  [[noreturn]] static void GiveUp(j_common_ptr info, base::Fault fault);
+
+  // After Guard returned false: kUnsupported for what libjpeg knows but does not decode,
+  // kTooManyPixels for what is too large or needs too much memory, else kCorrupt.
   base::Fault fault() const;
 
  private:
   struct Hooks {
     jpeg_error_mgr manager;  // first: libjpeg's pointer to it is a pointer to Hooks
     std::jmp_buf jump;
+    base::Fault given_up_for;
   };
-  static void Exit(j_common_ptr info);
+  [[noreturn]] static void Exit(j_common_ptr info);
   static void DropMessage(j_common_ptr) {}
   static void DropLevel(j_common_ptr, int) {}
 

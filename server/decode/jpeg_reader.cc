@@ -15,8 +15,21 @@ constexpr uint32_t kMargin = 2;
 // The coefficients that block smoothing of progressive files may estimate (libjpeg's SAVED_COEFS).
 constexpr int kSmoothedCoefficients = 10;
 
+bool HasFourInks(J_COLOR_SPACE space) { return space == JCS_CMYK || space == JCS_YCCK; }
+
 bool IsSupported(J_COLOR_SPACE space) {
-  return space == JCS_GRAYSCALE || space == JCS_YCbCr || space == JCS_RGB;
+  return space == JCS_GRAYSCALE || space == JCS_YCbCr || space == JCS_RGB || HasFourInks(space);
+}
+
+// CMYK → RGBX in place, with Pillow's arithmetic: it takes every file to be inverted, as Adobe's
+// are, whether Adobe's marker says so or not.
+void MixInks(uint8_t* row, uint32_t pixels) {
+  for (uint8_t* pixel = row; pixel != row + size_t{4} * pixels; pixel += 4) {
+    for (int ink = 0; ink < 3; ++ink) {
+      const uint32_t product = uint32_t{pixel[ink]} * pixel[3] + 128;
+      pixel[ink] = static_cast<uint8_t>(((product >> 8) + product) >> 8);  // / 255, rounded
+    }
+  }
 }
 
 }  // namespace
@@ -47,10 +60,24 @@ Fault JpegReader::Begin(const Box& window) {
   return Fault::kNone;
 }
 
+// A file of one scan costs what its size says; each further one costs the whole image again, so
+// they are counted.
 void JpegReader::Start() {
-  info_.out_color_space = JCS_EXT_RGBX;
+  if (jpeg_has_multiple_scans(&info_)) {
+    progress_.manager.progress_monitor = &CountScans;
+    info_.progress = &progress_.manager;
+  }
+  info_.out_color_space = HasFourInks(info_.jpeg_color_space) ? JCS_CMYK : JCS_EXT_RGBX;
   info_.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&info_);
+}
+
+void JpegReader::CountScans(j_common_ptr info) {
+  const Progress* progress = reinterpret_cast<const Progress*>(info->progress);
+  const int scan = reinterpret_cast<j_decompress_ptr>(info)->input_scan_number;
+  if (static_cast<uint64_t>(scan) > progress->max_scans) {
+    JpegErrors::GiveUp(info, Fault::kTooManyScans);
+  }
 }
 
 void JpegReader::SkipTo(const Box& window) {
@@ -90,7 +117,11 @@ Fault JpegReader::ReadRows(std::span<uint8_t* const> rows) {
       jpeg_read_scanlines(&info_, &into, 1);
     }
   });
-  return ok ? Fault::kNone : Failure();
+  if (!ok) return Failure();
+  if (IsCmyk()) {
+    for (uint8_t* row : rows) MixInks(row, info_.output_width);
+  }
+  return Fault::kNone;
 }
 
 Fault JpegReader::End() {

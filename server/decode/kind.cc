@@ -18,13 +18,25 @@ bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
   return head.size() >= offset + wanted.size() && head.substr(offset, wanted.size()) == wanted;
 }
 
-constexpr std::string_view kSignatures[] = {
-    "\x89PNG\r\n\x1a\n"sv,        "GIF87a"sv,           "GIF89a"sv, "II*\0"sv, "MM\0*"sv,  // TIFF
-    "\0\0\0\x0cjP  \r\n\x87\n"sv, "\xff\x4f\xff\x51"sv,  // JPEG 2000
-    "\0\0\0\x0cJXL \r\n\x87\n"sv, "\xff\x0a"sv,          // JPEG XL
+constexpr std::string_view kOtherSignatures[] = {
+    "GIF87a"sv,
+    "GIF89a"sv,
+    "II*\0"sv,
+    "MM\0*"sv,  // TIFF
+    "\0\0\0\x0cjP  \r\n\x87\n"sv,
+    "\xff\x4f\xff\x51"sv,  // JPEG 2000
+    "\0\0\0\x0cJXL \r\n\x87\n"sv,
+    "\xff\x0a"sv,  // JPEG XL
 };
 
 bool IsWebP(std::string_view head) { return HasAt(head, 0, "RIFF") && HasAt(head, 8, "WEBP"); }
+
+// "P6", a space, and a number or a comment; a text hardly begins so.
+bool IsNetpbm(std::string_view head) {
+  if (head.size() < 4 || head[0] != 'P' || head[1] < '1' || head[1] > '7') return false;
+  const auto in = [](char c, std::string_view set) { return set.find(c) != set.npos; };
+  return in(head[2], " \t\r\n"sv) && in(head[3], "0123456789#WH"sv);
+}
 
 bool IsHeifFamily(std::string_view head) {
   if (!HasAt(head, 4, "ftyp")) return false;
@@ -47,10 +59,12 @@ bool IsBmp(std::string_view head) {
 Kind KindOf(std::span<const std::byte> file) {
   const std::string_view head = Head(file);
   if (HasAt(head, 0, "\xff\xd8\xff"sv)) return Kind::kJpeg;
-  const bool known = std::any_of(std::begin(kSignatures), std::end(kSignatures),
+  if (HasAt(head, 0, "\x89PNG\r\n\x1a\n"sv)) return Kind::kPng;
+  if (IsWebP(head)) return Kind::kWebP;
+  const bool other = std::any_of(std::begin(kOtherSignatures), std::end(kOtherSignatures),
                                  [&](std::string_view s) { return HasAt(head, 0, s); });
-  return known || IsWebP(head) || IsHeifFamily(head) || IsBmp(head) ? Kind::kOtherImage
-                                                                    : Kind::kUnknown;
+  return other || IsHeifFamily(head) || IsBmp(head) || IsNetpbm(head) ? Kind::kOtherImage
+                                                                      : Kind::kUnknown;
 }
 
 }  // namespace penstock::decode

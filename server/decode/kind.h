@@ -9,7 +9,9 @@ namespace penstock::decode {
 enum class Kind {
   kUnknown,
   kJpeg,
-  kOtherImage,  // PNG, GIF, WebP, BMP, TIFF, JPEG 2000, JPEG XL, AVIF, HEIF
+  kPng,
+  kWebP,
+  kOtherImage,  // GIF, BMP, PBM … PPM and PAM, TIFF, JPEG 2000, JPEG XL, AVIF, HEIF
 };
 
 Kind KindOf(std::span<const std::byte> file);

@@ -30,9 +30,22 @@ absl::Status ValidateCenterCrop(const Spec& spec) {
                                                  "; enlarge resize or shrink the crop"));
 }
 
+absl::Status ValidateChoices(const Spec& spec) {
+  if (spec.color != Color::kRgb && spec.color != Color::kGray) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("color: wanted RGB (0) or gray (1), got ", static_cast<uint32_t>(spec.color)));
+  }
+  if (spec.exif != Exif::kIgnore && spec.exif != Exif::kApply) {
+    return absl::InvalidArgumentError(absl::StrCat("exif: wanted ignore (0) or apply (1), got ",
+                                                   static_cast<uint32_t>(spec.exif)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Validate(const Spec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(ValidateChoices(spec));
   PENSTOCK_RETURN_IF_ERROR(ValidateSide("height", spec.height));
   PENSTOCK_RETURN_IF_ERROR(ValidateSide("width", spec.width));
   if (!(spec.flip_probability >= 0 && spec.flip_probability <= 1)) {

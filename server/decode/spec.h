@@ -13,8 +13,19 @@ enum class Geometry : uint32_t {
   kResizeCenterCrop = 2,   // shorter side to `resize`, then the middle height × width
 };
 
+enum class Color : uint32_t {
+  kRgb = 0,
+  kGray = 1,  // as Pillow's convert("L")
+};
+
+// What to do about an orientation that a file's EXIF block names.
+enum class Exif : uint32_t {
+  kIgnore = 0,  // as torchvision's ImageFolder
+  kApply = 1,   // as Pillow's ImageOps.exif_transpose, before anything is drawn
+};
+
 // Trivially copyable: it travels to workers in shared memory as it is. Rows are uint8, height ×
-// width × 3, RGB.
+// width × channels.
 struct Spec {
   Geometry geometry = Geometry::kRandomResizedCrop;
   uint32_t height = 224;
@@ -25,10 +36,16 @@ struct Spec {
   double ratio_min = 3.0 / 4.0;  // … and aspect ratio, width / height
   double ratio_max = 4.0 / 3.0;
   double flip_probability = 0.0;  // horizontal
+  Color color = Color::kRgb;
+  Exif exif = Exif::kIgnore;
 };
 
+inline uint32_t Channels(const Spec& spec) { return spec.color == Color::kGray ? 1 : 3; }
+
 // Bytes of one row.
-inline size_t RowBytes(const Spec& spec) { return size_t{3} * spec.height * spec.width; }
+inline size_t RowBytes(const Spec& spec) {
+  return size_t{Channels(spec)} * spec.height * spec.width;
+}
 
 // Sides 1…16384, 0 < min ≤ max, 0 ≤ probability ≤ 1, resize ≥ both sides for kResizeCenterCrop.
 absl::Status Validate(const Spec& spec);
@@ -37,6 +54,9 @@ absl::Status Validate(const Spec& spec);
 struct Limits {
   uint64_t max_bytes = 16u << 20;
   uint64_t max_pixels = 100'000'000;
+  // Of a JPEG. libjpeg writes at most 18 (progressive, four colours), encoders that optimise about
+  // as many; a file made to cost time has thousands, each as dear as decoding the image once.
+  uint64_t max_scans = 100;
 };
 
 // What every random choice is a pure function of.

@@ -20,13 +20,13 @@ Slot* Arena::Find(const SlotKey& key) const {
   return found == by_key_.end() ? nullptr : found->second;
 }
 
-Slot& Arena::Begin(const SlotKey& key, uint64_t samples) {
+Slot& Arena::Begin(const SlotKey& key, const Filling& filling) {
   PENSTOCK_CHECK(HasSpare());
   Slot& slot = free_.empty() ? *cached_.front() : *free_.front();
   Move(slot, SlotEvent::kBegin);
   ++slot.generation;
   slot.key = key;
-  slot.samples = samples;
+  slot.filling = filling;
   slot.rows.Reset(key.position.rows);
   PENSTOCK_CHECK(by_key_.emplace(key, &slot).second);
   return slot;

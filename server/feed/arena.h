@@ -20,7 +20,7 @@ class Arena {
   // A slot can begin to fill.
   bool HasSpare() const { return !free_.empty() || !cached_.empty(); }
   // Takes a free slot, or else the cached one that nobody has held for longest.
-  Slot& Begin(const SlotKey& key, uint64_t samples);
+  Slot& Begin(const SlotKey& key, const Filling& filling);
   void Hold(Slot& slot);
   // One holder less. The last one leaves a full slot cached, a filling one abandoned or free.
   void LetGo(Slot& slot);

@@ -19,6 +19,8 @@ constexpr size_t kMaxIdleFeeds = 1024;
 
 struct Feed {
   uint64_t samples = 0;
+  Road road = Road::kWorkers;
+  uint32_t run = 1;
   FeedView counts;
 };
 
@@ -41,13 +43,15 @@ struct Core::State {
   absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
   absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
-  Schedule schedule;
-  std::deque<RowTask> again;  // rows that came back: given out before all others
+  Schedule schedules[kRoads];
+  std::deque<RowTask> again[kRoads];  // rows that came back: given out before all others
   std::vector<Announcement> announcements;
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
   uint64_t Reserved(const Arena* arena) const;
   Feed& FeedOf(const SessionSpec& spec);
+  Schedule& ScheduleOf(Road road) { return schedules[static_cast<size_t>(road)]; }
+  void Changed();
 
   Slot& Begin(Session& session);
   void Join(Session& session);
@@ -56,7 +60,7 @@ struct Core::State {
   void LetGo(Session& session, const std::vector<Slot*>& held);
   void ForgetAnnouncements(SessionId session);
 
-  std::optional<RowTask> NextAgain();
+  std::optional<RowTask> NextAgain(Road road);
   Slot& SlotOf(const RowTask& task) const;
   void CameBack(const RowTask& task, uint32_t attempt);
   void Filled(Slot& slot);
@@ -64,6 +68,11 @@ struct Core::State {
 
 Core::Core() : state_(std::make_unique<State>()) {}
 Core::~Core() = default;
+
+// Roads share arenas: what one lets go of, another may have waited for.
+void Core::State::Changed() {
+  for (Schedule& schedule : schedules) schedule.Changed();
+}
 
 // ---- Slots. ----
 
@@ -75,7 +84,7 @@ void Core::AddSlots(ArenaId arena, std::span<const SlotId> slots) {
     known->Add(*slot);
     PENSTOCK_CHECK(state_->slots.emplace(id, std::move(slot)).second);
   }
-  state_->schedule.Changed();
+  state_->Changed();
 }
 
 bool Core::RemoveSlots(ArenaId arena, std::span<const SlotId> slots) {
@@ -135,6 +144,10 @@ absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
     return absl::InvalidArgumentError(absl::StrCat("the feed has ", feed->samples,
                                                    " samples an epoch, not ", spec.share.samples));
   }
+  if (spec.run < 1 || (feed != nullptr && (feed->road != spec.road || feed->run != spec.run))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("runs of ", spec.run, " rows; a feed's are at least 1, and all alike"));
+  }
   const Arena* arena = Get(arenas, spec.arena);
   const uint64_t size = arena == nullptr ? 0 : arena->size();
   const uint64_t reserved = Reserved(arena);
@@ -150,7 +163,7 @@ absl::Status Core::OpenSession(SessionId session, const SessionSpec& spec, base:
   PENSTOCK_RETURN_IF_ERROR(state_->CanOpen(session, spec));
   ++state_->FeedOf(spec).counts.sessions;
   auto opened = std::make_unique<Session>(session, spec, *Get(state_->arenas, spec.arena), now);
-  state_->schedule.Add(*opened);
+  state_->ScheduleOf(spec.road).Add(*opened);
   state_->Join(*opened);
   state_->sessions.emplace(session, std::move(opened));
   return absl::OkStatus();
@@ -165,6 +178,8 @@ Feed& Core::State::FeedOf(const SessionSpec& spec) {
   if (feed == nullptr) {
     feed = std::make_unique<Feed>();
     feed->samples = spec.share.samples;
+    feed->road = spec.road;
+    feed->run = spec.run;
   }
   return *feed;
 }
@@ -174,7 +189,7 @@ void Core::CloseSession(SessionId id) {
   if (session == nullptr) return;
   state_->ForgetAnnouncements(id);
   state_->LetGo(*session, session->Held());
-  state_->schedule.Remove(*session);
+  state_->ScheduleOf(session->spec().road).Remove(*session);
   --Get(state_->feeds, session->spec().feed)->counts.sessions;
   state_->sessions.erase(id);
 }
@@ -194,9 +209,9 @@ void Core::State::LetGo(Session& session, const std::vector<Slot*>& held) {
   for (Slot* slot : held) {
     std::erase(slot->waiting, &session);
     slot->arena.LetGo(*slot);
-    if (slot->holders == 0) schedule.Abandoned(*slot);
+    if (slot->holders == 0) ScheduleOf(slot->filling.road).Abandoned(*slot);
   }
-  schedule.Changed();
+  Changed();
 }
 
 void Core::SetVariant(FeedId feed, uint64_t variant) {
@@ -205,7 +220,7 @@ void Core::SetVariant(FeedId feed, uint64_t variant) {
     session->SetVariant(variant);
     state_->Join(*session);
   }
-  state_->schedule.Changed();
+  state_->Changed();
 }
 
 // ---- What consumers say. ----
@@ -217,7 +232,7 @@ absl::Status Core::Taken(SessionId id, uint64_t count, base::TimePoint now) {
   PENSTOCK_RETURN_IF_ERROR(session->Taken(count, now));
   if (session->Supply() == before) return absl::OkStatus();
   state_->Join(*session);  // its window may have grown
-  state_->schedule.Changed();
+  state_->Changed();
   return absl::OkStatus();
 }
 
@@ -240,10 +255,12 @@ std::vector<uint64_t> Core::Outstanding(SessionId id) const {
 // A slot begins to fill for the session, and for all who want the same.
 Slot& Core::State::Begin(Session& session) {
   const SlotKey key = session.NextKey();
-  Slot& slot = session.arena().Begin(key, session.spec().share.samples);
+  const SessionSpec& spec = session.spec();
+  Slot& slot = session.arena().Begin(
+      key, {.samples = spec.share.samples, .road = spec.road, .run = spec.run});
   Give(session, slot);
   Join(session);
-  schedule.VisitSessions(key.user, [&](Session& other) {
+  ScheduleOf(spec.road).VisitSessions(key.user, [&](Session& other) {
     if (&other.arena() == &slot.arena && other.Wants() && other.NextKey() == key) Join(other);
   });
   return slot;
@@ -260,7 +277,7 @@ void Core::State::Join(Session& session) {
 
 void Core::State::Give(Session& session, Slot& slot) {
   session.arena().Hold(slot);
-  session.Give(slot, schedule.begun());
+  session.Give(slot, ScheduleOf(session.spec().road).begun());
   if (slot.state == SlotState::kFilling) slot.waiting.push_back(&session);
   Announce(session);
 }
@@ -281,23 +298,24 @@ std::vector<Announcement> Core::TakeAnnouncements() {
 
 // ---- Rows. ----
 
-std::optional<RowTask> Core::NextRow() {
-  if (std::optional<RowTask> row = state_->NextAgain()) return row;
-  return state_->schedule.Next(
+std::optional<RowTask> Core::NextRow(Road road) {
+  if (std::optional<RowTask> row = state_->NextAgain(road)) return row;
+  return state_->ScheduleOf(road).Next(
       [this](Session& session) -> Slot& { return state_->Begin(session); });
 }
 
 // The row that came back first; those of slots that were abandoned meanwhile are dropped.
-std::optional<RowTask> Core::State::NextAgain() {
-  while (!again.empty()) {
-    const RowTask task = again.front();
-    again.pop_front();
+std::optional<RowTask> Core::State::NextAgain(Road road) {
+  std::deque<RowTask>& back = again[static_cast<size_t>(road)];
+  while (!back.empty()) {
+    const RowTask task = back.front();
+    back.pop_front();
     Slot* slot = Get(slots, task.slot);
     if (slot == nullptr || slot->generation != task.generation ||
         slot->state != SlotState::kFilling) {
       continue;
     }
-    slot->rows.GiveAgain(task.row);
+    slot->rows.GiveAgain(task.row, task.rows);
     return task;
   }
   return std::nullopt;
@@ -312,14 +330,14 @@ Slot& Core::State::SlotOf(const RowTask& task) const {
 
 void Core::RowDone(const RowTask& task) {
   Slot& slot = state_->SlotOf(task);
-  slot.rows.Done(task.row);
+  slot.rows.Done(task.row, task.rows);
   if (Feed* feed = Get(state_->feeds, task.feed)) {
-    ++feed->counts.rows_decoded;
-    feed->counts.rows_replaced += task.attempt > 0;
+    feed->counts.rows_decoded += task.rows;
+    feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;
   }
   if (slot.state == SlotState::kAbandoned) {
     slot.arena.Drain(slot);
-    state_->schedule.Changed();
+    state_->Changed();
   } else if (slot.rows.AllDone()) {
     state_->Filled(slot);
   }
@@ -337,14 +355,15 @@ void Core::RowRefused(const RowTask& task) { state_->CameBack(task, task.attempt
 
 void Core::State::CameBack(const RowTask& task, uint32_t attempt) {
   Slot& slot = SlotOf(task);
-  slot.rows.Back(task.row);
+  slot.rows.Back(task.row, task.rows);
   if (slot.state == SlotState::kAbandoned) {
     slot.arena.Drain(slot);
-    schedule.Changed();
+    Changed();
     return;
   }
-  again.push_back(task);
-  again.back().attempt = attempt;
+  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.road)];
+  back.push_back(task);
+  back.back().attempt = attempt;
 }
 
 // ---- Time and views. ----

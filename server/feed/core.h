@@ -35,26 +35,38 @@ using UserId = base::StrongId<struct UserTag, uint32_t>;
 
 inline constexpr uint32_t kMaxWindow = 256;
 
+// Who fills a feed's rows. Each road has turns of its own: where one is busy, no other waits.
+enum class Road : uint32_t {
+  kWorkers,   // decode, one row after the other
+  kCarriers,  // copy rows that need no decoding, many at once
+  kNobody,    // there is nothing to fill: the consumer makes the rows
+};
+inline constexpr size_t kRoads = 3;
+
 struct SessionSpec {
   UserId user;
   FeedId feed;
   ArenaId arena;
-  plan::Share share;  // of the first epoch; later ones begin at consumed = 0
+  Road road = Road::kWorkers;  // of the feed: the same for all its sessions, as `run`
+  uint32_t run = 1;            // so many rows of a slot, at most, are given out at once; at least 1
+  plan::Share share;           // of the first epoch; later ones begin at consumed = 0
   uint64_t first_epoch = 0;
   uint64_t epochs = 0;   // how many, the first included; 0: without end
   uint32_t window = 4;   // 1 to kMaxWindow
   uint64_t variant = 0;  // quarantine version: part of the slots' key
 };
 
-// One row to decode.
+// A run of rows to fill: of the workers' road one row.
 struct RowTask {
   UserId user;
   FeedId feed;
   SlotId slot;
   uint64_t generation = 0;
-  uint32_t row = 0;
+  uint32_t row = 0;   // the first
+  uint32_t rows = 1;  // how many
   uint64_t epoch = 0;
-  uint64_t index = 0;    // in the epoch's order, < samples
+  uint64_t index = 0;    // of the first in the epoch's order, < samples; the others follow, and
+                         // behind the last sample comes the first
   uint32_t attempt = 0;  // how many samples before this one could not be used
 };
 
@@ -117,9 +129,10 @@ class Core {
   // Sequences announced and not released: whose release words to look at.
   std::vector<uint64_t> Outstanding(SessionId session) const;
 
-  // The next row to decode, by the rules of who is served next; nothing when no session needs one.
-  std::optional<RowTask> NextRow();
-  // How a row given out by NextRow ended; each is answered by exactly one of these.
+  // The next rows to fill, by the rules of who is served next; nothing when no session on that road
+  // needs any.
+  std::optional<RowTask> NextRow(Road road = Road::kWorkers);
+  // How what NextRow gave out ended; each is answered, whole, by exactly one of these.
   void RowDone(const RowTask& task);
   void RowReturned(const RowTask& task);  // not decoded: give it out again, first
   void RowRefused(const RowTask& task);   // give it out again as the next attempt, first

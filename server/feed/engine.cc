@@ -122,6 +122,9 @@ bool Engine::Pump(base::TimePoint now) {
 
 bool Engine::CollectOutcomes(base::TimePoint now) {
   const std::vector<workers::Outcome> outcomes = workers_.Collect(now);
+  for (const workers::Supervisor::Death& death : workers_.TakeDeaths())
+    PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"pid", death.pid},
+                 {"reason", death.reason});
   for (const workers::Outcome& outcome : outcomes) {
     const RowTrouble trouble = rows_.End(outcome, core_, pool_);
     if (!trouble.bad_sample.ok())
@@ -157,7 +160,7 @@ bool Engine::SubmitRows() {
     const std::optional<RowTask> task = core_.NextRow();
     if (!task) break;
     busy = true;
-    std::shared_ptr<Feed> feed = feeds_.at(task->feed.value()).lock();
+    std::shared_ptr<Feed> feed = feeds_.at({task->feed.value(), task->user.value()}).lock();
     PENSTOCK_CHECK(feed != nullptr);
     absl::StatusOr<workers::WorkItem> item =
         rows_.Begin(*task, feed, pool_.Place(task->slot.value()));
@@ -238,6 +241,7 @@ void Engine::FinishIfDone(uint64_t id) {
 void Engine::Tick(base::TimePoint now) {
   workers_.Tick(now);
   gpus_.Tick(now);
+  decoding_rate_.Update(now, rows_.decoded());
   if (const absl::Status lost = status(); !lost.ok())
     for (auto& [id, session] : sessions_) Fail(id, lost);
   core_.Tick(now);

@@ -18,6 +18,7 @@
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
+#include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/views.h"
 #include "server/pool/pool.h"
@@ -37,6 +38,7 @@ struct OpenRequest {
   std::string name;
   std::shared_ptr<DatasetState> dataset;
   plan::Order order = plan::Order::kSequential;
+  std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
   uint64_t seed = 0;
   decode::Spec decoding;
   plan::Share share;  // of the first epoch
@@ -116,6 +118,9 @@ class Engine {
   size_t sessions() const { return sessions_.size(); }
   EngineView View() const;
   std::vector<SessionInfo> Sessions() const;
+  // What a session waits for. NotFound, PermissionDenied as Slabs.
+  absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
+                                           base::TimePoint now) const;
   std::vector<workers::WorkerView> Workers(base::TimePoint now) const;
 
  private:
@@ -169,12 +174,14 @@ class Engine {
   pool::Pool pool_;
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
+  Rate decoding_rate_;  // samples
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way
   std::map<uint64_t, Session> sessions_;
   std::vector<Leaving> leaving_;
-  std::unordered_map<uint64_t, std::weak_ptr<Feed>> feeds_;  // by fingerprint
-  std::map<uint64_t, std::set<uint32_t>> segments_sent_;     // by peer
+  // By fingerprint and user: what one user makes of a fingerprint is nothing to another.
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<Feed>> feeds_;
+  std::map<uint64_t, std::set<uint32_t>> segments_sent_;  // by peer
   uint64_t next_session_ = 1;
 };
 

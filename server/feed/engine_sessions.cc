@@ -13,6 +13,7 @@ FeedSpec SpecOf(const OpenRequest& request) {
   return {.dataset_digest = request.dataset->dataset->digest(),
           .samples = request.dataset->dataset->samples(),
           .order = request.order,
+          .given = request.given,
           .seed = request.seed,
           .decoding = request.decoding};
 }
@@ -68,10 +69,11 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   const uint64_t fingerprint = Fingerprint(spec);
   PENSTOCK_RETURN_IF_ERROR(Admit(request, fingerprint));
 
-  std::shared_ptr<Feed> feed = feeds_[fingerprint].lock();
+  std::weak_ptr<Feed>& known = feeds_[{fingerprint, request.user}];
+  std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
     feed = std::make_shared<Feed>(Feed{fingerprint, spec, request.dataset, absl::OkStatus()});
-    feeds_[fingerprint] = feed;
+    known = feed;
   }
   const pool::SlotLayout layout = LayoutOf(request);
   const uint64_t arena = pool_.ArenaOf(request.user, layout);

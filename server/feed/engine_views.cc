@@ -28,14 +28,16 @@ EngineView Engine::View() const {
         gpu.batches_ahead += static_cast<uint32_t>(progress.announced - progress.taken);
   }
   view.slots = core_.CountAll();
-  for (const auto& [fingerprint, weak] : feeds_) {
+  for (const auto& [key, weak] : feeds_) {
+    const uint64_t fingerprint = key.first;
     const std::shared_ptr<Feed> feed = weak.lock();
     const std::optional<FeedView> counts = core_.View(FeedId(fingerprint));
     if (feed == nullptr || !counts) continue;
-    view.feeds.push_back({fingerprint, feed->dataset->name, 0, 0, *counts});
+    if (view.feeds.empty() || view.feeds.back().fingerprint != fingerprint)
+      view.feeds.push_back({fingerprint, feed->dataset->name, 0, 0, *counts});
     for (const auto& [id, session] : sessions_) {
       if (session.feed != feed) continue;
-      ++view.feeds.back().sessions;
+      ++view.feeds.back().sessions;  // of several users, the last one is shown
       view.feeds.back().user = session.request.user;
     }
   }

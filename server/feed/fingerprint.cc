@@ -2,19 +2,24 @@
 
 #include <bit>
 
+#include "server/feed/hash.h"
+
 namespace penstock::feed {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// 2014), folded over the words in order.
+// Stands where an order's number stands.
+constexpr uint64_t kGiven = 2;
+
+// Stands, with the storage's number, where a decoding's geometry stands.
+constexpr uint64_t kAsStored = 1000;
+
+// Stand, with a choice's number, behind what decodings always have.
+constexpr uint64_t kColor = 2000;
+constexpr uint64_t kExif = 3000;
+
 class Hash {
  public:
-  void Add(uint64_t word) {
-    state_ = (state_ ^ word) + 0x9E3779B97F4A7C15;
-    state_ = (state_ ^ (state_ >> 30)) * 0xBF58476D1CE4E5B9;
-    state_ = (state_ ^ (state_ >> 27)) * 0x94D049BB133111EB;
-    state_ ^= state_ >> 31;
-  }
+  void Add(uint64_t word) { state_ = HashOn(state_, word); }
   void Add(double number) { Add(std::bit_cast<uint64_t>(number)); }
   uint64_t value() const { return state_; }
 
@@ -22,15 +27,7 @@ class Hash {
   uint64_t state_ = 0;
 };
 
-}  // namespace
-
-uint64_t Fingerprint(const FeedSpec& spec) {
-  Hash hash;
-  hash.Add(spec.dataset_digest);
-  hash.Add(spec.samples);
-  hash.Add(static_cast<uint64_t>(spec.order));
-  hash.Add(spec.seed);
-  const decode::Spec& decoding = spec.decoding;
+void Add(const decode::Spec& decoding, Hash& hash) {
   hash.Add(static_cast<uint64_t>(decoding.geometry));
   hash.Add(uint64_t{decoding.height});
   hash.Add(uint64_t{decoding.width});
@@ -43,6 +40,47 @@ uint64_t Fingerprint(const FeedSpec& spec) {
     hash.Add(decoding.ratio_max);
   }
   hash.Add(decoding.flip_probability);
+  // Added only where they are not the default: they came later than fingerprints that people keep.
+  if (decoding.color != decode::Color::kRgb) {
+    hash.Add(kColor + static_cast<uint64_t>(decoding.color));
+  }
+  if (decoding.exif != decode::Exif::kIgnore) {
+    hash.Add(kExif + static_cast<uint64_t>(decoding.exif));
+  }
+}
+
+}  // namespace
+
+uint64_t FeedSpec::row_bytes() const {
+  switch (storage) {
+    case source::Storage::kEncoded:
+      return decode::RowBytes(decoding);
+    case source::Storage::kRows:
+      return shape.bytes();
+    case source::Storage::kNothing:
+      return 0;
+  }
+  return 0;
+}
+
+uint64_t Fingerprint(const FeedSpec& spec) {
+  Hash hash;
+  hash.Add(spec.dataset_digest);
+  hash.Add(spec.samples);
+  if (spec.given != nullptr) {
+    hash.Add(kGiven);
+    hash.Add(spec.given->hash());
+  } else {
+    hash.Add(static_cast<uint64_t>(spec.order));
+  }
+  hash.Add(spec.seed);
+  if (spec.storage == source::Storage::kEncoded) {
+    Add(spec.decoding, hash);
+  } else {
+    hash.Add(kAsStored + static_cast<uint64_t>(spec.storage));
+    for (const uint32_t size : {spec.shape.height, spec.shape.width, spec.shape.channels})
+      hash.Add(uint64_t{size});
+  }
   return hash.value() == 0 ? 1 : hash.value();
 }
 

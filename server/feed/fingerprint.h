@@ -1,19 +1,31 @@
-// What makes two feeds the same: dataset, order, seed and decoding.
+// What makes two feeds the same: dataset, order, seed and, where there is one, decoding.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "server/decode/spec.h"
+#include "server/feed/given_order.h"
 #include "server/plan/plan.h"
+#include "server/source/dataset.h"
 
 namespace penstock::feed {
 
 struct FeedSpec {
   uint64_t dataset_digest = 0;
-  uint64_t samples = 0;
+  uint64_t samples = 0;  // of the dataset
   plan::Order order = plan::Order::kSequential;
+  // In place of `order`, where a client gave one. Shared with what keeps it for later sessions.
+  std::shared_ptr<const GivenOrder> given = {};
   uint64_t seed = 0;
-  decode::Spec decoding;
+  source::Storage storage = source::Storage::kEncoded;
+  decode::Spec decoding;   // of encoded samples
+  source::RowShape shape;  // of the others
+
+  // N: how many samples an epoch has.
+  uint64_t epoch_samples() const { return given == nullptr ? samples : given->size(); }
+  // That a slot has for each row: none where nothing is stored.
+  uint64_t row_bytes() const;
 };
 
 // 64 bits that differ for feeds that differ, whatever the machine; never 0.

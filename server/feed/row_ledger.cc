@@ -1,5 +1,7 @@
 #include "server/feed/row_ledger.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 
 namespace penstock::feed {
@@ -10,22 +12,30 @@ void RowLedger::Reset(uint32_t rows) {
   fresh_ = done_ = 0;
 }
 
-void RowLedger::Move(uint32_t row, Row from, Row to) {
-  PENSTOCK_CHECK(row < rows_.size() && rows_[row] == from);
-  rows_[row] = to;
-  given_ += (to == Row::kGiven) - (from == Row::kGiven);
-  done_ += to == Row::kDone;
+void RowLedger::Move(Run run, Row from, Row to) {
+  PENSTOCK_CHECK(run.first <= rows_.size() && run.count <= rows_.size() - run.first);
+  for (uint32_t row = run.first; row < run.first + run.count; ++row) {
+    PENSTOCK_CHECK(rows_[row] == from);
+    rows_[row] = to;
+  }
+  if (from == Row::kGiven) given_ -= run.count;
+  if (to == Row::kGiven) given_ += run.count;
+  if (to == Row::kDone) done_ += run.count;
 }
 
-uint32_t RowLedger::GiveFresh() {
-  Move(fresh_, Row::kWaiting, Row::kGiven);
-  return fresh_++;
+RowLedger::Run RowLedger::GiveFresh(uint32_t most) {
+  const Run run = {fresh_, std::min(most, static_cast<uint32_t>(rows_.size()) - fresh_)};
+  Move(run, Row::kWaiting, Row::kGiven);
+  fresh_ += run.count;
+  return run;
 }
 
-void RowLedger::GiveAgain(uint32_t row) { Move(row, Row::kWaiting, Row::kGiven); }
+void RowLedger::GiveAgain(uint32_t row, uint32_t rows) {
+  Move({row, rows}, Row::kWaiting, Row::kGiven);
+}
 
-void RowLedger::Back(uint32_t row) { Move(row, Row::kGiven, Row::kWaiting); }
+void RowLedger::Back(uint32_t row, uint32_t rows) { Move({row, rows}, Row::kGiven, Row::kWaiting); }
 
-void RowLedger::Done(uint32_t row) { Move(row, Row::kGiven, Row::kDone); }
+void RowLedger::Done(uint32_t row, uint32_t rows) { Move({row, rows}, Row::kGiven, Row::kDone); }
 
 }  // namespace penstock::feed

@@ -11,18 +11,21 @@ class RowLedger {
   // Every row waits to be given out for the first time.
   void Reset(uint32_t rows);
 
+  struct Run {
+    uint32_t first = 0, count = 0;
+  };
   bool HasFresh() const { return fresh_ < rows_.size(); }
-  uint32_t GiveFresh();          // the first row never given out yet
-  void GiveAgain(uint32_t row);  // a row that came back
-  void Back(uint32_t row);       // a given row ended without being decoded
-  void Done(uint32_t row);       // a given row is decoded
+  Run GiveFresh(uint32_t most);                     // the first ones never given out yet
+  void GiveAgain(uint32_t row, uint32_t rows = 1);  // rows that came back
+  void Back(uint32_t row, uint32_t rows = 1);       // given rows ended without being filled
+  void Done(uint32_t row, uint32_t rows = 1);       // given rows are filled
 
   uint32_t given() const { return given_; }  // in workers' hands
   bool AllDone() const { return done_ == rows_.size(); }
 
  private:
   enum class Row : uint8_t { kWaiting, kGiven, kDone };
-  void Move(uint32_t row, Row from, Row to);
+  void Move(Run run, Row from, Row to);
 
   std::vector<Row> rows_;
   uint32_t fresh_ = 0;

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/telemetry/log.h"
+#include "server/feed/samples.h"
 
 namespace penstock::feed {
 namespace {
@@ -23,14 +24,11 @@ std::string Describe(const Feed& feed, uint64_t sample, base::Fault fault) {
 
 std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
   const FeedSpec& spec = feed.spec;
-  const uint64_t planned =
-      plan::SampleAt(spec.order, spec.samples, spec.seed, task.epoch, task.index);
+  const uint64_t planned = PlannedAt(spec, {task.epoch, task.index});
   uint32_t counted = 0;
   uint32_t passed_over = 0;
   for (uint32_t attempt = 0; passed_over < kMaxPassedOver; ++attempt) {
-    const uint64_t sample =
-        attempt == 0 ? planned
-                     : plan::SubstituteFor(spec.samples, spec.seed, task.epoch, planned, attempt);
+    const uint64_t sample = attempt == 0 ? planned : StandInFor(spec, task.epoch, planned, attempt);
     if (feed.dataset->quarantine.Contains(sample)) {
       ++passed_over;
       continue;
@@ -45,9 +43,8 @@ absl::Status StandInIn(const Feed& feed, const plan::Position& position,
                        const pool::SlotPlace& place) {
   const FeedSpec& spec = feed.spec;
   for (uint32_t row = 0; row < position.rows; ++row) {
-    const uint64_t index = (position.first + row) % spec.samples;
-    const uint64_t planned =
-        plan::SampleAt(spec.order, spec.samples, spec.seed, position.epoch, index);
+    const uint64_t place_in_epoch = (position.first + row) % spec.epoch_samples();
+    const uint64_t planned = PlannedAt(spec, {position.epoch, place_in_epoch});
     uint64_t held;
     std::memcpy(&held, place.data + place.layout.ids_offset + row * sizeof(held), sizeof(held));
     if (held == planned) continue;
@@ -70,7 +67,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.dataset = feed->dataset->dataset.get();  // the row in flight keeps it alive
   item.sample = *sample;
   item.spec = feed->spec.decoding;
-  item.key = {.seed = feed->spec.seed, .epoch = task.epoch, .sample = *sample};
+  item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.row_bytes;
   in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed)});

@@ -9,7 +9,7 @@ namespace penstock::feed {
 namespace {
 
 // Rows that a user may be given in one turn.
-constexpr uint32_t kQuantum = 32;
+constexpr int64_t kQuantum = 32;
 
 // Every eighth slot of a feed goes to the starving session that has waited longest. Were all of
 // them to go to the one furthest behind, a newcomer at the feed's beginning would starve those far
@@ -70,18 +70,25 @@ void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visi
 }
 
 std::optional<RowTask> Schedule::Next(absl::FunctionRef<Slot&(Session&)> begin) {
-  for (size_t asked = users_.size(); asked > 0; --asked) {
+  for (size_t idle = 0; idle < users_.size();) {
     User& user = *users_[turn_];
+    if (user.deficit <= 0) user.deficit += kQuantum;  // a turn begins
+    if (user.deficit <= 0) {                          // and pays a debt
+      EndTurn();
+      idle = 0;
+      continue;
+    }
     if (!FindSlot(user, begin)) {
       user.deficit = 0;
       EndTurn();
+      ++idle;
       continue;
     }
-    if (user.deficit == 0) user.deficit = kQuantum;
-    if (--user.deficit == 0) EndTurn();
-    const RowTask row = user.current->GiveFresh();
+    const RowTask task = user.current->GiveFresh();
+    user.deficit -= task.rows;
+    if (user.deficit <= 0) EndTurn();
     if (!user.current->rows.HasFresh()) user.current = nullptr;
-    return row;
+    return task;
   }
   return std::nullopt;
 }

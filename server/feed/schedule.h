@@ -1,6 +1,8 @@
-// Who is served next. Between users: deficit round robin by samples (a row costs one, so that what
-// a user may still take in its turn is its deficit). Within a user one slot after the other: among
-// the sessions with the fewest ready batches the one furthest behind. Owned by the core.
+// Who is served next on one road. Between users: deficit round robin by samples (a row costs one,
+// so that what a user may still take in its turn is its deficit; a run of more rows than that is
+// given whole, and what was too much is a debt that its next turns pay). Within a user one slot
+// after the other: among the sessions with the fewest ready batches the one furthest behind. Owned
+// by the core.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ class Schedule {
   // Nobody wants this slot any more: no further row of it is given out.
   void Abandoned(const Slot& slot);
 
-  // The next fresh row. `begin` makes a slot fill for the session that is served next.
+  // The next fresh rows. `begin` makes a slot fill for the session that is served next.
   std::optional<RowTask> Next(absl::FunctionRef<Slot&(Session&)> begin);
 
   // Slots begun so far: the time by which sessions are served.
@@ -46,8 +48,8 @@ class Schedule {
     std::vector<Entry> entries;
     absl::flat_hash_map<FeedId, std::unique_ptr<FeedTurn>> feeds;
     Slot* current = nullptr;  // filling, and not all of its rows were given out
-    uint32_t deficit = 0;
-    uint64_t asked = 0;  // changes_ when it last had nothing to do
+    int64_t deficit = 0;      // rows; negative: a debt
+    uint64_t asked = 0;       // changes_ when it last had nothing to do
   };
 
   using Users = std::vector<std::unique_ptr<User>>;

@@ -8,9 +8,11 @@ RowTask Slot::GiveFresh() {
   task.feed = key.feed;
   task.slot = id;
   task.generation = generation;
-  task.row = rows.GiveFresh();
+  const RowLedger::Run run = rows.GiveFresh(filling.run);
+  task.row = run.first;
+  task.rows = run.count;
   task.epoch = key.position.epoch;
-  task.index = (key.position.first % samples + task.row) % samples;
+  task.index = (key.position.first % filling.samples + task.row) % filling.samples;
   return task;
 }
 

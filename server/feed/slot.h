@@ -28,12 +28,19 @@ struct SlotKey {
   }
 };
 
+// How a feed's slots are filled, as its sessions' specs say.
+struct Filling {
+  uint64_t samples = 0;  // of an epoch
+  Road road = Road::kWorkers;
+  uint32_t run = 1;
+};
+
 struct Slot {
   Slot(SlotId id, Arena& arena) : id(id), arena(arena) {}
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // The next row that was never given out.
+  // The next rows that were never given out.
   RowTask GiveFresh();
 
   const SlotId id;
@@ -41,7 +48,7 @@ struct Slot {
   SlotState state = SlotState::kFree;
   uint64_t generation = 0;
   SlotKey key;
-  uint64_t samples = 0;  // of the feed's epochs
+  Filling filling;
   RowLedger rows;
   uint32_t holders = 0;
   std::vector<Session*> waiting;       // holders, while it fills

@@ -53,4 +53,22 @@ struct SessionInfo {
   uint32_t device_depth = 0, on_device = 0;
 };
 
+// What a session waits for: facts for its consumer, who sees nothing of other datasets than its
+// own.
+struct SessionProgress {
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint32_t window = 0;
+  uint32_t decoding = 0;                     // batches
+  uint32_t copying = 0;                      // batches that are full and not on its GPU yet
+  uint32_t on_device = 0, device_depth = 0;  // of device delivery
+  uint64_t samples_decoded = 0, samples_replaced = 0;  // of its feed
+  uint32_t workers = 0, workers_running = 0, workers_stalled = 0;
+  double workers_busy = 0;  // 0 … 1, over the last second or so
+  uint64_t samples_per_second = 0;
+  uint32_t sessions = 0;
+  // The oldest of each; 0: none.
+  base::Duration stalled{}, in_hand{};
+  std::string stalled_reason, in_hand_path;
+};
+
 }  // namespace penstock::feed

@@ -63,4 +63,6 @@ uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t
   return Scale(Mix(Mix(key ^ sample) ^ attempt), samples);
 }
 
+uint64_t DrawNumber(uint64_t place, uint64_t sample) { return Mix(Mix(place + kGolden) ^ sample); }
+
 }  // namespace penstock::plan

@@ -61,6 +61,10 @@ uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, 
 uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t sample,
                        uint32_t attempt);
 
+// What stands in a sample's place in the key of its random choices where a client gave the order: a
+// sample that comes twice in an epoch gets another crop the second time.
+uint64_t DrawNumber(uint64_t place, uint64_t sample);
+
 // One rank's share of one epoch, from `consumed` samples (by all ranks together) on.
 struct Share {
   uint64_t samples = 0;   // N, of the epoch

@@ -12,7 +12,7 @@ using grpc::ServerUnaryReactor;
 
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  explicit AdminService(Controller& controller) : controller_(controller) {}
+  AdminService(Controller& controller, Calls& calls) : controller_(controller), calls_(calls) {}
 
   ServerUnaryReactor* GetStatus(CallbackServerContext*, const v1::GetStatusRequest*,
                                 v1::GetStatusResponse* response) override {
@@ -37,8 +37,13 @@ class AdminService final : public v1::AdminService::CallbackService {
   ServerUnaryReactor* ListQuarantine(CallbackServerContext*,
                                      const v1::ListQuarantineRequest* request,
                                      v1::ListQuarantineResponse* response) override {
-    const auto dataset = DatasetOrAllFrom(request->dataset());
-    return AskAbout(dataset, response, &Controller::ListQuarantine);
+    const auto call = UnaryCall<v1::ListQuarantineResponse>::Make(calls_, response);
+    if (const auto query = QuarantineQueryFrom(*request); query.ok()) {
+      controller_.ListQuarantine(*query, AnswerOf(call));
+    } else {
+      call->Answer(query.status());
+    }
+    return call.get();
   }
 
   ServerUnaryReactor* ClearQuarantine(CallbackServerContext*,
@@ -49,7 +54,7 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
       CallbackServerContext*, const v1::IndexDatasetRequest* request) override {
-    const auto call = IndexCall::Make();
+    const auto call = IndexCall::Make(calls_);
     const auto dataset = DatasetFrom(request->dataset());
     if (!dataset.ok()) {
       call->Progress(dataset.status());
@@ -64,7 +69,7 @@ class AdminService final : public v1::AdminService::CallbackService {
  private:
   template <typename Response>
   ServerUnaryReactor* Ask(Response* response, void (Controller::*method)(Callback<Response>)) {
-    const auto call = UnaryCall<Response>::Make(response);
+    const auto call = UnaryCall<Response>::Make(calls_, response);
     (controller_.*method)(AnswerOf(call));
     return call.get();
   }
@@ -72,7 +77,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   template <typename Response>
   ServerUnaryReactor* AskAbout(const absl::StatusOr<std::string>& dataset, Response* response,
                                void (Controller::*method)(const std::string&, Callback<Response>)) {
-    const auto call = UnaryCall<Response>::Make(response);
+    const auto call = UnaryCall<Response>::Make(calls_, response);
     if (dataset.ok()) {
       (controller_.*method)(*dataset, AnswerOf(call));
     } else {
@@ -82,12 +87,13 @@ class AdminService final : public v1::AdminService::CallbackService {
   }
 
   Controller& controller_;
+  Calls& calls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller) {
-  return std::make_unique<AdminService>(controller);
+std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls) {
+  return std::make_unique<AdminService>(controller, calls);
 }
 
 }  // namespace penstock::rpc

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct SessionRequest {
   Ticket ticket;
   std::string dataset;  // a name, or an absolute path
   plan::Order order = plan::Order::kSequential;
+  std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
   uint64_t seed = 0;
   decode::Spec spec;
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
@@ -91,6 +93,32 @@ struct DatasetDescription {
   std::vector<std::string> classes;
 };
 
+struct SampleDescription {
+  std::string path;
+  int64_t label = 0;
+};
+
+// What a session waits for; feed.proto says what each number is.
+struct Progress {
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint32_t window = 0, decoding = 0, copying = 0, on_device = 0, device_depth = 0;
+  uint64_t samples_decoded = 0, samples_replaced = 0;
+  uint32_t workers = 0, workers_running = 0, workers_stalled = 0;
+  double workers_busy = 0;
+  uint64_t samples_per_second = 0;
+  uint32_t sessions = 0;
+  uint64_t stalled_ms = 0, in_hand_ms = 0;
+  std::string stalled_reason, in_hand;
+};
+
+// One page of a quarantine list.
+struct QuarantineQuery {
+  std::string dataset;  // empty: all
+  uint32_t page_size = 0;
+  // Where it begins: at this sample of the dataset with this number in the list.
+  uint64_t at_dataset = 0, at_sample = 0;
+};
+
 template <typename T>
 using Callback = std::function<void(absl::StatusOr<T>)>;
 
@@ -102,10 +130,27 @@ struct IndexProgress {
   std::string warning;
 };
 
+// An order of samples on its way in. One thread at a time; what is not finished is forgotten.
+class IncomingOrder {
+ public:
+  virtual ~IncomingOrder() = default;
+  virtual absl::Status Add(std::span<const uint64_t> samples) = 0;
+  // The order's name.
+  virtual absl::StatusOr<uint64_t> Finish() = 0;
+};
+
 class Controller {
  public:
   virtual ~Controller() = default;
 
+  // An order of so many samples (≥ 1) will come.
+  virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Ticket& ticket,
+                                                                      uint64_t length) = 0;
+  // At least one id. InvalidArgument: one that the dataset does not have.
+  virtual void DescribeSamples(const Ticket& ticket, const std::string& dataset,
+                               std::vector<uint64_t> ids,
+                               Callback<std::vector<SampleDescription>> done) = 0;
+  virtual void GetProgress(const Ticket& ticket, uint64_t session_id, Callback<Progress> done) = 0;
   virtual void OpenSession(SessionRequest request, Callback<SessionGrant> done) = 0;
   virtual void ListSlabs(const Ticket& ticket, uint64_t session_id,
                          Callback<std::vector<Slab>> done) = 0;
@@ -122,7 +167,7 @@ class Controller {
   virtual void ListSessions(Callback<v1::ListSessionsResponse> done) = 0;
   virtual void ListWorkers(Callback<v1::ListWorkersResponse> done) = 0;
   virtual void ListDatasets(Callback<v1::ListDatasetsResponse> done) = 0;
-  virtual void ListQuarantine(const std::string& dataset,
+  virtual void ListQuarantine(const QuarantineQuery& query,
                               Callback<v1::ListQuarantineResponse> done) = 0;
   virtual void ClearQuarantine(const std::string& dataset,
                                Callback<v1::ClearQuarantineResponse> done) = 0;

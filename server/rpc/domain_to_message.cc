@@ -53,7 +53,7 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec&
   message.set_row_bytes(grant.row_bytes);
   message.set_height(spec.height);
   message.set_width(spec.width);
-  message.set_channels(3);
+  message.set_channels(decode::Channels(spec));
   message.set_labels_offset(grant.labels_offset);
   message.set_ids_offset(grant.ids_offset);
   message.set_slot_bytes(grant.slot_bytes);
@@ -80,6 +80,41 @@ v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description) {
   message.set_samples(description.samples);
   message.set_digest(description.digest);
   for (const std::string& name : description.classes) message.add_classes(name);
+  return message;
+}
+
+v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samples) {
+  v1::DescribeSamplesResponse message;
+  for (const SampleDescription& sample : samples) {
+    v1::SampleDescription& to = *message.add_samples();
+    to.set_path(sample.path);
+    to.set_label(sample.label);
+  }
+  return message;
+}
+
+v1::GetProgressResponse MessageOf(const Progress& progress) {
+  v1::GetProgressResponse message;
+  message.set_announced(progress.announced);
+  message.set_taken(progress.taken);
+  message.set_released(progress.released);
+  message.set_window(progress.window);
+  message.set_decoding(progress.decoding);
+  message.set_copying(progress.copying);
+  message.set_on_device(progress.on_device);
+  message.set_device_depth(progress.device_depth);
+  message.set_samples_decoded(progress.samples_decoded);
+  message.set_samples_replaced(progress.samples_replaced);
+  message.set_workers(progress.workers);
+  message.set_workers_running(progress.workers_running);
+  message.set_workers_stalled(progress.workers_stalled);
+  message.set_workers_busy(progress.workers_busy);
+  message.set_samples_per_second(progress.samples_per_second);
+  message.set_sessions(progress.sessions);
+  message.set_stalled_ms(progress.stalled_ms);
+  message.set_stalled_reason(progress.stalled_reason);
+  message.set_in_hand_ms(progress.in_hand_ms);
+  message.set_in_hand(progress.in_hand);
   return message;
 }
 

@@ -14,6 +14,8 @@ namespace penstock::rpc {
 v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec);
 v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs);
 v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description);
+v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samples);
+v1::GetProgressResponse MessageOf(const Progress& progress);
 v1::IndexDatasetResponse MessageOf(const IndexProgress& progress);
 
 }  // namespace penstock::rpc

@@ -7,8 +7,8 @@
 
 namespace penstock::rpc {
 
-std::shared_ptr<IndexCall> IndexCall::Make() {
-  std::shared_ptr<IndexCall> call(new IndexCall());
+std::shared_ptr<IndexCall> IndexCall::Make(Calls& calls) {
+  std::shared_ptr<IndexCall> call(new IndexCall(calls));
   call->self_ = call;
   return call;
 }

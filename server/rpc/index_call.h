@@ -10,6 +10,7 @@
 
 #include "common/base/mutex.h"
 #include "penstock/v1/admin.pb.h"
+#include "server/rpc/calls.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {
@@ -17,7 +18,7 @@ namespace penstock::rpc {
 class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse> {
  public:
   // Owned by gRPC until OnDone, and by the controller's callbacks until the last was called.
-  static std::shared_ptr<IndexCall> Make();
+  static std::shared_ptr<IndexCall> Make(Calls& calls);
 
   // The last one has done = true or is an error; what comes later is ignored.
   void Progress(const absl::StatusOr<IndexProgress>& progress);
@@ -25,13 +26,17 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    under_way_.Done();
+    self_.reset();
+  }
 
  private:
-  IndexCall() = default;
+  explicit IndexCall(Calls& calls) : under_way_(calls) {}
   // Starts the next write or the end, if one is due; called without the lock.
   void GoOn();
 
+  CallUnderWay under_way_;
   std::atomic<bool> cancelled_{false};
   base::Mutex mutex_;
   bool writing_ PENSTOCK_GUARDED_BY(mutex_) = false;

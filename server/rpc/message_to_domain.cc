@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/shm/control_page.h"
 #include "common/shm/doorway_wire.h"
 
@@ -87,12 +89,28 @@ absl::StatusOr<decode::Spec> GeometryFrom(const v1::ImageDecoding& image) {
       "the daemon if the client set another");
 }
 
+absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
+  switch (static_cast<int>(color)) {
+    case v1::COLOR_UNSPECIFIED:
+    case v1::COLOR_RGB:
+      return decode::Color::kRgb;
+    case v1::COLOR_GRAY:
+      return decode::Color::kGray;
+    default:
+      return Wrong("feed.image.color: wanted COLOR_RGB (1), COLOR_GRAY (2) or none, got ",
+                   static_cast<int>(color));
+  }
+}
+
 absl::StatusOr<decode::Spec> SpecFrom(const v1::FeedSpec& feed) {
   if (!feed.has_image()) {
     return Wrong("feed.image is missing; say what to make of an image");
   }
   PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(feed.image()));
   spec.flip_probability = feed.image().flip_probability();
+  PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(feed.image().color()));
+  spec.exif =
+      feed.image().apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
   PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(spec), "feed.image"));
   return spec;
 }
@@ -104,9 +122,23 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
     case v1::ORDER_SHUFFLED:
       return plan::Order::kShuffled;
     default:
-      return Wrong("feed.order: wanted ORDER_SEQUENTIAL (1) or ORDER_SHUFFLED (2), got ",
-                   static_cast<int>(order));
+      return Wrong(
+          "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2) or ORDER_GIVEN (3), ",
+          "got ", static_cast<int>(order));
   }
+}
+
+absl::Status SetOrder(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (feed.order() != v1::ORDER_GIVEN) {
+    PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(feed.order()));
+    if (feed.given_order() == 0) return absl::OkStatus();
+    return Wrong("feed.given_order: wanted none, because feed.order is ",
+                 v1::Order_Name(feed.order()), "; say ORDER_GIVEN to use it");
+  }
+  if (feed.given_order() == 0)
+    return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
+  request.given_order = feed.given_order();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
@@ -242,7 +274,7 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   SessionRequest request;
   request.ticket = ticket;
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
-  PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(message.feed().order()));
+  PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
   PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(message.feed()));
   request.seed = message.feed().seed();
   request.world = message.world_size() == 0 ? 1 : message.world_size();
@@ -258,6 +290,42 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.name = message.name();
   PENSTOCK_RETURN_IF_ERROR(SetDelivery(message, request));
   return request;
+}
+
+absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first) {
+  if (first.length() != 0) return first.length();
+  return Wrong("length is missing; the first message of an order says how many samples it has");
+}
+
+absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message) {
+  const auto count = static_cast<size_t>(message.samples_size());
+  if (count > kMaxOrderChunk)
+    return Wrong("samples: wanted at most ", kMaxOrderChunk, " in one message, got ", count,
+                 "; send them in several");
+  return std::span<const uint64_t>(message.samples().data(), count);
+}
+
+absl::StatusOr<std::vector<uint64_t>> SampleIdsFrom(const v1::DescribeSamplesRequest& message) {
+  const auto count = static_cast<size_t>(message.sample_ids_size());
+  if (count < 1 || count > kMaxSampleIds)
+    return Wrong("sample_ids: wanted 1 to ", kMaxSampleIds, ", got ", count,
+                 "; ask for more in several calls");
+  return std::vector<uint64_t>(message.sample_ids().begin(), message.sample_ids().end());
+}
+
+absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequest& message) {
+  QuarantineQuery query;
+  PENSTOCK_ASSIGN_OR_RETURN(query.dataset, DatasetOrAllFrom(message.dataset()));
+  const uint32_t wanted = message.page_size() == 0 ? kMaxQuarantinePage : message.page_size();
+  query.page_size = std::min(wanted, kMaxQuarantinePage);
+  if (message.page_token().empty()) return query;
+  const std::pair<absl::string_view, absl::string_view> place =
+      absl::StrSplit(message.page_token(), absl::MaxSplits(':', 1));
+  if (!absl::SimpleAtoi(place.first, &query.at_dataset) ||
+      !absl::SimpleAtoi(place.second, &query.at_sample))
+    return Wrong("page_token: wanted the next_page_token of an earlier page, got ",
+                 message.page_token().size(), " bytes that are none; begin without one");
+  return query;
 }
 
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
@@ -19,6 +21,9 @@ inline constexpr size_t kMaxNameBytes = 128;
 inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
 inline constexpr uint32_t kMaxDeviceDepth = 16;
+inline constexpr size_t kMaxOrderChunk = 65'536;
+inline constexpr size_t kMaxSampleIds = 4096;
+inline constexpr uint32_t kMaxQuarantinePage = 5000;
 
 // Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
@@ -27,7 +32,18 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
 absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
                                            const Ticket& ticket);
 
-// Of CloseSession and ListSlabs.
+// Of the first message of an order; at least 1.
+absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first);
+
+// What a message of an order adds to it; as long as the message lives.
+absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message);
+
+absl::StatusOr<std::vector<uint64_t>> SampleIdsFrom(const v1::DescribeSamplesRequest& message);
+
+// A page's size becomes what one answer may hold; its token, where the page begins.
+absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequest& message);
+
+// Of CloseSession, GetProgress and ListSlabs.
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id);
 
 // A dataset's name or path, as it stands in any request.

@@ -16,7 +16,8 @@ struct Options {
   int max_message_bytes = 1 << 20;  // of a request
   uint32_t max_connections = 1024;  // at once; more are closed
   uint32_t max_calls_per_connection = 64;
-  base::Duration shutdown_timeout = std::chrono::seconds(2);  // then calls are cancelled
+  // For answers to calls that are in progress; then these are cancelled.
+  base::Duration shutdown_timeout = std::chrono::seconds(2);
 };
 
 class Server {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "server/rpc/calls.h"
 #include "server/rpc/controller.h"
 
 namespace grpc {
@@ -13,8 +14,8 @@ class Service;
 
 namespace penstock::rpc {
 
-// The controller outlives the services.
-std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller);
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller);
+// Controller and calls outlive the services.
+std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller, Calls& calls);
+std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls);
 
 }  // namespace penstock::rpc

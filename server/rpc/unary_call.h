@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "server/rpc/calls.h"
 
 namespace penstock::rpc {
 
@@ -22,8 +23,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   // Owned by gRPC until OnDone, and by the controller's callback until it was called: the latter
   // may come after the call was cancelled.
-  static std::shared_ptr<UnaryCall> Make(Response* response) {
-    std::shared_ptr<UnaryCall> call(new UnaryCall(response));
+  static std::shared_ptr<UnaryCall> Make(Calls& calls, Response* response) {
+    std::shared_ptr<UnaryCall> call(new UnaryCall(calls, response));
     call->self_ = call;
     return call;
   }
@@ -36,11 +37,15 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   }
 
   void OnCancel() override { Answer(absl::CancelledError("the call was cancelled")); }
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    under_way_.Done();
+    self_.reset();
+  }
 
  private:
-  explicit UnaryCall(Response* response) : response_(response) {}
+  UnaryCall(Calls& calls, Response* response) : under_way_(calls), response_(response) {}
 
+  CallUnderWay under_way_;
   Response* const response_;
   std::atomic<bool> answered_{false};
   std::shared_ptr<UnaryCall> self_;

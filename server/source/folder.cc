@@ -70,6 +70,7 @@ class FolderDataset final : public Dataset {
   explicit FolderDataset(std::shared_ptr<const FolderState> state)
       : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
 
+  absl::string_view kind() const override { return "folder"; }
   uint64_t samples() const override { return state_->manifest.samples(); }
   uint64_t digest() const override { return state_->manifest.digest(); }
   const std::vector<std::string>& classes() const override { return classes_; }

@@ -95,15 +95,19 @@ const BadSample* Quarantine::Find(uint64_t sample) const {
 }
 
 std::vector<BadSample> Quarantine::Entries() const {
+  return Entries(0, refused_.size() + quarantined_.size());
+}
+
+std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const {
   std::vector<BadSample> entries;
-  entries.reserve(refused_.size() + quarantined_.size());
-  auto refused = refused_.begin();
-  for (const auto& [sample, bad] : quarantined_) {
-    for (; refused != refused_.end() && refused->first < sample; ++refused)
-      entries.push_back(refused->second);
-    entries.push_back(bad);
+  auto refused = refused_.lower_bound(from);
+  auto quarantined = quarantined_.lower_bound(from);
+  while (entries.size() < at_most) {
+    const bool one = refused != refused_.end(), other = quarantined != quarantined_.end();
+    if (!one && !other) break;
+    const bool refused_first = one && (!other || refused->first < quarantined->first);
+    entries.push_back(refused_first ? (refused++)->second : (quarantined++)->second);
   }
-  for (; refused != refused_.end(); ++refused) entries.push_back(refused->second);
   return entries;
 }
 

@@ -66,6 +66,9 @@ class Quarantine {
   // All of both kinds, by sample.
   std::vector<BadSample> Entries() const;
 
+  // Those from this sample on, at most so many, by sample.
+  std::vector<BadSample> Entries(uint64_t from, size_t at_most) const;
+
   // Forgets all of both kinds; how many. Raises version() when one was quarantined.
   size_t Clear();
 

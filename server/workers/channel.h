@@ -26,7 +26,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 2;
+inline constexpr uint32_t kChannelVersion = 3;
 inline constexpr uint32_t kRingCapacity = 16;  // the most that a lane reads ahead, and one in hand
 
 // The descriptors that a worker is born with.
@@ -44,8 +44,8 @@ struct Request {
   decode::Spec spec;
   decode::DrawKey key;
 };
-static_assert(sizeof(decode::Spec) == 56 && sizeof(decode::DrawKey) == 24);
-static_assert(sizeof(Request) == 128 && std::is_trivially_copyable_v<Request>);
+static_assert(sizeof(decode::Spec) == 64 && sizeof(decode::DrawKey) == 24);
+static_assert(sizeof(Request) == 136 && std::is_trivially_copyable_v<Request>);
 
 struct Completion {
   uint64_t sequence;
@@ -76,10 +76,10 @@ struct alignas(64) Channel {
   shm::SpscRing<Completion, kRingCapacity> completions;
 };
 static_assert(std::is_standard_layout_v<Channel>);
-static_assert(offsetof(Channel, limits) == 32 && sizeof(decode::Limits) == 16);
+static_assert(offsetof(Channel, limits) == 32 && sizeof(decode::Limits) == 24);
 static_assert(offsetof(Channel, worker_asleep) == 64 && offsetof(Channel, daemon_asleep) == 128);
 static_assert(offsetof(Channel, started) == 192 && offsetof(Channel, requests) == 256);
-static_assert(offsetof(Channel, completions) == 256 + 128 + 128 * kRingCapacity);
+static_assert(offsetof(Channel, completions) == 256 + 128 + 136 * kRingCapacity);
 
 // The input arena follows the struct.
 inline constexpr size_t kArenaOffset = (sizeof(Channel) + 4095) / 4096 * 4096;

@@ -121,7 +121,8 @@ void Lane::Detach(InHandEnds ends, std::vector<Outcome>& outcomes) {
 std::optional<Lane::Oldest> Lane::OldestAtWorker() const {
   const base::MutexLock lock(mutex_);
   if (link_ == nullptr || sent_.empty()) return std::nullopt;
-  return Oldest{.sample = sent_.front().item.sample,
+  return Oldest{.dataset = sent_.front().item.dataset,
+                .sample = sent_.front().item.sample,
                 .since = oldest_since_,
                 .started = link_->started() >= sent_.front().sequence};
 }
@@ -129,10 +130,11 @@ std::optional<Lane::Oldest> Lane::OldestAtWorker() const {
 std::optional<Lane::Stall> Lane::Stalled(base::TimePoint now) const {
   const base::MutexLock lock(mutex_);
   if (stall_) return stall_;
-  if (reading_since_ && now - *reading_since_ > kLongRead) {
-    return Stall{.since = *reading_since_, .reason = "a read does not come back"};
-  }
-  return std::nullopt;
+  if (!reading_ || now - reading_->since <= kLongRead) return std::nullopt;
+  return Stall{.since = reading_->since,
+               .reason = absl::StrCat(reading_->dataset->path(reading_->sample),
+                                      ": the read does not come back"),
+               .dataset = reading_->dataset};
 }
 
 }  // namespace penstock::workers

@@ -58,6 +58,7 @@ class Lane {
 
   // The oldest item that the worker has, and since when it is that. Not started: still in the ring.
   struct Oldest {
+    const source::Dataset* dataset = nullptr;
     uint64_t sample = 0;
     base::TimePoint since;
     bool started = false;
@@ -68,6 +69,7 @@ class Lane {
   struct Stall {
     base::TimePoint since;
     std::string reason;
+    const source::Dataset* dataset = nullptr;
   };
   std::optional<Stall> Stalled(base::TimePoint now) const;
 
@@ -79,6 +81,12 @@ class Lane {
   struct Job {
     WorkItem item;
     std::shared_ptr<Link> link;
+  };
+  // What the reader reads, and since when it has waited for the source.
+  struct Reading {
+    const source::Dataset* dataset;
+    uint64_t sample;
+    base::TimePoint since;
   };
   // A sample's bytes in the arena, or why there are none.
   struct Fetched {
@@ -117,7 +125,7 @@ class Lane {
   base::TimePoint oldest_since_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
   std::optional<Stall> stall_ PENSTOCK_GUARDED_BY(mutex_);
-  std::optional<base::TimePoint> reading_since_ PENSTOCK_GUARDED_BY(mutex_);
+  std::optional<Reading> reading_ PENSTOCK_GUARDED_BY(mutex_);
   bool broken_ PENSTOCK_GUARDED_BY(mutex_) = false;
 
   std::thread reader_;  // last: it uses all of the above

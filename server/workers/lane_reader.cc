@@ -23,12 +23,12 @@ void Lane::Run() {
 
 std::optional<Lane::Job> Lane::NextJob() {
   const base::MutexLock lock(mutex_);
-  reading_since_.reset();
+  reading_.reset();
   while (!stopping_ && inbox_.empty()) changed_.Wait(mutex_);  // Give and the end notify
   if (stopping_) return std::nullopt;
   Job job{.item = inbox_.front(), .link = attached_};
   inbox_.pop_front();
-  reading_since_ = Now();
+  reading_ = {job.item.dataset, job.item.sample, Now()};
   return job;
 }
 
@@ -41,7 +41,10 @@ void Lane::Bring(const Job& job) {
     if (!failing_since) failing_since = Now();
     const auto wait = policy.WaitAfter(failures, Now() - *failing_since);
     if (!wait) return GiveUp(job, fetched.status());
-    if (!Pause(job, {.since = *failing_since, .reason = std::string(fetched.status().message())},
+    if (!Pause(job,
+               {.since = *failing_since,
+                .reason = std::string(fetched.status().message()),
+                .dataset = job.item.dataset},
                *wait)) {
       return End(job.item, OutcomeKind::kLost, base::Fault::kNone, {});
     }
@@ -73,10 +76,10 @@ std::optional<uint64_t> Lane::WaitForInput(const Job& job, uint64_t bytes) {
   for (;;) {
     if (!Current(job)) return std::nullopt;
     if (const auto offset = job.link->arena().Allocate(bytes)) {
-      reading_since_ = Now();
+      reading_ = {job.item.dataset, job.item.sample, Now()};
       return offset;
     }
-    reading_since_.reset();  // it is the worker that is slow, and that has a time-out of its own
+    reading_.reset();  // it is the worker that is slow, and that has a time-out of its own
     changed_.Wait(mutex_);
   }
 }

@@ -188,10 +188,10 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
     if (post->stopped) view.state = WorkerState::kStopped;
     if (post->retiring) view.state = WorkerState::kRetiring;
     if (const auto oldest = post->lane.OldestAtWorker(); oldest && oldest->started) {
-      view.in_hand = {.sample = oldest->sample, .since = oldest->since};
+      view.in_hand = {.dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
     }
     if (const auto stall = post->lane.Stalled(now)) {
-      view.stalled = {.since = stall->since, .reason = stall->reason};
+      view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
     }
     views.push_back(std::move(view));
   }

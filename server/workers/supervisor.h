@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -61,11 +62,14 @@ enum class WorkerState {
 };
 
 struct WorkerView {
+  // Datasets as items named them: until their outcomes are collected.
   struct InHand {
+    const source::Dataset* dataset = nullptr;
     uint64_t sample = 0;
     base::TimePoint since;
   };
   struct Stall {
+    const source::Dataset* dataset = nullptr;
     base::TimePoint since;
     std::string reason;
   };
@@ -77,7 +81,8 @@ struct WorkerView {
   double utilisation = 0;  // share of the last second or so spent on samples
   std::optional<InHand> in_hand;
   std::optional<Stall> stalled;  // its source
-  std::string last_death;        // "killed by signal 11 (…) with sample 7 in hand", or empty
+  // "killed by signal 11 (…) with sample 7 (/data/seven.jpg) in hand", or empty.
+  std::string last_death;
 };
 
 class Supervisor {
@@ -106,6 +111,14 @@ class Supervisor {
 
   // What has ended since the last call; notices dead workers.
   std::vector<Outcome> Collect(base::TimePoint now);
+
+  // The workers that died since the last call, oldest first.
+  struct Death {
+    uint32_t number = 0;
+    pid_t pid = 0;
+    std::string reason;  // as WorkerView::last_death
+  };
+  std::vector<Death> TakeDeaths() { return std::exchange(deaths_, {}); }
 
   // Time-outs and restarts; call it every 100 ms or so.
   void Tick(base::TimePoint now);
@@ -141,6 +154,7 @@ class Supervisor {
   posix::Fd wake_;  // rung by the lanes' readers
   std::map<uint32_t, SharedSegment> segments_;
   std::vector<std::unique_ptr<Post>> posts_;
+  std::vector<Death> deaths_;
 };
 
 }  // namespace penstock::workers

@@ -35,8 +35,10 @@ void Supervisor::Bury(Post& post, base::TimePoint now, std::vector<Outcome>& out
   post.lane.Collect(now, outcomes);  // what it still finished
   post.last_death = Describe(post.verdict, *exit);
   if (const auto oldest = post.lane.OldestAtWorker(); oldest && oldest->started) {
-    absl::StrAppend(&post.last_death, " with sample ", oldest->sample, " in hand");
+    absl::StrAppend(&post.last_death, " with sample ", oldest->sample, " (",
+                    oldest->dataset->path(oldest->sample), ") in hand");
   }
+  deaths_.push_back({post.number, post.worker->pid(), post.last_death});
   post.lane.Detach(EndOf(post.verdict, *exit), outcomes);
   post.failed_starts = post.worker->link().ready() ? 0 : post.failed_starts + 1;
   post.worker.reset();

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include <cstdio>
-#include <new>
 
 #include "server/decode/decoder.h"
 #include "server/workers/segment_table.h"
@@ -47,22 +46,13 @@ absl::Status Confine(uint64_t memory_bytes) {
   return absl::OkStatus();
 }
 
-base::Fault Decode(decode::Decoder& decoder, std::span<const std::byte> file,
-                   const Request& request, std::span<std::byte> row) {
-  try {
-    return decoder.DecodeRow(file, request.spec, request.key, row);
-  } catch (const std::bad_alloc&) {
-    return base::Fault::kTooManyPixels;  // it does not fit the memory that one sample may take
-  }
-}
-
 absl::Status Serve(const Request& request, WorkerEnd& end, SegmentTable& segments,
                    decode::Decoder& decoder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> file, end.Input(request));
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> row, segments.Row(request));
   const uint64_t start_ns = NowNs();
   end.Begin(request);
-  const base::Fault fault = Decode(decoder, file, request, row);
+  const base::Fault fault = decoder.DecodeRow(file, request.spec, request.key, row);
   return end.Finish(request, fault, NowNs() - start_ns);
 }
 

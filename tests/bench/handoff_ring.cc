@@ -96,6 +96,9 @@ class ReadyLink final : public client::Link {
   absl::Status FetchSlabs(uint64_t, client::Gpu&) override {
     return absl::FailedPreconditionError(kNoGpu);
   }
+  absl::StatusOr<client::Progress> GetProgress(uint64_t, base::Duration) override {
+    return absl::UnavailableError("the bench has no daemon");
+  }
   absl::Status CloseSession(uint64_t, base::Duration) override { return absl::OkStatus(); }
 
  private:

@@ -1,4 +1,5 @@
-// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH < paths, one a line
+// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH rgb|gray ignore|apply
+// < paths, one a line
 //
 // Decodes each file as the sample of its place in the list. For each it writes to standard output,
 // in the machine's byte order: fault, x, y, width, height, flip as uint32 (box and flip for an
@@ -6,6 +7,7 @@
 // be read), and, if the fault is 0, the row.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include "server/decode/decoder.h"
-#include "server/decode/jpeg_reader.h"
 
 namespace {
 
@@ -27,6 +28,8 @@ decode::Spec ParseSpec(char** argv) {
   spec.width = static_cast<uint32_t>(std::atoi(argv[3]));
   spec.resize = static_cast<uint32_t>(std::atoi(argv[4]));
   spec.flip_probability = std::atof(argv[5]);
+  if (std::strcmp(argv[8], "gray") == 0) spec.color = decode::Color::kGray;
+  if (std::strcmp(argv[9], "apply") == 0) spec.exif = decode::Exif::kApply;
   return spec;
 }
 
@@ -45,10 +48,9 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
   const auto bytes = std::as_bytes(std::span(file));
   std::vector<std::byte> row(RowBytes(spec));
   const Fault fault = decoder.DecodeRow(bytes, spec, key, row);
-  decode::JpegReader reader;
-  const bool sized = reader.ReadHeader(bytes) == Fault::kNone;
-  const uint32_t width = sized ? reader.width() : 0, height = sized ? reader.height() : 0;
-  const decode::Draw draw = sized ? DrawFor(spec, key, width, height) : decode::Draw{};
+  const auto size = decoder.SizeOf(bytes, spec);
+  const uint32_t width = size ? size->width : 0, height = size ? size->height : 0;
+  const decode::Draw draw = size ? DrawFor(spec, key, width, height) : decode::Draw{};
   const uint32_t head[] = {static_cast<uint32_t>(fault),
                            draw.crop.x,
                            draw.crop.y,
@@ -64,9 +66,10 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 8) {
+  if (argc != 10) {
     std::fprintf(stderr,
-                 "usage: decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP SEED EPOCH < paths\n");
+                 "usage: decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP SEED EPOCH rgb|gray "
+                 "ignore|apply < paths\n");
     return 2;
   }
   const decode::Spec spec = ParseSpec(argv);

@@ -22,6 +22,7 @@ class FakeDataset final : public source::Dataset {
   explicit FakeDataset(uint64_t samples, Files files = NoFiles)
       : samples_(samples), files_(files) {}
 
+  absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return samples_; }
   uint64_t digest() const override { return 1000 + samples_; }
   const std::vector<std::string>& classes() const override { return classes_; }

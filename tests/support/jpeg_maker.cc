@@ -1,5 +1,6 @@
 #include "tests/support/jpeg_maker.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <random>
 
@@ -30,9 +31,11 @@ void Configure(jpeg_compress_struct* info, const JpegOptions& options) {
   info->in_color_space = kSpaces[options.components];
   jpeg_set_defaults(info);
   jpeg_set_quality(info, options.quality, TRUE);
+  info->restart_in_rows = options.restart_rows;
+  if (options.ycck) jpeg_set_colorspace(info, JCS_YCCK);
   info->comp_info[0].h_samp_factor = options.horizontal;
   info->comp_info[0].v_samp_factor = options.vertical;
-  info->restart_in_rows = options.restart_rows;
+  info->write_Adobe_marker = options.adobe_marker ? info->write_Adobe_marker : FALSE;
   if (options.progressive) jpeg_simple_progression(info);
 }
 
@@ -64,6 +67,23 @@ std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptio
   return file;
 }
 
+namespace {
+
+// By definition: what is left of the light when the black of an inverted CMYK image is laid over
+// its colours.
+void MixInks(Image& image) {
+  std::vector<uint8_t> mixed;
+  for (size_t at = 0; at < image.pixels.size(); at += 4) {
+    for (int ink = 0; ink < 3; ++ink) {
+      const double light = image.pixels[at + ink] * image.pixels[at + 3] / 255.0;
+      mixed.push_back(static_cast<uint8_t>(std::lround(light)));
+    }
+  }
+  image.pixels = std::move(mixed);
+}
+
+}  // namespace
+
 Image DecodeWhole(std::span<const std::byte> file) {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors;
@@ -71,16 +91,18 @@ Image DecodeWhole(std::span<const std::byte> file) {
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&info, TRUE);
-  info.out_color_space = JCS_RGB;
+  info.out_color_space = info.num_components == 4 ? JCS_CMYK : JCS_RGB;
   jpeg_start_decompress(&info);
   Image image{info.output_width, info.output_height, {}};
-  image.pixels.resize(size_t{3} * image.width * image.height);
+  const size_t channels = info.out_color_components;
+  image.pixels.resize(channels * image.width * image.height);
   while (info.output_scanline < info.output_height) {
-    JSAMPROW row = &image.pixels[size_t{3} * image.width * info.output_scanline];
+    JSAMPROW row = &image.pixels[channels * image.width * info.output_scanline];
     jpeg_read_scanlines(&info, &row, 1);
   }
   jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);
+  if (channels == 4) MixInks(image);
   return image;
 }
 

@@ -15,6 +15,8 @@ struct JpegOptions {
   int quality = 90;
   bool progressive = false;
   int restart_rows = 0;  // block rows between restart markers; 0: none
+  bool ycck = false;     // four components: YCCK
+  bool adobe_marker = true;
 };
 
 // A picture with slopes, edges and noise, the same for the same arguments.

@@ -15,15 +15,16 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 
 try:
-    from PIL import Image
+    from PIL import Image, ImageOps
 except ImportError:
     Image = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RANDOM_RESIZED_CROP, RESIZE_CENTER_CROP = 1, 2
-TRUNCATED, CORRUPT = 4, 5
+REFUSALS = (2, 3, 4, 5, 7)  # not an image, unsupported, truncated, corrupt, too many pixels
 
 
 def skip(why):
@@ -44,14 +45,28 @@ README = readme_functions()
 
 
 class Case:
-    def __init__(self, name, geometry, size, resize=0, flip=0.5, seed=1, epoch=0):
+    def __init__(self, name, geometry, size, resize=0, flip=0.5, seed=1, epoch=0, mode="RGB",
+                 exif=False):
         self.name, self.geometry, self.size, self.resize = name, geometry, size, resize
-        self.flip, self.seed, self.epoch = flip, seed, epoch
+        self.flip, self.seed, self.epoch, self.mode, self.exif = flip, seed, epoch, mode, exif
 
     def arguments(self):
         width, height = self.size
         return [str(a) for a in (self.geometry, height, width, self.resize, self.flip, self.seed,
-                                 self.epoch)]
+                                 self.epoch, "gray" if self.mode == "L" else "rgb",
+                                 "apply" if self.exif else "ignore")]
+
+    def row_bytes(self):
+        return self.size[0] * self.size[1] * len(self.mode)
+
+    def image(self, path):
+        """The whole image, or None where Pillow raises, whatever it raises."""
+        try:
+            with warnings.catch_warnings(), Image.open(path) as image:
+                warnings.simplefilter("ignore")
+                return (ImageOps.exif_transpose(image) if self.exif else image).convert(self.mode)
+        except Exception:
+            return None
 
     def box(self, image_size, sample):
         if self.geometry == RESIZE_CENTER_CROP:
@@ -94,18 +109,9 @@ def decoded(program, case, paths):
                           stdout=subprocess.PIPE) as process:
         for _ in paths:
             fault, x, y, w, h, flip, *size = struct.unpack("=8I", read_exactly(process.stdout, 32))
-            row = None if fault else read_exactly(process.stdout, 3 * case.size[0] * case.size[1])
+            row = None if fault else read_exactly(process.stdout, case.row_bytes())
             yield fault, (x, y, w, h), bool(flip), tuple(size), row
     assert process.returncode == 0, f"decode_rows exited with {process.returncode}"
-
-
-def pillow_image(path):
-    """The image in RGB, or None where Pillow raises."""
-    try:
-        with Image.open(path) as image:
-            return image.convert("RGB")
-    except (OSError, SyntaxError):
-        return None
 
 
 def compare(program, case, paths):
@@ -113,9 +119,9 @@ def compare(program, case, paths):
     problems, rows = [], 0
     for sample, (path, found) in enumerate(zip(paths, decoded(program, case, paths))):
         fault, box, flip, size, row = found
-        image = pillow_image(path)
+        image = case.image(path)
         if image is None or row is None:
-            if image is not None or fault not in (TRUNCATED, CORRUPT):
+            if image is not None or fault not in REFUSALS:
                 problems.append(f"{path}: fault {fault}, Pillow raises: {image is None}")
             continue
         rows += 1
@@ -128,6 +134,16 @@ def compare(program, case, paths):
             problems.append(f"{path}: {differing} of {len(row)} bytes differ, box {box} of {size}")
     return problems, rows
 
+
+def report(program, case, paths):
+    """Compares and prints; whether all is as Pillow has it."""
+    problems, rows = compare(program, case, paths)
+    print(f"{case.name}: {rows} rows of {len(paths)} files equal Pillow's" if not problems else
+          f"{case.name}: FAILED for {len(problems)}:\n  " + "\n  ".join(problems[:20]))
+    return not problems
+
+
+PLAIN = Case("as it is", RANDOM_RESIZED_CROP, (224, 224))
 
 ENCODINGS = [
     dict(quality=q, subsampling=s, progressive=p)
@@ -148,7 +164,7 @@ def reencoded(photographs, folder, rng):
     """Every encoding of a few photographs and of tiny pieces of them."""
     paths = []
     for number, options in enumerate(ENCODINGS):
-        image = pillow_image(photographs[number * 7 % len(photographs)])
+        image = PLAIN.image(photographs[number * 7 % len(photographs)])
         left, top = rng.randrange(image.width // 2), rng.randrange(image.height // 2)
         pieces = [(left, top, left + rng.randrange(1, 24), top + rng.randrange(1, 24))
                   for _ in range(6)]
@@ -198,10 +214,7 @@ def main():
         encoded = reencoded(photographs, folder, rng)
         bad = damaged(photographs[::5] + encoded[::7], folder, rng)
         for case in cases(epochs=3):
-            problems, rows = compare(program, case, photographs + encoded + bad)
-            print(f"{case.name}: {rows} rows equal Pillow's" if not problems else
-                  f"{case.name}: FAILED for {len(problems)}:\n  " + "\n  ".join(problems[:20]))
-            failed = failed or bool(problems)
+            failed = not report(program, case, photographs + encoded + bad) or failed
     sys.exit(1 if failed else 0)
 
 

@@ -33,7 +33,8 @@ class SessionCore;
 struct Grant;
 }  // namespace client
 
-enum class Order { kSequential, kShuffled };
+// kGiven: as SessionOptions::given says, every epoch the same.
+enum class Order { kSequential, kShuffled, kGiven };
 
 // What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank,
 // kPad for more.
@@ -51,6 +52,9 @@ struct ResizeCenterCrop {
   uint32_t resize = 256;
   uint32_t height = 224, width = 224;
 };
+
+// What the rows of images hold: three channels, or one of luma, as Pillow's convert("L") has it.
+enum class Color { kRgb, kGray };
 
 // Where a session stands after the last batch that Next returned. Resumes with any world size and
 // batch size.
@@ -82,11 +86,17 @@ struct SessionOptions {
   std::string dataset = {};  // a name; or an absolute path, for a private daemon
   uint32_t batch_size = 1;
   Order order = Order::kShuffled;
+  // Of kGiven: the sample at each place of an epoch, which is so long; samples may come more than
+  // once. Shared with whoever made it: it is sent when a session opens, and again to a daemon that
+  // came back.
+  std::shared_ptr<const std::vector<uint64_t>> given = {};
   uint64_t seed = 0;
   // One of the two: random_crop unless center_crop is set.
   RandomResizedCrop random_crop = {};
   std::optional<ResizeCenterCrop> center_crop = {};
   double flip_probability = 0.0;  // horizontal
+  Color color = Color::kRgb;
+  bool apply_exif_orientation = false;  // before the crop; ignored otherwise, as ImageFolder does
   uint32_t rank = 0, world_size = 1;
   Remainder remainder = Remainder::kDefault;
   uint32_t window = 4;              // batches ahead, 1 to 256
@@ -216,6 +226,23 @@ class PENSTOCK_EXPORT Batch {
   mutable bool shown_ = false;  // device pointers were given out
 };
 
+// Who waits for whom in a session, from its first batch on.
+struct SessionStats {
+  uint64_t batches = 0;        // taken
+  uint64_t batches_ready = 0;  // of them, without a wait
+  double waited_seconds = 0;   // for batches: in Next, NextInto and WaitReady
+  double busy_seconds = 0;     // the rest of the time: the consumer's own work
+  // From the daemon, as of now; zeros where it did not answer.
+  bool daemon_answered = false;
+  uint64_t batches_ahead = 0;    // ready and not taken
+  uint64_t samples_decoded = 0;  // of the feed, for all who share it
+  uint64_t samples_replaced = 0;
+  double workers_busy = 0;          // 0 … 1: the daemon's, over the last second or so
+  uint64_t samples_per_second = 0;  // that they decode, for all sessions
+  // One sentence: who holds up whom, and where.
+  std::string verdict = {};
+};
+
 class PENSTOCK_EXPORT Session {
  public:
   Session(Session&&) noexcept;
@@ -227,6 +254,9 @@ class PENSTOCK_EXPORT Session {
   // kUnavailable within 2 s when the daemon dies; the next call connects again, for as long as its
   // timeout lasts, and asks for the same batch. A ready batch costs no system call and no
   // allocation. A batch on a GPU may be used on any stream.
+  // kDeadlineExceeded says which stage is slow; it asks the daemon, which takes a second at most.
+  // kResourceExhausted within a second where this consumer holds so many batches that no other can
+  // come: release one. (Not at once, since another thread may be about to.)
   Result<Batch> Next(std::chrono::milliseconds timeout = std::chrono::minutes(5));
 
   // The same for use on that stream: where the batch is still being copied, the stream waits, not
@@ -255,6 +285,10 @@ class PENSTOCK_EXPORT Session {
   uint64_t batches_in_epoch()
       const;            // of this rank, in what is left of the current epoch as it began
   Shape shape() const;  // of a full batch
+
+  // Who waits for whom so far. Asks the daemon, for a second at most; what is counted here is there
+  // without its answer, and in a closed session.
+  SessionStats Stats();
 
   // How many samples of this dataset the daemon replaced or quarantined so far. Asks the daemon.
   Result<uint64_t> Quarantined();
@@ -288,6 +322,11 @@ struct DatasetInfo {
   std::vector<std::string> classes;
 };
 
+struct SampleInfo {
+  std::string path;  // where its bytes are, for people
+  int64_t label = 0;
+};
+
 class PENSTOCK_EXPORT Client {
  public:
   static Result<Client> Connect(const ClientOptions& options = {});
@@ -297,6 +336,10 @@ class PENSTOCK_EXPORT Client {
 
   Result<Session> Open(const SessionOptions& options);
   Result<DatasetInfo> Describe(const std::string& dataset);
+  // What these samples of the dataset are, in the order of `ids`; any number of them, 4096 a call
+  // to the daemon. kInvalidArgument names one that the dataset does not have.
+  Result<std::vector<SampleInfo>> Samples(const std::string& dataset,
+                                          std::span<const uint64_t> ids);
   const std::string& address() const;
   bool is_private() const;  // started by this client, or by another of this user's
 

@@ -1,15 +1,18 @@
 """What every loader is: one consumer of one feed, epoch after epoch, with a state."""
 import time
 import weakref
+from dataclasses import replace
 
 from . import _feed
 from . import _penstock as native
 from ._lengths import batches
+from ._sampling import BatchSampler
 from ._say import say
 from .dataset import Dataset
-from .errors import Error, InvalidArgument, Unavailable
+from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
 
 _STATE_VERSION = 1
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_iterator", "_at", "_order")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -20,8 +23,9 @@ class LoaderBase:
     last batch that was given out, whatever the number of ranks.
     """
 
-    def __init__(self, settings):
+    def __init__(self, settings, sampling=None):
         self._settings = settings
+        self._sampling = sampling  # _sampling's Sampler or BatchSampler; None: the daemon's own order
         self._forget()
         self._at = native.State()
         self._at.seed = settings.seed
@@ -32,6 +36,7 @@ class LoaderBase:
         self._dataset = None
         self._session = None
         self._take = None  # what _taker made for the session
+        self._order = None  # of this epoch, where there is sampling
         self._iterator = lambda: None  # weak: the live iterator
 
     # What a framework's loader adds.
@@ -65,7 +70,9 @@ class LoaderBase:
 
     def __len__(self):
         """Batches that this rank takes in a whole epoch; exact."""
-        return self._batches(len(self.dataset))
+        if isinstance(self._sampling, BatchSampler):
+            return self._sampling.batches()
+        return self._batches(len(self.dataset if self._sampling is None else self._sampling))
 
     def _batches(self, left):
         settings = self._settings
@@ -119,14 +126,25 @@ class LoaderBase:
             older.end("a newer iterator of this loader was made")
         if self._begun:
             self._go(self._at.epoch + 1, 0)
+        if self._sampling is not None:
+            self._draw()
         iterator = EpochIterator(self)
         self._iterator = weakref.ref(iterator)
         return iterator
 
+    def _draw(self):
+        """A new epoch's order makes another feed; only in the middle of an epoch it has to be the same."""
+        self._end_session()
+        self._order, rows = self._sampling.draw()
+        self._settings = replace(self._settings, batch_size=rows)
+        if self._at.consumed == 0:
+            self._at.fingerprint = 0
+
     def _next(self):
         """The epoch's next batch, or None when there is none left for this rank."""
         if self._session is None or self._session_stands_elsewhere():
-            if self._batches(len(self.dataset) - self._at.consumed) == 0:
+            samples = len(self.dataset if self._order is None else self._order)
+            if self._batches(samples - self._at.consumed) == 0:
                 self._go(self._at.epoch + 1, 0)
                 return None
             self._open()
@@ -164,14 +182,17 @@ class LoaderBase:
 
     def _open(self):
         self._end_session()
-        options = _feed.options_of(self._settings, self._at, self._open_device())
+        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order)
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
 
     def _end_session(self):
         session, self._session, self._take = self._session, None, None
         if session is not None:
-            session.close()
+            try:
+                session.close()
+            except (Unavailable, DeadlineExceeded):
+                pass  # whoever ends it: the daemon notices that its place is not used any more
 
     # Its end.
 
@@ -191,10 +212,12 @@ class LoaderBase:
 
     def __getstate__(self):
         """For another process: what was asked for, and where it stands; it connects for itself."""
-        return {"settings": self._settings, "state": self.state_dict()}
+        kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
+        return {"kept": kept, "state": self.state_dict()}
 
     def __setstate__(self, pickled):
-        LoaderBase.__init__(self, pickled["settings"])
+        self.__dict__.update(pickled["kept"])
+        self._forget()
         self.load_state_dict(pickled["state"])
 
     def __repr__(self):

@@ -40,11 +40,14 @@ def finish_of(settings):
     return finish
 
 
-def options_of(settings, state, device):
+def options_of(settings, state, device, order=None):
+    """`order`: the samples of one epoch, as uint64; None: the daemon's own."""
     options = native.SessionOptions()
     options.dataset = settings.dataset
     options.batch_size = settings.batch_size
     options.order = native.Order.SHUFFLED if settings.shuffle else native.Order.SEQUENTIAL
+    if order is not None:
+        options.order, options.given, options.epochs = native.Order.GIVEN, order, 1
     options.seed = settings.seed
     _set_decoding(options, settings.plan)
     options.rank = settings.rank.rank

@@ -10,6 +10,7 @@ import torch
 from . import _feed, _settings, ranks
 from ._base import LoaderBase
 from ._batch import Batch, Position
+from ._sampling import BatchSampler, Sampler
 from ._say import say_once
 from .errors import FailedPrecondition, InvalidArgument
 
@@ -47,18 +48,21 @@ class DataLoader(LoaderBase):
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         _explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                  persistent_workers=persistent_workers)
+        sampling, rank, world_size = _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size)
         super().__init__(_settings.make(
             dataset, batch_size=batch_size, shuffle=bool(shuffle), drop_last=drop_last,
             seed=_seed(seed, generator), transform=transform, dtype=str(dtype).removeprefix("torch."), layout=layout,
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
-            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample))
+            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample), sampling)
         self._collate = collate_fn
+        self._given_sampler = sampler
+        self.batch_sampler = batch_sampler
 
     @property
     def sampler(self):
-        """For programs that call `loader.sampler.set_epoch(epoch)`."""
-        return _EpochSetter(self)
+        """The program's own; else something for programs that call `loader.sampler.set_epoch(epoch)`."""
+        return _EpochSetter(self) if self._given_sampler is None else self._given_sampler
 
     @property
     def drop_last(self):
@@ -117,6 +121,21 @@ class _EpochSetter:
 
     def __len__(self):
         return len(self._loader.dataset)
+
+
+def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size):
+    """What draws the order, and the rank: a sampler of the program's own has taken it into account."""
+    if sampler is None and batch_sampler is None:
+        return None, rank, world_size
+    if sampler is not None and shuffle:
+        raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
+    if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+        raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it says them all")
+    if rank is None and world_size is None:
+        rank, world_size = 0, 1
+    if batch_sampler is not None:
+        return BatchSampler(batch_sampler), rank, world_size
+    return Sampler(sampler, _settings.positive(batch_size, "batch_size")), rank, world_size
 
 
 def _seed(seed, generator):

@@ -1,10 +1,13 @@
 // The plain values of penstock.h, field by field.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <vector>
 
 #include "client/python/src/client.h"
 #include "client/python/src/errors.h"
@@ -32,7 +35,8 @@ void SetChannels(Finish& finish, const Channels& values) {
 void BindEnums(nb::module_& module) {
   nb::enum_<Order>(module, "Order")
       .value("SEQUENTIAL", Order::kSequential)
-      .value("SHUFFLED", Order::kShuffled);
+      .value("SHUFFLED", Order::kShuffled)
+      .value("GIVEN", Order::kGiven);
   nb::enum_<Remainder>(module, "Remainder")
       .value("DEFAULT", Remainder::kDefault)
       .value("DROP", Remainder::kDrop)
@@ -85,12 +89,25 @@ void BindStructs(nb::module_& module) {
       .def("__repr__", &State::ToString);
 }
 
+// Any array or buffer of uint64 in host memory; copied once.
+using Indices = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void SetGiven(SessionOptions& options, const Indices& indices) {
+  const uint64_t* const begin = indices.data();
+  options.given = std::make_shared<const std::vector<uint64_t>>(begin, begin + indices.size());
+}
+
+size_t GivenSize(const SessionOptions& options) {
+  return options.given == nullptr ? 0 : options.given->size();
+}
+
 void BindSessionOptions(nb::module_& module) {
   nb::class_<SessionOptions>(module, "SessionOptions")
       .def(nb::init<>())
       .def_rw("dataset", &SessionOptions::dataset)
       .def_rw("batch_size", &SessionOptions::batch_size)
       .def_rw("order", &SessionOptions::order)
+      .def_prop_rw("given", &GivenSize, &SetGiven, "Samples of an epoch; reads as how many.")
       .def_rw("seed", &SessionOptions::seed)
       .def_rw("random_crop", &SessionOptions::random_crop)
       .def_rw("center_crop", &SessionOptions::center_crop)

@@ -40,7 +40,7 @@ class BadFilesTest : public ::testing::Test {
   // With what this dataset's sound files need, and little more.
   std::string Config() const {
     return "server: {socket: SOCKET, group: '', state_dir: " + scratch_.path() +
-           "/state}\nlimits: {max_sample: 1MiB, max_pixels: 4000000}\n"
+           "/state}\nlimits: {max_sample: 1MiB, max_pixels: 4000000, max_scans: 100000}\n"
            "workers: {sample_timeout: 200ms}\nsource: {roots: [" +
            folder_ + "]}\ndatasets: [{name: photographs, folder: " + folder_ + "}]\n";
   }

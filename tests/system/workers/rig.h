@@ -24,6 +24,7 @@ class MemoryDataset final : public source::Dataset {
 
   mutable std::atomic<int> failures{0};
 
+  absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return files_.size(); }
   uint64_t digest() const override { return 1; }
   const std::vector<std::string>& classes() const override { return classes_; }

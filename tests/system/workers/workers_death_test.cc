@@ -69,7 +69,7 @@ TEST(WorkerDeathTest, ACrashIsAStrikeAgainstTheSampleInHandAlone) {
   EXPECT_EQ(rig.OutcomeOf(0).fault, base::Fault::kWorkerCrashed);
   EXPECT_EQ(rig.OutcomeOf(1).kind, OutcomeKind::kLost);
   EXPECT_THAT(rig.Worker().last_death, HasSubstr("signal 6"));
-  EXPECT_THAT(rig.Worker().last_death, HasSubstr("sample 0 in hand"));
+  EXPECT_THAT(rig.Worker().last_death, HasSubstr("with sample 0 (memory:0) in hand"));
 }
 
 TEST(WorkerDeathTest, AWorkerThatHangsOnASampleIsKilledAndThatIsAStrike) {

@@ -35,6 +35,10 @@ class ReportsTest : public ::testing::Test {
     return options;
   }
 
+  absl::StatusOr<v1::ListQuarantineResponse> List(const std::string& dataset) const {
+    return ReportQuarantine(datasets_, {.dataset = dataset, .page_size = 1000});
+  }
+
   const std::vector<DatasetView> datasets_ = {
       {"flowers", "/data/flowers", Dataset("flowers")},
       {"trees", "/data/trees", nullptr},
@@ -47,7 +51,7 @@ class ReportsTest : public ::testing::Test {
 // ---- Quarantines. ----
 
 TEST_F(ReportsTest, AQuarantineOfNobodyIsNotFound) {
-  EXPECT_EQ(ReportQuarantine(datasets_, "fish").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(List("fish").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ClearQuarantine(datasets_, "fish", engine_).status().code(),
             absl::StatusCode::kNotFound);
 }
@@ -59,12 +63,54 @@ TEST_F(ReportsTest, ClearingWantsANameOfAnOpenDataset) {
 }
 
 TEST_F(ReportsTest, WithoutANameAllQuarantinesAreListed) {
-  EXPECT_EQ(ReportQuarantine(datasets_, "")->entries_size(), 4);
-  EXPECT_EQ(ReportQuarantine({}, "")->entries_size(), 0);
+  EXPECT_EQ(List("")->entries_size(), 4);
+  EXPECT_EQ(List("")->total(), 4u);
+  EXPECT_EQ(List("")->next_page_token(), "");
+}
+
+// Two in each of two datasets, which are the first and the third.
+TEST_F(ReportsTest, AListIsCutIntoPagesThatTogetherAreTheList) {
+  std::vector<std::string> samples, tokens;
+  rpc::QuarantineQuery query = {.dataset = "", .page_size = 3};
+  for (int page = 0; page < 2; ++page) {
+    const v1::ListQuarantineResponse list = ReportQuarantine(datasets_, query).value();
+    for (const v1::QuarantineEntry& entry : list.entries())
+      samples.push_back(absl::StrCat(entry.dataset(), " ", entry.sample()));
+    tokens.push_back(list.next_page_token());
+    EXPECT_EQ(list.total(), 4u);
+    query.at_dataset = 2;
+    query.at_sample = 7;
+  }
+
+  EXPECT_THAT(samples,
+              ::testing::ElementsAre("flowers 5", "flowers 7", "/data/birds 5", "/data/birds 7"));
+  EXPECT_THAT(tokens, ::testing::ElementsAre("2:7", ""));
+}
+
+TEST_F(ReportsTest, APageThatEndsWithADatasetGoesOnInTheNext) {
+  const v1::ListQuarantineResponse list =
+      ReportQuarantine(datasets_, {.dataset = "", .page_size = 2}).value();
+
+  EXPECT_EQ(list.entries_size(), 2);
+  EXPECT_EQ(list.next_page_token(), "2:5");
+}
+
+TEST_F(ReportsTest, APageIsNeverLargerThanAnAnswerMayBe) {
+  source::Quarantine& quarantine = datasets_[0].state->quarantine;
+  for (uint64_t sample = 0; sample < 2000; ++sample)
+    quarantine.Add(
+        {.sample = sample, .path = std::string(4000, 'x'), .fault = base::Fault::kEmpty});
+
+  const v1::ListQuarantineResponse list =
+      ReportQuarantine(datasets_, {.dataset = "flowers", .page_size = 5000}).value();
+
+  EXPECT_LT(list.ByteSizeLong(), 2u << 20);
+  EXPECT_GT(list.entries_size(), 100);
+  EXPECT_FALSE(list.next_page_token().empty());
 }
 
 TEST_F(ReportsTest, AQuarantineIsListedByNameOrPathWithItsReasons) {
-  const v1::ListQuarantineResponse list = ReportQuarantine(datasets_, "/data/flowers").value();
+  const v1::ListQuarantineResponse list = List("/data/flowers").value();
 
   ASSERT_EQ(list.entries_size(), 2);
   EXPECT_EQ(list.entries(0).dataset(), "flowers");
@@ -73,7 +119,7 @@ TEST_F(ReportsTest, AQuarantineIsListedByNameOrPathWithItsReasons) {
   EXPECT_FALSE(list.entries(0).quarantined());
   EXPECT_EQ(list.entries(1).path(), "seven");
   EXPECT_TRUE(list.entries(1).quarantined());
-  EXPECT_EQ(ReportQuarantine(datasets_, "trees")->entries_size(), 0);
+  EXPECT_EQ(List("trees")->entries_size(), 0);
 }
 
 TEST_F(ReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {

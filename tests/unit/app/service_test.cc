@@ -195,7 +195,7 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
   EXPECT_EQ(Status().quarantined(), 2u);
 
   Answer<v1::ListQuarantineResponse> listed;
-  service_->ListQuarantine("", listed.Callback());
+  service_->ListQuarantine({.dataset = "", .page_size = 10}, listed.Callback());
   EXPECT_EQ(listed.Get()->entries_size(), 2);
   Answer<v1::ClearQuarantineResponse> cleared;
   service_->ClearQuarantine(folder_.At("flowers"), cleared.Callback());

@@ -260,7 +260,7 @@ TEST_F(DeviceSessionTest, ASlabThatTheDaemonDoesNotKnowEitherFailsTheSession) {
   EXPECT_THAT(status.message(), HasSubstr("slab 9, which it has not sent"));
 }
 
-TEST_F(DeviceSessionTest, HoldingAllPlacesIsNamedWhenNothingComes) {
+TEST_F(DeviceSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {
   AnnounceNext();
   AnnounceNext();
   SessionCore session = Open();
@@ -268,8 +268,9 @@ TEST_F(DeviceSessionTest, HoldingAllPlacesIsNamedWhenNothingComes) {
 
   const Status status = session.Next(kNow).status();
 
-  EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
-  EXPECT_THAT(status.message(), HasSubstr("all 2 places"));
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("holds 2 batches, all that its places in GPU memory"));
+  EXPECT_THAT(status.message(), HasSubstr("larger device_depth"));
 }
 
 // Ends.

@@ -38,6 +38,7 @@ inline Grant SmallGrant() {
   grant.classes = 10;
   grant.first_epoch_batches = 25;
   grant.epoch_batches = 25;
+  grant.window = kSlots;
   return grant;
 }
 
@@ -65,6 +66,10 @@ class FakeLink final : public Link {
     for (const SlabOffer& offer : offers) PENSTOCK_RETURN_IF_ERROR(slabs.Open(offer, gpu));
     return absl::OkStatus();
   }
+  absl::StatusOr<Progress> GetProgress(uint64_t, base::Duration timeout) override {
+    asked_for.push_back(timeout);
+    return progress;
+  }
   absl::Status CloseSession(uint64_t session_id, base::Duration) override {
     closed.push_back(session_id);
     return absl::OkStatus();
@@ -74,6 +79,9 @@ class FakeLink final : public Link {
   std::atomic<int> pumps{0};
   std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments, on_their_way;
   std::vector<uint64_t> closed;
+  // What a question for progress is answered with, and how long each had.
+  absl::StatusOr<Progress> progress = Progress();
+  std::vector<base::Duration> asked_for;
   // Of device delivery: what a question for slabs is answered with, and how often it was asked.
   std::vector<SlabOffer> offers;
   int fetches = 0;

@@ -62,7 +62,7 @@ class FakeServices final : public v1::FeedService::Service {
     grpc::Status ListQuarantine(grpc::ServerContext*, const v1::ListQuarantineRequest*,
                                 v1::ListQuarantineResponse* response) override {
       response->add_entries();
-      response->add_entries();
+      response->set_total(2);
       return grpc::Status::OK;
     }
   };

@@ -44,6 +44,20 @@ TEST(RequestTest, ACenterCropTakesThePlaceOfTheRandomOne) {
   EXPECT_EQ(image.resize_center_crop().height(), 224u);
 }
 
+TEST(RequestTest, GrayAndOrientationAreAskedForOnlyWhereWanted) {
+  SessionOptions options;
+  v1::ImageDecoding image = MakeOpenRequest(options, {}, 0).feed().image();
+  EXPECT_EQ(image.color(), v1::COLOR_RGB);
+  EXPECT_FALSE(image.apply_exif_orientation());
+
+  options.color = Color::kGray;
+  options.apply_exif_orientation = true;
+
+  image = MakeOpenRequest(options, {}, 0).feed().image();
+  EXPECT_EQ(image.color(), v1::COLOR_GRAY);
+  EXPECT_TRUE(image.apply_exif_orientation());
+}
+
 TEST(RequestTest, DeviceDeliveryNamesTheGpuTheHandleAndThisProcess) {
   v1::OpenSessionRequest request;
 

@@ -90,6 +90,8 @@ const Impossible kImpossible[] = {
     {"limits.max_sample", "2GiB", "1.0 KiB to 1.0 GiB"},
     {"limits.max_pixels", "0", "1 to 4294967295"},
     {"limits.max_pixels", "4294967296", "1 to 4294967295"},
+    {"limits.max_scans", "0", "1 to 100000"},
+    {"limits.max_scans", "100001", "1 to 100000"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Every, ConfigValuesTest, ::testing::ValuesIn(kImpossible));
@@ -172,6 +174,7 @@ TEST(ConfigCheckTest, TheDefaultsAreThoseThatTheReferenceNames) {
   EXPECT_EQ(config.source().retry_for_ms(), 60'000u);
   EXPECT_EQ(config.limits().max_sample_bytes(), 16 * kMiB);
   EXPECT_EQ(config.limits().max_pixels(), 100'000'000u);
+  EXPECT_EQ(config.limits().max_scans(), 100u);
   EXPECT_EQ(config.limits().max_quarantined_share(), 0.001);
   EXPECT_EQ(config.limits().max_quarantined_minimum(), 10u);
   EXPECT_EQ(config.log().level(), config::v1::Log::LEVEL_INFO);

@@ -8,6 +8,7 @@
 #include "server/decode/bare.h"
 #include "server/decode/placement.h"
 #include "tests/support/reference_resize.h"
+#include "tests/support/slow_jpeg.h"
 
 namespace penstock::decode {
 namespace {
@@ -65,12 +66,18 @@ TEST_F(DecoderTest, TextIsNotAnImage) {
   EXPECT_EQ(Decode(Bytes("This is a caption.")), Fault::kNotAnImage);
 }
 
-TEST_F(DecoderTest, APngIsKnownButUnsupported) {
-  EXPECT_EQ(Decode(Bytes("\x89PNG\r\n\x1a\n...")), Fault::kUnsupported);
+TEST_F(DecoderTest, WhatIsKnownButNotDecodedIsUnsupported) {
+  EXPECT_EQ(Decode(Bytes("GIF89a and so on")), Fault::kUnsupported);
+  EXPECT_EQ(Decode(Bytes("P6 30 40 255 and so on")), Fault::kUnsupported);
 }
 
-TEST_F(DecoderTest, CmykIsUnsupported) {
-  EXPECT_EQ(Decode(MakeJpeg(20, 20, {.components = 4})), Fault::kUnsupported);
+TEST_F(DecoderTest, MoreScansThanTheLimitAreNotDecoded) {
+  const std::vector<std::byte> file = testing::MakeSlowJpeg(64);
+  EXPECT_EQ(Decode(file), Fault::kTooManyScans);
+  EXPECT_EQ(Decode(MakeJpeg(20, 20, {.components = 4, .progressive = true})), Fault::kNone);
+
+  Decoder patient{Limits{.max_scans = 100'000}};
+  EXPECT_EQ(patient.DecodeRow(file, spec_, {}, row_), Fault::kNone);
 }
 
 TEST_F(DecoderTest, TwelveBitsASampleAreUnsupported) {
@@ -141,6 +148,18 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SamplingTest,
 TEST_F(DecoderTest, GrayIsRepeatedInEachChannel) {
   ExpectExact(MakeJpeg(100, 80, {.components = 1}));
   ExpectExact(MakeJpeg(100, 80, {.components = 1, .progressive = true}));
+}
+
+TEST_F(DecoderTest, FourInksAreMixedWithOrWithoutAdobesMarker) {
+  for (const bool progressive : {false, true}) {
+    const JpegOptions cmyk = {.components = 4, .progressive = progressive};
+    JpegOptions ycck = cmyk, unmarked = cmyk;
+    ycck.ycck = true;
+    unmarked.adobe_marker = false;
+    for (const JpegOptions& options : {cmyk, ycck, unmarked}) {
+      ExpectExact(MakeJpeg(101, 83, options));
+    }
+  }
 }
 
 TEST_F(DecoderTest, ResizeAndCenterCropIsExact) {

@@ -15,18 +15,24 @@ TEST(KindTest, NothingTextAndHalfASignatureAreNoImage) {
   EXPECT_EQ(Of(""), Kind::kUnknown);
   EXPECT_EQ(Of("\xff\xd8"sv), Kind::kUnknown);
   EXPECT_EQ(Of("\x89PNG"sv), Kind::kUnknown);
+  EXPECT_EQ(Of("P6, said the form"), Kind::kUnknown);
   EXPECT_EQ(Of("BMW and other words that begin so"), Kind::kUnknown);
   EXPECT_EQ(Of("RIFF\0\0\0\0WAVEfmt "sv), Kind::kUnknown);
 }
 
 TEST(KindTest, AJpegIsKnownByThreeBytes) { EXPECT_EQ(Of("\xff\xd8\xff\xe0"sv), Kind::kJpeg); }
 
+TEST(KindTest, APngIsKnownByEightBytesAndAWebPByTwelve) {
+  EXPECT_EQ(Of("\x89PNG\r\n\x1a\n"sv), Kind::kPng);
+  EXPECT_EQ(Of("RIFF\0\0\0\0WEBP"sv), Kind::kWebP);
+}
+
 TEST(KindTest, OtherImagesAreKnownByTheirSignatures) {
-  EXPECT_EQ(Of("\x89PNG\r\n\x1a\n"sv), Kind::kOtherImage);
   EXPECT_EQ(Of("GIF89a"), Kind::kOtherImage);
-  EXPECT_EQ(Of("RIFF\0\0\0\0WEBPVP8 "sv), Kind::kOtherImage);
   EXPECT_EQ(Of("BM\0\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0"sv), Kind::kOtherImage);
   EXPECT_EQ(Of("II*\0"sv), Kind::kOtherImage);
+  EXPECT_EQ(Of("P6\n640 480 255\n"), Kind::kOtherImage);
+  EXPECT_EQ(Of("P2 # gray, in digits"), Kind::kOtherImage);
   EXPECT_EQ(Of("\0\0\0\x1c"
                "ftypavif"sv),
             Kind::kOtherImage);

@@ -47,7 +47,15 @@ TEST(SpecTest, TheDefaultsOfBothGeometriesAreAccepted) {
   EXPECT_TRUE(Validate({.geometry = Geometry::kResizeCenterCrop}).ok());
 }
 
-TEST(SpecTest, ARowHasThreeBytesAPixel) { EXPECT_EQ(RowBytes({}), 150528u); }
+TEST(SpecTest, AnUnknownColorOrTreatmentOfExifIsRefused) {
+  EXPECT_THAT(Refusal({.color = static_cast<Color>(2)}), HasSubstr("color"));
+  EXPECT_THAT(Refusal({.exif = static_cast<Exif>(9)}), HasSubstr("got 9"));
+}
+
+TEST(SpecTest, ARowHasThreeBytesAPixelOrOneOfGray) {
+  EXPECT_EQ(RowBytes({}), 150528u);
+  EXPECT_EQ(RowBytes({.color = Color::kGray}), 50176u);
+}
 
 }  // namespace
 }  // namespace penstock::decode

@@ -37,6 +37,12 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { s.decoding.ratio_min = 0.5; },
       [](FeedSpec& s) { s.decoding.ratio_max = 2; },
       [](FeedSpec& s) { s.decoding.flip_probability = 0.5; },
+      [](FeedSpec& s) { s.decoding.color = decode::Color::kGray; },
+      [](FeedSpec& s) { s.decoding.exif = decode::Exif::kApply; },
+      [](FeedSpec& s) { s.storage = source::Storage::kRows; },
+      [](FeedSpec& s) { s.storage = source::Storage::kNothing; },
+      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {1, 2, 3}; },
+      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {2, 1, 3}; },
   };
   std::set<uint64_t> seen;
 

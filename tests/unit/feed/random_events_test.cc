@@ -16,6 +16,7 @@ namespace penstock::feed {
 namespace {
 
 constexpr uint32_t kArenas = 3, kSlotsOfArena = 16;
+constexpr Road kAllRoads[] = {Road::kWorkers, Road::kCarriers, Road::kNobody};
 
 // What the test knows of a session: what it should be told next, and what it holds.
 struct Known {
@@ -99,7 +100,7 @@ class World {
   void WindDown() {
     while (!known_.empty()) Close();
     while (!with_workers_.empty()) Answer();
-    EXPECT_FALSE(core_.NextRow().has_value());
+    for (Road road : kAllRoads) EXPECT_FALSE(core_.NextRow(road).has_value());
     EXPECT_EQ(core_.CountAll().held, 0u);
     EXPECT_EQ(core_.CountAll().filling, 0u);
   }
@@ -115,7 +116,7 @@ class World {
     return known_.empty() ? known_.end() : std::next(known_.begin(), Pick(known_.size()));
   }
 
-  // Users share no arena; the feeds differ in their numbers of samples.
+  // Users share no arena; the feeds differ in their numbers of samples and in how they are filled.
   void Open() {
     SessionSpec spec;
     spec.user = UserId(static_cast<uint32_t>(Pick(kArenas)));
@@ -130,10 +131,14 @@ class World {
     spec.share.remainder = static_cast<plan::Remainder>(Pick(3));
     spec.first_epoch = Pick(2);
     spec.epochs = Pick(4);
-    if (Pick(2) == 0) {  // one of many alike, so that there is something to share
+    if (Pick(4) > 0) {  // one of many alike, so that there is something to share
       spec.feed = FeedId(0);
       spec.share = {.samples = 37, .batch_size = 2};
       spec.first_epoch = spec.epochs = 0;
+    }
+    if (spec.feed.value() == 1) {
+      spec.road = Road::kCarriers;
+      spec.run = 3;
     }
     spec.window = static_cast<uint32_t>(1 + Pick(6));
     const SessionId id(++opened_);
@@ -194,13 +199,21 @@ class World {
   }
 
   void Give() {
-    const std::optional<RowTask> task = core_.NextRow();
+    Road road = kAllRoads[Pick(2)];
+    std::optional<RowTask> task = core_.NextRow(road);
+    if (!task) {
+      road = road == Road::kCarriers ? Road::kWorkers : Road::kCarriers;
+      task = core_.NextRow(road);
+    }
     if (!task) return;
+    EXPECT_EQ(task->feed, FeedId(road == Road::kCarriers ? 1 : 0));
+    EXPECT_LE(task->rows, road == Road::kCarriers ? 3u : 1u);
     uint64_t& generation = generations_[task->slot];
     EXPECT_GE(task->generation, generation);
     generation = task->generation;
     for (const RowTask& other : with_workers_) {
-      EXPECT_FALSE(other.slot == task->slot && other.row == task->row)
+      EXPECT_FALSE(other.slot == task->slot && other.row < task->row + task->rows &&
+                   task->row < other.row + other.rows)
           << "a row is given out twice";
       EXPECT_FALSE(other.slot == task->slot && other.generation != task->generation)
           << "a slot is filled while a row of its last filling is with a worker";

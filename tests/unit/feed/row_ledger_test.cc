@@ -15,7 +15,7 @@ using RowLedgerDeathTest = RowLedgerTest;
 
 TEST_F(RowLedgerDeathTest, ARowIsAnsweredOnceAndOnlyWhileGiven) {
   EXPECT_DEATH(ledger_.Done(0), "from");
-  const uint32_t row = ledger_.GiveFresh();
+  const uint32_t row = ledger_.GiveFresh(1).first;
   ledger_.Done(row);
 
   EXPECT_DEATH(ledger_.Done(row), "from");
@@ -25,21 +25,21 @@ TEST_F(RowLedgerDeathTest, ARowIsAnsweredOnceAndOnlyWhileGiven) {
 }
 
 TEST_F(RowLedgerDeathTest, ASlotIsNotBegunAnewWhileARowIsWithAWorker) {
-  ledger_.GiveFresh();
+  ledger_.GiveFresh(1);
 
   EXPECT_DEATH(ledger_.Reset(2), "given_ == 0");
 }
 
 TEST_F(RowLedgerTest, FreshRowsComeInOrderEachOnce) {
-  EXPECT_EQ(ledger_.GiveFresh(), 0u);
-  EXPECT_EQ(ledger_.GiveFresh(), 1u);
+  EXPECT_EQ(ledger_.GiveFresh(1).first, 0u);
+  EXPECT_EQ(ledger_.GiveFresh(1).first, 1u);
   EXPECT_FALSE(ledger_.HasFresh());
   EXPECT_EQ(ledger_.given(), 2u);
 }
 
 TEST_F(RowLedgerTest, ARowThatCameBackIsGivenAgainAndTheSlotIsFullOnlyWithIt) {
-  ledger_.GiveFresh();
-  ledger_.Done(ledger_.GiveFresh());
+  ledger_.GiveFresh(1);
+  ledger_.Done(ledger_.GiveFresh(1).first);
   ledger_.Back(0);
   EXPECT_FALSE(ledger_.AllDone());
   EXPECT_EQ(ledger_.given(), 0u);

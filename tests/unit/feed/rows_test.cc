@@ -126,6 +126,99 @@ TEST_F(RowsTest, TheFeedCountsWhatWasDecodedAndReplaced) {
   EXPECT_EQ(view.sessions, 1u);
 }
 
+// ---- Runs of rows, which carriers copy. ----
+
+class RunsTest : public ::testing::Test {
+ protected:
+  static SessionSpec Spec(uint32_t batch_size, uint32_t run) {
+    SessionSpec spec = Harness::Spec(10, batch_size, 2);
+    spec.feed = FeedId(78);
+    spec.road = Road::kCarriers;
+    spec.run = run;
+    return spec;
+  }
+  RowTask Give(Road road = Road::kCarriers) { return harness_.core.NextRow(road).value(); }
+
+  RunsTest() { harness_.AddSlots(4); }
+  Harness harness_;
+};
+
+TEST_F(RunsTest, AFeedWhoseRunsAreOfNoRowsIsRefused) {
+  const absl::Status status = harness_.core.OpenSession(SessionId(1), Spec(4, 0), {});
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RunsTest, TheSessionsOfAFeedAgreeOnItsRuns) {
+  harness_.Open(1, Spec(4, 3));
+
+  EXPECT_THAT(Message(harness_.core.OpenSession(SessionId(2), Spec(4, 2), {})),
+              ::testing::HasSubstr("all alike"));
+}
+
+TEST_F(RunsTest, ASlotIsGivenOutInRunsTheLastOfWhichIsWhatIsLeft) {
+  harness_.Open(1, Spec(8, 3));
+
+  const RowTask a = Give(), b = Give(), c = Give();
+
+  EXPECT_THAT((std::vector{a.row, b.row, c.row}), ::testing::ElementsAre(0, 3, 6));
+  EXPECT_THAT((std::vector{a.rows, b.rows, c.rows}), ::testing::ElementsAre(3, 3, 2));
+  EXPECT_THAT((std::vector{a.index, b.index, c.index}), ::testing::ElementsAre(0, 3, 6));
+}
+
+TEST_F(RunsTest, ARunLongerThanTheSlotIsTheSlotAndItsDoneAnnouncesTheBatch) {
+  harness_.Open(1, Spec(4, 1000));
+  const RowTask all = Give();
+  EXPECT_EQ(all.rows, 4u);
+
+  harness_.core.RowDone(all);
+
+  EXPECT_EQ(harness_.core.TakeAnnouncements().size(), 1u);
+  EXPECT_EQ(harness_.core.View(FeedId(78))->rows_decoded, 4u);
+}
+
+TEST_F(RunsTest, AReturnedRunIsGivenOutAgainWholeAndFirst) {
+  harness_.Open(1, Spec(8, 3));
+  const RowTask first = Give();
+  Give();
+
+  harness_.core.RowReturned(first);
+
+  const RowTask again = Give();
+  EXPECT_EQ(again.row, 0u);
+  EXPECT_EQ(again.rows, 3u);
+}
+
+TEST_F(RunsTest, OneRoadHasNothingOfAnothers) {
+  harness_.Open(1, Spec(4, 4));
+
+  EXPECT_FALSE(harness_.core.NextRow(Road::kWorkers).has_value());
+  EXPECT_FALSE(harness_.core.NextRow(Road::kNobody).has_value());
+  EXPECT_TRUE(harness_.core.NextRow(Road::kCarriers).has_value());
+}
+
+// A user's rows wait for a worker: what it wants copied does not.
+TEST_F(RunsTest, ASlotThatWaitsForWorkersHoldsUpNoRun) {
+  harness_.Open(1, Harness::Spec(1000, 3, 2));
+  harness_.Give();
+  harness_.Open(2, Spec(4, 4));
+
+  EXPECT_EQ(Give().rows, 4u);
+  EXPECT_EQ(Give(Road::kWorkers).row, 1u);
+}
+
+TEST_F(RunsTest, ARunOfAnAbandonedSlotFreesItWhenItEnds) {
+  const SessionId session = harness_.Open(1, Spec(4, 4));
+  const RowTask run = Give();
+  harness_.core.CloseSession(session);
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 1u);
+
+  harness_.core.RowReturned(run);
+
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+  EXPECT_FALSE(harness_.core.NextRow(Road::kCarriers).has_value());
+}
+
 TEST_F(RowsTest, AFeedThatNobodyKnowsHasNoView) {
   EXPECT_FALSE(harness_.core.View(FeedId(5)).has_value());
 }

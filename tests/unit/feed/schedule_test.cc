@@ -152,6 +152,43 @@ TEST_F(ScheduleTest, UsersShareTheDecodersBySamples) {
   for (const auto& [user, count] : rows) EXPECT_NEAR(count, 10'000, 64) << user.value();
 }
 
+// Whole slots of 8 to 1,024 rows at once: who was given many rows waits for the others' turns.
+TEST_F(ScheduleTest, UsersShareTheCarriersBySamplesHoweverLongTheirRunsAre) {
+  harness_.AddSlots(8 * 2);
+  std::map<UserId, uint64_t> rows;
+  for (uint32_t user = 0; user < 8; ++user) {
+    SessionSpec spec = Of(user, 8u << user, 2);
+    spec.feed = FeedId(user);
+    spec.road = Road::kCarriers;
+    spec.run = 8u << user;
+    harness_.Open(user, spec);
+  }
+
+  for (uint64_t given = 0; given < 160'000;) {
+    const RowTask task = harness_.core.NextRow(Road::kCarriers).value();
+    given += task.rows;
+    rows[task.user] += task.rows;
+    harness_.core.RowDone(task);
+    harness_.Hear();
+    harness_.Consume(SessionId(task.user.value()));
+  }
+
+  ASSERT_EQ(rows.size(), 8u);
+  for (const auto& [user, count] : rows) EXPECT_NEAR(count, 20'000, 1'100) << user.value();
+}
+
+TEST_F(ScheduleTest, WhoeverIsAloneIsServedWhateverItOwes) {
+  harness_.AddSlots(4);
+  SessionSpec spec = Of(1, 1024, 4);
+  spec.road = Road::kCarriers;
+  spec.run = 1024;
+  harness_.Open(1, spec);
+
+  for (int batch = 0; batch < 4; ++batch) {
+    EXPECT_EQ(harness_.core.NextRow(Road::kCarriers).value().rows, 1024u);
+  }
+}
+
 TEST_F(ScheduleTest, WhatAUserDoesNotUseIsForTheOthers) {
   harness_.AddSlots(8);
   harness_.Open(1, Of(1, 4, 2));

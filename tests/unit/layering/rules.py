@@ -12,6 +12,8 @@ LIBRARIES = {
     "spdlog": re.compile(r"^(spdlog|fmt)/"),
     "cuda": re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|nvml|cuda_\w+)\.h$|^nvtx3/"),
     "jpeg": re.compile(r"^(jpeglib|jerror|turbojpeg)\.h$"),
+    "png": re.compile(r"^png\.h$"),
+    "webp": re.compile(r"^webp/"),
     "yaml": re.compile(r"^yaml-cpp/"),
 }
 
@@ -24,7 +26,7 @@ MAY_USE = {
     "common/telemetry": {"common/base", "spdlog"},
     "common/cuda": {"common/base", "common/posix", "cuda"},
     "server/plan": {"common/base"},
-    "server/decode": {"common/base", "jpeg"},
+    "server/decode": {"common/base", "jpeg", "png", "webp"},
     "server/source": {"common/base", "common/posix", "common/telemetry"},
     # The lanes that read samples live beside the workers: they see datasets by their interface, and how
     # long to go on reading by a pure rule.

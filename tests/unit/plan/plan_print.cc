@@ -1,5 +1,5 @@
-// Prints orders and substitutes, one a line, for readme_test.py to compare with the README's
-// Python.
+// Prints orders, substitutes and draw numbers, one a line, for readme_test.py to compare with the
+// README's Python.
 #include <cinttypes>
 #include <cstdio>
 #include <initializer_list>
@@ -23,6 +23,8 @@ int main() {
           std::printf("substitute %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
                       samples, seed, epoch, index,
                       penstock::plan::SubstituteFor(samples, seed, epoch, index, 3));
+          std::printf("draw %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", samples,
+                      seed, epoch, index, penstock::plan::DrawNumber(index, seed));
         }
       }
     }

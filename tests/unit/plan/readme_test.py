@@ -15,6 +15,8 @@ def main():
         samples, seed, epoch, index, printed = map(int, numbers)
         if what == "order":
             specified = specification["sample_at"](samples, seed, epoch, index)
+        elif what == "draw":
+            specified = specification["draw_number"](index, seed)
         else:
             specified = specification["substitute_for"](samples, seed, epoch, index, 3)
         if specified != printed:

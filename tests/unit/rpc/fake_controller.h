@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,22 @@ namespace penstock::rpc {
 
 class FakeController final : public Controller {
  public:
+  absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Ticket&,
+                                                              uint64_t length) override {
+    if (length > 1'000'000) return absl::ResourceExhaustedError("at most 1000000 samples");
+    return std::make_unique<FakeOrder>(*this);
+  }
+  void DescribeSamples(const Ticket&, const std::string&, std::vector<uint64_t> ids,
+                       Callback<std::vector<SampleDescription>> done) override {
+    std::vector<SampleDescription> samples;
+    for (const uint64_t id : ids)
+      samples.push_back({absl::StrCat("/flowers/", id), static_cast<int64_t>(id % 2)});
+    done(samples);
+  }
+  void GetProgress(const Ticket&, uint64_t session_id, Callback<Progress> done) override {
+    if (session_id != 42) return done(absl::NotFoundError("no such session"));
+    done(Progress{.announced = 3, .decoding = 2, .stalled_reason = "/flowers/7: gone"});
+  }
   void OpenSession(SessionRequest request, Callback<SessionGrant> done) override {
     {
       base::MutexLock lock(mutex_);
@@ -69,10 +86,11 @@ class FakeController final : public Controller {
   void ListDatasets(Callback<v1::ListDatasetsResponse> done) override {
     done(v1::ListDatasetsResponse());
   }
-  void ListQuarantine(const std::string& dataset,
+  void ListQuarantine(const QuarantineQuery& query,
                       Callback<v1::ListQuarantineResponse> done) override {
     v1::ListQuarantineResponse list;
-    list.add_entries()->set_dataset(dataset);
+    list.add_entries()->set_dataset(query.dataset);
+    list.set_total(query.page_size);
     done(list);
   }
   void ClearQuarantine(const std::string&, Callback<v1::ClearQuarantineResponse> done) override {
@@ -81,6 +99,19 @@ class FakeController final : public Controller {
     done(cleared);
   }
 
+  // The samples of the orders that came in, whole or not, and how many of these were finished.
+  std::vector<uint64_t> ordered() const {
+    base::MutexLock lock(mutex_);
+    return ordered_;
+  }
+  int orders() const {
+    base::MutexLock lock(mutex_);
+    return orders_;
+  }
+  int orders_dropped() const {
+    base::MutexLock lock(mutex_);
+    return orders_dropped_;
+  }
   std::vector<SessionRequest> opened() const {
     base::MutexLock lock(mutex_);
     return opened_;
@@ -100,6 +131,30 @@ class FakeController final : public Controller {
   }
 
  private:
+  class FakeOrder final : public IncomingOrder {
+   public:
+    explicit FakeOrder(FakeController& controller) : controller_(controller) {}
+    ~FakeOrder() override {
+      base::MutexLock lock(controller_.mutex_);
+      if (!finished_) ++controller_.orders_dropped_;
+    }
+    absl::Status Add(std::span<const uint64_t> samples) override {
+      base::MutexLock lock(controller_.mutex_);
+      controller_.ordered_.insert(controller_.ordered_.end(), samples.begin(), samples.end());
+      return absl::OkStatus();
+    }
+    absl::StatusOr<uint64_t> Finish() override {
+      base::MutexLock lock(controller_.mutex_);
+      finished_ = true;
+      ++controller_.orders_;
+      return 0xabc;
+    }
+
+   private:
+    FakeController& controller_;
+    bool finished_ = false;
+  };
+
   void Hold(std::function<void()> answer) {
     base::MutexLock lock(mutex_);
     held_.push_back(std::move(answer));
@@ -108,6 +163,9 @@ class FakeController final : public Controller {
   mutable base::Mutex mutex_;
   std::vector<SessionRequest> opened_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> held_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_);
+  int orders_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  int orders_dropped_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace penstock::rpc

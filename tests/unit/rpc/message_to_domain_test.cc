@@ -120,6 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "flip_probability"},
         BadRequest{"FlipAboveOne", [](auto& r) { Image(r).set_flip_probability(1.5); },
                    "flip_probability"},
+        BadRequest{"UnknownColor",
+                   [](auto& r) { Image(r).set_color(static_cast<v1::Color>(9)); },
+                   "feed.image.color: wanted COLOR_RGB (1), COLOR_GRAY (2) or none, got 9"},
         BadRequest{"ResizeBelowTheCrop",
                    [](auto& r) {
                      Center(r).set_resize(100);
@@ -227,6 +230,21 @@ TEST(SessionTest, ACenterCropIsTakenAsAsked) {
   EXPECT_EQ(session->spec.resize, 256u);
   EXPECT_EQ(session->spec.width, 200u);
   EXPECT_DOUBLE_EQ(session->spec.flip_probability, 0.5);
+}
+
+TEST(SessionTest, ColorAndOrientationAreTakenAsAskedAndPlainOtherwise) {
+  v1::OpenSessionRequest request = GoodRequest();
+  const auto plain = SessionFrom(request, Ticket());
+  Image(request).set_color(v1::COLOR_GRAY);
+  Image(request).set_apply_exif_orientation(true);
+
+  const auto session = SessionFrom(request, Ticket());
+
+  ASSERT_TRUE(plain.ok() && session.ok()) << session.status();
+  EXPECT_EQ(plain->spec.color, decode::Color::kRgb);
+  EXPECT_EQ(plain->spec.exif, decode::Exif::kIgnore);
+  EXPECT_EQ(session->spec.color, decode::Color::kGray);
+  EXPECT_EQ(session->spec.exif, decode::Exif::kApply);
 }
 
 struct BadDevice {

@@ -34,6 +34,7 @@ class FakeDataset final : public source::Dataset {
   std::atomic<int> open_failures{0}, read_failures{0};
   base::Fault fault = base::Fault::kNone;
 
+  absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return 1 << 20; }
   uint64_t digest() const override { return 1; }
   const std::vector<std::string>& classes() const override { return classes_; }

@@ -1,0 +1,62 @@
+#include "common/posix/gather.h"
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "common/base/check.h"
+
+namespace penstock::posix {
+namespace {
+
+// Where this thread goes on when a page cannot be read; null: it is not gathering.
+thread_local sigjmp_buf* volatile resume = nullptr;
+
+struct sigaction before;
+
+// A read of the thread's own making: nothing between it and GatherRows holds a lock or has a
+// destructor, so that the jump leaves nothing behind. What somebody sent is not ours either.
+void OnBusError(int signal, siginfo_t* info, void* context) {
+  if (resume != nullptr && info->si_code > 0) siglongjmp(*resume, 1);
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    return before.sa_handler(signal);
+  ::sigaction(signal, &before, nullptr);
+  ::raise(signal);  // comes once we return
+}
+
+void HandleBusErrors() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction ours = {};
+    ours.sa_sigaction = OnBusError;
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER;  // no mask to restore after the jump
+    sigemptyset(&ours.sa_mask);
+    PENSTOCK_CHECK(::sigaction(SIGBUS, &ours, &before) == 0);
+  });
+}
+
+}  // namespace
+
+bool GatherRows(const Gather& what, std::byte* into) {
+  HandleBusErrors();
+  sigjmp_buf here;
+  if (sigsetjmp(here, 0) != 0) {
+    resume = nullptr;
+    return false;
+  }
+  resume = &here;
+  std::atomic_signal_fence(
+      std::memory_order_seq_cst);  // no read before that, and none after the end
+  const size_t bytes = what.row_bytes;
+  for (size_t i = 0; i < what.rows.size(); ++i)
+    std::memcpy(into + i * bytes, what.from + what.rows[i] * bytes, bytes);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  resume = nullptr;
+  return true;
+}
+
+}  // namespace penstock::posix

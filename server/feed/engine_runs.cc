@@ -1,0 +1,61 @@
+// Rows that need no worker: those that carriers copy, and those that nobody fills.
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "server/feed/engine.h"
+
+namespace penstock::feed {
+namespace {
+
+// Batches that nobody fills cost a few microseconds each: what else waits is looked at in between.
+constexpr int kNotedInAPass = 64;
+
+}  // namespace
+
+std::shared_ptr<Feed> Engine::FeedOf(const RowTask& task) const {
+  std::shared_ptr<Feed> feed = feeds_.at({task.feed.value(), task.user.value()}).lock();
+  PENSTOCK_CHECK(feed != nullptr);
+  return feed;
+}
+
+bool Engine::CollectRuns() {
+  const std::vector<carry::Outcome> outcomes = carriers_.Collect();
+  for (const carry::Outcome& outcome : outcomes) {
+    const RowTrouble trouble = runs_.End(outcome, core_);
+    if (trouble.feed_failed.ok() || !trouble.feed->failed.ok()) continue;
+    trouble.feed->failed = trouble.feed_failed;
+    FailFeed(*trouble.feed, trouble.feed_failed);
+  }
+  return !outcomes.empty();
+}
+
+bool Engine::SubmitRuns() {
+  bool busy = false;
+  for (size_t room = carriers_.Capacity(); room > 0; --room) {
+    const std::optional<RowTask> task = core_.NextRow(Road::kCarriers);
+    if (!task) break;
+    busy = true;
+    carriers_.Submit(runs_.Begin(*task, FeedOf(*task), pool_.Place(task->slot.value())));
+  }
+  return busy;
+}
+
+bool Engine::NoteRows() {
+  int noted = 0;
+  for (; noted < kNotedInAPass; ++noted) {
+    const std::optional<RowTask> task = core_.NextRow(Road::kNobody);
+    if (!task) break;
+    runs_.Note(*task, *FeedOf(*task), pool_.Place(task->slot.value()), core_);
+  }
+  return noted > 0;
+}
+
+std::optional<carry::Carriers::Stall> Engine::StallOf(const Feed& feed, base::TimePoint now) const {
+  if (feed.spec.storage != source::Storage::kRows) return std::nullopt;
+  std::optional<carry::Carriers::Stall> longest;
+  for (const carry::Carriers::Stall& stall : carriers_.Stalls(now))
+    if (runs_.FeedOf(stall.id) == &feed && (!longest || stall.since < longest->since))
+      longest = stall;
+  return longest;
+}
+
+}  // namespace penstock::feed

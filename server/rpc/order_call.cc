@@ -1,0 +1,46 @@
+#include "server/rpc/order_call.h"
+
+#include "server/rpc/message_to_domain.h"
+#include "server/rpc/unary_call.h"
+
+namespace penstock::rpc {
+
+OrderCall* OrderCall::Start(Controller& controller, Calls& calls,
+                            const absl::StatusOr<Ticket>& ticket, v1::SendOrderResponse* response) {
+  auto* call = new OrderCall(controller, calls, ticket.value_or(Ticket()), response);
+  if (ticket.ok()) {
+    call->StartRead(&call->message_);
+  } else {
+    call->Finish(ToGrpc(ticket.status()));
+  }
+  return call;
+}
+
+// Not ok: the client has sent its last message, or is gone; then nobody hears the answer.
+void OrderCall::OnReadDone(bool ok) {
+  const absl::Status status = ok ? Take(message_) : End();
+  if (ok && status.ok()) {
+    StartRead(&message_);
+  } else {
+    order_.reset();
+    Finish(ToGrpc(status));
+  }
+}
+
+absl::Status OrderCall::Take(const v1::SendOrderRequest& message) {
+  if (order_ == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t length, OrderLengthFrom(message));
+    PENSTOCK_ASSIGN_OR_RETURN(order_, controller_.ReceiveOrder(ticket_, length));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const auto samples, OrderChunkFrom(message));
+  return order_->Add(samples);
+}
+
+absl::Status OrderCall::End() {
+  if (order_ == nullptr) return absl::InvalidArgumentError("an order without a message was sent");
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t name, order_->Finish());
+  response_->set_order(name);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::rpc

@@ -1,0 +1,463 @@
+"""torch.utils.data.DataLoader's conventions, kept by penstock.torch.DataLoader."""
+import copy
+import os
+import pickle
+import unittest
+import warnings
+
+import support
+
+torch = support.need("torch")
+
+import penstock  # noqa: E402
+import penstock.torch  # noqa: E402
+
+CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]
+MIDDLE = [penstock.Resize(40), penstock.CenterCrop(32)]
+
+
+def ids(batches):
+    return [int(sample) for batch in batches for sample in batch.sample_ids]
+
+
+class LoaderTest(support.FeedTest):
+    def loader(self, **keywords):
+        keywords.setdefault("transform", CROP)
+        loader = penstock.torch.DataLoader(keywords.pop("dataset", self.photographs), **keywords)
+        self.addCleanup(loader.close)
+        return loader
+
+    # Batches.
+
+    def test_defaults_are_torchs(self):
+        loader = self.loader(dataset=self.photographs)
+
+        batches = list(loader)
+
+        self.assertEqual(len(batches), 100)  # batch_size=1
+        self.assertEqual(ids(batches), list(range(100)))  # shuffle=False
+        self.assertEqual(batches[0]["image"].shape, (1, 3, 32, 32))
+        self.assertEqual(batches[0]["image"].dtype, torch.float32)
+        self.assertEqual(batches[0]["label"].dtype, torch.int64)
+        self.assertGreaterEqual(float(batches[0]["image"].min()), 0)
+        self.assertLessEqual(float(batches[0]["image"].max()), 1)
+
+    def test_the_last_batch_is_short_unless_dropped(self):
+        for drop_last, sizes in ((False, [32, 32, 32, 4]), (True, [32, 32, 32])):
+            with self.subTest(drop_last=drop_last):
+                loader = self.loader(batch_size=32, drop_last=drop_last)
+
+                got = [len(batch["label"]) for batch in loader]
+
+                self.assertEqual(got, sizes)
+                self.assertEqual(len(loader), len(sizes))
+
+    def test_types_and_layouts(self):
+        stored = next(iter(self.loader(batch_size=4, dtype="uint8", layout="NHWC")))["image"]
+        for dtype in (torch.uint8, torch.float32, torch.float16, torch.bfloat16):
+            for layout in ("NHWC", "NCHW"):
+                with self.subTest(dtype=dtype, layout=layout):
+                    image = next(iter(self.loader(batch_size=4, dtype=dtype, layout=layout)))["image"]
+
+                    expected = stored if layout == "NHWC" else stored.permute(0, 3, 1, 2)
+                    if dtype != torch.uint8:
+                        expected = (expected.float() / 255).to(dtype)
+                    self.assertEqual(image.dtype, dtype)
+                    self.assertTrue(torch.equal(image, expected))
+
+    def test_tensors_stay_as_they_are_while_batches_go_on(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+
+        kept = list(loader)
+        copies = [batch["image"].clone() for batch in kept]
+        for _ in range(2):
+            list(loader)
+
+        for batch, image in zip(kept, copies):
+            self.assertTrue(torch.equal(batch["image"], image))
+
+    def test_a_collate_function_gets_the_finished_batch(self):
+        loader = self.loader(batch_size=50, collate_fn=lambda batch: (batch["image"], batch["label"]))
+
+        pairs = list(loader)
+
+        self.assertEqual([len(label) for _, label in pairs], [50, 50])
+
+    def test_a_batch_can_be_rebuilt_by_frameworks_that_move_it(self):
+        batch = next(iter(self.loader(batch_size=4)))
+
+        moved = type(batch)({key: value.double() for key, value in batch.items()})
+
+        self.assertEqual(moved["image"].dtype, torch.float64)
+
+    # Epochs.
+
+    def test_epochs_advance_by_themselves_and_differ_when_shuffled(self):
+        loader = self.loader(batch_size=20, shuffle=True)
+
+        first, second = ids(loader), ids(loader)
+
+        self.assertNotEqual(first, second)
+        self.assertEqual(sorted(first), list(range(100)))
+        self.assertEqual(sorted(second), list(range(100)))
+        self.assertEqual(loader.epoch, 2)
+
+    def test_set_epoch_repeats_an_epoch(self):
+        loader = self.loader(batch_size=20, shuffle=True)
+        first = ids(loader)
+
+        loader.set_epoch(0)
+        again = ids(loader)
+        loader.sampler.set_epoch(1)
+        second = ids(loader)
+
+        self.assertEqual(again, first)
+        self.assertNotEqual(second, first)
+
+    def test_a_loop_that_was_left_begins_the_next_epoch(self):
+        loader = self.loader(batch_size=20, shuffle=True)
+        for batch in loader:
+            break
+
+        rest = list(loader)
+
+        self.assertEqual({batch.position.epoch for batch in rest}, {1})
+        self.assertEqual(len(rest), 5)
+
+    def test_seeds_decide_the_order(self):
+        same = [ids(self.loader(batch_size=20, shuffle=True, seed=seed)) for seed in (3, 3, 4)]
+        generator = torch.Generator()
+        generator.manual_seed(3)
+
+        drawn = ids(self.loader(batch_size=20, shuffle=True, generator=generator))
+
+        self.assertEqual(same[0], same[1])
+        self.assertNotEqual(same[0], same[2])
+        self.assertEqual(sorted(drawn), list(range(100)))
+
+    def test_a_newer_iterator_ends_the_older(self):
+        loader = self.loader(batch_size=20)
+        older = iter(loader)
+        next(older)
+        newer = iter(loader)
+
+        with self.assertRaisesRegex(penstock.Error, "newer iterator"):
+            next(older)
+
+        self.assertEqual(len(list(newer)), 5)
+
+    def test_an_exhausted_iterator_stays_so(self):
+        iterator = iter(self.loader(batch_size=100))
+        next(iterator)
+
+        for _ in range(3):
+            with self.assertRaises(StopIteration):
+                next(iterator)
+
+    # State.
+
+    def test_it_resumes_in_the_middle_of_an_epoch(self):
+        whole = ids(self.loader(batch_size=10, shuffle=True, seed=5))
+        loader = self.loader(batch_size=10, shuffle=True, seed=5)
+        iterator = iter(loader)
+        begun = ids([next(iterator) for _ in range(3)])
+        state = pickle.loads(pickle.dumps(loader.state_dict()))
+
+        resumed = self.loader(batch_size=7, shuffle=True, seed=5)
+        resumed.load_state_dict(state)
+        resumed.set_epoch(state["epoch"])  # as training loops do, and it must not go back
+
+        self.assertEqual(begun + ids(resumed), whole)
+        self.assertEqual(resumed.epoch, 1)
+
+    def test_a_state_at_an_epochs_end_is_the_next_ones_start(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        for batch in loader:
+            state = loader.state_dict()
+
+        self.assertEqual((state["epoch"], state["consumed"]), (1, 0))
+
+    def test_a_state_loaded_into_a_live_iterator_holds_at_its_next_batch(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        iterator = iter(loader)
+        state = None
+        for _ in range(2):
+            next(iterator)
+            state = state or loader.state_dict()
+
+        loader.load_state_dict(state)
+
+        self.assertEqual(next(iterator).position.first, 10)
+
+    def test_a_state_of_another_feed_is_refused_in_words(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        next(iter(loader))
+        other = self.loader(batch_size=10, shuffle=True, transform=[penstock.RandomResizedCrop(64)])
+
+        other.load_state_dict(loader.state_dict())
+
+        with self.assertRaisesRegex(penstock.Error, "fingerprint"):
+            next(iter(other))
+
+    def test_states_that_cannot_be_are_refused(self):
+        good = self.loader().state_dict()
+        for change in ({"version": 2}, {"epoch": "one"}, {"consumed": -1}):
+            with self.subTest(change=change), self.assertRaises(penstock.InvalidArgument):
+                self.loader().load_state_dict({**good, **change})
+        with self.assertRaisesRegex(penstock.InvalidArgument, "lacks seed"):
+            self.loader().load_state_dict({key: value for key, value in good.items() if key != "seed"})
+
+    # Ranks.
+
+    def test_ranks_share_an_epoch(self):
+        for last_batch, each in (("drop", 3), ("pad", 4), ("partial", None)):
+            with self.subTest(last_batch=last_batch):
+                loaders = [self.loader(batch_size=16, shuffle=True, rank=rank, world_size=2, last_batch=last_batch)
+                           for rank in range(2)]
+                taken = [list(loader) for loader in loaders]
+                real = [int(sample) for batches in taken for batch in batches
+                        for sample in batch.sample_ids[:batch.valid_rows]]
+
+                self.assertEqual([len(batches) for batches in taken], [len(loader) for loader in loaders])
+                self.assertEqual(len(set(real)), len(real))
+                self.assertEqual(len(real), 96 if last_batch == "drop" else 100)
+                if each is not None:
+                    self.assertEqual([len(batches) for batches in taken], [each, each])
+
+    def test_a_rank_without_a_batch_has_an_empty_epoch(self):
+        loader = self.loader(batch_size=100, rank=1, world_size=2, last_batch="partial")
+
+        self.assertEqual(len(loader), 0)
+        self.assertEqual(list(loader), [])
+        self.assertEqual(list(loader), [])
+        self.assertEqual(loader.epoch, 2)
+
+    def test_two_ranks_are_resumed_as_one_and_as_four(self):
+        whole = ids(self.loader(batch_size=5, shuffle=True))
+        pair = [self.loader(batch_size=5, shuffle=True, rank=rank, world_size=2) for rank in range(2)]
+        iterators = [iter(loader) for loader in pair]
+        begun = [ids([next(iterator)]) for _ in range(3) for iterator in iterators]
+        state = pair[0].state_dict()
+        for world_size in (1, 4):
+            with self.subTest(world_size=world_size):
+                rest = []
+                for rank in range(world_size):
+                    loader = self.loader(batch_size=5, shuffle=True, rank=rank, world_size=world_size,
+                                         last_batch="partial")
+                    loader.load_state_dict(state)
+                    rest += ids(loader)
+
+                self.assertEqual(sorted(sum(begun, []) + rest), sorted(whole))
+
+    # Samplers of the program's own.
+
+    def test_a_sampler_says_which_samples_come_and_in_which_order(self):
+        generator = torch.Generator()
+        generator.manual_seed(1)
+        sampler = torch.utils.data.RandomSampler(range(100), generator=generator)
+        generator.manual_seed(1)
+        expected = [list(sampler), list(sampler)]
+        generator.manual_seed(1)
+        loader = self.loader(batch_size=32, sampler=sampler)
+
+        got = [ids(loader), ids(loader)]
+
+        self.assertEqual(got, expected)
+        self.assertEqual(len(loader), 4)
+        self.assertIs(loader.sampler, sampler)
+
+    def test_samples_may_come_more_than_once_or_never(self):
+        for order in ([7, 7, 7, 99, 0], [3], []):
+            with self.subTest(order=order):
+                loader = self.loader(batch_size=2, sampler=order)
+
+                self.assertEqual(ids(loader), order)
+                self.assertEqual(loader.epoch, 1)
+
+    def test_a_distributed_sampler_keeps_its_meaning(self):
+        samplers = [torch.utils.data.distributed.DistributedSampler(range(100), num_replicas=3, rank=rank, seed=2)
+                    for rank in range(3)]
+        for epoch in range(2):
+            for sampler in samplers:
+                sampler.set_epoch(epoch)
+                loader = self.loader(batch_size=8, sampler=sampler)
+
+                self.assertEqual(ids(loader), list(sampler))
+
+    def test_a_batch_sampler_says_the_batches(self):
+        batches = [[5, 3, 1], [2, 4, 6], [8, 7]]
+        loader = self.loader(batch_sampler=batches)
+
+        got = [batch.sample_ids.tolist() for batch in loader]
+
+        self.assertEqual(got, batches)
+        self.assertEqual(len(loader), 3)
+
+    def test_a_sampled_epoch_is_resumed(self):
+        order = torch.randperm(100).tolist()
+        loader = self.loader(batch_size=10, sampler=order)
+        iterator = iter(loader)
+        begun = ids([next(iterator) for _ in range(4)])
+        resumed = self.loader(batch_size=20, sampler=order)
+
+        resumed.load_state_dict(loader.state_dict())
+
+        self.assertEqual(begun + ids(resumed), order)
+
+    def test_samplers_that_cannot_be_are_refused(self):
+        for words, keywords in (("exclude", {"sampler": [1], "shuffle": True}),
+                                ("excludes", {"batch_sampler": [[1]], "batch_size": 2}),
+                                ("one size", {"batch_sampler": [[1, 2], [3], [4, 5]]}),
+                                ("no whole number", {"sampler": ["a"]}),
+                                ("no whole number", {"sampler": [-1]}),
+                                ("100", {"sampler": [100]})):
+            with self.subTest(words=words), self.assertRaisesRegex(ValueError, words):
+                list(self.loader(**keywords))
+
+    # The dataset.
+
+    def test_the_dataset_tells_its_length_and_classes(self):
+        loader = self.loader(batch_size=10)
+
+        self.assertEqual(len(loader.dataset), 100)
+        self.assertEqual(loader.dataset.classes, sorted(os.listdir(self.photographs)))
+        self.assertEqual(loader.dataset.class_to_idx[loader.dataset.classes[3]], 3)
+
+    def test_labels_are_the_classes_of_the_files(self):
+        labels = [int(label) for batch in self.loader(batch_size=10) for label in batch["label"]]
+
+        files = [len(os.listdir(os.path.join(self.photographs, name))) for name in sorted(os.listdir(self.photographs))]
+        self.assertEqual(labels, [index for index, count in enumerate(files) for _ in range(count)])
+
+    def test_validation_sees_every_sample_once(self):
+        loader = self.loader(batch_size=32, transform=MIDDLE)
+
+        self.assertEqual(ids(loader), list(range(100)))
+
+    # What is refused, and how.
+
+    def test_bad_arguments_are_refused_in_words(self):
+        for words, keywords in (
+                ("batch_size is 0", {"batch_size": 0}),
+                ("batch_size is 1.5", {"batch_size": 1.5}),
+                ("dtype is 'float64'", {"dtype": "float64"}),
+                ("layout is 'CHW'", {"layout": "CHW"}),
+                ("worker_init_fn", {"worker_init_fn": print}),
+                ("multiprocessing_context", {"multiprocessing_context": "spawn"}),
+                ("seed and generator", {"seed": 1, "generator": torch.Generator()}),
+                ("the seed is -1", {"seed": -1}),
+                ("rank 2 of 2", {"rank": 2, "world_size": 2}),
+                ("give both", {"rank": 0}),
+                ("contradict", {"drop_last": True, "last_batch": "pad"}),
+                ("last_batch is 'fill'", {"last_batch": "fill"}),
+                ("timeout is -1", {"timeout": -1}),
+                ("prefetch_factor is 0", {"prefetch_factor": 0}),
+                ("CenterCrop", {"transform": [penstock.Resize(32)]}),
+                ("Resize", {"transform": [penstock.CenterCrop(32)]}),
+                ("the order is", {"transform": [penstock.HorizontalFlip(), penstock.RandomResizedCrop(32)]}),
+                ("does not know", {"transform": [str.upper]}),
+                ("'uint8'", {"transform": CROP + [penstock.Normalize("imagenet")], "dtype": "uint8"}),
+                ("TypeError", {"dataset": object()}),
+        ):
+            with self.subTest(words=words):
+                with self.assertRaises(ValueError) as caught:
+                    self.loader(**keywords)
+                self.assertRegex(str(caught.exception), words.replace("TypeError", "Penstock reads the files itself"))
+
+    def test_transforms_that_cannot_be_are_refused(self):
+        for make in (lambda: penstock.RandomResizedCrop(0), lambda: penstock.RandomResizedCrop(scale=(0, 1)),
+                     lambda: penstock.RandomResizedCrop(scale=(0.5, 2)), lambda: penstock.HorizontalFlip(2),
+                     lambda: penstock.Normalize("cifar"), lambda: penstock.Normalize([0, 0], [1, 1]),
+                     lambda: penstock.Normalize([0, 0, 0], [1, 0, 1]), lambda: penstock.Resize((3, 4)),
+                     lambda: penstock.CenterCrop((1, 2, 3))):
+            with self.assertRaises(penstock.InvalidArgument):
+                make()
+
+    def test_a_dataset_that_is_not_there_is_not_found(self):
+        with self.assertRaisesRegex(LookupError, "/nowhere"):
+            list(self.loader(dataset="/nowhere/at/all"))
+
+    def test_arguments_without_effect_are_explained_in_one_line(self):
+        with self.assertLogs("penstock", "INFO") as logs:
+            self.loader(num_workers=8, persistent_workers=True)
+
+        self.assertEqual(len(logs.output), 2)
+        self.assertIn("num_workers=8", logs.output[0])
+
+    def test_nothing_in_time_is_a_timeout(self):
+        self.daemon.process.send_signal(__import__("signal").SIGSTOP)
+        self.addCleanup(self.daemon.process.send_signal, __import__("signal").SIGCONT)
+        loader = self.loader(batch_size=10, timeout=0.3)
+        self.daemon.process.send_signal(__import__("signal").SIGCONT)
+        iterator = iter(loader)
+        next(iterator)
+        self.daemon.process.send_signal(__import__("signal").SIGSTOP)
+
+        with self.assertRaises(TimeoutError):
+            for _ in iterator:
+                pass
+
+    # Ends.
+
+    def test_closing_ends_iterators_and_iterating_opens_again(self):
+        with self.loader(batch_size=50) as loader:
+            iterator = iter(loader)
+            batch = next(iterator)
+        image = batch["image"].clone()
+
+        with self.assertRaisesRegex(penstock.Error, "closed"):
+            next(iterator)
+        self.assertTrue(torch.equal(batch["image"], image))
+        self.assertEqual(len(list(loader)), 2)
+
+    def test_an_exception_in_the_loop_leaves_the_loader_usable(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        with self.assertRaises(ZeroDivisionError):
+            for _ in loader:
+                1 / 0
+
+        self.assertEqual(len(list(loader)), 10)
+
+    def test_it_can_be_pickled(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        next(iter(loader))
+
+        other = pickle.loads(pickle.dumps(loader))
+        self.addCleanup(other.close)
+
+        self.assertEqual(next(iter(other)).position.first, 10)
+
+
+class DaemonDeathTest(support.FeedTest):
+    def test_it_goes_on_at_the_same_batch_when_the_daemon_is_back(self):
+        undisturbed = penstock.torch.DataLoader(self.photographs, batch_size=10, shuffle=True, transform=CROP)
+        expected = [batch["image"] for batch in undisturbed]
+        undisturbed.close()
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=10, shuffle=True, transform=CROP)
+        self.addCleanup(loader.close)
+        got = []
+
+        for batch in loader:
+            got.append(batch["image"])
+            if len(got) == 4:
+                self.daemon.kill()
+                self.daemon.start()
+
+        self.assertEqual(len(got), len(expected))
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(got, expected)))
+
+    def test_it_says_so_when_the_daemon_stays_away(self):
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=10, transform=CROP, reconnect=1)
+        iterator = iter(loader)
+        next(iterator)
+        self.daemon.kill()
+
+        with self.assertRaises(ConnectionError):
+            for _ in iterator:
+                pass
+
+        self.daemon.start()
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,213 @@
+"""Processes: forked, spawned, interrupted, ended; ranks under torchrun; a private daemon of one's own."""
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import unittest
+
+import support
+
+torch = support.need("torch")
+
+import penstock  # noqa: E402
+import penstock.torch  # noqa: E402
+
+CROP = [penstock.RandomResizedCrop(32)]
+
+PRELUDE = """
+import os, sys
+import penstock, penstock.torch
+def loader(**keywords):
+    keywords.setdefault("transform", [penstock.RandomResizedCrop(32)])
+    return penstock.torch.DataLoader(sys.argv[1], **{"batch_size": 10, "shuffle": True, **keywords})
+def ids(batches):
+    return [int(sample) for batch in batches for sample in batch.sample_ids[:batch.valid_rows]]
+"""
+
+
+def take_one(loader):
+    return next(iter(loader)).sample_ids.tolist()
+
+
+class ProcessTest(support.FeedTest):
+    def loader(self, **keywords):
+        loader = penstock.torch.DataLoader(self.photographs, **{"batch_size": 10, "transform": CROP, **keywords})
+        self.addCleanup(loader.close)
+        return loader
+
+    def script(self, text, **keywords):
+        return support.script(PRELUDE + textwrap.dedent(text), self.photographs, **keywords)
+
+    # Forked and spawned.
+
+    def test_a_forked_child_is_told_so(self):
+        loader = self.loader()
+        iterator = iter(loader)
+        next(iterator)
+
+        def child(pipe):
+            try:
+                next(iterator)
+                pipe.send("a batch")
+            except penstock.FailedPrecondition as error:
+                pipe.send(str(error))
+
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.get_context("fork").Process(target=child, args=(theirs,))
+        process.start()
+        words = ours.recv()
+        process.join()
+
+        self.assertIn("fork", words)
+        self.assertEqual(process.exitcode, 0)
+        self.assertEqual(next(iterator).position.first, 10)  # the parent goes on
+
+    def test_a_torch_worker_process_is_told_so(self):
+        loader = self.loader()
+        next(iter(loader))
+
+        class Wrapped(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                return iter(loader)
+
+        with self.assertRaisesRegex(Exception, "fork"):
+            list(torch.utils.data.DataLoader(Wrapped(), batch_size=None, num_workers=1))
+
+    def test_a_spawned_child_has_a_connection_of_its_own(self):
+        loader = self.loader()
+        next(iter(loader))
+
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            got = pool.apply(take_one, (loader,))
+
+        self.assertEqual(got, list(range(10, 20)))  # where the pickled one stood
+
+    # Ends.
+
+    def test_ctrl_c_ends_a_wait(self):
+        text = PRELUDE + textwrap.dedent("""
+            l = loader()
+            it = iter(l)
+            next(it)
+            print("waiting", flush=True)
+            try:
+                while True:
+                    for batch in l:
+                        pass
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            """)
+        process = subprocess.Popen([sys.executable, "-c", text, self.photographs], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "waiting\n")
+        self.daemon.process.send_signal(signal.SIGSTOP)  # so that it does wait
+        self.addCleanup(self.daemon.process.send_signal, signal.SIGCONT)
+        try:
+            process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            pass
+
+        process.send_signal(signal.SIGINT)
+
+        self.assertEqual(process.stdout.readline(), "interrupted\n")
+        self.daemon.process.send_signal(signal.SIGCONT)
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=10), 0)
+
+    def test_an_interpreter_ends_with_everything_open(self):
+        for last in ("it = iter(l); b = next(it)", "raise SystemExit(0)", "import threading; keep = list(l)"):
+            with self.subTest(last=last):
+                self.script(f"""
+                    l = loader()
+                    it = iter(l)
+                    b = next(it)
+                    {last}
+                    """)
+
+        self.assertEqual(self.sessions(), 0)
+
+    def test_an_exception_ends_a_program_as_it_should(self):
+        with self.assertRaisesRegex(AssertionError, "ZeroDivisionError"):
+            self.script("""
+                for batch in loader():
+                    1 / 0
+                """)
+
+        self.assertEqual(self.sessions(), 0)
+
+    def sessions(self):
+        """Open ones, once those of processes that ended are noticed."""
+        def count():
+            listing = subprocess.run([support.program("penstockctl"), "--address", self.daemon.address, "-o", "json",
+                                      "sessions"], check=True, stdout=subprocess.PIPE, text=True).stdout
+            return listing.count('"session_id"') + listing.count('"sessionId"') + listing.count('"id":')
+        support.wait_until(lambda: count() == 0, "no open sessions", seconds=10)
+        return count()
+
+    def test_threads_with_loaders_of_their_own_do_not_meet(self):
+        self.script("""
+            import threading
+            results = [None] * 4
+            def run(i): results[i] = ids(loader(seed=1))
+            threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+            [t.start() for t in threads]; [t.join() for t in threads]
+            assert all(result == results[0] and len(result) == 100 for result in results), results
+            """)
+
+    # Ranks.
+
+    def test_ranks_of_a_process_group_are_found_and_share_the_epoch(self):
+        if not torch.distributed.is_available():
+            support.skip("this torch has no distributed")
+        text = PRELUDE + textwrap.dedent("""
+            import torch.distributed
+            before = repr(loader())
+            assert "(torchrun)" in before, before
+            torch.distributed.init_process_group("gloo")
+            l = loader(last_batch="drop")
+            assert "(torch.distributed)" in repr(l), repr(l)
+            count = sum(1 for batch in l)
+            mine = ids(l)
+            out = [None, None]
+            torch.distributed.all_gather_object(out, (count, len(l), mine))
+            (a, la, x), (b, lb, y) = out
+            assert a == b == la == lb == 5, out
+            assert len(set(x + y)) == 100, out
+            torch.distributed.destroy_process_group()
+            """)
+        # As torchrun sets them; Debian 12's own cannot start processes under its Python.
+        shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29517", "WORLD_SIZE": "2",
+                  "LOCAL_WORLD_SIZE": "2"}
+        ranks = [subprocess.Popen([sys.executable, "-c", text, self.photographs], stderr=subprocess.PIPE, text=True,
+                                  env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(2)]
+        said = [rank.communicate(timeout=100)[1] for rank in ranks]
+
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+
+    # A private daemon.
+
+    def test_where_no_daemon_answers_one_is_started_and_shared(self):
+        runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(runtime, 0o700)
+        environ = {**os.environ, "XDG_RUNTIME_DIR": runtime, "PENSTOCK_DAEMON": support.program("penstockd")}
+        del environ["PENSTOCK_ADDRESS"]
+
+        said = self.script("""
+            import contextlib, io, subprocess
+            with contextlib.redirect_stderr(io.StringIO()) as words:
+                first, second = loader(), loader()
+                assert ids(first) == ids(second)
+            import signal
+            pid = int(subprocess.run(["pgrep", "-f", os.environ["XDG_RUNTIME_DIR"]], stdout=subprocess.PIPE,
+                                     text=True).stdout.split()[0])
+            os.kill(pid, signal.SIGTERM)
+            print(words.getvalue())
+            """, env=environ)
+
+        self.assertEqual(said.count("private daemon"), 1, said)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,111 @@
+"""What the Python tests stand on: a daemon of their own, photographs, and skips that say why.
+
+PENSTOCK_BIN is the folder of the programs; PENSTOCK_TEST_DATA, where set, has real photographs.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", ROOT / "build/release/bin"))
+DATA = os.environ.get("PENSTOCK_TEST_DATA")
+
+
+def program(name):
+    return str(BIN / name)
+
+
+def wait_until(condition, what, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s for {what}")
+        time.sleep(0.01)
+
+
+class Daemon:
+    """A private daemon in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.address = str(self.folder / "penstock.sock")
+        self.process = None
+
+    def start(self):
+        log = open(self.folder / "log", "ab")
+        self.process = subprocess.Popen([program("penstockd"), "--private", str(self.folder)], stderr=log)
+        log.close()
+        ready = lambda: (self.process.poll() is not None or
+                         all(os.path.exists(self.address + end) for end in ("", ".door")))
+        wait_until(ready, "the daemon's sockets")
+        if self.process.poll() is not None:
+            raise AssertionError("the daemon did not start: " + (self.folder / "log").read_text())
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(timeout=30)
+
+
+class FeedTest(unittest.TestCase):
+    """Has a daemon, `self.daemon`, and 100 photographs in 10 classes, `self.photographs`."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="penstock-python-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.photographs = os.path.join(cls.folder, "photographs")
+        subprocess.run([program("penstock-make-photographs"), cls.photographs, "--images", "100", "--classes", "10"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        room = os.path.join(cls.folder, "daemon")
+        os.mkdir(room, 0o700)
+        cls.daemon = Daemon(room)
+        cls.daemon.start()
+        cls.addClassCleanup(cls.daemon.stop)
+        os.environ["PENSTOCK_ADDRESS"] = cls.daemon.address
+
+
+def script(text, *arguments, **keywords):
+    """Runs Python text in a process of its own; what it printed."""
+    done = subprocess.run([sys.executable, "-c", text, *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300, **keywords)
+    if done.returncode != 0:
+        raise AssertionError(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def draw():
+    """The draw of crop and flip: `crop(width, height, key)`, `flip(key, p)`, as server/plan specifies it."""
+    names = {}
+    text = (ROOT / "server/plan/README.md").read_text()
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(code, names)
+    return names
+
+
+def need(module):
+    """The module, or a skip that says that it is missing."""
+    try:
+        return __import__(module)
+    except ImportError as error:
+        skip(f"{module} is not installed ({error})")
+
+
+def skip(why):
+    print(f"SKIPPED: {pathlib.Path(sys.argv[0]).stem}: {why}")
+    sys.exit(77)
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,429 @@
+"""Image files of every kind that people have, small, made by Pillow and, where Pillow has no option for
+it, byte by byte: for comparisons with Pillow and as seeds for fuzzing.
+
+    image_files.py FOLDER    writes them all there
+
+Everything is the same on each run."""
+import io
+import pathlib
+import random
+import struct
+import sys
+import zlib
+
+from PIL import Image
+
+SIZES = [(1, 1), (2, 3), (3, 9), (8, 5), (17, 16), (33, 47), (90, 61)]
+
+
+def picture(size, mode="RGB", seed=1):
+    """Slopes, edges and noise."""
+    rng = random.Random(f"{size}{mode}{seed}")
+    width, height = size
+    bands = len(Image.new(mode, (1, 1)).getbands())
+    data = bytearray()
+    for y in range(height):
+        for x in range(width):
+            for band in range(bands):
+                slope = (x * (3 + band) + y * (5 - band)) * 255 // (4 * (width + height) + 1)
+                edge = 90 * ((x // 7 + y // 5 + band) % 3 == 0)
+                data.append((slope + edge + rng.randrange(24)) % 256)
+    return Image.frombytes(mode, size, bytes(data))
+
+
+def saved(image, kind, **options):
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+# JPEG
+
+def segments(data):
+    """(marker, begin, end) of each segment up to the scan's data."""
+    at = 2
+    while True:
+        marker, length = data[at + 1], struct.unpack(">H", data[at + 2:at + 4])[0]
+        yield marker, at, at + 2 + length
+        if marker == 0xDA:
+            return
+        at += 2 + length
+
+
+def without(data, marker):
+    for found, begin, end in segments(data):
+        if found == marker:
+            return data[:begin] + data[end:]
+    raise ValueError(f"no marker {marker:x}")
+
+
+def with_adobe_transform(data, transform):
+    for found, begin, end in segments(data):
+        if found == 0xEE:
+            return data[:begin + 15] + bytes([transform]) + data[begin + 16:]
+    raise ValueError("no marker of Adobe's")
+
+
+def jpegs():
+    for size in SIZES:
+        name = "x".join(map(str, size))
+        for subsampling in ("4:4:4", "4:2:2", "4:2:0"):
+            for progressive in (False, True):
+                yield (f"{name}-{subsampling.replace(':', '')}-{progressive:d}.jpg",
+                       saved(picture(size), "JPEG", subsampling=subsampling, quality=80,
+                             progressive=progressive))
+        for progressive in (False, True):
+            yield (f"{name}-gray-{progressive:d}.jpg",
+                   saved(picture(size, "L"), "JPEG", progressive=progressive))
+            cmyk = saved(picture(size, "CMYK"), "JPEG", quality=90, progressive=progressive)
+            yield f"{name}-cmyk-{progressive:d}.jpg", cmyk
+            yield f"{name}-ycck-{progressive:d}.jpg", with_adobe_transform(cmyk, 2)
+            yield f"{name}-unsaid-{progressive:d}.jpg", without(cmyk, 0xEE)
+        # Three components that are named R, G and B, and three that Adobe's marker calls RGB.
+        plain = without(saved(picture(size), "JPEG", subsampling="4:4:4"), 0xE0)
+        adobe = b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"
+        yield f"{name}-rgb.jpg", plain[:2] + adobe + plain[2:]
+        yield f"{name}-bare.jpg", plain
+
+
+# PNG
+
+GRAY, RGB, PALETTE, GRAY_ALPHA, RGBA = 0, 2, 3, 4, 6
+CHANNELS = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGBA: 4}
+DEPTHS = {GRAY: (1, 2, 4, 8, 16), RGB: (8, 16), PALETTE: (1, 2, 4, 8), GRAY_ALPHA: (8, 16),
+          RGBA: (8, 16)}
+PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
+          (0, 1, 1, 2)]
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def chunk(name, data=b""):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def paeth(a, b, c):
+    pa, pb, pc = abs(b - c), abs(a - c), abs(a + b - 2 * c)
+    return a if pa <= pb and pa <= pc else b if pb <= pc else c
+
+
+def filtered(kind, row, above, step):
+    out = bytearray([kind])
+    for i, value in enumerate(row):
+        a = row[i - step] if i >= step else 0
+        b = above[i]
+        c = above[i - step] if i >= step else 0
+        guess = (0, a, b, (a + b) // 2, paeth(a, b, c))[kind]
+        out.append((value - guess) % 256)
+    return bytes(out)
+
+
+def packed(samples, depth):
+    """Samples, most significant bit first, → bytes."""
+    if depth >= 8:
+        return b"".join(s.to_bytes(depth // 8, "big") for s in samples)
+    bits = "".join(format(s, f"0{depth}b") for s in samples)
+    bits += "0" * (-len(bits) % 8)
+    return bytes(int(bits[i:i + 8], 2) for i in range(0, len(bits), 8))
+
+
+def scanlines(rows, depth, channels, rng):
+    """Filtered rows of one pass; each row is a list of samples."""
+    step, above, out = max(1, depth * channels // 8), None, b""
+    for row in rows:
+        data = packed(row, depth)
+        out += filtered(rng.randrange(5), data, above or bytes(len(data)), step)
+        above = data
+    return out
+
+
+def png(size, color, depth, interlaced=False, palette=None, before=b"", after=b"", idats=1, seed=1,
+        data=None):
+    """A PNG with random rows; `before` and `after` are chunks around the image's data."""
+    rng = random.Random(f"{size}{color}{depth}{seed}")
+    width, height = size
+    channels = CHANNELS[color]
+    top = 1 << depth
+    rows = [[min(top - 1, (x * top // (width + 1) + rng.randrange(1 + top // 3)) % top)
+             if color != PALETTE else rng.randrange(top)
+             for x in range(width) for _ in range(channels)] for _ in range(height)]
+    if depth == 16:  # so that clipping a gray of 16 bits to 8 shows more than white
+        rows = [[s if rng.random() < 0.5 else s % 300 for s in row] for row in rows]
+    lines = b""
+    for x0, y0, dx, dy in PASSES if interlaced else [(0, 0, 1, 1)]:
+        part = [[s for x in range(x0, width, dx) for s in row[x * channels:(x + 1) * channels]]
+                for row in rows[y0::dy]]
+        if part and part[0]:
+            lines += scanlines(part, depth, channels, rng)
+    if data is None:
+        data = zlib.compress(lines)
+    out = SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0,
+                                                 interlaced))
+    if color == PALETTE:
+        entries = palette if palette is not None else top
+        out += chunk(b"PLTE", bytes(rng.randrange(256) for _ in range(3 * entries)))
+    out += before
+    cut = -(-len(data) // idats)
+    for i in range(idats):
+        out += chunk(b"IDAT", data[i * cut:(i + 1) * cut])
+    return out + after + chunk(b"IEND")
+
+
+def pngs():
+    for size in SIZES:
+        for color, depths in DEPTHS.items():
+            for depth in depths:
+                for interlaced in (False, True):
+                    name = f"{size[0]}x{size[1]}-c{color}-b{depth}-i{interlaced:d}.png"
+                    yield name, png(size, color, depth, interlaced)
+    size = (33, 47)
+    yield "short-palette.png", png(size, PALETTE, 8, palette=100)
+    yield "palette-and-trns.png", png(size, PALETTE, 8, before=chunk(b"tRNS", bytes(range(256))))
+    yield "palette-one-clear.png", png(size, PALETTE, 4, before=chunk(b"tRNS", b"\xff\x00\xff"))
+    yield "gray-and-trns.png", png(size, GRAY, 8, before=chunk(b"tRNS", b"\x00\x21"))
+    yield "gray16-and-trns.png", png(size, GRAY, 16, before=chunk(b"tRNS", b"\x00\x21"))
+    yield "rgb-and-trns.png", png(size, RGB, 8, before=chunk(b"tRNS", b"\x00\x21\x00\x05\x00\x09"))
+    yield "rgb-and-plte.png", png(size, RGB, 8, before=chunk(b"PLTE", bytes(range(30))))
+    yield "gamma.png", png(size, RGB, 8, before=chunk(b"gAMA", struct.pack(">I", 100000)))
+    yield "profile.png", png(size, RGB, 8, before=chunk(b"iCCP", b"x\0\0" + zlib.compress(b"none")))
+    yield "no-profile.png", png(size, RGB, 8, before=chunk(b"iCCP", b"x\0\0nonsense"))
+    yield "text.png", png(size, RGB, 8, before=chunk(b"tEXt", b"Comment\0x" * 3))
+    yield "unknown-ancillary.png", png(size, RGB, 8, before=chunk(b"juNk", b"abc"))
+    yield "unknown-critical.png", png(size, RGB, 8, before=chunk(b"JUNK", b"abc"))
+    yield "many-idats.png", png(size, RGB, 8, idats=50)
+    yield "many-idats-interlaced.png", png(size, RGBA, 16, interlaced=True, idats=50)
+    yield "empty-idat.png", png(size, RGB, 8, before=chunk(b"IDAT"))
+    yield "text-behind.png", png(size, RGB, 8, after=chunk(b"tEXt", b"Comment\0x"))
+    for mode in ("1", "L", "LA", "P", "RGB", "RGBA"):
+        image = picture(size, "L" if mode in "1P" else mode).convert(mode)
+        yield f"pillow-{mode}.png", saved(image, "PNG")
+    yield "animated.png", saved(picture(size), "PNG", save_all=True,
+                                append_images=[picture(size, seed=2), picture(size, seed=3)])
+
+
+# WebP
+
+def riff_chunk(name, data):
+    return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def riff(chunks):
+    body = b"WEBP" + b"".join(riff_chunk(name, data) for name, data in chunks)
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def riff_chunks(data):
+    at = 12
+    while at + 8 <= len(data):
+        name, length = data[at:at + 4], struct.unpack("<I", data[at + 4:at + 8])[0]
+        yield name, data[at + 8:at + 8 + length]
+        at += 8 + length + length % 2
+
+
+def webps():
+    for size in SIZES:
+        name = "x".join(map(str, size))
+        for mode in ("RGB", "RGBA"):
+            yield f"{name}-{mode}-lossy.webp", saved(picture(size, mode), "WEBP", quality=70)
+            yield f"{name}-{mode}-lossless.webp", saved(picture(size, mode), "WEBP", lossless=True)
+    size = (90, 61)
+    clear = picture(size, "RGBA")
+    clear.putalpha(picture(size, "L", 5).point(lambda v: 0 if v < 128 else v))
+    yield "clear-lossy.webp", saved(clear, "WEBP", quality=60)
+    yield "clear-lossless.webp", saved(clear, "WEBP", lossless=True)
+    yield "clear-exact.webp", saved(clear, "WEBP", lossless=True, exact=True)
+    frames = [picture(size, "RGBA", seed) for seed in (1, 2, 3)]
+    for lossless in (False, True):
+        yield (f"animated-{lossless:d}.webp",
+               saved(frames[0], "WEBP", save_all=True, append_images=frames[1:], lossless=lossless))
+    yield "part-of-canvas.webp", animated_part(size, (21, 15), (32, 20))
+
+
+def animated_part(canvas, size, offset):
+    """An animation whose only frame covers a part of its canvas."""
+    [(name, bits)] = [c for c in riff_chunks(saved(picture(size), "WEBP", quality=80))
+                      if c[0] in (b"VP8 ", b"VP8L")]
+    u24 = lambda value: struct.pack("<I", value)[:3]
+    frame = (u24(offset[0] // 2) + u24(offset[1] // 2) + u24(size[0] - 1) + u24(size[1] - 1) +
+             u24(100) + b"\0" + riff_chunk(name, bits))
+    return riff([(b"VP8X", b"\x02\0\0\0" + u24(canvas[0] - 1) + u24(canvas[1] - 1)),
+                 (b"ANIM", b"\xff\xff\xff\xff\0\0"), (b"ANMF", frame)])
+
+
+# EXIF
+
+def exif(orientation, order="<", tags=()):
+    """A TIFF header and a directory with the orientation behind the given (tag, type, count, value)."""
+    entries = [*tags, (0x0112, 3, 1, None)]
+    out = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "IH", 8, len(entries))
+    for tag, kind, count, value in entries:
+        if value is None:
+            out += struct.pack(order + "HHIHH", tag, kind, count, orientation, 0)
+        else:
+            out += struct.pack(order + "HHII", tag, kind, count, value)
+    return out + struct.pack(order + "I", 0)
+
+
+def oriented():
+    size = (33, 47)
+    for orientation in range(0, 10):
+        order = "<>"[orientation % 2]
+        block = exif(orientation, order, [(0x0100, 4, 1, 33)])
+        for subsampling in ("4:4:4", "4:2:0"):
+            yield (f"oriented-{orientation}-{subsampling[2:].replace(':', '')}.jpg",
+                   saved(picture(size), "JPEG", subsampling=subsampling, exif=b"Exif\0\0" + block))
+        yield f"oriented-{orientation}.png", png(size, RGB, 8, before=chunk(b"eXIf", block))
+        yield (f"oriented-behind-{orientation}.png",
+               png(size, PALETTE, 4, interlaced=True, after=chunk(b"eXIf", block)))
+        yield (f"oriented-{orientation}.webp",
+               saved(picture(size, "RGBA"), "WEBP", exif=b"Exif\0\0" + block))
+        yield (f"oriented-plain-{orientation}.webp", saved(picture(size), "WEBP", exif=block))
+    plain = saved(picture(size), "JPEG")
+    app1 = lambda data: b"\xff\xe1" + struct.pack(">H", len(data) + 2) + data
+    first, second = b"Exif\0\0" + exif(6), b"Exif\0\0" + exif(3)
+    xmp = b"http://ns.adobe.com/xap/1.0/\0<x/>"
+    yield "two-blocks.jpg", plain[:2] + app1(xmp) + app1(first) + app1(second) + plain[2:]
+    for name, block in {
+        "long": exif(0)[:10] + struct.pack("<HHII", 0x0112, 4, 1, 6) + b"\0" * 4,
+        "byte": exif(0)[:10] + struct.pack("<HHI4s", 0x0112, 1, 1, b"\x06") + b"\0" * 4,
+        "twice": exif(3, "<", [(0x0112, 3, 1, 6)]),
+        "cut": exif(6)[:19],
+        "unknown-type": exif(6, "<", [(0x0100, 77, 9, 9)]),
+        "outside": exif(6, "<", [(0x010F, 2, 50, 5000)]),
+        "two-values": exif(0)[:10] + struct.pack("<HHIHH", 0x0112, 3, 2, 8, 3) + b"\0" * 4,
+    }.items():
+        yield f"exif-{name}.png", png(size, RGB, 8, before=chunk(b"eXIf", block))
+
+
+# Damage
+
+def png_chunks(data):
+    """(name, begin, end) of each chunk."""
+    at = 8
+    while at + 12 <= len(data):
+        length = struct.unpack(">I", data[at:at + 4])[0]
+        yield data[at + 4:at + 8], at, at + 12 + length
+        at += 12 + length
+
+
+def damaged_pngs():
+    size = (13, 9)
+    rng = random.Random(11)
+    for interlaced in (False, True):
+        whole = png(size, RGB, 8, interlaced, before=chunk(b"tEXt", b"Comment\0x"), idats=2,
+                    after=chunk(b"tEXt", b"Comment\0x"))
+        for cut in range(8, len(whole)):
+            yield f"cut-{interlaced:d}-{cut}.png", whole[:cut]
+        for number, (name, begin, end) in enumerate(png_chunks(whole)):
+            wrong = bytearray(whole)
+            wrong[end - 1] ^= 1
+            yield f"sum-{interlaced:d}-{number}-{name.decode()}.png", bytes(wrong)
+            yield (f"without-{interlaced:d}-{number}-{name.decode()}.png",
+                   whole[:begin] + whole[end:])
+            if name != b"IHDR":
+                yield (f"twice-{interlaced:d}-{number}-{name.decode()}.png",
+                       whole[:end] + whole[begin:end] + whole[end:])
+        for number in range(200):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(8, len(whole))] ^= 1 << rng.randrange(8)
+            yield f"flipped-{interlaced:d}-{number}.png", bytes(flipped)
+    lines = b"".join(b"\0" + bytes(rng.randrange(256) for _ in range(3 * size[0]))
+                     for _ in range(size[1]))
+    stream = zlib.compress(lines)
+    for name, data in {
+        "sum-of-data": stream[:-1] + bytes([stream[-1] ^ 1]),
+        "no-sum-of-data": stream[:-4],
+        "short-by-a-byte": zlib.compress(lines[:-1]),
+        "too-long": zlib.compress(lines + lines),
+        "much-too-long": zlib.compress(lines + bytes(1 << 20)),
+        "more-behind": stream + b"more",
+        "stored": zlib.compress(lines, 0),
+        "filter-5": zlib.compress(b"\5" + lines[1:]),
+        "no-data": b"",
+    }.items():
+        yield f"{name}.png", png(size, RGB, 8, data=data)
+    yield "header-only.png", SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 9, 9, 8, 2, 0, 0, 0))
+    for name, fields in {
+        "no-width": (0, 9, 8, 2, 0, 0, 0), "depth-3": (9, 9, 3, 0, 0, 0, 0),
+        "color-1": (9, 9, 8, 1, 0, 0, 0), "filter-method": (9, 9, 8, 2, 0, 1, 0),
+        "huge": (2**31 - 1, 2**31 - 1, 16, 6, 0, 0, 1),
+        "bomb": (50000, 50000, 8, 2, 0, 0, 0),
+    }.items():
+        header = struct.pack(">IIBBBBB", *fields)
+        yield f"{name}.png", SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", stream)
+
+
+def damaged_jpegs():
+    size, rng = (47, 35), random.Random(12)
+    for name, mode, options in (("420", "RGB", dict(subsampling="4:2:0")),
+                                ("progressive", "RGB", dict(progressive=True)),
+                                ("gray", "L", {}), ("cmyk", "CMYK", {}),
+                                ("cmyk-progressive", "CMYK", dict(progressive=True))):
+        whole = saved(picture(size, mode), "JPEG", quality=70, **options)
+        scan = [begin for marker, begin, _ in segments(whole) if marker == 0xDA][0]
+        for cut in sorted({*range(3, scan, 17), *range(scan, len(whole), 29),
+                           *range(len(whole) - 40, len(whole))}):
+            yield f"cut-{name}-{cut}.jpg", whole[:cut]
+            if cut > scan + 20:
+                yield f"ended-{name}-{cut}.jpg", whole[:cut] + b"\xff\xd9"
+        for number in range(60):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(scan + 14, len(whole) - 2)] ^= 1 << rng.randrange(8)
+            yield f"flipped-{name}-{number}.jpg", bytes(flipped)
+
+
+def damaged_webps():
+    size, rng = (47, 35), random.Random(13)
+    clear = picture(size, "RGBA")
+    animated = saved(clear, "WEBP", save_all=True, append_images=[picture(size, "RGBA", 2)])
+    for name, whole in (("lossy", saved(picture(size), "WEBP", quality=60)),
+                        ("clear", saved(clear, "WEBP", quality=60)),
+                        ("lossless", saved(clear, "WEBP", lossless=True)),
+                        ("animated", animated)):
+        for cut in sorted({*range(12, 60), *range(60, len(whole), 31),
+                           *range(len(whole) - 20, len(whole))}):
+            yield f"cut-{name}-{cut}.webp", whole[:cut]
+        yield f"longer-{name}.webp", whole + b"and more"
+        yield f"odd-size-{name}.webp", whole[:4] + struct.pack("<I", 5) + whole[8:]
+        for number in range(150):
+            flipped = bytearray(whole)
+            flipped[rng.randrange(12, len(whole))] ^= 1 << rng.randrange(8)
+            yield f"flipped-{name}-{number}.webp", bytes(flipped)
+
+
+def refused():
+    """What Pillow takes and Penstock does not: server/decode/README.md lists it."""
+    size = (13, 9)
+    for kind in ("GIF", "BMP", "PPM", "TIFF", "JPEG2000"):
+        yield f"kind.{kind.lower()}", saved(picture(size), kind)
+    yield "gray.pgm", saved(picture(size, "L"), "PPM")
+    yield "no-palette.png", png(size, PALETTE, 8, palette=0)
+    whole = png(size, RGB, 8)
+    [header] = [whole[begin:end] for name, begin, end in png_chunks(whole) if name == b"IHDR"]
+    yield "two-headers.png", whole[:8] + header + whole[8:]
+    rows = bytes(4 * (3 * size[0] + 1))
+    yield "rows-missing.png", png(size, RGB, 8, data=zlib.compress(rows))
+
+
+def damaged():
+    for files in (damaged_jpegs, damaged_pngs, damaged_webps):
+        yield from files()
+
+
+def all_files():
+    for files in (jpegs, pngs, webps, oriented):
+        yield from files()
+
+
+def write(files, folder):
+    """The paths, in order."""
+    paths = []
+    for name, data in files:
+        paths.append(pathlib.Path(folder, name))
+        paths[-1].write_bytes(data)
+    return paths
+
+
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{len(write(all_files(), folder))} files in {folder}")

@@ -1,0 +1,57 @@
+"""Files of every kind that people have give what Pillow gives, to the byte, or are refused where Pillow
+raises.
+
+image_kinds_test.py DECODE_ROWS makes them (tests/support/image_files.py), whole and damaged, and
+compares. Exits with 77 where Pillow is missing.
+"""
+import pathlib
+import random
+import sys
+import tempfile
+
+import pillow_exact_test as exact
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+
+def cases():
+    crop, center = exact.RANDOM_RESIZED_CROP, exact.RESIZE_CENTER_CROP
+    for mode in ("RGB", "L"):
+        for exif in (False, True):
+            what = f"{mode}, orientation {'applied' if exif else 'ignored'}"
+            options = dict(mode=mode, exif=exif)
+            yield exact.Case(f"{what}, whole", center, (48, 48), 48, flip=0, **options)
+            yield exact.Case(f"{what}, crops", crop, (31, 23), seed=5, **options)
+            yield exact.Case(f"{what}, other crops", crop, (9, 40), seed=6, epoch=3, **options)
+
+
+def all_refused(program, paths):
+    """Whether Pillow takes each of these and Penstock refuses it for a reason of its own."""
+    case = exact.Case("refused", exact.RANDOM_RESIZED_CROP, (31, 23))
+    wrong = [f"{path.name}: fault {fault}, Pillow takes it: {case.image(path) is not None}"
+             for path, (fault, *_) in zip(paths, exact.decoded(program, case, paths))
+             if fault not in exact.REFUSALS or case.image(path) is None]
+    print(f"refused: {len(paths)} files that Pillow takes are refused" if not wrong else
+          "refused: FAILED:\n  " + "\n  ".join(wrong))
+    return not wrong
+
+
+def main():
+    if exact.Image is None:
+        exact.skip("no Pillow for /usr/bin/python3; install python3-pil")
+    import image_files
+
+    program, failed = sys.argv[1], False
+    with tempfile.TemporaryDirectory() as name:
+        paths = image_files.write(image_files.all_files(), name)
+        for case in cases():
+            failed = not exact.report(program, case, paths) or failed
+        bad = image_files.write(image_files.damaged(), name)
+        case = exact.Case("damaged", exact.RANDOM_RESIZED_CROP, (31, 23), seed=8)
+        failed = not exact.report(program, case, bad) or failed
+        failed = not all_refused(program, image_files.write(image_files.refused(), name)) or failed
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+// Carriers: what they write, what they do when a source fails, and that none holds up another.
+#include "server/carry/carriers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "tests/support/fake_rows.h"
+
+namespace penstock::carry {
+namespace {
+
+using penstock::testing::FakeRows;
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+constexpr source::RowShape kShape = {2, 3, 1};
+
+// Memory for one run.
+struct Target {
+  explicit Target(size_t rows) : rows(rows * kShape.bytes()), labels(rows * 8), ids(rows * 8) {}
+  Run For(const source::Dataset& dataset, std::vector<uint64_t> samples, uint64_t id) {
+    return {id, &dataset, std::move(samples), rows.data(), labels.data(), ids.data()};
+  }
+  std::vector<std::byte> rows, labels, ids;
+};
+
+class CarriersTest : public ::testing::Test {
+ protected:
+  void Start(Carriers& carriers) { ASSERT_TRUE(carriers.Start().ok()); }
+
+  // Waits until so many runs ended.
+  static std::map<uint64_t, absl::Status> Collect(Carriers& carriers, size_t count) {
+    std::map<uint64_t, absl::Status> ended;
+    const base::TimePoint deadline = base::SteadyClock().Now() + std::chrono::seconds(20);
+    while (ended.size() < count && base::SteadyClock().Now() < deadline) {
+      for (Outcome& outcome : carriers.Collect())
+        EXPECT_TRUE(ended.emplace(outcome.id, outcome.status).second);
+      ::poll(nullptr, 0, 1);
+    }
+    return ended;
+  }
+};
+
+TEST_F(CarriersTest, ASourceThatFailsForLongerThanIsTriedEndsTheRunWithItsReason) {
+  const FakeRows dataset(
+      10, kShape, [](auto) { return absl::UnavailableError("'/data/x': Input/output error"); });
+  Carriers carriers({.count = 1, .retry_for = milliseconds(50)});
+  Start(carriers);
+  Target target(1);
+
+  carriers.Submit(target.For(dataset, {3}, 7));
+  const auto ended = Collect(carriers, 1);
+
+  ASSERT_EQ(ended.count(7), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(ended.at(7)));
+  EXPECT_THAT(std::string(ended.at(7).message()), HasSubstr("'/data/x': Input/output error"));
+  EXPECT_TRUE(carriers.Stalls(base::SteadyClock().Now()).empty());
+}
+
+TEST_F(CarriersTest, AFailureThatPassesCostsOnlyTimeAndIsShownMeanwhile) {
+  std::atomic<bool> broken{true};
+  const FakeRows dataset(10, kShape, [&](auto) {
+    return broken ? absl::UnavailableError("the server is away") : absl::OkStatus();
+  });
+  Carriers carriers({.count = 1, .retry_for = std::chrono::seconds(60)});
+  Start(carriers);
+  Target target(2);
+  carriers.Submit(target.For(dataset, {4, 2}, 1));
+  std::vector<Carriers::Stall> stalls;
+  while (stalls.empty()) stalls = carriers.Stalls(base::SteadyClock().Now());
+
+  broken = false;
+
+  EXPECT_EQ(stalls[0].id, 1u);
+  EXPECT_EQ(stalls[0].reason, "the server is away");
+  EXPECT_TRUE(Collect(carriers, 1).at(1).ok());
+  EXPECT_EQ(target.rows[0], FakeRows::ByteOf(4, 0));
+}
+
+TEST_F(CarriersTest, ARunWhoseSourceFailsHoldsUpNoOther) {
+  const FakeRows broken(10, kShape, [](auto) { return absl::UnavailableError("away"); });
+  const FakeRows whole(10, kShape);
+  Carriers carriers({.count = 1, .retry_for = std::chrono::hours(1)});
+  Start(carriers);
+  Target stuck(1);
+  for (uint64_t id = 0; id < 8; ++id) carriers.Submit(stuck.For(broken, {1}, id));
+
+  for (uint64_t id = 100; id < 120; ++id) {
+    Target target(1);
+    carriers.Submit(target.For(whole, {1}, id));
+    EXPECT_TRUE(Collect(carriers, 1).at(id).ok());
+  }
+
+  EXPECT_EQ(carriers.Capacity(), 2u);  // what is put aside takes no place
+}
+
+TEST_F(CarriersTest, TheEndWaitsForNoSourceThatFails) {
+  const FakeRows broken(10, kShape, [](auto) { return absl::UnavailableError("away"); });
+  Target target(1);
+  const base::TimePoint begin = base::SteadyClock().Now();
+  {
+    Carriers carriers({.count = 2, .retry_for = std::chrono::hours(1)});
+    Start(carriers);
+    for (uint64_t id = 0; id < 4; ++id) carriers.Submit(target.For(broken, {1}, id));
+  }
+
+  EXPECT_LT(base::SteadyClock().Now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(CarriersTest, RowsLabelsAndIdsStandInTheOrderThatWasAsked) {
+  const FakeRows dataset(1000, kShape);
+  Carriers carriers({.count = 1, .retry_for = {}});
+  Start(carriers);
+  const std::vector<uint64_t> samples = {999, 0, 7, 7};
+  Target target(samples.size());
+
+  carriers.Submit(target.For(dataset, samples, 1));
+
+  ASSERT_TRUE(Collect(carriers, 1).at(1).ok());
+  for (size_t row = 0; row < samples.size(); ++row) {
+    for (uint64_t j = 0; j < kShape.bytes(); ++j)
+      ASSERT_EQ(target.rows[row * kShape.bytes() + j], FakeRows::ByteOf(samples[row], j));
+    int64_t label;
+    uint64_t id;
+    std::memcpy(&label, target.labels.data() + 8 * row, sizeof(label));
+    std::memcpy(&id, target.ids.data() + 8 * row, sizeof(id));
+    EXPECT_EQ(label, static_cast<int64_t>(samples[row] % 10));
+    EXPECT_EQ(id, samples[row]);
+  }
+}
+
+TEST_F(CarriersTest, TwoCarriersCopyEachRunOnce) {
+  std::atomic<uint64_t> copies{0};
+  const FakeRows dataset(1000, kShape, [&](auto) {
+    ++copies;
+    return absl::OkStatus();
+  });
+  Carriers carriers({.count = 2, .retry_for = {}});
+  Start(carriers);
+  EXPECT_EQ(carriers.Capacity(), 4u);
+  std::vector<Target> targets(100, Target(1));
+  for (uint64_t id = 0; id < 100; ++id) carriers.Submit(targets[id].For(dataset, {id}, id));
+
+  EXPECT_EQ(Collect(carriers, 100).size(), 100u);
+
+  EXPECT_EQ(copies, 100u);
+  for (uint64_t id = 0; id < 100; ++id) EXPECT_EQ(targets[id].rows[5], FakeRows::ByteOf(id, 5));
+}
+
+TEST_F(CarriersTest, TheEventIsRungWhenARunEnds) {
+  const FakeRows dataset(10, kShape);
+  Carriers carriers({.count = 1, .retry_for = {}});
+  Start(carriers);
+  Target target(1);
+
+  carriers.Submit(target.For(dataset, {1}, 1));
+
+  pollfd ready = {.fd = carriers.event().get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&ready, 1, 10'000), 1);
+}
+
+}  // namespace
+}  // namespace penstock::carry

@@ -1,0 +1,117 @@
+// Rows out of pages that may vanish.
+#include "common/posix/gather.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/posix/fd.h"
+
+namespace penstock::posix {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// A file of pages, mapped; page i is full of the letter 'a' + i.
+class MappedFile {
+ public:
+  explicit MappedFile(size_t pages) : pages_(pages), file_(MakeFile()) {
+    for (size_t page = 0; page < pages; ++page) {
+      const std::string letters(kPage, static_cast<char>('a' + page));
+      EXPECT_EQ(::write(file_.get(), letters.data(), kPage), static_cast<ssize_t>(kPage));
+    }
+    data_ = static_cast<std::byte*>(
+        ::mmap(nullptr, pages * kPage, PROT_READ, MAP_SHARED, file_.get(), 0));
+  }
+  ~MappedFile() { ::munmap(data_, pages_ * kPage); }
+
+  const std::byte* data() const { return data_; }
+  void CutOff(size_t pages) {
+    ASSERT_EQ(::ftruncate(file_.get(), static_cast<off_t>(pages * kPage)), 0);
+  }
+
+ private:
+  static Fd MakeFile() {
+    char name[] = "/tmp/penstock-gather-XXXXXX";
+    Fd file(::mkstemp(name));
+    ::unlink(name);
+    return file;
+  }
+  const size_t pages_;
+  Fd file_;
+  std::byte* data_ = nullptr;
+};
+
+std::string Gathered(const MappedFile& file, const std::vector<uint64_t>& rows) {
+  std::string into(rows.size() * kPage, '?');
+  const bool read =
+      GatherRows({file.data(), kPage, rows}, reinterpret_cast<std::byte*>(into.data()));
+  if (!read) return "not read";
+  std::string letters;
+  for (size_t row = 0; row < rows.size(); ++row) letters += into[row * kPage];
+  return letters;
+}
+
+TEST(GatherTest, ARowOfAFileThatWasCutOffIsAFailureAndTheOthersAreRead) {
+  MappedFile file(4);
+  file.CutOff(2);
+
+  EXPECT_EQ(Gathered(file, {0, 3}), "not read");
+  EXPECT_EQ(Gathered(file, {1, 0}), "ba");
+  EXPECT_EQ(Gathered(file, {2}), "not read");
+}
+
+TEST(GatherTest, RowsComeInTheOrderThatIsAsked) {
+  const MappedFile file(4);
+
+  EXPECT_EQ(Gathered(file, {3, 0, 0, 2}), "daac");
+}
+
+TEST(GatherTest, EachThreadHasFailuresOfItsOwn) {
+  MappedFile cut(2);
+  cut.CutOff(1);
+  const MappedFile whole(2);
+  std::thread other([&] {
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(Gathered(cut, {1}), "not read");
+  });
+
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(Gathered(whole, {1}), "b");
+
+  other.join();
+}
+
+using GatherDeathTest = ::testing::Test;
+
+TEST(GatherDeathTest, ABusErrorOfAnybodyElseStillEndsTheProcess) {
+  const auto touch = [] {
+    MappedFile file(2);
+    (void)Gathered(file, {0});
+    file.CutOff(1);
+    volatile const std::byte* gone = file.data() + kPage;
+    const std::byte read = *gone;
+    std::exit(read == std::byte{0} ? 0 : 1);
+  };
+
+  EXPECT_EXIT(touch(), ::testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST(GatherDeathTest, ASignalThatSomebodySendsIsNotTakenForAFailure) {
+  const auto send = [] {
+    const MappedFile file(1);
+    (void)Gathered(file, {0});
+    ::kill(::getpid(), SIGBUS);
+    std::exit(0);
+  };
+
+  EXPECT_EXIT(send(), ::testing::KilledBySignal(SIGBUS), "");
+}
+
+}  // namespace
+}  // namespace penstock::posix
