@@ -69,23 +69,49 @@ def host_arrays(session, settings):
 
 
 def device_arrays(session, settings):
-    """penstock.Array: of the slot itself, or of a pool's memory."""
-    pool = native.DevicePool.open(session.device)
-    sides, dtype, stored = sides_of(session, settings), settings.dtype, is_stored(settings)
-    finish = None if stored else _feed.finish_of(settings)
-    take, timeout = session.take_on_device, settings.timeout or None
+    """penstock.Array: of the slot itself where it has what is asked for, else of a pool's memory."""
+    stored = is_stored(settings)
+    take = _on_device(session, settings, None if stored else _feed.finish_of(settings))
 
     def take_on_device():
+        taken = take()
+        if taken is None:
+            return None
+        image, position, memory, labels, _, sample_ids = taken
+        return _batch(image, Array(memory, labels, image.shape[:1], "int64", stored), sample_ids, position)
+
+    return take_on_device
+
+
+def device_arrays_of_their_own(session, settings):
+    """The same, of a pool's memory in any case; labels as NumPy arrays on the host."""
+    take = _on_device(session, settings, _feed.finish_of(settings))
+
+    def take_on_device():
+        taken = take()
+        if taken is None:
+            return None
+        image, position, _, _, labels, sample_ids = taken
+        return _batch(image, labels, sample_ids, position)
+
+    return take_on_device
+
+
+def _on_device(session, settings, finish):
+    pool = native.DevicePool.open(session.device)
+    sides, dtype, timeout = sides_of(session, settings), settings.dtype, settings.timeout or None
+    take = session.take_on_device
+
+    def take_raw():
         taken = take(pool, finish, timeout)
         if taken is None:
             return None
-        step, memory, images, labels, _, sample_ids = taken
+        step, memory, images, labels, host_labels, sample_ids = taken
         position = Position(*step)
-        image = Array(memory, images, (position.rows, *sides), dtype, stored)
-        label = Array(memory, labels, (position.rows,), "int64", stored)
-        return _batch(image, label, sample_ids, position)
+        image = Array(memory, images, (position.rows, *sides), dtype, finish is None)
+        return image, position, memory, labels, host_labels, sample_ids
 
-    return take_on_device
+    return take_raw
 
 
 def sides_of(session, settings):

@@ -22,13 +22,12 @@ class Array:
     """What batches on a GPU are made of: `shape`, `dtype` (a name), `device` ("cuda:N"), `nbytes`,
     `read_only`; `__dlpack__`, `__dlpack_device__`, `__cuda_array_interface__`."""
 
-    __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "_owner", "__weakref__")
+    __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "__weakref__")
 
-    def __init__(self, memory, data, shape, dtype, read_only, owner=None):
+    def __init__(self, memory, data, shape, dtype, read_only):
         self._memory = memory  # native.DeviceMemory
         self._data = data
         self._ordinal = memory.pool.device
-        self._owner = memory if owner is None else owner  # what capsules keep; it keeps the memory
         self.shape = tuple(shape)
         self.dtype = dtype
         self.read_only = read_only
@@ -82,9 +81,19 @@ class Array:
             if copy is not None and not copy:
                 raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out to "
                                   "get a copy, or give max_version=(1, 0)")
-            return self._copy_for(stream)._capsule(max_version)
+            copy = self._copy_for(stream)
+            return copy._capsule(copy._memory, max_version)
         self._memory.hand_to(stream)
-        return self._capsule(max_version)
+        return self._capsule(self._memory, max_version)
+
+    def lend_to(self, kept, stream, max_version):
+        """As `__dlpack__` for a borrower that keeps `kept` as long as it uses the memory, and not the memory,
+        which the lender has to keep. Without a stream the host waits until the array is there."""
+        if stream is None:
+            self._memory.pool.wait()
+        else:
+            self._memory.hand_to(_checked(stream))
+        return self._capsule(kept, max_version)
 
     @property
     def __cuda_array_interface__(self):
@@ -99,8 +108,8 @@ class Array:
         raise TypeError(f"this array is on {self.device}, NumPy reads host memory; copy it with a framework of the GPU "
                         "(cupy.asnumpy(cupy.from_dlpack(array))), or open the loader with device='cpu'")
 
-    def _capsule(self, max_version):
-        exporter = native.export_device_array(self._owner, self._data, self.shape, self.dtype, self._ordinal,
+    def _capsule(self, owner, max_version):
+        exporter = native.export_device_array(owner, self._data, self.shape, self.dtype, self._ordinal,
                                               self.read_only)
         return exporter.__dlpack__(max_version=max_version)
 
