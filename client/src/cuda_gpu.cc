@@ -145,6 +145,10 @@ class CudaGpu final : public Gpu {
                             Stream stream) override {
     return Here([&] { return cuda::CopyToDevice(to, from, bytes, stream); });
   }
+  absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                            Stream stream) override {
+    return Here([&] { return cuda::CopyOnDevice(to, from, bytes, stream); });
+  }
   absl::Status CallWhenReached(Stream stream, void (*function)(void*), void* argument) override {
     return Here([&] { return cuda::CallWhenReached(stream, function, argument); });
   }

@@ -79,6 +79,8 @@ class Gpu {
   // From here on nothing waits, but Synchronize.
   virtual absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
                                     Stream stream) = 0;
+  virtual absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                    Stream stream) = 0;
   virtual absl::Status CallWhenReached(Stream stream, void (*function)(void*), void* argument) = 0;
   virtual absl::StatusOr<bool> IsCapturing(Stream stream) = 0;
   // Whether kernels can write to it.

@@ -15,6 +15,7 @@ _HOMES = {
     "errors": ("DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
     "transforms": ("CenterCrop", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "array": ("Array",),
     "loader": ("Loader",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,3 +1,4 @@
+from .array import Array as Array
 from .errors import DataLoss as DataLoss
 from .errors import DeadlineExceeded as DeadlineExceeded
 from .errors import Error as Error

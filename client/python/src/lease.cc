@@ -3,11 +3,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
-#include <span>
 #include <vector>
 
 #include "client/python/src/errors.h"
+#include "client/python/src/host_copy.h"
 #include "client/python/src/session.h"
 
 namespace nb = nanobind;
@@ -24,16 +23,6 @@ nb::object Images(nb::handle lease) {
   const Shape shape = batch.shape();
   const size_t sides[] = {shape.rows, shape.height, shape.width, shape.channels};
   return nb::cast(nb::ndarray<nb::numpy, const uint8_t>(batch.images().data(), 4, sides, lease));
-}
-
-// A copy: small, and it may outlive the lease.
-template <typename T>
-nb::object Copy(std::span<const T> from) {
-  T* const data = new T[from.size()];
-  std::copy(from.begin(), from.end(), data);
-  const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  const size_t sides[] = {from.size()};
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, sides, owner));
 }
 
 std::vector<uint64_t> ShapeOf(const Batch& batch) {
@@ -65,8 +54,8 @@ void BindLease(nb::module_& module) {
       .def_prop_ro("shape", [](const Batch& batch) { return nb::tuple(nb::cast(ShapeOf(batch))); })
       .def_prop_ro("on_device", &Batch::on_device)
       .def_prop_ro("images", &Images, "The stored rows as a read-only NumPy array; None on a GPU.")
-      .def_prop_ro("labels", [](const Batch& batch) { return Copy(batch.labels()); })
-      .def_prop_ro("sample_ids", [](const Batch& batch) { return Copy(batch.sample_ids()); })
+      .def_prop_ro("labels", [](const Batch& batch) { return HostCopy(batch.labels()); })
+      .def_prop_ro("sample_ids", [](const Batch& batch) { return HostCopy(batch.sample_ids()); })
       .def_prop_ro("device_images",
                    [](const Batch& batch) { return Address(batch.device_images()); })
       .def_prop_ro("device_labels",

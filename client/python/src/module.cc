@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "client/python/src/client.h"
+#include "client/python/src/device_memory.h"
 #include "client/python/src/lease.h"
 #include "client/python/src/session.h"
 
@@ -10,6 +11,7 @@ NB_MODULE(_penstock, module) {
   nanobind::set_leak_warnings(false);
   penstock::python::BindOptions(module);
   penstock::python::BindLease(module);
+  penstock::python::BindDeviceMemory(module);
   penstock::python::BindSession(module);
   penstock::python::BindClient(module);
 }

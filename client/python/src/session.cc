@@ -1,6 +1,7 @@
 #include "client/python/src/session.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "client/python/src/errors.h"
+#include "client/python/src/host_copy.h"
 
 namespace nb = nanobind;
 
@@ -53,6 +55,26 @@ bool AwaitReady(Session& session, Clock::time_point deadline) {
 nb::tuple ShapeOf(const Session& session) {
   const Shape shape = session.shape();
   return nb::make_tuple(shape.rows, shape.height, shape.width, shape.channels);
+}
+
+size_t FinishedBytes(const Shape& shape, const Finish& finish) {
+  const size_t values = size_t{shape.rows} * shape.height * shape.width * shape.channels;
+  const bool halves = finish.type == Type::kFloat16 || finish.type == Type::kBFloat16;
+  return values * (finish.type == Type::kUInt8 ? 1 : halves ? 2 : 4);
+}
+
+// Labels lie behind the images, where any array may begin.
+size_t LabelsOffset(size_t image_bytes) { return (image_bytes + 255) / 256 * 256; }
+
+// In GPU memory; what Python gets of it.
+struct OnDevice {
+  std::unique_ptr<DeviceMemory> memory;
+  Address images = 0, labels = 0;
+};
+
+nb::tuple Described(nb::tuple step, nb::object labels, nb::object sample_ids, OnDevice there) {
+  return nb::make_tuple(std::move(step), std::move(there.memory), there.images, there.labels,
+                        std::move(labels), std::move(sample_ids));
 }
 
 bool IsEnd(const Status& status) {
@@ -117,6 +139,36 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
   return StepOf(*batch);
 }
 
+// The memory is there before a batch is taken: none is lost when there is no memory.
+nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
+                                     Seconds timeout) {
+  const std::unique_lock<std::mutex> lock = Enter();
+  std::optional<DeviceBuffer> buffer;
+  const size_t image_bytes = finish ? FinishedBytes(session_.shape(), *finish) : 0;
+  if (finish) {
+    const size_t labels = sizeof(int64_t) * session_.shape().rows;
+    buffer = ValueOf(pool->Take(LabelsOffset(image_bytes) + labels));
+  }
+  Result<Batch> batch = Next(pool->stream(), timeout);
+  if (!batch.ok() && IsEnd(batch.status())) return nb::none();
+  if (!batch.ok()) Raise(batch.status());
+  nb::object labels = HostCopy(batch->labels()), ids = HostCopy(batch->sample_ids());
+  OnDevice there;
+  if (finish) {
+    std::byte* const data = static_cast<std::byte*>(buffer->data());
+    auto* const row_labels = reinterpret_cast<int64_t*>(data + LabelsOffset(image_bytes));
+    Check(batch->FinishInto(*finish, {data, image_bytes, row_labels}, pool->stream()));
+    there = {std::make_unique<PoolMemory>(pool, *std::move(buffer)),
+             reinterpret_cast<Address>(data), reinterpret_cast<Address>(row_labels)};
+    return Described(StepOf(*batch), std::move(labels), std::move(ids), std::move(there));
+  }
+  there.images = reinterpret_cast<Address>(batch->device_images());
+  there.labels = reinterpret_cast<Address>(batch->device_labels());
+  const nb::tuple step = StepOf(*batch);
+  there.memory = std::make_unique<LentSlot>(pool, *std::move(batch));
+  return Described(step, std::move(labels), std::move(ids), std::move(there));
+}
+
 void HeldSession::Close() {
   const std::unique_lock<std::mutex> lock = Enter();
   Status status;
@@ -142,6 +194,11 @@ void BindSession(nb::module_& module) {
           nb::arg("sample_ids"), nb::arg("stream"), nb::arg("timeout").none(),
           "The next batch, finished into the caller's memory: (epoch, step, first, rows, "
           "valid_rows, last_of_epoch); None at the end of an epoch.")
+      .def(
+          "take_on_device", &HeldSession::TakeOnDevice, nb::arg("pool"), nb::arg("finish").none(),
+          nb::arg("timeout").none(),
+          "The next batch in GPU memory, finished on the pool's stream, or as it is stored: (step, "
+          "memory, images, labels, labels on the host, sample_ids); None at the end of an epoch.")
       .def_prop_ro("state", [](const HeldSession& session) { return session.get().state(); })
       .def_prop_ro("samples", [](const HeldSession& session) { return session.get().samples(); })
       .def_prop_ro("shape", [](const HeldSession& session) { return ShapeOf(session.get()); })

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/python/src/device_memory.h"
 #include "penstock/penstock.h"
 
 namespace penstock::python {
@@ -37,6 +38,12 @@ class HeldSession {
   // Take and FinishInto. What it returns is (epoch, step, first, rows, valid_rows, last_of_epoch).
   nanobind::object TakeInto(const Finish& finish, const Room& room, Address stream,
                             Seconds timeout);
+
+  // The next batch on its GPU, on the pool's stream: as it is stored, or finished into the pool's
+  // memory. (step, memory, address of the images, of the labels, labels, sample_ids), the last two
+  // on the host; None at the end of an epoch.
+  nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
+                                Seconds timeout);
 
   const Session& get() const { return session_; }
   Session& get() { return session_; }

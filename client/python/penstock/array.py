@@ -1,0 +1,127 @@
+"""Arrays in GPU memory without a framework: any that reads DLPack or the CUDA Array Interface takes them.
+
+    image = cupy.from_dlpack(batch["image"])        # or torch.from_dlpack, jax.dlpack.from_dlpack
+
+Nothing is copied, and the host waits for nothing: the stream that an array is handed to waits until
+the batch is there. The memory goes back when the last reference to it is gone, behind what those
+streams were given by then. So a stream has to outlive the arrays that it was handed; and where the
+work goes on on another stream, name that one by `record_stream`, as with torch's tensors.
+"""
+from . import _penstock as native
+
+__all__ = ["Array"]
+
+_CUDA = 2  # kDLCUDA
+_LEGACY, _NO_SYNC = 1, -1
+
+_ITEM_BYTES = {"uint8": 1, "int64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+_TYPE_STRINGS = {"uint8": "|u1", "int64": "<i8", "float32": "<f4", "float16": "<f2"}
+
+
+class Array:
+    """What batches on a GPU are made of: `shape`, `dtype` (a name), `device` ("cuda:N"), `nbytes`,
+    `read_only`; `__dlpack__`, `__dlpack_device__`, `__cuda_array_interface__`."""
+
+    __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "__weakref__")
+
+    def __init__(self, memory, data, shape, dtype, read_only):
+        self._memory = memory  # native.DeviceMemory
+        self._data = data
+        self._ordinal = memory.pool.device
+        self.shape = tuple(shape)
+        self.dtype = dtype
+        self.read_only = read_only
+
+    @property
+    def device(self):
+        return f"cuda:{self._ordinal}"
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        size = 1
+        for side in self.shape:
+            size *= side
+        return size
+
+    @property
+    def nbytes(self):
+        return self.size * _ITEM_BYTES[self.dtype]
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<penstock.Array {self.dtype}{list(self.shape)} on {self.device}>"
+
+    def record_stream(self, stream):
+        """Work on this stream, a number or an object with `.cuda_stream` or `.ptr`, reads the array as well:
+        the memory goes back behind it. The stream waits until the array is there."""
+        for name in ("cuda_stream", "ptr"):
+            stream = getattr(stream, name, stream)
+        self._memory.hand_to(stream or _LEGACY)
+
+    def __dlpack_device__(self):
+        return _CUDA, self._ordinal
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """By the array API's rules: stream None and 1 are the legacy default stream, 2 the per-thread one,
+        larger numbers a cudaStream_t, -1 asks for no waiting (the memory then goes back behind the
+        legacy default stream). Where the capsule cannot say that the memory is read-only, which
+        consumers before DLPack 1.0 ask for, it is of a copy."""
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"this array is on {self.device}, device {tuple(dl_device)} was asked for; copy it there "
+                              "with the framework that reads it")
+        stream = _checked(stream)
+        unversioned = max_version is None or max_version[0] < 1
+        if copy or (self.read_only and unversioned):
+            if copy is not None and not copy:
+                raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out to "
+                                  "get a copy, or give max_version=(1, 0)")
+            copy = self._copy_for(stream)
+            return copy._capsule(copy._memory, max_version)
+        self._memory.hand_to(stream)
+        return self._capsule(self._memory, max_version)
+
+    def lend_to(self, kept, stream, max_version):
+        """As `__dlpack__` for a borrower that keeps `kept` as long as it uses the memory, and not the memory,
+        which the lender has to keep. Without a stream the host waits until the array is there."""
+        if stream is None:
+            self._memory.pool.wait()
+        else:
+            self._memory.hand_to(_checked(stream))
+        return self._capsule(kept, max_version)
+
+    @property
+    def __cuda_array_interface__(self):
+        """Version 3. It is ready on the legacy default stream, for which it is handed."""
+        if self.dtype not in _TYPE_STRINGS:
+            raise AttributeError(f"the CUDA Array Interface has no {self.dtype}; read this array by DLPack")
+        self._memory.hand_to(_LEGACY)
+        return {"shape": self.shape, "typestr": _TYPE_STRINGS[self.dtype], "data": (self._data, self.read_only),
+                "strides": None, "stream": _LEGACY, "version": 3}
+
+    def __array__(self, *_, **__):
+        raise TypeError(f"this array is on {self.device}, NumPy reads host memory; copy it with a framework of the GPU "
+                        "(cupy.asnumpy(cupy.from_dlpack(array))), or open the loader with device='cpu'")
+
+    def _capsule(self, owner, max_version):
+        exporter = native.export_device_array(owner, self._data, self.shape, self.dtype, self._ordinal,
+                                              self.read_only)
+        return exporter.__dlpack__(max_version=max_version)
+
+    def _copy_for(self, stream):
+        memory, data = self._memory.copy_for(self._data, self.nbytes, stream)
+        return Array(memory, data, self.shape, self.dtype, read_only=False)
+
+
+def _checked(stream):
+    if stream is None or stream == _NO_SYNC:
+        return _LEGACY
+    if not isinstance(stream, int) or stream < _LEGACY:
+        raise BufferError(f"the stream is {stream!r}; on CUDA there is None or 1 (legacy default), 2 (per-thread "
+                          "default), a cudaStream_t as a number, and -1 (no waiting)")
+    return stream

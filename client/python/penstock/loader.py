@@ -1,0 +1,42 @@
+"""Batches without a framework: NumPy arrays in host memory, penstock.Array on a GPU.
+
+    for batch in penstock.Loader("imagenet-train", 256, shuffle=True):
+        image, label = batch["image"], batch["label"]      # uint8 [256, 224, 224, 3], int64 [256]
+
+uint8 NHWC is what the daemon stores: `image` is then a read-only view of it, nothing is copied, and
+the batch's place in the pool is taken until the last view of it is gone. A consumer that keeps all
+batches of its window (`prefetch_factor`) gets no other one: copy what you want to keep. Every other
+dtype or layout is finished into memory of its own, which may be kept.
+"""
+from . import _settings, _take
+from ._base import LoaderBase
+from ._batch import Batch
+
+__all__ = ["Batch", "Loader"]
+
+
+class Loader(LoaderBase):
+    """An iterable of batches: `batch["image"]`, `batch["label"]`, `batch.sample_ids`, `batch.position`.
+
+    The arguments have the names of torch's DataLoader where they mean the same. Images are as they are
+    stored, uint8 NHWC, unless `dtype` or `layout` ask for more. `device`: "cpu"; "cuda", the current
+    one; "cuda:N"; "auto". Read arrays on a GPU by `cupy.from_dlpack` and its like (penstock.array).
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
+                 transform=None, dtype="uint8", layout="NHWC", device="cpu", seed=0, rank=None, world_size=None,
+                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False):
+        _take.numpy()
+        super().__init__(_settings.make(
+            dataset, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
+            dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
+            prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
+            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample))
+        if device == "cpu":
+            _take.host_type(dtype)
+
+    def _taker(self, session):
+        if session.device >= 0:
+            return _take.device_arrays(session, self._settings)
+        take = _take.host_views if _take.is_stored(self._settings) else _take.host_arrays
+        return take(session, self._settings)

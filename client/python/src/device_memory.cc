@@ -1,0 +1,137 @@
+#include "client/python/src/device_memory.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "client/python/src/errors.h"
+#include "client/python/src/session.h"
+
+namespace nb = nanobind;
+
+namespace penstock::python {
+namespace {
+
+nb::dlpack::dtype TypeNamed(const std::string& name) {
+  using Kind = nb::dlpack::dtype_code;
+  const auto type = [](Kind code, uint8_t bits) {
+    return nb::dlpack::dtype{static_cast<uint8_t>(code), bits, 1};
+  };
+  if (name == "uint8") return type(Kind::UInt, 8);
+  if (name == "int64") return type(Kind::Int, 64);
+  if (name == "float32") return type(Kind::Float, 32);
+  if (name == "float16") return type(Kind::Float, 16);
+  if (name == "bfloat16") return type(Kind::Bfloat, 16);
+  Raise(Status(
+      Code::kInvalidArgument,
+      "there is no array of '" + name + "'; there is uint8, int64, float32, float16 and bfloat16"));
+}
+
+// What an array is, beside where.
+struct Form {
+  std::vector<size_t> shape;
+  nb::dlpack::dtype type;
+  int device = 0;
+};
+
+// An object with __dlpack__(max_version=…), whose capsules keep the owner.
+template <typename Data, typename... Annotations>
+nb::object Exporter(nb::handle owner, Data data, const Form& form) {
+  using View = nb::ndarray<nb::array_api, Annotations...>;
+  return nb::cast(View(data, form.shape.size(), form.shape.data(), owner, nullptr, form.type,
+                       nb::device::cuda::value, form.device));
+}
+
+nb::object Export(nb::handle owner, Address data, const std::vector<size_t>& shape,
+                  const std::string& type, int device, bool read_only) {
+  const Form form = {shape, TypeNamed(type), device};
+  if (read_only) {
+    return Exporter<const void*, nb::ro>(owner, reinterpret_cast<const void*>(data), form);
+  }
+  return Exporter<void*>(owner, reinterpret_cast<void*>(data), form);
+}
+
+SharedPool OpenPool(int device) {
+  Result<DevicePool> pool = [&] {
+    const nb::gil_scoped_release released;
+    return DevicePool::Open(device);
+  }();
+  return std::make_shared<DevicePool>(ValueOf(std::move(pool)));
+}
+
+void WaitFor(DevicePool& pool) {
+  Status status;
+  {
+    const nb::gil_scoped_release released;
+    status = pool.Wait();
+  }
+  Check(status);
+}
+
+// A copy of what lies at `from` in this memory, made on the stream that will read it.
+nb::tuple CopyFor(DeviceMemory& memory, Address from, uint64_t bytes, Address stream) {
+  const Stream on = reinterpret_cast<Stream>(stream);
+  Check(memory.HandTo(on));
+  DeviceBuffer buffer = ValueOf(memory.pool().Take(bytes));
+  Check(buffer.CopyFrom(reinterpret_cast<const void*>(from), bytes, on));
+  const Address data = reinterpret_cast<Address>(buffer.data());
+  std::unique_ptr<DeviceMemory> copy =
+      std::make_unique<PoolMemory>(memory.shared_pool(), std::move(buffer));
+  return nb::make_tuple(std::move(copy), data);
+}
+
+}  // namespace
+
+Status LentSlot::HandTo(Stream stream) {
+  if (std::count(readers_.begin(), readers_.end(), stream) != 0) return {};
+  if (Status status = pool().LetFollow(stream); !status.ok()) return status;
+  readers_.push_back(stream);
+  return {};
+}
+
+// Behind its readers; nobody's: behind the pool's stream, on which it was taken. Where that cannot
+// be, the batch's own end waits for the device, without the lock.
+LentSlot::~LentSlot() {
+  Stream last = pool().stream();
+  if (readers_.size() == 1) last = readers_.front();
+  Status status;
+  if (readers_.size() > 1) {
+    const Result<Stream> behind = pool().Behind(readers_);
+    status = behind.status();
+    if (behind.ok()) last = *behind;
+  }
+  if (status.ok()) status = batch_.Release(last);
+  if (status.ok()) return;
+  const nb::gil_scoped_release released;
+  batch_.Release();
+}
+
+void BindDeviceMemory(nb::module_& module) {
+  nb::class_<DevicePool>(module, "DevicePool", "GPU memory for finished batches.")
+      .def_static("open", &OpenPool, nb::arg("device"))
+      .def_prop_ro("device", &DevicePool::device)
+      .def_prop_ro("stream",
+                   [](const DevicePool& pool) { return reinterpret_cast<Address>(pool.stream()); })
+      .def("wait", &WaitFor, "Waits on the host for what the pool's stream was given so far.");
+  nb::class_<DeviceMemory>(module, "DeviceMemory", "What arrays on a GPU keep.")
+      .def_prop_ro("pool", &DeviceMemory::shared_pool)
+      .def(
+          "hand_to",
+          [](DeviceMemory& memory, Address stream) {
+            Check(memory.HandTo(reinterpret_cast<Stream>(stream)));
+          },
+          nb::arg("stream"), "That stream waits until it is filled, and it goes back behind it.")
+      .def("copy_for", &CopyFor, nb::arg("data"), nb::arg("bytes"), nb::arg("stream"),
+           "(memory, address) of a copy, made on that stream.");
+  module.def("export_device_array", &Export, nb::arg("owner"), nb::arg("data"), nb::arg("shape"),
+             nb::arg("dtype"), nb::arg("device"), nb::arg("read_only"),
+             "An object with __dlpack__(max_version=...), whose capsules keep the owner.");
+}
+
+}  // namespace penstock::python
