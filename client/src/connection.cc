@@ -109,6 +109,7 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
   grant.ids_offset = response.ids_offset();
   grant.slot_bytes = response.slot_bytes();
   grant.samples = response.samples();
+  grant.epoch_samples = response.epoch_samples();
   grant.classes = response.classes();
   grant.first_epoch_batches = response.first_epoch_batches();
   grant.epoch_batches = response.epoch_batches();

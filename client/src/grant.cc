@@ -50,7 +50,7 @@ absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const
   if (entry.rows == 0 || entry.rows > grant.batch_size) return impossible("rows", entry.rows);
   if (entry.valid_rows > entry.rows) return impossible("valid rows", entry.valid_rows);
   if (entry.last_of_epoch > 1) return impossible("last of epoch", entry.last_of_epoch);
-  if (entry.consumed > grant.samples) return impossible("consumed samples", entry.consumed);
+  if (entry.consumed > grant.epoch_samples) return impossible("consumed samples", entry.consumed);
   if (entry.offset % kWord != 0 || !Fits(entry.offset, 1, grant.slot_bytes, segment_bytes)) {
     return impossible(absl::StrCat("in a segment of ", segment_bytes, " bytes, the offset"),
                       entry.offset);

@@ -17,7 +17,7 @@ struct Grant {
   uint64_t row_bytes = 0;
   uint32_t height = 0, width = 0, channels = 0;
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
-  uint64_t samples = 0;
+  uint64_t samples = 0, epoch_samples = 0;  // of the dataset; of an epoch
   uint32_t classes = 0;
   uint64_t first_epoch_batches = 0, epoch_batches = 0;
   uint32_t window = 0;  // batches that were announced and not released, at most

@@ -117,22 +117,22 @@ absl::StatusOr<Config> LoadConfig(const std::string& path) {
   return ParseConfig(text, path);
 }
 
-absl::StatusOr<Config> PrivateConfig(const std::string& directory, const Machine& machine) {
+absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::Machine& machine) {
   Config config = DefaultConfig();
   config::v1::Server& server = *config.mutable_server();
   server.set_socket(absl::StrCat(directory, "/penstock.sock"));
   server.set_state_dir(absl::StrCat(directory, "/state"));
   server.clear_group();
   server.set_exit_when_idle_ms(kPrivateIdleMs);
-  const uint64_t pool = machine.available_bytes / 4 / kMiB * kMiB;
+  const uint64_t pool = machine.Memory() / 4 / kMiB * kMiB;
   if (pool < kLeastPool)
     return absl::ResourceExhaustedError(absl::StrCat(
         "a private daemon's pool is a quarter of the memory that is left, ",
-        base::FormatBytes(machine.available_bytes), "; wanted at least ",
+        base::FormatBytes(machine.Memory()), "; wanted at least ",
         base::FormatBytes(4 * kLeastPool), "; free some, or raise the cgroup's limit"));
   config.mutable_pool()->set_max_bytes(pool);
   config.mutable_pool()->set_segment_bytes(std::min(config.pool().segment_bytes(), pool));
-  config.mutable_workers()->set_count(std::clamp(machine.cores / 2, 1u, 1024u));
+  config.mutable_workers()->set_count(std::clamp(machine.Cores() / 2, 1u, 1024u));
   config.mutable_source()->add_roots(
       std::string("/"));  // as const char*, g++ 12 warns of an overlap that is none
   PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, ConfigLines("a private daemon")));
@@ -140,17 +140,18 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory, const Machine
 }
 
 absl::StatusOr<Config> PrivateConfig(const std::string& directory) {
-  return PrivateConfig(directory.empty() ? UsualPrivateDirectory() : directory, ReadMachine());
+  return PrivateConfig(directory.empty() ? UsualPrivateDirectory() : directory,
+                       posix::ReadMachine());
 }
 
-uint32_t WorkerCount(const Config& config, const Machine& machine) {
+uint32_t WorkerCount(const Config& config, const posix::Machine& machine) {
   if (config.workers().count() > 0) return config.workers().count();
-  return std::clamp(machine.cores - 1, 1u, 1024u);
+  return std::clamp(machine.Cores() - 1, 1u, 1024u);
 }
 
-uint32_t CarrierCount(const Config& config, const Machine& machine) {
+uint32_t CarrierCount(const Config& config, const posix::Machine& machine) {
   if (config.source().carriers() > 0) return config.source().carriers();
-  return std::clamp(machine.cores / 4, 1u, 8u);
+  return std::clamp(machine.Cores() / 4, 1u, 8u);
 }
 
 source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic) {

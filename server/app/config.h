@@ -7,8 +7,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
-#include "server/app/machine.h"
 #include "server/source/synthetic.h"
 
 namespace penstock::app {
@@ -24,16 +24,16 @@ absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
 // absolute; any path that the user may read; at most a quarter of the memory that is left; half the
 // cores, at least one; gone after 10 s alone.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory,
-                                                 const Machine& machine);
+                                                 const posix::Machine& machine);
 
 // The same on this machine. An empty directory: $XDG_RUNTIME_DIR/penstock, else /tmp/penstock-$UID.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
 
 // How many workers: the number configured, or by the machine where that is 0.
-uint32_t WorkerCount(const config::v1::Config& config, const Machine& machine);
+uint32_t WorkerCount(const config::v1::Config& config, const posix::Machine& machine);
 
 // How many carriers: the number configured, or by the machine where that is 0.
-uint32_t CarrierCount(const config::v1::Config& config, const Machine& machine);
+uint32_t CarrierCount(const config::v1::Config& config, const posix::Machine& machine);
 
 // What is left out has its default.
 source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);

@@ -5,7 +5,6 @@
 #include "common/base/units.h"
 #include "common/telemetry/log.h"
 #include "server/app/config.h"
-#include "server/app/machine.h"
 #include "server/app/options.h"
 #include "server/app/version.h"
 
@@ -44,7 +43,7 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
       CatalogOptions(config, options.private_daemon ? Paths::kAny : Paths::kNamed));
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
 
-  const feed::Engine::Options engine = EngineOptions(config, ReadMachine());
+  const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
     return courier_.Send(peer, message, bytes, fds);

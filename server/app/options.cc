@@ -36,7 +36,7 @@ NamedDataset NamedOf(const config::v1::Dataset& dataset) {
 }
 
 workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
-                                          const Machine& machine) {
+                                          const posix::Machine& machine) {
   workers::SupervisorOptions workers;
   workers.count = WorkerCount(config, machine);
   workers.program = config.workers().program();
@@ -101,12 +101,13 @@ Orders::Options OrdersOptions(const config::v1::Config& config) {
           .max_bytes = config.limits().max_order_memory_bytes()};
 }
 
-feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine) {
+feed::Engine::Options EngineOptions(const config::v1::Config& config,
+                                    const posix::Machine& machine) {
   feed::Engine::Options engine;
   engine.pool.max_bytes = config.pool().max_bytes();
   engine.pool.segment_bytes = config.pool().segment_bytes();
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
-  engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
+  engine.pool.available_bytes = [] { return posix::ReadMachine().Memory(); };
   engine.workers = WorkersOptions(config, machine);
   engine.carriers = {.count = CarrierCount(config, machine),
                      .retry_for = Milliseconds(config.source().retry_for_ms())};

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/base/status.h"
+#include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog.h"
-#include "server/app/machine.h"
 #include "server/app/orders.h"
 #include "server/feed/engine.h"
 
@@ -18,6 +18,7 @@ absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config
 
 Orders::Options OrdersOptions(const config::v1::Config& config);
 
-feed::Engine::Options EngineOptions(const config::v1::Config& config, const Machine& machine);
+feed::Engine::Options EngineOptions(const config::v1::Config& config,
+                                    const posix::Machine& machine);
 
 }  // namespace penstock::app

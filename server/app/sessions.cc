@@ -135,6 +135,7 @@ rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& req
                           .shape = ShapeOf(grant.shape),
                           .synthetic_seed = {},
                           .samples = dataset.samples(),
+                          .epoch_samples = request.share.samples,
                           .classes = static_cast<uint32_t>(dataset.classes().size()),
                           .first_epoch_batches = grant.first_epoch_batches,
                           .epoch_batches = grant.epoch_batches,

@@ -92,7 +92,7 @@ struct SessionGrant {
   uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   RowShape shape;
   std::optional<uint64_t> synthetic_seed;  // the consumer makes the rows, of this
-  uint64_t samples = 0;
+  uint64_t samples = 0, epoch_samples = 0;
   uint32_t classes = 0;
   uint64_t first_epoch_batches = 0, epoch_batches = 0;
   uint32_t window = 0;

@@ -58,6 +58,7 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
   message.set_ids_offset(grant.ids_offset);
   message.set_slot_bytes(grant.slot_bytes);
   message.set_samples(grant.samples);
+  message.set_epoch_samples(grant.epoch_samples);
   message.set_classes(grant.classes);
   message.set_first_epoch_batches(grant.first_epoch_batches);
   message.set_epoch_batches(grant.epoch_batches);

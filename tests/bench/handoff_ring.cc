@@ -47,7 +47,7 @@ client::Grant GrantOf(const pool::SlotLayout& layout) {
   grant.labels_offset = layout.labels_offset;
   grant.ids_offset = layout.ids_offset;
   grant.slot_bytes = layout.slot_bytes;
-  grant.samples = kSamples;
+  grant.samples = grant.epoch_samples = kSamples;
   grant.classes = 1;
   return grant;
 }

@@ -12,7 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-constexpr Machine kMachine = {.cores = 8, .available_bytes = 64ull << 30};
+const posix::Machine kMachine = {
+    .affinity_cores = 8, .quota_cores = {}, .available_bytes = 64ull << 30, .cgroup_bytes = {}};
 
 TEST(OptionsTest, AGroupThatDoesNotExistIsNamed) {
   config::v1::Config config = DefaultConfig();

@@ -34,7 +34,7 @@ inline Grant SmallGrant() {
   grant.labels_offset = 48;
   grant.ids_offset = 80;
   grant.slot_bytes = 112;
-  grant.samples = 100;
+  grant.samples = grant.epoch_samples = 100;
   grant.classes = 10;
   grant.first_epoch_batches = 25;
   grant.epoch_batches = 25;

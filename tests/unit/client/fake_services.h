@@ -189,6 +189,7 @@ class FakeServices final : public v1::FeedService::Service {
     response->set_ids_offset(grant.ids_offset);
     response->set_slot_bytes(grant.slot_bytes);
     response->set_samples(grant.samples);
+    response->set_epoch_samples(grant.epoch_samples);
     response->set_classes(grant.classes);
     response->set_first_epoch_batches(grant.first_epoch_batches);
     response->set_epoch_batches(grant.epoch_batches);

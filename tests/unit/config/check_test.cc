@@ -260,8 +260,13 @@ TEST(ConfigExampleTest, TheExampleHasEveryKey) {
   check(check, *config::v1::Config::descriptor());
 }
 
+// A machine that leaves us so much.
+posix::Machine Left(uint32_t cores, uint64_t bytes) {
+  return {.affinity_cores = cores, .quota_cores = {}, .available_bytes = bytes, .cgroup_bytes = {}};
+}
+
 TEST(PrivateConfigTest, WithoutMemoryForAPoolItIsRefused) {
-  const auto status = PrivateConfig("/run/user/7/penstock", {4, 63 * kMiB}).status();
+  const auto status = PrivateConfig("/run/user/7/penstock", Left(4, 63 * kMiB)).status();
 
   EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_THAT(std::string(status.message()),
@@ -271,13 +276,13 @@ TEST(PrivateConfigTest, WithoutMemoryForAPoolItIsRefused) {
 TEST(PrivateConfigTest, ADirectoryThatCannotHoldASocketIsRefused) {
   const std::string far = "/" + std::string(120, 'x');
 
-  EXPECT_THAT(std::string(PrivateConfig(far, {4, kGiB}).status().message()),
+  EXPECT_THAT(std::string(PrivateConfig(far, Left(4, kGiB)).status().message()),
               StartsWith("a private daemon: server.socket: got 135 bytes"));
-  EXPECT_FALSE(PrivateConfig("relative", {4, kGiB}).ok());
+  EXPECT_FALSE(PrivateConfig("relative", Left(4, kGiB)).ok());
 }
 
 TEST(PrivateConfigTest, ItIsTheUsersAloneAndTakesAnyPathAndEndsWhenAlone) {
-  const auto config = PrivateConfig("/run/user/7/penstock", {16, 8 * kGiB + 3});
+  const auto config = PrivateConfig("/run/user/7/penstock", Left(16, 8 * kGiB + 3));
 
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->server().socket(), "/run/user/7/penstock/penstock.sock");
@@ -288,8 +293,8 @@ TEST(PrivateConfigTest, ItIsTheUsersAloneAndTakesAnyPathAndEndsWhenAlone) {
 }
 
 TEST(PrivateConfigTest, ItTakesAQuarterOfTheMemoryAndHalfTheCores) {
-  const auto large = PrivateConfig("/p", {16, 8 * kGiB});
-  const auto small = PrivateConfig("/p", {1, 64 * kMiB});
+  const auto large = PrivateConfig("/p", Left(16, 8 * kGiB));
+  const auto small = PrivateConfig("/p", Left(1, 64 * kMiB));
 
   ASSERT_TRUE(large.ok() && small.ok());
   EXPECT_EQ(large->pool().max_bytes(), 2 * kGiB);
@@ -309,11 +314,11 @@ TEST(PrivateConfigTest, OnThisMachineItIsValid) {
 TEST(WorkerCountTest, ZeroMeansTheCoresLessOneAndAtLeastOne) {
   config::v1::Config config = DefaultConfig();
 
-  EXPECT_EQ(WorkerCount(config, {1, kGiB}), 1u);
-  EXPECT_EQ(WorkerCount(config, {2, kGiB}), 1u);
-  EXPECT_EQ(WorkerCount(config, {16, kGiB}), 15u);
+  EXPECT_EQ(WorkerCount(config, Left(1, kGiB)), 1u);
+  EXPECT_EQ(WorkerCount(config, Left(2, kGiB)), 1u);
+  EXPECT_EQ(WorkerCount(config, Left(16, kGiB)), 15u);
   config.mutable_workers()->set_count(40);
-  EXPECT_EQ(WorkerCount(config, {16, kGiB}), 40u);
+  EXPECT_EQ(WorkerCount(config, Left(16, kGiB)), 40u);
 }
 
 }  // namespace
