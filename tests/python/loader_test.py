@@ -323,6 +323,28 @@ class LoaderTest(support.FeedTest):
         self.assertEqual(loader.dataset.classes, sorted(os.listdir(self.photographs)))
         self.assertEqual(loader.dataset.class_to_idx[loader.dataset.classes[3]], 3)
 
+    def test_the_dataset_tells_where_a_sample_lies(self):
+        loader = self.loader(batch_size=10)
+
+        path = loader.dataset.path(37)
+
+        self.assertTrue(os.path.isfile(path), path)
+        self.assertEqual(os.path.basename(os.path.dirname(path)), loader.dataset.classes[3])
+        with self.assertRaisesRegex(penstock.InvalidArgument, "100"):
+            loader.dataset.path(100)
+
+    def test_stats_say_who_waits_for_whom(self):
+        loader = self.loader(batch_size=10)
+        self.assertEqual(loader.stats(), {})
+
+        list(loader)
+
+        stats = loader.stats()
+        self.assertEqual(stats["batches"], 10)
+        self.assertGreater(stats["waited_seconds"] + stats["busy_seconds"], 0)
+        self.assertTrue(stats["daemon_answered"])
+        self.assertIn("bottleneck", stats["verdict"])
+
     def test_labels_are_the_classes_of_the_files(self):
         labels = [int(label) for batch in self.loader(batch_size=10) for label in batch["label"]]
 

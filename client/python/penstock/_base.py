@@ -194,6 +194,11 @@ class LoaderBase:
             except (Unavailable, DeadlineExceeded):
                 pass  # whoever ends it: the daemon notices that its place is not used any more
 
+    def stats(self):
+        """Who waits for whom since the session began: counts, seconds, and a verdict in words. Empty
+        before the first batch."""
+        return {} if self._session is None else self._session.stats()
+
     # Its end.
 
     def close(self):

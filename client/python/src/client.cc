@@ -48,6 +48,18 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
   return nb::make_tuple(value.name, value.samples, value.classes);
 }
 
+nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
+  Result<std::vector<SampleInfo>> infos = [&] {
+    const nb::gil_scoped_release released;
+    return client.Samples(dataset, ids);
+  }();
+  nb::list pairs;
+  for (const SampleInfo& info : ValueOf(std::move(infos))) {
+    pairs.append(nb::make_tuple(info.path, info.label));
+  }
+  return pairs;
+}
+
 }  // namespace
 
 void BindClient(nb::module_& module) {
@@ -57,7 +69,8 @@ void BindClient(nb::module_& module) {
       .def_prop_ro("address", &Client::address)
       .def_prop_ro("is_private", &Client::is_private)
       .def("open", &Open, nb::arg("options"))
-      .def("describe", &Describe, nb::arg("dataset"), "(name, samples, classes)");
+      .def("describe", &Describe, nb::arg("dataset"), "(name, samples, classes)")
+      .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 
 }  // namespace penstock::python

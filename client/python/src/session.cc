@@ -77,6 +77,26 @@ nb::tuple Described(nb::tuple step, nb::object labels, nb::object sample_ids, On
                         std::move(labels), std::move(sample_ids));
 }
 
+nb::dict StatsOf(HeldSession& session) {
+  const SessionStats stats = [&] {
+    const nb::gil_scoped_release released;
+    return session.get().Stats();
+  }();
+  nb::dict values;
+  values["batches"] = stats.batches;
+  values["batches_ready"] = stats.batches_ready;
+  values["waited_seconds"] = stats.waited_seconds;
+  values["busy_seconds"] = stats.busy_seconds;
+  values["daemon_answered"] = stats.daemon_answered;
+  values["batches_ahead"] = stats.batches_ahead;
+  values["samples_decoded"] = stats.samples_decoded;
+  values["samples_replaced"] = stats.samples_replaced;
+  values["workers_busy"] = stats.workers_busy;
+  values["samples_per_second"] = stats.samples_per_second;
+  values["verdict"] = stats.verdict;
+  return values;
+}
+
 bool IsEnd(const Status& status) {
   return status.code() == Code::kEndOfEpoch || status.code() == Code::kEndOfData;
 }
@@ -207,6 +227,7 @@ void BindSession(nb::module_& module) {
       .def_prop_ro("delivery_reason",
                    [](const HeldSession& session) { return session.get().delivery_reason(); })
       .def_prop_ro("handle", [](const HeldSession& session) { return session.get().handle(); })
+      .def("stats", &StatsOf)
       .def("close", &HeldSession::Close);
 }
 

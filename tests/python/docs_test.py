@@ -1,0 +1,69 @@
+"""Every block of Python in client/python/README.md runs, in order, as it stands there."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+torch = support.need("torch")
+support.need("torchvision")
+
+README = support.ROOT / "client/python/README.md"
+# What a test has in place of it, and why.
+INSTEAD = {
+    "range(90)": "range(2)",  # two epochs show as much as ninety
+}
+if not torch.cuda.is_available():
+    INSTEAD['device="cuda"'] = 'device="cpu"'  # no GPU here
+    print('no GPU: device="cuda" is read as device="cpu"')
+
+CONFIG = """
+server: {{socket: {folder}/d/penstock.sock, group: "", state_dir: {folder}/state}}
+pool: {{max: 1GiB}}
+datasets:
+  - name: imagenet-train
+    folder: {folder}/photographs
+  - name: imagenet-val
+    folder: {folder}/photographs
+"""
+
+
+def blocks():
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+class DocsTest(unittest.TestCase):
+    def test_every_block_runs(self):
+        with tempfile.TemporaryDirectory(prefix="penstock-docs-") as folder:
+            self.run_all(folder)
+
+    def run_all(self, folder):
+        subprocess.run([support.program("penstock-make-photographs"), folder + "/photographs", "--images", "520",
+                        "--classes", "4"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(folder + "/penstock.yaml", "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(folder=folder))
+        address = folder + "/d/penstock.sock"
+        with open(folder + "/log", "wb") as log:
+            daemon = subprocess.Popen([support.program("penstockd"), "--config", folder + "/penstock.yaml"], stderr=log)
+        try:
+            support.wait_until(lambda: os.path.exists(address + ".door"), "the daemon's sockets")
+            os.environ["PENSTOCK_ADDRESS"] = address
+            steps = []
+            names = {"torch": torch, "checkpoint": {}, "step": lambda image, label: steps.append(len(label))}
+            for number, text in enumerate(blocks()):
+                for there, here in INSTEAD.items():
+                    text = text.replace(there, here)
+                with self.subTest(block=number):
+                    exec(compile(text, f"{README.name}, block {number}", "exec"), names)
+        finally:
+            daemon.terminate()
+            daemon.wait()
+        self.assertGreater(sum(steps), 0)
+        self.assertGreaterEqual(len(blocks()), 6)
+
+
+if __name__ == "__main__":
+    support.main()
