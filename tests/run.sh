@@ -43,6 +43,7 @@ esac
 [ $preset = release ] || fixed_addresses="setarch -R"
 
 deploy/install-deps.sh $needs
+[ $preset != release ] || tests/python/venv.sh
 began=$(date +%s)
 $fixed_addresses deploy/build.sh $preset $targets
 built=$(date +%s)
