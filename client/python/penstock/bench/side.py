@@ -56,7 +56,7 @@ def penstock_loader(asked):
     import penstock.torch
     loader = penstock.torch.DataLoader(
         "photographs", batch_size=asked["batch_size"], shuffle=True, drop_last=True, device=asked["device"],
-        address=asked["address"], prefetch_factor=8,
+        address=asked["address"],
         transform=[penstock.RandomResizedCrop(asked["size"]), penstock.HorizontalFlip(), penstock.Normalize(MEAN, STD)])
 
     def batches():
