@@ -14,6 +14,7 @@ LIBRARIES = {
     "jpeg": re.compile(r"^(jpeglib|jerror|turbojpeg)\.h$"),
     "png": re.compile(r"^png\.h$"),
     "webp": re.compile(r"^webp/"),
+    "nanobind": re.compile(r"^nanobind/"),
     "yaml": re.compile(r"^yaml-cpp/"),
 }
 
@@ -44,6 +45,7 @@ MAY_USE = {
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
+    "client/python": {"client/include", "nanobind"},
     "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }

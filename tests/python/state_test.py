@@ -1,0 +1,207 @@
+"""Where a loader stands: states, ranks, samplers of the program's own, and a daemon that dies."""
+import pickle
+
+import support
+
+torch = support.need("torch")
+
+import penstock  # noqa: E402
+import penstock.torch  # noqa: E402
+from loader_fixture import CROP, LoaderFixture, ids  # noqa: E402
+
+
+class StateTest(LoaderFixture):
+    # State.
+
+    def test_it_resumes_in_the_middle_of_an_epoch(self):
+        whole = ids(self.loader(batch_size=10, shuffle=True, seed=5))
+        loader = self.loader(batch_size=10, shuffle=True, seed=5)
+        iterator = iter(loader)
+        begun = ids([next(iterator) for _ in range(3)])
+        state = pickle.loads(pickle.dumps(loader.state_dict()))
+
+        resumed = self.loader(batch_size=7, shuffle=True, seed=5)
+        resumed.load_state_dict(state)
+        resumed.set_epoch(state["epoch"])  # as training loops do, and it must not go back
+
+        self.assertEqual(begun + ids(resumed), whole)
+        self.assertEqual(resumed.epoch, 1)
+
+    def test_a_state_at_an_epochs_end_is_the_next_ones_start(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        for batch in loader:
+            state = loader.state_dict()
+
+        self.assertEqual((state["epoch"], state["consumed"]), (1, 0))
+
+    def test_a_state_loaded_into_a_live_iterator_holds_at_its_next_batch(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        iterator = iter(loader)
+        state = None
+        for _ in range(2):
+            next(iterator)
+            state = state or loader.state_dict()
+
+        loader.load_state_dict(state)
+
+        self.assertEqual(next(iterator).position.first, 10)
+
+    def test_a_state_of_another_feed_is_refused_in_words(self):
+        loader = self.loader(batch_size=10, shuffle=True)
+        next(iter(loader))
+        other = self.loader(batch_size=10, shuffle=True, transform=[penstock.RandomResizedCrop(64)])
+
+        other.load_state_dict(loader.state_dict())
+
+        with self.assertRaisesRegex(penstock.Error, "fingerprint"):
+            next(iter(other))
+
+    def test_states_that_cannot_be_are_refused(self):
+        good = self.loader().state_dict()
+        for change in ({"version": 2}, {"epoch": "one"}, {"consumed": -1}):
+            with self.subTest(change=change), self.assertRaises(penstock.InvalidArgument):
+                self.loader().load_state_dict({**good, **change})
+        with self.assertRaisesRegex(penstock.InvalidArgument, "lacks seed"):
+            self.loader().load_state_dict({key: value for key, value in good.items() if key != "seed"})
+
+    # Ranks.
+
+    def test_ranks_share_an_epoch(self):
+        for last_batch, each in (("drop", 3), ("pad", 4), ("partial", None)):
+            with self.subTest(last_batch=last_batch):
+                loaders = [self.loader(batch_size=16, shuffle=True, rank=rank, world_size=2, last_batch=last_batch)
+                           for rank in range(2)]
+                taken = [list(loader) for loader in loaders]
+                real = [int(sample) for batches in taken for batch in batches
+                        for sample in batch.sample_ids[:batch.valid_rows]]
+
+                self.assertEqual([len(batches) for batches in taken], [len(loader) for loader in loaders])
+                self.assertEqual(len(set(real)), len(real))
+                self.assertEqual(len(real), 96 if last_batch == "drop" else 100)
+                if each is not None:
+                    self.assertEqual([len(batches) for batches in taken], [each, each])
+
+    def test_a_rank_without_a_batch_has_an_empty_epoch(self):
+        loader = self.loader(batch_size=100, rank=1, world_size=2, last_batch="partial")
+
+        self.assertEqual(len(loader), 0)
+        self.assertEqual(list(loader), [])
+        self.assertEqual(list(loader), [])
+        self.assertEqual(loader.epoch, 2)
+
+    def test_two_ranks_are_resumed_as_one_and_as_four(self):
+        whole = ids(self.loader(batch_size=5, shuffle=True))
+        pair = [self.loader(batch_size=5, shuffle=True, rank=rank, world_size=2) for rank in range(2)]
+        iterators = [iter(loader) for loader in pair]
+        begun = [ids([next(iterator)]) for _ in range(3) for iterator in iterators]
+        state = pair[0].state_dict()
+        for world_size in (1, 4):
+            with self.subTest(world_size=world_size):
+                rest = []
+                for rank in range(world_size):
+                    loader = self.loader(batch_size=5, shuffle=True, rank=rank, world_size=world_size,
+                                         last_batch="partial")
+                    loader.load_state_dict(state)
+                    rest += ids(loader)
+
+                self.assertEqual(sorted(sum(begun, []) + rest), sorted(whole))
+
+    # Samplers of the program's own.
+
+    def test_a_sampler_says_which_samples_come_and_in_which_order(self):
+        generator = torch.Generator()
+        generator.manual_seed(1)
+        sampler = torch.utils.data.RandomSampler(range(100), generator=generator)
+        generator.manual_seed(1)
+        expected = [list(sampler), list(sampler)]
+        generator.manual_seed(1)
+        loader = self.loader(batch_size=32, sampler=sampler)
+
+        got = [ids(loader), ids(loader)]
+
+        self.assertEqual(got, expected)
+        self.assertEqual(len(loader), 4)
+        self.assertIs(loader.sampler, sampler)
+
+    def test_samples_may_come_more_than_once_or_never(self):
+        for order in ([7, 7, 7, 99, 0], [3], []):
+            with self.subTest(order=order):
+                loader = self.loader(batch_size=2, sampler=order)
+
+                self.assertEqual(ids(loader), order)
+                self.assertEqual(loader.epoch, 1)
+
+    def test_a_distributed_sampler_keeps_its_meaning(self):
+        samplers = [torch.utils.data.distributed.DistributedSampler(range(100), num_replicas=3, rank=rank, seed=2)
+                    for rank in range(3)]
+        for epoch in range(2):
+            for sampler in samplers:
+                sampler.set_epoch(epoch)
+                loader = self.loader(batch_size=8, sampler=sampler)
+
+                self.assertEqual(ids(loader), list(sampler))
+
+    def test_a_batch_sampler_says_the_batches(self):
+        batches = [[5, 3, 1], [2, 4, 6], [8, 7]]
+        loader = self.loader(batch_sampler=batches)
+
+        got = [batch.sample_ids.tolist() for batch in loader]
+
+        self.assertEqual(got, batches)
+        self.assertEqual(len(loader), 3)
+
+    def test_a_sampled_epoch_is_resumed(self):
+        order = torch.randperm(100).tolist()
+        loader = self.loader(batch_size=10, sampler=order)
+        iterator = iter(loader)
+        begun = ids([next(iterator) for _ in range(4)])
+        resumed = self.loader(batch_size=20, sampler=order)
+
+        resumed.load_state_dict(loader.state_dict())
+
+        self.assertEqual(begun + ids(resumed), order)
+
+    def test_samplers_that_cannot_be_are_refused(self):
+        for words, keywords in (("exclude", {"sampler": [1], "shuffle": True}),
+                                ("excludes", {"batch_sampler": [[1]], "batch_size": 2}),
+                                ("one size", {"batch_sampler": [[1, 2], [3], [4, 5]]}),
+                                ("no whole number", {"sampler": ["a"]}),
+                                ("no whole number", {"sampler": [-1]}),
+                                ("100", {"sampler": [100]})):
+            with self.subTest(words=words), self.assertRaisesRegex(ValueError, words):
+                list(self.loader(**keywords))
+
+
+class DaemonDeathTest(support.FeedTest):
+    def test_it_goes_on_at_the_same_batch_when_the_daemon_is_back(self):
+        undisturbed = penstock.torch.DataLoader(self.photographs, batch_size=10, shuffle=True, transform=CROP)
+        expected = [batch["image"] for batch in undisturbed]
+        undisturbed.close()
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=10, shuffle=True, transform=CROP)
+        self.addCleanup(loader.close)
+        got = []
+
+        for batch in loader:
+            got.append(batch["image"])
+            if len(got) == 4:
+                self.daemon.kill()
+                self.daemon.start()
+
+        self.assertEqual(len(got), len(expected))
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(got, expected)))
+
+    def test_it_says_so_when_the_daemon_stays_away(self):
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=10, transform=CROP, reconnect=1)
+        iterator = iter(loader)
+        next(iterator)
+        self.daemon.kill()
+
+        with self.assertRaises(ConnectionError):
+            for _ in iterator:
+                pass
+
+        self.daemon.start()
+
+
+if __name__ == "__main__":
+    support.main()
