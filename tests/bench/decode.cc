@@ -4,7 +4,6 @@
 
 #include "server/decode/bare.h"
 #include "server/decode/decoder.h"
-#include "server/decode/jpeg_reader.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/photographs.h"
 #include "tests/bench/pillow.h"
@@ -87,11 +86,12 @@ class DecodeBench {
 
 std::vector<PillowCrop> CropsOf(const DecodeBench& bench, const source::Dataset& dataset) {
   std::vector<PillowCrop> crops;
-  decode::JpegReader reader;
+  decode::Decoder decoder((decode::Limits()));
   for (const Task& task : bench.tasks()) {
-    if (reader.ReadHeader(task.file) != base::Fault::kNone) continue;
+    const auto size = decoder.SizeOf(task.file, bench.spec());
+    if (!size) continue;
     crops.push_back({dataset.path(task.key.sample),
-                     DrawFor(bench.spec(), task.key, reader.width(), reader.height())});
+                     DrawFor(bench.spec(), task.key, size->width, size->height)});
   }
   return crops;
 }

@@ -74,6 +74,7 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   fs::resize_file(files_[3], (1 << 20) + 1);  // still whole: what is behind its end is ignored
   Write(4, MakeJpeg(2001, 2000, {.horizontal = 2, .vertical = 2, .quality = 10}));
   Write(5, SlowJpeg());
+  Write(6, "GIF89a, a kind that is known and not decoded");
   ASSERT_LE(fs::file_size(files_[4]), 1u << 20);
   ASSERT_LE(fs::file_size(files_[5]), 1u << 20);
   DaemonProcess daemon({.workers = 1, .config = Config()});
@@ -84,8 +85,9 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   EXPECT_EQ(got.rows.size(), size_t{kImages});
   EXPECT_TRUE(again == got);
   const std::map<std::string, std::string> expected = {
-      {files_[0], "empty"},          {files_[1], "truncated"},       {files_[2], "not an image"},
-      {files_[3], "too many bytes"}, {files_[4], "too many pixels"}, {files_[5], "took too long"}};
+      {files_[0], "empty"},           {files_[1], "truncated"},       {files_[2], "not an image"},
+      {files_[3], "too many bytes"},  {files_[4], "too many pixels"}, {files_[5], "took too long"},
+      {files_[6], "unsupported kind"}};
   EXPECT_EQ(Reasons(daemon), expected);
 }
 

@@ -53,6 +53,21 @@ TEST_F(SessionRefusalTest, MoreConsumedSamplesThanThereAreAreRefused) {
             Code::kInternal);
 }
 
+TEST_F(SessionRefusalTest, AnEpochMayBeLongerOrShorterThanTheDataset) {
+  Grant longer = SmallGrant(), shorter = SmallGrant();
+  longer.epoch_samples = 300;
+  shorter.epoch_samples = 40;
+  for (const auto& [grant, taken] : {std::pair(longer, true), std::pair(shorter, false)}) {
+    FakeDaemon daemon(grant);
+    shm::ControlEntry entry = daemon.Entry(1);
+    entry.consumed = 140;
+    daemon.Announce(entry);
+    SessionCore session(std::make_unique<FakeOpener>(&reopening_), daemon.Attach().value(), {});
+
+    EXPECT_EQ(session.Next(kNow).ok(), taken);
+  }
+}
+
 TEST_F(SessionRefusalTest, ASegmentThatWasNeverSentIsRefused) {
   const Status status = NextAfter([](shm::ControlEntry& entry) { entry.segment = 8; });
 
