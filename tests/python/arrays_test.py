@@ -1,7 +1,6 @@
 """penstock.Loader in host memory, and how penstock.Array keeps the protocols, for which no GPU is needed."""
 import ctypes
 import gc
-import sys
 import time
 import types
 import unittest
@@ -326,4 +325,4 @@ class ArrayTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(support.main())
+    support.main()
