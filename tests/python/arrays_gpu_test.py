@@ -23,11 +23,22 @@ BATCH = 20  # 5 of them in an epoch of 100 photographs
 DELIVERIES = ("device", "pinned")
 
 
-def module(name):
+def imported(name):
     try:
-        return __import__(name)
+        return __import__(name), None
     except ImportError as error:
-        raise unittest.SkipTest(f"{name} is not installed ({error})") from None
+        return None, f"{name} is not installed ({error})"
+
+
+# Before any daemon is started: a private one does not wait for slow imports.
+FRAMEWORKS = {name: imported(name) for name in ("torch", "cupy", "jax")}
+
+
+def framework(name):
+    module, missing = FRAMEWORKS[name]
+    if module is None:
+        raise unittest.SkipTest(missing)
+    return module
 
 
 class GpuTest(support.FeedTest):
@@ -47,7 +58,7 @@ class GpuTest(support.FeedTest):
 
 class TorchTest(GpuTest):
     def setUp(self):
-        self.torch = module("torch")
+        self.torch = framework("torch")
         if not self.torch.cuda.is_available():
             self.skipTest("torch sees no GPU")
 
@@ -195,7 +206,7 @@ class TorchTest(GpuTest):
 
 class CupyTest(GpuTest):
     def setUp(self):
-        self.cupy = module("cupy")
+        self.cupy = framework("cupy")
 
     def test_dlpack_gives_the_hosts_bytes(self):
         for dtype in ("uint8", "float32", "float16"):
@@ -241,7 +252,7 @@ class CupyTest(GpuTest):
 
 class JaxTest(GpuTest):
     def setUp(self):
-        self.jax = module("jax")
+        self.jax = framework("jax")
         import penstock.jax
         self.kind = penstock.jax.Loader
         if self.jax.devices()[0].platform not in ("gpu", "cuda"):

@@ -1,4 +1,5 @@
-"""pip install ./client/python in fresh virtual environments: for this Python, and for Python 3.12 where there is one."""
+"""pip install ./client/python in fresh virtual environments: for this Python, and for Python 3.12, which is
+PENSTOCK_PYTHON312 or in the path."""
 import os
 import pathlib
 import re
@@ -31,7 +32,7 @@ def python312():
     """A Python 3.12 that extensions can be built for; None without one."""
     asks = ("import os, sys, sysconfig; assert sys.version_info[:2] == (3, 12); "
             "assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')); print(sys.executable)")
-    for name in ("python3.12", "python3"):
+    for name in (os.environ.get("PENSTOCK_PYTHON312", "python3.12"), "python3"):
         found = shutil.which(name) and subprocess.run([name, "-c", asks], capture_output=True, text=True)
         if found and found.returncode == 0:
             return found.stdout.strip()
