@@ -299,6 +299,16 @@ class JaxTest(GpuTest):
         for total, expected in zip(sums, wanted, strict=True):
             np.testing.assert_allclose(np.asarray(total), expected, rtol=1e-5)
 
+    def test_batches_may_be_kept_and_outlive_their_loader(self):
+        loader = self.loader(self.kind, dtype="float16")
+        kept = [batch["image"] for batch in loader]
+        loader.close()
+        del loader
+        gc.collect()
+
+        for image, (wanted, _) in zip(kept, self.expected(dtype="float16"), strict=True):
+            np.testing.assert_array_equal(np.asarray(image), wanted)
+
     def test_memory_is_used_again(self):
         loader = self.loader(self.kind, dtype="uint8")
         pointers = set()

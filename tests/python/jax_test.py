@@ -4,6 +4,7 @@ import os
 import pickle
 import types
 import unittest
+import weakref
 from unittest import mock
 
 import support
@@ -105,47 +106,67 @@ class JaxLoaderTest(support.FeedTest):
             self.assertIn("rank 1 of 4", repr(self.loader()))
 
 
+class Lent:
+    """In the place of a penstock.Array."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def lend_to(self, kept, stream, max_version):
+        return kept
+
+
 class LentTest(unittest.TestCase):
     """With a JAX that keeps foreign memory as XLA does, and a computation behind it that ends when told."""
 
     def setUp(self):
-        self.lender = penstock.jax._Lender(jax.devices()[0])
+        self.alive = weakref.WeakSet()
         self.ended = False
-        self.lender._behind = lambda value: types.SimpleNamespace(is_ready=lambda: self.ended)
+        self.lender = penstock.jax._Lender(jax.devices()[0])
+        self.lender._compute = lambda value: types.SimpleNamespace(is_ready=lambda: self.ended)
         self.enterContext(mock.patch.object(jax.dlpack, "from_dlpack", self.import_lent))
 
     @staticmethod
     def import_lent(owner, device=None):
         return types.SimpleNamespace(memory=owner.__dlpack__(stream=7, max_version=(1, 0)))
 
-    def lend(self):
-        array = mock.Mock(spec=["lend_to"])
-        array.lend_to = lambda kept, stream, max_version: kept
+    def lend(self, name):
+        array = Lent(name=name)
+        self.alive.add(array)
         return self.lender.lend(array)
 
-    def held(self):
-        return len(self.lender._lent)
+    def kept(self):
+        gc.collect()
+        return sorted(array.name for array in self.alive)
 
-    def test_memory_that_jax_uses_is_kept(self):
-        used = self.lend()
+    def test_memory_that_jax_uses_is_kept_though_the_rest_has_ended(self):
+        used = self.lend(0)
         self.ended = True
 
-        for _ in range(5):
-            self.lend()
+        for name in range(1, 5):
+            self.lend(name)
 
         self.assertIsNotNone(used)
-        self.assertEqual(self.held(), 2)  # that one, and the last, which nobody has looked at since
+        self.assertEqual(self.kept(), [0, 4])  # 4: nothing was put behind it yet
 
     def test_memory_that_jax_let_go_of_is_kept_until_what_came_behind_has_ended(self):
-        for _ in range(5):
-            self.lend()
-        gc.collect()
-        self.assertEqual(self.held(), 5)
+        for name in range(3):
+            self.lend(name)
+        self.assertEqual(self.kept(), [0, 1, 2])
 
         self.ended = True
-        self.lend()
+        self.lend(3)
 
-        self.assertEqual(self.held(), 1)
+        self.assertEqual(self.kept(), [3])
+
+    def test_memory_that_jax_uses_outlives_its_lender(self):
+        used = self.lend(0)
+
+        del self.lender
+
+        self.assertEqual(self.kept(), [0])
+        del used
+        self.assertEqual(self.kept(), [])
 
 
 if __name__ == "__main__":

@@ -87,8 +87,8 @@ class Array:
         return self._capsule(self._memory, max_version)
 
     def lend_to(self, kept, stream, max_version):
-        """As `__dlpack__` for a borrower that keeps `kept` as long as it uses the memory, and not the memory,
-        which the lender has to keep. Without a stream the host waits until the array is there."""
+        """As `__dlpack__`, for a borrower that keeps `kept` as long as it uses the memory; the lender sees to it that
+        the memory is kept. Without a stream the host waits until the array is there."""
         if stream is None:
             self._memory.pool.wait()
         else:
