@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what Penstock needs to be built, from the distribution's own packages: nothing else, and
-# nothing at all when everything is there. --tests: also what the tests need.
+# nothing at all when everything is there. --tests: also what the tests need; --fuzz: and clang, for
+# the fuzz targets.
 # Tried on Debian 12. The names for Ubuntu 24.04 are from its package lists and have not been tried.
 set -eu
 
@@ -10,10 +11,12 @@ fail() {
 }
 
 tests=no
+fuzz=no
 for argument; do
   case $argument in
     --tests) tests=yes ;;
-    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests]" 2 ;;
+    --fuzz) tests=yes fuzz=yes ;;
+    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests|--fuzz]" 2 ;;
   esac
 done
 
@@ -34,6 +37,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
   libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-pil python3-numpy python3-grpcio"
+[ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
 
 # One call for all: dpkg-query names each installed package once, and complains about the others.
 # shellcheck disable=SC2086

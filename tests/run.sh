@@ -4,6 +4,7 @@
 #   tests/run.sh LABEL    those with a label: unit, contract, system, slow
 #   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
 #   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
+#   tests/run.sh fuzz     a minute of libFuzzer for each parser of bytes from outside
 # PENSTOCK_TEST_DATA=DIR (imagenet-sample/ in it) adds the tests on real photographs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,13 +14,14 @@ case $label in
   -*) set -- too many ;;
 esac
 [ $# -le 1 ] || {
-  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan]" >&2
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz]" >&2
   exit 2
 }
 
 preset=release
 targets=all
 select="-LE ^slow$"
+needs=--tests
 # g++ 12's sanitizers die at start where the kernel randomises addresses too far.
 fixed_addresses=
 case $label in
@@ -30,11 +32,17 @@ case $label in
     targets=tsan_tests
     select="-L ^tsan$ -LE ^slow$"
     ;;
+  fuzz)
+    preset=fuzz
+    targets=fuzz_targets
+    select="-L ^fuzz$"
+    needs=--fuzz
+    ;;
   *) select="-L ^$label$" ;;
 esac
 [ $preset = release ] || fixed_addresses="setarch -R"
 
-deploy/install-deps.sh --tests
+deploy/install-deps.sh $needs
 began=$(date +%s)
 $fixed_addresses deploy/build.sh $preset $targets
 built=$(date +%s)

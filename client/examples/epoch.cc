@@ -26,17 +26,6 @@ struct Summary {
   double images_per_second() const { return seconds > 0 ? double(samples) / seconds : 0; }
 };
 
-const char* NameOf(Delivery delivery) {
-  switch (delivery) {
-    case Delivery::kDevice:
-      return "device";
-    case Delivery::kPinned:
-      return "pinned";
-    default:
-      return "host";
-  }
-}
-
 // A bar on standard error, at most ten times a second, and only on a terminal.
 class ProgressBar {
  public:
@@ -107,7 +96,7 @@ Result<Summary> Run(const EpochOptions& options) {
   Result<Session> session = client->Open(options.session);
   if (!session) return session.status();
   Summary summary;
-  summary.delivery = NameOf(session->delivery());
+  summary.delivery = DeliveryName(session->delivery());
   summary.reason = session->delivery_reason();
   Sha256 sha;
   const Clock::time_point begin = Clock::now();

@@ -60,7 +60,7 @@ std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
   if (ask.delivery != Delivery::kDevice) return ask.reason;
   const std::string& why = response.device().handle_reason();
   return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
-                      HandleName(HandleOf(response.device().handle_kind())), " handle",
+                      HandlePhrase(HandleOf(response.device().handle_kind())), " handle",
                       why.empty() ? "" : ": ", why);
 }
 
@@ -119,19 +119,24 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Connection>> Connection::Connect(const std::string& address,
-                                                                const std::string& client) {
+                                                                const std::string& client,
+                                                                std::function<bool()> interrupted) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Doorway> doorway,
                             Doorway::Enter(address, client, kHelloTimeout));
   // Shared by the client, its sessions' openers and what they attached.
-  std::shared_ptr<Connection> connection(new Connection(std::move(doorway), address));
+  std::shared_ptr<Connection> connection(
+      new Connection(std::move(doorway), address, std::move(interrupted)));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::GetVersionResponse version,
                             connection->rpc_.GetVersion(kHelloTimeout));
   PENSTOCK_RETURN_IF_ERROR(CheckVersion(version, address));
   return connection;
 }
 
-Connection::Connection(std::unique_ptr<Doorway> doorway, const std::string& address)
-    : doorway_(std::move(doorway)), rpc_(address, doorway_->ticket()), slabs_([this](uint32_t id) {
+Connection::Connection(std::unique_ptr<Doorway> doorway, const std::string& address,
+                       std::function<bool()> interrupted)
+    : doorway_(std::move(doorway)),
+      rpc_(address, doorway_->ticket(), std::move(interrupted)),
+      slabs_([this](uint32_t id) {
         return doorway_->AwaitSlab(id, base::SteadyClock().Now() + kDescriptorsTimeout);
       }) {}
 

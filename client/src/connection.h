@@ -20,7 +20,8 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
  public:
   // FailedPrecondition says which versions met.
   static absl::StatusOr<std::shared_ptr<Connection>> Connect(const std::string& address,
-                                                             const std::string& client);
+                                                             const std::string& client,
+                                                             std::function<bool()> interrupted);
 
   absl::StatusOr<v1::DescribeDatasetResponse> Describe(const std::string& dataset);
   absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(const std::string& dataset,
@@ -44,7 +45,8 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout) override;
 
  private:
-  Connection(std::unique_ptr<Doorway> doorway, const std::string& address);
+  Connection(std::unique_ptr<Doorway> doorway, const std::string& address,
+             std::function<bool()> interrupted);
   absl::StatusOr<Opened> Attach(const Grant& grant, const v1::OpenSessionResponse& response,
                                 const std::shared_ptr<Gpu>& gpu, base::TimePoint deadline);
   absl::Status Prove(const v1::OpenSessionResponse& response, Attachment& attachment);

@@ -34,7 +34,8 @@ bool AddressGiven(const ClientOptions& options) {
 absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& options) {
   // Shared by the client and its sessions' openers.
   std::shared_ptr<Connector> connector(new Connector(
-      NameOf(options), (options.start_private || options.only_private) && !AddressGiven(options)));
+      NameOf(options), (options.start_private || options.only_private) && !AddressGiven(options),
+      options.interrupted));
   PENSTOCK_RETURN_IF_ERROR(connector->ConnectFirst(options));
   return connector;
 }
@@ -57,7 +58,7 @@ absl::Status Connector::ConnectFirst(const ClientOptions& options) {
 absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectTo(
     absl::StatusOr<std::string> address) {
   PENSTOCK_ASSIGN_OR_RETURN(address_, std::move(address));
-  return Connection::Connect(address_, name_);
+  return Connection::Connect(address_, name_, interrupted_);
 }
 
 // No lock is held while connecting: of two threads that connect at once, the later takes the
@@ -76,10 +77,11 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
 }
 
 absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
-  absl::StatusOr<std::shared_ptr<Connection>> made = Connection::Connect(address_, name_);
+  absl::StatusOr<std::shared_ptr<Connection>> made =
+      Connection::Connect(address_, name_, interrupted_);
   if (made.ok() || !private_ || !NobodyThere(made.status())) return made;
   PENSTOCK_RETURN_IF_ERROR(StartPrivateDaemon(kStartTimeout).status());
-  return Connection::Connect(address_, name_);
+  return Connection::Connect(address_, name_, interrupted_);
 }
 
 }  // namespace penstock::client

@@ -24,13 +24,14 @@ class Connector {
   absl::StatusOr<std::shared_ptr<Connection>> Get();
 
  private:
-  Connector(std::string name, bool start_private)
-      : name_(std::move(name)), private_(start_private) {}
+  Connector(std::string name, bool start_private, std::function<bool()> interrupted)
+      : name_(std::move(name)), interrupted_(std::move(interrupted)), private_(start_private) {}
   absl::Status ConnectFirst(const ClientOptions& options);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectTo(absl::StatusOr<std::string> address);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectAgain();
 
   const std::string name_;
+  const std::function<bool()> interrupted_;
   bool private_;         // may be started where nobody answers; settled once the first one answered
   std::string address_;  // where it answered first; never changes after Make
   base::Mutex mutex_;

@@ -28,6 +28,8 @@ Code ToPublic(absl::StatusCode code) {
       return Code::kUnavailable;
     case absl::StatusCode::kDataLoss:
       return Code::kDataLoss;
+    case absl::StatusCode::kCancelled:
+      return Code::kCancelled;
     default:
       return Code::kInternal;
   }

@@ -24,7 +24,7 @@ std::string NameOf(const Ask& ask) {
   if (ask.delivery != Delivery::kDevice || ask.handle == HandleKind::kAuto) {
     return DeliveryName(ask.delivery);
   }
-  return absl::StrCat("device by ", HandleName(ask.handle));
+  return absl::StrCat("device by ", HandlePhrase(ask.handle));
 }
 
 class Negotiation {
@@ -78,21 +78,7 @@ absl::StatusOr<Opened> Negotiate(const Wish& wish,
   return Negotiation(wish, attempt).Run();
 }
 
-const char* DeliveryName(Delivery delivery) {
-  switch (delivery) {
-    case Delivery::kDevice:
-      return "device";
-    case Delivery::kPinned:
-      return "pinned";
-    case Delivery::kHost:
-      return "host";
-    case Delivery::kAuto:
-      break;
-  }
-  return "auto";
-}
-
-const char* HandleName(HandleKind kind) {
+const char* HandlePhrase(HandleKind kind) {
   switch (kind) {
     case HandleKind::kIpc:
       return "CUDA IPC";

@@ -38,7 +38,6 @@ struct Wish {
 // once.
 absl::StatusOr<Opened> Negotiate(const Wish& wish, const std::function<Tried(const Ask&)>& attempt);
 
-const char* DeliveryName(Delivery delivery);  // "device", "pinned", "host", "auto"
-const char* HandleName(HandleKind kind);      // "CUDA IPC", "VMM", "any"
+const char* HandlePhrase(HandleKind kind);  // as reasons say it: "CUDA IPC", "VMM", "any"
 
 }  // namespace penstock::client

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/shm/doorway_wire.h"
 #include "penstock/v1/admin.grpc.pb.h"
 #include "penstock/v1/feed.grpc.pb.h"
@@ -45,23 +46,64 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
   }
 }
 
+using FeedCalls = v1::FeedService::StubInterface::async_interface;
+using AdminCalls = v1::AdminService::StubInterface::async_interface;
+
+template <typename Async, typename Request, typename Response>
+using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
+                               std::function<void(grpc::Status)>);
+
+// How a call ended, told by one of gRPC's threads.
+class Ending {
+ public:
+  void Set(const grpc::Status& status) {
+    const base::MutexLock lock(mutex_);
+    status_ = status;
+    told_.NotifyAll();
+  }
+
+  // Calls `meanwhile` every 100 ms until the call has ended: as it must, having a deadline.
+  template <typename Meanwhile>
+  grpc::Status Await(Meanwhile meanwhile) {
+    for (;;) {
+      {
+        const base::MutexLock lock(mutex_);
+        if (!status_) told_.WaitFor(mutex_, std::chrono::milliseconds(100));
+        if (status_) return *status_;
+      }
+      meanwhile();
+    }
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar told_;
+  std::optional<grpc::Status> status_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
 struct Rpc::Impl {
-  Impl(const std::string& at, const std::string& with)
+  Impl(const std::string& at, const std::string& with, std::function<bool()> when)
       : address(at),
         ticket(with),
+        interrupted(std::move(when)),
         channel(MakeChannel(at)),
         feed(v1::FeedService::NewStub(channel)),
         admin(v1::AdminService::NewStub(channel)) {}
 
-  template <typename Response, typename Stub, typename Method, typename Request>
-  absl::StatusOr<Response> Call(Stub& stub, Method method, const Request& request,
-                                base::Duration timeout) {
+  template <typename Response, typename Async, typename Request>
+  absl::StatusOr<Response> Call(Async* stub, Method<Async, Request, Response> method,
+                                const Request& request, base::Duration timeout) {
     grpc::ClientContext context;
     Prepare(context, timeout);
     Response response;
-    const grpc::Status status = (stub.*method)(&context, request, &response);
+    Ending ending;
+    (stub->*method)(&context, &request, &response,
+                    [&](grpc::Status status) { ending.Set(status); });
+    const grpc::Status status = ending.Await([&] {
+      if (interrupted && interrupted()) context.TryCancel();
+    });
     if (!status.ok()) return ToAbsl(status, address, timeout);
     return response;
   }
@@ -73,25 +115,26 @@ struct Rpc::Impl {
 
   const std::string address;
   const std::string ticket;
+  const std::function<bool()> interrupted;
   const std::shared_ptr<grpc::Channel> channel;  // shared with the stubs
   const std::unique_ptr<v1::FeedService::Stub> feed;
   const std::unique_ptr<v1::AdminService::Stub> admin;
 };
 
-Rpc::Rpc(const std::string& address, const std::string& ticket)
-    : impl_(std::make_unique<Impl>(address, ticket)) {}
+Rpc::Rpc(const std::string& address, const std::string& ticket, std::function<bool()> interrupted)
+    : impl_(std::make_unique<Impl>(address, ticket, std::move(interrupted))) {}
 
 Rpc::~Rpc() = default;
 
 absl::StatusOr<v1::GetVersionResponse> Rpc::GetVersion(base::Duration timeout) {
-  return impl_->Call<v1::GetVersionResponse>(*impl_->feed, &v1::FeedService::Stub::GetVersion,
+  return impl_->Call<v1::GetVersionResponse>(impl_->feed->async(), &FeedCalls::GetVersion,
                                              v1::GetVersionRequest(), timeout);
 }
 
 absl::StatusOr<v1::DescribeDatasetResponse> Rpc::DescribeDataset(
     const v1::DescribeDatasetRequest& request, base::Duration timeout) {
-  return impl_->Call<v1::DescribeDatasetResponse>(
-      *impl_->feed, &v1::FeedService::Stub::DescribeDataset, request, timeout);
+  return impl_->Call<v1::DescribeDatasetResponse>(impl_->feed->async(), &FeedCalls::DescribeDataset,
+                                                  request, timeout);
 }
 
 absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
@@ -110,44 +153,44 @@ absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
 
 absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRequest& request,
                                                          base::Duration timeout) {
-  return impl_->Call<v1::OpenSessionResponse>(*impl_->feed, &v1::FeedService::Stub::OpenSession,
+  return impl_->Call<v1::OpenSessionResponse>(impl_->feed->async(), &FeedCalls::OpenSession,
                                               request, timeout);
 }
 
 absl::StatusOr<v1::DescribeSamplesResponse> Rpc::DescribeSamples(
     const v1::DescribeSamplesRequest& request, base::Duration timeout) {
-  return impl_->Call<v1::DescribeSamplesResponse>(
-      *impl_->feed, &v1::FeedService::Stub::DescribeSamples, request, timeout);
+  return impl_->Call<v1::DescribeSamplesResponse>(impl_->feed->async(), &FeedCalls::DescribeSamples,
+                                                  request, timeout);
 }
 
 absl::StatusOr<v1::GetProgressResponse> Rpc::GetProgress(uint64_t session_id,
                                                          base::Duration timeout) {
   v1::GetProgressRequest request;
   request.set_session_id(session_id);
-  return impl_->Call<v1::GetProgressResponse>(*impl_->feed, &v1::FeedService::Stub::GetProgress,
+  return impl_->Call<v1::GetProgressResponse>(impl_->feed->async(), &FeedCalls::GetProgress,
                                               request, timeout);
 }
 
 absl::StatusOr<v1::ListSlabsResponse> Rpc::ListSlabs(uint64_t session_id, base::Duration timeout) {
   v1::ListSlabsRequest request;
   request.set_session_id(session_id);
-  return impl_->Call<v1::ListSlabsResponse>(*impl_->feed, &v1::FeedService::Stub::ListSlabs,
-                                            request, timeout);
+  return impl_->Call<v1::ListSlabsResponse>(impl_->feed->async(), &FeedCalls::ListSlabs, request,
+                                            timeout);
 }
 
 absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
   v1::CloseSessionRequest request;
   request.set_session_id(session_id);
   return impl_
-      ->Call<v1::CloseSessionResponse>(*impl_->feed, &v1::FeedService::Stub::CloseSession, request,
+      ->Call<v1::CloseSessionResponse>(impl_->feed->async(), &FeedCalls::CloseSession, request,
                                        timeout)
       .status();
 }
 
 absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(
     const v1::ListQuarantineRequest& request, base::Duration timeout) {
-  return impl_->Call<v1::ListQuarantineResponse>(
-      *impl_->admin, &v1::AdminService::Stub::ListQuarantine, request, timeout);
+  return impl_->Call<v1::ListQuarantineResponse>(impl_->admin->async(), &AdminCalls::ListQuarantine,
+                                                 request, timeout);
 }
 
 }  // namespace penstock::client

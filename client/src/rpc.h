@@ -18,7 +18,9 @@ namespace penstock::client {
 class Rpc {
  public:
   // To the daemon's socket at `address`, with the doorway's ticket. Connects at the first call.
-  Rpc(const std::string& address, const std::string& ticket);
+  // `interrupted`: ClientOptions'.
+  Rpc(const std::string& address, const std::string& ticket,
+      std::function<bool()> interrupted = {});
   ~Rpc();
 
   // Errors carry the daemon's words. Unavailable: it is gone; DeadlineExceeded: it did not answer.

@@ -32,6 +32,8 @@ const char* CodeName(Code code) {
       return "end of data";
     case Code::kInternal:
       return "internal error";
+    case Code::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }

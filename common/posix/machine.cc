@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -52,7 +53,8 @@ uint64_t KeyedNumber(const std::string& path, absl::string_view key) {
     uint64_t number = 0;
     if (words.size() < 2 || absl::StripSuffix(words[0], ":") != key) continue;
     if (!absl::SimpleAtoi(words[1], &number)) continue;
-    return words.size() > 2 && words[2] == "kB" ? number * 1024 : number;
+    if (words.size() < 3 || words[2] != "kB") return number;
+    return number <= std::numeric_limits<uint64_t>::max() / 1024 ? number * 1024 : 0;
   }
   return 0;
 }

@@ -9,8 +9,6 @@
 
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
-#include "server/source/folder.h"
-#include "server/source/roots.h"
 
 namespace penstock::app {
 namespace {
@@ -22,6 +20,18 @@ bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
   return std::any_of(dataset.groups.begin(), dataset.groups.end(), [&](gid_t group) {
     return std::find(opener.groups.begin(), opener.groups.end(), group) != opener.groups.end();
   });
+}
+
+OpeningOptions OpeningOf(const Catalog::Options& options) {
+  return {.roots = options.roots,
+          .state_dir = options.state_dir,
+          .index_threads = options.index_threads,
+          .max_unpacked_bytes = options.max_unpacked_bytes};
+}
+
+// To open it again: so it is not kept for nobody.
+bool CostsNothing(const source::Dataset& dataset) {
+  return dataset.storage() == source::Storage::kNothing;
 }
 
 absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
@@ -105,7 +115,7 @@ absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
   const auto configured = configured_.find(located.path);
   const auto found =
       open_.find(configured == configured_.end() ? located.path : configured->second);
-  return found == open_.end() ? nullptr : found->second;
+  return found == open_.end() ? nullptr : found->second.state;
 }
 
 void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
@@ -135,6 +145,7 @@ void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
 absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
                                              const Opener* opener) const {
   if (dataset.empty()) return absl::InvalidArgumentError("no dataset was named");
+  if (source::IsSynthetic(dataset)) return SyntheticNamed(dataset);
   if (dataset.front() != '/') {
     for (const NamedDataset& known : options_.datasets) {
       if (known.name != dataset) continue;
@@ -149,7 +160,7 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
     return absl::PermissionDeniedError(absl::StrCat(
         "'", dataset, "' is a path, and this daemon serves datasets by name only; known are: ",
         UnknownDataset("").message()));
-  return NamedDataset{.name = dataset, .path = dataset, .groups = {}};
+  return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
 }
 
 absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
@@ -157,63 +168,75 @@ absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
   for (const NamedDataset& known : options_.datasets) names.push_back(known.name);
   const std::string list = names.empty() ? "none" : absl::StrJoin(names, ", ");
   if (dataset.empty()) return absl::NotFoundError(list);
-  return absl::NotFoundError(
-      absl::StrCat("no dataset '", dataset, "'; known are: ", list,
-                   options_.any_path ? "; an absolute path to a folder works, too" : "",
-                   "; the configuration's key datasets adds one"));
+  return absl::NotFoundError(absl::StrCat("no dataset '", dataset, "'; known are: ", list,
+                                          options_.any_path ? "; an absolute path works, too" : "",
+                                          "; the configuration's key datasets adds one"));
 }
 
-absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& dataset,
+absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
                                                  std::function<bool(uint64_t)> seen) {
-  source::FolderOptions folder;
-  folder.path = dataset.path;
-  folder.roots = options_.roots;
-  folder.state_dir = options_.state_dir;
-  folder.threads = options_.index_threads;
-  folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
-  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, OpeningOf(options_)));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
+                            QuickIdentity(dataset, OpeningOf(options_)));
+  if (identity) {
+    if (State known = FindUnchanged(dataset, *identity)) return Opened{std::move(known), true, ""};
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenDataset(dataset, OpeningOf(options_), seen));
   if (!opened.warning.empty())
     PENSTOCK_LOG(kWarning, "index_warning", {"dataset", dataset.name}, {"reason", opened.warning});
-  PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", dataset.name},
+  PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", dataset.name}, {"kind", opened.dataset->kind()},
                {"samples", opened.dataset->samples()},
                {"classes", opened.dataset->classes().size()}, {"from_cache", opened.from_cache});
   Opened result;
   result.from_cache = opened.from_cache;
   result.warning = opened.warning;
-  PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened.dataset)));
+  PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened)));
   return result;
 }
 
-// The state of a dataset that is open already and did not change goes on, by whatever path it was
+// The one that is open, if that is still what it is. Null: none.
+Catalog::State Catalog::FindUnchanged(const NamedDataset& dataset,
+                                      const DatasetIdentity& identity) {
+  base::MutexLock lock(mutex_);
+  const auto found = open_.find(identity.key);
+  if (found == open_.end() || found->second.stamp != identity.stamp) return nullptr;
+  if (dataset.name != dataset.path) configured_[dataset.path] = identity.key;
+  return found->second.state;
+}
+
+// The state of a dataset that is open already and did not change goes on, by whatever name it was
 // found; else a new one begins.
-absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset,
-                                              std::shared_ptr<const source::Dataset> opened) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string path, source::RealPath(dataset.path));
+absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, OpenedDataset opened) {
+  const DatasetIdentity identity = opened.identity;
   {
     base::MutexLock lock(mutex_);
-    if (dataset.name != dataset.path) configured_[dataset.path] = path;
-    const auto found = open_.find(path);
-    if (found != open_.end() && found->second->dataset->digest() == opened->digest())
-      return found->second;
-    if (found == open_.end() && open_.size() >= options_.max_datasets)
-      std::erase_if(open_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    if (dataset.name != dataset.path) configured_[dataset.path] = identity.key;
+    const auto found = open_.find(identity.key);
+    if (found != open_.end() && found->second.stamp == identity.stamp &&
+        found->second.state->dataset->digest() == opened.dataset->digest())
+      return found->second.state;
+    const bool full = found == open_.end() && open_.size() >= options_.max_datasets;
+    std::erase_if(open_, [full](const auto& entry) {
+      const State& state = entry.second.state;
+      return state.use_count() == 1 && (full || CostsNothing(*state->dataset));
+    });
     if (found == open_.end() && open_.size() >= options_.max_datasets)
       return absl::ResourceExhaustedError(
           absl::StrCat(options_.max_datasets, " datasets are open, all in use; close sessions"));
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   source::Quarantine::Loaded loaded =
-      source::Quarantine::Load(options_.state_dir, opened->digest(),
+      source::Quarantine::Load(options_.state_dir, opened.dataset->digest(),
                                std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   if (!loaded.warning.empty())
     PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
                  {"reason", loaded.warning});
-  feed::FaultPolicy policy(opened->samples(), options_.faults);
+  feed::FaultPolicy policy(opened.dataset->samples(), options_.faults);
   for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
   auto state = std::make_shared<feed::DatasetState>(feed::DatasetState{
-      dataset.name, std::move(opened), std::move(loaded.quarantine), std::move(policy)});
+      dataset.name, std::move(opened.dataset), std::move(loaded.quarantine), std::move(policy)});
   base::MutexLock lock(mutex_);
-  open_[path] = state;
+  open_[identity.key] = {state, identity.stamp};
   return state;
 }
 
@@ -224,11 +247,11 @@ std::vector<DatasetView> Catalog::List() const {
   for (const NamedDataset& known : options_.datasets) {
     const auto path = configured_.find(known.path);
     const auto found = path == configured_.end() ? open_.end() : open_.find(path->second);
-    views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second});
+    views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second.state});
     if (found != open_.end()) shown.insert(found->first);
   }
-  for (const auto& [path, state] : open_)
-    if (!shown.contains(path)) views.push_back({state->name, path, state});
+  for (const auto& [key, entry] : open_)
+    if (!shown.contains(key)) views.push_back({entry.state->name, key, entry.state});
   return views;
 }
 

@@ -13,16 +13,11 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "server/app/open_dataset.h"
 #include "server/feed/rows.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {
-
-struct NamedDataset {
-  std::string name;
-  std::string path;
-  std::vector<gid_t> groups;  // who may open it; empty: everyone
-};
 
 // Who wants to open a dataset.
 struct Opener {
@@ -43,7 +38,8 @@ class Catalog {
     std::vector<std::string> roots;  // paths must resolve below one of these
     std::string state_dir;           // manifests and quarantines; empty: not kept
     int index_threads = 1;
-    uint32_t max_datasets = 256;  // open at once
+    uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file of rows
+    uint32_t max_datasets = 256;                      // open at once
     feed::FaultPolicy::Options faults;
   };
   using State = std::shared_ptr<feed::DatasetState>;
@@ -68,6 +64,10 @@ class Catalog {
 
  private:
   using Job = std::function<void()>;
+  struct Entry {
+    State state;
+    uint64_t stamp = 0;
+  };
   struct Opened {
     State state;
     bool from_cache = false;
@@ -75,8 +75,8 @@ class Catalog {
   };
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
   absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, std::function<bool(uint64_t)> seen);
-  absl::StatusOr<State> Adopt(const NamedDataset& dataset,
-                              std::shared_ptr<const source::Dataset> opened);
+  State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
+  absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
   absl::Status UnknownDataset(const std::string& dataset) const;
   bool Enqueue(Job job);
   bool stopping() const;
@@ -88,8 +88,8 @@ class Catalog {
   base::CondVar changed_;
   std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::map<std::string, State> open_ PENSTOCK_GUARDED_BY(mutex_);  // by canonical path
-  // The canonical paths of configured ones, by the path that the configuration has; once opened.
+  std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
+  // The keys of configured ones, by the path that the configuration has; once opened.
   std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);
   std::thread thread_;
 };

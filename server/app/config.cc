@@ -55,6 +55,7 @@ void SetDefaults(config::v1::Source& source) {
   source.set_retry_for_ms(60'000);
   source.set_index_threads(16);
   source.set_max_open(256);
+  source.set_max_unpacked_bytes(kGiB);
 }
 
 void SetDefaults(config::v1::Limits& limits) {
@@ -145,6 +146,22 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory) {
 uint32_t WorkerCount(const Config& config, const Machine& machine) {
   if (config.workers().count() > 0) return config.workers().count();
   return std::clamp(machine.cores - 1, 1u, 1024u);
+}
+
+uint32_t CarrierCount(const Config& config, const Machine& machine) {
+  if (config.source().carriers() > 0) return config.source().carriers();
+  return std::clamp(machine.cores / 4, 1u, 8u);
+}
+
+source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic) {
+  source::SyntheticSpec spec;
+  if (synthetic.has_samples()) spec.samples = synthetic.samples();
+  if (synthetic.has_height()) spec.shape.height = synthetic.height();
+  if (synthetic.has_width()) spec.shape.width = synthetic.width();
+  if (synthetic.has_channels()) spec.shape.channels = synthetic.channels();
+  if (synthetic.has_classes()) spec.classes = synthetic.classes();
+  spec.seed = synthetic.seed();
+  return spec;
 }
 
 base::Duration IdleLimit(const Config& config) {

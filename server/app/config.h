@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/machine.h"
+#include "server/source/synthetic.h"
 
 namespace penstock::app {
 
@@ -30,6 +31,12 @@ absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
 
 // How many workers: the number configured, or by the machine where that is 0.
 uint32_t WorkerCount(const config::v1::Config& config, const Machine& machine);
+
+// How many carriers: the number configured, or by the machine where that is 0.
+uint32_t CarrierCount(const config::v1::Config& config, const Machine& machine);
+
+// What is left out has its default.
+source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
 
 // After how long alone the daemon ends; 0: never.
 base::Duration IdleLimit(const config::v1::Config& config);

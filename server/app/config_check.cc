@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "common/base/units.h"
+#include "server/app/config.h"
 
 namespace penstock::app {
 namespace {
@@ -132,6 +133,8 @@ void Check(const config::v1::Source& source, Checker& checker) {
     checker.IsPath(absl::StrCat("source.roots[", i, "]"), source.roots(i));
   checker.IsCount("source.index_threads", source.index_threads(), {1, 256});
   checker.IsCount("source.max_open", source.max_open(), {1, 65536});
+  checker.IsCount("source.carriers", source.carriers(), {0, 64});
+  checker.IsSize("source.max_unpacked", source.max_unpacked_bytes(), {kMiB, 1024 * kGiB});
 }
 
 void Check(const config::v1::Limits& limits, Checker& checker) {
@@ -141,6 +144,31 @@ void Check(const config::v1::Limits& limits, Checker& checker) {
   checker.IsCount("limits.max_order_samples", limits.max_order_samples(), {1, uint64_t{1} << 32});
   checker.IsCount("limits.max_orders_per_user", limits.max_orders_per_user(), {1, 65536});
   checker.IsSize("limits.max_order_memory", limits.max_order_memory_bytes(), {kMiB, 1024 * kGiB});
+}
+
+void Check(const source::SyntheticSpec& spec, const std::string& at, Checker& checker) {
+  using source::kMaxSyntheticSide;
+  checker.IsCount(at + ".samples", spec.samples, {1, source::kMaxSyntheticSamples});
+  checker.IsCount(at + ".height", spec.shape.height, {1, kMaxSyntheticSide});
+  checker.IsCount(at + ".width", spec.shape.width, {1, kMaxSyntheticSide});
+  checker.IsCount(at + ".channels", spec.shape.channels, {1, source::kMaxSyntheticChannels});
+  checker.IsCount(at + ".classes", spec.classes, {1, source::kMaxSyntheticClasses});
+}
+
+void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
+  const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
+                    (dataset.has_synthetic() ? 1 : 0);
+  if (kinds != 1)
+    return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
+                          "exactly one of folder, idx and synthetic");
+  if (dataset.has_idx()) {
+    checker.IsPath(at + ".idx.images", dataset.idx().images());
+    checker.IsPath(at + ".idx.labels", dataset.idx().labels());
+  } else if (dataset.has_synthetic()) {
+    Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
+  } else {
+    checker.IsPath(at + ".folder", dataset.folder());
+  }
 }
 
 void CheckDatasets(const Config& config, Checker& checker) {
@@ -155,7 +183,7 @@ void CheckDatasets(const Config& config, Checker& checker) {
     if (const auto [earlier, is_new] = names.emplace(dataset.name(), i); !is_new)
       checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
                      absl::StrCat("a name of its own: datasets[", earlier->second, "] has it"));
-    checker.IsPath(at + ".folder", dataset.folder());
+    CheckKind(dataset, at, checker);
     for (int g = 0; g < dataset.groups_size(); ++g)
       checker.IsName(absl::StrCat(at, ".groups[", g, "]"), dataset.groups(g));
   }

@@ -22,6 +22,19 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
                                                  "; name one that 'getent group' lists"));
 }
 
+// The configuration was checked: it has one kind.
+NamedDataset NamedOf(const config::v1::Dataset& dataset) {
+  NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
+  if (dataset.has_idx()) {
+    named.path = dataset.idx().images();
+    named.idx = {dataset.idx().images(), dataset.idx().labels()};
+  } else if (dataset.has_synthetic()) {
+    named.synthetic = SpecOf(dataset.synthetic());
+    named.path = source::ToString(*named.synthetic);
+  }
+  return named;
+}
+
 workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
                                           const Machine& machine) {
   workers::SupervisorOptions workers;
@@ -67,11 +80,12 @@ absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config
   catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
   catalog.state_dir = config.server().state_dir();
   catalog.index_threads = static_cast<int>(config.source().index_threads());
+  catalog.max_unpacked_bytes = config.source().max_unpacked_bytes();
   catalog.max_datasets = config.source().max_open();
   catalog.faults.max_quarantined_share = config.limits().max_quarantined_share();
   catalog.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
   for (const config::v1::Dataset& dataset : config.datasets()) {
-    NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
+    NamedDataset named = NamedOf(dataset);
     for (const std::string& group : dataset.groups()) {
       PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
       named.groups.push_back(id);
@@ -94,6 +108,8 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config, const Mach
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
   engine.pool.available_bytes = [] { return ReadMachine().available_bytes; };
   engine.workers = WorkersOptions(config, machine);
+  engine.carriers = {.count = CarrierCount(config, machine),
+                     .retry_for = Milliseconds(config.source().retry_for_ms())};
   engine.gpus = GpusOptions(config);
   engine.max_sessions = config.server().max_sessions();
   return engine;

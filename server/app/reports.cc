@@ -226,6 +226,7 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
     dataset.set_path(view.path);
     dataset.set_indexed(view.state != nullptr);
     if (view.state == nullptr) continue;
+    dataset.set_kind(std::string(view.state->dataset->kind()));
     dataset.set_samples(view.state->dataset->samples());
     dataset.set_classes(static_cast<uint32_t>(view.state->dataset->classes().size()));
     dataset.set_digest(view.state->dataset->digest());

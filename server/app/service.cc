@@ -112,11 +112,7 @@ void Service::DescribeDataset(const rpc::Ticket& ticket, const std::string& data
   if (!peer.ok()) return done(peer.status());
   catalog_.Open(dataset, OpenerOf(*peer), [done](absl::StatusOr<Catalog::State> state) {
     if (!state.ok()) return done(state.status());
-    const source::Dataset& opened = *(*state)->dataset;
-    done(rpc::DatasetDescription{.name = (*state)->name,
-                                 .samples = opened.samples(),
-                                 .digest = opened.digest(),
-                                 .classes = opened.classes()});
+    done(DescriptionOf(**state));
   });
 }
 

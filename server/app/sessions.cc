@@ -52,11 +52,44 @@ absl::string_view NameOf(rpc::Delivery delivery) {
   return "";
 }
 
+rpc::RowShape ShapeOf(const source::RowShape& shape) {
+  return {shape.height, shape.width, shape.channels};
+}
+
+// What was asked of samples, against what they are.
+absl::Status CheckDecoding(rpc::Decoding decoding, const feed::DatasetState& dataset) {
+  const bool encoded = dataset.dataset->storage() == source::Storage::kEncoded;
+  if (encoded && decoding == rpc::Decoding::kNone)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dataset '", dataset.name,
+        "' holds images, which are decoded: say how (a crop), there are no rows as they are "
+        "stored"));
+  if (!encoded && decoding == rpc::Decoding::kAsked)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dataset '", dataset.name, "' (", dataset.dataset->kind(),
+        ") has rows that need no decoding: ask for no crop, flip or other decoding of it"));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
+  const source::Dataset& dataset = *state.dataset;
+  rpc::DatasetDescription description = {.name = state.name,
+                                         .kind = std::string(dataset.kind()),
+                                         .row_shape = {},
+                                         .samples = dataset.samples(),
+                                         .digest = dataset.digest(),
+                                         .classes = dataset.classes()};
+  if (dataset.storage() != source::Storage::kEncoded)
+    description.row_shape = ShapeOf(dataset.row_shape());
+  return description;
+}
 
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts) {
   const uint64_t samples = parts.dataset->dataset->samples();
+  PENSTOCK_RETURN_IF_ERROR(CheckDecoding(from.decoding, *parts.dataset));
   if (parts.given != nullptr) PENSTOCK_RETURN_IF_ERROR(parts.given->CheckFits(samples));
   feed::OpenRequest request;
   request.peer = peer.id.value();
@@ -83,6 +116,11 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
   request.pinned = from.delivery == rpc::Delivery::kPinned;
   if (from.device) request.device = WishOf(*from.device);
   request.delivery_reason = from.delivery_reason;
+  // What is not stored is not copied: labels and ids are all there is, and the host reads them.
+  if (request.dataset->dataset->storage() == source::Storage::kNothing) {
+    request.pinned = false;
+    request.device.reset();
+  }
   return request;
 }
 
@@ -94,6 +132,8 @@ rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& req
                           .labels_offset = grant.layout.labels_offset,
                           .ids_offset = grant.layout.ids_offset,
                           .slot_bytes = grant.layout.slot_bytes,
+                          .shape = ShapeOf(grant.shape),
+                          .synthetic_seed = {},
                           .samples = dataset.samples(),
                           .classes = static_cast<uint32_t>(dataset.classes().size()),
                           .first_epoch_batches = grant.first_epoch_batches,
@@ -103,6 +143,7 @@ rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& req
                           .segments = {},
                           .delivery = DeliveryOf(request),
                           .device = {}};
+  if (dataset.storage() == source::Storage::kNothing) to.synthetic_seed = dataset.row_seed();
   if (grant.device)
     to.device = {.depth = grant.device->depth,
                  .handle = KindOf(grant.device->handle.kind),

@@ -19,6 +19,7 @@ struct FeedParts {
 // InvalidArgument: the order is not one of this dataset.
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts);
+rpc::DatasetDescription DescriptionOf(const feed::DatasetState& dataset);
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request);
 std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs);
 

@@ -26,18 +26,21 @@ Engine::Engine(Options options, SendToPeer send)
       pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
       workers_(options_.workers),
+      carriers_(options_.carriers),
       gpus_(options_.gpus) {}
 
 Engine::~Engine() = default;
 
 absl::Status Engine::Start() {
   PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
+  PENSTOCK_RETURN_IF_ERROR(carriers_.Start());
   return workers_.Start();
 }
 
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   watch_ = std::move(changed);
   watch_(workers_.event_fd(), true);
+  watch_(carriers_.event().get(), true);
   gpus_.WatchWith(watch_);
 }
 
@@ -113,9 +116,12 @@ absl::Status Engine::SendSegment(const Session& session, pool::SegmentId id) {
 bool Engine::Pump(base::TimePoint now) {
   now_ = now;
   bool busy = CollectOutcomes(now);
+  busy |= CollectRuns();
   busy |= gpus_.Collect();
   busy |= ListenToConsumers(now);
   busy |= SubmitRows();
+  busy |= SubmitRuns();
+  busy |= NoteRows();
   busy |= AnnounceReady();
   return busy;
 }
@@ -160,8 +166,7 @@ bool Engine::SubmitRows() {
     const std::optional<RowTask> task = core_.NextRow();
     if (!task) break;
     busy = true;
-    std::shared_ptr<Feed> feed = feeds_.at({task->feed.value(), task->user.value()}).lock();
-    PENSTOCK_CHECK(feed != nullptr);
+    std::shared_ptr<Feed> feed = FeedOf(*task);
     absl::StatusOr<workers::WorkItem> item =
         rows_.Begin(*task, feed, pool_.Place(task->slot.value()));
     if (!item.ok()) {

@@ -15,11 +15,13 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "server/carry/carriers.h"
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
+#include "server/feed/runs.h"
 #include "server/feed/views.h"
 #include "server/pool/pool.h"
 #include "server/workers/supervisor.h"
@@ -40,8 +42,8 @@ struct OpenRequest {
   plan::Order order = plan::Order::kSequential;
   std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
   uint64_t seed = 0;
-  decode::Spec decoding;
-  plan::Share share;  // of the first epoch
+  decode::Spec decoding;  // of encoded samples
+  plan::Share share;      // of the first epoch
   uint64_t first_epoch = 0;
   uint64_t epochs = 0;
   uint32_t window = 4;
@@ -63,6 +65,7 @@ struct Grant {
   uint64_t session = 0;
   uint64_t fingerprint = 0;
   pool::SlotLayout layout;
+  source::RowShape shape;  // of a row, whoever fills it
   uint64_t first_epoch_batches = 0;
   uint64_t epoch_batches = 0;
   uint64_t quarantine_version = 0;
@@ -74,6 +77,7 @@ class Engine {
   struct Options {
     pool::Pool::Options pool;
     workers::SupervisorOptions workers;
+    carry::Carriers::Options carriers;
     exporting::Gpus::Options gpus;
     uint32_t max_sessions = 256;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
@@ -143,6 +147,7 @@ class Engine {
   };
 
   SessionInfo InfoOf(uint64_t id, const Session& session) const;
+  std::string StateOf(const Session& session, const SessionView& view, bool ready) const;
   absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
   absl::StatusOr<Grant> OpenNow(const OpenRequest& request,
                                 std::optional<exporting::Gpus::Place> place, base::TimePoint now);
@@ -162,6 +167,12 @@ class Engine {
   bool ListenToConsumers(base::TimePoint now);
   bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
   bool SubmitRows();
+  std::shared_ptr<Feed> FeedOf(const RowTask& task) const;
+  bool CollectRuns();
+  bool SubmitRuns();
+  bool NoteRows();
+  // The longest that the feed's rows could not be copied; nothing: all is well.
+  std::optional<carry::Carriers::Stall> StallOf(const Feed& feed, base::TimePoint now) const;
   bool AnnounceReady();
   void Announce(const Announcement& announcement);
   void FinishIfDone(uint64_t id);
@@ -174,6 +185,8 @@ class Engine {
   pool::Pool pool_;
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
+  Runs runs_;  // likewise
+  carry::Carriers carriers_;
   Rate decoding_rate_;  // samples
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way

@@ -10,16 +10,45 @@ namespace penstock::feed {
 namespace {
 
 FeedSpec SpecOf(const OpenRequest& request) {
-  return {.dataset_digest = request.dataset->dataset->digest(),
-          .samples = request.dataset->dataset->samples(),
-          .order = request.order,
-          .given = request.given,
-          .seed = request.seed,
-          .decoding = request.decoding};
+  const source::Dataset& dataset = *request.dataset->dataset;
+  FeedSpec spec = {.dataset_digest = dataset.digest(),
+                   .samples = dataset.samples(),
+                   .order = request.order,
+                   .given = request.given,
+                   .seed = request.seed,
+                   .storage = dataset.storage(),
+                   .decoding = request.decoding,
+                   .shape = {}};
+  if (spec.storage != source::Storage::kEncoded) spec.shape = dataset.row_shape();
+  // Noise is noise in any order: whoever makes it counts the samples and need not be told of them.
+  if (spec.storage == source::Storage::kNothing) spec.order = plan::Order::kSequential;
+  return spec;
+}
+
+absl::Status Validate(const OpenRequest& request) {
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  const source::Storage storage = request.dataset->dataset->storage();
+  if (storage == source::Storage::kEncoded) return decode::Validate(request.decoding);
+  if (storage != source::Storage::kNothing) return absl::OkStatus();
+  if (request.given != nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("dataset '", request.dataset->name,
+                     "' is synthetic, and its samples have one order only; give it none"));
+  if (request.device)
+    return absl::InvalidArgumentError(
+        absl::StrCat("dataset '", request.dataset->name,
+                     "' is synthetic: there is nothing to copy to a GPU; its consumer makes the "
+                     "rows there"));
+  return absl::OkStatus();
 }
 
 pool::SlotLayout LayoutOf(const OpenRequest& request) {
-  return pool::LayOut(decode::RowBytes(request.decoding), request.share.batch_size);
+  return pool::LayOut(SpecOf(request).row_bytes(), request.share.batch_size);
+}
+
+source::RowShape ShapeOf(const FeedSpec& spec) {
+  if (spec.storage != source::Storage::kEncoded) return spec.shape;
+  return {spec.decoding.height, spec.decoding.width, decode::Channels(spec.decoding)};
 }
 
 }  // namespace
@@ -46,8 +75,7 @@ absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) con
 void Engine::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
   now_ = now;
   if (!request.device) return done(OpenNow(request, std::nullopt, now));
-  absl::Status wrong = decode::Validate(request.decoding);
-  if (wrong.ok()) wrong = plan::Validate(request.share);
+  absl::Status wrong = Validate(request);
   if (wrong.ok()) wrong = Admit(request, Fingerprint(SpecOf(request)));
   if (!wrong.ok()) return done(wrong);
   gpus_.Reserve({.peer = request.peer,
@@ -63,8 +91,7 @@ void Engine::Open(const OpenRequest& request, base::TimePoint now, Opened done) 
 absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
                                       std::optional<exporting::Gpus::Place> place,
                                       base::TimePoint now) {
-  PENSTOCK_RETURN_IF_ERROR(decode::Validate(request.decoding));
-  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  PENSTOCK_RETURN_IF_ERROR(Validate(request));
   const FeedSpec spec = SpecOf(request);
   const uint64_t fingerprint = Fingerprint(spec);
   PENSTOCK_RETURN_IF_ERROR(Admit(request, fingerprint));
@@ -85,6 +112,7 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   Grant grant = {.session = id,
                  .fingerprint = fingerprint,
                  .layout = layout,
+                 .shape = ShapeOf(spec),
                  .first_epoch_batches = plan::BatchCount(request.share),
                  .epoch_batches = plan::BatchCount(whole),
                  .quarantine_version = feed->dataset->quarantine.version(),
@@ -137,6 +165,8 @@ absl::Status Engine::Enter(Session& session, uint64_t id, base::TimePoint now) {
   const SessionSpec spec = {.user = UserId(request.user),
                             .feed = FeedId(session.feed->fingerprint),
                             .arena = ArenaId(session.arena),
+                            .road = RoadOf(session.feed->spec),
+                            .run = RunOf(session.feed->spec),
                             .share = request.share,
                             .first_epoch = request.first_epoch,
                             .epochs = request.epochs,

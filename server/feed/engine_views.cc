@@ -80,13 +80,21 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
     info.device_depth = session.device->seat().depth();
     info.on_device = progress.on_device;
   }
-  const bool window_is_full = view.announced - view.released >= view.window;
-  info.state = session.ended                 ? "ended"
-               : view.finished               ? "finished"
-               : info.announced > info.taken ? "running"
-               : window_is_full              ? "waiting for the trainer"
-                                             : "decoding";
+  info.state = StateOf(session, view, info.announced > info.taken);
   return info;
+}
+
+// In words. `ready`: batches wait for the consumer.
+std::string Engine::StateOf(const Session& session, const SessionView& view, bool ready) const {
+  if (session.ended) return "ended";
+  if (view.finished) return "finished";
+  if (ready) return "running";
+  if (const auto stall = StallOf(*session.feed, now_)) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - stall->since);
+    return absl::StrCat("source stalled for ", seconds.count(), " s: ", stall->reason);
+  }
+  if (view.announced - view.released >= view.window) return "waiting for the trainer";
+  return session.feed->spec.storage == source::Storage::kEncoded ? "decoding" : "copying";
 }
 
 std::vector<SessionInfo> Engine::Sessions() const {

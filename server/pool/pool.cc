@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kCacheLine = 64;
+// Of a segment, unless more are wanted at once: small slots need no large segment.
+constexpr uint64_t kMostSlots = 1024;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -127,7 +129,8 @@ uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
   if (options_.available_bytes) room = std::min(room, options_.available_bytes());
   const uint64_t fits = room / arena.layout.slot_bytes;
   if (fits < wanted) return 0;
-  return std::clamp(options_.segment_bytes / arena.layout.slot_bytes, wanted, fits);
+  const uint64_t usual = std::min(options_.segment_bytes / arena.layout.slot_bytes, kMostSlots);
+  return std::clamp(usual, wanted, fits);
 }
 
 absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const {

@@ -27,6 +27,13 @@ struct Ticket {
 };
 
 enum class Delivery { kHost, kPinned, kDevice };
+
+// What to make of samples.
+enum class Decoding {
+  kAsked,      // decode them so, or refuse
+  kByDefault,  // decode them so where they are to be decoded
+  kNone,       // rows as they are stored, or refuse
+};
 enum class HandleKind { kUnspecified, kIpc, kVmm };
 
 // The GPU that batches shall be on, and what the client says of itself.
@@ -44,7 +51,8 @@ struct SessionRequest {
   plan::Order order = plan::Order::kSequential;
   std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
   uint64_t seed = 0;
-  decode::Spec spec;
+  Decoding decoding = Decoding::kAsked;
+  decode::Spec spec;  // unless kNone
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
   plan::Remainder remainder = plan::Remainder::kPartial;
   uint64_t epochs = 0;
@@ -74,9 +82,16 @@ struct DeviceGrant {
   std::vector<Slab> slabs;
 };
 
+// uint8, height × width × channels.
+struct RowShape {
+  uint32_t height = 0, width = 0, channels = 0;
+};
+
 struct SessionGrant {
   uint64_t session_id = 0, fingerprint = 0;
   uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
+  RowShape shape;
+  std::optional<uint64_t> synthetic_seed;  // the consumer makes the rows, of this
   uint64_t samples = 0;
   uint32_t classes = 0;
   uint64_t first_epoch_batches = 0, epoch_batches = 0;
@@ -88,7 +103,8 @@ struct SessionGrant {
 };
 
 struct DatasetDescription {
-  std::string name;
+  std::string name, kind;
+  std::optional<RowShape> row_shape;  // unless samples are decoded
   uint64_t samples = 0, digest = 0;
   std::vector<std::string> classes;
 };

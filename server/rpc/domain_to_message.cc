@@ -45,15 +45,15 @@ void Fill(const DeviceGrant& from, v1::DeviceGrant& to) {
 
 }  // namespace
 
-v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec) {
+v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
   v1::OpenSessionResponse message;
   message.set_session_id(grant.session_id);
   message.set_fingerprint(grant.fingerprint);
   message.set_delivery(MessageOf(grant.delivery));
   message.set_row_bytes(grant.row_bytes);
-  message.set_height(spec.height);
-  message.set_width(spec.width);
-  message.set_channels(decode::Channels(spec));
+  message.set_height(grant.shape.height);
+  message.set_width(grant.shape.width);
+  message.set_channels(grant.shape.channels);
   message.set_labels_offset(grant.labels_offset);
   message.set_ids_offset(grant.ids_offset);
   message.set_slot_bytes(grant.slot_bytes);
@@ -65,6 +65,7 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec&
   message.set_quarantine_version(grant.quarantine_version);
   message.mutable_segments()->Add(grant.segments.begin(), grant.segments.end());
   if (grant.device) Fill(*grant.device, *message.mutable_device());
+  if (grant.synthetic_seed) message.mutable_synthetic()->set_seed(*grant.synthetic_seed);
   return message;
 }
 
@@ -79,6 +80,13 @@ v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description) {
   message.set_name(description.name);
   message.set_samples(description.samples);
   message.set_digest(description.digest);
+  message.set_kind(description.kind);
+  if (description.row_shape) {
+    v1::RowShape& shape = *message.mutable_row_shape();
+    shape.set_height(description.row_shape->height);
+    shape.set_width(description.row_shape->width);
+    shape.set_channels(description.row_shape->channels);
+  }
   for (const std::string& name : description.classes) message.add_classes(name);
   return message;
 }

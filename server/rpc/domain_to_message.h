@@ -6,12 +6,11 @@
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/feed.pb.h"
-#include "server/decode/spec.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {
 
-v1::OpenSessionResponse MessageOf(const SessionGrant& grant, const decode::Spec& spec);
+v1::OpenSessionResponse MessageOf(const SessionGrant& grant);
 v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs);
 v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description);
 v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samples);

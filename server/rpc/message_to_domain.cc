@@ -103,16 +103,23 @@ absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
 }
 
 absl::StatusOr<decode::Spec> SpecFrom(const v1::FeedSpec& feed) {
-  if (!feed.has_image()) {
-    return Wrong("feed.image is missing; say what to make of an image");
-  }
   PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(feed.image()));
   spec.flip_probability = feed.image().flip_probability();
   PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(feed.image().color()));
-  spec.exif =
-      feed.image().apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
+  spec.exif = feed.image().apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
   PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(spec), "feed.image"));
   return spec;
+}
+
+absl::Status SetDecoding(const v1::FeedSpec& feed, SessionRequest& request) {
+  request.decoding = feed.image_by_default() ? Decoding::kByDefault : Decoding::kAsked;
+  if (feed.has_image()) {
+    PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(feed));
+    return absl::OkStatus();
+  }
+  if (feed.image_by_default()) return Wrong("feed.image is missing, and it should be the default");
+  request.decoding = Decoding::kNone;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
@@ -275,7 +282,7 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.ticket = ticket;
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
   PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
-  PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(message.feed()));
+  PENSTOCK_RETURN_IF_ERROR(SetDecoding(message.feed(), request));
   request.seed = message.feed().seed();
   request.world = message.world_size() == 0 ? 1 : message.world_size();
   request.rank = message.rank();

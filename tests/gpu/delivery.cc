@@ -29,42 +29,16 @@ SessionOptions On(const How& how, SessionOptions options) {
   return options;
 }
 
-const char* WordOf(Delivery delivery) {
-  switch (delivery) {
-    case Delivery::kDevice:
-      return "device";
-    case Delivery::kPinned:
-      return "pinned";
-    case Delivery::kHost:
-      return "host";
-    case Delivery::kAuto:
-      break;
-  }
-  return "auto";
-}
-
-const char* WordOf(HandleKind handle) {
-  switch (handle) {
-    case HandleKind::kIpc:
-      return "ipc";
-    case HandleKind::kVmm:
-      return "vmm";
-    case HandleKind::kAuto:
-      break;
-  }
-  return "auto";
-}
-
 Delivery DeliveryOf(const std::string& word) {
   for (const Delivery delivery : {Delivery::kDevice, Delivery::kPinned, Delivery::kHost}) {
-    if (word == WordOf(delivery)) return delivery;
+    if (word == DeliveryName(delivery)) return delivery;
   }
   return Delivery::kAuto;
 }
 
 HandleKind HandleOf(const std::string& word) {
   for (const HandleKind handle : {HandleKind::kIpc, HandleKind::kVmm}) {
-    if (word == WordOf(handle)) return handle;
+    if (word == HandleName(handle)) return handle;
   }
   return HandleKind::kAuto;
 }

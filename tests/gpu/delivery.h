@@ -26,8 +26,6 @@ struct How {
   HandleKind handle = HandleKind::kAuto;
 };
 SessionOptions On(const How& how, SessionOptions options);
-const char* WordOf(Delivery delivery);
-const char* WordOf(HandleKind handle);
 Delivery DeliveryOf(const std::string& word);
 HandleKind HandleOf(const std::string& word);
 

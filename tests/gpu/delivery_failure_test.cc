@@ -52,7 +52,7 @@ class WatchingTrainer {
       dup2(out[1], 1);
       dup2(memory_.get(), 3);
       execl(program.c_str(), program.c_str(), address.c_str(), TestPhotographs().c_str(), "watch",
-            "cuda:0", "device", WordOf(handle), nullptr);
+            "cuda:0", "device", HandleName(handle), nullptr);
       _exit(127);
     }
     close(out[1]);
@@ -100,7 +100,7 @@ class DeliveryFailureTest : public ::testing::TestWithParam<HandleKind> {
 
 INSTANTIATE_TEST_SUITE_P(Both, DeliveryFailureTest,
                          ::testing::Values(HandleKind::kIpc, HandleKind::kVmm),
-                         [](const auto& info) { return std::string(WordOf(info.param)); });
+                         [](const auto& info) { return std::string(HandleName(info.param)); });
 
 // Its slot is read until the GPU's work of that process has ended; a slot that were filled before
 // would change under the kernel.
@@ -222,7 +222,7 @@ Use UseNow(const cuda::Device& device) {
 class GrowthTest : public ::testing::TestWithParam<Delivery> {};
 
 INSTANTIATE_TEST_SUITE_P(All, GrowthTest, ::testing::Values(Delivery::kDevice, Delivery::kPinned),
-                         [](const auto& info) { return std::string(WordOf(info.param)); });
+                         [](const auto& info) { return std::string(DeliveryName(info.param)); });
 
 TEST_P(GrowthTest, TakingAndReleasingLeavesNothingBehind) {
   const char* wish = std::getenv("PENSTOCK_CYCLES");
@@ -250,7 +250,7 @@ TEST_P(GrowthTest, TakingAndReleasingLeavesNothingBehind) {
   std::printf(
       "%s: %lu cycles; device memory %+ld KiB, resident %+ld KiB, descriptors %+ld, "
       "threads %+ld\n",
-      WordOf(GetParam()), static_cast<unsigned long>(cycles),
+      DeliveryName(GetParam()), static_cast<unsigned long>(cycles),
       (static_cast<long>(now.device_bytes) - static_cast<long>(warm.device_bytes)) / 1024,
       (static_cast<long>(now.resident_bytes) - static_cast<long>(warm.resident_bytes)) / 1024,
       static_cast<long>(now.descriptors) - static_cast<long>(warm.descriptors),

@@ -54,7 +54,7 @@ class DeliveryStreamsTest : public ::testing::TestWithParam<Delivery> {
 
 INSTANTIATE_TEST_SUITE_P(All, DeliveryStreamsTest,
                          ::testing::Values(Delivery::kDevice, Delivery::kPinned),
-                         [](const auto& info) { return std::string(WordOf(info.param)); });
+                         [](const auto& info) { return std::string(DeliveryName(info.param)); });
 
 TEST_P(DeliveryStreamsTest, NothingIsPutIntoAStreamThatIsCaptured) {
   Session session = Open(Options());
@@ -117,10 +117,10 @@ TEST_P(DeliveryStreamsTest, ProgramsThatBlockAtEachLaunchGetTheRightBytes) {
   const testing::Ended trainer =
       RunProgram("/usr/bin/env",
                  {"CUDA_LAUNCH_BLOCKING=1", ProgramPath("penstock-gpu-trainer"), Daemon().address(),
-                  TestPhotographs(), "epoch", "cuda:0", WordOf(GetParam())});
+                  TestPhotographs(), "epoch", "cuda:0", DeliveryName(GetParam())});
 
   EXPECT_THAT(trainer.output,
-              HasSubstr(absl::StrCat(DigestOf(Expected()), " ", WordOf(GetParam()))));
+              HasSubstr(absl::StrCat(DigestOf(Expected()), " ", DeliveryName(GetParam()))));
 }
 
 // With frameworks' tensors, work on a new stream may read what another stream still writes. A batch
@@ -225,7 +225,7 @@ TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
   const double median = took[took.size() / 2];
 
   std::printf("%s: take + finish + release of a ready batch: median %.2f us, p99 %.2f us\n",
-              WordOf(GetParam()), median, took[took.size() * 99 / 100]);
+              DeliveryName(GetParam()), median, took[took.size() * 99 / 100]);
   if (GetParam() == Delivery::kDevice) {
     EXPECT_LE(median, kMostMicroseconds);
   }

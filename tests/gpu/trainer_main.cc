@@ -26,8 +26,8 @@ constexpr size_t kPage = 4096;
 
 int TakeEpoch(const std::string& address, const SessionOptions& options) {
   const Epoch epoch = OneEpochOnGpu(address, options);
-  std::printf("%s %s %s %s\n", DigestOf(epoch.delivered).c_str(), WordOf(epoch.delivery),
-              WordOf(epoch.handle), epoch.reason.c_str());
+  std::printf("%s %s %s %s\n", DigestOf(epoch.delivered).c_str(), DeliveryName(epoch.delivery),
+              HandleName(epoch.handle), epoch.reason.c_str());
   return ::testing::UnitTest::GetInstance()->Failed() ? 1 : 0;
 }
 

@@ -66,6 +66,7 @@ std::vector<std::byte> MakePng(const decode::PngHeader& header,
   std::vector<std::byte> file;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
+  png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_write_fn(png, &file, &Append, nullptr);
   png_set_IHDR(png, info, header.width, header.height, header.depth, header.color,
                header.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,

@@ -1,11 +1,10 @@
 """Files of every kind that people have give what Pillow gives, to the byte, or are refused where Pillow
 raises.
 
-image_kinds_test.py DECODE_ROWS makes them (tests/support/image_files.py), whole and damaged, and
+image_kinds_test.py DECODE_ROWS makes them (tests/support/image_files.py, damaged_images.py) and
 compares. Exits with 77 where Pillow is missing.
 """
 import pathlib
-import random
 import sys
 import tempfile
 
@@ -39,6 +38,7 @@ def all_refused(program, paths):
 def main():
     if exact.Image is None:
         exact.skip("no Pillow for /usr/bin/python3; install python3-pil")
+    import damaged_images
     import image_files
 
     program, failed = sys.argv[1], False
@@ -46,10 +46,10 @@ def main():
         paths = image_files.write(image_files.all_files(), name)
         for case in cases():
             failed = not exact.report(program, case, paths) or failed
-        bad = image_files.write(image_files.damaged(), name)
+        bad = image_files.write(damaged_images.damaged(), name)
         case = exact.Case("damaged", exact.RANDOM_RESIZED_CROP, (31, 23), seed=8)
         failed = not exact.report(program, case, bad) or failed
-        failed = not all_refused(program, image_files.write(image_files.refused(), name)) or failed
+        failed = not all_refused(program, image_files.write(damaged_images.refused(), name)) or failed
     sys.exit(1 if failed else 0)
 
 

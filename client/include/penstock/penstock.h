@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,6 +82,10 @@ enum class Delivery { kAuto, kDevice, kPinned, kHost };
 // How the daemon's GPU memory is shared. kIpc fails between containers whose process numbers are
 // equal; kVmm works there, too, and the consumer can only read. kAuto: kIpc where it works.
 enum class HandleKind { kAuto, kIpc, kVmm };
+
+// "device", "pinned", "host", "auto"; "ipc", "vmm", "auto".
+PENSTOCK_EXPORT const char* DeliveryName(Delivery delivery);
+PENSTOCK_EXPORT const char* HandleName(HandleKind kind);
 
 struct SessionOptions {
   std::string dataset = {};  // a name; or an absolute path, for a private daemon
@@ -314,6 +319,9 @@ struct ClientOptions {
   // Where no address was given: this user's private daemon, whatever others there are. It takes
   // datasets by their paths.
   bool only_private = false;
+  // Asked every 100 ms by a thread whose call waits for the daemon's answer; true ends the call with
+  // kCancelled. For programs that look after signals themselves. Empty: not asked.
+  std::function<bool()> interrupted = {};
 };
 
 struct DatasetInfo {

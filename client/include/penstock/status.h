@@ -22,6 +22,7 @@ enum class Code {
   kEndOfEpoch,          // Next: this epoch has no more batches for this rank
   kEndOfData,           // Next: all epochs that were asked for are done
   kInternal,            // a bug of Penstock
+  kCancelled,           // ClientOptions::interrupted said so
 };
 
 // "unavailable", "end of epoch", …

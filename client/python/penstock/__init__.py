@@ -7,34 +7,28 @@
 Importing this package imports no framework: `penstock.torch` and `penstock.jax` do, `penstock.Loader`
 works with none.
 """
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from .errors import (DataLoss, DeadlineExceeded, Error, FailedPrecondition, Internal, InvalidArgument, NotFound,
-                     PermissionDenied, ResourceExhausted, Unavailable)
-
-if TYPE_CHECKING:
-    from .array import Array
-    from .loader import Loader
-    from .transforms import CenterCrop, HorizontalFlip, Normalize, RandomResizedCrop, Resize
+import importlib
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Array", "CenterCrop", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "HorizontalFlip", "Internal",
-    "InvalidArgument", "Loader", "NotFound", "Normalize", "PermissionDenied", "RandomResizedCrop", "Resize",
-    "ResourceExhausted", "Unavailable",
-]
-
-# Where the rest is; imported when it is asked for, so that importing the package takes next to nothing.
-_PLACES = {
-    "Array": "array", "Loader": "loader", "CenterCrop": "transforms", "HorizontalFlip": "transforms",
-    "Normalize": "transforms", "RandomResizedCrop": "transforms", "Resize": "transforms",
+_HOMES = {
+    "errors": ("DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
+               "PermissionDenied", "ResourceExhausted", "Unavailable"),
+    "transforms": ("CenterCrop", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "array": ("Array",),
+    "loader": ("Loader",),
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name):
-    if name not in _PLACES:
+    """Loads what is used when it is used."""
+    if name not in _HOME:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module("." + _PLACES[name], __name__), name)
-    return value
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

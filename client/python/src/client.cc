@@ -16,11 +16,17 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
+// Lets Python's signal handlers run; what they raise ends the call, and is raised when it returns.
+bool Interrupted() {
+  const nb::gil_scoped_acquire acquired;
+  return PyErr_CheckSignals() != 0;
+}
+
 std::unique_ptr<Client> Connect(const std::string& address, bool start_private, bool only_private,
                                 const std::string& name) {
   Result<Client> client = [&] {
     const nb::gil_scoped_release released;
-    return Client::Connect({address, start_private, name, only_private});
+    return Client::Connect({address, start_private, name, only_private, Interrupted});
   }();
   return std::make_unique<Client>(ValueOf(std::move(client)));
 }

@@ -7,6 +7,8 @@ namespace penstock::python {
 namespace nb = nanobind;
 
 void Raise(const Status& status) {
+  // What a signal handler raised while the call waited says it better.
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   const nb::object error = nb::module_::import_("penstock.errors")
                                .attr("make")(CodeName(status.code()), status.message().c_str());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());

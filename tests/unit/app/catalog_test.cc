@@ -8,6 +8,7 @@
 #include <future>
 #include <optional>
 
+#include "tests/support/idx_maker.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {
@@ -107,6 +108,57 @@ TEST_F(CatalogTest, NothingOutsideTheRootsIsOpened) {
 TEST_F(CatalogTest, NoNameAndNoFolderAreRefused) {
   EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Open(folder_.At("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// ---- Rows that need no decoding. ----
+
+TEST_F(CatalogTest, AFolderOfSeveralIdxPairsListsThemAndOnlyUnderTheRoots) {
+  for (const std::string part : {"train", "t10k"})
+    folder_.Write(absl::StrCat("raw/", part, "-images-idx3-ubyte"), "");
+
+  EXPECT_THAT(MessageOf(Open(folder_.At("raw")).status()), HasSubstr("'t10k-images-idx3-ubyte'"));
+
+  options_.roots = {folder_.At("flowers")};
+  catalog_.emplace(options_);
+  EXPECT_EQ(Open(folder_.At("raw")).status().code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(CatalogTest, AnIdxPairIsFoundByItsImagesAndByItsFolderAndHasOneState) {
+  folder_.Write("raw/train-images-idx3-ubyte.gz", testing::Gzip(testing::IdxImages(5, 4, 4)));
+  folder_.Write("raw/train-labels-idx1-ubyte", testing::IdxLabels(5));
+
+  const Catalog::State state = Open(folder_.At("raw")).value();
+
+  EXPECT_EQ(state->dataset->kind(), "idx");
+  EXPECT_EQ(Open(folder_.At("raw/train-images-idx3-ubyte.gz")).value(), state);
+  EXPECT_TRUE(Index(folder_.At("raw"))->from_cache);
+}
+
+TEST_F(CatalogTest, AnIdxPairThatChangedGetsANewState) {
+  folder_.Write("raw/images-idx3", testing::IdxImages(5, 4, 4));
+  folder_.Write("raw/labels-idx1", testing::IdxLabels(5));
+  const Catalog::State before = Open(folder_.At("raw")).value();
+  folder_.Write("raw/images-idx3", testing::IdxImages(6, 4, 4));
+  folder_.Write("raw/labels-idx1", testing::IdxLabels(6));
+
+  const Catalog::State after = Open(folder_.At("raw")).value();
+
+  EXPECT_NE(after, before);
+  EXPECT_EQ(before->dataset->samples(), 5u);
+  EXPECT_EQ(after->dataset->samples(), 6u);
+}
+
+TEST_F(CatalogTest, ASyntheticDatasetIsForEverybodyAndKeptForNobody) {
+  ServeByName();
+
+  EXPECT_EQ(Open("synthetic:8x8x3,samples=100").value()->dataset->samples(), 100u);
+  EXPECT_EQ(Open("synthetic:8x8").status().code(), absl::StatusCode::kInvalidArgument);
+  const Catalog::State held = Open("synthetic:8x8x3,samples=7").value();
+
+  EXPECT_EQ(Open("synthetic:8x8x3,samples=7,classes=1000").value(), held);
+  for (uint32_t i = 0; i < 2 * options_.max_datasets; ++i)
+    ASSERT_TRUE(Open(absl::StrCat("synthetic:1x1x1,seed=", i)).ok());
+  EXPECT_LE(catalog().List().size(), 5u);
 }
 
 // ---- One state for each folder. ----

@@ -51,9 +51,13 @@ workers:
   restart_window: 7s
   backoff_first: 8ms
   backoff_longest: 9ms
-source: {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12}
+source:
+  {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, carriers: 5, max_unpacked: 6MiB}
 limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16}
-datasets: [{name: one, folder: /a/one, groups: [root, "4711"]}]
+datasets:
+  - {name: one, folder: /a/one, groups: [root, "4711"]}
+  - {name: two, idx: {images: /a/i, labels: /a/l}}
+  - {name: three, synthetic: {samples: 9, height: 8, classes: 7}}
 )",
                                                                 "p.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -83,15 +87,28 @@ datasets: [{name: one, folder: /a/one, groups: [root, "4711"]}]
   EXPECT_EQ(catalog.max_datasets, 12u);
   EXPECT_DOUBLE_EQ(catalog.faults.max_quarantined_share, 0.15);
   EXPECT_EQ(catalog.faults.max_quarantined_minimum, 16u);
-  ASSERT_EQ(catalog.datasets.size(), 1u);
+  EXPECT_EQ(engine.carriers.count, 5u);
+  EXPECT_EQ(engine.carriers.retry_for, milliseconds(10'000));
+  EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
+  ASSERT_EQ(catalog.datasets.size(), 3u);
   EXPECT_EQ(catalog.datasets[0].name, "one");
   EXPECT_EQ(catalog.datasets[0].path, "/a/one");
   EXPECT_THAT(catalog.datasets[0].groups, ::testing::ElementsAre(0, 4711));
+  EXPECT_EQ(catalog.datasets[1].path, "/a/i");
+  EXPECT_EQ(catalog.datasets[1].idx->labels, "/a/l");
+  EXPECT_EQ(catalog.datasets[2].synthetic,
+            (source::SyntheticSpec{.samples = 9, .shape = {8, 224, 3}, .classes = 7}));
   EXPECT_FALSE(catalog.any_path);
 }
 
 TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), kMachine).workers.count, 7u);
+}
+
+TEST(OptionsTest, WithoutANumberThereIsACarrierForEachFourCores) {
+  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 1}).carriers.count, 1u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 8}).carriers.count, 2u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 256}).carriers.count, 8u);
 }
 
 TEST(OptionsTest, APrivateDaemonTakesAnyPath) {

@@ -107,6 +107,41 @@ TEST_F(ServiceTest, ATicketEndsWithItsConnection) {
   EXPECT_EQ(service_->connected(), 0u);
 }
 
+TEST_F(ServiceTest, WhatNeedsNoDecodingIsNotDecodedAndPhotographsAreNotHandedOutAsTheyAreStored) {
+  rpc::SessionRequest photographs = Request();
+  photographs.decoding = rpc::Decoding::kNone;
+  rpc::SessionRequest noise = Request();
+  noise.dataset = "synthetic:8x9x3";
+
+  const absl::Status not_decoded = Open(photographs).status();
+  const absl::Status decoded = Open(noise).status();
+
+  EXPECT_EQ(not_decoded.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(not_decoded.message()), HasSubstr("say how"));
+  EXPECT_EQ(decoded.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(decoded.message()), HasSubstr("need no decoding"));
+}
+
+TEST_F(ServiceTest, ADecodingByDefaultIsForPhotographsAlone) {
+  rpc::SessionRequest noise = Request();
+  noise.decoding = rpc::Decoding::kByDefault;
+  noise.dataset = "synthetic:8x9x3,seed=5";
+  noise.delivery = rpc::Delivery::kDevice;  // without any GPU: there is nothing to copy to it
+  noise.device.emplace();
+
+  const auto grant = Open(noise);
+
+  ASSERT_TRUE(grant.ok()) << grant.status();
+  EXPECT_EQ(grant->shape.height, 8u);
+  EXPECT_EQ(grant->shape.width, 9u);
+  EXPECT_EQ(grant->row_bytes, 0u);
+  EXPECT_EQ(grant->synthetic_seed, 5u);
+  EXPECT_EQ(grant->delivery, rpc::Delivery::kHost);
+  rpc::SessionRequest photographs = Request();
+  photographs.decoding = rpc::Decoding::kByDefault;
+  EXPECT_EQ(Open(photographs)->row_bytes, 16u * 16 * 3);
+}
+
 TEST_F(ServiceTest, TheCataloguesRefusalIsTheAnswer) {
   rpc::SessionRequest request = Request();
   request.dataset = folder_.At("nothing");

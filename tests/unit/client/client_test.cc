@@ -201,6 +201,95 @@ TEST_F(ClientTest, AForkedChildIsToldSoAndItsEndTouchesNothing) {
   EXPECT_TRUE(session->Next(kLong).ok());
 }
 
+// ---- Given orders. ----
+
+SessionOptions Given(std::vector<uint64_t> samples) {
+  SessionOptions options = kBirds;
+  options.order = Order::kGiven;
+  options.given = std::make_shared<const std::vector<uint64_t>>(std::move(samples));
+  return options;
+}
+
+TEST_F(ClientTest, AnOrderThatIsNotGivenOrNotMeantIsRefusedBeforeAnythingIsSent) {
+  FakeServices services(address_, daemon_);
+  SessionOptions missing = kBirds, unmeant = Given({1, 2});
+  missing.order = Order::kGiven;
+  unmeant.order = Order::kSequential;
+
+  for (const auto& [options, words] :
+       {std::pair(missing, "none is given"), std::pair(Given({}), "has no samples"),
+        std::pair(unmeant, "does not say kGiven")}) {
+    const Status status = Connect()->Open(options).status();
+
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr(words));
+  }
+  EXPECT_TRUE(services.orders.empty());
+  EXPECT_TRUE(services.opened.empty());
+}
+
+TEST_F(ClientTest, AnOrderThatTheDaemonRefusesIsRefusedInItsWords) {
+  FakeServices services(address_, daemon_,
+                        {.send_order = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                        "longer than limits.max_order_samples"}});
+
+  const Status status = Connect()->Open(Given({1, 2})).status();
+
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_EQ(status.message(), "longer than limits.max_order_samples");
+  EXPECT_TRUE(services.opened.empty());
+}
+
+TEST_F(ClientTest, AGivenOrderIsSentInPartsBeforeTheSessionIsOpenedByItsName) {
+  FakeServices services(address_, daemon_);
+  std::vector<uint64_t> samples(200'000);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i] = i * 7 % 100;
+
+  const Result<Session> session = Connect()->Open(Given(samples));
+
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  ASSERT_EQ(services.orders.size(), 1u);
+  EXPECT_TRUE(services.orders[0] == samples);
+  EXPECT_EQ(services.opened.at(0).feed().order(), v1::ORDER_GIVEN);
+  EXPECT_EQ(services.opened.at(0).feed().given_order(), 101u);
+}
+
+TEST_F(ClientTest, ADaemonThatComesBackIsSentTheOrderAgain) {
+  auto services = std::make_unique<FakeServices>(address_, daemon_);
+  Client client = Connect().OrDie();
+  Session session = client.Open(Given({2, 1, 2})).OrDie();
+  services = nullptr;
+  EXPECT_EQ(session.Next(kLong).status().code(), Code::kUnavailable);
+  FakeDaemon second;
+  second.AnnounceNext();
+  services = std::make_unique<FakeServices>(address_, second);
+
+  ASSERT_TRUE(session.Next(kLong).ok());
+
+  EXPECT_THAT(services->orders, ::testing::ElementsAre(std::vector<uint64_t>{2, 1, 2}));
+  EXPECT_EQ(services->opened.at(0).feed().given_order(), 101u);
+}
+
+// ---- Samples. ----
+
+TEST_F(ClientTest, SamplesAreDescribedByTheirIdsHoweverMany) {
+  FakeServices services(address_, daemon_);
+  Client client = Connect().OrDie();
+  std::vector<uint64_t> ids(5000);
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = 9999 - i;
+
+  const Result<std::vector<SampleInfo>> samples = client.Samples("birds", ids);
+
+  ASSERT_TRUE(samples.ok()) << samples.status().ToString();
+  EXPECT_THAT(services.described, ::testing::ElementsAre(4096, 904));
+  ASSERT_EQ(samples->size(), 5000u);
+  EXPECT_EQ(samples->at(4999).path, "/birds/5000");
+  EXPECT_EQ(samples->at(4999).label, 5000 % 7);
+  EXPECT_TRUE(client.Samples("birds", {})->empty());
+  const uint64_t wrong[] = {10'000};
+  EXPECT_EQ(client.Samples("birds", wrong).status().code(), Code::kInvalidArgument);
+}
+
 TEST_F(ClientTest, OptionsThatContradictEachOtherOpenNothing) {
   FakeServices services(address_, daemon_);
   SessionOptions options = kBirds;

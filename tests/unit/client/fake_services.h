@@ -24,6 +24,7 @@ struct Answers {
   uint32_t protocol_version = shm::kProtocolVersion;
   std::string refusal;                 // at the doorway; empty: welcome
   grpc::Status open = grpc::Status();  // of OpenSession
+  grpc::Status send_order = grpc::Status();
   bool send_descriptors = true;
 };
 
@@ -55,6 +56,8 @@ class FakeServices final : public v1::FeedService::Service {
   // What the client said.
   std::string client, ticket;
   std::vector<v1::OpenSessionRequest> opened;
+  std::vector<std::vector<uint64_t>> orders;
+  std::vector<int> described;  // how many samples each call asked for
   std::atomic<int> closed{0};
 
  private:
@@ -133,6 +136,35 @@ class FakeServices final : public v1::FeedService::Service {
     response->set_name("birds");
     response->set_samples(100);
     response->add_classes("crow");
+    return grpc::Status::OK;
+  }
+
+  grpc::Status DescribeSamples(grpc::ServerContext*, const v1::DescribeSamplesRequest* request,
+                               v1::DescribeSamplesResponse* response) override {
+    const base::MutexLock lock(mutex_);
+    described.push_back(request->sample_ids_size());
+    for (const uint64_t id : request->sample_ids()) {
+      if (id >= 10'000) return {grpc::StatusCode::INVALID_ARGUMENT, "there is no such sample"};
+      v1::SampleDescription& sample = *response->add_samples();
+      sample.set_path("/birds/" + std::to_string(id));
+      sample.set_label(static_cast<int64_t>(id % 7));
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status SendOrder(grpc::ServerContext*, grpc::ServerReader<v1::SendOrderRequest>* reader,
+                         v1::SendOrderResponse* response) override {
+    std::vector<uint64_t> order;
+    uint64_t length = 0;
+    for (v1::SendOrderRequest part; reader->Read(&part);) {
+      length += part.length();
+      order.insert(order.end(), part.samples().begin(), part.samples().end());
+    }
+    const base::MutexLock lock(mutex_);
+    if (order.size() != length) return {grpc::StatusCode::INVALID_ARGUMENT, "another length"};
+    if (!answers_.send_order.ok()) return answers_.send_order;
+    orders.push_back(std::move(order));
+    response->set_order(100 + orders.size());
     return grpc::Status::OK;
   }
 

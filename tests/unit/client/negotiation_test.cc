@@ -18,7 +18,7 @@ class NegotiationTest : public ::testing::Test {
     return Negotiate(wish, [&](const Ask& ask) {
       asked_.push_back(std::string(DeliveryName(ask.delivery)) +
                        (ask.handle == HandleKind::kAuto ? "" : " by ") +
-                       (ask.handle == HandleKind::kAuto ? "" : HandleName(ask.handle)));
+                       (ask.handle == HandleKind::kAuto ? "" : HandlePhrase(ask.handle)));
       reason_ = ask.reason;
       const size_t turn = asked_.size() - 1;
       if (turn < failures_.size()) return Tried{failures_[turn], granted_};

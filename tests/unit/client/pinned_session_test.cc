@@ -129,13 +129,14 @@ TEST_F(PinnedSessionTest, APlaceIsWrittenAgainOnlyBehindItsReader) {
   EXPECT_EQ(gpu_->Waiting(gpu_->copy_stream()), 0u);
 }
 
-TEST_F(PinnedSessionTest, HoldingAllPlacesIsNamedWhenNothingComes) {
+TEST_F(PinnedSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {
   for (int i = 0; i < 3; ++i) daemon_.AnnounceNext();
   SessionCore session = Open();
   Result<Batch> first = session.Next(kNow), second = session.Next(kNow);
   ASSERT_TRUE(second.ok());
 
-  EXPECT_THAT(session.Next(kNow).status().message(), HasSubstr("all 2 places"));
+  EXPECT_THAT(session.Next(kNow).status().message(),
+              HasSubstr("holds 2 batches, all that its places in GPU memory hold"));
   first->Release();
   EXPECT_TRUE(session.Next(kNow).ok());
 }

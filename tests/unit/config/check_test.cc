@@ -109,13 +109,30 @@ TEST(ConfigCheckTest, RootsMustBeAbsolute) {
   EXPECT_THAT(Refusal("source: {roots: [/a/../b]}"), HasSubstr("without '..'"));
 }
 
-TEST(ConfigCheckTest, DatasetsNeedANameAndAFolder) {
+TEST(ConfigCheckTest, DatasetsNeedANameAndOneKind) {
   EXPECT_THAT(Refusal("datasets:\n  - folder: /a\n"),
               StartsWith("p.yaml:2: datasets[0].name: got nothing, wanted 1 to 128"));
   EXPECT_THAT(Refusal("datasets:\n  - name: a\n"),
-              StartsWith("p.yaml:2: datasets[0].folder: got nothing, wanted an absolute path"));
+              StartsWith("p.yaml:2: datasets[0]: got no kind of dataset, wanted exactly one of"));
   EXPECT_THAT(Refusal("datasets:\n  - {name: a, folder: a}\n"), HasSubstr("got 'a', wanted"));
+  EXPECT_THAT(
+      Refusal("datasets:\n  - {name: a, folder: /a, synthetic: {}}\n"),
+      StartsWith("p.yaml:2: datasets[0]: got 2 kinds, wanted exactly one of folder, idx and"));
   EXPECT_THAT(Refusal("datasets:\n  -\n"), HasSubstr("datasets[0].name: got nothing"));
+}
+
+TEST(ConfigCheckTest, TheFilesOfAnIdxPairAreAbsolutePaths) {
+  EXPECT_THAT(Refusal("datasets:\n  - name: a\n    idx:\n      images: /a\n"),
+              StartsWith("p.yaml:3: datasets[0].idx.labels: got nothing, wanted an absolute path"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, idx: {images: b, labels: /c}}]"),
+              HasSubstr("idx.images: got 'b'"));
+}
+
+TEST(ConfigCheckTest, ASyntheticDatasetsNumbersHaveLimits) {
+  EXPECT_THAT(Refusal("datasets:\n  - name: a\n    synthetic:\n      samples: 0\n"),
+              StartsWith("p.yaml:4: datasets[0].synthetic.samples: got 0, wanted 1 to"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, synthetic: {channels: 17}}]"),
+              HasSubstr("channels: got 17"));
 }
 
 TEST(ConfigCheckTest, DatasetNamesAreSpelledLikeFileNames) {
@@ -221,11 +238,11 @@ TEST_F(ConfigFileTest, AFileIsReadWhole) {
   EXPECT_EQ(config->log().level(), config::v1::Log::LEVEL_DEBUG);
 }
 
-TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndOneDataset) {
+TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
   auto config = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
 
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->datasets_size(), 1);
+  EXPECT_EQ(config->datasets_size(), 3);
   config->clear_datasets();
   EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
 }

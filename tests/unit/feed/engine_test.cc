@@ -68,7 +68,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(engine_.View().pool.reserved_bytes, 0u);
     EXPECT_EQ(engine_.sessions(), 0u);
     EXPECT_EQ(engine_.View().slots.held + engine_.View().slots.filling, 0u);
-    EXPECT_EQ(watched_.size(), 1u);  // the workers'
+    EXPECT_EQ(watched_.size(), 2u);  // the workers' and the carriers'
   }
 
   base::TimePoint now_{};
@@ -81,6 +81,32 @@ class EngineTest : public ::testing::Test {
                    return send_status_;
                  }};
 };
+
+TEST_F(EngineTest, ASessionsProgressIsForItsOwnProcessAlone) {
+  EXPECT_EQ(engine_.Progress(kPeer, 1, now_).status().code(), absl::StatusCode::kNotFound);
+  const uint64_t session = Open(Request());
+
+  EXPECT_EQ(engine_.Progress(kOtherPeer, session, now_).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  const SessionProgress progress = engine_.Progress(kPeer, session, now_).value();
+
+  EXPECT_EQ(progress.announced, 0u);
+  EXPECT_EQ(progress.window, 2u);
+  EXPECT_EQ(progress.workers, 0u);
+  EXPECT_EQ(progress.sessions, 1u);
+  EXPECT_EQ(progress.stalled, base::Duration::zero());
+}
+
+TEST_F(EngineTest, AFeedOfTwoUsersIsShownAsOne) {
+  const uint64_t one = Ask(Request(kPeer, 1000))->fingerprint;
+  const uint64_t other = Ask(Request(kOtherPeer, 1001))->fingerprint;
+  ASSERT_EQ(one, other);
+
+  const EngineView view = engine_.View();
+
+  ASSERT_EQ(view.feeds.size(), 1u);
+  EXPECT_EQ(view.feeds[0].sessions, 2u);
+}
 
 class RefusalTest : public EngineTest {
  protected:

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <set>
+#include <vector>
 
 namespace penstock::feed {
 namespace {
@@ -41,8 +43,12 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { s.decoding.exif = decode::Exif::kApply; },
       [](FeedSpec& s) { s.storage = source::Storage::kRows; },
       [](FeedSpec& s) { s.storage = source::Storage::kNothing; },
-      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {1, 2, 3}; },
-      [](FeedSpec& s) { s.storage = source::Storage::kRows, s.shape = {2, 1, 3}; },
+      [](FeedSpec& s) {
+        s.storage = source::Storage::kRows, s.shape = {1, 2, 3};
+      },
+      [](FeedSpec& s) {
+        s.storage = source::Storage::kRows, s.shape = {2, 1, 3};
+      },
   };
   std::set<uint64_t> seen;
 
@@ -51,6 +57,27 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
     change(spec);
     EXPECT_TRUE(seen.insert(Fingerprint(spec)).second);
   }
+}
+
+// The same samples in the same order are the same feed, whoever sent them; the seed still draws the
+// crops.
+TEST(FingerprintTest, AGivenOrdersContentTakesThePlaceOfTheOrder) {
+  const auto given = [](std::vector<uint64_t> samples) {
+    GivenOrderBuilder builder(samples.size());
+    EXPECT_TRUE(builder.Add(samples).ok());
+    FeedSpec spec = Spec();
+    spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+    return spec;
+  };
+  FeedSpec sequential = given({1, 2}), seeded = given({1, 2});
+  sequential.order = plan::Order::kSequential;
+  ++seeded.seed;
+
+  EXPECT_EQ(Fingerprint(given({1, 2})), Fingerprint(given({1, 2})));
+  EXPECT_EQ(Fingerprint(given({1, 2})), Fingerprint(sequential));
+  EXPECT_NE(Fingerprint(given({1, 2})), Fingerprint(given({2, 1})));
+  EXPECT_NE(Fingerprint(given({1, 2})), Fingerprint(seeded));
+  EXPECT_NE(Fingerprint(given({1, 2})), Fingerprint(Spec()));
 }
 
 TEST(FingerprintTest, HeightAndWidthAreNotMistakenForEachOther) {

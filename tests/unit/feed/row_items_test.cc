@@ -61,15 +61,17 @@ class RowItemsTest : public ::testing::Test {
                           return absl::OkStatus();
                         },
                     .give_up = [](const pool::Segment&) { return false; }}};
-  const std::shared_ptr<Feed> feed_ =
-      std::make_shared<Feed>(Feed{.fingerprint = 1,
-                                  .spec = {},
-                                  .dataset = std::make_shared<DatasetState>(DatasetState{
-                                      .name = "flowers",
-                                      .dataset = std::make_shared<testing::FakeDataset>(kSamples),
-                                      .quarantine = {},
-                                      .policy = FaultPolicy(kSamples)}),
-                                  .failed = {}});
+  static std::shared_ptr<Feed> MakeFeed() {
+    auto feed = std::make_shared<Feed>();
+    feed->fingerprint = 1;
+    feed->dataset = std::make_shared<DatasetState>(
+        DatasetState{.name = "flowers",
+                     .dataset = std::make_shared<testing::FakeDataset>(kSamples),
+                     .quarantine = {},
+                     .policy = FaultPolicy(kSamples)});
+    return feed;
+  }
+  const std::shared_ptr<Feed> feed_ = MakeFeed();
   Rows rows_;
   RowTask task_;
 };

@@ -49,6 +49,53 @@ TEST_F(MachineTest, NoQuotaAndNoLimitAreNone) {
   EXPECT_FALSE(machine.cgroup_bytes.has_value());
 }
 
+TEST_F(MachineTest, WhatIsNoQuotaAndNoLimitIsNone) {
+  Write("/proc/self/cgroup", "0::/\n");
+  for (const char* quota :
+       {"", "max", "100000", "0 100000", "100000 0", "-1 100000", "a b", "1 2 3"}) {
+    Write("/sys/fs/cgroup/cpu.max", quota);
+    EXPECT_FALSE(ReadMachine(root_).quota_cores.has_value()) << quota;
+  }
+  for (const char* limit : {"", "-1", "1.5", "lots", "18446744073709551616"}) {
+    Write("/sys/fs/cgroup/memory.max", limit);
+    EXPECT_FALSE(ReadMachine(root_).cgroup_bytes.has_value()) << limit;
+  }
+}
+
+TEST_F(MachineTest, MemoryIsFoundByItsWholeKeyAndIsNoneWhereItIsNoNumber) {
+  for (const char* text : {"", "XMemAvailable: 7 kB\n", "MemAvailable:\n", "MemAvailable: x kB\n",
+                           "MemAvailable: 18446744073709551615 kB\n"}) {
+    Write("/proc/meminfo", text);
+    EXPECT_EQ(ReadMachine(root_).Memory(), 0u) << text;
+  }
+}
+
+TEST_F(MachineTest, OnlyTheUnifiedHierarchysPathCounts) {
+  Write("/proc/self/cgroup", "5:memory:/a\n1:cpu:/a\n");
+  Write("/sys/fs/cgroup/a/cpu.max", "100000 100000\n");
+  Write("/sys/fs/cgroup/cpu.max", "100000 100000\n");
+  EXPECT_FALSE(ReadMachine(root_).quota_cores.has_value());
+
+  Write("/proc/self/cgroup", "5:memory:/b\n0::/a\n");
+  EXPECT_EQ(ReadMachine(root_).quota_cores, 1.0);
+}
+
+TEST_F(MachineTest, AQuotaNeverGivesMoreThanAffinityNorALimitMoreThanTheMachine) {
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/cpu.max", "99999900000 100000\n");
+  Write("/sys/fs/cgroup/memory.max", "966367641600\n");
+
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_EQ(machine.Cores(), machine.affinity_cores);
+  EXPECT_EQ(machine.Memory(), 1000u * 1024);
+}
+
+TEST_F(MachineTest, ThisMachineHasACoreAndMemory) {
+  EXPECT_GE(ReadMachine().Cores(), 1u);
+  EXPECT_GT(ReadMachine().Memory(), 0u);
+}
+
 TEST_F(MachineTest, TheTightestOfTheCgroupsOnTheWayToTheRootCounts) {
   Write("/proc/self/cgroup", "0::/pods/trainer\n");
   Write("/sys/fs/cgroup/pods/cpu.max", "150000 100000\n");

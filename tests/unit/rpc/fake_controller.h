@@ -43,6 +43,7 @@ class FakeController final : public Controller {
     done(SessionGrant{.session_id = 42,
                       .fingerprint = 0xfeed,
                       .row_bytes = 3u * request.spec.height * request.spec.width,
+                      .shape = {request.spec.height, request.spec.width, 3},
                       .samples = 1000,
                       .window = request.window,
                       .segments = {3, 5}});

@@ -88,13 +88,24 @@ INSTANTIATE_TEST_SUITE_P(
                    [](auto& r) { r.mutable_feed()->set_dataset(std::string("a\0b", 3)); },
                    "has control characters"},
         BadRequest{"NoOrder", [](auto& r) { r.mutable_feed()->clear_order(); }, "feed.order"},
-        BadRequest{"UnknownOrder",
-                   [](auto& r) { r.mutable_feed()->set_order(static_cast<v1::Order>(9)); },
-                   "feed.order: wanted ORDER_SEQUENTIAL (1) or ORDER_SHUFFLED (2), got 9"},
+        BadRequest{
+            "UnknownOrder", [](auto& r) { r.mutable_feed()->set_order(static_cast<v1::Order>(9)); },
+            "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2) or ORDER_GIVEN (3), "
+            "got 9"},
+        BadRequest{"GivenOrderWithoutAName",
+                   [](auto& r) { r.mutable_feed()->set_order(v1::ORDER_GIVEN); },
+                   "feed.given_order is missing; send the order with SendOrder"},
+        BadRequest{"AGivenOrderThatIsNotMeant",
+                   [](auto& r) { r.mutable_feed()->set_given_order(7); },
+                   "feed.given_order: wanted none, because feed.order is ORDER_SHUFFLED"},
         BadRequest{"UnknownRemainder",
                    [](auto& r) { r.set_remainder(static_cast<v1::Remainder>(9)); },
                    "remainder: wanted"},
-        BadRequest{"NoImage", [](auto& r) { r.mutable_feed()->clear_image(); },
+        BadRequest{"NoDefaultImage",
+                   [](auto& r) {
+                     r.mutable_feed()->clear_image();
+                     r.mutable_feed()->set_image_by_default(true);
+                   },
                    "feed.image is missing"},
         BadRequest{"NoGeometry", [](auto& r) { Image(r).clear_geometry(); },
                    "feed.image.geometry is missing"},
@@ -120,8 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "flip_probability"},
         BadRequest{"FlipAboveOne", [](auto& r) { Image(r).set_flip_probability(1.5); },
                    "flip_probability"},
-        BadRequest{"UnknownColor",
-                   [](auto& r) { Image(r).set_color(static_cast<v1::Color>(9)); },
+        BadRequest{"UnknownColor", [](auto& r) { Image(r).set_color(static_cast<v1::Color>(9)); },
                    "feed.image.color: wanted COLOR_RGB (1), COLOR_GRAY (2) or none, got 9"},
         BadRequest{"ResizeBelowTheCrop",
                    [](auto& r) {
@@ -230,6 +240,18 @@ TEST(SessionTest, ACenterCropIsTakenAsAsked) {
   EXPECT_EQ(session->spec.resize, 256u);
   EXPECT_EQ(session->spec.width, 200u);
   EXPECT_DOUBLE_EQ(session->spec.flip_probability, 0.5);
+}
+
+TEST(SessionTest, ADecodingIsAskedForOrADefaultAndWithoutOneRowsAreAsTheyAreStored) {
+  v1::OpenSessionRequest request = GoodRequest();
+  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kAsked);
+
+  request.mutable_feed()->set_image_by_default(true);
+  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kByDefault);
+
+  request.mutable_feed()->set_image_by_default(false);
+  request.mutable_feed()->clear_image();
+  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kNone);
 }
 
 TEST(SessionTest, ColorAndOrientationAreTakenAsAskedAndPlainOtherwise) {

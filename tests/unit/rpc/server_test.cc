@@ -229,6 +229,87 @@ TEST_F(ServerTest, AnOperatorsCallsReachTheController) {
   EXPECT_EQ(cleared.cleared(), 3u);
 }
 
+TEST_F(ServerTest, AQuarantinesPageIsAskedForInWordsThatAreChecked) {
+  v1::ListQuarantineRequest request;
+  request.set_page_size(9999);
+  v1::ListQuarantineResponse list;
+  EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &list).ok());
+  EXPECT_EQ(list.total(), 5000u);  // the largest page, as the controller was asked
+  for (const char* token : {"7", "a:b", "1:", ":1", "1:2:3", "-1:2"}) {
+    request.set_page_token(token);
+
+    const grpc::Status status = admin_->ListQuarantine(Context("").get(), request, &list);
+
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << token;
+    EXPECT_THAT(status.error_message(), HasSubstr("page_token"));
+  }
+}
+
+TEST_F(ServerTest, SamplesAreDescribedInTheOrderOfTheirIds) {
+  v1::DescribeSamplesRequest request;
+  request.set_dataset("flowers");
+  v1::DescribeSamplesResponse response;
+  EXPECT_THAT(feed_->DescribeSamples(Context().get(), request, &response).error_message(),
+              HasSubstr("sample_ids: wanted 1 to 4096, got 0"));
+  for (uint64_t id : {9, 4}) request.add_sample_ids(id);
+  EXPECT_EQ(feed_->DescribeSamples(Context("").get(), request, &response).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+
+  ASSERT_TRUE(feed_->DescribeSamples(Context().get(), request, &response).ok());
+
+  ASSERT_EQ(response.samples_size(), 2);
+  EXPECT_EQ(response.samples(0).path(), "/flowers/9");
+  EXPECT_EQ(response.samples(0).label(), 1);
+  EXPECT_EQ(response.samples(1).path(), "/flowers/4");
+  for (int i = 0; i < 4096; ++i) request.add_sample_ids(0);
+  EXPECT_EQ(feed_->DescribeSamples(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServerTest, AProgressIsOfASessionOfTheCaller) {
+  v1::GetProgressRequest request;
+  v1::GetProgressResponse progress;
+  EXPECT_THAT(feed_->GetProgress(Context().get(), request, &progress).error_message(),
+              HasSubstr("session_id is missing"));
+  request.set_session_id(42);
+  EXPECT_EQ(feed_->GetProgress(Context("").get(), request, &progress).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+
+  ASSERT_TRUE(feed_->GetProgress(Context().get(), request, &progress).ok());
+
+  EXPECT_EQ(progress.announced(), 3u);
+  EXPECT_EQ(progress.decoding(), 2u);
+  EXPECT_EQ(progress.stalled_reason(), "/flowers/7: gone");
+}
+
+// A client that has no call in progress looks at its connection every few seconds only.
+TEST_F(ServerTest, TheEndDoesNotWaitForClientsThatOnlyKeepTheirConnection) {
+  Serve({.shutdown_timeout = std::chrono::seconds(30)});
+  ASSERT_TRUE(Open(GoodRequest("flowers")).ok());
+  const auto begin = std::chrono::steady_clock::now();
+
+  server_.reset();
+
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+}
+
+TEST_F(ServerTest, TheEndWaitsForTheAnswersOfCallsInProgress) {
+  Serve({.shutdown_timeout = std::chrono::seconds(30)});
+  grpc::Status answered;
+  std::thread caller([&] { answered = Open(GoodRequest("slow")); });
+  ASSERT_TRUE(WaitFor([&] { return controller_.held() == 1; }));
+  std::thread answerer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    controller_.LetGo();
+  });
+
+  server_.reset();
+
+  caller.join();
+  answerer.join();
+  EXPECT_TRUE(answered.ok()) << answered.error_message();
+}
+
 TEST_F(ServerTest, HealthFollowsWhatTheDaemonSaysForAllAndForEachService) {
   const std::string kServing("\x08\x01", 2);
   const std::string kNotServing("\x08\x02", 2);

@@ -10,6 +10,7 @@ namespace penstock::source {
 namespace {
 
 using base::Fault;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -50,6 +51,23 @@ TEST_F(QuarantineTest, BadSamplesOfBothKindsAreFoundAndOthersAreNot) {
   EXPECT_EQ(quarantine.Find(5), nullptr);
   EXPECT_EQ(quarantine.Find(3)->fault, base::Fault::kTruncated);
   EXPECT_EQ(quarantine.Find(4)->path, "four");
+}
+
+TEST_F(QuarantineTest, EntriesAreBothKindsBySampleFromAnyOneOnAndNoMoreThanAskedFor) {
+  Quarantine quarantine;
+  for (uint64_t sample : {9, 1, 5}) quarantine.Add(Bad(sample, Fault::kTruncated));
+  for (uint64_t sample : {7, 3}) quarantine.Add(Bad(sample, Fault::kTimeout));
+  const auto from = [&](uint64_t first, size_t at_most) {
+    std::vector<uint64_t> samples;
+    for (const BadSample& bad : quarantine.Entries(first, at_most)) samples.push_back(bad.sample);
+    return samples;
+  };
+
+  EXPECT_THAT(from(0, 100), ElementsAre(1, 3, 5, 7, 9));
+  EXPECT_THAT(from(4, 2), ElementsAre(5, 7));
+  EXPECT_THAT(from(7, 2), ElementsAre(7, 9));
+  EXPECT_THAT(from(10, 2), IsEmpty());
+  EXPECT_THAT(from(0, 0), IsEmpty());
 }
 
 TEST_F(QuarantineTest, EveryDamagedByteIsNoticedMovedAsideAndLeavesANewVersion) {

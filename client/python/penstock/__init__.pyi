@@ -1,0 +1,19 @@
+from .array import Array as Array
+from .errors import DataLoss as DataLoss
+from .errors import DeadlineExceeded as DeadlineExceeded
+from .errors import Error as Error
+from .errors import FailedPrecondition as FailedPrecondition
+from .errors import Internal as Internal
+from .errors import InvalidArgument as InvalidArgument
+from .errors import NotFound as NotFound
+from .errors import PermissionDenied as PermissionDenied
+from .errors import ResourceExhausted as ResourceExhausted
+from .errors import Unavailable as Unavailable
+from .loader import Loader as Loader
+from .transforms import CenterCrop as CenterCrop
+from .transforms import HorizontalFlip as HorizontalFlip
+from .transforms import Normalize as Normalize
+from .transforms import RandomResizedCrop as RandomResizedCrop
+from .transforms import Resize as Resize
+
+__version__: str

@@ -1,0 +1,68 @@
+// Datasets of every kind, as the configuration or a client names them, and how they are opened. Any
+// thread; opening reads.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/source/dataset.h"
+#include "server/source/idx.h"
+#include "server/source/synthetic.h"
+
+namespace penstock::app {
+
+struct NamedDataset {
+  std::string name;
+  // For people: a folder; of `idx` the images; of `synthetic` its text.
+  std::string path;
+  std::vector<gid_t> groups;  // who may open it; empty: everyone
+  // Neither: a folder of photographs.
+  std::optional<source::IdxFiles> idx = {};
+  std::optional<source::SyntheticSpec> synthetic = {};
+  // Only the path is known: what lies there says which kind it is.
+  bool by_path = false;
+};
+
+// A synthetic dataset that is named by its text.
+absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
+
+struct OpeningOptions {
+  std::vector<std::string> roots;  // nothing outside of these is read
+  std::string state_dir;           // where manifests are cached; empty: nowhere
+  int index_threads = 1;
+  uint64_t max_unpacked_bytes = uint64_t{1} << 30;
+};
+
+// Which kind lies at a path. What is known already stays. Errors: ResolveUnderRoots',
+// FindIdxPair's.
+absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options);
+
+// What tells whether an open dataset is the one that is asked for: `key` names it, whatever it is
+// called; `stamp` changes with it. Nothing for folders, whose manifest knows.
+struct DatasetIdentity {
+  std::string key;
+  uint64_t stamp = 0;
+};
+absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
+                                                             const OpeningOptions& options);
+
+struct OpenedDataset {
+  std::unique_ptr<const source::Dataset> dataset;
+  DatasetIdentity identity;
+  bool from_cache = false;
+  std::string warning;
+};
+
+// `seen` is told how many files were found so far; false cancels.
+absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
+                                          const OpeningOptions& options,
+                                          const std::function<bool(uint64_t)>& seen);
+
+}  // namespace penstock::app

@@ -1,0 +1,34 @@
+"""run.py PROGRAM SEEDS FOLDER [--seconds N]
+
+Makes the seeds in FOLDER and gives them to PROGRAM; with --seconds, lets libFuzzer go on from them for
+so long. What it finds stays in FOLDER. Exits with 77 where Pillow, which makes seeds, is missing.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+
+import seeds
+
+parser = argparse.ArgumentParser()
+parser.add_argument("program")
+parser.add_argument("seeds")
+parser.add_argument("folder", type=pathlib.Path)
+parser.add_argument("--seconds", type=int)
+arguments = parser.parse_args()
+
+name = pathlib.Path(arguments.program).name
+corpus, start = arguments.folder / f"{name}-corpus", arguments.folder / f"{name}-seeds"
+try:
+    count = seeds.write(arguments.seeds, start)
+except ImportError:
+    print(f"SKIPPED: {name}: no Pillow for /usr/bin/python3; install python3-pil")
+    sys.exit(77)
+command = [arguments.program]
+if arguments.seconds:
+    corpus.mkdir(exist_ok=True)
+    command += [str(corpus), f"-max_total_time={arguments.seconds}", "-timeout=10", "-max_len=8192",
+                "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=1",
+                f"-artifact_prefix={arguments.folder}/{name}-"]
+print(f"{name}: {count} seeds", flush=True)
+sys.exit(subprocess.call([*command, str(start)]))

@@ -1,0 +1,84 @@
+"""Batches equal what Pillow and torchvision make of the same files on the same crop boxes: to the
+byte before normalisation, and after it to the last bit."""
+import os
+import unittest
+
+import support
+
+torch = support.need("torch")
+torchvision = support.need("torchvision")
+Image = support.need("PIL.Image").Image
+
+from torchvision.transforms import functional  # noqa: E402
+
+import penstock  # noqa: E402
+import penstock.torch  # noqa: E402
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+DRAW = support.draw()
+
+
+class EqualityTest(support.FeedTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        real = support.DATA and os.path.join(support.DATA, "imagenet-sample")
+        cls.data = real if real and os.path.isdir(real) else cls.photographs
+        print(f"on {'real' if cls.data == real else 'generated'} photographs")
+        cls.images = torchvision.datasets.ImageFolder(cls.data)
+
+    def batches(self, transform, **keywords):
+        loader = penstock.torch.DataLoader(self.data, batch_size=25, shuffle=True, seed=11, transform=transform,
+                                           **keywords)
+        self.addCleanup(loader.close)
+        return loader
+
+    def random_crop(self, sample, epoch, size, p):
+        """torchvision's functions, on the box and the flip that Penstock drew."""
+        image, label = self.images[sample]
+        key = (11, epoch, sample)
+        x, y, width, height = DRAW["crop"](*image.size, key)
+        image = functional.resized_crop(image, y, x, height, width, [size, size])
+        return (functional.hflip(image) if DRAW["flip"](key, p) else image), label
+
+    def middle(self, sample, resize, size):
+        image, label = self.images[sample]
+        return functional.center_crop(functional.resize(image, resize), [size, size]), label
+
+    def check(self, batches, expected, convert, least):
+        seen = 0
+        for batch in batches:
+            for row, sample in enumerate(batch.sample_ids.tolist()):
+                image, label = expected(sample, batch.position.epoch)
+                self.assertTrue(torch.equal(batch["image"][row], convert(image)), self.images.samples[sample][0])
+                self.assertEqual(int(batch["label"][row]), label)
+                seen += 1
+        self.assertGreaterEqual(seen, least)
+
+    def test_bytes_of_random_crops(self):
+        loader = self.batches([penstock.RandomResizedCrop(96), penstock.HorizontalFlip(0.3)], dtype="uint8")
+
+        for _ in range(2):  # two epochs draw different boxes
+            self.check(loader, lambda sample, epoch: self.random_crop(sample, epoch, 96, 0.3),
+                       functional.pil_to_tensor, len(self.images))
+
+    def test_bytes_of_the_middle(self):
+        loader = self.batches([penstock.Resize(80), penstock.CenterCrop(64)], dtype="uint8")
+
+        self.check(loader, lambda sample, _: self.middle(sample, 80, 64), functional.pil_to_tensor, len(self.images))
+
+    def test_normalised_numbers(self):
+        transform = torchvision.transforms.Compose([
+            torchvision.transforms.RandomResizedCrop(64), torchvision.transforms.RandomHorizontalFlip(),
+            torchvision.transforms.ToTensor(), torchvision.transforms.Normalize(MEAN, STD)])
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            with self.subTest(dtype=dtype):
+                loader = self.batches(transform, dtype=dtype)
+
+                self.check(loader, lambda sample, epoch: self.random_crop(sample, epoch, 64, 0.5),
+                           lambda image: functional.normalize(functional.to_tensor(image), MEAN, STD).to(dtype),
+                           len(self.images))
+
+
+if __name__ == "__main__":
+    support.main()

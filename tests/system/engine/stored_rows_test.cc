@@ -1,0 +1,125 @@
+// Feeds whose rows need no decoding, in a whole engine: copied, not decoded, and never quarantined.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/support/fake_rows.h"
+#include "tests/system/engine/engine_rig.h"
+
+namespace penstock::feed {
+namespace {
+
+using penstock::testing::FakeRows;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kPeer = 5, kOtherPeer = 6;
+constexpr source::RowShape kShape = {32, 32, 3};  // as the rig's photographs become
+
+class StoredRowsTest : public ::testing::Test {
+ protected:
+  // Rows in memory, which cannot be read while the test says so.
+  StoredRowsTest()
+      : state_(std::make_shared<DatasetState>(DatasetState{
+            .name = "digits",
+            .dataset = std::make_shared<FakeRows>(
+                EngineRig::kSamples, kShape,
+                [this](auto) {
+                  return away_ ? absl::UnavailableError("'/digits': away") : absl::OkStatus();
+                }),
+            .quarantine = {},
+            .policy = FaultPolicy(EngineRig::kSamples)})) {}
+
+  OpenRequest Request(uint64_t peer) const {
+    OpenRequest request = rig_.Request(peer);
+    request.dataset = state_;
+    return request;
+  }
+
+  std::atomic<bool> away_{false};
+  const std::shared_ptr<DatasetState> state_;
+  EngineRig rig_;
+};
+
+TEST_F(StoredRowsTest, ASourceThatStaysAwayFailsTheFeedWithItsReasonAndQuarantinesNothing) {
+  away_ = true;
+  const uint64_t session = rig_.Open(Request(kPeer));
+
+  ASSERT_TRUE(
+      rig_.RunUntil([&] { return rig_.consumer(session).state() == shm::SessionState::kFailed; }));
+
+  EXPECT_THAT(rig_.consumer(session).page().error, HasSubstr("'/digits': away"));
+  EXPECT_TRUE(state_->quarantine.Entries().empty());
+  ASSERT_TRUE(rig_.engine().Close(kPeer, session, Now()).ok());
+  EXPECT_TRUE(rig_.RunUntil([&] { return rig_.engine().View().slots.filling == 0; }));
+}
+
+TEST_F(StoredRowsTest, ASourceThatComesBackIsShownAsStalledMeanwhileAndChangesNoByte) {
+  const std::vector<Copied> undisturbed = rig_.TakeAll(rig_.Open(Request(kPeer)));
+  away_ = true;
+  OpenRequest request = Request(kPeer);
+  request.seed = 1;  // another feed: nothing is ready
+  const uint64_t session = rig_.Open(request);
+  ASSERT_TRUE(rig_.RunUntil([&] {
+    return rig_.engine().Sessions().back().state.starts_with("source stalled for 0 s: '/digits'");
+  }));
+
+  away_ = false;
+
+  EXPECT_EQ(rig_.TakeAll(session), undisturbed);
+}
+
+TEST_F(StoredRowsTest, RowsWithTheirLabelsAndIdsAreThoseThatAreStored) {
+  const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(Request(kPeer)));
+
+  ASSERT_EQ(batches.size(), EngineRig::kSamples / EngineRig::kBatch);
+  for (uint64_t batch = 0; batch < batches.size(); ++batch)
+    for (uint64_t row = 0; row < EngineRig::kBatch; ++row) {
+      const uint64_t sample = batch * EngineRig::kBatch + row;
+      EXPECT_EQ(batches[batch].ids[row], sample);
+      EXPECT_EQ(batches[batch].labels[row], static_cast<int64_t>(sample % 10));
+      for (uint64_t j = 0; j < kShape.bytes(); ++j)
+        ASSERT_EQ(batches[batch].pixels[row * kShape.bytes() + j], FakeRows::ByteOf(sample, j));
+    }
+  EXPECT_EQ(rig_.engine().View().samples_decoded, 0u);
+}
+
+TEST_F(StoredRowsTest, TwoSessionsOfAUserShareWhatWasCopied) {
+  const uint64_t first = rig_.Open(Request(kPeer)), second = rig_.Open(Request(kOtherPeer));
+
+  EXPECT_EQ(rig_.TakeAll(first), rig_.TakeAll(second));
+
+  EXPECT_EQ(rig_.engine().View().feeds.at(0).counts.rows_decoded, EngineRig::kSamples);
+}
+
+// The only worker has a photograph that it never finishes; what is copied does not wait for it.
+TEST_F(StoredRowsTest, CopyingDoesNotWaitForDecoding) {
+  const uint64_t photographs = rig_.Open(rig_.Request(kOtherPeer));
+  const uint64_t rows = rig_.Open(Request(kPeer));
+
+  rig_.engine().Pump(Now());
+  EXPECT_EQ(rig_.TakeAll(rows).size(), EngineRig::kSamples / EngineRig::kBatch);
+
+  EXPECT_EQ(rig_.TakeAll(photographs).size(), EngineRig::kSamples / EngineRig::kBatch);
+}
+
+TEST_F(StoredRowsTest, ShuffledAndPaddedRowsAreThoseThatThePlanNames) {
+  OpenRequest request = Request(kPeer);
+  request.order = plan::Order::kShuffled;
+  request.seed = 9;
+  request.share.world = 3;
+  request.share.rank = 2;
+  request.share.remainder = plan::Remainder::kPad;
+
+  const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(request));
+
+  ASSERT_EQ(batches.size(), 4u);
+  EXPECT_EQ(batches[3].first, 44u);  // wholly beyond the epoch's end
+  for (const Copied& batch : batches)
+    for (uint64_t row = 0; row < EngineRig::kBatch; ++row)
+      EXPECT_EQ(batch.ids[row], plan::SampleAt(plan::Order::kShuffled, EngineRig::kSamples, 9, 0,
+                                               (batch.first + row) % EngineRig::kSamples));
+}
+
+}  // namespace
+}  // namespace penstock::feed

@@ -1,0 +1,154 @@
+// The words for what a session waits for.
+#include "client/src/slow_stage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::client {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Four workers at work on two batches.
+Progress Decoding() {
+  Progress progress;
+  progress.decoding = 2;
+  progress.workers = progress.workers_running = 4;
+  progress.workers_busy = 0.97;
+  progress.samples_per_second = 1130;
+  progress.sessions = 3;
+  return progress;
+}
+
+SessionStats Waited(double waited, double busy) {
+  SessionStats stats;
+  stats.batches = 10;
+  stats.waited_seconds = waited;
+  stats.busy_seconds = busy;
+  return stats;
+}
+
+// ---- Stages. ----
+
+TEST(SlowStageTest, ADaemonThatDoesNotAnswerIsNamed) {
+  EXPECT_THAT(SlowStage(absl::DeadlineExceededError("nothing within 1000 ms")),
+              AllOf(StartsWith("the daemon does not answer"), HasSubstr("within 1000 ms")));
+}
+
+TEST(SlowStageTest, AStalledSourceComesFirstWithItsReason) {
+  Progress progress = Decoding();
+  progress.stalled_ms = 12'400;
+  progress.stalled_reason = "/data/7.jpg: Input/output error";
+
+  EXPECT_EQ(SlowStage(progress),
+            "reading: the source has stalled for 12 s: /data/7.jpg: Input/output error");
+}
+
+TEST(SlowStageTest, BusyWorkersAreNamedWithTheirNumberAndWhatTheyDecode) {
+  EXPECT_EQ(SlowStage(Decoding()),
+            "decoding: the 4 workers are busy (97 %); 1130 samples/s are decoded for 3 sessions; "
+            "more cores and workers would help");
+}
+
+TEST(SlowStageTest, WithoutAWorkerThatRunsTheOperatorIsAsked) {
+  Progress progress = Decoding();
+  progress.workers_running = 0;
+
+  EXPECT_THAT(SlowStage(progress),
+              AllOf(HasSubstr("none of the 4 workers is running"), HasSubstr("penstockctl")));
+}
+
+TEST(SlowStageTest, ASampleThatTakesLongIsNamed) {
+  Progress progress = Decoding();
+  progress.in_hand_ms = 3'000;
+  progress.in_hand = "/data/huge.jpg";
+
+  EXPECT_EQ(SlowStage(progress), "decoding: /data/huge.jpg has been with a worker for 3 s");
+}
+
+TEST(SlowStageTest, WorkersThatAreNotBusyWaitForFiles) {
+  Progress progress = Decoding();
+  progress.workers = 1;
+  progress.workers_busy = 0.2;
+  progress.sessions = 1;
+
+  EXPECT_THAT(SlowStage(progress), AllOf(StartsWith("reading: the worker is busy for only 20 %"),
+                                         HasSubstr("for 1 session")));
+  progress.workers_stalled = 1;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("1 cannot read another dataset's"));
+}
+
+TEST(SlowStageTest, BatchesOnTheirWayToTheGpuAreNamed) {
+  Progress progress = Decoding();
+  progress.copying = 2;
+  progress.device_depth = 3;
+  progress.on_device = 1;
+  EXPECT_THAT(SlowStage(progress), StartsWith("copying to the GPU: 2 decoded batches"));
+
+  progress.on_device = 3;
+  EXPECT_THAT(SlowStage(progress), StartsWith("releasing: all 3 places"));
+}
+
+TEST(SlowStageTest, WithNothingUnderWayASlotIsWaitedFor) {
+  Progress progress = Decoding();
+  progress.decoding = 0;
+  EXPECT_THAT(SlowStage(progress), StartsWith("waiting for a slot"));
+
+  progress.announced = 4;
+  progress.taken = 3;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("this moment"));
+}
+
+// ---- Verdicts. ----
+
+TEST(VerdictTest, BeforeTheFirstBatchThereIsNone) {
+  EXPECT_EQ(Verdict({}, Decoding()), "no batch was taken yet");
+}
+
+TEST(VerdictTest, WhoHardlyWaitsSetsThePace) {
+  EXPECT_EQ(Verdict(Waited(0.2, 9.8), Decoding()),
+            "the trainer sets the pace: it waited for 2 % of the time for batches");
+}
+
+TEST(VerdictTest, WhoWaitsIsHeldUpByAStage) {
+  EXPECT_THAT(Verdict(Waited(4, 6), Decoding()),
+              AllOf(StartsWith("the loader holds up the trainer: it waited for 40 % of the time"),
+                    HasSubstr("decoding: the 4 workers are busy")));
+  EXPECT_THAT(Verdict(Waited(4, 6), absl::UnavailableError("gone")),
+              HasSubstr("the daemon does not answer: gone"));
+}
+
+// Workers rest while the window is full: that is no reason to blame the source.
+TEST(VerdictTest, ReadyBatchesAndIdleWorkersAreNotBlamedOnReading) {
+  Progress progress = Decoding();
+  progress.announced = 4;
+  progress.workers_busy = 0.1;
+  EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("it comes and goes"));
+
+  progress.workers_busy = 0.9;
+  EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("decoding"));
+}
+
+TEST(VerdictTest, TheDaemonsNumbersAreAddedWhereItAnswers) {
+  Progress progress = Decoding();
+  progress.announced = 7;
+  progress.taken = 4;
+  progress.samples_decoded = 900;
+  progress.samples_replaced = 2;
+
+  const SessionStats stats = Complete(Waited(4, 6), progress);
+
+  EXPECT_TRUE(stats.daemon_answered);
+  EXPECT_EQ(stats.batches_ahead, 3u);
+  EXPECT_EQ(stats.samples_decoded, 900u);
+  EXPECT_EQ(stats.samples_replaced, 2u);
+  EXPECT_EQ(stats.samples_per_second, 1130u);
+  EXPECT_DOUBLE_EQ(stats.workers_busy, 0.97);
+  EXPECT_EQ(stats.verdict, Verdict(Waited(4, 6), progress));
+  EXPECT_FALSE(Complete(Waited(4, 6), absl::UnavailableError("gone")).daemon_answered);
+}
+
+}  // namespace
+}  // namespace penstock::client
