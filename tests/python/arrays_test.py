@@ -35,6 +35,12 @@ class HostLoaderTest(support.FeedTest):
             with self.subTest(wrong), self.assertRaises(penstock.InvalidArgument):
                 self.loader(**wrong)
 
+    def test_a_window_in_which_a_loop_could_not_go_on_is_refused(self):
+        with self.assertRaisesRegex(penstock.InvalidArgument, "2 or more"):
+            self.loader(prefetch_factor=1)
+
+        self.assertEqual(len(list(self.loader(50, prefetch_factor=1, dtype="float32"))), 2)
+
     def test_without_numpy_it_says_what_to_install(self):
         said = support.script("import sys; sys.modules['numpy'] = None; import penstock\n"
                               "try: penstock.Loader('any')\n"

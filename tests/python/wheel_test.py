@@ -22,7 +22,8 @@ with {loader}(sys.argv[1], 10, transform=[penstock.RandomResizedCrop(32)], timeo
 
 
 def run(*command, **keywords):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500, **keywords)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500,
+                          **keywords)
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-4000:]}")
     return done.stdout
@@ -55,8 +56,8 @@ class WheelTest(unittest.TestCase):
         # The compiler's name and the paths as in the build beside, whose objects ccache has.
         environment.setdefault("CXX", "c++")
         environment.update(CCACHE_BASEDIR=str(support.ROOT), CCACHE_NOHASHDIR="1")
-        run(os.path.join(room, "bin/pip"), "install", "--disable-pip-version-check", str(support.ROOT / "client/python"),
-            env=environment)
+        run(os.path.join(room, "bin/pip"), "install", "--disable-pip-version-check",
+            str(support.ROOT / "client/python"), env=environment)
         return os.path.join(room, "bin/python")
 
     def feed(self, python, module, loader):

@@ -79,8 +79,8 @@ class Array:
         unversioned = max_version is None or max_version[0] < 1
         if copy or (self.read_only and unversioned):
             if copy is not None and not copy:
-                raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out to "
-                                  "get a copy, or give max_version=(1, 0)")
+                raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out "
+                                  "to get a copy, or give max_version=(1, 0)")
             copy = self._copy_for(stream)
             return copy._capsule(copy._memory, max_version)
         self._memory.hand_to(stream)

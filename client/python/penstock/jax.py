@@ -143,8 +143,8 @@ def _name_of(device):
         return "cpu"
     if device.platform in ("gpu", "cuda"):
         return f"cuda:{device.local_hardware_id}"
-    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA's GPUs, not to {device.platform!r}; load with "
-                          "penstock.Loader and jax.device_put")
+    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA's GPUs, not to {device.platform!r}; "
+                          "load with penstock.Loader and jax.device_put")
 
 
 def _label(labels):
