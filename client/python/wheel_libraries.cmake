@@ -2,9 +2,8 @@
 # under the name that it is loaded by, because wheels have no links. Not those that every system has.
 set(tree ${CMAKE_INSTALL_PREFIX}/penstock)
 file(GLOB programs ${tree}/bin/*)
-set(own ${tree}/lib/libpenstock.so.1)
 
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} LIBRARIES ${own}
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} LIBRARIES ${tree}/lib/libpenstock.so.1
      RESOLVED_DEPENDENCIES_VAR needed UNRESOLVED_DEPENDENCIES_VAR missing
      PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|stdc\\+\\+|gcc_s)\\.so"
      POST_EXCLUDE_REGEXES "/ld-linux" "/libpenstock\\.so")
@@ -16,7 +15,3 @@ foreach(library IN LISTS needed)
   file(REAL_PATH ${library} file)
   file(COPY_FILE ${file} ${tree}/lib/${name} ONLY_IF_DIFFERENT)
 endforeach()
-if(strip)
-  file(GLOB ours ${tree}/bin/* ${own})
-  execute_process(COMMAND ${strip} --strip-unneeded ${ours} COMMAND_ERROR_IS_FATAL ANY)
-endif()

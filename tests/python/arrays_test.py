@@ -1,7 +1,6 @@
 """penstock.Loader in host memory, and how penstock.Array keeps the protocols, for which no GPU is needed."""
 import ctypes
 import gc
-import sys
 import time
 import types
 import unittest
@@ -35,6 +34,12 @@ class HostLoaderTest(support.FeedTest):
         for wrong in ({"dtype": "float64"}, {"layout": "CHW"}, {"batch_size": 0}, {"prefetch_factor": 0}):
             with self.subTest(wrong), self.assertRaises(penstock.InvalidArgument):
                 self.loader(**wrong)
+
+    def test_a_window_in_which_a_loop_could_not_go_on_is_refused(self):
+        with self.assertRaisesRegex(penstock.InvalidArgument, "2 or more"):
+            self.loader(prefetch_factor=1)
+
+        self.assertEqual(len(list(self.loader(50, prefetch_factor=1, dtype="float32"))), 2)
 
     def test_without_numpy_it_says_what_to_install(self):
         said = support.script("import sys; sys.modules['numpy'] = None; import penstock\n"
@@ -326,4 +331,4 @@ class ArrayTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(support.main())
+    support.main()

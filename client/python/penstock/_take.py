@@ -14,8 +14,8 @@ def numpy():
     try:
         import numpy as module
     except ImportError as error:
-        raise FailedPrecondition(f"penstock's arrays in host memory are NumPy's, and NumPy cannot be imported ({error}); "
-                                 "install it: pip install numpy") from None
+        raise FailedPrecondition("penstock's arrays in host memory are NumPy's, and NumPy cannot be imported "
+                                 f"({error}); install it: pip install numpy") from None
     return module
 
 

@@ -79,16 +79,16 @@ class Array:
         unversioned = max_version is None or max_version[0] < 1
         if copy or (self.read_only and unversioned):
             if copy is not None and not copy:
-                raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out to "
-                                  "get a copy, or give max_version=(1, 0)")
+                raise BufferError("this array is read-only, which DLPack before 1.0 cannot say; leave copy=False out "
+                                  "to get a copy, or give max_version=(1, 0)")
             copy = self._copy_for(stream)
             return copy._capsule(copy._memory, max_version)
         self._memory.hand_to(stream)
         return self._capsule(self._memory, max_version)
 
     def lend_to(self, kept, stream, max_version):
-        """As `__dlpack__` for a borrower that keeps `kept` as long as it uses the memory, and not the memory,
-        which the lender has to keep. Without a stream the host waits until the array is there."""
+        """As `__dlpack__`, for a borrower that keeps `kept` as long as it uses the memory; the lender sees to it that
+        the memory is kept. Without a stream the host waits until the array is there."""
         if stream is None:
             self._memory.pool.wait()
         else:

@@ -7,8 +7,6 @@ On a GPU `image` is the memory in which Penstock finished the batch: nothing is 
 stream waits for it, and it is used again when JAX has read it. Under a sharding over several
 processes each of them loads its rank's rows, and `batch_size` is those of one process.
 """
-import weakref
-
 import jax
 import jax.dlpack
 import numpy as np
@@ -75,51 +73,56 @@ class Loader(LoaderBase):
 
 class _Lender:
     """Lends pool memory to JAX. XLA lets go of foreign memory as soon as what reads it is in its stream, and
-    tells neither that stream nor when it got there. So the memory is kept here until a computation that
+    tells neither that stream nor when it got there. So what it let go of is kept until a computation that
     was put behind has its result: then JAX has read it."""
 
     def __init__(self, device):
         self._device = device
-        self._lent = []  # [memory, what JAX keeps of it (weakly), what came behind]
-        self._behind = jax.jit(lambda value: value + 1)
+        self._let_go = []  # by JAX, from any thread
+        self._behind = []  # (a computation's result, what JAX had let go of before)
+        self._compute = jax.jit(lambda value: value + 1)
         self._value = jax.device_put(np.int32(0), device)
 
     def lend(self, array):
-        """The array as JAX's; the pool's next ones may not be written before JAX has read this one."""
+        """The array as JAX's."""
         self._look()
-        owner = _Owner(array)
-        image = jax.dlpack.from_dlpack(owner, device=self._device)
-        self._lent.append([array, weakref.ref(owner.kept), None])
-        return image
+        return jax.dlpack.from_dlpack(_Lent(array, _Kept(array, self._let_go)), device=self._device)
 
     def _look(self):
-        """Puts one computation behind all that JAX let go of since, and gives back what it has read."""
-        let_go = [entry for entry in self._lent if entry[1]() is None and entry[2] is None]
+        let_go = []
+        while self._let_go:
+            let_go.append(self._let_go.pop())
         if let_go:
-            behind = self._behind(self._value)
-            for entry in let_go:
-                entry[2] = behind
-        self._lent = [entry for entry in self._lent if entry[2] is None or not entry[2].is_ready()]
+            self._behind.append((self._compute(self._value), let_go))
+        self._behind = [entry for entry in self._behind if not entry[0].is_ready()]
 
 
 class _Kept:
-    """What JAX's memory keeps: dead when JAX let go of it."""
+    """What JAX keeps while it uses an array's memory. Without its lender, which took the pool along, the memory
+    is freed by CUDA behind all work."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("_array", "_let_go")
 
-
-class _Owner:
-    """A penstock.Array whose capsule keeps `kept`, and that waits on the host for a JAX that names no stream."""
-
-    def __init__(self, array):
+    def __init__(self, array, let_go):
         self._array = array
-        self.kept = _Kept()
+        self._let_go = let_go
+
+    def __del__(self):
+        self._let_go.append(self._array)
+
+
+class _Lent:
+    """A penstock.Array whose capsules keep `kept`; the host waits for it where JAX names no stream."""
+
+    def __init__(self, array, kept):
+        self._array = array
+        self._kept = kept
 
     def __dlpack_device__(self):
         return self._array.__dlpack_device__()
 
     def __dlpack__(self, *, stream=None, max_version=None, **_):
-        return self._array.lend_to(self.kept, stream, max_version)
+        return self._array.lend_to(self._kept, stream, max_version)
 
 
 def _device(sharding, device):
@@ -140,8 +143,8 @@ def _name_of(device):
         return "cpu"
     if device.platform in ("gpu", "cuda"):
         return f"cuda:{device.local_hardware_id}"
-    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA's GPUs, not to {device.platform!r}; load with "
-                          "penstock.Loader and jax.device_put")
+    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA's GPUs, not to {device.platform!r}; "
+                          "load with penstock.Loader and jax.device_put")
 
 
 def _label(labels):

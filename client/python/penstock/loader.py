@@ -11,6 +11,7 @@ dtype or layout is finished into memory of its own, which may be kept.
 from . import _settings, _take
 from ._base import LoaderBase
 from ._batch import Batch
+from .errors import InvalidArgument
 
 __all__ = ["Batch", "Loader"]
 
@@ -34,6 +35,9 @@ class Loader(LoaderBase):
             delivery=delivery, fail_on_bad_sample=fail_on_bad_sample))
         if device == "cpu":
             _take.host_type(dtype)
+        if _take.is_stored(self._settings) and self._settings.window < 2:
+            raise InvalidArgument("prefetch_factor is 1, but a batch that is not copied keeps its place while the loop "
+                                  "asks for the next one; give 2 or more")
 
     def _taker(self, session):
         if session.device >= 0:

@@ -1,0 +1,107 @@
+"""pip install ./client/python in fresh virtual environments: for this Python, and for Python 3.12, which is
+PENSTOCK_PYTHON312 or in the path."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+# What every system has; all else has to be in the wheel.
+EVERYBODYS = re.compile(r"^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so")
+
+FEED = """
+import sys, {module}, penstock
+with {loader}(sys.argv[1], 10, transform=[penstock.RandomResizedCrop(32)], timeout=60) as loader:
+    print("fed", sum(len(batch["label"]) for batch in loader), penstock.__file__)
+"""
+
+
+def run(*command, **keywords):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500,
+                          **keywords)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def python312():
+    """A Python 3.12 that extensions can be built for; None without one."""
+    asks = ("import os, sys, sysconfig; assert sys.version_info[:2] == (3, 12); "
+            "assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')); print(sys.executable)")
+    for name in (os.environ.get("PENSTOCK_PYTHON312", "python3.12"), "python3"):
+        found = shutil.which(name) and subprocess.run([name, "-c", asks], capture_output=True, text=True)
+        if found and found.returncode == 0:
+            return found.stdout.strip()
+    return None
+
+
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="penstock-wheel-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.photographs = os.path.join(cls.folder, "photographs")
+        run(support.program("penstock-make-photographs"), cls.photographs, "--images", "100", "--classes", "10")
+
+    def install(self, python, *options):
+        """The Python of a fresh environment with the package in it."""
+        room = os.path.join(tempfile.mkdtemp(dir=self.folder), "venv")
+        run(python, "-m", "venv", *options, room)
+        environment = dict(os.environ)
+        # The compiler's name and the paths as in the build beside, whose objects ccache has.
+        environment.setdefault("CXX", "c++")
+        environment.update(CCACHE_BASEDIR=str(support.ROOT), CCACHE_NOHASHDIR="1")
+        run(os.path.join(room, "bin/pip"), "install", "--disable-pip-version-check",
+            str(support.ROOT / "client/python"), env=environment)
+        return os.path.join(room, "bin/python")
+
+    def feed(self, python, module, loader):
+        """An epoch by a daemon out of the package, from another folder and with nothing of the build in sight."""
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith("PENSTOCK_") and name != "PYTHONPATH"}
+        environment["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(dir=self.folder)
+        said = run(python, "-c", FEED.format(module=module, loader=loader), self.photographs, cwd="/", env=environment)
+        self.assertIn("fed 100", said)
+        return pathlib.Path(re.search(r"fed 100 (\S+)", said).group(1)).parent
+
+    def check_libraries(self, package):
+        binaries = [*package.glob("*.so"), *package.glob("lib/*"), *package.glob("bin/*")]
+        self.assertTrue({"penstockd", "penstock-worker", "penstockctl", "libpenstock.so.1"} <=
+                        {binary.name for binary in binaries})
+        for binary in [*package.glob("*.so"), *package.glob("bin/*")]:
+            for name, place in re.findall(r"(\S+) => (.+?)(?: \(0x|\n|$)", run("ldd", binary)):
+                if not EVERYBODYS.match(name):
+                    self.assertEqual(pathlib.Path(place).resolve().parent, (package / "lib").resolve(), binary)
+        for binary in [*package.glob("*.so"), *package.glob("bin/*"), package / "lib/libpenstock.so.1"]:
+            paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", run("readelf", "-d", binary))
+            for path in ":".join(paths).split(":"):  # an empty one would be the working directory
+                self.assertTrue(path.startswith("$ORIGIN"), f"{binary} looks in {paths}")
+
+    def test_for_python_312_one_wheel_serves_all_later_ones(self):
+        python = python312()
+        if python is None:
+            self.skipTest("there is no Python 3.12 with its headers")
+
+        package = self.feed(self.install(python), "penstock", "penstock.Loader")
+
+        self.assertTrue((package / "_penstock.abi3.so").exists())
+        self.check_libraries(package)
+        for beside in ("py.typed", "_penstock.pyi"):
+            self.assertTrue((package / beside).exists())
+        self.assertIn("class Session", (package / "_penstock.pyi").read_text())
+
+    def test_for_this_python_and_its_torch(self):
+        loader = ("penstock.torch", "penstock.torch.DataLoader")
+        if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode != 0:
+            loader = ("penstock", "penstock.Loader")
+
+        self.check_libraries(self.feed(self.install(sys.executable, "--system-site-packages"), *loader))
+
+
+if __name__ == "__main__":
+    support.main()
