@@ -1,9 +1,5 @@
-"""What needs no daemon: ranks, transforms, lengths, the import."""
+"""What needs no daemon: ranks, transforms, lengths, settings."""
 import os
-import statistics
-import subprocess
-import sys
-import time
 import unittest
 
 import support
@@ -99,26 +95,6 @@ class SettingsTest(unittest.TestCase):
 
         with self.assertRaisesRegex(penstock.InvalidArgument, "for this ImageFolder: '/data/train'"):
             _settings.dataset_of(ImageFolder())
-
-
-class ImportTest(unittest.TestCase):
-    def test_it_imports_no_framework(self):
-        said = support.script("import penstock, sys; print([m for m in ('torch', 'numpy', 'jax', 'cupy', 'grpc') "
-                              "if m in sys.modules])")
-
-        self.assertEqual(said, "[]\n")
-
-    def test_it_is_quick(self):
-        def seconds(text):
-            begin = time.perf_counter()
-            subprocess.run([sys.executable, "-c", text], check=True)
-            return time.perf_counter() - begin
-
-        pairs = [(seconds("pass"), seconds("import penstock")) for _ in range(9)]
-        took = statistics.median(b - a for a, b in pairs)
-
-        print(f"import penstock: {took * 1000:.1f} ms")
-        self.assertLess(took, 0.050)
 
 
 if __name__ == "__main__":
