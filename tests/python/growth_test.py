@@ -2,7 +2,6 @@
 import os
 import statistics
 import time
-import unittest
 
 import support
 
@@ -51,6 +50,25 @@ class GrowthTest(support.FeedTest):
         print(f"60 loaders: private KiB, descriptors, threads: {before} before, {after} after")
         self.assertLess(after[0] - before[0], 2048)
         self.assertEqual(after[1], before[1])
+
+    def test_a_ready_batch_costs_python_little(self):
+        """The time of a step beyond the C++ client's own: rows of one pixel, so that nothing else counts."""
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=1, shuffle=True, prefetch_factor=64,
+                                           transform=[penstock.RandomResizedCrop(1)])
+        self.addCleanup(loader.close)
+        iterator = iter(loader)
+        next(iterator)
+        took = []
+        while len(took) < 40:
+            time.sleep(0.1)  # until the window is ready
+            for _ in range(8):
+                begin = time.perf_counter()
+                next(iterator)
+                took.append(time.perf_counter() - begin)
+        took = statistics.median(took) * 1e6
+
+        print(f"a ready batch of one pixel: {took:.1f} us")
+        self.assertLess(took, 15)
 
 
 if __name__ == "__main__":

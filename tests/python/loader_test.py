@@ -1,7 +1,6 @@
 """torch.utils.data.DataLoader's conventions, kept by penstock.torch.DataLoader."""
 import os
 import pickle
-import signal
 
 import support
 
@@ -131,6 +130,16 @@ class LoaderTest(LoaderFixture):
 
         self.assertEqual(len(list(newer)), 5)
 
+    def test_an_end_that_was_not_waited_for_is_no_empty_epoch(self):
+        loader = self.loader(batch_size=50, shuffle=True)
+        first = [batch for _, batch in zip(range(2), loader)]  # zip does not ask for the end
+        loader.load_state_dict(loader.state_dict())
+        second = [batch for _, batch in zip(range(2), loader)]
+        third = list(loader)
+
+        epochs = [[batch.position.epoch for batch in batches] for batches in (first, second, third)]
+        self.assertEqual(epochs, [[0, 0], [1, 1], [2, 2]])
+
     def test_an_exhausted_iterator_stays_so(self):
         iterator = iter(self.loader(batch_size=100))
         next(iterator)
@@ -232,13 +241,10 @@ class LoaderTest(LoaderFixture):
         self.assertIn("num_workers=8", logs.output[0])
 
     def test_nothing_in_time_is_a_timeout(self):
-        self.daemon.process.send_signal(signal.SIGSTOP)
-        self.addCleanup(self.daemon.process.send_signal, signal.SIGCONT)
-        loader = self.loader(batch_size=10, timeout=0.3)
-        self.daemon.process.send_signal(signal.SIGCONT)
-        iterator = iter(loader)
+        self.addCleanup(self.daemon.thaw)
+        iterator = iter(self.loader(batch_size=1, timeout=0.3))
         next(iterator)
-        self.daemon.process.send_signal(signal.SIGSTOP)
+        self.daemon.freeze()
 
         with self.assertRaises(TimeoutError):
             for _ in iterator:

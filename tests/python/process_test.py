@@ -102,8 +102,8 @@ class ProcessTest(support.FeedTest):
             """)
         process = subprocess.Popen([sys.executable, "-c", text, self.photographs], stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "waiting\n")
-        self.daemon.process.send_signal(signal.SIGSTOP)  # so that it does wait
-        self.addCleanup(self.daemon.process.send_signal, signal.SIGCONT)
+        self.addCleanup(self.daemon.thaw)
+        self.daemon.freeze()  # so that it does wait
         try:
             process.wait(timeout=1)
         except subprocess.TimeoutExpired:
@@ -112,7 +112,7 @@ class ProcessTest(support.FeedTest):
         process.send_signal(signal.SIGINT)
 
         self.assertEqual(process.stdout.readline(), "interrupted\n")
-        self.daemon.process.send_signal(signal.SIGCONT)
+        self.daemon.thaw()
         process.stdout.close()
         self.assertEqual(process.wait(timeout=10), 0)
 

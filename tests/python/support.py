@@ -48,6 +48,17 @@ class Daemon:
         if self.process.poll() is not None:
             raise AssertionError("the daemon did not start: " + (self.folder / "log").read_text())
 
+    def freeze(self):
+        """Stops it; a signal takes its time."""
+        self.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: self._state() == "T", "the daemon to stop")
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def _state(self):
+        return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+
     def kill(self):
         self.process.kill()
         self.process.wait()

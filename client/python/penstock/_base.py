@@ -12,7 +12,7 @@ from .dataset import Dataset
 from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_iterator", "_at", "_order")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_iterator", "_goal", "_order")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -27,8 +27,8 @@ class LoaderBase:
         self._settings = settings
         self._sampling = sampling  # _sampling's Sampler or BatchSampler; None: the daemon's own order
         self._forget()
-        self._at = native.State()
-        self._at.seed = settings.seed
+        self._goal = native.State()  # where to begin; None: where the session stands
+        self._goal.seed = settings.seed
         self._begun = False  # an iterator took some of the epoch, and may leave it unfinished
 
     def _forget(self):
@@ -107,15 +107,15 @@ class LoaderBase:
             except TypeError:
                 raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, which is no number that "
                                       "state_dict() returns") from None
-        self._at = state
-        self._begun = False
         self._end_session()
+        self._goal = state
+        self._begun = False
 
     def _go(self, epoch, consumed):
         at = native.State()
         at.epoch, at.consumed, at.seed = epoch, consumed, self._at.seed
         at.fingerprint = self._at.fingerprint
-        self._at = at
+        self._goal = at
         self._begun = False
 
     # Iterating.
@@ -141,21 +141,23 @@ class LoaderBase:
             self._at.fingerprint = 0
 
     def _next(self):
-        """The epoch's next batch, or None when there is none left for this rank."""
-        if self._session is None or self._session_stands_elsewhere():
+        """(batch, whether it is its epoch's last), or None when this rank has none left."""
+        if self._goal is not None:
             samples = len(self.dataset if self._order is None else self._order)
             if self._batches(samples - self._at.consumed) == 0:
                 self._go(self._at.epoch + 1, 0)
                 return None
             self._open()
         taken = self._taken()
-        self._at = self._session.state
+        if taken is None and not self._begun:  # the end of the epoch before
+            taken = self._taken()
         self._begun = taken is not None and not taken[1]
-        return None if taken is None else taken[0]
+        return taken
 
-    def _session_stands_elsewhere(self):
-        state = self._session.state
-        return (state.epoch, state.consumed) != (self._at.epoch, self._at.consumed)
+    @property
+    def _at(self):
+        """Where the next batch is from."""
+        return self._session.state if self._goal is None else self._goal
 
     def _taken(self):
         """What the taker gives; a daemon that is gone is waited for."""
@@ -185,10 +187,13 @@ class LoaderBase:
         options = _feed.options_of(self._settings, self._at, self._open_device(), self._order)
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
+        self._goal = None
 
     def _end_session(self):
         session, self._session, self._take = self._session, None, None
         if session is not None:
+            if self._goal is None:
+                self._goal = session.state
             try:
                 session.close()
             except (Unavailable, DeadlineExceeded):
@@ -256,8 +261,9 @@ class EpochIterator:
             raise StopIteration
         if self._ended is not None:
             raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")
-        batch = self._loader._next()
-        if batch is None:
+        taken = self._loader._next()
+        if taken is None:
             self._done = True
             raise StopIteration
+        batch, self._done = taken
         return batch

@@ -17,8 +17,12 @@ class Batch(dict):
     """`batch["image"]`, `batch["label"]`; and `sample_ids`, `position`, `valid_rows` beside them."""
 
     sample_ids: Any = None
-    position: Any = None
+    _step: Any = None  # what Position is made of
+
+    @property
+    def position(self):
+        return None if self._step is None else Position(*self._step)
 
     @property
     def valid_rows(self):
-        return self.position.valid_rows
+        return self._step[4]

@@ -121,5 +121,5 @@ def sides_of(session, settings):
 
 def _batch(image, label, sample_ids, position):
     batch = Batch(image=image, label=label)
-    batch.sample_ids, batch.position = sample_ids, position
+    batch.sample_ids, batch._step = sample_ids, position
     return batch, position.last_of_epoch

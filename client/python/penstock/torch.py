@@ -9,7 +9,7 @@ import torch
 
 from . import _feed, _settings, ranks
 from ._base import LoaderBase
-from ._batch import Batch, Position
+from ._batch import Batch
 from ._sampling import BatchSampler, Sampler
 from ._say import say_once
 from .errors import FailedPrecondition, InvalidArgument
@@ -91,6 +91,7 @@ class DataLoader(LoaderBase):
         on_gpu = session.device >= 0
         device = torch.device("cuda", session.device) if on_gpu else torch.device("cpu")
         timeout = settings.timeout or None
+        image_bytes = rows * height * width * channels * torch.empty((), dtype=dtype).element_size()
         empty, take_into, collate = torch.empty, session.take_into, self._collate
 
         def take():
@@ -98,16 +99,15 @@ class DataLoader(LoaderBase):
             label = empty(rows, dtype=torch.int64, device=device)
             sample_ids = empty(rows, dtype=torch.int64)
             stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
-            step = take_into(finish, image.data_ptr(), image.numel() * image.element_size(), label.data_ptr(),
+            step = take_into(finish, image.data_ptr(), image_bytes, label.data_ptr(),
                              sample_ids.data_ptr(), stream, timeout)
             if step is None:
                 return None
-            position = Position(*step)
-            if position.rows < rows:
-                image, label, sample_ids = image[:position.rows], label[:position.rows], sample_ids[:position.rows]
+            if step[3] < rows:
+                image, label, sample_ids = image[:step[3]], label[:step[3]], sample_ids[:step[3]]
             batch = Batch(image=image, label=label)
-            batch.sample_ids, batch.position = sample_ids, position
-            return batch if collate is None else collate(batch), position.last_of_epoch
+            batch.sample_ids, batch._step = sample_ids, step
+            return batch if collate is None else collate(batch), step[5]
 
         return take
 
