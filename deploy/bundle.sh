@@ -76,6 +76,9 @@ missing=$(ldd "$tree"/bin/* 2>&1 | grep 'not found' || true)
 strays=$(ldd "$tree"/bin/* 2>/dev/null | awk '$2 == "=>" { print $3 }' | grep -v "^$tree/" | sort -u |
   while read -r path; do basename "$path" | grep -qE "$everybodys" || echo "$path"; done)
 [ -z "$strays" ] || fail "the programs would still use $strays"
+empty=$(objdump -p "$tree"/bin/* "$tree"/lib/libpenstock.so.* 2>/dev/null |
+  grep -E 'R(UN)?PATH +(:|.*::|.*:$)' || true)
+[ -z "$empty" ] || fail "a search path has an empty entry, which means the current directory: $empty"
 newest=$(objdump -T "$tree"/bin/* "$tree"/lib/*.so* 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 [ "$(printf '%s\nGLIBC_2.36\n' "$newest" | sort -V | tail -1)" = GLIBC_2.36 ] ||
   fail "it would need $newest; bundles are made on a system with glibc 2.36"
