@@ -137,6 +137,7 @@ std::string Show(const v1::ListWorkersResponse& workers) {
 std::string Show(const v1::ListDatasetsResponse& datasets) {
   if (datasets.datasets_size() == 0) return "no dataset is configured or open\n";
   Table table({{"DATASET"},
+               {"KIND"},
                {"SAMPLES", kRight},
                {"CLASSES", kRight},
                {"QUARANTINED", kRight},
@@ -144,7 +145,7 @@ std::string Show(const v1::ListDatasetsResponse& datasets) {
                {"PATH"}});
   for (const v1::DatasetStatus& dataset : datasets.datasets()) {
     const bool indexed = dataset.indexed();
-    table.Add({dataset.name(), indexed ? Count(dataset.samples()) : "not indexed",
+    table.Add({dataset.name(), dataset.kind(), indexed ? Count(dataset.samples()) : "not indexed",
                indexed ? Count(dataset.classes()) : "", indexed ? Count(dataset.quarantined()) : "",
                indexed ? absl::StrFormat("%016x", dataset.digest()) : "", dataset.path()});
   }

@@ -27,21 +27,17 @@ void FillRow(const Synthetic& what, uint64_t sample, std::span<uint8_t> row) {
 
 }  // namespace
 
-int64_t SyntheticLabel(const Synthetic& what, uint64_t sample) {
-  const base::PhiloxWords words = base::Philox4x32(
-      {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, kLabelBlock},
-      what.seed);
-  return static_cast<int64_t>((uint64_t{words[0]} * what.classes) >> 32);
-}
-
 absl::Status CheckSynthetic(const Synthetic& what, const Spec& spec, const Shape& shape,
                             uint64_t into_bytes, uint64_t labels) {
   PENSTOCK_ASSIGN_OR_RETURN(const uint64_t stored, FinishedBytes(Type::kUInt8, shape));
   PENSTOCK_RETURN_IF_ERROR(CheckSizes(spec, shape, stored, into_bytes));
   PENSTOCK_RETURN_IF_ERROR(CheckCoefficients(spec, shape.channels));
-  if (shape.rows > 0 && stored / shape.rows / kBlockBytes >= kLabelBlock) {
+  if (shape.rows > 0 && stored / shape.rows / kBlockBytes >= base::kSyntheticLabelBlock) {
     return absl::InvalidArgumentError(
         absl::StrCat("a synthetic row has less than 64 GiB, got ", stored / shape.rows, " bytes"));
+  }
+  if (what.samples == 0) {
+    return absl::InvalidArgumentError("synthetic rows need at least one sample, got 0");
   }
   if (what.classes == 0) {
     return absl::InvalidArgumentError("synthetic labels need at least one class, got 0");
@@ -59,10 +55,10 @@ absl::Status Synthesize(const Synthetic& what, const Spec& spec, const Shape& sh
   std::vector<uint8_t> rows(*FinishedBytes(Type::kUInt8, shape));
   const size_t row_bytes = shape.rows == 0 ? 0 : rows.size() / shape.rows;
   for (size_t row = 0; row < shape.rows; ++row) {
-    FillRow(what, what.first_sample + row, std::span(rows).subspan(row * row_bytes, row_bytes));
+    FillRow(what, SampleOf(what, row), std::span(rows).subspan(row * row_bytes, row_bytes));
   }
   for (size_t row = 0; row < labels.size(); ++row) {
-    labels[row] = SyntheticLabel(what, what.first_sample + row);
+    labels[row] = SyntheticLabel(what, SampleOf(what, row));
   }
   return Apply(spec, shape, rows, into);
 }

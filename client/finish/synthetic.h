@@ -11,21 +11,27 @@
 #include <span>
 
 #include "client/finish/finish.h"
+#include "common/base/synthetic.h"
 
 namespace penstock::finish {
 
 struct Synthetic {
   uint64_t seed = 0;
   uint64_t epoch = 0;
-  uint64_t first_sample = 0;  // row r is sample first_sample + r
-  uint32_t classes = 1000;    // labels are below; at least 1
+  uint64_t first_sample = 0;      // of row 0; below 2⁶³
+  uint64_t samples = UINT64_MAX;  // of the dataset, at least 1: behind the last one comes the first
+  uint32_t classes = 1000;        // labels are below; at least 1
 };
 
-// The counter's last word for labels.
-inline constexpr uint32_t kLabelBlock = 0xFFFFFFFF;
+// The sample of row r.
+constexpr uint64_t SampleOf(const Synthetic& what, uint64_t row) {
+  return (what.first_sample + row) % what.samples;
+}
 
-// 0 ≤ label < classes.
-int64_t SyntheticLabel(const Synthetic& what, uint64_t sample);
+// 0 ≤ label < classes: what the daemon announces.
+constexpr int64_t SyntheticLabel(const Synthetic& what, uint64_t sample) {
+  return base::SyntheticLabel(what.seed, sample, what.classes);
+}
 
 // Writes FinishedBytes of the shape to `into` and a label for each row to `labels`, or none if that
 // is empty. Errors as Apply.

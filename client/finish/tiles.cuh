@@ -66,11 +66,7 @@ __device__ inline const uint8_t* Compute(const Synthetic& what, uint64_t sample,
 __device__ inline void MakeLabels(const Job& job) {
   if (blockIdx.x != 0) return;
   for (uint64_t i = threadIdx.x; i < job.label_count; i += kThreads) {
-    const uint64_t sample = job.synthetic.first_sample + i;
-    const base::PhiloxWords words = base::Philox4x32(
-        {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, kLabelBlock},
-        job.synthetic.seed);
-    job.labels_into[i] = static_cast<int64_t>((uint64_t{words[0]} * job.synthetic.classes) >> 32);
+    job.labels_into[i] = SyntheticLabel(job.synthetic, SampleOf(job.synthetic, i));
   }
 }
 
@@ -151,7 +147,7 @@ __global__ void __launch_bounds__(kThreads) Tiles(const __grid_constant__ Job jo
     bytes = Fetch(job.rows + row_begin + first * job.channels, count * job.channels, shared);
   } else {
     MakeLabels(job);
-    bytes = Compute(job.synthetic, job.synthetic.first_sample + row, first * job.channels,
+    bytes = Compute(job.synthetic, SampleOf(job.synthetic, row), first * job.channels,
                     count * job.channels, shared);
   }
   __syncthreads();

@@ -152,12 +152,12 @@ absl::Status Attachment::Failure() const {
 }
 
 absl::StatusOr<Attachment::Room> Attachment::AskForRoom(uint32_t id) {
-  if (grant_.delivery == Delivery::kDevice) {
+  if (OnDevice()) {
     std::shared_ptr<const Gpu::Memory> slab = link_->Slab(id);
     if (slab == nullptr) return Room();
     return Room{id, slab->data(), slab->bytes(), slab};
   }
-  if (grant_.delivery == Delivery::kPinned) {
+  if (grant_.delivery == Delivery::kPinned && !grant_.synthetic) {
     PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const PinnedSegment> pinned, link_->Pin(id, *gpu()));
     if (pinned == nullptr) return Room();
     return Room{id, pinned->mapping->data(), pinned->mapping->size(), pinned};
@@ -204,7 +204,7 @@ void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
   view.shape = {entry.rows, grant_.height, grant_.width, grant_.channels};
   view.valid_rows = entry.valid_rows;
   view.last_of_epoch = entry.last_of_epoch != 0;
-  view.image_bytes = entry.rows * grant_.row_bytes;
+  view.image_bytes = entry.rows * grant_.row_elements();
   const std::byte* labels = slot + grant_.labels_offset;
   const std::byte* ids = slot + grant_.ids_offset;
   if (OnDevice()) {
@@ -213,6 +213,9 @@ void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
     view.device_labels = reinterpret_cast<const int64_t*>(labels);
     labels = control_.data() + entry.notes_offset;
     ids = labels + sizeof(int64_t) * grant_.batch_size;
+  } else if (grant_.synthetic) {
+    view.on_device = gpu() != nullptr;
+    view.synthetic = &*grant_.synthetic;
   } else {
     view.images = reinterpret_cast<const uint8_t*>(slot);
   }

@@ -113,7 +113,8 @@ class Attachment final : public Lender {
              std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu);
   ~Attachment() override = default;
   void End() override;
-  bool OnDevice() const { return grant_.delivery == Delivery::kDevice; }
+  // Of synthetic rows the daemon delivers labels and ids alone, to the host.
+  bool OnDevice() const { return grant_.delivery == Delivery::kDevice && !grant_.synthetic; }
   absl::Status RegisterPage();
   bool AllWordsAreThere() const;
   shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(control_.data()); }

@@ -9,7 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/finish/finish.h"
+#include "client/finish/synthetic.h"
 #include "client/src/convert.h"
+#include "client/src/grant.h"
 #include "client/src/lender.h"
 #include "common/cuda/range.h"
 #include "penstock/penstock.h"
@@ -48,6 +50,15 @@ absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
                       std::span(finish.stddev).first(channels)};
 }
 
+// What the rows of a batch that begins at place `first` are made of.
+finish::Synthetic SyntheticOf(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
+  return {.seed = rows.seed,
+          .epoch = epoch,
+          .first_sample = first,
+          .samples = rows.samples,
+          .classes = rows.classes};
+}
+
 absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
   if (into.image_bytes < wanted) {
     return absl::InvalidArgumentError(
@@ -84,6 +95,7 @@ void Batch::ForgetViews() {
   view_.images = view_.device_images = nullptr;
   view_.labels = view_.device_labels = nullptr;
   view_.sample_ids = nullptr;
+  view_.synthetic = nullptr;
   shown_ = false;
 }
 
@@ -110,7 +122,7 @@ void Batch::Release() {
 
 Status Batch::Release(Stream stream) {
   if (Status held = CheckHeld(); !held.ok()) return held;
-  if (!view_.on_device) {
+  if (!view_.on_device || view_.synthetic != nullptr) {  // nothing that a stream could read
     Release();
     return {};
   }
@@ -134,6 +146,9 @@ Status Batch::CopyImages(void* into, size_t bytes) const {
   if (bytes < view_.image_bytes) {
     return Wrong(absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
   }
+  if (view_.synthetic != nullptr) {
+    return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, into, bytes, nullptr);
+  }
   if (!view_.on_device) {
     std::memcpy(into, view_.images, view_.image_bytes);
     return {};
@@ -144,6 +159,14 @@ Status Batch::CopyImages(void* into, size_t bytes) const {
     status = lease_->gpu()->CopyToHost(static_cast<std::byte*>(into), from, view_.image_bytes);
   }
   return client::ToPublic(status);
+}
+
+Status Batch::Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const {
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  return client::ToPublic(finish::Synthesize(
+      SyntheticOf(*view_.synthetic, view_.epoch, view_.first), *spec, view_.shape,
+      {static_cast<std::byte*>(into), bytes}, {labels, labels == nullptr ? 0 : view_.shape.rows}));
 }
 
 size_t Batch::FinishedBytes(const Finish& finish) const {
@@ -160,6 +183,7 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
   const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
   if (!HostReads(into, bytes)) return NotTheHosts("into");
+  if (view_.synthetic != nullptr) return Synthesize(finish, into, bytes, nullptr);
   return client::ToPublic(
       finish::Apply(*spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
 }
@@ -187,10 +211,24 @@ Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stre
   if (!spec.ok()) return client::ToPublic(spec.status());
   absl::Status status = CheckInto(gpu, into, FinishedBytes(finish));
   if (status.ok()) status = client::RefuseCapture(gpu, stream);
+  if (status.ok() && view_.synthetic != nullptr) {
+    status = gpu.Finish({.spec = *spec,
+                         .shape = view_.shape,
+                         .synthetic = SyntheticOf(*view_.synthetic, view_.epoch, view_.first),
+                         .into = into},
+                        stream);
+    if (status.ok()) Release();  // the device reads nothing of the slot
+    return client::ToPublic(status);
+  }
   if (status.ok()) status = lease_->Prepare(view_.sequence, &stream);
   if (!status.ok()) return client::ToPublic(status);
   shown_ = true;  // from here on the device may read it
-  status = gpu.Finish({*spec, view_.shape, view_.device_images, view_.device_labels, into}, stream);
+  status = gpu.Finish({.spec = *spec,
+                       .shape = view_.shape,
+                       .rows = view_.device_images,
+                       .labels = view_.device_labels,
+                       .into = into},
+                      stream);
   if (!status.ok()) return client::ToPublic(status);
   return ReleaseBehind(stream);
 }

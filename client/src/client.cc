@@ -93,6 +93,12 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
                                       std::move(gpu));
 }
 
+Shape RowShapeOf(const v1::DescribeDatasetResponse& dataset) {
+  if (!dataset.has_row_shape()) return {};
+  const v1::RowShape& shape = dataset.row_shape();
+  return {1, shape.height(), shape.width(), shape.channels()};
+}
+
 Status MovedFrom() {
   return Status(Code::kFailedPrecondition, "the client was moved from; use the one it moved to");
 }
@@ -146,7 +152,9 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
   if (!response.ok()) return client::ToPublic(response.status());
   return DatasetInfo{response->name(),
                      response->samples(),
-                     {response->classes().begin(), response->classes().end()}};
+                     {response->classes().begin(), response->classes().end()},
+                     response->kind(),
+                     RowShapeOf(*response)};
 }
 
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,

@@ -57,6 +57,10 @@ SlabOffer OfferOf(const v1::Slab& slab) {
 
 // What was wrong with better deliveries, then what decided in this one.
 std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
+  if (response.has_synthetic())
+    return absl::StrCat(
+        ask.reason, ask.reason.empty() ? "" : "; ",
+        "rows are made where they are consumed, and nothing is delivered but labels");
   if (ask.delivery != Delivery::kDevice) return ask.reason;
   const std::string& why = response.device().handle_reason();
   return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
@@ -113,6 +117,8 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
   grant.classes = response.classes();
   grant.first_epoch_batches = response.first_epoch_batches();
   grant.epoch_batches = response.epoch_batches();
+  if (response.has_synthetic())
+    grant.synthetic = {response.synthetic().seed(), response.samples(), response.classes()};
   grant.window = response.window();
   return grant;
 }
@@ -183,7 +189,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
                                           const v1::OpenSessionResponse& response,
                                           const std::shared_ptr<Gpu>& gpu,
                                           base::TimePoint deadline) {
-  if (response.delivery() != DeliveryOf(grant.delivery)) {
+  if (!grant.synthetic && response.delivery() != DeliveryOf(grant.delivery)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the daemon would deliver by ", v1::Delivery_Name(response.delivery()),
                      ", asked for was ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
@@ -202,7 +208,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
     attachment->Abandon();  // our caller closes the session
     return proved;
   }
-  if (grant.delivery != Delivery::kPinned) return opened;
+  if (grant.delivery != Delivery::kPinned || grant.synthetic) return opened;
   attachment->Hold();
   absl::StatusOr<PinnedStage*> stage =
       PinnedStage::Make(AttachmentHold(attachment), gpu, grant.device_depth);
@@ -219,7 +225,8 @@ absl::Status Connection::Prove(const v1::OpenSessionResponse& response, Attachme
   for (const v1::Slab& slab : response.device().slabs()) {
     PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), *attachment.gpu()));
   }
-  if (attachment.grant().delivery != Delivery::kPinned) return absl::OkStatus();
+  if (attachment.grant().delivery != Delivery::kPinned || attachment.grant().synthetic)
+    return absl::OkStatus();
   for (const uint32_t segment : response.segments()) {
     const absl::Status known = attachment.Know(segment);
     if (!known.ok() && !absl::IsNotFound(known)) return known;  // it may be gone already

@@ -163,11 +163,14 @@ class CudaGpu final : public Gpu {
     const Shape& shape = job.shape;
     const size_t row_bytes = size_t{shape.height} * shape.width * shape.channels;
     const size_t labels = job.into.labels == nullptr ? 0 : shape.rows;
+    const std::span<std::byte> images(static_cast<std::byte*>(job.into.images),
+                                      job.into.image_bytes);
     return Here([&] {
+      if (job.synthetic)
+        return finish::SynthesizeOnDevice(*job.synthetic, job.spec, shape, images,
+                                          {job.into.labels, labels}, stream);
       return finish::ApplyOnDevice(job.spec, shape, {job.rows, shape.rows * row_bytes},
-                                   {job.labels, labels},
-                                   {static_cast<std::byte*>(job.into.images), job.into.image_bytes},
-                                   {job.into.labels, labels}, stream);
+                                   {job.labels, labels}, images, {job.into.labels, labels}, stream);
     });
   }
   absl::Status WriteWhenReached(const Word& word, Stream stream) override {

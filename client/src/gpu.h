@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "client/finish/finish.h"
+#include "client/finish/synthetic.h"
 #include "common/base/status.h"
 #include "common/cuda/device.h"
 #include "common/cuda/slab.h"
@@ -89,6 +91,8 @@ class Gpu {
   struct Finishing {
     finish::Spec spec;
     Shape shape;
+    // Makes rows and labels instead of reading them.
+    std::optional<finish::Synthetic> synthetic = {};
     const uint8_t* rows = nullptr;    // on the device, as everything here
     const int64_t* labels = nullptr;  // of the rows
     Into into;

@@ -22,15 +22,18 @@ absl::Status Impossible(absl::string_view what) {
 absl::Status CheckGrant(const Grant& grant) {
   uint64_t area, row;
   if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
-      __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) || row != grant.row_bytes ||
-      row == 0) {
+      __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) ||
+      grant.row_bytes != (grant.synthetic ? 0 : row) || row == 0) {
     return Impossible(absl::StrCat("the daemon says that a row of ", grant.height, " x ",
                                    grant.width, " x ", grant.channels, " has ", grant.row_bytes,
                                    " bytes"));
   }
+  if (grant.synthetic && (grant.samples == 0 || grant.classes == 0)) {
+    return Impossible("the daemon says that rows are made of no samples or no classes");
+  }
   const uint64_t rows = grant.batch_size;
   if (rows == 0 || grant.labels_offset % kWord != 0 || grant.ids_offset % kWord != 0 ||
-      !Fits(0, rows, row, grant.labels_offset) ||
+      !Fits(0, rows, grant.row_bytes, grant.labels_offset) ||
       !Fits(grant.labels_offset, rows, kWord, grant.ids_offset) ||
       !Fits(grant.ids_offset, rows, kWord, grant.slot_bytes)) {
     return Impossible(absl::StrCat(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/status.h"
@@ -11,10 +12,17 @@
 
 namespace penstock::client {
 
+// Rows that nobody stores: what they are made of.
+struct SyntheticRows {
+  uint64_t seed = 0;
+  uint64_t samples = 0;
+  uint32_t classes = 0;
+};
+
 struct Grant {
   uint64_t session_id = 0, fingerprint = 0, quarantine_version = 0;
   uint32_t batch_size = 0;  // rows that fit a slot
-  uint64_t row_bytes = 0;
+  uint64_t row_bytes = 0;   // that are stored: none of synthetic rows
   uint32_t height = 0, width = 0, channels = 0;
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   uint64_t samples = 0, epoch_samples = 0;  // of the dataset; of an epoch
@@ -24,7 +32,10 @@ struct Grant {
   Delivery delivery = Delivery::kHost;
   HandleKind handle = HandleKind::kAuto;  // of device delivery
   uint32_t device_depth = 0;              // batches in GPU memory at once
+  std::optional<SyntheticRows> synthetic = {};
   std::string reason = {};                // why this delivery and this handle, in words
+
+  uint64_t row_elements() const { return uint64_t{height} * width * channels; }
 };
 
 // Whether a slot can hold what it should where it should. Internal names the numbers that clash.

@@ -39,6 +39,12 @@ v1::Order OrderOf(Order order) {
   return v1::ORDER_UNSPECIFIED;
 }
 
+// Whether anything was said of what to make of images.
+bool AsksForDecoding(const SessionOptions& options) {
+  return options.random_crop || options.center_crop || options.flip_probability != 0 ||
+         options.color != Color::kRgb || options.apply_exif_orientation;
+}
+
 void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
   if (options.center_crop) {
     v1::ResizeCenterCrop& crop = *image.mutable_resize_center_crop();
@@ -46,13 +52,14 @@ void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
     crop.set_height(options.center_crop->height);
     crop.set_width(options.center_crop->width);
   } else {
+    const RandomResizedCrop wanted = options.random_crop.value_or(RandomResizedCrop());
     v1::RandomResizedCrop& crop = *image.mutable_random_resized_crop();
-    crop.set_height(options.random_crop.height);
-    crop.set_width(options.random_crop.width);
-    crop.set_scale_min(options.random_crop.scale_min);
-    crop.set_scale_max(options.random_crop.scale_max);
-    crop.set_ratio_min(options.random_crop.ratio_min);
-    crop.set_ratio_max(options.random_crop.ratio_max);
+    crop.set_height(wanted.height);
+    crop.set_width(wanted.width);
+    crop.set_scale_min(wanted.scale_min);
+    crop.set_scale_max(wanted.scale_max);
+    crop.set_ratio_min(wanted.ratio_min);
+    crop.set_ratio_max(wanted.ratio_max);
   }
   image.set_flip_probability(options.flip_probability);
   image.set_color(options.color == Color::kGray ? v1::COLOR_GRAY : v1::COLOR_RGB);
@@ -146,6 +153,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   feed.set_order(OrderOf(options.order));
   feed.set_seed(SeedOf(options));
   SetDecoding(options, *feed.mutable_image());
+  feed.set_image_by_default(!AsksForDecoding(options));
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);

@@ -117,7 +117,7 @@ absl::Status SessionCore::StageOne() {
 Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stream stream,
                                     milliseconds timeout) {
   const uint64_t wanted =
-      uint64_t{grant_.batch_size} * grant_.row_bytes * finish::ElementBytes(finish.type);
+      uint64_t{grant_.batch_size} * grant_.row_elements() * finish::ElementBytes(finish.type);
   if (into.image_bytes < wanted) {
     return Status(Code::kInvalidArgument,
                   absl::StrCat("a full batch takes ", wanted, " bytes, 'images' has ",

@@ -60,7 +60,7 @@ TEST_P(DeliveryBytesTest, EveryRowLabelAndIdIsThatOfHostDelivery) {
 
 TEST_P(DeliveryBytesTest, LargeRowsAreTheSame) {
   SessionOptions options = SmallRows(TestPhotographs(), 32);
-  options.random_crop.height = options.random_crop.width = 224;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
 
   const Epoch epoch = OneEpochOnGpu(daemon_.address(), Asked(options));
 
@@ -69,7 +69,7 @@ TEST_P(DeliveryBytesTest, LargeRowsAreTheSame) {
 
 TEST_P(DeliveryBytesTest, FinishedFloatsHaveTheHostsBits) {
   SessionOptions options = SmallRows(TestPhotographs(), kBatch);
-  options.random_crop.width = 35;  // rows that are no multiple of 16 bytes
+  options.random_crop->width = 35;  // rows that are no multiple of 16 bytes
   const Finish finish = {.type = Type::kFloat16,
                          .layout = Layout::kNCHW,
                          .mean = {0.485f, 0.456f, 0.406f},

@@ -230,7 +230,7 @@ TEST_P(GrowthTest, TakingAndReleasingLeavesNothingBehind) {
   const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 2));
   DaemonProcess daemon({.workers = workers});
   SessionOptions options = On({"cuda:0", GetParam()}, SmallRows(TestPhotographs(), 1));
-  options.random_crop.height = options.random_crop.width = 8;
+  options.random_crop = RandomResizedCrop{.height = 8, .width = 8};
   options.epochs = 0;
   options.window = 128;
   options.device_depth = 16;

@@ -129,7 +129,7 @@ class LimitsTest : public ::testing::Test {
   // `seed` tells feeds apart: what one decoded is nothing that another finds.
   static SessionOptions Options(uint64_t seed) {
     SessionOptions options = testing::SmallRows(testing::Photographs(kPhotographs), kBatch);
-    options.random_crop.height = options.random_crop.width = kSide;
+    options.random_crop = RandomResizedCrop{.height = kSide, .width = kSide};
     options.seed = seed;
     options.epochs = 0;
     return options;

@@ -45,7 +45,7 @@ SessionOptions SmallRows(const std::string& dataset, uint32_t batch_size) {
   options.dataset = dataset;
   options.batch_size = batch_size;
   options.seed = 7;
-  options.random_crop.height = options.random_crop.width = 32;
+  options.random_crop = RandomResizedCrop{.height = 32, .width = 32};
   options.flip_probability = 0.5;
   options.epochs = 1;
   return options;

@@ -32,6 +32,7 @@ class Lender;
 class PinnedStage;
 class SessionCore;
 struct Grant;
+struct SyntheticRows;
 }  // namespace client
 
 // kGiven: as SessionOptions::given says, every epoch the same.
@@ -88,7 +89,9 @@ PENSTOCK_EXPORT const char* DeliveryName(Delivery delivery);
 PENSTOCK_EXPORT const char* HandleName(HandleKind kind);
 
 struct SessionOptions {
-  std::string dataset = {};  // a name; or an absolute path, for a private daemon
+  // A name; or an absolute path, for a private daemon; or, anywhere, rows that nobody stores, made
+  // where they are consumed: "synthetic:224x224x3,samples=1281167,classes=1000".
+  std::string dataset = {};
   uint32_t batch_size = 1;
   Order order = Order::kShuffled;
   // Of kGiven: the sample at each place of an epoch, which is so long; samples may come more than
@@ -96,8 +99,10 @@ struct SessionOptions {
   // came back.
   std::shared_ptr<const std::vector<uint64_t>> given = {};
   uint64_t seed = 0;
-  // One of the two: random_crop unless center_crop is set.
-  RandomResizedCrop random_crop = {};
+  // What to make of images: one of the two crops, a RandomResizedCrop where neither is set. Rows
+  // that need no decoding come as they are (MNIST's files, synthetic ones), and with any of these
+  // five set such a dataset is refused.
+  std::optional<RandomResizedCrop> random_crop = {};
   std::optional<ResizeCenterCrop> center_crop = {};
   double flip_probability = 0.0;  // horizontal
   Color color = Color::kRgb;
@@ -152,9 +157,12 @@ class PENSTOCK_EXPORT Batch {
   bool last_of_epoch() const { return view_.last_of_epoch; }
   Shape shape() const { return view_.shape; }
   bool on_device() const { return view_.on_device; }
+  // Whether its rows are stored nowhere: a finish makes them, random bytes that are a function of
+  // the dataset, the sample and the epoch alone.
+  bool synthetic() const { return view_.synthetic != nullptr; }
 
   // The stored bytes in shared memory, read-only: uint8, rows × height × width × channels. Empty
-  // for a batch on a GPU.
+  // for a batch on a GPU, and where nothing is stored.
   std::span<const uint8_t> images() const {
     return {view_.images, view_.images == nullptr ? 0 : view_.image_bytes};
   }
@@ -166,7 +174,8 @@ class PENSTOCK_EXPORT Batch {
     return {view_.sample_ids, view_.sample_ids == nullptr ? 0 : view_.shape.rows};
   }
 
-  // The same rows and labels in GPU memory, to be read only; null for a batch in host memory. Who
+  // The same rows and labels in GPU memory, to be read only; null for a batch in host memory, and
+  // where nothing is stored. Who
   // asks for them gives the batch back by Release(stream), behind the last work that reads them.
   const uint8_t* device_images() const {
     shown_ = view_.device_images != nullptr;
@@ -218,9 +227,11 @@ class PENSTOCK_EXPORT Batch {
     const uint64_t* sample_ids = nullptr;
     const uint8_t* device_images = nullptr;
     const int64_t* device_labels = nullptr;
+    const client::SyntheticRows* synthetic = nullptr;  // the lease's
   };
   Batch(client::Lender* lease, const View& view) : lease_(lease), view_(view) {}
   Status CheckHeld() const;
+  Status Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const;
   Status ReleaseBehind(Stream stream);
   Status FinishOnHost(const Finish& finish, const Into& into);
   Status FinishOnDevice(const Finish& finish, const Into& into, Stream stream);
@@ -328,6 +339,8 @@ struct DatasetInfo {
   std::string name;
   uint64_t samples = 0;
   std::vector<std::string> classes;
+  std::string kind = {};  // "folder", "idx", "synthetic"
+  Shape row_shape = {};   // of one row; all 0 where samples are decoded
 };
 
 struct SampleInfo {

@@ -37,7 +37,7 @@ Delivered Undisturbed(const SessionOptions& options) {
 
 TEST(FailureTest, WorkersKilledInTheMiddleOfBatchesChangeNoByte) {
   SessionOptions options = SmallRows(Photographs(kImages), 8);
-  options.random_crop.height = options.random_crop.width = 224;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
   const Delivered expected = Undisturbed(options);
   DaemonProcess daemon({.workers = 2});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();

@@ -153,7 +153,7 @@ TEST(LimitsTest, MemoryIsThePool64MiBAnd32MiBAWorkerBesideItsInput) {
   ASSERT_EQ(processes.size(), 2u);
   processes.push_back(daemon.pid());
   SessionOptions options = SmallRows("photographs", 8);
-  options.random_crop.height = options.random_crop.width = 224;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
 
   MemoryWatch watch(processes);
   EXPECT_EQ(OneEpoch(daemon.address(), options).rows.size(), 24u);

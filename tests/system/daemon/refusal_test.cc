@@ -179,7 +179,7 @@ TEST_F(ConfiguredTest, WithoutRootsADatasetsOwnFolderIsOne) {
 TEST_F(ConfiguredTest, AWindowLargerThanThePoolIsRefusedWithTheNumbers) {
   DaemonProcess daemon({.workers = 1, .config = Config({"good"})});
   SessionOptions options = SmallRows("good", 32);
-  options.random_crop.height = options.random_crop.width = 224;  // 4.6 MiB a batch
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};  // 4.6 MiB a batch
   options.window = 4;
 
   const Status refused = Refusal(daemon.address(), options);
@@ -195,7 +195,7 @@ TEST_F(ConfiguredTest, AWindowLargerThanThePoolIsRefusedWithTheNumbers) {
 TEST_F(ConfiguredTest, OneSessionMoreThanFitsIsRefusedAndTheOthersGoOn) {
   DaemonProcess daemon({.workers = 1, .config = Config({"good"})});
   SessionOptions options = SmallRows("good", 32);
-  options.random_crop.height = options.random_crop.width = 224;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
   options.window = 2;
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   Session first = client.Open(options).OrDie();

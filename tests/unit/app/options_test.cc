@@ -12,8 +12,14 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-const posix::Machine kMachine = {
-    .affinity_cores = 8, .quota_cores = {}, .available_bytes = 64ull << 30, .cgroup_bytes = {}};
+posix::Machine WithCores(uint32_t cores) {
+  return {.affinity_cores = cores,
+          .quota_cores = {},
+          .available_bytes = 64ull << 30,
+          .cgroup_bytes = {}};
+}
+
+const posix::Machine kMachine = WithCores(8);
 
 TEST(OptionsTest, AGroupThatDoesNotExistIsNamed) {
   config::v1::Config config = DefaultConfig();
@@ -54,7 +60,8 @@ workers:
   backoff_longest: 9ms
 source:
   {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, carriers: 5, max_unpacked: 6MiB}
-limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16}
+limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16,
+         max_order_samples: 17, max_orders_per_user: 18, max_order_memory: 19MiB}
 datasets:
   - {name: one, folder: /a/one, groups: [root, "4711"]}
   - {name: two, idx: {images: /a/i, labels: /a/l}}
@@ -65,7 +72,11 @@ datasets:
 
   const feed::Engine::Options engine = EngineOptions(*config, kMachine);
   const Catalog::Options catalog = CatalogOptions(*config, Paths::kNamed).value();
+  const Orders::Options orders = OrdersOptions(*config);
 
+  EXPECT_EQ(orders.max_samples, 17u);
+  EXPECT_EQ(orders.max_per_user, 18u);
+  EXPECT_EQ(orders.max_bytes, 19 * base::kMiB);
   EXPECT_EQ(engine.max_sessions, 3u);
   EXPECT_EQ(engine.pool.max_bytes, base::kGiB);
   EXPECT_EQ(engine.pool.preallocate_bytes, 256 * base::kMiB);
@@ -107,9 +118,9 @@ TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
 }
 
 TEST(OptionsTest, WithoutANumberThereIsACarrierForEachFourCores) {
-  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 1}).carriers.count, 1u);
-  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 8}).carriers.count, 2u);
-  EXPECT_EQ(EngineOptions(DefaultConfig(), {.cores = 256}).carriers.count, 8u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(1)).carriers.count, 1u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(8)).carriers.count, 2u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(256)).carriers.count, 8u);
 }
 
 TEST(OptionsTest, APrivateDaemonTakesAnyPath) {

@@ -85,6 +85,16 @@ class FakeGpu final : public Gpu {
   absl::Status Finish(const Finishing& job, Stream stream) override {
     PENSTOCK_RETURN_IF_ERROR(finishing);
     const size_t bytes = size_t{job.shape.rows} * job.shape.height * job.shape.width * 3;
+    if (job.synthetic) {
+      Put(stream, [=] {
+        const size_t labels = job.into.labels == nullptr ? 0 : job.shape.rows;
+        EXPECT_TRUE(finish::Synthesize(*job.synthetic, job.spec, job.shape,
+                                       {static_cast<std::byte*>(job.into.images), bytes},
+                                       {job.into.labels, labels})
+                        .ok());
+      });
+      return absl::OkStatus();
+    }
     Put(stream, [=] {
       std::memcpy(job.into.images, job.rows, bytes);
       if (job.into.labels != nullptr) std::memcpy(job.into.labels, job.labels, 8 * job.shape.rows);

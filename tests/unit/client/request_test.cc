@@ -44,6 +44,19 @@ TEST(RequestTest, ACenterCropTakesThePlaceOfTheRandomOne) {
   EXPECT_EQ(image.resize_center_crop().height(), 224u);
 }
 
+TEST(RequestTest, ADecodingThatNobodyAskedForIsADefault) {
+  const auto by_default = [](const SessionOptions& options) {
+    return MakeOpenRequest(options, {}, 0).feed().image_by_default();
+  };
+
+  EXPECT_TRUE(by_default({}));
+  EXPECT_FALSE(by_default({.random_crop = RandomResizedCrop()}));
+  EXPECT_FALSE(by_default({.center_crop = ResizeCenterCrop()}));
+  EXPECT_FALSE(by_default({.flip_probability = 0.5}));
+  EXPECT_FALSE(by_default({.color = Color::kGray}));
+  EXPECT_FALSE(by_default({.apply_exif_orientation = true}));
+}
+
 TEST(RequestTest, GrayAndOrientationAreAskedForOnlyWhereWanted) {
   SessionOptions options;
   v1::ImageDecoding image = MakeOpenRequest(options, {}, 0).feed().image();

@@ -61,6 +61,20 @@ TEST(SyntheticTest, ASampleIsTheSameInWhateverBatchItCome) {
   EXPECT_EQ(alone.labels[0], together.labels[2]);
 }
 
+TEST(SyntheticTest, NoSamplesAreRefused) {
+  std::vector<std::byte> into(315);
+
+  EXPECT_FALSE(Synthesize({.samples = 0}, kBytes, kShape, into, {}).ok());
+}
+
+TEST(SyntheticTest, BehindTheLastSampleComesTheFirst) {
+  const Batch across = Make({.first_sample = 9, .samples = 10});
+  const Batch begin = Make({.first_sample = 0, .samples = 10});
+
+  EXPECT_TRUE(std::equal(begin.rows.begin(), begin.rows.begin() + 210, across.rows.begin() + 105));
+  EXPECT_EQ(across.labels[1], begin.labels[0]);
+}
+
 TEST(SyntheticTest, AnotherEpochChangesTheRowsAndKeepsTheLabels) {
   const Batch first = Make({.epoch = 0}), second = Make({.epoch = 1});
 
