@@ -229,6 +229,20 @@ class LoaderTest(LoaderFixture):
             with self.assertRaises(penstock.InvalidArgument):
                 make()
 
+    def test_photographs_without_a_crop_are_refused_in_words(self):
+        for transform in (None, [penstock.HorizontalFlip()]):
+            with self.assertRaisesRegex(penstock.InvalidArgument, "different sizes"):
+                list(self.loader(transform=transform))
+
+    def test_synthetic_rows_are_fed_as_others(self):
+        batches = list(self.loader(dataset="synthetic:16x8x3,samples=50,classes=7", batch_size=20, transform=None))
+        again = list(self.loader(dataset="synthetic:16x8x3,samples=50,classes=7", batch_size=20, transform=None))
+
+        self.assertEqual([tuple(batch["image"].shape) for batch in batches], [(20, 3, 16, 8)] * 2 + [(10, 3, 16, 8)])
+        self.assertTrue(all(torch.equal(a["image"], b["image"]) for a, b in zip(batches, again)))
+        self.assertLess(int(max(batch["label"].max() for batch in batches)), 7)
+        self.assertGreater(float(batches[0]["image"].std()), 0.2)
+
     def test_a_dataset_that_is_not_there_is_not_found(self):
         with self.assertRaisesRegex(LookupError, "/nowhere"):
             list(self.loader(dataset="/nowhere/at/all"))

@@ -2,12 +2,15 @@
 
 
 class Dataset:
-    """Its name, how many samples it has, its classes, and where each sample lies."""
+    """Its name, kind ("folder", "idx", "synthetic"), how many samples it has, its classes, and where each
+    sample lies."""
 
     def __init__(self, client, dataset):
         self._client = client
         self._asked = dataset
-        self.name, self._samples, self.classes = client.describe(dataset)
+        self.name, self._samples, self.classes, self.kind, row = client.describe(dataset)
+        # (height, width, channels); None where samples are decoded, and of any size before.
+        self.row_shape = row if all(row) else None
 
     def __len__(self):
         return self._samples

@@ -45,7 +45,9 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
     return client.Describe(dataset);
   }();
   const DatasetInfo value = ValueOf(std::move(info));
-  return nb::make_tuple(value.name, value.samples, value.classes);
+  const Shape& row = value.row_shape;
+  return nb::make_tuple(value.name, value.samples, value.classes, value.kind,
+                        nb::make_tuple(row.height, row.width, row.channels));
 }
 
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
@@ -69,7 +71,8 @@ void BindClient(nb::module_& module) {
       .def_prop_ro("address", &Client::address)
       .def_prop_ro("is_private", &Client::is_private)
       .def("open", &Open, nb::arg("options"))
-      .def("describe", &Describe, nb::arg("dataset"), "(name, samples, classes)")
+      .def("describe", &Describe, nb::arg("dataset"),
+           "(name, samples, classes, kind, (height, width, channels) or zeros where decoded)")
       .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 
