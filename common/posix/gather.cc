@@ -39,6 +39,17 @@ void HandleBusErrors() {
   });
 }
 
+// Rows that lie one behind the other already are copied at once: many small copies cost more.
+void CopyRows(const Gather& what, std::byte* into) {
+  const size_t bytes = what.row_bytes, count = what.rows.size();
+  for (size_t begin = 0; begin < count;) {
+    size_t end = begin + 1;
+    while (end < count && what.rows[end] == what.rows[end - 1] + 1) ++end;
+    std::memcpy(into + begin * bytes, what.from + what.rows[begin] * bytes, (end - begin) * bytes);
+    begin = end;
+  }
+}
+
 }  // namespace
 
 bool GatherRows(const Gather& what, std::byte* into) {
@@ -51,9 +62,7 @@ bool GatherRows(const Gather& what, std::byte* into) {
   resume = &here;
   std::atomic_signal_fence(
       std::memory_order_seq_cst);  // no read before that, and none after the end
-  const size_t bytes = what.row_bytes;
-  for (size_t i = 0; i < what.rows.size(); ++i)
-    std::memcpy(into + i * bytes, what.from + what.rows[i] * bytes, bytes);
+  CopyRows(what, into);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   resume = nullptr;
   return true;

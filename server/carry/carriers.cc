@@ -13,7 +13,8 @@
 namespace penstock::carry {
 namespace {
 
-constexpr size_t kAhead = 2;  // runs a thread: the one in its hands and the next
+constexpr size_t kAhead =
+    4;  // runs a thread: the one in its hands, and some while the runner is busy
 constexpr base::Duration kLongCopy = std::chrono::seconds(1);
 constexpr base::Duration kLongestSleep = std::chrono::hours(1);
 

@@ -117,36 +117,19 @@ uint64_t Core::State::Reserved(const Arena* arena) const {
 // ---- Sessions come and go. ----
 
 absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
-  PENSTOCK_RETURN_IF_ERROR(plan::Validate(spec.share));
+  PENSTOCK_RETURN_IF_ERROR(Validate(spec));
   if (sessions.contains(id)) {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", id.value(), " is open already; close it first"));
-  }
-  if (spec.window < 1 || spec.window > kMaxWindow) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the window is ", spec.window, " batches; it must be 1 to ", kMaxWindow));
-  }
-  if (spec.epochs > UINT64_MAX - spec.first_epoch) {
-    return absl::InvalidArgumentError(absl::StrCat(spec.epochs, " epochs from epoch ",
-                                                   spec.first_epoch,
-                                                   " on cannot be counted; ask for fewer"));
-  }
-  plan::Share whole = spec.share;
-  whole.consumed = 0;
-  if (plan::BatchCount(whole) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rank ", whole.rank, " of ", whole.world, " would never have a batch: an epoch's ",
-        whole.samples, " samples in batches of ", whole.batch_size, " for ", whole.world,
-        " ranks leave none for it; use smaller batches, fewer ranks, or pad"));
   }
   const Feed* feed = Get(feeds, spec.feed);
   if (feed != nullptr && feed->samples != spec.share.samples) {
     return absl::InvalidArgumentError(absl::StrCat("the feed has ", feed->samples,
                                                    " samples an epoch, not ", spec.share.samples));
   }
-  if (spec.run < 1 || (feed != nullptr && (feed->road != spec.road || feed->run != spec.run))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("runs of ", spec.run, " rows; a feed's are at least 1, and all alike"));
+  if (feed != nullptr && (feed->road != spec.road || feed->run != spec.run)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "runs of ", spec.run, " rows; a feed's are all alike, and this one's have ", feed->run));
   }
   const Arena* arena = Get(arenas, spec.arena);
   const uint64_t size = arena == nullptr ? 0 : arena->size();

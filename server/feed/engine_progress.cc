@@ -58,6 +58,10 @@ absl::StatusOr<SessionProgress> Engine::Progress(uint64_t peer, uint64_t id,
     progress.device_depth = session.device->seat().depth();
   }
   AddWorkers(workers_.View(now), *session.feed->dataset->dataset, now, progress);
+  if (const auto stall = StallOf(*session.feed, now)) {
+    progress.stalled = now - stall->since;
+    progress.stalled_reason = stall->reason;
+  }
   return progress;
 }
 

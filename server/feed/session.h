@@ -12,6 +12,9 @@
 
 namespace penstock::feed {
 
+// InvalidArgument for numbers that cannot be, or when no epoch has a batch for this rank.
+absl::Status Validate(const SessionSpec& spec);
+
 class Session {
  public:
   Session(SessionId id, const SessionSpec& spec, Arena& arena, base::TimePoint now);

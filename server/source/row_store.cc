@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/mutex.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
@@ -42,10 +43,8 @@ class KeptRows final : public RowStore {
       : memory_(std::move(memory)), extent_(extent) {}
 
   absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const override {
-    for (const uint64_t row : rows) {
-      const std::byte* from = memory_.get() + row * extent_.row_bytes;
-      into = std::copy(from, from + extent_.row_bytes, into);
-    }
+    PENSTOCK_CHECK(posix::GatherRows(
+        {.from = memory_.get(), .row_bytes = extent_.row_bytes, .rows = rows}, into));
     return absl::OkStatus();
   }
 

@@ -20,16 +20,14 @@ std::string Quoted(const std::string& text) {
 }
 
 // Nothing is kept, nothing but trouble is told.
-std::string Configuration(const std::string& socket, const Photographs& photographs,
-                          uint32_t workers) {
+std::string Configuration(const std::string& socket, const Daemon::Serves& serves) {
   std::vector<std::string> roots;
-  for (const std::string& root : photographs.roots()) roots.push_back(Quoted(root));
+  for (const std::string& root : serves.roots) roots.push_back(Quoted(root));
   return absl::StrCat("server: {socket: ", Quoted(socket),
                       ", group: '', state_dir: '', exit_when_idle: 60s}\n",
-                      "pool: {max: 512MiB}\nworkers: {count: ", workers,
+                      "pool: {max: 512MiB}\nworkers: {count: ", serves.workers,
                       "}\nlog: {level: warning}\nsource: {roots: [", absl::StrJoin(roots, ", "),
-                      "]}\ndatasets: [{name: ", Daemon::kDataset,
-                      ", folder: ", Quoted(photographs.folder()), "}]\n");
+                      "]}\ndatasets: [{name: ", Daemon::kDataset, ", ", serves.kind, "}]\n");
 }
 
 absl::StatusOr<Client> Connect(const std::string& socket, posix::Child& daemon) {
@@ -53,12 +51,18 @@ absl::StatusOr<Client> Connect(const std::string& socket, posix::Child& daemon) 
 }  // namespace
 
 absl::StatusOr<Daemon> Daemon::Start(const Photographs& photographs, uint32_t workers) {
+  return Start({.kind = absl::StrCat("folder: ", Quoted(photographs.folder())),
+                .roots = photographs.roots(),
+                .workers = workers});
+}
+
+absl::StatusOr<Daemon> Daemon::Start(const Serves& serves) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string program, client::FindDaemonProgram());
   PENSTOCK_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Make());
   const std::string socket = folder.path() + "/penstock.sock";
   const std::string config = folder.path() + "/penstock.yaml";
   std::ofstream file(config);
-  if (!(file << Configuration(socket, photographs, workers) << std::flush)) {
+  if (!(file << Configuration(socket, serves) << std::flush)) {
     return absl::DataLossError(absl::StrCat(config, " could not be written; is the disk full?"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(posix::Child child,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/include/penstock/penstock.h"
 #include "common/base/status.h"
@@ -16,7 +17,14 @@ class Daemon {
  public:
   static constexpr char kDataset[] = "bench";
 
+  // What it serves: the YAML of a dataset's kind ("folder: '/a'"), and the roots of its files.
+  struct Serves {
+    std::string kind;
+    std::vector<std::string> roots;
+    uint32_t workers = 1;
+  };
   // Returns once it answers. Its errors go to standard error.
+  static absl::StatusOr<Daemon> Start(const Serves& serves);
   static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers);
 
   Client& client() { return client_; }

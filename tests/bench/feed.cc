@@ -1,15 +1,17 @@
 // feed: a whole daemon that feeds one trainer which does nothing, against as many processes that do
-// nothing but decode the same samples.
+// nothing but decode the same samples; and, in feed_rows.cc, against memcpy.
 #include <algorithm>
 #include <set>
 
 #include "common/posix/machine.h"
 #include "tests/bench/bare_loops.h"
 #include "tests/bench/daemon.h"
+#include "tests/bench/feed_rows.h"
 #include "tests/bench/interrupt.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/photographs.h"
 #include "tests/bench/suite.h"
+#include "tests/bench/trainer.h"
 
 namespace penstock::bench {
 namespace {
@@ -20,8 +22,6 @@ constexpr uint32_t kBatch = 32;
 constexpr uint32_t kWindow = 4;
 constexpr uint64_t kLeadBatches = kWindow + 2;  // untimed: memory is touched, the workers are at it
 constexpr uint64_t kEpochsApart = 1000;         // runs never meet a batch that is decoded already
-constexpr std::chrono::milliseconds kSlice(200);
-constexpr double kLongestSeconds = 60;
 
 struct Extents {
   int rounds;
@@ -31,65 +31,16 @@ Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{9, 640} : Extents{3, 128};
 }
 
-absl::Status FromClient(const Status& status) {
-  return absl::UnavailableError(absl::StrCat("the feed failed: ", status.message()));
-}
-
-// Takes batches and does nothing with them.
-class Trainer {
- public:
-  // A session from the beginning of `epoch` on.
-  static absl::StatusOr<Trainer> Open(Client& client, uint64_t epoch) {
-    SessionOptions options;
-    options.dataset = Daemon::kDataset;
-    options.batch_size = kBatch;
-    options.order = Order::kSequential;
-    options.flip_probability = 0.5;
-    options.window = kWindow;
-    options.delivery = Delivery::kHost;  // what decoding costs, not copying
-    options.name = "penstock-bench";
-    options.state = State{.epoch = epoch, .seed = kSeed};
-    penstock::Result<Session> session = client.Open(options);
-    if (!session.ok()) return FromClient(session.status());
-    return Trainer(*std::move(session));
-  }
-
-  // At least `samples` more, up to a batch that it had to wait for: then it has all that is ready,
-  // and a clock that is looked at now counts what was decoded, not what had piled up. Their number.
-  absl::StatusOr<uint64_t> Take(uint64_t samples) {
-    uint64_t taken = 0;
-    for (bool waited = false; taken < samples || (!waited && taken < 2 * samples);) {
-      penstock::Result<Batch> batch = session_.Next(std::chrono::milliseconds(0));
-      waited = batch.status().code() == Code::kDeadlineExceeded;
-      if (waited) batch = Wait();
-      PENSTOCK_RETURN_IF_ERROR(CheckInterrupted());
-      if (batch.ok()) {
-        taken += batch->valid_rows();
-      } else if (batch.status().code() != Code::kEndOfEpoch) {
-        return FromClient(batch.status());
-      }
-    }
-    return taken;
-  }
-
- private:
-  explicit Trainer(Session session) : session_(std::move(session)) {}
-
-  penstock::Result<Batch> Wait() {
-    const Stopwatch watch(Time::kWall);
-    for (;;) {
-      penstock::Result<Batch> batch = session_.Next(kSlice);
-      const bool late = batch.status().code() == Code::kDeadlineExceeded;
-      if (!late || watch.Seconds() > kLongestSeconds || !CheckInterrupted().ok()) return batch;
-    }
-  }
-
-  Session session_;
-};
-
 // One session, some of it untimed: samples a second. `range` is what was timed.
 absl::StatusOr<double> Feed(Client& client, uint64_t samples, BareLoops::Range& range) {
-  PENSTOCK_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Open(client, range.epoch));
+  SessionOptions options;
+  options.dataset = Daemon::kDataset;
+  options.batch_size = kBatch;
+  options.order = Order::kSequential;
+  options.flip_probability = 0.5;
+  options.window = kWindow;
+  options.state = State{.epoch = range.epoch, .seed = kSeed};
+  PENSTOCK_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Open(client, options));
   PENSTOCK_ASSIGN_OR_RETURN(range.first, trainer.Take(kLeadBatches * kBatch));
   const Stopwatch watch(Time::kWall);
   PENSTOCK_ASSIGN_OR_RETURN(range.count, trainer.Take(samples));
@@ -141,6 +92,7 @@ absl::StatusOr<Result> RunFeed(const Arguments& arguments) {
          .reference = medians[1],
          .goal_ratio = workers < cores ? kGoalOfBare : 0});
   }
+  PENSTOCK_RETURN_IF_ERROR(FeedRows(arguments.extent, result));
   return result;
 }
 

@@ -72,6 +72,7 @@ TEST(GatherTest, RowsComeInTheOrderThatIsAsked) {
   const MappedFile file(4);
 
   EXPECT_EQ(Gathered(file, {3, 0, 0, 2}), "daac");
+  EXPECT_EQ(Gathered(file, {2, 3, 0, 1, 2, 2}), "cdabcc");
 }
 
 TEST(GatherTest, EachThreadHasFailuresOfItsOwn) {
