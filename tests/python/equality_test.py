@@ -7,7 +7,9 @@ import support
 
 torch = support.need("torch")
 torchvision = support.need("torchvision")
-Image = support.need("PIL.Image").Image
+support.need("PIL.Image")
+
+from PIL import Image, ImageOps  # noqa: E402
 
 from torchvision.transforms import functional  # noqa: E402
 
@@ -66,6 +68,37 @@ class EqualityTest(support.FeedTest):
         loader = self.batches([penstock.Resize(80), penstock.CenterCrop(64)], dtype="uint8")
 
         self.check(loader, lambda sample, _: self.middle(sample, 80, 64), functional.pil_to_tensor, len(self.images))
+
+    def test_bytes_of_gray_rows(self):
+        loader = self.batches([penstock.Grayscale(), penstock.RandomResizedCrop(48)], dtype="uint8")
+
+        def expected(sample, epoch):
+            image, label = self.images[sample]
+            x, y, width, height = DRAW["crop"](*image.size, (11, epoch, sample))
+            with Image.open(self.images.samples[sample][0]) as stored:
+                gray = stored.convert("L")
+            return functional.resized_crop(gray, y, x, height, width, [48, 48]), label
+
+        self.check(loader, expected, functional.pil_to_tensor, len(self.images))
+
+    def test_an_image_is_turned_on_request(self):
+        folder = os.path.join(self.folder, "turned")
+        path = os.path.join(folder, "class", "a.jpg")
+        os.makedirs(os.path.dirname(path))
+        exif = Image.Exif()
+        exif[0x0112] = 6  # turned by a quarter
+        self.images[0][0].save(path, exif=exif, quality=95)
+        with Image.open(path) as file:
+            upright = ImageOps.exif_transpose(file).convert("RGB")
+            stored = file.convert("RGB")
+        middle = [penstock.Resize(40), penstock.CenterCrop(40)]
+
+        for transform, source in ((middle, stored), ([penstock.ExifTranspose()] + middle, upright)):
+            with penstock.torch.DataLoader(folder, transform=transform, dtype="uint8") as loader:
+                got = next(iter(loader))["image"][0]
+
+            expected = functional.center_crop(functional.resize(source, 40), [40, 40])
+            self.assertTrue(torch.equal(got, functional.pil_to_tensor(expected)))
 
     def test_normalised_numbers(self):
         transform = torchvision.transforms.Compose([

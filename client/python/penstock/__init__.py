@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "errors": ("DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
-    "transforms": ("CenterCrop", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
     "array": ("Array",),
     "loader": ("Loader",),
 }

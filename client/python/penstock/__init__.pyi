@@ -11,6 +11,8 @@ from .errors import ResourceExhausted as ResourceExhausted
 from .errors import Unavailable as Unavailable
 from .loader import Loader as Loader
 from .transforms import CenterCrop as CenterCrop
+from .transforms import ExifTranspose as ExifTranspose
+from .transforms import Grayscale as Grayscale
 from .transforms import HorizontalFlip as HorizontalFlip
 from .transforms import Normalize as Normalize
 from .transforms import RandomResizedCrop as RandomResizedCrop

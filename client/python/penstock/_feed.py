@@ -69,6 +69,8 @@ def _three(values):
 def _set_decoding(options, plan):
     from .transforms import sides_of
     options.flip_probability = plan.flip
+    options.color = native.Color.GRAY if plan.gray else native.Color.RGB
+    options.apply_exif_orientation = plan.upright
     if plan.random_crop is not None:
         crop = native.RandomResizedCrop()
         crop.height, crop.width = sides_of(plan.random_crop)

@@ -51,6 +51,13 @@ def _center_crop(transform):
     return [transforms.CenterCrop(size if isinstance(size, int) else tuple(size))]
 
 
+def _grayscale(transform):
+    if transform.num_output_channels != 1:
+        raise InvalidArgument("Grayscale: num_output_channels is 3; Penstock gives gray rows of one channel. Repeat it "
+                              "on the finished batch: image.expand(-1, 3, -1, -1) costs nothing")
+    return [transforms.Grayscale()]
+
+
 def _nothing(_):
     """To a tensor in [0, 1] Penstock brings every batch anyway."""
     return []
@@ -58,6 +65,7 @@ def _nothing(_):
 
 _KNOWN = {
     "RandomResizedCrop": _random_resized_crop,
+    "Grayscale": _grayscale,
     "Resize": _resize,
     "CenterCrop": _center_crop,
     "RandomHorizontalFlip": lambda transform: [transforms.HorizontalFlip(transform.p)],

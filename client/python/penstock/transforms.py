@@ -3,6 +3,8 @@
 Penstock decodes, crops, resizes and flips in its workers and normalises in one kernel behind the
 batch. A transform is a list of these steps, in this order:
 
+    first    ExifTranspose()           if images shall be turned as their camera says
+    then     Grayscale()               if one channel is wanted
     one of   RandomResizedCrop(size)   or   Resize(size), CenterCrop(size)
     then     HorizontalFlip(p)         if wanted
     then     Normalize(mean, std)      if wanted
@@ -15,7 +17,7 @@ from typing import Sequence, Tuple, Union
 
 from .errors import InvalidArgument
 
-__all__ = ["RandomResizedCrop", "Resize", "CenterCrop", "HorizontalFlip", "Normalize"]
+__all__ = ["ExifTranspose", "Grayscale", "RandomResizedCrop", "Resize", "CenterCrop", "HorizontalFlip", "Normalize"]
 
 Size = Union[int, Sequence[int]]
 
@@ -39,6 +41,16 @@ def _range(values, what):
     if not 0 < low <= high < math.inf:
         raise InvalidArgument(f"{what} is {tuple(values)!r}; give (least, most), both above 0")
     return low, high
+
+
+@dataclass(frozen=True)
+class ExifTranspose:
+    """Turns and mirrors an image as its EXIF block says; left out, that is ignored, as ImageFolder does."""
+
+
+@dataclass(frozen=True)
+class Grayscale:
+    """One channel: Pillow's convert("L")."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,8 @@ def _channels(values):
 class Plan:
     """A transform taken apart: what the daemon is asked for, and what the finish does."""
 
+    upright: bool = False
+    gray: bool = False
     random_crop: Union[RandomResizedCrop, None] = None
     center_crop: Union[Tuple[Resize, CenterCrop], None] = None
     flip: float = 0.0
@@ -136,7 +150,7 @@ class Plan:
         return self.random_crop is not None or self.center_crop is not None
 
 
-_ORDER = "RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip; then Normalize"
+_ORDER = "ExifTranspose; Grayscale; RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip; then Normalize"
 
 
 def plan_of(transform):
@@ -148,21 +162,25 @@ def plan_of(transform):
     while index < len(steps):
         step = steps[index]
         index += 1
-        if isinstance(step, RandomResizedCrop):
-            stage, entry = 0, {"random_crop": step}
+        if isinstance(step, ExifTranspose):
+            stage, entry = 0, {"upright": True}
+        elif isinstance(step, Grayscale):
+            stage, entry = 1, {"gray": True}
+        elif isinstance(step, RandomResizedCrop):
+            stage, entry = 2, {"random_crop": step}
         elif isinstance(step, Resize):
             crop = steps[index] if index < len(steps) else None
             if not isinstance(crop, CenterCrop):
                 raise InvalidArgument("Resize alone leaves images of different widths, which make no batch; put a "
                                       "CenterCrop(size) behind it")
             index += 1
-            stage, entry = 0, {"center_crop": (step, crop)}
+            stage, entry = 2, {"center_crop": (step, crop)}
         elif isinstance(step, CenterCrop):
             raise InvalidArgument("CenterCrop needs a Resize(size) before it, so that every image is large enough")
         elif isinstance(step, HorizontalFlip):
-            stage, entry = 1, {"flip": float(step.p)}
+            stage, entry = 3, {"flip": float(step.p)}
         elif isinstance(step, Normalize):
-            stage, entry = 2, {"normalize": step}
+            stage, entry = 4, {"normalize": step}
         else:
             raise InvalidArgument(f"Penstock does not know the transform {step!r}; it does {_ORDER}. Do others on the "
                                   "finished batch, which is on your device already")

@@ -37,6 +37,7 @@ void BindEnums(nb::module_& module) {
       .value("SEQUENTIAL", Order::kSequential)
       .value("SHUFFLED", Order::kShuffled)
       .value("GIVEN", Order::kGiven);
+  nb::enum_<Color>(module, "Color").value("RGB", Color::kRgb).value("GRAY", Color::kGray);
   nb::enum_<Remainder>(module, "Remainder")
       .value("DEFAULT", Remainder::kDefault)
       .value("DROP", Remainder::kDrop)
@@ -111,6 +112,8 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("seed", &SessionOptions::seed)
       .def_rw("random_crop", &SessionOptions::random_crop)
       .def_rw("center_crop", &SessionOptions::center_crop)
+      .def_rw("color", &SessionOptions::color)
+      .def_rw("apply_exif_orientation", &SessionOptions::apply_exif_orientation)
       .def_rw("flip_probability", &SessionOptions::flip_probability)
       .def_rw("rank", &SessionOptions::rank)
       .def_rw("world_size", &SessionOptions::world_size)
