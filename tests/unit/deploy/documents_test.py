@@ -39,7 +39,7 @@ class DocumentsTest(unittest.TestCase):
                 text = (ROOT / "tests" / file).read_text()
                 self.assertRegex(text, rf"TEST\w*\({suite},\s+{name}\)", f"tests/README.md names it in {file}")
                 named += 1
-            for path in re.findall(r"`((?:unit|contract|system|support|bench)/[\w/]+\.\w+)", row):
+            for path in re.findall(r"`((?:unit|contract|system|support|bench|python)/[\w/]+\.\w+)", row):
                 self.assertTrue((ROOT / "tests" / path).exists(), f"tests/README.md names {path}")
         self.assertGreater(named, 50)
 
