@@ -57,8 +57,8 @@ class TorchGpuTest(support.FeedTest):
         self.assertLessEqual(torch.cuda.memory_reserved(), torch.cuda.memory_allocated() + 32 * 2**20)
 
     def test_a_tensor_used_on_another_stream_long_after_keeps_its_bytes(self):
-        expected = [batch["image"] for _ in range(3) for batch in self.loader()]
-        loader = self.loader(device="cuda")
+        host, loader = self.loader(), self.loader(device="cuda")
+        expected = [batch["image"] for _ in range(3) for batch in host]
         side, sums = torch.cuda.Stream(), []
         spin = torch.randn(4096, 4096, device="cuda")
         for _ in range(3):

@@ -12,7 +12,7 @@ from .dataset import Dataset
 from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_iterator", "_goal", "_order")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -37,7 +37,7 @@ class LoaderBase:
         self._session = None
         self._take = None  # what _taker made for the session
         self._order = None  # of this epoch, where there is sampling
-        self._iterator = lambda: None  # weak: the live iterator
+        self._live = lambda: None  # weak: the live iterator; not named as torch's, which frameworks reset
 
     # What a framework's loader adds.
 
@@ -121,7 +121,7 @@ class LoaderBase:
     # Iterating.
 
     def __iter__(self):
-        older = self._iterator()
+        older = self._live()
         if older is not None:
             older.end("a newer iterator of this loader was made")
         if self._begun:
@@ -129,7 +129,7 @@ class LoaderBase:
         if self._sampling is not None:
             self._draw()
         iterator = EpochIterator(self)
-        self._iterator = weakref.ref(iterator)
+        self._live = weakref.ref(iterator)
         return iterator
 
     def _draw(self):
@@ -211,7 +211,7 @@ class LoaderBase:
 
     def close(self):
         """Ends the session; batches that were given out stay valid. Iterating opens another one."""
-        older = self._iterator()
+        older = self._live()
         if older is not None:
             older.end("the loader was closed")
         self._end_session()
