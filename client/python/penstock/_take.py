@@ -56,14 +56,15 @@ def host_arrays(session, settings):
     take_into, timeout = session.take_into, settings.timeout or None
 
     def take_array():
-        image, label, sample_ids = empty(shape, dtype), empty(shape[0], "int64"), empty(shape[0], "uint64")
-        step = take_into(finish, image.ctypes.data, image.nbytes, label.ctypes.data, sample_ids.ctypes.data, 0, timeout)
-        if step is None:
+        image, label = empty(shape, dtype), empty(shape[0], "int64")
+        taken = take_into(finish, image.ctypes.data, image.nbytes, label.ctypes.data, 0, timeout)
+        if taken is None:
             return None
+        step, sample_ids = taken
         position = Position(*step)
         if position.rows < shape[0]:
-            image, label, sample_ids = (array[:position.rows] for array in (image, label, sample_ids))
-        return _batch(image, label, sample_ids, position)
+            image, label = image[:position.rows], label[:position.rows]
+        return _batch(image, label, numpy().frombuffer(bytearray(sample_ids), "uint64"), position)
 
     return take_array
 

@@ -97,19 +97,28 @@ class DataLoader(LoaderBase):
         def take():
             image = empty(shape, dtype=dtype, device=device)
             label = empty(rows, dtype=torch.int64, device=device)
-            sample_ids = empty(rows, dtype=torch.int64)
             stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
-            step = take_into(finish, image.data_ptr(), image_bytes, label.data_ptr(),
-                             sample_ids.data_ptr(), stream, timeout)
-            if step is None:
+            taken = take_into(finish, image.data_ptr(), image_bytes, label.data_ptr(), stream, timeout)
+            if taken is None:
                 return None
+            step, sample_ids = taken
             if step[3] < rows:
-                image, label, sample_ids = image[:step[3]], label[:step[3]], sample_ids[:step[3]]
-            batch = Batch(image=image, label=label)
-            batch.sample_ids, batch._step = sample_ids, step
+                image, label = image[:step[3]], label[:step[3]]
+            batch = TensorBatch(image=image, label=label)
+            batch._step, batch._sample_ids = step, sample_ids
             return batch if collate is None else collate(batch), step[5]
 
         return take
+
+
+class TensorBatch(Batch):
+    """Batches of tensors; the samples' ids become one, int64, when they are asked for."""
+
+    _sample_ids = b""
+
+    @property
+    def sample_ids(self):
+        return torch.frombuffer(bytearray(self._sample_ids), dtype=torch.int64)
 
 
 class _EpochSetter:

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "client/python/src/errors.h"
 #include "client/python/src/host_copy.h"
@@ -143,10 +142,8 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
   Result<Batch> batch = Next(on, timeout);
   if (!batch.ok() && IsEnd(batch.status())) return nb::none();
   if (!batch.ok()) Raise(batch.status());
-  if (room.sample_ids != 0) {
-    const auto ids = batch->sample_ids();
-    std::memcpy(reinterpret_cast<void*>(room.sample_ids), ids.data(), ids.size_bytes());
-  }
+  const auto ids = batch->sample_ids();
+  nb::bytes sample_ids(ids.data(), ids.size_bytes());
   const Into into = {reinterpret_cast<void*>(room.images), room.image_bytes,
                      reinterpret_cast<int64_t*>(room.labels)};
   Status finished;
@@ -157,7 +154,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
     finished = batch->FinishInto(finish, into, on);
   }
   Check(finished);
-  return StepOf(*batch);
+  return nb::make_tuple(StepOf(*batch), std::move(sample_ids));
 }
 
 // The memory is there before a batch is taken: none is lost when there is no memory.
@@ -207,14 +204,14 @@ void BindSession(nb::module_& module) {
       .def(
           "take_into",
           [](HeldSession& session, const Finish& finish, Address images, uint64_t image_bytes,
-             Address labels, Address sample_ids, Address stream, Seconds timeout) {
-            return session.TakeInto(finish, {images, image_bytes, labels, sample_ids}, stream,
-                                    timeout);
+             Address labels, Address stream, Seconds timeout) {
+            return session.TakeInto(finish, {images, image_bytes, labels}, stream, timeout);
           },
           nb::arg("finish"), nb::arg("images"), nb::arg("image_bytes"), nb::arg("labels"),
-          nb::arg("sample_ids"), nb::arg("stream"), nb::arg("timeout").none(),
-          "The next batch, finished into the caller's memory: (epoch, step, first, rows, "
-          "valid_rows, last_of_epoch); None at the end of an epoch.")
+          nb::arg("stream"), nb::arg("timeout").none(),
+          "The next batch, finished into the caller's memory: ((epoch, step, first, rows, "
+          "valid_rows, last_of_epoch), sample ids as bytes of uint64); None at the end of an "
+          "epoch.")
       .def(
           "take_on_device", &HeldSession::TakeOnDevice, nb::arg("pool"), nb::arg("finish").none(),
           nb::arg("timeout").none(),

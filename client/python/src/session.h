@@ -24,8 +24,7 @@ using Address = uintptr_t;
 struct Room {
   Address images = 0;
   uint64_t image_bytes = 0;
-  Address labels = 0;      // int64, one a row
-  Address sample_ids = 0;  // uint64, one a row, in host memory; 0: not wanted
+  Address labels = 0;  // int64, one a row
 };
 
 class HeldSession {
@@ -35,7 +34,7 @@ class HeldSession {
   // Next, or nothing at the end of an epoch or of the data.
   std::optional<Batch> Take(Address stream, Seconds timeout);
 
-  // Take and FinishInto. What it returns is (epoch, step, first, rows, valid_rows, last_of_epoch).
+  // Take and FinishInto. What it returns is StepOf and the sample ids, as bytes.
   nanobind::object TakeInto(const Finish& finish, const Room& room, Address stream,
                             Seconds timeout);
 
