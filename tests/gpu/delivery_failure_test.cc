@@ -177,6 +177,39 @@ TEST_P(DeliveryFailureTest, ADaemonKilledUnderAKernelThatReadsASlotChangesNoByte
   EXPECT_EQ(trainer.report().mismatches, 0u);
 }
 
+// The GPU itself.
+
+TEST(GpuLossTest, AGpuThatIsLostEndsTheDaemonWithinFiveSecondsInWords) {
+  const testing::TemporaryDirectory room;
+  const std::string trigger = room.path() + "/break";
+  DaemonProcess daemon(
+      {.workers = 2,
+       .under = {"/usr/bin/env", "LD_PRELOAD=" + ProgramPath("penstock-gpu-fault.so"),
+                 "PENSTOCK_GPU_FAULT=" + trigger}});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  SessionOptions options = On({}, SmallRows(TestPhotographs(), kBatch));
+  options.epochs = 0;
+  Session session = client.Open(options).OrDie();
+  const Desk desk(session);
+  Delivered got;
+  ASSERT_TRUE(TakeOnGpu(session, desk, desk.stream(), 1, got).ok());
+
+  std::ofstream(trigger) << "now";
+  const auto broken = steady_clock::now();
+  Status status;
+  do {
+    status = TakeOnGpu(session, desk, desk.stream(), 1, got);
+  } while (status.ok() || status.code() == Code::kEndOfEpoch);
+  const int code = daemon.Kill(0);  // waits, and does nothing to it
+
+  EXPECT_EQ(code, 1) << daemon.log();
+  EXPECT_LT(steady_clock::now() - broken, seconds(5));
+  EXPECT_TRUE(status.code() == Code::kUnavailable || status.code() == Code::kInternal ||
+              status.code() == Code::kFailedPrecondition)
+      << status.ToString();
+  EXPECT_THAT(daemon.log(), ::testing::HasSubstr("GPU")) << daemon.log();
+}
+
 TEST(VmmSlabTest, AConsumerThatWritesIntoItHurtsItselfAlone) {
   DaemonProcess daemon({.workers = 2});
   const SessionOptions options = SmallRows(TestPhotographs(), kBatch);
