@@ -15,7 +15,8 @@ def draw(report, path):
     sides = [report["torch"], report["penstock"]]
     figure, axes = pyplot.subplots(figsize=(6, 4.2), layout="constrained")
     bars = axes.bar(names, [side["median"] for side in sides], width=0.55, color=["#9aa5b1", "#1f6feb"])
-    axes.bar_label(bars, [f"{side['median']:,.0f}" for side in sides], padding=4, fontsize=12)
+    axes.bar_label(bars, [f"{side['median']:,.0f}" for side in sides], label_type="center", color="white",
+                   fontsize=13, fontweight="bold")
     for place, side in enumerate(sides):
         runs = side["images_per_second"]
         axes.plot([place] * len(runs), runs, "o", color="black", markersize=4, alpha=0.6)
