@@ -163,6 +163,7 @@ TEST_F(CarriersTest, TheEventIsRungWhenARunEnds) {
 
   pollfd ready = {.fd = carriers.event().get(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&ready, 1, 10'000), 1);
+  EXPECT_EQ(Collect(carriers, 1).size(), 1u);
 }
 
 }  // namespace
