@@ -1,5 +1,6 @@
 // The device's finish in a build without CUDA.
 #include "client/finish/on_device.h"
+#include "client/finish/tensor.h"
 #include "common/cuda/device.h"
 
 namespace penstock::finish {
@@ -14,5 +15,7 @@ absl::Status SynthesizeOnDevice(const Synthetic&, const Spec&, const Shape&, std
                                 std::span<int64_t>, cuda::StreamHandle) {
   return cuda::Usable();
 }
+
+absl::Status ConvertOnDevice(const TensorJob&, cuda::StreamHandle) { return cuda::Usable(); }
 
 }  // namespace penstock::finish

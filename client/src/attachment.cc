@@ -205,6 +205,7 @@ void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
   view.valid_rows = entry.valid_rows;
   view.last_of_epoch = entry.last_of_epoch != 0;
   view.image_bytes = entry.rows * grant_.row_elements();
+  view.tensors = grant_.tensors;
   const std::byte* labels = slot + grant_.labels_offset;
   const std::byte* ids = slot + grant_.ids_offset;
   if (OnDevice()) {

@@ -1,9 +1,5 @@
 // Batch: a lease on a slot, and its finish.
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +8,7 @@
 #include "client/finish/synthetic.h"
 #include "client/src/convert.h"
 #include "client/src/grant.h"
+#include "client/src/host_memory.h"
 #include "client/src/lender.h"
 #include "common/cuda/range.h"
 #include "penstock/penstock.h"
@@ -20,24 +17,6 @@ namespace penstock {
 namespace {
 
 Status Wrong(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
-
-// Whether this CPU can read there: the kernel is asked, which answers EFAULT before it sees that
-// the call is none. Device memory is no address that a CPU can use.
-bool HostReads(const void* memory) {
-  const uintptr_t word = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{7};
-  return ::syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8) == 0 || errno != EFAULT;
-}
-
-bool HostReads(const void* memory, size_t bytes) {
-  return HostReads(memory) &&
-         (bytes == 0 || HostReads(static_cast<const std::byte*>(memory) + bytes - 1));
-}
-
-Status NotTheHosts(const char* what) {
-  return Wrong(absl::StrCat("this batch is in host memory and is finished there, but '", what,
-                            "' is not memory that the host can use; give it host memory, or open "
-                            "the session with a device"));
-}
 
 absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
   const size_t known = std::size(finish.mean);
@@ -96,6 +75,7 @@ void Batch::ForgetViews() {
   view_.labels = view_.device_labels = nullptr;
   view_.sample_ids = nullptr;
   view_.synthetic = nullptr;
+  view_.tensors = {};
   shown_ = false;
 }
 
@@ -182,7 +162,7 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
   }
   const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
-  if (!HostReads(into, bytes)) return NotTheHosts("into");
+  if (!client::HostReads(into, bytes)) return client::NotTheHosts("into");
   if (view_.synthetic != nullptr) return Synthesize(finish, into, bytes, nullptr);
   return client::ToPublic(
       finish::Apply(*spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
@@ -190,15 +170,19 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
 
 Status Batch::FinishInto(const Finish& finish, const Into& into, Stream stream) {
   if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status known = CheckTensors(into.tensors); !known.ok()) return known;
   return view_.on_device ? FinishOnDevice(finish, into, stream) : FinishOnHost(finish, into);
 }
 
 Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
   const std::span<const int64_t> from = labels();
-  if (into.labels != nullptr && !HostReads(into.labels, from.size_bytes())) {
-    return NotTheHosts("labels");
+  if (into.labels != nullptr && !client::HostReads(into.labels, from.size_bytes())) {
+    return client::NotTheHosts("labels");
   }
-  if (Status done = FinishInto(finish, into.images, into.image_bytes); !done.ok()) return done;
+  if (view_.image_bytes != 0) {
+    if (Status done = FinishInto(finish, into.images, into.image_bytes); !done.ok()) return done;
+  }
+  if (Status done = ConvertOnHost(into.tensors); !done.ok()) return done;
   if (into.labels != nullptr) std::memcpy(into.labels, from.data(), from.size_bytes());
   Release();
   return {};
@@ -223,13 +207,16 @@ Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stre
   if (status.ok()) status = lease_->Prepare(view_.sequence, &stream);
   if (!status.ok()) return client::ToPublic(status);
   shown_ = true;  // from here on the device may read it
-  status = gpu.Finish({.spec = *spec,
-                       .shape = view_.shape,
-                       .rows = view_.device_images,
-                       .labels = view_.device_labels,
-                       .into = into},
-                      stream);
+  if (view_.image_bytes != 0) {
+    status = gpu.Finish({.spec = *spec,
+                         .shape = view_.shape,
+                         .rows = view_.device_images,
+                         .labels = view_.device_labels,
+                         .into = into},
+                        stream);
+  }
   if (!status.ok()) return client::ToPublic(status);
+  if (Status done = ConvertOnDevice(into, stream); !done.ok()) return done;
   return ReleaseBehind(stream);
 }
 

@@ -6,6 +6,7 @@
 #include "client/src/convert.h"
 #include "client/src/cuda_gpu.h"
 #include "client/src/device_choice.h"
+#include "client/src/fields.h"
 #include "client/src/fork.h"
 #include "client/src/negotiation.h"
 #include "client/src/request.h"
@@ -99,6 +100,12 @@ Shape RowShapeOf(const v1::DescribeDatasetResponse& dataset) {
   return {1, shape.height(), shape.width(), shape.channels()};
 }
 
+std::vector<Field> FieldsOf(const v1::DescribeDatasetResponse& dataset) {
+  std::vector<Field> fields;
+  for (const v1::Field& field : dataset.fields()) fields.push_back(client::FieldOf(field));
+  return fields;
+}
+
 Status MovedFrom() {
   return Status(Code::kFailedPrecondition, "the client was moved from; use the one it moved to");
 }
@@ -154,7 +161,10 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      response->samples(),
                      {response->classes().begin(), response->classes().end()},
                      response->kind(),
-                     RowShapeOf(*response)};
+                     RowShapeOf(*response),
+                     FieldsOf(*response),
+                     response->decoded(),
+                     response->labeled()};
 }
 
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,

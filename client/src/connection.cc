@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/fields.h"
 #include "client/src/request.h"
+#include "common/base/dtype.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::client {
@@ -99,6 +101,17 @@ Progress ProgressOf(const v1::GetProgressResponse& response) {
           .in_hand = response.in_hand()};
 }
 
+// Its sizes are checked with the grant.
+TensorPlace PlaceOf(const v1::Tensor& tensor) {
+  TensorPlace place = {.field = FieldOf(tensor),
+                       .offset = tensor.offset(),
+                       .row_stride = tensor.row_stride(),
+                       .lengths_offset = tensor.lengths_offset()};
+  if (base::IsKnown(static_cast<base::DType>(place.field.type)))
+    place.row_bytes = place.field.elements() * ElementBytes(place.field.type);
+  return place;
+}
+
 Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionResponse& response) {
   Grant grant;
   grant.session_id = response.session_id();
@@ -120,6 +133,8 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
   if (response.has_synthetic())
     grant.synthetic = {response.synthetic().seed(), response.samples(), response.classes()};
   grant.window = response.window();
+  grant.labeled = response.labeled();
+  for (const v1::Tensor& tensor : response.tensors()) grant.tensors.push_back(PlaceOf(tensor));
   return grant;
 }
 

@@ -173,6 +173,9 @@ class CudaGpu final : public Gpu {
                                    {job.labels, labels}, images, {job.into.labels, labels}, stream);
     });
   }
+  absl::Status Convert(const finish::TensorJob& job, Stream stream) override {
+    return Here([&] { return finish::ConvertOnDevice(job, stream); });
+  }
   absl::Status WriteWhenReached(const Word& word, Stream stream) override {
     return Here([&] {
       return cuda::WriteWhenReached(stream, word.host, word.device, word.value,

@@ -13,6 +13,7 @@
 
 #include "client/finish/finish.h"
 #include "client/finish/synthetic.h"
+#include "client/finish/tensor.h"
 #include "common/base/status.h"
 #include "common/cuda/device.h"
 #include "common/cuda/slab.h"
@@ -98,6 +99,8 @@ class Gpu {
     Into into;
   };
   virtual absl::Status Finish(const Finishing& job, Stream stream) = 0;
+
+  virtual absl::Status Convert(const finish::TensorJob& job, Stream stream) = 0;
 
   // A word of registered memory that the stream writes when it comes to it.
   struct Word {

@@ -1,6 +1,7 @@
 #include "client/src/grant.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/dtype.h"
 
 namespace penstock::client {
 namespace {
@@ -17,13 +18,37 @@ absl::Status Impossible(absl::string_view what) {
   return absl::InternalError(absl::StrCat(what, "; this is a bug of Penstock, please report it"));
 }
 
+absl::Status CheckTensor(const TensorPlace& tensor, const Grant& grant) {
+  const uint64_t rows = grant.batch_size;
+  if (!base::IsKnown(static_cast<base::DType>(tensor.field.type)))
+    return Impossible(absl::StrCat("the daemon says that '", tensor.field.name, "' is of type ",
+                                   static_cast<uint32_t>(tensor.field.type),
+                                   ", which this client does not know"));
+  uint64_t bytes = ElementBytes(tensor.field.type);
+  bool fits = (tensor.offset | tensor.row_stride) % bytes == 0;
+  for (const uint32_t side : tensor.field.shape)
+    fits = fits && !__builtin_mul_overflow(bytes, uint64_t{side}, &bytes);
+  const bool nothing = grant.synthetic.has_value() && tensor.row_stride == 0;
+  fits = fits && bytes == tensor.row_bytes && (nothing || bytes <= tensor.row_stride) &&
+         Fits(tensor.offset, rows - 1, tensor.row_stride, grant.labels_offset) &&
+         Fits(tensor.offset + (rows - 1) * tensor.row_stride, 1, nothing ? 0 : bytes,
+              grant.labels_offset);
+  if (tensor.field.variable)
+    fits = fits && !tensor.field.shape.empty() && tensor.lengths_offset % sizeof(int32_t) == 0 &&
+           Fits(tensor.lengths_offset, rows, sizeof(int32_t), grant.labels_offset);
+  if (fits) return absl::OkStatus();
+  return Impossible(absl::StrCat("the daemon's slots of ", grant.slot_bytes, " bytes do not hold ",
+                                 rows, " rows of '", tensor.field.name, "' at ", tensor.offset,
+                                 ", ", tensor.row_stride, " bytes apart"));
+}
+
 }  // namespace
 
 absl::Status CheckGrant(const Grant& grant) {
   uint64_t area, row;
   if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
       __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) ||
-      grant.row_bytes != (grant.synthetic ? 0 : row) || row == 0) {
+      grant.row_bytes != (grant.synthetic ? 0 : row) || (row == 0 && grant.tensors.empty())) {
     return Impossible(absl::StrCat("the daemon says that a row of ", grant.height, " x ",
                                    grant.width, " x ", grant.channels, " has ", grant.row_bytes,
                                    " bytes"));
@@ -40,6 +65,8 @@ absl::Status CheckGrant(const Grant& grant) {
         "the daemon's slots of ", grant.slot_bytes, " bytes do not hold ", rows, " rows of ", row,
         " bytes with labels at ", grant.labels_offset, " and sample ids at ", grant.ids_offset));
   }
+  for (const TensorPlace& tensor : grant.tensors)
+    PENSTOCK_RETURN_IF_ERROR(CheckTensor(tensor, grant));
   return absl::OkStatus();
 }
 

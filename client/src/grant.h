@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/shm/control_page.h"
@@ -17,6 +18,15 @@ struct SyntheticRows {
   uint64_t seed = 0;
   uint64_t samples = 0;
   uint32_t classes = 0;
+};
+
+// Where a tensor of a batch is: row i of it at offset + i · row_stride in the slot.
+struct TensorPlace {
+  Field field;
+  uint64_t offset = 0, row_stride = 0;
+  uint64_t lengths_offset = 0;  // of variable length: as many int32 as rows
+  uint64_t row_bytes = 0;       // of one row's values
+  bool operator==(const TensorPlace&) const = default;
 };
 
 struct Grant {
@@ -33,7 +43,9 @@ struct Grant {
   HandleKind handle = HandleKind::kAuto;  // of device delivery
   uint32_t device_depth = 0;              // batches in GPU memory at once
   std::optional<SyntheticRows> synthetic = {};
-  std::string reason = {};                // why this delivery and this handle, in words
+  std::string reason = {};  // why this delivery and this handle, in words
+  std::vector<TensorPlace> tensors = {};
+  bool labeled = true;
 
   uint64_t row_elements() const { return uint64_t{height} * width * channels; }
 };

@@ -154,6 +154,12 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   feed.set_seed(SeedOf(options));
   SetDecoding(options, *feed.mutable_image());
   feed.set_image_by_default(!AsksForDecoding(options));
+  for (const FieldWish& wish : options.fields) {
+    v1::FieldWish& to = *feed.add_fields();
+    to.set_name(wish.name);
+    to.set_max_length(wish.max_length);
+    to.set_as_stored(wish.as_stored);
+  }
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);

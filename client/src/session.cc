@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/src/convert.h"
+#include "client/src/grant.h"
 #include "client/src/session_core.h"
 #include "penstock/penstock.h"
 
@@ -86,6 +87,15 @@ Shape Session::shape() const {
   const client::Grant& grant = core_->grant();
   return {grant.batch_size, grant.height, grant.width, grant.channels};
 }
+
+std::vector<Field> Session::tensors() const {
+  std::vector<Field> fields;
+  if (core_ == nullptr) return fields;
+  for (const client::TensorPlace& place : core_->grant().tensors) fields.push_back(place.field);
+  return fields;
+}
+
+bool Session::labeled() const { return core_ != nullptr && core_->grant().labeled; }
 
 SessionStats Session::Stats() { return core_ == nullptr ? SessionStats() : core_->Stats(); }
 

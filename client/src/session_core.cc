@@ -114,6 +114,23 @@ absl::Status SessionCore::StageOne() {
   return stage_->Start(taken);
 }
 
+Status SessionCore::CheckRoom(std::span<const TensorInto> tensors) const {
+  for (const TensorInto& into : tensors) {
+    if (into.tensor >= grant_.tensors.size() ||
+        !base::IsKnown(static_cast<base::DType>(into.type))) {
+      continue;  // the finish says so
+    }
+    const Field& field = grant_.tensors[into.tensor].field;
+    const uint64_t wanted =
+        uint64_t{grant_.batch_size} * field.elements() * ElementBytes(into.type);
+    if (into.bytes >= wanted) continue;
+    return Status(Code::kInvalidArgument, absl::StrCat("a full batch of '", field.name, "' takes ",
+                                                       wanted, " bytes, the memory for it has ",
+                                                       into.bytes, "; nothing was taken"));
+  }
+  return {};
+}
+
 Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stream stream,
                                     milliseconds timeout) {
   const uint64_t wanted =
@@ -123,6 +140,7 @@ Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stre
                   absl::StrCat("a full batch takes ", wanted, " bytes, 'images' has ",
                                into.image_bytes, "; nothing was taken"));
   }
+  if (Status room = CheckRoom(into.tensors); !room.ok()) return room;
   Result<Batch> batch = Next(stream, timeout);
   if (!batch.ok()) return batch;
   if (Status status = batch->FinishInto(finish, into, stream); !status.ok()) return status;
@@ -229,7 +247,7 @@ absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
   PENSTOCK_ASSIGN_OR_RETURN(Opened opened, opener_->Open(state_, left, deadline));
   const Grant& now = opened.attachment->grant();
   if (now.fingerprint != grant_.fingerprint || now.samples != grant_.samples ||
-      now.row_bytes != grant_.row_bytes || now.height != grant_.height) {
+      now.row_bytes != grant_.row_bytes || now.tensors != grant_.tensors) {
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset changed while the daemon was gone: the feed had fingerprint ",
                      absl::Hex(grant_.fingerprint, absl::kZeroPad16), " and ", grant_.samples,

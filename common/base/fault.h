@@ -21,6 +21,10 @@ enum class Fault : uint32_t {
   kWorkerCrashed = 9,   // two workers died while it was in hand
   kChangedOnDisk = 10,  // size or time differ from the manifest's
   kTooManyScans = 11,   // limit: scans of a JPEG
+  kTooLong = 12,        // a field of variable length is longer than asked for
+  kMissing = 13,        // lacks a field that is asked for
+  kMalformed = 14,      // a field is not what it is said to be: type, shape, number
+  kBadChecksum = 15,    // its bytes are not those that were written
 };
 
 // "truncated", "too many pixels", …

@@ -52,8 +52,28 @@ absl::string_view NameOf(rpc::Delivery delivery) {
   return "";
 }
 
-rpc::RowShape ShapeOf(const source::RowShape& shape) {
-  return {shape.height, shape.width, shape.channels};
+rpc::Field FieldOf(const source::Field& field) {
+  return {field.name, field.type, field.shape, field.variable};
+}
+
+// Of the image, where there is one.
+rpc::RowShape ShapeOf(const source::RowLayout& layout) {
+  const source::Tensor* image = layout.image();
+  if (image == nullptr) return {};
+  return {image->shape[0], image->shape[1], image->shape[2]};
+}
+
+std::vector<rpc::Tensor> TensorsOf(const feed::Grant& grant) {
+  std::vector<rpc::Tensor> tensors;
+  for (const source::Tensor& from : grant.row.tensors) {
+    const pool::Block& block = grant.layout.blocks[from.block];
+    rpc::Tensor to = {.field = {from.name, from.type, from.shape, from.lengths_block.has_value()},
+                      .offset = block.offset + from.offset,
+                      .row_stride = block.row_bytes};
+    if (from.lengths_block) to.lengths_offset = grant.layout.blocks[*from.lengths_block].offset;
+    tensors.push_back(std::move(to));
+  }
+  return tensors;
 }
 
 // What was asked of samples, against what they are.
@@ -71,6 +91,39 @@ absl::Status CheckDecoding(rpc::Decoding decoding, const feed::DatasetState& dat
   return absl::OkStatus();
 }
 
+bool IsRandom(const decode::Spec& spec) {
+  return spec.geometry == decode::Geometry::kRandomResizedCrop || spec.flip_probability > 0;
+}
+
+// What names places in the image does not follow it to other places.
+absl::Status CheckPlaces(const rpc::SessionRequest& from, const feed::DatasetState& dataset,
+                         const source::Selection& selection) {
+  if (dataset.dataset->storage() != source::Storage::kEncoded || !IsRandom(from.spec))
+    return absl::OkStatus();
+  const std::vector<source::Field> fields = dataset.dataset->fields();
+  for (size_t i = 0; i < selection.fields.size(); ++i) {
+    if (!fields[selection.fields[i]].placed || from.fields[i].as_stored) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", from.fields[i].name,
+        "' names places in the image, and a random crop or flip moves the "
+        "image but not it; ask for a center crop without a flip, or say that you want it as it is "
+        "stored (as_stored)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<source::Selection> SelectionOf(const rpc::SessionRequest& from,
+                                              const feed::DatasetState& dataset) {
+  std::vector<source::Wish> wishes;
+  for (const rpc::FieldWish& wish : from.fields)
+    wishes.push_back({wish.name, wish.max_length, wish.as_stored});
+  absl::StatusOr<source::Selection> selection = dataset.dataset->Select(wishes);
+  if (!selection.ok())
+    return base::Annotate(selection.status(), absl::StrCat("dataset '", dataset.name, "'"));
+  PENSTOCK_RETURN_IF_ERROR(CheckPlaces(from, dataset, *selection));
+  return selection;
+}
+
 }  // namespace
 
 rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
@@ -78,11 +131,16 @@ rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
   rpc::DatasetDescription description = {.name = state.name,
                                          .kind = std::string(dataset.kind()),
                                          .row_shape = {},
+                                         .fields = {},
+                                         .decoded = dataset.storage() == source::Storage::kEncoded,
+                                         .labeled = dataset.labeled(),
                                          .samples = dataset.samples(),
                                          .digest = dataset.digest(),
                                          .classes = dataset.classes()};
-  if (dataset.storage() != source::Storage::kEncoded)
-    description.row_shape = ShapeOf(dataset.row_shape());
+  for (const source::Field& field : dataset.fields()) description.fields.push_back(FieldOf(field));
+  if (description.decoded) return description;
+  const absl::StatusOr<source::Selection> all = dataset.Select({});
+  if (all.ok() && all->layout.image() != nullptr) description.row_shape = ShapeOf(all->layout);
   return description;
 }
 
@@ -101,6 +159,7 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
   request.given = std::move(parts.given);
   request.seed = from.seed;
   request.decoding = from.spec;
+  PENSTOCK_ASSIGN_OR_RETURN(request.selection, SelectionOf(from, *parts.dataset));
   request.share = {.samples = request.given == nullptr ? samples : request.given->size(),
                    .consumed = from.consumed,
                    .world = from.world,
@@ -126,24 +185,27 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
 
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request) {
   const source::Dataset& dataset = *request.dataset->dataset;
-  rpc::SessionGrant to = {.session_id = grant.session,
-                          .fingerprint = grant.fingerprint,
-                          .row_bytes = grant.layout.row_bytes,
-                          .labels_offset = grant.layout.labels_offset,
-                          .ids_offset = grant.layout.ids_offset,
-                          .slot_bytes = grant.layout.slot_bytes,
-                          .shape = ShapeOf(grant.shape),
-                          .synthetic_seed = {},
-                          .samples = dataset.samples(),
-                          .epoch_samples = request.share.samples,
-                          .classes = static_cast<uint32_t>(dataset.classes().size()),
-                          .first_epoch_batches = grant.first_epoch_batches,
-                          .epoch_batches = grant.epoch_batches,
-                          .window = request.window,
-                          .quarantine_version = grant.quarantine_version,
-                          .segments = {},
-                          .delivery = DeliveryOf(request),
-                          .device = {}};
+  rpc::SessionGrant to = {
+      .session_id = grant.session,
+      .fingerprint = grant.fingerprint,
+      .row_bytes = grant.row.image() == nullptr ? 0 : grant.layout.blocks.front().row_bytes,
+      .labels_offset = grant.layout.labels_offset,
+      .ids_offset = grant.layout.ids_offset,
+      .slot_bytes = grant.layout.slot_bytes,
+      .shape = ShapeOf(grant.row),
+      .tensors = TensorsOf(grant),
+      .labeled = dataset.labeled(),
+      .synthetic_seed = {},
+      .samples = dataset.samples(),
+      .epoch_samples = request.share.samples,
+      .classes = static_cast<uint32_t>(dataset.classes().size()),
+      .first_epoch_batches = grant.first_epoch_batches,
+      .epoch_batches = grant.epoch_batches,
+      .window = request.window,
+      .quarantine_version = grant.quarantine_version,
+      .segments = {},
+      .delivery = DeliveryOf(request),
+      .device = {}};
   if (dataset.storage() == source::Storage::kNothing) to.synthetic_seed = dataset.row_seed();
   if (grant.device)
     to.device = {.depth = grant.device->depth,

@@ -21,7 +21,7 @@ constexpr base::Duration kLongestSleep = std::chrono::hours(1);
 base::TimePoint Now() { return base::SteadyClock().Now(); }
 
 absl::Status Fill(const Run& run) {
-  PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(run.samples, run.rows));
+  PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(*run.selection, run.samples, run.blocks));
   WriteNotes(run);
   return absl::OkStatus();
 }

@@ -30,10 +30,11 @@ namespace penstock::carry {
 struct Run {
   uint64_t id = 0;                           // the caller's; not looked at
   const source::Dataset* dataset = nullptr;  // whose rows are stored
-  std::vector<uint64_t> samples;             // one a row
-  std::byte* rows = nullptr;                 // one behind the other
-  std::byte* labels = nullptr;               // int64 each
-  std::byte* ids = nullptr;                  // uint64 each
+  const source::Selection* selection = nullptr;
+  std::vector<uint64_t> samples;   // one a row
+  std::vector<std::byte*> blocks;  // of the selection: where their rows begin
+  std::byte* labels = nullptr;     // int64 each
+  std::byte* ids = nullptr;        // uint64 each
 };
 
 struct Outcome {

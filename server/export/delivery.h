@@ -19,7 +19,7 @@ struct FullSlot {
   uint32_t segment = 0;
   uint64_t offset = 0;              // of the slot in the segment
   const std::byte* data = nullptr;  // of the slot, here
-  uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
+  uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   const posix::Fd* memory = nullptr;  // of the segment
   uint64_t memory_bytes = 0;
   uint64_t epoch = 0, first = 0;  // the batch's position, for profilers

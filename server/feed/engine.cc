@@ -191,7 +191,7 @@ void Engine::Announce(const Announcement& announcement) {
   const auto found = sessions_.find(id);
   if (found == sessions_.end() || found->second.ended) return;
   Session& session = found->second;
-  const pool::SlotPlace place = pool_.Place(announcement.slot.value());
+  const pool::SlotPlace& place = pool_.Place(announcement.slot.value());
   if (session.request.fail_on_bad_sample) {
     const absl::Status bad = StandInIn(*session.feed, announcement.position, place);
     if (!bad.ok()) return Fail(id, bad);
@@ -219,7 +219,6 @@ void Engine::Announce(const Announcement& announcement) {
                                      .segment = entry.segment,
                                      .offset = place.offset,
                                      .data = place.data,
-                                     .row_bytes = place.layout.row_bytes,
                                      .labels_offset = place.layout.labels_offset,
                                      .ids_offset = place.layout.ids_offset,
                                      .slot_bytes = place.layout.slot_bytes,

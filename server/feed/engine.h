@@ -42,8 +42,9 @@ struct OpenRequest {
   plan::Order order = plan::Order::kSequential;
   std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
   uint64_t seed = 0;
-  decode::Spec decoding;  // of encoded samples
-  plan::Share share;      // of the first epoch
+  decode::Spec decoding;        // of encoded samples
+  source::Selection selection;  // as FeedSpec's
+  plan::Share share;            // of the first epoch
   uint64_t first_epoch = 0;
   uint64_t epochs = 0;
   uint32_t window = 4;
@@ -65,7 +66,7 @@ struct Grant {
   uint64_t session = 0;
   uint64_t fingerprint = 0;
   pool::SlotLayout layout;
-  source::RowShape shape;  // of a row, whoever fills it
+  source::RowLayout row;  // whoever fills it
   uint64_t first_epoch_batches = 0;
   uint64_t epoch_batches = 0;
   uint64_t quarantine_version = 0;

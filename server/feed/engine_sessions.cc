@@ -18,8 +18,7 @@ FeedSpec SpecOf(const OpenRequest& request) {
                    .seed = request.seed,
                    .storage = dataset.storage(),
                    .decoding = request.decoding,
-                   .shape = {}};
-  if (spec.storage != source::Storage::kEncoded) spec.shape = dataset.row_shape();
+                   .selection = request.selection};
   // Noise is noise in any order: whoever makes it counts the samples and need not be told of them.
   if (spec.storage == source::Storage::kNothing) spec.order = plan::Order::kSequential;
   return spec;
@@ -29,6 +28,11 @@ absl::Status Validate(const OpenRequest& request) {
   PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
   const source::Storage storage = request.dataset->dataset->storage();
   if (storage == source::Storage::kEncoded) return decode::Validate(request.decoding);
+  if (request.selection.layout.blocks.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("the samples of dataset '", request.dataset->name,
+                     "' have nothing of one shape; say which fields of variable length are wanted, "
+                     "and how many elements of each a sample has at most"));
   if (storage != source::Storage::kNothing) return absl::OkStatus();
   if (request.given != nullptr)
     return absl::InvalidArgumentError(
@@ -43,12 +47,7 @@ absl::Status Validate(const OpenRequest& request) {
 }
 
 pool::SlotLayout LayoutOf(const OpenRequest& request) {
-  return pool::LayOut(SpecOf(request).row_bytes(), request.share.batch_size);
-}
-
-source::RowShape ShapeOf(const FeedSpec& spec) {
-  if (spec.storage != source::Storage::kEncoded) return spec.shape;
-  return {spec.decoding.height, spec.decoding.width, decode::Channels(spec.decoding)};
+  return pool::LayOut(SpecOf(request).Layout().blocks, request.share.batch_size);
 }
 
 }  // namespace
@@ -112,7 +111,7 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   Grant grant = {.session = id,
                  .fingerprint = fingerprint,
                  .layout = layout,
-                 .shape = ShapeOf(spec),
+                 .row = spec.Layout(),
                  .first_epoch_batches = plan::BatchCount(request.share),
                  .epoch_batches = plan::BatchCount(whole),
                  .quarantine_version = feed->dataset->quarantine.version(),

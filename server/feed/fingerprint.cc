@@ -1,6 +1,7 @@
 #include "server/feed/fingerprint.h"
 
 #include <bit>
+#include <utility>
 
 #include "server/feed/hash.h"
 
@@ -49,18 +50,31 @@ void Add(const decode::Spec& decoding, Hash& hash) {
   }
 }
 
+// Blocks follow from the tensors and from the dataset, whose digest stands before.
+void Add(const source::Tensor& tensor, Hash& hash) {
+  hash.Add(uint64_t{tensor.name.size()});
+  for (const char letter : tensor.name) hash.Add(uint64_t{static_cast<uint8_t>(letter)});
+  hash.Add(static_cast<uint64_t>(tensor.type));
+  hash.Add(uint64_t{tensor.shape.size()});
+  for (const uint32_t side : tensor.shape) hash.Add(uint64_t{side});
+  hash.Add(uint64_t{tensor.lengths_block ? 1u : 0u});
+}
+
 }  // namespace
 
-uint64_t FeedSpec::row_bytes() const {
-  switch (storage) {
-    case source::Storage::kEncoded:
-      return decode::RowBytes(decoding);
-    case source::Storage::kRows:
-      return shape.bytes();
-    case source::Storage::kNothing:
-      return 0;
+source::RowLayout FeedSpec::Layout() const {
+  if (storage != source::Storage::kEncoded) return selection.layout;
+  source::RowLayout layout =
+      source::ImageLayout(decoding.height, decoding.width, decode::Channels(decoding));
+  const auto first = static_cast<uint32_t>(layout.blocks.size());
+  const source::RowLayout& more = selection.layout;
+  layout.blocks.insert(layout.blocks.end(), more.blocks.begin(), more.blocks.end());
+  for (source::Tensor tensor : more.tensors) {
+    tensor.block += first;
+    if (tensor.lengths_block) *tensor.lengths_block += first;
+    layout.tensors.push_back(std::move(tensor));
   }
-  return 0;
+  return layout;
 }
 
 uint64_t Fingerprint(const FeedSpec& spec) {
@@ -78,9 +92,8 @@ uint64_t Fingerprint(const FeedSpec& spec) {
     Add(spec.decoding, hash);
   } else {
     hash.Add(kAsStored + static_cast<uint64_t>(spec.storage));
-    for (const uint32_t size : {spec.shape.height, spec.shape.width, spec.shape.channels})
-      hash.Add(uint64_t{size});
   }
+  for (const source::Tensor& tensor : spec.selection.layout.tensors) Add(tensor, hash);
   return hash.value() == 0 ? 1 : hash.value();
 }
 

@@ -19,13 +19,14 @@ struct FeedSpec {
   std::shared_ptr<const GivenOrder> given = {};
   uint64_t seed = 0;
   source::Storage storage = source::Storage::kEncoded;
-  decode::Spec decoding;   // of encoded samples
-  source::RowShape shape;  // of the others
+  decode::Spec decoding;  // of encoded samples
+  // Of encoded samples what travels beside the image; of the others all that a row has.
+  source::Selection selection;
 
   // N: how many samples an epoch has.
   uint64_t epoch_samples() const { return given == nullptr ? samples : given->size(); }
-  // That a slot has for each row: none where nothing is stored.
-  uint64_t row_bytes() const;
+  // Of a row: the image that is decoded, and what was selected.
+  source::RowLayout Layout() const;
 };
 
 // 64 bits that differ for feeds that differ, whatever the machine; never 0.

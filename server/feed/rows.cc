@@ -69,7 +69,12 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.spec = feed->spec.decoding;
   item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
   item.segment = place.segment.value();
-  item.row_offset = place.offset + task.row * place.layout.row_bytes;
+  item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
+  if (place.layout.blocks.size() > 1) {
+    item.selection = &feed->spec.selection;
+    for (size_t block = 1; block < place.layout.blocks.size(); ++block)
+      item.field_rows.push_back(place.Row(block, task.row));
+  }
   in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed)});
   return item;
 }

@@ -20,7 +20,9 @@ carry::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& 
   run.dataset = feed.dataset->dataset.get();
   run.samples.resize(task.rows);
   PlannedFrom(feed.spec, {task.epoch, task.index}, run.samples);
-  run.rows = place.data + task.row * layout.row_bytes;
+  run.selection = &feed.spec.selection;
+  for (size_t block = 0; block < layout.blocks.size(); ++block)
+    run.blocks.push_back(place.Row(block, task.row));
   run.labels = place.data + layout.labels_offset + task.row * sizeof(int64_t);
   run.ids = place.data + layout.ids_offset + task.row * sizeof(uint64_t);
   return run;
@@ -46,7 +48,7 @@ uint32_t RunOf(const FeedSpec& spec) {
       return 1;
     case source::Storage::kRows:
       return static_cast<uint32_t>(
-          std::clamp<uint64_t>(kRunBytes / spec.row_bytes(), 1, UINT32_MAX));
+          std::clamp<uint64_t>(kRunBytes / spec.selection.layout.bytes(), 1, UINT32_MAX));
     case source::Storage::kNothing:
       return UINT32_MAX;
   }

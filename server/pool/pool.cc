@@ -18,10 +18,12 @@ uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * t
 
 }  // namespace
 
-SlotLayout LayOut(uint64_t row_bytes, uint32_t rows) {
+SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows) {
   SlotLayout layout;
-  layout.row_bytes = row_bytes;
-  layout.labels_offset = RoundUp(row_bytes * rows, kCacheLine);
+  for (const uint64_t bytes : row_bytes) {
+    layout.blocks.push_back({.offset = layout.labels_offset, .row_bytes = bytes});
+    layout.labels_offset = RoundUp(layout.labels_offset + bytes * rows, kCacheLine);
+  }
   layout.ids_offset = RoundUp(layout.labels_offset + rows * sizeof(int64_t), kCacheLine);
   layout.slot_bytes = RoundUp(layout.ids_offset + rows * sizeof(uint64_t), kPage);
   return layout;
@@ -174,7 +176,7 @@ bool Pool::GiveUp(SegmentId id) {
 
 uint64_t Pool::Left() const { return options_.max_bytes - segment_bytes_ - spares_.bytes(); }
 
-SlotPlace Pool::Place(uint32_t slot) const {
+const SlotPlace& Pool::Place(uint32_t slot) const {
   const auto found = places_.find(slot);
   PENSTOCK_CHECK(found != places_.end());
   return found->second;

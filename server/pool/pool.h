@@ -24,15 +24,23 @@ namespace penstock::pool {
 
 using SegmentId = base::StrongId<struct SegmentTag, uint32_t>;
 
+// Bytes of all rows of a batch, one behind the other: what one of its tensors, or several, are in.
+struct Block {
+  uint64_t offset = 0;  // in the slot
+  uint64_t row_bytes = 0;
+  bool operator==(const Block&) const = default;
+};
+
 // Where the parts of a slot are, in bytes from its start.
 struct SlotLayout {
-  uint64_t row_bytes = 0;
+  std::vector<Block> blocks;   // the first at 0
   uint64_t labels_offset = 0;  // int64 each
   uint64_t ids_offset = 0;     // uint64 each
   uint64_t slot_bytes = 0;     // whole pages
   bool operator==(const SlotLayout&) const = default;
 };
-SlotLayout LayOut(uint64_t row_bytes, uint32_t rows);
+// `row_bytes`: of each block.
+SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows);
 
 struct Segment {
   SegmentId id;
@@ -50,6 +58,10 @@ struct SlotPlace {
   uint64_t offset = 0;
   std::byte* data = nullptr;
   SlotLayout layout;
+
+  std::byte* Row(size_t block, uint32_t row) const {
+    return data + layout.blocks[block].offset + row * layout.blocks[block].row_bytes;
+  }
 };
 
 struct Usage {
@@ -91,7 +103,7 @@ class Pool {
   // Gives up the segments of arenas that had no reservation for `idle`.
   void Tick(base::TimePoint now, base::Duration idle);
 
-  SlotPlace Place(uint32_t slot) const;  // a slot of a living segment
+  const SlotPlace& Place(uint32_t slot) const;  // of a living segment; good as long as that lives
   const Segment* Find(SegmentId segment) const;
   Usage Used() const;
 

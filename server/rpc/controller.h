@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/dtype.h"
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/types.pb.h"
@@ -45,6 +46,24 @@ struct DeviceTarget {
   uint64_t pid_namespace = 0;
 };
 
+// A field that a session asks for, and one that can be asked for; types.proto says what is what.
+struct FieldWish {
+  std::string name;
+  uint32_t max_length = 0;
+  bool as_stored = false;
+};
+struct Field {
+  std::string name;
+  base::DType type = base::DType::kUInt8;
+  std::vector<uint32_t> shape;
+  bool variable = false;
+};
+// Where one is in a slot.
+struct Tensor {
+  Field field;  // `shape` with the first side
+  uint64_t offset = 0, row_stride = 0, lengths_offset = 0;
+};
+
 struct SessionRequest {
   Ticket ticket;
   std::string dataset;  // a name, or an absolute path
@@ -53,6 +72,7 @@ struct SessionRequest {
   uint64_t seed = 0;
   Decoding decoding = Decoding::kAsked;
   decode::Spec spec;  // unless kNone
+  std::vector<FieldWish> fields;
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
   plan::Remainder remainder = plan::Remainder::kPartial;
   uint64_t epochs = 0;
@@ -90,7 +110,9 @@ struct RowShape {
 struct SessionGrant {
   uint64_t session_id = 0, fingerprint = 0;
   uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
-  RowShape shape;
+  RowShape shape;  // of images; without them 0
+  std::vector<Tensor> tensors;
+  bool labeled = true;
   std::optional<uint64_t> synthetic_seed;  // the consumer makes the rows, of this
   uint64_t samples = 0, epoch_samples = 0;
   uint32_t classes = 0;
@@ -104,7 +126,9 @@ struct SessionGrant {
 
 struct DatasetDescription {
   std::string name, kind;
-  std::optional<RowShape> row_shape;  // unless samples are decoded
+  std::optional<RowShape> row_shape;  // of images that are not decoded
+  std::vector<Field> fields;
+  bool decoded = true, labeled = true;
   uint64_t samples = 0, digest = 0;
   std::vector<std::string> classes;
 };

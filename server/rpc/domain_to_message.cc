@@ -43,6 +43,29 @@ void Fill(const DeviceGrant& from, v1::DeviceGrant& to) {
   for (const Slab& slab : from.slabs) Fill(slab, *to.add_slabs());
 }
 
+// The enums have the same numbers.
+v1::DType MessageOf(base::DType type) { return static_cast<v1::DType>(type); }
+static_assert(static_cast<int>(base::DType::kBool) == v1::DTYPE_BOOL);
+static_assert(static_cast<int>(base::DType::kFloat64) == v1::DTYPE_FLOAT64);
+static_assert(v1::DType_MAX == v1::DTYPE_FLOAT64);
+
+void Fill(const Field& from, v1::Field& to) {
+  to.set_name(from.name);
+  to.set_dtype(MessageOf(from.type));
+  to.mutable_shape()->Add(from.shape.begin(), from.shape.end());
+  to.set_variable(from.variable);
+}
+
+void Fill(const Tensor& from, v1::Tensor& to) {
+  to.set_name(from.field.name);
+  to.set_dtype(MessageOf(from.field.type));
+  to.mutable_shape()->Add(from.field.shape.begin(), from.field.shape.end());
+  to.set_variable(from.field.variable);
+  to.set_offset(from.offset);
+  to.set_row_stride(from.row_stride);
+  to.set_lengths_offset(from.lengths_offset);
+}
+
 }  // namespace
 
 v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
@@ -65,6 +88,8 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
   message.set_window(grant.window);
   message.set_quarantine_version(grant.quarantine_version);
   message.mutable_segments()->Add(grant.segments.begin(), grant.segments.end());
+  for (const Tensor& tensor : grant.tensors) Fill(tensor, *message.add_tensors());
+  message.set_labeled(grant.labeled);
   if (grant.device) Fill(*grant.device, *message.mutable_device());
   if (grant.synthetic_seed) message.mutable_synthetic()->set_seed(*grant.synthetic_seed);
   return message;
@@ -88,6 +113,9 @@ v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description) {
     shape.set_width(description.row_shape->width);
     shape.set_channels(description.row_shape->channels);
   }
+  for (const Field& field : description.fields) Fill(field, *message.add_fields());
+  message.set_decoded(description.decoded);
+  message.set_labeled(description.labeled);
   for (const std::string& name : description.classes) message.add_classes(name);
   return message;
 }

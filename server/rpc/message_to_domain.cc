@@ -122,6 +122,19 @@ absl::Status SetDecoding(const v1::FeedSpec& feed, SessionRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status SetFields(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (feed.fields_size() > static_cast<int>(kMaxFields))
+    return Wrong("feed.fields: wanted at most ", kMaxFields, ", got ", feed.fields_size());
+  for (const v1::FieldWish& wish : feed.fields()) {
+    if (wish.name().empty())
+      return Wrong("feed.fields: one has no name; say which field is wanted");
+    PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", wish.name(), kMaxNameBytes));
+    request.fields.push_back(
+        {.name = wish.name(), .max_length = wish.max_length(), .as_stored = wish.as_stored()});
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
   switch (static_cast<int>(order)) {
     case v1::ORDER_SEQUENTIAL:
@@ -283,6 +296,7 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
   PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetDecoding(message.feed(), request));
+  PENSTOCK_RETURN_IF_ERROR(SetFields(message.feed(), request));
   request.seed = message.feed().seed();
   request.world = message.world_size() == 0 ? 1 : message.world_size();
   request.rank = message.rank();

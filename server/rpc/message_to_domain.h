@@ -18,6 +18,7 @@ namespace penstock::rpc {
 inline constexpr uint32_t kMaxBatchSize = 65'536;
 inline constexpr uint32_t kMaxWorldSize = 1'048'576;
 inline constexpr size_t kMaxNameBytes = 128;
+inline constexpr size_t kMaxFields = 32;          // that a session asks for
 inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
 inline constexpr uint32_t kMaxDeviceDepth = 16;

@@ -10,6 +10,7 @@
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
+#include "server/source/row_layout.h"
 
 namespace penstock::source {
 
@@ -20,12 +21,30 @@ enum class Storage {
   kNothing,  // not at all: whoever consumes the rows makes them
 };
 
-// What a row that needs no decoding is: uint8, in the order height, width, channels.
-struct RowShape {
-  uint32_t height = 0, width = 0, channels = 0;
+// What may be asked for of each sample. Of encoded samples: what travels beside the image.
+struct Field {
+  std::string name;
+  base::DType type = base::DType::kUInt8;
+  std::vector<uint32_t> shape;  // of variable length: without its first side
+  bool variable = false;        // in its first side: who asks says the most
+  // Names places in the image (a mask, boxes): wrong beside an image that was cropped or flipped.
+  bool placed = false;
+};
 
-  uint64_t bytes() const { return uint64_t{height} * width * channels; }
-  bool operator==(const RowShape&) const = default;
+// A field that is asked for. `most`: elements along the first side, of a field of variable length;
+// one that is longer is the sample's fault. 0 for the others. `as_stored`: also where the image
+// beside it is cropped or flipped at random.
+struct Wish {
+  std::string name;
+  uint32_t most = 0;
+  bool as_stored = false;
+  bool operator==(const Wish&) const = default;
+};
+
+// Fields that were asked for, as a dataset understood it: which ones, and where they go.
+struct Selection {
+  std::vector<uint32_t> fields;  // places in Dataset::fields(), one for each tensor of the layout
+  RowLayout layout;
 };
 
 class Dataset {
@@ -36,14 +55,18 @@ class Dataset {
   virtual uint64_t samples() const = 0;        // ≥ 1
   virtual uint64_t digest() const = 0;         // of the manifest: part of a feed's fingerprint
   virtual const std::vector<std::string>& classes() const = 0;
+  virtual bool labeled() const { return true; }  // otherwise labels are 0 and mean nothing
   virtual int64_t label(uint64_t sample) const = 0;
   virtual std::string path(uint64_t sample) const = 0;  // for people: where the sample's bytes are
 
   virtual Storage storage() const { return Storage::kEncoded; }
-  // Unless samples are encoded.
-  virtual RowShape row_shape() const;
   // Of rows that their consumer makes: what of.
   virtual uint64_t row_seed() const { return 0; }
+
+  virtual std::vector<Field> fields() const { return {}; }
+  // Nothing wished: of encoded samples the image alone; of rows all fields but those of variable
+  // length. InvalidArgument names the wish that cannot be, and what there is.
+  virtual absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const;
 
   // How large a sample's bytes are now, then the bytes themselves. One SampleReader serves one
   // thread.
@@ -59,13 +82,22 @@ class Dataset {
     virtual absl::StatusOr<Opened> Open(uint64_t sample) = 0;
     // Reads the opened sample into `into`, which has exactly the size that Open gave.
     virtual absl::Status Read(std::span<std::byte> into) = 0;
+    // Fills the row of each block of the selection with what the opened sample has, all of it.
+    // Between Open and Read. A status and a fault as of Open; then nothing is known of the rows.
+    virtual absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
+                                                   std::span<std::byte* const> rows);
   };
   // Of encoded samples.
   virtual std::unique_ptr<Reader> NewReader() const;
 
-  // Of samples that are stored as rows: puts them one behind the other, row_shape().bytes() each. A
-  // status is the source's trouble, and nothing is known of `into` then: try again.
-  virtual absl::Status CopyRows(std::span<const uint64_t> samples, std::byte* into) const;
+  // Of samples that are stored as rows: of each block of the selection, puts the samples' rows one
+  // behind the other from `blocks[i]` on. A status is the source's trouble, and nothing is known of
+  // what is there then: try again.
+  virtual absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
+                                std::span<std::byte* const> blocks) const;
 };
+
+// The wishes, in their order, of the fields that a dataset says it has: what Select is made of.
+absl::StatusOr<Selection> SelectFrom(const Dataset& dataset, std::span<const Wish> wishes);
 
 }  // namespace penstock::source

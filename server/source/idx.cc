@@ -176,10 +176,13 @@ class IdxDataset final : public Dataset {
     return absl::StrCat(path_, "#", sample);
   }
   Storage storage() const override { return Storage::kRows; }
-  RowShape row_shape() const override { return shape_; }
-  absl::Status CopyRows(std::span<const uint64_t> samples, std::byte* into) const override {
+  std::vector<Field> fields() const override {
+    return {{.name = kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
+  }
+  absl::Status CopyRows(const Selection&, std::span<const uint64_t> samples,
+                        std::span<std::byte* const> blocks) const override {
     for (const uint64_t sample : samples) PENSTOCK_CHECK(sample < samples_);
-    return rows_->Copy(samples, into);
+    return rows_->Copy(samples, blocks.front());
   }
 
  private:

@@ -66,7 +66,16 @@ class SyntheticDataset final : public Dataset {
     return absl::StrCat(ToString(spec_), "#", sample);
   }
   Storage storage() const override { return Storage::kNothing; }
-  RowShape row_shape() const override { return spec_.shape; }
+  std::vector<Field> fields() const override {
+    return {
+        {.name = kImage, .shape = {spec_.shape.height, spec_.shape.width, spec_.shape.channels}}};
+  }
+  // Nothing is stored: its block has no bytes.
+  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+    for (uint64_t& bytes : selection.layout.blocks) bytes = 0;
+    return selection;
+  }
   uint64_t row_seed() const override { return spec_.seed; }
 
  private:

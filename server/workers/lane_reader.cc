@@ -62,6 +62,11 @@ absl::StatusOr<Lane::Fetched> Lane::Fetch(const Job& job) {
   if (opened.bytes > options_.limits.max_bytes) {
     return Fetched{.kind = OutcomeKind::kRefused, .fault = base::Fault::kTooManyBytes};
   }
+  if (job.item.selection != nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
+                              reader->ReadFields(*job.item.selection, job.item.field_rows));
+    if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
+  }
   const std::optional<uint64_t> offset = WaitForInput(job, opened.bytes);
   if (!offset) return Fetched{.kind = OutcomeKind::kLost};
   if (const absl::Status read = reader->Read(job.link->Input(*offset, opened.bytes)); !read.ok()) {

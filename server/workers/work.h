@@ -1,7 +1,9 @@
 // What the supervisor is asked for, and how each item of it ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
@@ -19,6 +21,10 @@ struct WorkItem {
   decode::DrawKey key;
   uint32_t segment = 0;     // as given to AddSegment
   uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes from there are written
+  // What travels beside the image, and where it goes: a row for each block of it. The lane's reader
+  // fills them, while the worker decodes.
+  const source::Selection* selection = nullptr;  // null: nothing; lives as `dataset` does
+  std::vector<std::byte*> field_rows = {};
 };
 
 enum class OutcomeKind {

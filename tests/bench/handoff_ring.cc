@@ -66,7 +66,7 @@ struct Stage {
 };
 
 absl::StatusOr<Stage> MakeStage() {
-  const pool::SlotLayout layout = pool::LayOut(kSide * kSide * kChannels, kRows);
+  const pool::SlotLayout layout = pool::LayOut({kSide * kSide * kChannels}, kRows);
   PENSTOCK_ASSIGN_OR_RETURN(auto delivery, exporting::HostDelivery::Make(kSession, kBlock));
   const size_t bytes = kSlots * layout.slot_bytes;
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory, posix::MakeMemory("bench-segment", bytes));

@@ -13,6 +13,7 @@
 
 #include "server/source/idx.h"
 #include "tests/support/idx_maker.h"
+#include "tests/support/row_copy.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {
@@ -73,7 +74,7 @@ class RowSourceContract : public ::testing::TestWithParam<Source> {
   // Whether the rows are those; or the source's own trouble, in words.
   static std::string Check(const Dataset& dataset, const std::vector<uint64_t>& samples) {
     std::vector<std::byte> rows(samples.size() * kRow, std::byte{0xA5});
-    const absl::Status copied = dataset.CopyRows(samples, rows.data());
+    const absl::Status copied = testing::CopyRows(dataset, samples, rows.data());
     if (!copied.ok()) return absl::IsUnavailable(copied) ? "trouble" : copied.ToString();
     for (size_t i = 0; i < samples.size(); ++i)
       for (uint64_t j = 0; j < kRow; ++j)
@@ -102,7 +103,7 @@ TEST_P(RowSourceContract, ShapeLabelsClassesAndPathsAreThoseOfTheSamples) {
 
   EXPECT_EQ(dataset->storage(), Storage::kRows);
   EXPECT_EQ(dataset->samples(), 100u);
-  EXPECT_EQ(dataset->row_shape(), (RowShape{kHeight, kWidth, 1}));
+  EXPECT_EQ(testing::ShapeOf(*dataset), (RowShape{kHeight, kWidth, 1}));
   EXPECT_EQ(dataset->classes().size(), 10u);
   for (uint64_t sample = 0; sample < 100; ++sample)
     EXPECT_EQ(dataset->label(sample), static_cast<int64_t>(3 * sample % 10));

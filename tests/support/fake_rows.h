@@ -27,8 +27,12 @@ class FakeRows final : public source::Dataset {
   int64_t label(uint64_t sample) const override { return static_cast<int64_t>(sample % 10); }
   std::string path(uint64_t sample) const override { return absl::StrCat("/fake#", sample); }
   source::Storage storage() const override { return source::Storage::kRows; }
-  source::RowShape row_shape() const override { return shape_; }
-  absl::Status CopyRows(std::span<const uint64_t> samples, std::byte* into) const override {
+  std::vector<source::Field> fields() const override {
+    return {{.name = source::kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
+  }
+  absl::Status CopyRows(const source::Selection&, std::span<const uint64_t> samples,
+                        std::span<std::byte* const> blocks) const override {
+    std::byte* into = blocks.front();
     if (trouble_) PENSTOCK_RETURN_IF_ERROR(trouble_(samples));
     for (const uint64_t sample : samples)
       for (uint64_t j = 0; j < shape_.bytes(); ++j) *into++ = ByteOf(sample, j);

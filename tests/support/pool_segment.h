@@ -46,7 +46,6 @@ class PoolSegment {
             .segment = kId,
             .offset = slot * kSlotBytes,
             .data = mapping_.data() + slot * kSlotBytes,
-            .row_bytes = kRowBytes,
             .labels_offset = kLabels,
             .ids_offset = kIds,
             .slot_bytes = kSlotBytes,

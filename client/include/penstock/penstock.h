@@ -23,6 +23,7 @@
 #include "penstock/export.h"
 #include "penstock/finish.h"
 #include "penstock/status.h"
+#include "penstock/tensor.h"
 
 namespace penstock {
 
@@ -33,6 +34,7 @@ class PinnedStage;
 class SessionCore;
 struct Grant;
 struct SyntheticRows;
+struct TensorPlace;
 }  // namespace client
 
 // kGiven: as SessionOptions::given says, every epoch the same.
@@ -107,6 +109,9 @@ struct SessionOptions {
   double flip_probability = 0.0;  // horizontal
   Color color = Color::kRgb;
   bool apply_exif_orientation = false;  // before the crop; ignored otherwise, as ImageFolder does
+  // What shall be in a batch: beside an image that is decoded; of rows that need no decoding
+  // instead of all fields that have one shape. DatasetInfo::fields says what there is.
+  std::vector<FieldWish> fields = {};
   uint32_t rank = 0, world_size = 1;
   Remainder remainder = Remainder::kDefault;
   uint32_t window = 4;              // batches ahead, 1 to 256
@@ -139,6 +144,8 @@ struct Into {
   void* images = nullptr;
   size_t image_bytes = 0;     // Batch::FinishedBytes, at least
   int64_t* labels = nullptr;  // one for each row; null: not wanted
+  // What else of the batch is wanted, each into memory of its own.
+  std::span<const TensorInto> tensors = {};
 };
 
 // One batch, held by a lease on its slot. Its views are valid until it is released: also after the
@@ -166,6 +173,11 @@ class PENSTOCK_EXPORT Batch {
   std::span<const uint8_t> images() const {
     return {view_.images, view_.images == nullptr ? 0 : view_.image_bytes};
   }
+  // The tensors of Session::tensors(), an image among them: where they lie, in host memory or on
+  // the GPU; `tensor` counts from 0. What images() and device_images() say holds here. data is null
+  // where nothing is stored.
+  TensorView tensor(size_t tensor) const;
+
   // In host memory, whatever the delivery.
   std::span<const int64_t> labels() const {
     return {view_.labels, view_.labels == nullptr ? 0 : view_.shape.rows};
@@ -197,7 +209,8 @@ class PENSTOCK_EXPORT Batch {
   // alignment). kInvalidArgument, also for a batch on a GPU and for memory that is not the host's.
   Status FinishInto(const Finish& finish, void* into, size_t bytes) const;
 
-  // Puts one kernel into the stream that writes rows and labels to `into`, and right behind it the
+  // Puts one kernel into the stream that writes rows and labels to `into`, one more for each other
+  // tensor that is wanted, and right behind it the
   // batch's release: it costs a few microseconds of the host's time and never waits. The batch is
   // then released, so read labels() and sample_ids() before. A batch in host memory is finished at
   // once, into host memory. kFailedPrecondition while the stream is captured into a graph: fill
@@ -227,10 +240,14 @@ class PENSTOCK_EXPORT Batch {
     const uint64_t* sample_ids = nullptr;
     const uint8_t* device_images = nullptr;
     const int64_t* device_labels = nullptr;
-    const client::SyntheticRows* synthetic = nullptr;  // the lease's
+    const client::SyntheticRows* synthetic = nullptr;   // the lease's
+    std::span<const client::TensorPlace> tensors = {};  // the lease's
   };
   Batch(client::Lender* lease, const View& view) : lease_(lease), view_(view) {}
   Status CheckHeld() const;
+  Status CheckTensors(std::span<const TensorInto> tensors) const;
+  Status ConvertOnHost(std::span<const TensorInto> tensors) const;
+  Status ConvertOnDevice(const Into& into, Stream stream) const;
   Status Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const;
   Status ReleaseBehind(Stream stream);
   Status FinishOnHost(const Finish& finish, const Into& into);
@@ -300,7 +317,10 @@ class PENSTOCK_EXPORT Session {
   uint32_t classes() const;
   uint64_t batches_in_epoch()
       const;            // of this rank, in what is left of the current epoch as it began
-  Shape shape() const;  // of a full batch
+  Shape shape() const;  // of a full batch's images; sides of 0 where there are none
+  // What is in each batch, in the order of Batch::tensor; images, where there are some, come first.
+  std::vector<Field> tensors() const;
+  bool labeled() const;  // otherwise labels mean nothing
 
   // Who waits for whom so far. Asks the daemon, for a second at most; what is counted here is there
   // without its answer, and in a closed session.
@@ -330,8 +350,8 @@ struct ClientOptions {
   // Where no address was given: this user's private daemon, whatever others there are. It takes
   // datasets by their paths.
   bool only_private = false;
-  // Asked every 100 ms by a thread whose call waits for the daemon's answer; true ends the call with
-  // kCancelled. For programs that look after signals themselves. Empty: not asked.
+  // Asked every 100 ms by a thread whose call waits for the daemon's answer; true ends the call
+  // with kCancelled. For programs that look after signals themselves. Empty: not asked.
   std::function<bool()> interrupted = {};
 };
 
@@ -339,8 +359,12 @@ struct DatasetInfo {
   std::string name;
   uint64_t samples = 0;
   std::vector<std::string> classes;
-  std::string kind = {};  // "folder", "idx", "synthetic"
-  Shape row_shape = {};   // of one row; all 0 where samples are decoded
+  std::string kind = {};  // "folder", "tar", "idx", "npy", "tokens", "tfrecord", "synthetic", …
+  Shape row_shape = {};   // of one image that is not decoded; else all 0
+  // What can be asked for, beside the image where samples are decoded.
+  std::vector<Field> fields = {};
+  bool decoded = true;
+  bool labeled = true;  // otherwise labels mean nothing
 };
 
 struct SampleInfo {

@@ -112,7 +112,8 @@ OpenRequest EngineRig::Request(uint64_t peer, uint32_t user) const {
   return request;
 }
 
-absl::StatusOr<Grant> EngineRig::Ask(const OpenRequest& request) {
+absl::StatusOr<Grant> EngineRig::Ask(OpenRequest request) {
+  request.selection = request.dataset->dataset->Select({}).value();
   std::optional<absl::StatusOr<Grant>> answer;
   engine_->Open(request, Now(),
                 [&](absl::StatusOr<Grant> grant) { answer.emplace(std::move(grant)); });
@@ -146,7 +147,7 @@ bool EngineRig::RunUntilAnnounced(uint64_t session, uint64_t count) {
 
 Copied EngineRig::Copy(uint64_t session, uint64_t sequence) {
   const shm::ControlEntry entry = consumer(session).Entry(sequence);
-  const pool::SlotLayout layout = pool::LayOut(size_t{3} * kSide * kSide, kBatch);
+  const pool::SlotLayout layout = pool::LayOut({size_t{3} * kSide * kSide}, kBatch);
   const auto segment = segments_.find({peers_.at(session), entry.segment});
   if (segment == segments_.end()) {
     ADD_FAILURE() << "batch " << sequence << " is in a segment that was not sent";
@@ -154,7 +155,7 @@ Copied EngineRig::Copy(uint64_t session, uint64_t sequence) {
   }
   const std::byte* slot = segment->second.data() + entry.offset;
   Copied copied{.epoch = entry.epoch, .first = entry.first};
-  copied.pixels.assign(slot, slot + entry.rows * layout.row_bytes);
+  copied.pixels.assign(slot, slot + entry.rows * layout.blocks.front().row_bytes);
   copied.ids = Numbers<uint64_t>(slot + layout.ids_offset, entry.rows);
   copied.labels = Numbers<int64_t>(slot + layout.labels_offset, entry.rows);
   return copied;

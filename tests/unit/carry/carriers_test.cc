@@ -25,8 +25,16 @@ constexpr source::RowShape kShape = {2, 3, 1};
 struct Target {
   explicit Target(size_t rows) : rows(rows * kShape.bytes()), labels(rows * 8), ids(rows * 8) {}
   Run For(const source::Dataset& dataset, std::vector<uint64_t> samples, uint64_t id) {
-    return {id, &dataset, std::move(samples), rows.data(), labels.data(), ids.data()};
+    selection = dataset.Select({}).value();
+    return {.id = id,
+            .dataset = &dataset,
+            .selection = &selection,
+            .samples = std::move(samples),
+            .blocks = {rows.data()},
+            .labels = labels.data(),
+            .ids = ids.data()};
   }
+  source::Selection selection;
   std::vector<std::byte> rows, labels, ids;
 };
 

@@ -82,6 +82,11 @@ class FakeGpu final : public Gpu {
   bool Reaches(const void* memory) override { return memory != nullptr && memory != plain_host; }
 
   // uint8 in the same layout alone: what kernels compute is tested elsewhere.
+  absl::Status Convert(const finish::TensorJob& job, Stream stream) override {
+    PENSTOCK_RETURN_IF_ERROR(finish::CheckTensor(job));
+    Put(stream, [=] { (void)finish::Convert(job); });
+    return absl::OkStatus();
+  }
   absl::Status Finish(const Finishing& job, Stream stream) override {
     PENSTOCK_RETURN_IF_ERROR(finishing);
     const size_t bytes = size_t{job.shape.rows} * job.shape.height * job.shape.width * 3;

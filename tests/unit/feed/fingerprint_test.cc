@@ -44,10 +44,10 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { s.storage = source::Storage::kRows; },
       [](FeedSpec& s) { s.storage = source::Storage::kNothing; },
       [](FeedSpec& s) {
-        s.storage = source::Storage::kRows, s.shape = {1, 2, 3};
+        s.storage = source::Storage::kRows, s.selection.layout = source::ImageLayout(1, 2, 3);
       },
       [](FeedSpec& s) {
-        s.storage = source::Storage::kRows, s.shape = {2, 1, 3};
+        s.storage = source::Storage::kRows, s.selection.layout = source::ImageLayout(2, 1, 3);
       },
   };
   std::set<uint64_t> seen;

@@ -27,7 +27,7 @@ class RowItemsTest : public ::testing::Test {
     feed_->spec.samples = kSamples;
     feed_->spec.seed = 3;
     feed_->spec.decoding.height = feed_->spec.decoding.width = 8;
-    const uint64_t arena = pool_.ArenaOf(0, pool::LayOut(decode::RowBytes(spec()), kRows));
+    const uint64_t arena = pool_.ArenaOf(0, pool::LayOut({decode::RowBytes(spec())}, kRows));
     EXPECT_TRUE(pool_.Reserve(arena, 2).ok());
     SessionSpec session;
     session.feed = FeedId(1);

@@ -221,7 +221,7 @@ TEST_F(PoolTest, SlotsAreDisjointAndWritable) {
 }
 
 TEST(LayOutTest, LabelsAndIdsFollowTheRowsOnCacheLinesAndASlotIsWholePages) {
-  const SlotLayout layout = LayOut(3 * 224 * 224, 32);
+  const SlotLayout layout = LayOut({3 * 224 * 224}, 32);
 
   EXPECT_EQ(layout.labels_offset, 3u * 224 * 224 * 32);
   EXPECT_EQ(layout.labels_offset % 64, 0u);

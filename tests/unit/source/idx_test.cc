@@ -6,6 +6,7 @@
 
 #include "server/source/idx_format.h"
 #include "tests/support/idx_maker.h"
+#include "tests/support/row_copy.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {
@@ -103,9 +104,9 @@ class IdxTest : public ::testing::Test {
     EXPECT_THAT(std::string(opened.status().message()), HasSubstr(words));
   }
   static std::string Row(const Dataset& dataset, uint64_t sample) {
-    std::string row(dataset.row_shape().bytes(), '\0');
+    std::string row(testing::ShapeOf(dataset).bytes(), '\0');
     const absl::Status copied =
-        dataset.CopyRows(std::span(&sample, 1), reinterpret_cast<std::byte*>(row.data()));
+        testing::CopyRows(dataset, std::span(&sample, 1), reinterpret_cast<std::byte*>(row.data()));
     return copied.ok() ? row : std::string(copied.message());
   }
 
@@ -220,7 +221,7 @@ TEST_F(IdxTest, RowsShapeLabelsAndClassesAreTheFiles) {
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ((*dataset)->storage(), Storage::kRows);
   EXPECT_EQ((*dataset)->samples(), 5u);
-  EXPECT_EQ((*dataset)->row_shape(), (RowShape{4, 3, 1}));
+  EXPECT_EQ(testing::ShapeOf(**dataset), (RowShape{4, 3, 1}));
   EXPECT_THAT((*dataset)->classes(), ElementsAre("0", "1", "2", "3", "4", "5", "6"));
   EXPECT_EQ((*dataset)->label(2), 6);
   EXPECT_THAT((*dataset)->path(2), HasSubstr("data/images#2"));
@@ -231,7 +232,7 @@ TEST_F(IdxTest, AFourthDimensionIsTheChannels) {
   const auto dataset = Open(IdxHeaderBytes({2, 1, 2, 3}) + "abcdefghijkl", IdxLabels(2));
 
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->row_shape(), (RowShape{1, 2, 3}));
+  EXPECT_EQ(testing::ShapeOf(**dataset), (RowShape{1, 2, 3}));
   EXPECT_EQ(Row(**dataset, 1), "ghijkl");
 }
 

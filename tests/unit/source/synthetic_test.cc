@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/synthetic.h"
+#include "tests/support/row_copy.h"
 
 namespace penstock::source {
 namespace {
@@ -49,7 +50,7 @@ TEST(SyntheticSourceTest, ADatasetHasLabelsAndNoRows) {
   const auto dataset = MakeSynthetic({.samples = 1'000, .shape = {8, 9, 3}, .classes = 10});
 
   EXPECT_EQ(dataset->storage(), Storage::kNothing);
-  EXPECT_EQ(dataset->row_shape(), (RowShape{8, 9, 3}));
+  EXPECT_EQ(testing::ShapeOf(*dataset), (RowShape{8, 9, 3}));
   EXPECT_EQ(dataset->classes().size(), 10u);
   for (uint64_t sample = 0; sample < 1'000; ++sample)
     ASSERT_EQ(dataset->label(sample), base::SyntheticLabel(0, sample, 10));
