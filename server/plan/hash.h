@@ -8,7 +8,13 @@ namespace penstock::plan {
 inline constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
 
 // What a key is for: no two uses share one.
-enum class Purpose : uint64_t { kOrder = 1, kSubstitute = 2 };
+enum class Purpose : uint64_t {
+  kOrder = 1,
+  kSubstitute = 2,
+  kShards = 3,
+  kWindow = 4,
+  kMixture = 5,
+};
 
 // A bijection on 64 bits: SplitMix64's finaliser (Steele, Lea, Flood, "Fast Splittable Pseudorandom
 // Number Generators", 2014; Stafford's variant 13).

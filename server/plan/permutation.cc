@@ -17,6 +17,9 @@ constexpr uint32_t kTinyRounds = 24;
 }  // namespace
 
 Permutation::Permutation(uint64_t samples, uint64_t seed, uint64_t epoch)
+    : Permutation(samples, Key(seed, epoch, Purpose::kOrder)) {}
+
+Permutation::Permutation(uint64_t samples, uint64_t key)
     : samples_(samples), rounds_(samples <= kTinySamples ? kTinyRounds : kRounds) {
   static_assert(kTinyRounds <= kMaxRounds && kRounds % 2 == 0 && kTinyRounds % 2 == 0);
   PENSTOCK_CHECK(samples >= 1 && samples <= kMaxSamples);
@@ -24,7 +27,6 @@ Permutation::Permutation(uint64_t samples, uint64_t seed, uint64_t epoch)
   low_bits_ = bits / 2;
   low_mask_ = (uint64_t{1} << low_bits_) - 1;
   high_mask_ = (uint64_t{1} << (bits - low_bits_)) - 1;
-  const uint64_t key = Key(seed, epoch, Purpose::kOrder);
   for (uint32_t round = 0; round < rounds_; ++round) {
     keys_[round] = Mix(key + (round + 1) * kGolden);
   }
@@ -36,6 +38,14 @@ uint64_t Permutation::operator()(uint64_t index) const {
     index = Scramble(index);
   } while (index >= samples_);
   return index;
+}
+
+uint64_t Permutation::PlaceOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples_);
+  do {
+    sample = Unscramble(sample);
+  } while (sample >= samples_);
+  return sample;
 }
 
 // Addition rather than exclusive or: halves of two bits and more would else give even permutations
@@ -50,9 +60,20 @@ uint64_t Permutation::Scramble(uint64_t index) const {
   return high << low_bits_ | low;
 }
 
+uint64_t Permutation::Unscramble(uint64_t index) const {
+  uint64_t high = index >> low_bits_;
+  uint64_t low = index & low_mask_;
+  for (uint32_t round = rounds_; round > 0; round -= 2) {
+    low = (low - Mix(keys_[round - 1] ^ high)) & low_mask_;
+    high = (high - Mix(keys_[round - 2] ^ low)) & high_mask_;
+  }
+  return high << low_bits_ | low;
+}
+
 uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index) {
   PENSTOCK_CHECK(index < samples);
   if (order == Order::kSequential) return index;
+  PENSTOCK_CHECK(order == Order::kShuffled);
   return Permutation(samples, seed, epoch)(index);
 }
 

@@ -9,14 +9,26 @@
 
 namespace penstock::plan {
 
-// The order of a feed's samples within its epochs.
-enum class Order : uint32_t { kSequential = 0, kShuffled = 1 };
+// The order of a feed's samples within its epochs. The numbers are part of fingerprints; 2 stands
+// for an order that a client gave.
+enum class Order : uint32_t { kSequential = 0, kShuffled = 1, kShuffledInWindows = 3 };
 
 // What happens to the samples of an epoch that do not fill a batch of every rank.
 enum class Remainder : uint32_t { kDrop = 0, kPad = 1, kPartial = 2 };
 
 // The largest dataset, and the largest world × batch size, that the arithmetic is made for.
 inline constexpr uint64_t kMaxSamples = uint64_t{1} << 62;
+
+// A part of a dataset, as a feed of its own: sample numbers stay the dataset's.
+struct Range {
+  uint64_t first = 0;
+  uint64_t count = 0;
+  bool operator==(const Range&) const = default;
+  bool Contains(uint64_t sample) const { return sample - first < count; }  // wraps below `first`
+};
+
+// InvalidArgument: it is empty, or not within `whole`.
+absl::Status Validate(const Range& range, const Range& whole);
 
 // A batch's address in a feed. Rows at or beyond the epoch's end are padding: row i holds the
 // sample at index (first + i) mod N.
@@ -38,12 +50,16 @@ class Permutation {
  public:
   // 1 ≤ samples ≤ kMaxSamples.
   Permutation(uint64_t samples, uint64_t seed, uint64_t epoch);
+  // With a key of another purpose: hash.h.
+  Permutation(uint64_t samples, uint64_t key);
   uint64_t operator()(uint64_t index) const;  // index < samples
+  uint64_t PlaceOf(uint64_t sample) const;    // the index at which `sample` is
 
  private:
   static constexpr uint32_t kMaxRounds = 24;
 
   uint64_t Scramble(uint64_t index) const;
+  uint64_t Unscramble(uint64_t index) const;
 
   uint64_t samples_;
   uint64_t high_mask_;
@@ -53,7 +69,7 @@ class Permutation {
   uint64_t keys_[kMaxRounds];  // the first rounds_ of them
 };
 
-// The sample at `index` < samples of an epoch.
+// The sample at `index` < samples of an epoch. Not of kShuffledInWindows: windows.h.
 uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index);
 
 // The sample that stands in for `sample` when its attempts before `attempt` (≥ 1) could not be

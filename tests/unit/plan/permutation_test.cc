@@ -29,6 +29,8 @@ TEST(PermutationDeathTest, AnIndexOutsideTheEpochIsOurBug) {
   const Permutation permutation(10, 1, 0);
 
   EXPECT_DEATH(permutation(10), "index");
+  EXPECT_DEATH(permutation.PlaceOf(10), "sample");
+  EXPECT_DEATH(SampleAt(Order::kShuffledInWindows, 10, 1, 0, 1), "order");
   EXPECT_DEATH(SampleAt(Order::kSequential, 10, 1, 0, 10), "index");
   EXPECT_DEATH(Permutation(0, 1, 0), "samples");
   EXPECT_DEATH(Permutation(kMaxSamples + 1, 1, 0), "samples");
@@ -51,6 +53,15 @@ TEST(PermutationTest, EverySampleComesOnceAroundPowersOfTwoAndElsewhere) {
       }
     }
   }
+}
+
+TEST(PermutationTest, TheIndexOfEverySampleIsFoundAgain) {
+  for (uint64_t samples : {1, 2, 3, 7, 100, 256, 257, 1000, 65'537}) {
+    const Permutation permutation(samples, 5, 6);
+    for (uint64_t i = 0; i < samples; ++i) ASSERT_EQ(permutation.PlaceOf(permutation(i)), i);
+  }
+  const Permutation largest(kMaxSamples, 5, 6);
+  EXPECT_EQ(largest.PlaceOf(largest(12'345)), 12'345u);
 }
 
 TEST(PermutationTest, OneSampleIsItsOwnOrder) { EXPECT_EQ(Permutation(1, 5, 3)(0), 0u); }

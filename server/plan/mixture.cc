@@ -1,0 +1,243 @@
+#include "server/plan/mixture.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "common/base/check.h"
+#include "server/plan/hash.h"
+
+namespace penstock::plan {
+namespace {
+
+using Wide = unsigned __int128;
+
+template <typename... Words>
+absl::Status Wrong(const Words&... words) {
+  return absl::InvalidArgumentError(absl::StrCat(words...));
+}
+
+absl::Status CheckWeights(const MixtureSpec::Weights& stage, size_t parts) {
+  if (stage.weights.size() != parts)
+    return Wrong("from epoch ", stage.from_epoch, " on the mixture has ", stage.weights.size(),
+                 " weights, but ", parts, " parts; give one for each");
+  for (const double weight : stage.weights)
+    if (!std::isfinite(weight) || weight < 0)
+      return Wrong("from epoch ", stage.from_epoch, " on a weight of the mixture is ", weight,
+                   "; it must be a number of at least 0");
+  if (*std::max_element(stage.weights.begin(), stage.weights.end()) > 0) return absl::OkStatus();
+  return Wrong("from epoch ", stage.from_epoch,
+               " on all weights of the mixture are 0; at least one must be more");
+}
+
+absl::Status CheckSamples(const MixtureSpec& spec) {
+  if (spec.samples.empty() || spec.samples.size() > kMaxParts)
+    return Wrong("the mixture has ", spec.samples.size(), " parts; it must have 1 to ", kMaxParts);
+  uint64_t left = kMaxSamples;
+  for (const uint64_t samples : spec.samples) {
+    if (samples < 1 || samples > left)
+      return Wrong("a part of the mixture has ", samples, " samples; parts must have 1 to ",
+                   kMaxSamples, ", all together");
+    left -= samples;
+  }
+  if (spec.epoch_samples >= 1 && spec.epoch_samples <= kMaxSamples) return absl::OkStatus();
+  return Wrong("an epoch of the mixture has ", spec.epoch_samples, " samples; it must have 1 to ",
+               kMaxSamples);
+}
+
+absl::Status Check(const MixtureSpec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(CheckSamples(spec));
+  if (spec.schedule.empty() || spec.schedule.front().from_epoch != 0)
+    return Wrong("the mixture's first weights must be from epoch 0 on");
+  for (size_t i = 0; i < spec.schedule.size(); ++i) {
+    PENSTOCK_RETURN_IF_ERROR(CheckWeights(spec.schedule[i], spec.samples.size()));
+    if (i > 0 && spec.schedule[i].from_epoch <= spec.schedule[i - 1].from_epoch)
+      return Wrong("weights from epoch ", spec.schedule[i].from_epoch,
+                   " on come behind those from ", spec.schedule[i - 1].from_epoch,
+                   " on; give them in the order of their epochs");
+  }
+  return absl::OkStatus();
+}
+
+// In units of 2⁻³² of the largest one.
+std::vector<uint64_t> InUnits(const std::vector<double>& weights) {
+  const double most = *std::max_element(weights.begin(), weights.end());
+  std::vector<uint64_t> units;
+  for (const double weight : weights)
+    units.push_back(static_cast<uint64_t>(std::floor(weight / most * 4294967296.0 + 0.5)));
+  return units;
+}
+
+// By largest remainders; of equal ones the earlier part's.
+std::vector<uint64_t> Apportion(const std::vector<uint64_t>& units, uint64_t samples) {
+  const uint64_t whole = std::accumulate(units.begin(), units.end(), uint64_t{0});
+  std::vector<uint64_t> counts, remainders;
+  uint64_t left = samples;
+  for (const uint64_t unit : units) {
+    const Wide share = Wide{samples} * unit;
+    counts.push_back(static_cast<uint64_t>(share / whole));
+    remainders.push_back(static_cast<uint64_t>(share % whole));
+    left -= counts.back();
+  }
+  std::vector<uint32_t> parts(units.size());
+  std::iota(parts.begin(), parts.end(), 0u);
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&](uint32_t a, uint32_t b) { return remainders[a] > remainders[b]; });
+  for (uint64_t i = 0; i < left; ++i) ++counts[parts[i]];
+  return counts;
+}
+
+// A stretch of a ring of samples: how many of each part it has, and how many came before it.
+class Stretch {
+ public:
+  Stretch(const std::vector<uint64_t>& counts, uint64_t key) : key_(key) {
+    for (uint32_t part = 0; part < counts.size(); ++part) {
+      if (counts[part] == 0) continue;
+      parts_[size_++] = {part, counts[part], 0};
+      length_ += counts[part];
+    }
+  }
+
+  // Goes down to the place, once; which part it is of.
+  uint32_t Find(uint64_t place) {
+    while (size_ > 1) place = Halve(place);
+    before_[parts_[0].number] += place;
+    return parts_[0].number;
+  }
+
+  // Then: how many samples of a part came before that place.
+  uint64_t before(uint32_t part) const { return before_[part]; }
+
+ private:
+  struct Part {
+    uint32_t number;
+    uint64_t count;
+    uint64_t left;  // of them, in the left half
+  };
+
+  // Each part's samples are halved; of those with an odd number, every second one has the greater
+  // half on the left, from one on that the key draws.
+  void Divide() {
+    uint64_t odd = 0;
+    for (uint32_t i = 0; i < size_; ++i) {
+      parts_[i].left = parts_[i].count / 2;
+      if (parts_[i].count % 2 == 1) odd_[odd++] = i;
+    }
+    uint64_t turn = Scale(Mix(key_ ^ node_), odd);
+    for (uint64_t i = 0; i < odd / 2; ++i) {
+      ++parts_[odd_[turn]].left;
+      if (++turn == odd) turn = 0;
+    }
+  }
+
+  // To the half that has the place; the place within it.
+  uint64_t Halve(uint64_t place) {
+    Divide();
+    const uint64_t half = length_ / 2;
+    const bool right = place >= half;
+    length_ = right ? length_ - half : half;
+    node_ = 2 * node_ + (right ? 1 : 0);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < size_; ++i) {
+      Part part = parts_[i];
+      if (right) before_[part.number] += part.left;
+      part.count = right ? part.count - part.left : part.left;
+      if (part.count > 0) parts_[kept++] = part;
+    }
+    size_ = kept;
+    return right ? place - half : place;
+  }
+
+  const uint64_t key_;
+  uint64_t node_ = 1;
+  uint64_t length_ = 0;
+  uint32_t size_ = 0;
+  std::array<Part, kMaxParts> parts_;
+  std::array<uint32_t, kMaxParts> odd_;
+  std::array<uint64_t, kMaxParts> before_ = {};
+};
+
+}  // namespace
+
+absl::StatusOr<Mixture> Mixture::Make(const MixtureSpec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(Check(spec));
+  Mixture mixture;
+  mixture.samples_ = spec.samples;
+  uint64_t first = 0;
+  for (const uint64_t samples : spec.samples) {
+    mixture.firsts_.push_back(first);
+    first += samples;
+  }
+  mixture.epoch_samples_ = spec.epoch_samples;
+  for (const MixtureSpec::Weights& stage : spec.schedule)
+    mixture.stages_.push_back(
+        {stage.from_epoch, Apportion(InUnits(stage.weights), spec.epoch_samples)});
+  return mixture;
+}
+
+uint32_t Mixture::PartOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples());
+  const auto behind = std::upper_bound(firsts_.begin(), firsts_.end(), sample);
+  return static_cast<uint32_t>(behind - firsts_.begin() - 1);
+}
+
+const Mixture::Stage& Mixture::StageOf(uint64_t epoch) const {
+  const auto behind = std::upper_bound(
+      stages_.begin(), stages_.end(), epoch,
+      [](uint64_t wanted, const Stage& stage) { return wanted < stage.from_epoch; });
+  return *std::prev(behind);
+}
+
+Wide Mixture::DrawnBefore(uint32_t part, uint64_t epoch) const {
+  Wide drawn = 0;
+  for (size_t i = 0; i < stages_.size() && stages_[i].from_epoch < epoch; ++i) {
+    const bool is_last = i + 1 == stages_.size();
+    const uint64_t end = is_last ? epoch : std::min(epoch, stages_[i + 1].from_epoch);
+    drawn += Wide{end - stages_[i].from_epoch} * stages_[i].counts[part];
+  }
+  return drawn;
+}
+
+Mixture::Draw Mixture::At(uint64_t seed, uint64_t epoch, uint64_t place) const {
+  PENSTOCK_CHECK(place < epoch_samples_);
+  // The tree has its own regularities: the epoch begins somewhere in it, so that no place is
+  // special.
+  const std::vector<uint64_t>& counts = StageOf(epoch).counts;
+  const uint64_t key = Key(seed, epoch, Purpose::kMixture);
+  const uint64_t begin = Scale(Mix(key), epoch_samples_);
+  const bool wraps = place >= epoch_samples_ - begin;
+  Stretch to_begin(counts, key), to_place(counts, key);
+  to_begin.Find(begin);
+  const uint32_t part = to_place.Find(wraps ? place - (epoch_samples_ - begin) : place + begin);
+  const uint64_t before =
+      to_place.before(part) + (wraps ? counts[part] : 0) - to_begin.before(part);
+  const Wide drawn = DrawnBefore(part, epoch) + before;
+  return {.part = part,
+          .pass = static_cast<uint64_t>(drawn / samples_[part]),
+          .index = static_cast<uint64_t>(drawn % samples_[part])};
+}
+
+// A part is ordered as a dataset of its own would be, with a seed of its own.
+uint64_t Mixture::SampleAt(Order order, const Windows& windows, uint64_t seed, uint64_t epoch,
+                           uint64_t place) const {
+  const Draw draw = At(seed, epoch, place);
+  const uint64_t part_seed = Mix(seed ^ Mix(draw.part + kGolden));
+  return firsts_[draw.part] +
+         plan::SampleAt(order, windows, samples_[draw.part], part_seed, draw.pass, draw.index);
+}
+
+uint64_t Mixture::hash() const {
+  uint64_t hash = 0;
+  const auto add = [&](uint64_t word) { hash = Mix((hash ^ word) + kGolden); };
+  add(samples_.size());
+  for (const uint64_t samples : samples_) add(samples);
+  add(epoch_samples_);
+  for (const Stage& stage : stages_) {
+    add(stage.from_epoch);
+    for (const uint64_t count : stage.counts) add(count);
+  }
+  return hash;
+}
+
+}  // namespace penstock::plan
