@@ -16,6 +16,7 @@ _HOMES = {
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
     "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
     "array": ("Array",),
+    "fields": ("Field",),
     "loader": ("Loader",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

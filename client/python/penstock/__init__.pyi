@@ -9,6 +9,7 @@ from .errors import NotFound as NotFound
 from .errors import PermissionDenied as PermissionDenied
 from .errors import ResourceExhausted as ResourceExhausted
 from .errors import Unavailable as Unavailable
+from .fields import Field as Field
 from .loader import Loader as Loader
 from .transforms import CenterCrop as CenterCrop
 from .transforms import ExifTranspose as ExifTranspose

@@ -184,7 +184,7 @@ class LoaderBase:
 
     def _open(self):
         self._end_session()
-        if self.dataset.row_shape is None and not self._settings.plan.has_geometry:
+        if self.dataset.decoded and not self._settings.plan.has_geometry:
             raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
                                   "not make them one; give RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
         options = _feed.options_of(self._settings, self._at, self._open_device(), self._order)

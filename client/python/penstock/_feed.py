@@ -56,10 +56,17 @@ def options_of(settings, state, device, order=None):
     options.window = settings.window
     options.state = state
     options.fail_on_bad_sample = settings.fail_on_bad_sample
+    options.fields = [_wish_of(field) for field in settings.fields]
     options.name = settings.name
     options.device = "host" if device == "cpu" else device
     options.delivery = getattr(native.Delivery, settings.delivery.upper())
     return options
+
+
+def _wish_of(field):
+    wish = native.FieldWish()
+    wish.name, wish.max_length, wish.as_stored = field.name, field.max_length, field.as_stored
+    return wish
 
 
 def _three(values):

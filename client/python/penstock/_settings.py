@@ -1,10 +1,11 @@
 """What a loader was asked for, checked: plain values, so that loaders can be pickled."""
 import os
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
 from .errors import InvalidArgument
+from .fields import Field, fields_of
 
 DTYPES = ("uint8", "float32", "float16", "bfloat16")
 LAYOUTS = ("NCHW", "NHWC")
@@ -32,6 +33,7 @@ class Settings:
     name: str
     delivery: str
     fail_on_bad_sample: bool
+    fields: Tuple[Field, ...] = ()
 
 
 def is_path(dataset):
@@ -93,7 +95,7 @@ def make(dataset, *, batch_size=1, shuffle=False, drop_last=False, seed=0, trans
          layout="NCHW", device="cpu", rank: Optional[int] = None, world_size: Optional[int] = None,
          last_batch: Optional[str] = None, prefetch_factor: Optional[int] = None,
          timeout: Union[int, float, None] = 0, reconnect=60.0, address="", name="", delivery="auto",
-         fail_on_bad_sample=False):
+         fail_on_bad_sample=False, fields=None):
     """Every loader's common arguments as Settings; InvalidArgument names the one that cannot be."""
     place = ranks.find(rank, world_size)
     plan = transforms.plan_of(transform)
@@ -107,4 +109,4 @@ def make(dataset, *, batch_size=1, shuffle=False, drop_last=False, seed=0, trans
         window=4 if prefetch_factor is None else positive(prefetch_factor, "prefetch_factor", MAX_WINDOW),
         timeout=seconds(timeout, "timeout"), reconnect=seconds(reconnect, "reconnect"),
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
-        fail_on_bad_sample=bool(fail_on_bad_sample))
+        fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields))

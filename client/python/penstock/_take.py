@@ -3,7 +3,7 @@
 Each of them gives a function without arguments: (the next batch, whether it is its epoch's last), or
 None at the end of an epoch.
 """
-from . import _feed
+from . import _feed, _tensors
 from . import _penstock as native
 from ._batch import Batch, Position
 from .array import Array
@@ -38,79 +38,126 @@ def is_stored(settings):
 
 def host_views(session, settings):
     """Read-only views of the pool's memory, which keep the batch's place there."""
-    take, timeout = session.take, settings.timeout or None
+    take, timeout, view = session.take, settings.timeout or None, session.view
+    images, others = _tensors.has_image(session), _tensors.of(session, settings, _tensors.as_they_are)
 
     def take_view():
         lease = take(0, timeout)
         if lease is None:
             return None
-        return _batch(lease.images, lease.labels, lease.sample_ids, Position(*lease.step))
+        values = {"image": lease.images} if images else {}
+        if session.labeled:
+            values["label"] = lease.labels
+        for tensor in others:
+            _put(values, tensor, *view(lease, tensor.place))
+        return _batch(values, lease.sample_ids, Position(*lease.step))
 
     return take_view
+
+
+def _put(values, tensor, value, lengths):
+    if tensor.stored == "bfloat16":  # shown as uint16
+        value = value.view(host_type("bfloat16"))
+    values[tensor.name] = value if tensor.dtype == tensor.stored else value.astype(tensor.dtype)
+    if tensor.variable:
+        values[_tensors.lengths_name(tensor.name)] = lengths
 
 
 def host_arrays(session, settings):
     """Arrays of their own."""
     empty, dtype = numpy().empty, host_type(settings.dtype)
-    finish, shape = _feed.finish_of(settings), (session.shape[0], *sides_of(session, settings))
+    finish, rows = _feed.finish_of(settings), session.shape[0]
+    shape, images = (rows, *sides_of(session, settings)), _tensors.has_image(session)
+    others = _tensors.of(session, settings, _tensors.as_they_are)
     take_into, timeout = session.take_into, settings.timeout or None
 
     def take_array():
-        image, label = empty(shape, dtype), empty(shape[0], "int64")
-        taken = take_into(finish, image.ctypes.data, image.nbytes, label.ctypes.data, 0, timeout)
+        values = {"image": empty(shape, dtype)} if images else {}
+        if session.labeled:
+            values["label"] = empty(rows, "int64")
+        rooms = [_room(tensor, values, rows) for tensor in others]
+        taken = take_into(finish, *_where(values, "image"), _where(values, "label")[0], 0, timeout, rooms)
         if taken is None:
             return None
         step, sample_ids = taken
         position = Position(*step)
-        if position.rows < shape[0]:
-            image, label = image[:position.rows], label[:position.rows]
-        return _batch(image, label, numpy().frombuffer(bytearray(sample_ids), "uint64"), position)
+        if position.rows < rows:
+            values = {name: value[:position.rows] for name, value in values.items()}
+        return _batch(values, numpy().frombuffer(bytearray(sample_ids), "uint64"), position)
 
     return take_array
 
 
+def _where(values, name):
+    value = values.get(name)
+    return (0, 0) if value is None else (value.ctypes.data, value.nbytes)
+
+
+def _room(tensor, values, rows):
+    """Memory for one of a batch's tensors, put into `values`; and where it is."""
+    value = values[tensor.name] = numpy().empty((rows, *tensor.shape), host_type(tensor.dtype))
+    lengths = 0
+    if tensor.variable:
+        there = values[_tensors.lengths_name(tensor.name)] = numpy().empty(rows, "int32")
+        lengths = there.ctypes.data
+    return tensor.place, tensor.dtype, value.ctypes.data, value.nbytes, lengths
+
+
 def device_arrays(session, settings):
     """penstock.Array: of the slot itself where it has what is asked for, else of a pool's memory."""
-    stored = is_stored(settings)
-    take = _on_device(session, settings, None if stored else _feed.finish_of(settings))
+    others = _tensors.of(session, settings, _tensors.as_they_are)
+    stored = (is_stored(settings) or not _tensors.has_image(session)) and all(
+        tensor.dtype == tensor.stored for tensor in others)
+    take = _on_device(session, settings, others, None if stored else _feed.finish_of(settings))
 
     def take_on_device():
         taken = take()
         if taken is None:
             return None
-        image, position, memory, labels, _, sample_ids = taken
-        return _batch(image, Array(memory, labels, image.shape[:1], "int64", stored), sample_ids, position)
+        values, position, memory, labels, _, sample_ids = taken
+        if session.labeled:
+            values["label"] = Array(memory, labels, (position.rows,), "int64", stored)
+        return _batch(values, sample_ids, position)
 
     return take_on_device
 
 
 def device_arrays_of_their_own(session, settings):
     """The same, of a pool's memory in any case; labels as NumPy arrays on the host."""
-    take = _on_device(session, settings, _feed.finish_of(settings))
+    others = _tensors.of(session, settings, _tensors.as_they_are)
+    take = _on_device(session, settings, others, _feed.finish_of(settings))
 
     def take_on_device():
         taken = take()
         if taken is None:
             return None
-        image, position, _, _, labels, sample_ids = taken
-        return _batch(image, labels, sample_ids, position)
+        values, position, _, _, labels, sample_ids = taken
+        if session.labeled:
+            values["label"] = labels
+        return _batch(values, sample_ids, position)
 
     return take_on_device
 
 
-def _on_device(session, settings, finish):
+def _on_device(session, settings, others, finish):
     pool = native.DevicePool.open(session.device)
     sides, dtype, timeout = sides_of(session, settings), settings.dtype, settings.timeout or None
-    take = session.take_on_device
+    take, read_only, images = session.take_on_device, finish is None, _tensors.has_image(session)
+    wanted = [(tensor.place, tensor.dtype) for tensor in others]
 
     def take_raw():
-        taken = take(pool, finish, timeout)
+        taken = take(pool, finish, wanted, timeout)
         if taken is None:
             return None
-        step, memory, images, labels, host_labels, sample_ids = taken
+        step, memory, data, labels, host_labels, sample_ids, places = taken
         position = Position(*step)
-        image = Array(memory, images, (position.rows, *sides), dtype, finish is None)
-        return image, position, memory, labels, host_labels, sample_ids
+        values = {"image": Array(memory, data, (position.rows, *sides), dtype, read_only)} if images else {}
+        for tensor, (address, row_stride, lengths) in zip(others, places):
+            values[tensor.name] = Array(memory, address, (position.rows, *tensor.shape), tensor.dtype, read_only,
+                                        row_stride)
+            if tensor.variable:
+                values[_tensors.lengths_name(tensor.name)] = Array(memory, lengths, (position.rows,), "int32", read_only)
+        return values, position, memory, labels, host_labels, sample_ids
 
     return take_raw
 
@@ -120,7 +167,7 @@ def sides_of(session, settings):
     return (channels, height, width) if settings.layout == "NCHW" else (height, width, channels)
 
 
-def _batch(image, label, sample_ids, position):
-    batch = Batch(image=image, label=label)
+def _batch(values, sample_ids, position):
+    batch = Batch(values)
     batch.sample_ids, batch._step = sample_ids, position
     return batch, position.last_of_epoch

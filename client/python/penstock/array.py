@@ -14,23 +14,40 @@ __all__ = ["Array"]
 _CUDA = 2  # kDLCUDA
 _LEGACY, _NO_SYNC = 1, -1
 
-_ITEM_BYTES = {"uint8": 1, "int64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
-_TYPE_STRINGS = {"uint8": "|u1", "int64": "<i8", "float32": "<f4", "float16": "<f2"}
+_TYPE_STRINGS = {"bool": "|b1", "uint8": "|u1", "int8": "|i1", "uint16": "<u2", "int16": "<i2", "uint32": "<u4",
+                 "int32": "<i4", "uint64": "<u8", "int64": "<i8", "float16": "<f2", "float32": "<f4", "float64": "<f8"}
+_ITEM_BYTES = {**{name: int(text[2]) for name, text in _TYPE_STRINGS.items()}, "bfloat16": 2}
 
 
 class Array:
     """What batches on a GPU are made of: `shape`, `dtype` (a name), `device` ("cuda:N"), `nbytes`,
     `read_only`; `__dlpack__`, `__dlpack_device__`, `__cuda_array_interface__`."""
 
-    __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "__weakref__")
+    __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "_row_stride", "__weakref__")
 
-    def __init__(self, memory, data, shape, dtype, read_only):
+    def __init__(self, memory, data, shape, dtype, read_only, row_stride=None):
+        """`row_stride`: bytes from row to row, where there are gaps between them."""
         self._memory = memory  # native.DeviceMemory
         self._data = data
         self._ordinal = memory.pool.device
         self.shape = tuple(shape)
         self.dtype = dtype
         self.read_only = read_only
+        self._row_stride = row_stride if row_stride != self._row_bytes else None
+
+    @property
+    def _row_bytes(self):
+        return self.nbytes // max(1, self.shape[0]) if self.shape else self.nbytes
+
+    @property
+    def strides(self):
+        """In elements; None where there are no gaps."""
+        if self._row_stride is None:
+            return None
+        strides = [1]
+        for side in self.shape[:0:-1]:
+            strides.insert(0, strides[0] * side)
+        return (self._row_stride // _ITEM_BYTES[self.dtype], *strides[1:])
 
     @property
     def device(self):
@@ -50,6 +67,13 @@ class Array:
     @property
     def nbytes(self):
         return self.size * _ITEM_BYTES[self.dtype]
+
+    @property
+    def _extent(self):
+        """Bytes from the first to the last, gaps between rows included."""
+        if self._row_stride is None:
+            return self.nbytes
+        return (self.shape[0] - 1) * self._row_stride + self._row_bytes
 
     def __len__(self):
         return self.shape[0]
@@ -101,21 +125,22 @@ class Array:
         if self.dtype not in _TYPE_STRINGS:
             raise AttributeError(f"the CUDA Array Interface has no {self.dtype}; read this array by DLPack")
         self._memory.hand_to(_LEGACY)
+        strides = self.strides and tuple(stride * _ITEM_BYTES[self.dtype] for stride in self.strides)
         return {"shape": self.shape, "typestr": _TYPE_STRINGS[self.dtype], "data": (self._data, self.read_only),
-                "strides": None, "stream": _LEGACY, "version": 3}
+                "strides": strides, "stream": _LEGACY, "version": 3}
 
     def __array__(self, *_, **__):
         raise TypeError(f"this array is on {self.device}, NumPy reads host memory; copy it with a framework of the GPU "
                         "(cupy.asnumpy(cupy.from_dlpack(array))), or open the loader with device='cpu'")
 
     def _capsule(self, owner, max_version):
-        exporter = native.export_device_array(owner, self._data, self.shape, self.dtype, self._ordinal,
-                                              self.read_only)
+        exporter = native.export_device_array(owner, self._data, self.shape, self.strides or (), self.dtype,
+                                              self._ordinal, self.read_only)
         return exporter.__dlpack__(max_version=max_version)
 
     def _copy_for(self, stream):
-        memory, data = self._memory.copy_for(self._data, self.nbytes, stream)
-        return Array(memory, data, self.shape, self.dtype, read_only=False)
+        memory, data = self._memory.copy_for(self._data, self._extent, stream)
+        return Array(memory, data, self.shape, self.dtype, read_only=False, row_stride=self._row_stride)
 
 
 def _checked(stream):

@@ -31,7 +31,7 @@ class Loader(LoaderBase):
     def __init__(self, dataset, batch_size=1, shuffle=False, *, sharding=None, device=None, drop_last=False, timeout=0,
                  prefetch_factor=None, transform=None, dtype="float32", layout="NHWC", seed=0, rank=None,
                  world_size=None, last_batch=None, delivery="auto", address="", name="", reconnect=60.0,
-                 fail_on_bad_sample=False):
+                 fail_on_bad_sample=False, fields=None):
         self._device = _device(sharding, device)
         self._sharding = sharding
         if rank is None and world_size is None and jax.process_count() > 1:
@@ -41,7 +41,7 @@ class Loader(LoaderBase):
             dtype=np.dtype(dtype).name, layout=layout, device=_name_of(self._device), rank=rank,
             world_size=world_size, last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout,
             reconnect=reconnect, address=address, name=name, delivery=delivery,
-            fail_on_bad_sample=fail_on_bad_sample))
+            fail_on_bad_sample=fail_on_bad_sample, fields=fields))
 
     def _taker(self, session):
         on_gpu = session.device >= 0
@@ -53,9 +53,12 @@ class Loader(LoaderBase):
             if taken is None:
                 return None
             batch, last = taken
-            image = batch["image"] if lend is None else lend(batch["image"])
-            batch["image"] = self._placed(image)
-            batch["label"] = self._placed(_label(batch["label"]))
+            for name, value in batch.items():
+                if name == "label":
+                    value = _label(value)
+                elif lend is not None:
+                    value = lend(value)
+                batch[name] = self._placed(value)
             return batch, last
 
         return take_placed

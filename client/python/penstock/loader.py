@@ -26,13 +26,13 @@ class Loader(LoaderBase):
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
                  transform=None, dtype="uint8", layout="NHWC", device="cpu", seed=0, rank=None, world_size=None,
-                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False):
+                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False, fields=None):
         _take.numpy()
         super().__init__(_settings.make(
             dataset, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
             dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
             prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
-            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample))
+            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields))
         if device == "cpu":
             _take.host_type(dtype)
         if _take.is_stored(self._settings) and self._settings.window < 2:

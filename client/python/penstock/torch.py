@@ -7,7 +7,7 @@ Tensors are allocated by torch on the current stream and are yours: keep them, u
 """
 import torch
 
-from . import _feed, _settings, ranks
+from . import _feed, _settings, _tensors, ranks
 from ._base import LoaderBase
 from ._batch import Batch
 from ._sampling import BatchSampler, Sampler
@@ -37,6 +37,7 @@ class DataLoader(LoaderBase):
     The arguments are torch's, with its meaning and defaults, but that `dataset` is a name or a path and
     `transform` belongs here. Images are float32 NCHW in [0, 1], as ToTensor gives them; `dtype="uint8"`
     leaves them unscaled. `prefetch_factor` is how many batches are kept ready. `in_order` is always true.
+    `fields`: what else of each sample shall be in a batch, by name (penstock.fields); tokens are int64.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
@@ -44,7 +45,7 @@ class DataLoader(LoaderBase):
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
                  pin_memory_device="", in_order=True, transform=None, dtype="float32", layout="NCHW", device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False):
+                 reconnect=60.0, fail_on_bad_sample=False, fields=None):
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         _explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                  persistent_workers=persistent_workers)
@@ -54,7 +55,7 @@ class DataLoader(LoaderBase):
             seed=_seed(seed, generator), transform=transform, dtype=str(dtype).removeprefix("torch."), layout=layout,
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
-            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample), sampling)
+            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields), sampling)
         self._collate = collate_fn
         self._given_sampler = sampler
         self.batch_sampler = batch_sampler
@@ -91,24 +92,55 @@ class DataLoader(LoaderBase):
         on_gpu = session.device >= 0
         device = torch.device("cuda", session.device) if on_gpu else torch.device("cpu")
         timeout = settings.timeout or None
+        has_image, labeled = _tensors.has_image(session), session.labeled
         image_bytes = rows * height * width * channels * torch.empty((), dtype=dtype).element_size()
+        others = _tensors.of(session, settings, _tokens_type if self.dataset.kind == "tokens" else _known_type)
         empty, take_into, collate = torch.empty, session.take_into, self._collate
 
         def take():
-            image = empty(shape, dtype=dtype, device=device)
-            label = empty(rows, dtype=torch.int64, device=device)
+            values = {}
+            if has_image:
+                values["image"] = empty(shape, dtype=dtype, device=device)
+            if labeled:
+                values["label"] = empty(rows, dtype=torch.int64, device=device)
+            rooms = [_room(tensor, values, rows, device) for tensor in others]
             stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
-            taken = take_into(finish, image.data_ptr(), image_bytes, label.data_ptr(), stream, timeout)
+            taken = take_into(finish, values["image"].data_ptr() if has_image else 0, image_bytes,
+                              values["label"].data_ptr() if labeled else 0, stream, timeout, rooms)
             if taken is None:
                 return None
             step, sample_ids = taken
             if step[3] < rows:
-                image, label = image[:step[3]], label[:step[3]]
-            batch = TensorBatch(image=image, label=label)
+                values = {name: value[:step[3]] for name, value in values.items()}
+            batch = TensorBatch(values)
             batch._step, batch._sample_ids = step, sample_ids
             return batch if collate is None else collate(batch), step[5]
 
         return take
+
+
+def _room(tensor, values, rows, device):
+    """Memory for one of a batch's tensors, put into `values`; and where it is."""
+    value = torch.empty((rows, *tensor.shape), dtype=getattr(torch, tensor.dtype), device=device)
+    values[tensor.name] = value
+    lengths = 0
+    if tensor.variable:
+        values[_tensors.lengths_name(tensor.name)] = there = torch.empty(rows, dtype=torch.int32, device=device)
+        lengths = there.data_ptr()
+    return tensor.place, tensor.dtype, value.data_ptr(), value.numel() * value.element_size(), lengths
+
+
+def _known_type(stored):
+    """The type itself, or where torch has none, or can do nothing with it, one that holds its numbers."""
+    if stored in ("uint16", "uint32"):
+        return "int32" if stored == "uint16" else "int64"
+    if not hasattr(torch, stored):
+        raise InvalidArgument(f"torch has no {stored}; use penstock.Loader, whose arrays are NumPy's, for this field")
+    return stored
+
+
+def _tokens_type(_):
+    return "int64"  # what cross_entropy takes
 
 
 class TensorBatch(Batch):

@@ -46,8 +46,16 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
   }();
   const DatasetInfo value = ValueOf(std::move(info));
   const Shape& row = value.row_shape;
+  nb::list fields;
+  for (const Field& field : value.fields) {
+    nb::list shape;
+    for (const uint32_t side : field.shape) shape.append(side);
+    fields.append(
+        nb::make_tuple(field.name, DTypeName(field.type), nb::tuple(shape), field.variable));
+  }
   return nb::make_tuple(value.name, value.samples, value.classes, value.kind,
-                        nb::make_tuple(row.height, row.width, row.channels));
+                        nb::make_tuple(row.height, row.width, row.channels), std::move(fields),
+                        value.decoded, value.labeled);
 }
 
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
@@ -71,8 +79,10 @@ void BindClient(nb::module_& module) {
       .def_prop_ro("address", &Client::address)
       .def_prop_ro("is_private", &Client::is_private)
       .def("open", &Open, nb::arg("options"))
-      .def("describe", &Describe, nb::arg("dataset"),
-           "(name, samples, classes, kind, (height, width, channels) or zeros where decoded)")
+      .def(
+          "describe", &Describe, nb::arg("dataset"),
+          "(name, samples, classes, kind, (height, width, channels) of images that are not decoded "
+          "or zeros, [(name, type, shape, of variable length)], decoded, labeled)")
       .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 

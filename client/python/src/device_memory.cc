@@ -12,30 +12,17 @@
 
 #include "client/python/src/errors.h"
 #include "client/python/src/session.h"
+#include "client/python/src/tensors.h"
 
 namespace nb = nanobind;
 
 namespace penstock::python {
 namespace {
 
-nb::dlpack::dtype TypeNamed(const std::string& name) {
-  using Kind = nb::dlpack::dtype_code;
-  const auto type = [](Kind code, uint8_t bits) {
-    return nb::dlpack::dtype{static_cast<uint8_t>(code), bits, 1};
-  };
-  if (name == "uint8") return type(Kind::UInt, 8);
-  if (name == "int64") return type(Kind::Int, 64);
-  if (name == "float32") return type(Kind::Float, 32);
-  if (name == "float16") return type(Kind::Float, 16);
-  if (name == "bfloat16") return type(Kind::Bfloat, 16);
-  Raise(Status(
-      Code::kInvalidArgument,
-      "there is no array of '" + name + "'; there is uint8, int64, float32, float16 and bfloat16"));
-}
-
 // What an array is, beside where.
 struct Form {
   std::vector<size_t> shape;
+  std::vector<int64_t> strides;  // in elements; none: without gaps
   nb::dlpack::dtype type;
   int device = 0;
 };
@@ -44,13 +31,15 @@ struct Form {
 template <typename Data, typename... Annotations>
 nb::object Exporter(nb::handle owner, Data data, const Form& form) {
   using View = nb::ndarray<nb::array_api, Annotations...>;
-  return nb::cast(View(data, form.shape.size(), form.shape.data(), owner, nullptr, form.type,
+  return nb::cast(View(data, form.shape.size(), form.shape.data(), owner,
+                       form.strides.empty() ? nullptr : form.strides.data(), form.type,
                        nb::device::cuda::value, form.device));
 }
 
 nb::object Export(nb::handle owner, Address data, const std::vector<size_t>& shape,
-                  const std::string& type, int device, bool read_only) {
-  const Form form = {shape, TypeNamed(type), device};
+                  const std::vector<int64_t>& strides, const std::string& type, int device,
+                  bool read_only) {
+  const Form form = {shape, strides, DlpackType(DTypeNamed(type)), device};
   if (read_only) {
     return Exporter<const void*, nb::ro>(owner, reinterpret_cast<const void*>(data), form);
   }
@@ -130,7 +119,7 @@ void BindDeviceMemory(nb::module_& module) {
       .def("copy_for", &CopyFor, nb::arg("data"), nb::arg("bytes"), nb::arg("stream"),
            "(memory, address) of a copy, made on that stream.");
   module.def("export_device_array", &Export, nb::arg("owner"), nb::arg("data"), nb::arg("shape"),
-             nb::arg("dtype"), nb::arg("device"), nb::arg("read_only"),
+             nb::arg("strides"), nb::arg("dtype"), nb::arg("device"), nb::arg("read_only"),
              "An object with __dlpack__(max_version=...), whose capsules keep the owner.");
 }
 

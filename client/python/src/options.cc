@@ -3,6 +3,7 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -80,6 +81,11 @@ void BindStructs(nb::module_& module) {
       .def_rw("layout", &Finish::layout)
       .def_prop_rw("mean", &GetChannels<&Finish::mean>, &SetChannels<&Finish::mean>)
       .def_prop_rw("stddev", &GetChannels<&Finish::stddev>, &SetChannels<&Finish::stddev>);
+  nb::class_<FieldWish>(module, "FieldWish")
+      .def(nb::init<>())
+      .def_rw("name", &FieldWish::name)
+      .def_rw("max_length", &FieldWish::max_length)
+      .def_rw("as_stored", &FieldWish::as_stored);
   nb::class_<State>(module, "State")
       .def(nb::init<>())
       .def_rw("epoch", &State::epoch)
@@ -122,6 +128,7 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("epochs", &SessionOptions::epochs)
       .def_rw("state", &SessionOptions::state)
       .def_rw("fail_on_bad_sample", &SessionOptions::fail_on_bad_sample)
+      .def_rw("fields", &SessionOptions::fields)
       .def_rw("name", &SessionOptions::name)
       .def_rw("device", &SessionOptions::device)
       .def_rw("delivery", &SessionOptions::delivery)

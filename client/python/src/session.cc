@@ -3,7 +3,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
@@ -70,11 +72,23 @@ size_t LabelsOffset(size_t image_bytes) { return (image_bytes + 255) / 256 * 256
 struct OnDevice {
   std::unique_ptr<DeviceMemory> memory;
   Address images = 0, labels = 0;
+  std::vector<Placed> tensors = {};
 };
 
 nb::tuple Described(nb::tuple step, nb::object labels, nb::object sample_ids, OnDevice there) {
   return nb::make_tuple(std::move(step), std::move(there.memory), there.images, there.labels,
-                        std::move(labels), std::move(sample_ids));
+                        std::move(labels), std::move(sample_ids), std::move(there.tensors));
+}
+
+// Where they lie in the batch's own place.
+std::vector<Placed> PlacesIn(const Batch& batch, const HeldSession::Wanted& wanted) {
+  std::vector<Placed> places;
+  for (const auto& [tensor, type] : wanted) {
+    const TensorView view = batch.tensor(tensor);
+    places.emplace_back(reinterpret_cast<Address>(view.data), view.row_stride,
+                        reinterpret_cast<Address>(view.lengths));
+  }
+  return places;
 }
 
 nb::dict StatsOf(HeldSession& session) {
@@ -144,8 +158,9 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
   if (!batch.ok()) Raise(batch.status());
   const auto ids = batch->sample_ids();
   nb::bytes sample_ids(ids.data(), ids.size_bytes());
+  const std::vector<TensorInto> tensors = IntoOf(room.tensors);
   const Into into = {reinterpret_cast<void*>(room.images), room.image_bytes,
-                     reinterpret_cast<int64_t*>(room.labels)};
+                     reinterpret_cast<int64_t*>(room.labels), tensors};
   Status finished;
   if (session_.device() >= 0) {
     finished = batch->FinishInto(finish, into, on);
@@ -159,13 +174,15 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
 
 // The memory is there before a batch is taken: none is lost when there is no memory.
 nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
-                                     Seconds timeout) {
+                                     const Wanted& wanted, Seconds timeout) {
   const std::unique_lock<std::mutex> lock = Enter();
   std::optional<DeviceBuffer> buffer;
   const size_t image_bytes = finish ? FinishedBytes(session_.shape(), *finish) : 0;
+  TensorPlan plan;
   if (finish) {
     const size_t labels = sizeof(int64_t) * session_.shape().rows;
-    buffer = ValueOf(pool->Take(LabelsOffset(image_bytes) + labels));
+    plan = PlanTensors(session_, wanted, LabelsOffset(image_bytes) + labels);
+    buffer = ValueOf(pool->Take(plan.bytes));
   }
   Result<Batch> batch = Next(pool->stream(), timeout);
   if (!batch.ok() && IsEnd(batch.status())) return nb::none();
@@ -175,13 +192,17 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
   if (finish) {
     std::byte* const data = static_cast<std::byte*>(buffer->data());
     auto* const row_labels = reinterpret_cast<int64_t*>(data + LabelsOffset(image_bytes));
-    Check(batch->FinishInto(*finish, {data, image_bytes, row_labels}, pool->stream()));
+    Settle(plan, data);
+    const nb::tuple step = StepOf(*batch);
+    Check(batch->FinishInto(*finish, {data, image_bytes, row_labels, plan.into}, pool->stream()));
     there = {std::make_unique<PoolMemory>(pool, *std::move(buffer)),
-             reinterpret_cast<Address>(data), reinterpret_cast<Address>(row_labels)};
-    return Described(StepOf(*batch), std::move(labels), std::move(ids), std::move(there));
+             reinterpret_cast<Address>(data), reinterpret_cast<Address>(row_labels),
+             std::move(plan.placed)};
+    return Described(step, std::move(labels), std::move(ids), std::move(there));
   }
   there.images = reinterpret_cast<Address>(batch->device_images());
   there.labels = reinterpret_cast<Address>(batch->device_labels());
+  there.tensors = PlacesIn(*batch, wanted);
   const nb::tuple step = StepOf(*batch);
   there.memory = std::make_unique<LentSlot>(pool, *std::move(batch));
   return Described(step, std::move(labels), std::move(ids), std::move(there));
@@ -204,19 +225,32 @@ void BindSession(nb::module_& module) {
       .def(
           "take_into",
           [](HeldSession& session, const Finish& finish, Address images, uint64_t image_bytes,
-             Address labels, Address stream, Seconds timeout) {
-            return session.TakeInto(finish, {images, image_bytes, labels}, stream, timeout);
+             Address labels, Address stream, Seconds timeout,
+             const std::vector<TensorRoom>& tensors) {
+            return session.TakeInto(finish, {images, image_bytes, labels, tensors}, stream,
+                                    timeout);
           },
           nb::arg("finish"), nb::arg("images"), nb::arg("image_bytes"), nb::arg("labels"),
           nb::arg("stream"), nb::arg("timeout").none(),
+          nb::arg("tensors") = std::vector<TensorRoom>(),
           "The next batch, finished into the caller's memory: ((epoch, step, first, rows, "
           "valid_rows, last_of_epoch), sample ids as bytes of uint64); None at the end of an "
           "epoch.")
       .def(
           "take_on_device", &HeldSession::TakeOnDevice, nb::arg("pool"), nb::arg("finish").none(),
-          nb::arg("timeout").none(),
+          nb::arg("wanted"), nb::arg("timeout").none(),
           "The next batch in GPU memory, finished on the pool's stream, or as it is stored: (step, "
-          "memory, images, labels, labels on the host, sample_ids); None at the end of an epoch.")
+          "memory, images, labels, labels on the host, sample_ids, [(address, row stride, address "
+          "of lengths)] of the tensors that are wanted); None at the end of an epoch.")
+      .def_prop_ro("tensors", [](const HeldSession& session) { return TensorsOf(session.get()); })
+      .def_prop_ro("labeled", [](const HeldSession& session) { return session.get().labeled(); })
+      .def(
+          "view",
+          [](const HeldSession& session, nb::handle lease, size_t tensor) {
+            return ViewOf(lease, session.get().tensors().at(tensor), tensor);
+          },
+          nb::arg("lease"), nb::arg("tensor"),
+          "A tensor of a batch of this session as a read-only NumPy view, and its lengths or None.")
       .def_prop_ro("state", [](const HeldSession& session) { return session.get().state(); })
       .def_prop_ro("samples", [](const HeldSession& session) { return session.get().samples(); })
       .def_prop_ro("shape", [](const HeldSession& session) { return ShapeOf(session.get()); })

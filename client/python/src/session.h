@@ -8,9 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "client/python/src/device_memory.h"
+#include "client/python/src/tensors.h"
 #include "penstock/penstock.h"
 
 namespace penstock::python {
@@ -18,13 +22,11 @@ namespace penstock::python {
 // Seconds; nothing: for ever.
 using Seconds = std::optional<double>;
 
-// Addresses and a cudaStream_t travel as numbers, as frameworks give them (data_ptr, cuda_stream).
-using Address = uintptr_t;
-
 struct Room {
   Address images = 0;
   uint64_t image_bytes = 0;
   Address labels = 0;  // int64, one a row
+  std::vector<TensorRoom> tensors = {};
 };
 
 class HeldSession {
@@ -39,10 +41,12 @@ class HeldSession {
                             Seconds timeout);
 
   // The next batch on its GPU, on the pool's stream: as it is stored, or finished into the pool's
-  // memory. (step, memory, address of the images, of the labels, labels, sample_ids), the last two
-  // on the host; None at the end of an epoch.
+  // memory. (step, memory, address of the images, of the labels, labels, sample_ids, tensors),
+  // labels and ids on the host; None at the end of an epoch. `wanted` says which tensors of what
+  // types.
+  using Wanted = std::vector<std::tuple<uint32_t, std::string>>;
   nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
-                                Seconds timeout);
+                                const Wanted& wanted, Seconds timeout);
 
   const Session& get() const { return session_; }
   Session& get() { return session_; }

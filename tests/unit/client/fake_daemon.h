@@ -185,7 +185,7 @@ class FakeDaemon {
 
  private:
   void Fill(std::byte* slot, uint64_t number) {
-    std::memset(slot, static_cast<int>(number), grant_.row_bytes * grant_.batch_size);
+    std::memset(slot, static_cast<int>(number), grant_.labels_offset);
     Note(slot + grant_.labels_offset, slot + grant_.ids_offset, number);
   }
 
