@@ -2,6 +2,7 @@
 #include "common/cuda/device.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
+#include "common/cuda/room.h"
 #include "common/cuda/slab.h"
 #include "common/cuda/stream.h"
 
@@ -52,6 +53,8 @@ absl::Status WriteWhenReached(StreamHandle, uint64_t*, uint64_t, uint64_t, bool)
 absl::Status CallWhenReached(StreamHandle, void (*)(void*), void*) { return Absent(); }
 absl::Status Synchronize(StreamHandle) { return Absent(); }
 absl::Status SynchronizeDevice() { return Absent(); }
+
+absl::StatusOr<Room> AskRoom() { return Absent(); }
 
 absl::StatusOr<Registration> Registration::Make(std::byte*, size_t, Access) { return Absent(); }
 Registration::~Registration() = default;

@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/units.h"
 #include "common/cuda/memory_use.h"
+#include "common/cuda/room.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::exporting {
 namespace {
 
 constexpr uint64_t kFillBytes = 2u << 20;
+// Of a GPU's memory, for whatever its trainers have yet to make: a context, a kernel's workspace.
+constexpr uint64_t kLeftFree = 256u << 20;
 
 absl::Status CheckModes(const cuda::Device& device) {
   if (!device.prohibited) return absl::OkStatus();
@@ -55,7 +59,22 @@ absl::Status CudaMemory::Begin() {
   return absl::OkStatus();
 }
 
+// A slab of a daemon that died lives on in its trainers, and counts here: what is free is asked,
+// not reckoned.
+absl::Status CudaMemory::CheckRoom(uint64_t bytes) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const cuda::Room room, cuda::AskRoom());
+  if (bytes + kLeftFree <= room.free_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "batches need ", base::FormatBytes(bytes), " more on ", device_.name, " (",
+      device_.uuid.ToString(), "), which has ", base::FormatBytes(room.free_bytes), " of ",
+      base::FormatBytes(room.total_bytes), " free, and ", base::FormatBytes(kLeftFree),
+      " of it are left to its other programs; end some of them, ask for a smaller depth or batch, "
+      "or for pinned delivery (slabs of a daemon that died go when its trainers let go of their "
+      "last batches of it)"));
+}
+
 absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
+  PENSTOCK_RETURN_IF_ERROR(CheckRoom(order.bytes));
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Slab slab, cuda::Slab::Make(order.kind, order.bytes));
   PENSTOCK_RETURN_IF_ERROR(Fill(slab.data(), order.bytes, std::byte{0}));
   PENSTOCK_RETURN_IF_ERROR(cuda::CopyToDevice(slab.data() + (order.bytes - kCanaryRoom),

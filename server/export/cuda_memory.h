@@ -32,6 +32,7 @@ class CudaMemory {
   uint64_t context_bytes() const { return context_bytes_; }
   cuda::StreamHandle stream() const { return stream_->get(); }
 
+  // ResourceExhausted where the GPU has too little memory left.
   absl::StatusOr<SlabResult> MakeSlab(const SlabOrder& order);
   void FreeSlab(uint32_t slab) { slabs_.erase(slab); }
   // Where memory cannot be registered, it is copied from all the same, slower: the log says so.
@@ -47,6 +48,7 @@ class CudaMemory {
     posix::Mapping mapping;
     cuda::Registration registration;  // ends before the mapping does
   };
+  absl::Status CheckRoom(uint64_t bytes) const;
   // Fills device memory from the host, one piece after the other, and waits.
   absl::Status Fill(std::byte* to, uint64_t bytes, std::byte value);
 

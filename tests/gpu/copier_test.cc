@@ -1,5 +1,6 @@
 // The daemon's copier on a real GPU: what it makes, what it copies, how fast, and what it says of a
 // GPU that is not there.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -9,6 +10,7 @@
 #include <span>
 
 #include "common/cuda/registration.h"
+#include "common/cuda/room.h"
 #include "common/posix/memory.h"
 #include "server/export/cuda_copier.h"
 #include "tests/gpu/gpu.h"
@@ -19,6 +21,8 @@ namespace {
 using cuda::HandleKind;
 using gpu::Must;
 using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -69,6 +73,30 @@ class CopierTest : public ::testing::Test {
 
   std::unique_ptr<Copier> copier_;
 };
+
+// All of the GPU's free memory but so much.
+cuda::DeviceMemory TakeAllBut(uint64_t bytes) {
+  const cuda::DeviceScope scope(0);
+  const cuda::Room room = Must(cuda::AskRoom());
+  return Must(cuda::DeviceMemory::Make((room.free_bytes - bytes) / (2 * kMiB) * (2 * kMiB)));
+}
+
+TEST_F(CopierTest, ASlabThatLeavesTooLittleToOthersIsRefusedWithTheNumbersAndMadeOnceThereIsRoom) {
+  MakeSlab(1, 2 * kMiB);  // so that the context is there
+  SlabOrder order = {.slab = 2, .kind = HandleKind::kVmm, .bytes = 100 * kMiB};
+  {
+    const cuda::DeviceMemory ballast = TakeAllBut(300 * kMiB);
+    copier_->MakeSlab(order);
+    const Copier::Done done = Await(1, 0);
+    ASSERT_EQ(done.slabs.size(), 1u);
+    EXPECT_TRUE(absl::IsResourceExhausted(done.slabs[0].status)) << done.slabs[0].status;
+    EXPECT_THAT(std::string(done.slabs[0].status.message()),
+                AllOf(HasSubstr("batches need 100MiB more"), HasSubstr("256MiB of it are left")));
+  }
+  order.slab = 3;
+  copier_->MakeSlab(order);
+  EXPECT_OK(Await(1, 0).slabs.at(0).status);
+}
 
 class NoSuchGpuTest : public CopierTest {
  protected:

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cuda/memory_use.h"
+#include "common/cuda/room.h"
 #include "common/posix/memory.h"
 #include "tests/gpu/delivery.h"
 #include "tests/gpu/gpu.h"
@@ -175,6 +176,42 @@ TEST_P(DeliveryFailureTest, ADaemonKilledUnderAKernelThatReadsASlotChangesNoByte
 
   EXPECT_GT(trainer.report().passes, then);
   EXPECT_EQ(trainer.report().mismatches, 0u);
+}
+
+// The trainer holds a batch of the dead daemon, and so its slab, on a GPU that has no room for two:
+// the new daemon says so, and serves as soon as the old slab is let go.
+TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
+  constexpr uint64_t kMiB = 1 << 20, kLeft = 256 * kMiB, kSlab = 30 * kMiB;
+  DaemonProcess daemon({.workers = 2});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  SessionOptions large = Options();
+  large.batch_size = 64;  // 3 batches of 9.2 MiB
+  large.random_crop = RandomResizedCrop();
+  Session session = client.Open(large).OrDie();
+  const Desk desk(session);
+  Batch held = session.Next(desk.stream()).OrDie();
+  ASSERT_TRUE(held.CopyImages(std::vector<uint8_t>(held.FinishedBytes(kAsStored)).data(),
+                              held.FinishedBytes(kAsStored))
+                  .ok());
+  daemon.Kill(SIGKILL);
+  while (session.Next(milliseconds(100)).ok()) {
+  }
+  daemon.Start();
+  Client neighbour = Client::Connect({.address = daemon.address()}).OrDie();
+  const Session small = neighbour.Open(Options()).OrDie();  // makes the daemon's context
+  const cuda::Room room = Must(cuda::AskRoom());
+  ASSERT_GT(room.free_bytes, kLeft + kSlab);
+  const auto ballast = Must(
+      cuda::DeviceMemory::Make((room.free_bytes - kLeft - kSlab / 2) / (2 * kMiB) * (2 * kMiB)));
+
+  const Status refused = session.Next(desk.stream(), seconds(2)).status();
+  held.Release();
+  const Result<Batch> next = session.Next(desk.stream(), seconds(20));
+
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("256MiB of it are left"));
+  EXPECT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_EQ(session.delivery(), Delivery::kDevice);
 }
 
 // The GPU itself.

@@ -1,0 +1,15 @@
+// What the current device has left, as seen from a context on it. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/status.h"
+
+namespace penstock::cuda {
+
+struct Room {
+  uint64_t free_bytes = 0, total_bytes = 0;
+};
+absl::StatusOr<Room> AskRoom();
+
+}  // namespace penstock::cuda
