@@ -50,9 +50,22 @@ void CopyRows(const Gather& what, std::byte* into) {
   }
 }
 
-}  // namespace
+// The same of pieces that lie together on both sides.
+void CopyPieces(std::span<const Piece> pieces) {
+  for (size_t begin = 0; begin < pieces.size();) {
+    Piece piece = pieces[begin];
+    size_t end = begin + 1;
+    while (end < pieces.size() && pieces[end].from == piece.from + piece.bytes &&
+           pieces[end].into == piece.into + piece.bytes)
+      piece.bytes += pieces[end++].bytes;
+    std::memcpy(piece.into, piece.from, piece.bytes);
+    begin = end;
+  }
+}
 
-bool GatherRows(const Gather& what, std::byte* into) {
+// Whether `copy`, which has nothing to clean up, came to its end.
+template <typename Copy>
+bool IsReadable(const Copy& copy) {
   HandleBusErrors();
   sigjmp_buf here;
   if (sigsetjmp(here, 0) != 0) {
@@ -62,10 +75,20 @@ bool GatherRows(const Gather& what, std::byte* into) {
   resume = &here;
   std::atomic_signal_fence(
       std::memory_order_seq_cst);  // no read before that, and none after the end
-  CopyRows(what, into);
+  copy();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   resume = nullptr;
   return true;
+}
+
+}  // namespace
+
+bool GatherRows(const Gather& what, std::byte* into) {
+  return IsReadable([&] { CopyRows(what, into); });
+}
+
+bool GatherPieces(std::span<const Piece> pieces) {
+  return IsReadable([&] { CopyPieces(pieces); });
 }
 
 }  // namespace penstock::posix

@@ -1,6 +1,6 @@
-// Copies rows out of a mapping whose pages may vanish: a mapped file that was cut off, or whose
-// storage fails, answers a read with SIGBUS, which would end the process. Here it is a failure like
-// any other. Any thread.
+// Copies rows, or any pieces, out of mappings whose pages may vanish: a mapped file that was cut
+// off, or whose storage fails, answers a read with SIGBUS, which would end the process. Here it is
+// a failure like any other. Any thread.
 //
 // Measured (256 MiB in the page cache, rows of 784 and 2,048 bytes in random order, one core): this
 // way 5 to 6.5 GB/s, which is what memcpy does with the same rows; one pread a row 0.8 and 1.8
@@ -20,8 +20,16 @@ struct Gather {
   std::span<const uint64_t> rows;
 };
 
+// Bytes of any number at any address, and where they go.
+struct Piece {
+  const std::byte* from = nullptr;
+  std::byte* into = nullptr;
+  size_t bytes = 0;
+};
+
 // False when a page of `from` could not be read: then what is in `into` means nothing. The first
 // call makes this process handle SIGBUS; one that is not ours goes where it went before.
 [[nodiscard]] bool GatherRows(const Gather& what, std::byte* into);
+[[nodiscard]] bool GatherPieces(std::span<const Piece> pieces);
 
 }  // namespace penstock::posix

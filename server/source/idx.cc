@@ -11,28 +11,10 @@
 #include "server/source/gunzip.h"
 #include "server/source/hash.h"
 #include "server/source/idx_format.h"
-#include "server/source/roots.h"
 #include "server/source/row_store.h"
 
 namespace penstock::source {
 namespace {
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-absl::StatusOr<TreeFile> Find(const std::string& path, const IdxOptions& options) {
-  std::vector<std::string> roots = options.roots;
-  if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));
-  const auto real = ResolveUnderRoots(path, roots);
-  if (!real.ok()) return base::Annotate(real.status(), "opening a dataset");
-  const std::string folder = FolderOf(*real);
-  PENSTOCK_ASSIGN_OR_RETURN(Tree tree,
-                            Tree::Open(folder, CanonicalRoots(roots), options.confinement));
-  return TreeFile{std::make_shared<const Tree>(std::move(tree)),
-                  real->substr(folder == "/" ? 1 : folder.size() + 1)};
-}
 
 // One of the pair, opened, and where its items are.
 class IdxFile {
@@ -198,8 +180,9 @@ class IdxDataset final : public Dataset {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(TreeFile images_at, Find(options.files.images, options));
-  PENSTOCK_ASSIGN_OR_RETURN(TreeFile labels_at, Find(options.files.labels, options));
+  FileFinder finder(options.roots, options.confinement);
+  PENSTOCK_ASSIGN_OR_RETURN(TreeFile images_at, finder.Find(options.files.images));
+  PENSTOCK_ASSIGN_OR_RETURN(TreeFile labels_at, finder.Find(options.files.labels));
   PENSTOCK_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(std::move(images_at), IdxRole::kImages));
   PENSTOCK_ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(std::move(labels_at), IdxRole::kLabels));
   if (images.header().items() != labels.header().items())
@@ -219,16 +202,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
 }
 
 absl::StatusOr<uint64_t> IdxStamp(const IdxOptions& options) {
-  Hasher hasher;
-  for (const std::string& path : {options.files.images, options.files.labels}) {
-    PENSTOCK_ASSIGN_OR_RETURN(const TreeFile file, Find(path, options));
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
-    for (const uint64_t number : {identity.device, identity.inode, identity.bytes,
-                                  static_cast<uint64_t>(identity.mtime_ns)})
-      hasher.Add(number);
-  }
-  return hasher.Digest();
+  const std::string paths[] = {options.files.images, options.files.labels};
+  return FileFinder(options.roots, options.confinement).Stamp(paths);
 }
 
 }  // namespace penstock::source

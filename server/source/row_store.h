@@ -1,41 +1,17 @@
 // Rows of one size that lie one behind the other: in memory of ours, or in a file that is mapped.
-// The folder of tests/unit/source says what happens to a file that changes under us. Any thread.
+// Any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "common/base/status.h"
 #include "common/posix/fd.h"
-#include "server/source/tree.h"
+#include "server/source/tree_file.h"
 
 namespace penstock::source {
-
-// A file beneath a tree that may be opened again.
-struct TreeFile {
-  std::shared_ptr<const Tree> tree;  // shared by a dataset's files
-  std::string name;                  // relative to the tree
-
-  std::string path() const { return tree->FullPath(name); }
-  // A regular file, for reading. Never waits for a FIFO's other side.
-  absl::StatusOr<posix::Fd> Open() const;
-};
-
-// What a file is: another size, time, inode or device is another file.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0, bytes = 0;
-  int64_t mtime_ns = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
-absl::StatusOr<FileIdentity> IdentityOf(const posix::Fd& file, const std::string& path);
-
-// Reads all of `into` at the offset. DataLoss: the file ends before that.
-absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
-                         std::span<std::byte> into);
 
 class RowStore {
  public:

@@ -1,4 +1,4 @@
-// Rows out of pages that may vanish.
+// Rows and pieces out of pages that may vanish.
 #include "common/posix/gather.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/posix/fd.h"
@@ -74,6 +75,45 @@ TEST(GatherTest, RowsComeInTheOrderThatIsAsked) {
 
   EXPECT_EQ(Gathered(file, {3, 0, 0, 2}), "daac");
   EXPECT_EQ(Gathered(file, {2, 3, 0, 1, 2, 2}), "cdabcc");
+}
+
+std::string Pieces(const MappedFile& file, const std::vector<std::pair<size_t, size_t>>& pieces) {
+  std::string into(100, '?');
+  std::vector<Piece> all;
+  for (size_t at = 0; const auto& [from, bytes] : pieces) {
+    all.push_back({file.data() + from, reinterpret_cast<std::byte*>(into.data() + at), bytes});
+    at += bytes;
+  }
+  if (!GatherPieces(all)) return "not read";
+  return into.substr(0, into.find('?'));
+}
+
+TEST(GatherTest, APieceOfAFileThatWasCutOffIsAFailureAndTheOthersAreRead) {
+  MappedFile file(4);
+  file.CutOff(2);
+
+  EXPECT_EQ(Pieces(file, {{0, 2}, {2 * kPage, 1}}), "not read");
+  EXPECT_EQ(Pieces(file, {{2 * kPage - 1, 2}}), "not read");
+  EXPECT_EQ(Pieces(file, {{2 * kPage - 1, 1}}), "b");
+}
+
+TEST(GatherTest, PiecesOfAnySizeComeFromAnywhereInTheOrderThatIsAsked) {
+  const MappedFile file(4);
+
+  EXPECT_EQ(Pieces(file, {}), "");
+  EXPECT_EQ(Pieces(file, {{0, 0}, {kPage - 1, 3}, {3 * kPage, 1}, {kPage - 2, 2}}), "abbdaa");
+  EXPECT_EQ(Pieces(file, {{kPage - 1, 1}, {kPage, 2}, {kPage + 2, 1}}), "abbb");
+}
+
+TEST(GatherTest, PiecesThatLieTogetherInTheFileGoApartWhereTheyAreWanted) {
+  const MappedFile file(2);
+  std::string into = "????";
+  auto* at = reinterpret_cast<std::byte*>(into.data());
+  const Piece pieces[] = {{file.data() + kPage - 1, at + 3, 1}, {file.data() + kPage, at + 1, 1}};
+
+  ASSERT_TRUE(GatherPieces(pieces));
+
+  EXPECT_EQ(into, "?b?a");
 }
 
 TEST(GatherTest, EachThreadHasFailuresOfItsOwn) {

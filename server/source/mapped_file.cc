@@ -1,0 +1,80 @@
+#include "server/source/mapped_file.h"
+
+#include <cerrno>
+#include <utility>
+
+namespace penstock::source {
+namespace {
+
+absl::Status Trouble(const absl::Status& status) {
+  return absl::UnavailableError(status.message());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Map(TreeFile file, posix::Fd opened,
+                                                            uint64_t bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
+  std::unique_ptr<MappedFile> mapped(new MappedFile(std::move(file), identity, bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(View view, mapped->MapOpened(std::move(opened)));
+  const base::MutexLock lock(mapped->mutex_);
+  mapped->view_ = std::move(view);
+  return mapped;
+}
+
+absl::StatusOr<MappedFile::View> MappedFile::MapOpened(posix::Fd opened) const {
+  auto mapping = posix::Mapping::Map(opened, bytes_, posix::Access::kReadOnly);
+  if (!mapping.ok())
+    return base::Annotate(mapping.status(), absl::StrCat("'", path(), "' cannot be mapped"));
+  View view;
+  view.mapped_ = std::make_shared<const View::Mapped>(
+      View::Mapped{.file = std::move(opened), .mapping = *std::move(mapping)});
+  return view;
+}
+
+absl::StatusOr<MappedFile::View> MappedFile::Look() const {
+  const base::MutexLock lock(mutex_);
+  if (view_.mapped_ != nullptr) return view_;
+  absl::StatusOr<posix::Fd> opened = file_.Open();
+  if (!opened.ok()) return Trouble(opened.status());
+  PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(*opened));
+  absl::StatusOr<View> view = MapOpened(*std::move(opened));
+  if (!view.ok()) return Trouble(view.status());
+  view_ = *std::move(view);
+  return view_;
+}
+
+absl::Status MappedFile::Check(const View& view, Copied copied) const {
+  const absl::Status same = CheckUnchanged(view.mapped_->file);
+  if (copied == Copied::kWhole && same.ok()) return absl::OkStatus();
+  OpenAnewNext();
+  if (!same.ok()) return same;
+  return Trouble(base::ErrnoStatus(EIO, absl::StrCat("reading '", path(), "'")));
+}
+
+absl::Status MappedFile::Read(uint64_t offset, std::span<std::byte> into) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const View view, Look());
+  return ReadExactly(view.mapped_->file, path(), offset, into);
+}
+
+void MappedFile::OpenAnewNext() const {
+  const base::MutexLock lock(mutex_);
+  view_ = {};
+}
+
+// Behind a read: what the pages of a file that was cut off or written to held is not told apart.
+absl::Status MappedFile::CheckUnchanged(const posix::Fd& file) const {
+  const absl::StatusOr<FileIdentity> now = IdentityOf(file, path());
+  if (!now.ok()) return Trouble(now.status());
+  if (*now == identity_) return absl::OkStatus();
+  if (now->bytes < identity_.bytes)
+    return absl::UnavailableError(absl::StrCat("'", path(), "' was cut off: it has ", now->bytes,
+                                               " bytes and had ", identity_.bytes,
+                                               " when it was opened; put it back"));
+  return absl::UnavailableError(absl::StrCat(
+      "'", path(),
+      "' is another file, or was written to, since it was opened; open a new session for what it "
+      "holds now"));
+}
+
+}  // namespace penstock::source
