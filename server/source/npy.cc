@@ -82,8 +82,8 @@ absl::StatusOr<Field> FieldOf(const NpyFile& file) {
     return Wrong(file, "a sample has ", field.shape.size(), " dimensions; wanted ", kMaxDimensions,
                  " at most");
   if (file.header.item_bytes > kMaxRowBytes)
-    return Wrong(file, "a sample has ", base::FormatBytes(file.header.item_bytes), "; wanted ",
-                 base::FormatBytes(kMaxRowBytes), " at most");
+    return Wrong(file, "a sample has ", file.header.item_bytes, " bytes; wanted ", kMaxRowBytes,
+                 " at most");
   if (!IsImage(file)) return field;
   field.shape.resize(3, 1);  // one channel, where none are said
   if (field.shape[2] > kMaxChannels)

@@ -1,9 +1,10 @@
-// What every source of stored rows promises: shape, labels, rows in any order by any thread,
-// bounds, changes on disk. A source joins with a Store of its own, which says how its datasets are
-// made.
+// What every source of stored rows promises: fields, labels, rows in any order by any thread,
+// bounds, damage, changes on disk. A source joins with a Store of its own, which says how its
+// datasets are made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,8 +13,10 @@
 #include <vector>
 
 #include "server/source/idx.h"
+#include "server/source/npy.h"
+#include "server/source/tokens.h"
+#include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
-#include "tests/support/row_copy.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {
@@ -22,17 +25,27 @@ namespace {
 using penstock::testing::Gzip;
 using penstock::testing::IdxImages;
 using penstock::testing::IdxLabels;
+using penstock::testing::LlmC;
+using penstock::testing::Megatron;
+using penstock::testing::Npy;
+using ::testing::HasSubstr;
 
 constexpr uint32_t kHeight = 30, kWidth = 40;
 constexpr uint64_t kRow = kHeight * kWidth;
 
-// Row i, byte j is 7 · i + j, and label i is 3 · i modulo 10.
+// Row i, byte j is 7 · i + j; label i is 3 · i modulo 10.
+std::string RowBytes(uint32_t rows) {
+  constexpr size_t kHeader = 16;
+  return IdxImages(rows, kHeight, kWidth).substr(kHeader);
+}
+
 class Store {
  public:
   virtual ~Store() = default;
   virtual void Write(uint32_t rows) = 0;
-  virtual void CutOff(uint64_t bytes) = 0;  // what holds the rows
+  virtual std::string path() const = 0;  // of what holds the rows
   virtual absl::StatusOr<std::unique_ptr<Dataset>> Open() = 0;
+  virtual bool labeled() const { return true; }
 };
 
 class IdxStore final : public Store {
@@ -45,7 +58,7 @@ class IdxStore final : public Store {
     temp_.Write("images", packed_ ? Gzip(images) : images);
     temp_.Write("labels", packed_ ? Gzip(labels) : labels);
   }
-  void CutOff(uint64_t bytes) override { std::filesystem::resize_file(temp_.At("images"), bytes); }
+  std::string path() const override { return temp_.At("images"); }
   absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
     return OpenIdx({.files = {temp_.At("images"), temp_.At("labels")},
                     .roots = {},
@@ -55,6 +68,54 @@ class IdxStore final : public Store {
  private:
   const bool packed_;
   const Tree::Confinement confinement_;
+  penstock::testing::TempFolder temp_;
+};
+
+class NpyStore final : public Store {
+ public:
+  void Write(uint32_t rows) override {
+    const std::string count = std::to_string(rows);
+    temp_.Write("x.npy", Npy("|u1", "(" + count + ", 30, 40)", RowBytes(rows)));
+    temp_.Write("y.npy", Npy("|i1", "(" + count + ",)", IdxLabels(rows).substr(8)));
+  }
+  std::string path() const override { return temp_.At("x.npy"); }
+  absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
+    return OpenNpy(
+        {.spec = {.arrays = {{"image", temp_.At("x.npy")}, {"label", temp_.At("y.npy")}}}});
+  }
+
+ private:
+  penstock::testing::TempFolder temp_;
+};
+
+// Rows of 600 tokens that do not overlap: windows of 599, each with one more.
+class TokensStore final : public Store {
+ public:
+  explicit TokensStore(TokenFormat format) : format_(format) {}
+
+  void Write(uint32_t rows) override {
+    const std::string bytes = RowBytes(rows);
+    std::vector<uint16_t> tokens(bytes.size() / 2);
+    std::memcpy(tokens.data(), bytes.data(), bytes.size());
+    if (format_ == TokenFormat::kLlmC) return temp_.Write("x.bin", LlmC(tokens));
+    if (format_ == TokenFormat::kNpy)
+      return temp_.Write("x.bin", Npy("<u2", "(" + std::to_string(tokens.size()) + ",)", bytes));
+    temp_.Write("x.bin", bytes);
+    if (format_ == TokenFormat::kMegatron)
+      temp_.Write("x.idx", Megatron::Of(std::vector<int32_t>(4 * rows, 150)).Bytes());
+  }
+  std::string path() const override { return temp_.At("x.bin"); }
+  absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
+    return OpenTokens({.spec = {.files = {temp_.At("x.bin")},
+                                .length = 599,
+                                .stride = 600,
+                                .vocabulary = 65'536,
+                                .format = format_}});
+  }
+  bool labeled() const override { return false; }
+
+ private:
+  const TokenFormat format_;
   penstock::testing::TempFolder temp_;
 };
 
@@ -71,10 +132,15 @@ class RowSourceContract : public ::testing::TestWithParam<Source> {
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return *std::move(dataset);
   }
+  void CutOff(uint64_t bytes) { std::filesystem::resize_file(store_->path(), bytes); }
+
   // Whether the rows are those; or the source's own trouble, in words.
   static std::string Check(const Dataset& dataset, const std::vector<uint64_t>& samples) {
     std::vector<std::byte> rows(samples.size() * kRow, std::byte{0xA5});
-    const absl::Status copied = testing::CopyRows(dataset, samples, rows.data());
+    const Selection selection = dataset.Select({}).value();
+    if (selection.layout.blocks != std::vector{kRow}) return "not one block of rows";
+    std::byte* const into = rows.data();
+    const absl::Status copied = dataset.CopyRows(selection, samples, std::span(&into, 1));
     if (!copied.ok()) return absl::IsUnavailable(copied) ? "trouble" : copied.ToString();
     for (size_t i = 0; i < samples.size(); ++i)
       for (uint64_t j = 0; j < kRow; ++j)
@@ -92,21 +158,51 @@ TEST_P(RowSourceContract, WhatIsNotThereCannotBeOpened) {
 TEST_P(RowSourceContract, RowsOfAFileThatIsCutOffAreTroubleOrRightAndNeverHalf) {
   const auto dataset = Open(100);
   for (const uint64_t bytes : {50'000, 4097, 100, 0}) {
-    store_->CutOff(bytes);
+    CutOff(bytes);
     for (const uint64_t sample : {0, 3, 50, 99})
       EXPECT_NE(Check(*dataset, {sample}), "wrong") << sample << " at " << bytes;
   }
 }
 
-TEST_P(RowSourceContract, ShapeLabelsClassesAndPathsAreThoseOfTheSamples) {
+TEST_P(RowSourceContract, AFileThatLacksItsLastByteCannotBeOpenedAndIsNamed) {
+  store_->Write(100);
+  CutOff(std::filesystem::file_size(store_->path()) - 1);
+
+  const absl::Status refused = store_->Open().status();
+
+  EXPECT_TRUE(absl::IsInvalidArgument(refused) || absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("'" + store_->path() + "'"));
+}
+
+TEST_P(RowSourceContract, AFileThatIsWrittenToIsTroubleOrRightUntilItIsOpenedAnew) {
+  const auto before = Open(100);
+  const auto after = Open(101);
+
+  EXPECT_NE(Check(*before, {0, 99}), "wrong");
+  EXPECT_EQ(Check(*after, {0, 100}), "right");
+}
+
+TEST_P(RowSourceContract, WhatIsWishedForAndNotThereIsRefusedWithWhatIs) {
+  const auto dataset = Open(3);
+  const Wish wishes[] = {{"nothing"}};
+
+  const absl::Status refused = dataset->Select(wishes).status();
+
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(dataset->fields()[0].name));
+}
+
+TEST_P(RowSourceContract, FieldsLabelsAndPathsAreThoseOfTheSamples) {
   const auto dataset = Open(100);
 
   EXPECT_EQ(dataset->storage(), Storage::kRows);
   EXPECT_EQ(dataset->samples(), 100u);
-  EXPECT_EQ(testing::ShapeOf(*dataset), (RowShape{kHeight, kWidth, 1}));
-  EXPECT_EQ(dataset->classes().size(), 10u);
+  EXPECT_EQ(dataset->Select({})->layout.tensors.size(), dataset->fields().size());
+  EXPECT_EQ(dataset->labeled(), store_->labeled());
+  EXPECT_EQ(dataset->classes().size(), store_->labeled() ? 10u : 0u);
   for (uint64_t sample = 0; sample < 100; ++sample)
-    EXPECT_EQ(dataset->label(sample), static_cast<int64_t>(3 * sample % 10));
+    EXPECT_EQ(dataset->label(sample),
+              store_->labeled() ? static_cast<int64_t>(3 * sample % 10) : 0);
   EXPECT_NE(dataset->path(1), dataset->path(2));
 }
 
@@ -152,6 +248,11 @@ const Source kSources[] = {
     {"Idx", [] { return std::make_unique<IdxStore>(false, Tree::Confinement::kKernel); }},
     {"IdxPortable", [] { return std::make_unique<IdxStore>(false, Tree::Confinement::kPortable); }},
     {"IdxGzip", [] { return std::make_unique<IdxStore>(true, Tree::Confinement::kKernel); }},
+    {"Npy", [] { return std::make_unique<NpyStore>(); }},
+    {"TokensRaw", [] { return std::make_unique<TokensStore>(TokenFormat::kRaw); }},
+    {"TokensLlmC", [] { return std::make_unique<TokensStore>(TokenFormat::kLlmC); }},
+    {"TokensNpy", [] { return std::make_unique<TokensStore>(TokenFormat::kNpy); }},
+    {"TokensMegatron", [] { return std::make_unique<TokensStore>(TokenFormat::kMegatron); }},
 };
 
 INSTANTIATE_TEST_SUITE_P(Sources, RowSourceContract, ::testing::ValuesIn(kSources),

@@ -96,7 +96,7 @@ TEST_F(NpyTest, SamplesThatNoBatchCanHoldAreRefused) {
   temp_.Write("data/x.npy", Npy("|u1", "(1, 1073741825)", ""));
   std::filesystem::resize_file(temp_.At("data/x.npy"), 128 + 1073741825);
   EXPECT_THAT(Refusal(OpenNpy({.spec = {.arrays = {{"x", temp_.At("data/x.npy")}}}})),
-              HasSubstr("wanted 1GiB at most"));
+              HasSubstr("has 1073741825 bytes; wanted 1073741824 at most"));
 }
 
 TEST_F(NpyTest, AFileOutsideOfTheRootsIsRefused) {
@@ -188,10 +188,10 @@ TEST_F(NpyTest, UnsignedBytesNamedImageAreShownLikeOneAndComeFirst) {
                               {"image", Npy("|u1", "(1, 2, 3)", "abcdef")}});
   ASSERT_TRUE(opened.ok()) << opened.status();
 
-  const Tensor* image = (*opened)->Select({})->layout.image();
+  const Selection selection = (*opened)->Select({}).value();
 
-  ASSERT_NE(image, nullptr);
-  EXPECT_THAT(image->shape, ElementsAre(2, 3, 1));
+  ASSERT_NE(selection.layout.image(), nullptr);
+  EXPECT_THAT(selection.layout.image()->shape, ElementsAre(2, 3, 1));
 }
 
 TEST_F(NpyTest, OneArrayAloneIsNamedByWhatItHolds) {
