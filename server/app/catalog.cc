@@ -146,6 +146,12 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
                                              const Opener* opener) const {
   if (dataset.empty()) return absl::InvalidArgumentError("no dataset was named");
   if (source::IsSynthetic(dataset)) return SyntheticNamed(dataset);
+  if (NamesFiles(dataset)) {
+    if (options_.any_path) return FilesNamed(dataset);
+    return absl::PermissionDeniedError(absl::StrCat(
+        "'", dataset, "' names files, and this daemon serves datasets by name only; known are: ",
+        UnknownDataset("").message()));
+  }
   if (dataset.front() != '/') {
     for (const NamedDataset& known : options_.datasets) {
       if (known.name != dataset) continue;

@@ -165,6 +165,35 @@ source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic) {
   return spec;
 }
 
+source::NpySpec SpecOf(const config::v1::Npy& npy) {
+  source::NpySpec spec;
+  for (const config::v1::NpyArray& array : npy.arrays())
+    spec.arrays.push_back({.name = array.name(), .file = array.file()});
+  return spec;
+}
+
+absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens) {
+  source::TokensSpec spec = {.files = {tokens.files().begin(), tokens.files().end()},
+                             .length = tokens.length(),
+                             .stride = tokens.stride(),
+                             .vocabulary = tokens.vocabulary(),
+                             .documents = tokens.documents()};
+  if (!tokens.dtype().empty()) {
+    spec.type = base::DTypeFromName(tokens.dtype());
+    if (!spec.type)
+      return absl::InvalidArgumentError(
+          absl::StrCat("got '", tokens.dtype(), "' as a dtype, wanted one like uint16"));
+  }
+  if (!tokens.format().empty()) {
+    const auto format = source::TokenFormatFromName(tokens.format());
+    if (!format)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "got '", tokens.format(), "' as a format, wanted auto, raw, llm.c, megatron or npy"));
+    spec.format = *format;
+  }
+  return spec;
+}
+
 base::Duration IdleLimit(const Config& config) {
   return std::chrono::milliseconds(config.server().exit_when_idle_ms());
 }

@@ -9,7 +9,9 @@
 #include "common/base/status.h"
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
+#include "server/source/npy_spec.h"
 #include "server/source/synthetic.h"
+#include "server/source/tokens_spec.h"
 
 namespace penstock::app {
 
@@ -37,6 +39,9 @@ uint32_t CarrierCount(const config::v1::Config& config, const posix::Machine& ma
 
 // What is left out has its default.
 source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
+source::NpySpec SpecOf(const config::v1::Npy& npy);
+// InvalidArgument: a word that is no type or no format.
+absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
 
 // After how long alone the daemon ends; 0: never.
 base::Duration IdleLimit(const config::v1::Config& config);

@@ -46,6 +46,10 @@ class Checker {
     if (status_.ok()) status_ = lines_.Refuse(key, absl::StrCat("got ", got, ", wanted ", wanted));
   }
 
+  void RefuseWith(const std::string& key, const absl::Status& why) {
+    if (status_.ok()) status_ = lines_.Refuse(key, why.message());
+  }
+
   struct Range {
     uint64_t least, most;
   };
@@ -155,15 +159,39 @@ void Check(const source::SyntheticSpec& spec, const std::string& at, Checker& ch
   checker.IsCount(at + ".classes", spec.classes, {1, source::kMaxSyntheticClasses});
 }
 
+// What only the source's own rules say, in its words.
+template <typename Spec>
+void Check(const absl::StatusOr<Spec>& spec, const std::string& at, Checker& checker) {
+  const absl::Status status = spec.ok() ? Validate(*spec) : spec.status();
+  if (!status.ok()) checker.RefuseWith(at, status);
+}
+
+void CheckNpy(const config::v1::Npy& npy, const std::string& at, Checker& checker) {
+  for (int i = 0; i < npy.arrays_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".arrays[", i, "].file"), npy.arrays(i).file());
+  Check(absl::StatusOr<source::NpySpec>(SpecOf(npy)), at, checker);
+}
+
+void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checker& checker) {
+  for (int i = 0; i < tokens.files_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".files[", i, "]"), tokens.files(i));
+  Check(SpecOf(tokens), at, checker);
+}
+
 void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
+                    (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
                     (dataset.has_synthetic() ? 1 : 0);
   if (kinds != 1)
     return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
-                          "exactly one of folder, idx and synthetic");
+                          "exactly one of folder, idx, npy, tokens and synthetic");
   if (dataset.has_idx()) {
     checker.IsPath(at + ".idx.images", dataset.idx().images());
     checker.IsPath(at + ".idx.labels", dataset.idx().labels());
+  } else if (dataset.has_npy()) {
+    CheckNpy(dataset.npy(), at + ".npy", checker);
+  } else if (dataset.has_tokens()) {
+    CheckTokens(dataset.tokens(), at + ".tokens", checker);
   } else if (dataset.has_synthetic()) {
     Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
   } else {

@@ -18,7 +18,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-enum class Kind { kBytes, kTime, kShare, kNumber32, kNumber64, kText, kEnum };
+enum class Kind { kBytes, kTime, kShare, kNumber32, kNumber64, kText, kEnum, kBool };
 
 Kind KindOf(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
@@ -28,6 +28,8 @@ Kind KindOf(const FieldDescriptor& field) {
       return Kind::kText;
     case FieldDescriptor::CPPTYPE_ENUM:
       return Kind::kEnum;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return Kind::kBool;
     case FieldDescriptor::CPPTYPE_UINT64:
       if (absl::EndsWith(field.name(), "_bytes")) return Kind::kBytes;
       return absl::EndsWith(field.name(), "_ms") ? Kind::kTime : Kind::kNumber64;
@@ -134,6 +136,10 @@ bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& m
       return SetText(text, field, message);
     case Kind::kEnum:
       return SetEnum(text, field, message);
+    case Kind::kBool:
+      if (text != "true" && text != "false") return false;
+      reflection.SetBool(&message, &field, text == "true");
+      return true;
   }
   return false;
 }
@@ -152,6 +158,8 @@ std::string WantedFor(const FieldDescriptor& field) {
       return "a whole number from 0 to 18446744073709551615";
     case Kind::kText:
       return "one line of text without blanks around it";
+    case Kind::kBool:
+      return "true or false";
     case Kind::kEnum:
       break;
   }

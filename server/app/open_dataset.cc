@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/source/folder.h"
 #include "server/source/idx_pair.h"
+#include "server/source/npy.h"
 #include "server/source/roots.h"
+#include "server/source/tokens.h"
 
 namespace penstock::app {
 namespace {
@@ -14,6 +17,22 @@ source::IdxOptions IdxOptionsOf(const NamedDataset& dataset, const OpeningOption
   return {.files = *dataset.idx,
           .roots = options.roots,
           .max_unpacked_bytes = options.max_unpacked_bytes};
+}
+
+source::NpyOptions NpyOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = *dataset.npy, .roots = options.roots};
+}
+
+source::TokensOptions TokensOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = *dataset.tokens, .roots = options.roots};
+}
+
+absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(const NamedDataset& dataset,
+                                                          const OpeningOptions& options) {
+  if (dataset.idx) return source::OpenIdx(IdxOptionsOf(dataset, options));
+  if (dataset.npy) return source::OpenNpy(NpyOptionsOf(dataset, options));
+  if (dataset.tokens) return source::OpenTokens(TokensOptionsOf(dataset, options));
+  return source::MakeSynthetic(*dataset.synthetic);
 }
 
 absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
@@ -42,13 +61,33 @@ absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
       .name = text, .path = source::ToString(spec), .groups = {}, .synthetic = spec};
 }
 
+bool NamesFiles(const std::string& text) {
+  return source::IsNpyText(text) || source::IsTokens(text);
+}
+
+absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
+  NamedDataset dataset{.name = text, .path = text, .groups = {}};
+  if (source::IsNpyText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.npy, source::ParseNpyText(text));
+    dataset.path = source::ToString(*dataset.npy);
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.tokens, source::ParseTokens(text));
+    dataset.path = source::ToString(*dataset.tokens);
+  }
+  return dataset;
+}
+
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
   const std::vector<std::string> own = {dataset.path};
   const auto real =
       source::ResolveUnderRoots(dataset.path, options.roots.empty() ? own : options.roots);
   if (!real.ok()) return base::Annotate(real.status(), "opening a dataset");
-  PENSTOCK_ASSIGN_OR_RETURN(dataset.idx, source::FindIdxPair(dataset.path));
+  if (absl::EndsWith(*real, ".npy")) {
+    dataset.npy = {.arrays = {{.name = "", .file = dataset.path}}};
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.idx, source::FindIdxPair(dataset.path));
+  }
   dataset.by_path = false;
   return dataset;
 }
@@ -56,8 +95,17 @@ absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOption
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options) {
   if (dataset.synthetic) return DatasetIdentity{.key = dataset.path};
+  DatasetIdentity identity{.key = dataset.path};
+  if (dataset.npy) {
+    PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::NpyStamp(NpyOptionsOf(dataset, options)));
+    return identity;
+  }
+  if (dataset.tokens) {
+    PENSTOCK_ASSIGN_OR_RETURN(identity.stamp,
+                              source::TokensStamp(TokensOptionsOf(dataset, options)));
+    return identity;
+  }
   if (!dataset.idx) return std::nullopt;
-  DatasetIdentity identity;
   PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::IdxStamp(IdxOptionsOf(dataset, options)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string images, source::RealPath(dataset.idx->images));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string labels, source::RealPath(dataset.idx->labels));
@@ -74,11 +122,7 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
   if (!identity) return OpenPhotographs(dataset, options, seen);
   OpenedDataset result;
   result.identity = *identity;
-  if (dataset.synthetic) {
-    result.dataset = source::MakeSynthetic(*dataset.synthetic);
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(result.dataset, source::OpenIdx(IdxOptionsOf(dataset, options)));
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
   return result;
 }
 

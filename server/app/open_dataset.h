@@ -14,24 +14,32 @@
 #include "common/base/status.h"
 #include "server/source/dataset.h"
 #include "server/source/idx.h"
+#include "server/source/npy_spec.h"
 #include "server/source/synthetic.h"
+#include "server/source/tokens_spec.h"
 
 namespace penstock::app {
 
 struct NamedDataset {
   std::string name;
-  // For people: a folder; of `idx` the images; of `synthetic` its text.
+  // For people: a folder; of `idx` the images; of `npy`, `tokens` and `synthetic` their text.
   std::string path;
   std::vector<gid_t> groups;  // who may open it; empty: everyone
-  // Neither: a folder of photographs.
+  // None of them: a folder of photographs.
   std::optional<source::IdxFiles> idx = {};
   std::optional<source::SyntheticSpec> synthetic = {};
+  std::optional<source::NpySpec> npy = {};
+  std::optional<source::TokensSpec> tokens = {};
   // Only the path is known: what lies there says which kind it is.
   bool by_path = false;
 };
 
 // A synthetic dataset that is named by its text.
 absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
+
+// Whether it is a text that names files: of arrays, of tokens. And such a dataset.
+bool NamesFiles(const std::string& text);
+absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read

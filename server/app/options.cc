@@ -28,6 +28,12 @@ NamedDataset NamedOf(const config::v1::Dataset& dataset) {
   if (dataset.has_idx()) {
     named.path = dataset.idx().images();
     named.idx = {dataset.idx().images(), dataset.idx().labels()};
+  } else if (dataset.has_npy()) {
+    named.npy = SpecOf(dataset.npy());
+    named.path = source::ToString(*named.npy);
+  } else if (dataset.has_tokens()) {
+    named.tokens = SpecOf(dataset.tokens()).value();
+    named.path = source::ToString(*named.tokens);
   } else if (dataset.has_synthetic()) {
     named.synthetic = SpecOf(dataset.synthetic());
     named.path = source::ToString(*named.synthetic);

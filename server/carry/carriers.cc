@@ -20,6 +20,11 @@ constexpr base::Duration kLongestSleep = std::chrono::hours(1);
 
 base::TimePoint Now() { return base::SteadyClock().Now(); }
 
+std::string GaveUpAfter(base::Duration time) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  return absl::StrCat("samples could not be read for ", seconds, " s, see to their storage");
+}
+
 absl::Status Fill(const Run& run) {
   PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(*run.selection, run.samples, run.blocks));
   WriteNotes(run);
@@ -131,19 +136,14 @@ bool Carriers::TakeDue(base::TimePoint now) {
 void Carriers::PutDown(Job job, uint32_t number, const absl::Status& copied) {
   Outcome outcome = {.id = job.run.id, .status = copied};
   std::optional<base::Duration> wait;
-  if (!copied.ok()) {
+  if (!copied.ok() && !absl::IsDataLoss(copied)) {  // what is stored wrong stays so
     const base::TimePoint now = Now();
     if (job.failures++ == 0) job.failing_since = now;
     wait = source::RetryPolicy{.total = options_.retry_for}.WaitAfter(job.failures,
                                                                       now - job.failing_since);
     if (wait) job.again = now + *wait;
     job.reason = std::string(copied.message());
-  }
-  if (!copied.ok() && !wait) {
-    const auto seconds =
-        std::chrono::duration_cast<std::chrono::seconds>(options_.retry_for).count();
-    outcome.status = base::Annotate(copied, absl::StrCat("samples could not be read for ", seconds,
-                                                         " s, see to their storage"));
+    if (!wait) outcome.status = base::Annotate(copied, GaveUpAfter(options_.retry_for));
   }
   {
     const base::MutexLock lock(mutex_);

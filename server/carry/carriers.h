@@ -39,7 +39,9 @@ struct Run {
 
 struct Outcome {
   uint64_t id = 0;
-  absl::Status status;  // not OK: the source failed for the whole of `retry_for`
+  // Not OK: the source failed for the whole of `retry_for`, or, by DataLoss, what it holds is
+  // wrong.
+  absl::Status status;
 };
 
 // Writes the labels and ids of a run: all that there is to do where nothing is stored.

@@ -92,7 +92,8 @@ class Dataset {
 
   // Of samples that are stored as rows: of each block of the selection, puts the samples' rows one
   // behind the other from `blocks[i]` on. A status is the source's trouble, and nothing is known of
-  // what is there then: try again.
+  // what is there then: try again; but DataLoss, which says that what is stored is wrong and stays
+  // so.
   virtual absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                                 std::span<std::byte* const> blocks) const;
 };

@@ -8,6 +8,7 @@
 #include <future>
 #include <optional>
 
+#include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
 #include "tests/support/temp_folder.h"
 
@@ -146,6 +147,60 @@ TEST_F(CatalogTest, AnIdxPairThatChangedGetsANewState) {
   EXPECT_NE(after, before);
   EXPECT_EQ(before->dataset->samples(), 5u);
   EXPECT_EQ(after->dataset->samples(), 6u);
+}
+
+TEST_F(CatalogTest, ATextThatNamesFilesIsForPrivateDaemonsAlone) {
+  ServeByName();
+
+  for (const std::string text : {"npy:x=/data/x.npy", "tokens:/data/x.bin,length=8"}) {
+    const auto state = Open(text);
+    EXPECT_EQ(state.status().code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(MessageOf(state.status()), HasSubstr("by name only; known are: flowers, trees"));
+  }
+}
+
+TEST_F(CatalogTest, ATextThatNamesFilesOpensNothingOutsideTheRoots) {
+  options_.roots = {folder_.At("flowers")};
+  folder_.Write("x.npy", testing::Npy("|u1", "(3,)", "abc"));
+
+  for (const std::string& text : {folder_.At("x.npy"), "npy:x=" + folder_.At("x.npy"),
+                                 "tokens:" + folder_.At("x.npy") + ",length=2"})
+    EXPECT_EQ(Open(text).status().code(), absl::StatusCode::kPermissionDenied) << text;
+}
+
+TEST_F(CatalogTest, ATextThatIsNotUnderstoodIsRefusedWithTheGrammar) {
+  EXPECT_THAT(MessageOf(Open("tokens:/a").status()), HasSubstr("wanted tokens:/FILE"));
+  EXPECT_THAT(MessageOf(Open("npy:/a").status()), HasSubstr("wanted npy:NAME=/FILE.npy"));
+}
+
+TEST_F(CatalogTest, ArraysAndTokensHaveOneStateUntilAFileChanges) {
+  folder_.Write("x.npy", testing::Npy("|u1", "(5,)", "abcde"));
+  const std::pair<std::string, std::string> texts[] = {
+      {folder_.At("x.npy"), "npy"},
+      {"npy:x=" + folder_.At("x.npy"), "npy"},
+      {"tokens:" + folder_.At("x.npy") + ",length=2", "tokens"}};
+  std::vector<Catalog::State> before;
+  for (const auto& [text, kind] : texts) {
+    before.push_back(Open(text).value());
+    EXPECT_EQ(before.back()->dataset->kind(), kind);
+    EXPECT_EQ(Open(text).value(), before.back());
+    EXPECT_EQ(catalog().FindOpen(text, {}).value(), before.back());
+  }
+
+  folder_.Write("x.npy", testing::Npy("|u1", "(6,)", "abcdef"));
+
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NE(Open(texts[i].first).value(), before[i]);
+}
+
+TEST_F(CatalogTest, ConfiguredTokensAreOpenedByTheirName) {
+  folder_.Write("x.bin", "0123456789");
+  source::TokensSpec spec{.files = {folder_.At("x.bin")}, .length = 2};
+  options_.any_path = false;
+  options_.datasets = {{.name = "text", .path = ToString(spec), .groups = {}, .tokens = spec}};
+
+  EXPECT_EQ(Open("text").value()->dataset->samples(), 2u);
+  EXPECT_NE(catalog().FindOpen("text", {}).value(), nullptr);
+  EXPECT_EQ(catalog().List().size(), 1u);
 }
 
 TEST_F(CatalogTest, ASyntheticDatasetIsForEverybodyAndKeptForNobody) {

@@ -71,6 +71,17 @@ TEST_F(CarriersTest, ASourceThatFailsForLongerThanIsTriedEndsTheRunWithItsReason
   EXPECT_TRUE(carriers.Stalls(base::SteadyClock().Now()).empty());
 }
 
+TEST_F(CarriersTest, WhatIsStoredWrongEndsTheRunAtOnceInTheSourcesOwnWords) {
+  const FakeRows dataset(10, kShape, [](auto) { return absl::DataLossError("a token is 70000"); });
+  Carriers carriers({.count = 1, .retry_for = std::chrono::hours(1)});
+  Start(carriers);
+  Target target(1);
+
+  carriers.Submit(target.For(dataset, {3}, 7));
+
+  EXPECT_EQ(Collect(carriers, 1).at(7), absl::DataLossError("a token is 70000"));
+}
+
 TEST_F(CarriersTest, AFailureThatPassesCostsOnlyTimeAndIsShownMeanwhile) {
   std::atomic<bool> broken{true};
   const FakeRows dataset(10, kShape, [&](auto) {

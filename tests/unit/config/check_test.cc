@@ -117,7 +117,7 @@ TEST(ConfigCheckTest, DatasetsNeedANameAndOneKind) {
   EXPECT_THAT(Refusal("datasets:\n  - {name: a, folder: a}\n"), HasSubstr("got 'a', wanted"));
   EXPECT_THAT(
       Refusal("datasets:\n  - {name: a, folder: /a, synthetic: {}}\n"),
-      StartsWith("p.yaml:2: datasets[0]: got 2 kinds, wanted exactly one of folder, idx and"));
+      StartsWith("p.yaml:2: datasets[0]: got 2 kinds, wanted exactly one of folder, idx, "));
   EXPECT_THAT(Refusal("datasets:\n  -\n"), HasSubstr("datasets[0].name: got nothing"));
 }
 
@@ -126,6 +126,38 @@ TEST(ConfigCheckTest, TheFilesOfAnIdxPairAreAbsolutePaths) {
               StartsWith("p.yaml:3: datasets[0].idx.labels: got nothing, wanted an absolute path"));
   EXPECT_THAT(Refusal("datasets: [{name: a, idx: {images: b, labels: /c}}]"),
               HasSubstr("idx.images: got 'b'"));
+}
+
+TEST(ConfigCheckTest, ArraysHaveNamesAndAbsolutePaths) {
+  EXPECT_THAT(
+      Refusal("datasets:\n  - name: a\n    npy:\n      arrays:\n        - {file: b.npy}\n"),
+      StartsWith("p.yaml:5: datasets[0].npy.arrays[0].file: got 'b.npy', wanted an absolute"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, npy: {}}]"),
+              HasSubstr("wanted one at least, got none"));
+  EXPECT_THAT(
+      Refusal("datasets: [{name: a, npy: {arrays: [{name: x, file: /x}, {name: x, file: /y}]}}]"),
+      HasSubstr("got the name 'x' twice"));
+  EXPECT_EQ(Refusal("datasets: [{name: a, npy: {arrays: [{file: /x.npy}]}}]"), "not refused");
+}
+
+TEST(ConfigCheckTest, TokensHaveFilesALengthAndWordsThatAreKnown) {
+  const auto tokens = [](const std::string& keys) {
+    return Refusal("datasets:\n  - name: a\n    tokens: {" + keys + "}\n");
+  };
+
+  EXPECT_THAT(
+      tokens("files: [a], length: 8"),
+      StartsWith("p.yaml:3: datasets[0].tokens.files[0]: got 'a', wanted an absolute path"));
+  EXPECT_THAT(tokens("length: 8"), HasSubstr("tokens files: wanted one at least"));
+  EXPECT_THAT(
+      tokens("files: [/a]"),
+      StartsWith("p.yaml:3: datasets[0].tokens: tokens length: wanted 1 to 16777216, got 0"));
+  EXPECT_THAT(tokens("files: [/a], length: 8, dtype: u2"), HasSubstr("got 'u2' as a dtype"));
+  EXPECT_THAT(tokens("files: [/a], length: 8, dtype: float32"), HasSubstr("got float32"));
+  EXPECT_THAT(tokens("files: [/a], length: 8, format: tar"), HasSubstr("got 'tar' as a format"));
+  EXPECT_THAT(tokens("files: [/a], length: 8, documents: yes"),
+              HasSubstr("documents: got 'yes', wanted true or false"));
+  EXPECT_EQ(tokens("files: [/a], length: 8, dtype: int32, format: llm.c"), "not refused");
 }
 
 TEST(ConfigCheckTest, ASyntheticDatasetsNumbersHaveLimits) {
@@ -242,7 +274,7 @@ TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
   auto config = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
 
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->datasets_size(), 3);
+  EXPECT_EQ(config->datasets_size(), 5);
   config->clear_datasets();
   EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
 }
