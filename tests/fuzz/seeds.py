@@ -1,8 +1,9 @@
 """Seeds for the fuzz targets: seeds.py NAME FOLDER writes those of one target.
 
-A format adds a function to SEEDS that yields (file name, bytes). Images need Pillow."""
+A format adds a function to SEEDS that yields (file name, bytes). Images need Pillow, the others nothing."""
 import pathlib
 import random
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -30,7 +31,61 @@ def exif():
             yield f"{orientation}{'lb'[order == '>']}.tiff", image_files.exif(orientation, order)
 
 
-SEEDS = {"image": image, "exif": exif}
+def idx():
+    for name, sizes in [("labels", [5]), ("images", [5, 4, 3]), ("channels", [5, 4, 3, 3]),
+                        ("none", [0, 4, 3]), ("huge", [2**32 - 1] * 3)]:
+        for kind in (8, 9, 13):
+            yield f"{name}{kind}", struct.pack(f">4B{len(sizes)}I", 0, 0, kind, len(sizes), *sizes)
+
+
+def npy_file(literal, data=b"", major=1):
+    text = (literal + "\n").encode()
+    return (b"\x93NUMPY" + bytes([major, 0]) + struct.pack("<H" if major == 1 else "<I", len(text))
+            + text + data)
+
+
+def npy():
+    for descr in ["|b1", "<u2", "<f4", "<f8", ">i4", "|O", "<U5", "<c8", "<M8[ns]", "|V2"]:
+        for shape in ["()", "(3,)", "(3, 4)", "(3, 4, 5)", "(0,)", "(4294967296, 4294967296)"]:
+            for order in (False, True):
+                literal = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"
+                yield f"{descr[:2]}{shape}{order}".replace("|", "_"), npy_file(literal)
+    yield "records", npy_file("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,)}")
+    yield "version3", npy_file("{'descr': '<i2', 'fortran_order': False, 'shape': (3,)}", b"", 3)
+
+
+def tokens():
+    yield "raw", struct.pack("<20H", *range(90, 110))
+    for name, magic, version, data in [("gpt2", 20240520, 1, struct.pack("<4H", 1, 2, 3, 100)),
+                                       ("llama3", 20240801, 7, struct.pack("<4I", 1, 2, 3, 100)),
+                                       ("questions", 20240522, 1, b"")]:
+        yield name, struct.pack("<256i", magic, version, 4, *[0] * 253) + data
+    literal = "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
+    yield "array", npy_file(literal, struct.pack("<4q", 1, 2, 3, -4))
+
+
+def megatron():
+    """Four bytes for the size of the .bin, then the index."""
+    for name, code, token, lengths in [("one", 8, 2, [30]), ("documents", 4, 4, [3, 0, 1, 20, 9]),
+                                       ("small", 1, 1, [5] * 20)]:
+        starts = [token * sum(lengths[:i]) for i in range(len(lengths))]
+        count = len(lengths)
+        index = (b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, code, count, count + 1)
+                 + struct.pack(f"<{count}i{count}q{count + 1}q", *lengths, *starts, *range(count + 1)))
+        size = struct.pack("<I", token * sum(lengths))
+        yield name, size + index
+        yield name + "_modes", size + index + bytes(count)
+
+
+def array_text():
+    yield "npy", b"npy:image=/data/x.npy,label=/data/y.npy"
+    yield "tokens", (b"tokens:/a.bin,/b.bin,length=1024,stride=512,dtype=uint16,vocabulary=50257,"
+                     b"format=llm.c,documents=false")
+    yield "documents", b"tokens:/a.idx,length=8,format=megatron,documents=true"
+
+
+SEEDS = {"array_text": array_text, "idx": idx, "megatron": megatron, "npy": npy, "tokens": tokens,
+         "image": image, "exif": exif}
 
 
 def write(name, folder):

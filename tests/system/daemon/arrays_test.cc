@@ -193,7 +193,8 @@ TEST_F(ArraysTest, OfDocumentsTheLengthsSayHowManyTokensAndTargetsCount) {
   std::vector<int32_t> lengths(expected[0].size() / sizeof(int32_t));
 
   uint64_t rows = 0, shorter = 0;
-  for (; auto batch = session.Next(); rows += batch->rows()) {
+  while (auto batch = session.Next()) {
+    rows += batch->rows();
     for (size_t t = 0; t < 2; ++t) {
       std::memcpy(lengths.data(), expected[t].data(), expected[t].size());
       for (uint32_t row = 0; row < batch->rows(); ++row) {
