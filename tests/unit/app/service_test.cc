@@ -240,12 +240,14 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
 }
 
 TEST_F(ServiceTest, WhatTheRunnerCannotTakeIsRefusedAtOnce) {
-  std::promise<void> begun, go_on;
-  runner_->Post([&](Engine&, base::TimePoint) {
-    begun.set_value();
-    go_on.get_future().wait();
+  const auto begun = std::make_shared<std::promise<void>>();  // the runner may outlast the test
+  std::promise<void> go_on;
+  const std::shared_future<void> going = go_on.get_future().share();
+  runner_->Post([begun, going](Engine&, base::TimePoint) {
+    begun->set_value();
+    going.wait();
   });
-  begun.get_future().wait();
+  begun->get_future().wait();
   while (runner_->Post([](Engine&, base::TimePoint) {})) {
   }
 
