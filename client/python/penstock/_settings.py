@@ -36,6 +36,11 @@ class Settings:
     fields: Tuple[Field, ...] = ()
 
 
+def is_text(dataset):
+    """Whether it says in words what to read: "tokens:/data/train.bin,length=1024"."""
+    return isinstance(dataset, str) and dataset.partition(":")[0] in ("npy", "synthetic", "tokens")
+
+
 def is_path(dataset):
     return isinstance(dataset, os.PathLike) or "/" in dataset or dataset in (".", "..")
 
@@ -45,7 +50,7 @@ def dataset_of(dataset):
     if isinstance(dataset, (str, os.PathLike)):
         text = os.fspath(dataset)
         if isinstance(text, str) and text:
-            return os.path.abspath(text) if is_path(dataset) else text
+            return os.path.abspath(text) if is_path(dataset) and not is_text(dataset) else text
     hint = ""
     if isinstance(getattr(dataset, "root", None), (str, os.PathLike)):
         hint = f"; for this {type(dataset).__name__}: {os.fspath(dataset.root)!r}"
