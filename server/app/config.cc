@@ -194,6 +194,12 @@ absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens) {
   return spec;
 }
 
+source::TarShards SpecOf(const config::v1::Tar& tar) {
+  return {.shards = {tar.shards().begin(), tar.shards().end()},
+          .image = tar.image(),
+          .label = tar.label()};
+}
+
 base::Duration IdleLimit(const Config& config) {
   return std::chrono::milliseconds(config.server().exit_when_idle_ms());
 }

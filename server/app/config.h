@@ -11,6 +11,7 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/source/npy_spec.h"
 #include "server/source/synthetic.h"
+#include "server/source/tar.h"
 #include "server/source/tokens_spec.h"
 
 namespace penstock::app {
@@ -42,6 +43,7 @@ source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
 source::NpySpec SpecOf(const config::v1::Npy& npy);
 // InvalidArgument: a word that is no type or no format.
 absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
+source::TarShards SpecOf(const config::v1::Tar& tar);
 
 // After how long alone the daemon ends; 0: never.
 base::Duration IdleLimit(const config::v1::Config& config);

@@ -22,6 +22,7 @@ constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
 constexpr size_t kLongestSocket = 100;
 constexpr size_t kLongestName = 128;
 constexpr int kMostDatasets = 10'000;
+constexpr uint64_t kMostShards = 10'000;  // paths or patterns of one dataset
 
 std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
 
@@ -178,13 +179,19 @@ void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checke
   Check(SpecOf(tokens), at, checker);
 }
 
+void CheckTar(const config::v1::Tar& tar, const std::string& at, Checker& checker) {
+  checker.IsCount(at + ".shards", static_cast<uint64_t>(tar.shards_size()), {1, kMostShards});
+  for (int i = 0; i < tar.shards_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".shards[", i, "]"), tar.shards(i));
+}
+
 void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
                     (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
-                    (dataset.has_synthetic() ? 1 : 0);
+                    (dataset.has_tar() ? 1 : 0) + (dataset.has_synthetic() ? 1 : 0);
   if (kinds != 1)
     return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
-                          "exactly one of folder, idx, npy, tokens and synthetic");
+                          "exactly one of folder, idx, npy, tokens, tar and synthetic");
   if (dataset.has_idx()) {
     checker.IsPath(at + ".idx.images", dataset.idx().images());
     checker.IsPath(at + ".idx.labels", dataset.idx().labels());
@@ -192,6 +199,8 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
     CheckNpy(dataset.npy(), at + ".npy", checker);
   } else if (dataset.has_tokens()) {
     CheckTokens(dataset.tokens(), at + ".tokens", checker);
+  } else if (dataset.has_tar()) {
+    CheckTar(dataset.tar(), at + ".tar", checker);
   } else if (dataset.has_synthetic()) {
     Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
   } else {

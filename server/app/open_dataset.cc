@@ -4,6 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/source/braces.h"
 #include "server/source/folder.h"
 #include "server/source/idx_pair.h"
 #include "server/source/npy.h"
@@ -53,7 +55,32 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   return result;
 }
 
+source::TarOptions TarOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.shards = *dataset.tar,
+          .roots = options.roots,
+          .state_dir = options.state_dir,
+          .threads = static_cast<size_t>(options.index_threads)};
+}
+
+absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
+                                         const std::function<bool(uint64_t)>& seen) {
+  source::TarOptions tar = TarOptionsOf(dataset, options);
+  tar.progress = seen;
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedTar opened, source::OpenTar(tar));
+  OpenedDataset result;
+  result.dataset = std::move(opened.dataset);
+  result.from_cache = opened.from_cache;
+  result.warning = std::move(opened.warning);
+  return result;
+}
+
 }  // namespace
+
+std::string PathOf(const source::TarShards& tar) {
+  return absl::StrCat(absl::StrJoin(tar.shards, ", "),
+                      tar.image.empty() ? "" : absl::StrCat(" image=", tar.image),
+                      tar.label.empty() ? "" : absl::StrCat(" label=", tar.label));
+}
 
 absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
   PENSTOCK_ASSIGN_OR_RETURN(const source::SyntheticSpec spec, source::ParseSynthetic(text));
@@ -79,12 +106,19 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
+  if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
+    dataset.tar = {.shards = {dataset.path}};  // whose own paths are checked when they are opened
+    dataset.by_path = false;
+    return dataset;
+  }
   const std::vector<std::string> own = {dataset.path};
   const auto real =
       source::ResolveUnderRoots(dataset.path, options.roots.empty() ? own : options.roots);
   if (!real.ok()) return base::Annotate(real.status(), "opening a dataset");
   if (absl::EndsWith(*real, ".npy")) {
     dataset.npy = {.arrays = {{.name = "", .file = dataset.path}}};
+  } else if (source::IsTarPath(dataset.path)) {
+    dataset.tar = {.shards = {dataset.path}};
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(dataset.idx, source::FindIdxPair(dataset.path));
   }
@@ -105,6 +139,11 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
                               source::TokensStamp(TokensOptionsOf(dataset, options)));
     return identity;
   }
+  if (dataset.tar) {
+    PENSTOCK_ASSIGN_OR_RETURN(const source::TarIdentity identity,
+                              source::IdentityOfTar(TarOptionsOf(dataset, options)));
+    return DatasetIdentity{.key = identity.key, .stamp = identity.stamp};
+  }
   if (!dataset.idx) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::IdxStamp(IdxOptionsOf(dataset, options)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string images, source::RealPath(dataset.idx->images));
@@ -121,8 +160,12 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                             QuickIdentity(dataset, options));
   if (!identity) return OpenPhotographs(dataset, options, seen);
   OpenedDataset result;
+  if (dataset.tar) {
+    PENSTOCK_ASSIGN_OR_RETURN(result, OpenShards(dataset, options, seen));
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
+  }
   result.identity = *identity;
-  PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
   return result;
 }
 

@@ -16,13 +16,15 @@
 #include "server/source/idx.h"
 #include "server/source/npy_spec.h"
 #include "server/source/synthetic.h"
+#include "server/source/tar.h"
 #include "server/source/tokens_spec.h"
 
 namespace penstock::app {
 
 struct NamedDataset {
   std::string name;
-  // For people: a folder; of `idx` the images; of `npy`, `tokens` and `synthetic` their text.
+  // For people: a folder; of `idx` the images; of `tar` the shards; of `npy`, `tokens` and
+  // `synthetic` their text.
   std::string path;
   std::vector<gid_t> groups;  // who may open it; empty: everyone
   // None of them: a folder of photographs.
@@ -30,6 +32,7 @@ struct NamedDataset {
   std::optional<source::SyntheticSpec> synthetic = {};
   std::optional<source::NpySpec> npy = {};
   std::optional<source::TokensSpec> tokens = {};
+  std::optional<source::TarShards> tar = {};
   // Only the path is known: what lies there says which kind it is.
   bool by_path = false;
 };
@@ -40,6 +43,9 @@ absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
 // Whether it is a text that names files: of arrays, of tokens. And such a dataset.
 bool NamesFiles(const std::string& text);
 absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
+
+// The shards for people, with what was asked of them.
+std::string PathOf(const source::TarShards& tar);
 
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read

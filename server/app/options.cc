@@ -34,6 +34,9 @@ NamedDataset NamedOf(const config::v1::Dataset& dataset) {
   } else if (dataset.has_tokens()) {
     named.tokens = SpecOf(dataset.tokens()).value();
     named.path = source::ToString(*named.tokens);
+  } else if (dataset.has_tar()) {
+    named.tar = SpecOf(dataset.tar());
+    named.path = PathOf(*named.tar);
   } else if (dataset.has_synthetic()) {
     named.synthetic = SpecOf(dataset.synthetic());
     named.path = source::ToString(*named.synthetic);

@@ -4,15 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "common/base/check.h"
+#include "server/source/for_people.h"
 #include "server/source/listing.h"
-#include "server/source/python_order.h"
 
 namespace penstock::source {
 namespace {
@@ -84,16 +81,10 @@ absl::Status FolderReader::Trouble(int error_number) const {
   return absl::UnavailableError(status.message());
 }
 
-bool IsFitForPeople(absl::string_view text) {
-  return IsUtf8(text) &&
-         std::none_of(text.begin(), text.end(), [](char c) { return absl::ascii_iscntrl(c); });
-}
-
 }  // namespace
 
 std::string FolderState::PathForPeople(uint64_t sample) const {
-  std::string path = tree.FullPath(manifest.RelativePath(sample));
-  return IsFitForPeople(path) ? path : absl::CHexEscape(path);
+  return ForPeople(tree.FullPath(manifest.RelativePath(sample)));
 }
 
 void FolderState::DropCache() const {

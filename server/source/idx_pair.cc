@@ -45,8 +45,9 @@ absl::StatusOr<IdxFiles> PairOf(const fs::path& images) {
   if (names.empty())
     return absl::InvalidArgumentError(absl::StrCat(
         "'", images.string(),
-        "' is a file, and of files only IDX images are known, by names like "
-        "train-images-idx3-ubyte, and arrays that end in .npy; give such a file, a folder, name "
+        "' is a file, and of files only tar shards are known, by names like x.tar, IDX images, "
+        "by names like train-images-idx3-ubyte, and arrays that end in .npy; give such a file, a "
+        "folder, name "
         "both files in the configuration (datasets[].idx), or say tokens:/FILE,length=N of a file "
         "of tokens"));
   for (const std::string& name : names) {

@@ -35,14 +35,6 @@ absl::StatusOr<struct stat> StatOf(DIR* folder) {
   return stat;
 }
 
-void WaitForTick(int64_t mtime_ns) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - mtime_ns;
-  if (age >= 0 && age < kTickNs)
-    std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
-}
-
 EntryKind KindOf(DIR* folder, const dirent& entry) {
   if (entry.d_type == DT_DIR) return EntryKind::kFolder;
   if (entry.d_type == DT_LNK) return EntryKind::kLink;
@@ -76,6 +68,14 @@ int64_t MtimeOf(const struct stat& stat) {
 
 FileState StateOf(const struct stat& stat) {
   return {static_cast<uint64_t>(stat.st_size), MtimeOf(stat)};
+}
+
+void WaitForTick(int64_t mtime_ns) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - mtime_ns;
+  if (age >= 0 && age < kTickNs)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
 }
 
 absl::StatusOr<FolderTimes> ListFolder(

@@ -26,6 +26,10 @@ struct FolderTimes {
 int64_t MtimeOf(const struct stat& stat);
 FileState StateOf(const struct stat& stat);
 
+// Waits until what changed at `mtime_ns` can change no more without another time: file times are
+// taken from a clock that moves in steps. 20 ms at most.
+void WaitForTick(int64_t mtime_ns);
+
 // Calls `begin` and then `each` for every entry, in the folder's own order. Begins again when the
 // folder changed meanwhile; Aborted when it does not hold still. A folder that changed within the
 // last clock tick is left alone until the tick is over, so that no later change can carry the same

@@ -1,5 +1,6 @@
 // feed: a whole daemon that feeds one trainer which does nothing, against as many processes that do
-// nothing but decode the same samples; and, in feed_rows.cc, against memcpy.
+// nothing but decode the same samples; in feed_shards.cc, tar shards against folders; and, in
+// feed_rows.cc, stored rows against memcpy.
 #include <algorithm>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "tests/bench/bare_loops.h"
 #include "tests/bench/daemon.h"
 #include "tests/bench/feed_rows.h"
+#include "tests/bench/feed_shards.h"
 #include "tests/bench/interrupt.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/photographs.h"
@@ -92,6 +94,9 @@ absl::StatusOr<Result> RunFeed(const Arguments& arguments) {
          .reference = medians[1],
          .goal_ratio = workers < cores ? kGoalOfBare : 0});
   }
+  const ShardRuns shards = {
+      .workers = std::max(1u, cores - 1), .samples = extents.samples, .rounds = extents.rounds};
+  PENSTOCK_RETURN_IF_ERROR(FeedShards(photographs, shards, result));
   PENSTOCK_RETURN_IF_ERROR(FeedRows(arguments.extent, result));
   return result;
 }

@@ -1,10 +1,12 @@
 """Seeds for the fuzz targets: seeds.py NAME FOLDER writes those of one target.
 
 A format adds a function to SEEDS that yields (file name, bytes). Images need Pillow, the others nothing."""
+import io
 import pathlib
 import random
 import struct
 import sys
+import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
@@ -84,8 +86,54 @@ def array_text():
     yield "documents", b"tokens:/a.idx,length=8,format=megatron,documents=true"
 
 
-SEEDS = {"array_text": array_text, "idx": idx, "megatron": megatron, "npy": npy, "tokens": tokens,
-         "image": image, "exif": exif}
+def shards():
+    """Small tar shards of every header that Python writes: (name, bytes, members)."""
+    samples = [("a/one", "jpg", b"\xff\xd8" + bytes(700)), ("a/one", "cls", b"7"),
+               ("a/two", "jpg", b"x" * 512), ("a/two", "cls", b"8"), ("a/.hidden", "jpg", b"no"),
+               ("long/" + "d" * 90 + "/" + "k" * 120, "txt", b"a caption"), ("\u00fc", "json", b"{}")]
+    for name, form in [("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT),
+                       ("pax", tarfile.PAX_FORMAT)]:
+        file, members = io.BytesIO(), []
+        with tarfile.open(fileobj=file, mode="w", format=form) as tar:
+            folder = tarfile.TarInfo("a")
+            folder.type = tarfile.DIRTYPE
+            tar.addfile(folder)
+            for key, extension, data in samples:
+                info = tarfile.TarInfo(f"{key}.{extension}")
+                if form == tarfile.USTAR_FORMAT and len(info.name) > 155:
+                    continue
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        with tarfile.open(fileobj=io.BytesIO(file.getvalue())) as tar:
+            members = [(member.name, member.offset_data, member.size) for member in tar
+                       if member.isreg()]
+        yield name, file.getvalue(), members
+
+
+def tar():
+    for name, data, _ in shards():
+        yield name, data[:8192]
+
+
+def wds_index():
+    """Four bytes for the shard's size, then the index as DALI's wds2idx writes it."""
+    for name, data, members in shards():
+        lines, last = [], None
+        for path, offset, size in members:
+            dot = path.find(".", path.rfind("/") + 1)
+            key, extension = path[:dot], path[dot + 1:]
+            if key.endswith("/"):
+                continue
+            if key != last:
+                lines.append([])
+            last = key
+            lines[-1] += [extension, str(offset), str(size), path]
+        text = f"v1.2 {len(lines)}\n" + "".join(" ".join(line) + "\n" for line in lines)
+        yield name, struct.pack("<I", len(data)) + text.encode()
+
+
+SEEDS = {"array_text": array_text, "exif": exif, "idx": idx, "image": image, "megatron": megatron,
+         "npy": npy, "tar": tar, "tokens": tokens, "wds_index": wds_index}
 
 
 def write(name, folder):

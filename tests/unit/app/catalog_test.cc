@@ -10,6 +10,7 @@
 
 #include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
+#include "tests/support/tar_maker.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {
@@ -109,6 +110,46 @@ TEST_F(CatalogTest, NothingOutsideTheRootsIsOpened) {
 TEST_F(CatalogTest, NoNameAndNoFolderAreRefused) {
   EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Open(folder_.At("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// ---- Shards. ----
+
+class CatalogShardsTest : public CatalogTest {
+ protected:
+  void MakeShard(const std::string& path, const std::string& image) {
+    folder_.Write(path, testing::TarFile("a.jpg", image) + testing::TarEnd());
+  }
+};
+
+TEST_F(CatalogShardsTest, OutsideOfTheRootsNoneAreOpenedWhateverTheBracesSay) {
+  MakeShard("shards/0.tar", "x");
+  options_.roots = {folder_.At("flowers")};
+  catalog_.emplace(options_);
+
+  for (const std::string path : {"shards", "shards/0.tar", "shards/{0..0}.tar"})
+    EXPECT_EQ(Open(folder_.At(path)).status().code(), absl::StatusCode::kPermissionDenied) << path;
+}
+
+TEST_F(CatalogShardsTest, AreFoundByFileFolderAndBracesAndHaveOneState) {
+  MakeShard("shards/0.tar", "x");
+
+  const Catalog::State state = Open(folder_.At("shards")).value();
+
+  EXPECT_EQ(state->dataset->kind(), "tar");
+  EXPECT_EQ(Open(folder_.At("shards/0.tar")).value(), state);
+  EXPECT_EQ(Open(folder_.At("shards/{0..0}.tar")).value(), state);
+  EXPECT_TRUE(Index(folder_.At("shards"))->from_cache);
+}
+
+TEST_F(CatalogShardsTest, ThatChangedGetANewState) {
+  MakeShard("shards/0.tar", "x");
+  const Catalog::State before = Open(folder_.At("shards")).value();
+  MakeShard("shards/0.tar", "longer");
+
+  EXPECT_NE(Open(folder_.At("shards")).value(), before);
+
+  MakeShard("shards/1.tar", "y");
+  EXPECT_EQ(Open(folder_.At("shards")).value()->dataset->samples(), 2u);
 }
 
 // ---- Rows that need no decoding. ----

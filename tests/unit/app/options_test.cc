@@ -66,6 +66,7 @@ datasets:
   - {name: one, folder: /a/one, groups: [root, "4711"]}
   - {name: two, idx: {images: /a/i, labels: /a/l}}
   - {name: three, synthetic: {samples: 9, height: 8, classes: 7}}
+  - {name: four, tar: {shards: ['/a/t-{0..3}.tar', /b], image: png, label: none}}
 )",
                                                                 "p.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -102,7 +103,7 @@ datasets:
   EXPECT_EQ(engine.carriers.count, 5u);
   EXPECT_EQ(engine.carriers.retry_for, milliseconds(10'000));
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
-  ASSERT_EQ(catalog.datasets.size(), 3u);
+  ASSERT_EQ(catalog.datasets.size(), 4u);
   EXPECT_EQ(catalog.datasets[0].name, "one");
   EXPECT_EQ(catalog.datasets[0].path, "/a/one");
   EXPECT_THAT(catalog.datasets[0].groups, ::testing::ElementsAre(0, 4711));
@@ -110,6 +111,10 @@ datasets:
   EXPECT_EQ(catalog.datasets[1].idx->labels, "/a/l");
   EXPECT_EQ(catalog.datasets[2].synthetic,
             (source::SyntheticSpec{.samples = 9, .shape = {8, 224, 3}, .classes = 7}));
+  EXPECT_EQ(catalog.datasets[3].path, "/a/t-{0..3}.tar, /b image=png label=none");
+  EXPECT_THAT(catalog.datasets[3].tar->shards, ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
+  EXPECT_EQ(catalog.datasets[3].tar->image, "png");
+  EXPECT_EQ(catalog.datasets[3].tar->label, "none");
   EXPECT_FALSE(catalog.any_path);
 }
 

@@ -160,6 +160,13 @@ TEST(ConfigCheckTest, TokensHaveFilesALengthAndWordsThatAreKnown) {
   EXPECT_EQ(tokens("files: [/a], length: 8, dtype: int32, format: llm.c"), "not refused");
 }
 
+TEST(ConfigCheckTest, ShardsAreAbsolutePathsAndAtLeastOne) {
+  EXPECT_THAT(Refusal("datasets: [{name: a, tar: {image: png}}]"),
+              HasSubstr("tar.shards: got 0, wanted 1 to 10000"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, tar: {shards: [/a.tar, 'b-{0..3}.tar']}}]"),
+              HasSubstr("tar.shards[1]: got 'b-{0..3}.tar'"));
+}
+
 TEST(ConfigCheckTest, ASyntheticDatasetsNumbersHaveLimits) {
   EXPECT_THAT(Refusal("datasets:\n  - name: a\n    synthetic:\n      samples: 0\n"),
               StartsWith("p.yaml:4: datasets[0].synthetic.samples: got 0, wanted 1 to"));
@@ -274,7 +281,7 @@ TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
   auto config = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
 
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->datasets_size(), 5);
+  EXPECT_EQ(config->datasets_size(), 6);
   config->clear_datasets();
   EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
 }

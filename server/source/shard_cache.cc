@@ -1,0 +1,72 @@
+#include "server/source/shard_cache.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_format.h"
+#include "common/posix/fd.h"
+#include "server/source/shard_files.h"
+#include "server/source/state_file.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr size_t kFilesPerTask = 64;
+
+}  // namespace
+
+ShardCache::ShardCache(const std::string& state_dir, uint64_t identity)
+    : folder_(absl::StrCat(state_dir, "/manifests")),
+      path_(absl::StrFormat("%s/%016x.shards", folder_, identity)),
+      identity_(identity) {}
+
+absl::StatusOr<ShardManifest> ShardCache::Load() const {
+  const posix::Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) return base::ErrnoStatus(errno, absl::StrCat("'", path_, "'"));
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(fd));
+  if (bytes < sizeof(ShardManifestHeader))
+    return absl::DataLossError(absl::StrCat("'", path_, "' is cut off"));
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
+                            posix::Mapping::Map(fd, bytes, posix::Access::kReadOnly));
+  auto manifest = ShardManifest::FromMapping(std::move(mapping));
+  if (!manifest.ok()) return base::Annotate(manifest.status(), absl::StrCat("'", path_, "'"));
+  if (manifest->header().identity != identity_)
+    return absl::NotFoundError(absl::StrCat("'", path_, "' is of another dataset"));
+  return manifest;
+}
+
+absl::StatusOr<ShardManifest> ShardCache::Store(const ShardManifest& manifest) const {
+  PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
+  PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, manifest.bytes()));
+  return Load();
+}
+
+void ShardCache::Forget() const { ::unlink(path_.c_str()); }
+
+absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
+                               const Crew& crew) {
+  if (manifest.shards().size() != files.size()) return false;
+  const absl::Status changed = absl::FailedPreconditionError("a shard has changed");
+  const auto is_same = [&](size_t i) {
+    const ShardRecord& shard = manifest.shards()[i];
+    if (manifest.PathOf(i) != files[i].path()) return false;
+    const auto file = files[i].Open();
+    if (!file.ok()) return false;
+    const auto now = StateOfFile(*file, files[i].path());
+    return now.ok() && now->bytes == shard.bytes && now->mtime_ns == shard.mtime_ns;
+  };
+  const size_t tasks = (files.size() + kFilesPerTask - 1) / kFilesPerTask;
+  const absl::Status status = crew.ForEach(tasks, [&](size_t task) {
+    const size_t end = std::min(files.size(), (task + 1) * kFilesPerTask);
+    for (size_t i = task * kFilesPerTask; i < end; ++i)
+      if (!is_same(i)) return changed;
+    return absl::OkStatus();
+  });
+  if (absl::IsCancelled(status)) return status;
+  return status.ok();
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,40 @@
+// The manifest of a dataset of shards as a file in the state directory. Any thread; two processes
+// may share the folder: each writes aside and renames.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/source/crew.h"
+#include "server/source/shard_manifest.h"
+#include "server/source/tree_file.h"
+
+namespace penstock::source {
+
+class ShardCache {
+ public:
+  // STATE_DIR/manifests/<identity>.shards. `identity`: of the shards' paths and of what was asked
+  // for, so that another dataset has another file.
+  ShardCache(const std::string& state_dir, uint64_t identity);
+
+  // The cached manifest, mapped. NotFound: none yet; DataLoss: damaged; FailedPrecondition: another
+  // version's.
+  absl::StatusOr<ShardManifest> Load() const;
+  // Writes the manifest, and gives it back as a mapping of the file.
+  absl::StatusOr<ShardManifest> Store(const ShardManifest& manifest) const;
+  // Drops the file: what it says no longer holds.
+  void Forget() const;
+
+ private:
+  std::string folder_;
+  std::string path_;
+  uint64_t identity_;
+};
+
+// Whether every shard has the path, the size and the time that the manifest knows. What cannot be
+// looked at is not current; Cancelled when the crew's watch said so.
+absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
+                               const Crew& crew);
+
+}  // namespace penstock::source

@@ -1,0 +1,58 @@
+// A dataset's shards, open for reading: some of them at once, however many there are, and only
+// while they are what they were when they were indexed. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/source/manifest.h"
+#include "server/source/tree_file.h"
+
+namespace penstock::source {
+
+class ShardFiles {
+ public:
+  // `states`: what the files were when they were indexed, one each.
+  ShardFiles(std::vector<TreeFile> files, std::vector<FileState> states);
+
+  // A shard that is what it was a moment ago. Keep it while it is read, so that it stays open.
+  // Unavailable: it is gone, cannot be opened, or is another one; try again.
+  using Handle = std::shared_ptr<const posix::Fd>;
+  absl::StatusOr<Handle> Open(size_t shard) const;
+
+  // Reads all of `into`. Unavailable: it cannot be, or the shard was changed meanwhile.
+  absl::Status Read(const Handle& handle, size_t shard, uint64_t offset,
+                    std::span<std::byte> into) const;
+  // Unavailable, in words, when the shard is not what it was.
+  absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
+
+  std::string path(size_t shard) const { return files_[shard].path(); }
+  // The open ones; a quarter of the descriptors that this process may have, at most 1,024.
+  size_t most_open() const { return most_open_; }
+
+ private:
+  absl::StatusOr<Handle> Known(size_t shard) const;
+  absl::StatusOr<Handle> OpenAnew(size_t shard) const;
+  void Forget(size_t shard) const;
+
+  const std::vector<TreeFile> files_;
+  const std::vector<FileState> states_;
+  const size_t most_open_;
+  mutable base::Mutex mutex_;
+  // With those who read; null: not open.
+  mutable std::vector<Handle> open_ PENSTOCK_GUARDED_BY(mutex_);
+  // The open ones, oldest first: with shards read in any order as good as the least recently used.
+  mutable std::deque<size_t> opened_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+// What a file of this size and time is told apart by.
+absl::StatusOr<FileState> StateOfFile(const posix::Fd& file, const std::string& path);
+
+}  // namespace penstock::source

@@ -1,0 +1,112 @@
+#include "server/source/shard_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "server/source/braces.h"
+#include "server/source/python_order.h"
+#include "server/source/roots.h"
+
+namespace penstock::source {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::StatusOr<std::vector<std::string>> InFolder(const std::string& folder,
+                                                  absl::string_view suffix) {
+  std::vector<std::string> names = NamesEndingIn(folder, suffix);
+  if (names.empty())
+    return absl::NotFoundError(absl::StrCat("'", folder, "' holds no files that end in ", suffix,
+                                            ", or has sub-folders; name the files"));
+  for (std::string& name : names) name = absl::StrCat(folder, "/", name);
+  return names;
+}
+
+// All paths that the options mean.
+absl::StatusOr<std::vector<std::string>> Expand(const ShardListOptions& options) {
+  std::vector<std::string> paths;
+  for (const std::string& shard : options.shards) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> more, ExpandBraces(shard));
+    std::error_code ignored;
+    if (more.size() == 1 && fs::is_directory(more[0], ignored)) {
+      PENSTOCK_ASSIGN_OR_RETURN(
+          const std::string real,
+          ResolveUnderRoots(more[0], options.roots.empty() ? std::vector{more[0]} : options.roots));
+      PENSTOCK_ASSIGN_OR_RETURN(more, InFolder(real, options.suffix));
+    }
+    paths.insert(paths.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+    if (paths.size() > kMostExpanded)
+      return absl::InvalidArgumentError(absl::StrCat("more than ", kMostExpanded, " shards"));
+  }
+  if (paths.empty()) return absl::InvalidArgumentError("no shards are named");
+  return paths;
+}
+
+// One tree a folder, however many shards lie in it.
+class Finder {
+ public:
+  explicit Finder(const ShardListOptions& options) : options_(options) {}
+
+  absl::StatusOr<TreeFile> Find(const std::string& path) {
+    std::vector<std::string> roots = options_.roots;
+    if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string real, ResolveUnderRoots(path, roots));
+    if (!seen_.insert(real).second)
+      return absl::InvalidArgumentError(absl::StrCat("'", real, "' is named twice"));
+    const std::string folder = FolderOf(real);
+    std::shared_ptr<const Tree>& tree = trees_[folder];
+    if (tree == nullptr) {
+      PENSTOCK_ASSIGN_OR_RETURN(Tree opened,
+                                Tree::Open(folder, CanonicalRoots(roots), options_.confinement));
+      tree = std::make_shared<const Tree>(std::move(opened));
+    }
+    return TreeFile{tree, real.substr(folder == "/" ? 1 : folder.size() + 1)};
+  }
+
+ private:
+  const ShardListOptions& options_;
+  std::map<std::string, std::shared_ptr<const Tree>> trees_;  // with the files that lie in them
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::vector<std::string> NamesEndingIn(const std::string& folder, absl::string_view suffix) {
+  std::vector<std::string> names;
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_directory(ignored)) return {};
+    std::string name = at->path().filename().string();
+    if (absl::EndsWith(name, suffix) && name[0] != '.') names.push_back(std::move(name));
+  }
+  if (error) return {};
+  std::sort(names.begin(), names.end(), PythonLess);
+  return names;
+}
+
+absl::StatusOr<std::vector<TreeFile>> ListShards(const ShardListOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, Expand(options));
+  Finder finder(options);
+  std::vector<TreeFile> files;
+  for (const std::string& path : paths) {
+    absl::StatusOr<TreeFile> file = finder.Find(path);
+    if (!file.ok())
+      return base::Annotate(file.status(), absl::StrCat("opening a dataset, shard ",
+                                                        files.size() + 1, " of ", paths.size()));
+    files.push_back(*std::move(file));
+  }
+  return files;
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,106 @@
+// The index of a dataset of shards: files that hold many samples, one behind the other. One flat,
+// read-only block of memory, the same in a file and out of it. Immutable; any thread.
+//
+//   Header
+//   ShardRecord[shards]             32 bytes each
+//   ShardSample[samples + 1]        16 bytes each, in the order of shards and of samples in them
+//   ExtensionRecord[extensions]     24 bytes each
+//   ShardMember[members]            12 bytes each, of tar shards
+//   text                            paths of the shards, then names of the extensions
+//
+// A sample's name is not in it: whoever asks for it reads it in the shard.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/posix/memory.h"
+#include "server/source/manifest.h"
+
+namespace penstock::source {
+
+struct ShardManifestHeader {
+  char magic[8] = {};     // kShardMagic
+  uint32_t version = 0;   // kShardVersion
+  uint32_t labeled = 0;   // 1: every sample has a label; 0: none has
+  uint64_t identity = 0;  // of the shards' paths, and of what was asked for
+  uint64_t shards = 0;
+  uint64_t samples = 0;
+  uint64_t extensions = 0;
+  uint64_t members = 0;
+  uint64_t text_bytes = 0;
+  uint64_t images = 0;    // samples that have one
+  uint64_t digest = 0;    // of what was written in the shards, not of their paths and times
+  uint64_t checksum = 0;  // of the whole manifest, this field zero
+  uint64_t reserved = 0;  // zero
+};
+static_assert(sizeof(ShardManifestHeader) == 96);
+
+struct ShardRecord {
+  uint64_t bytes = 0;
+  int64_t mtime_ns = 0;
+  uint64_t first_sample = 0;
+  uint32_t path_offset = 0, path_bytes = 0;  // in the text
+};
+static_assert(sizeof(ShardRecord) == 32);
+
+struct ShardSample {
+  uint64_t place = 0;  // tar: its first member, the image where it has one; else: its offset
+  int32_t label = 0;   // 0 where the dataset is not labeled
+  uint32_t bytes = 0;  // tar: 0; else: its bytes
+};
+static_assert(sizeof(ShardSample) == 16);
+
+struct ExtensionRecord {
+  uint64_t first_sample = 0;                 // that has one
+  uint32_t name_offset = 0, name_bytes = 0;  // in the text
+  uint32_t is_image = 0;                     // may be a sample's image
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(ExtensionRecord) == 24);
+
+struct ShardMember {
+  uint32_t block = 0;      // of the shard, where its data begin
+  uint32_t bytes = 0;      // the largest value for that many and more
+  uint32_t extension = 0;  // in the table
+};
+static_assert(sizeof(ShardMember) == 12);
+
+inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
+inline constexpr uint32_t kShardVersion = 1;
+
+// The checksum of a manifest's bytes, which begin with a header.
+uint64_t ShardChecksumOf(std::span<const std::byte> manifest);
+
+class ShardManifest {
+ public:
+  // Takes a mapping whose bytes are a manifest. DataLoss says what is wrong with it.
+  static absl::StatusOr<ShardManifest> FromMapping(posix::Mapping mapping);
+
+  const ShardManifestHeader& header() const;
+  std::span<const std::byte> bytes() const { return mapping_.bytes(); }
+
+  std::span<const ShardRecord> shards() const;
+  const ShardSample& sample(uint64_t sample) const;
+  size_t ShardOf(uint64_t sample) const;
+  std::string PathOf(size_t shard) const;
+
+  std::span<const ExtensionRecord> extensions() const;
+  absl::string_view ExtensionName(size_t extension) const;
+  // Of tar shards: a sample's members, its image first.
+  std::span<const ShardMember> MembersOf(uint64_t sample) const;
+
+ private:
+  explicit ShardManifest(posix::Mapping mapping) : mapping_(std::move(mapping)) {}
+  absl::string_view Text(uint32_t offset, uint32_t bytes) const;
+  std::span<const ShardSample> samples() const;  // and one more
+  std::span<const ShardMember> members() const;
+
+  posix::Mapping mapping_;
+};
+
+}  // namespace penstock::source

@@ -1,0 +1,22 @@
+// The part of `feed` about tar shards: a daemon that feeds photographs from shards, against one
+// that feeds the same from their folder, in the same run.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/status.h"
+#include "tests/bench/photographs.h"
+#include "tests/bench/result.h"
+
+namespace penstock::bench {
+
+struct ShardRuns {
+  uint32_t workers = 1;
+  uint64_t samples = 0;  // a run
+  int rounds = 0;
+};
+
+// Adds its comparison.
+absl::Status FeedShards(const Photographs& photographs, const ShardRuns& runs, Result& result);
+
+}  // namespace penstock::bench

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Prints a Python that has webdataset, making a virtual environment for it in FOLDER where there is
+# none. Exits with 77 when it cannot be had, after saying why.
+# webdataset_python.sh FOLDER
+set -eu
+venv=$1/webdataset-venv
+wanted='webdataset==1.0.2'
+if ! "$venv/bin/python" -c 'import webdataset' 2>/dev/null; then
+  rm -rf "$venv"
+  /usr/bin/python3 -m venv --system-site-packages "$venv" >&2 &&
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$wanted" >&2 &&
+    "$venv/bin/python" -c 'import webdataset' >&2 || {
+    rm -rf "$venv"
+    echo "SKIPPED: no $wanted from PyPI; see above, and check the network or PIP_INDEX_URL" >&2
+    exit 77
+  }
+fi
+echo "$venv/bin/python"

@@ -1,0 +1,135 @@
+// Tar shards that change, what is cached of them, and the index that may lie beside them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/source/tar_fixture.h"
+
+namespace penstock::source {
+namespace {
+
+namespace fs = std::filesystem;
+using penstock::testing::TarEnd;
+using penstock::testing::TarFile;
+using penstock::testing::TarLongNamed;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using TarChangesTest = TarTest;
+
+// ---- The cache, and changes on disk. ----
+
+TEST_F(TarChangesTest, TheManifestIsCachedAndUsedUntilAShardChanges) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const uint64_t digest = Open()->digest();
+  EXPECT_FALSE(from_cache_);
+
+  EXPECT_EQ(Open()->digest(), digest);
+  EXPECT_TRUE(from_cache_);
+
+  folder_.Write("x.tar", TarSampleOf("a", "other", 2));
+  EXPECT_NE(Open()->digest(), digest);
+  EXPECT_FALSE(from_cache_);
+}
+
+TEST_F(TarChangesTest, AnotherImageOrLabelIsAnotherManifest) {
+  folder_.Write("x.tar", TarFile("a.jpg", "jpg") + TarFile("a.png", "png"));
+  EXPECT_EQ(Read(*Open(), 0), "jpg");
+
+  asked_.image = "png";
+
+  EXPECT_EQ(Read(*Open(), 0), "png");
+  EXPECT_FALSE(from_cache_);
+}
+
+TEST_F(TarChangesTest, ADamagedCacheCostsAWarningAndANewIndex) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const uint64_t digest = Open()->digest();
+  for (const auto& entry : fs::directory_iterator(state_ + "/manifests")) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(120);
+    file.put('\x55');
+  }
+
+  EXPECT_EQ(Open()->digest(), digest);
+
+  EXPECT_THAT(warning_, AllOf(HasSubstr("damaged"), HasSubstr("indexed anew")));
+  (void)Open();
+  EXPECT_TRUE(from_cache_);
+}
+
+TEST_F(TarChangesTest, TheDigestIsTheSameForACopyElsewhere) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const uint64_t digest = Open()->digest();
+  folder_.Write("elsewhere/y.tar", TarSampleOf("a", "image", 1));
+  asked_.shards = {folder_.At("elsewhere/y.tar")};
+
+  EXPECT_EQ(Open()->digest(), digest);
+}
+
+TEST_F(TarChangesTest, AShardThatWasWrittenToIsTroubleInWordsUntilItIsOpenedAnew) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const auto dataset = Open();
+  ASSERT_EQ(Read(*dataset, 0), "image");
+
+  folder_.Write("x.tar", TarSampleOf("a", "other", 1));
+
+  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("written to")));
+  EXPECT_EQ(Read(*Open(), 0), "other");
+}
+
+TEST_F(TarChangesTest, AShardThatIsCutOffReplacedOrGoneIsTroubleAndOneThatIsBackIsRead) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const auto dataset = Open();
+  ASSERT_EQ(Read(*dataset, 0), "image");
+
+  fs::rename(folder_.At("x.tar"), folder_.At("kept"));
+  EXPECT_THAT(Read(*dataset, 0), "image") << "its name is gone, but the file is open";
+  fs::copy(folder_.At("kept"), folder_.At("x.tar"));
+  fs::remove(folder_.At("kept"));
+  EXPECT_THAT(Read(*dataset, 0), HasSubstr("another file"));
+  fs::resize_file(folder_.At("x.tar"), 1024);
+  EXPECT_THAT(Read(*dataset, 0), HasSubstr("was cut off: it has 1024 bytes"));
+  fs::remove(folder_.At("x.tar"));
+  EXPECT_THAT(Read(*dataset, 0), HasSubstr("UNAVAILABLE"));
+}
+
+// ---- DALI's index. ----
+
+std::string IndexOf(const std::string& members) { return "v1.2 1\n" + members + "\n"; }
+
+TEST_F(TarChangesTest, AnIndexBesideTheShardGivesTheSameDataset) {
+  folder_.Write("x.tar", TarLongNamed("d/a.jpg", "image") + TarFile("README", "none") +
+                             TarFile("d/a.cls", "4") + TarEnd());
+  const uint64_t digest = Open()->digest();
+  folder_.Write("x.idx", IndexOf("jpg 1536 5 d/a.jpg cls 3584 1 d/a.cls"));
+  use_ = CacheUse::kRebuild;
+
+  const auto dataset = Open();
+
+  EXPECT_EQ(warning_, "");
+  EXPECT_EQ(dataset->digest(), digest);
+  EXPECT_EQ(dataset->label(0), 4);
+  EXPECT_EQ(Read(*dataset, 0), "image");
+}
+
+TEST_F(TarChangesTest, AnIndexThatIsNotRightIsPassedOverWithAWarning) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 4) + TarEnd());
+  const uint64_t digest = Open()->digest();
+  use_ = CacheUse::kRebuild;
+  for (const std::string members :
+       {"jpg 512 5 a.jpg", "jpg 512 5 a.jpg cls 1536 1 b.cls", "jpg 512 4 a.jpg cls 1536 1 a.cls",
+        "jpg 512 5 b.jpg cls 1536 1 b.cls", "jpg 1536 5 a.jpg",
+        "jpg 512 5 a.jpg cls 1536 999999 a.cls", "what is this"}) {
+    folder_.Write("x.idx", IndexOf(members));
+
+    EXPECT_EQ(Open()->digest(), digest) << members;
+
+    EXPECT_THAT(warning_, AllOf(HasSubstr("is not used"), HasSubstr("x.idx'"))) << members;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::source

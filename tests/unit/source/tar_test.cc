@@ -1,0 +1,268 @@
+// Tar shards as a dataset: what is refused, found and read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/source/tar_fixture.h"
+
+namespace penstock::source {
+namespace {
+
+using penstock::testing::PaxHeader;
+using penstock::testing::PaxRecord;
+using penstock::testing::TarEnd;
+using penstock::testing::TarFile;
+using penstock::testing::TarLongNamed;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// ---- What is refused. ----
+
+TEST_F(TarTest, CompressedShardsAreRefusedWithTheReasonAndTheRemedy) {
+  folder_.Write("x.tar", "\x1F\x8B\x08 and so on");
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("x.tar' is compressed (gzip)"), HasSubstr("unpack it")));
+}
+
+TEST_F(TarTest, ATruncatedShardIsRefusedWithItsPlace) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1).substr(0, 1500));
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("x.tar' at byte 1024"), HasSubstr("truncated")));
+}
+
+TEST_F(TarTest, ShardsThatAreMissingAreNamedAndCounted) {
+  folder_.Write("x-0.tar", TarSampleOf("a", "image", 1));
+  asked_.shards = {folder_.At("x-{0..2}.tar")};
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("shard 2 of 3"), HasSubstr("x-1.tar'")));
+}
+
+TEST_F(TarTest, OneShardNamedTwiceIsRefused) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  asked_.shards = {folder_.At("x.tar"), folder_.At("./x.tar")};
+
+  EXPECT_THAT(Refusal(), HasSubstr("named twice"));
+}
+
+TEST_F(TarTest, ShardsWithoutSamplesAreRefused) {
+  folder_.Write("x.tar", TarFile("README", "nothing") + TarEnd());
+
+  EXPECT_THAT(Refusal(), HasSubstr("no samples"));
+}
+
+TEST_F(TarTest, LabelsOfSomeSamplesOnlyAreRefusedWithTheFirstThatHasNone) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1) + TarFile("b.jpg", "image"));
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("x.tar#b' has no label"), HasSubstr("label: none")));
+}
+
+TEST_F(TarTest, AnImageThatNoSampleHasIsRefusedWithWhatTheyHave) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  asked_.image = "png";
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("the image 'png'"), HasSubstr("jpg, cls")));
+}
+
+TEST_F(TarTest, AShardOutsideOfTheRootsIsRefused) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  TarOptions options;
+  options.shards.shards = {folder_.At("x.tar")};
+  options.roots = {"/usr"};
+
+  EXPECT_TRUE(absl::IsPermissionDenied(OpenTar(options).status()));
+}
+
+TEST_F(TarTest, KeysWithDotsMakeTooManyKindsOfMembersAndAreRefusedInWords) {
+  std::string shard;
+  for (int i = 0; i < 1025; ++i) shard += TarFile("img." + std::to_string(i) + ".jpg", "x");
+  folder_.Write("x.tar", shard);
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("more than 1024 kinds"), HasSubstr("dots")));
+}
+
+// ---- What is found. ----
+
+TEST_F(TarTest, SamplesOfAllShardsComeInOrderWithTheirLabels) {
+  folder_.Write("x-0.tar", TarSampleOf("a", "image a", 1) + TarSampleOf("b", "image b", 0));
+  folder_.Write("x-1.tar", TarFile("README", "none") + TarEnd());
+  folder_.Write("x-2.tar", TarSampleOf("d/c", "image c", 2) + TarEnd());
+  asked_.shards = {folder_.At("x-{0..2}.tar")};
+
+  const auto dataset = Open();
+
+  ASSERT_EQ(dataset->samples(), 3u);
+  EXPECT_EQ(dataset->kind(), "tar");
+  EXPECT_THAT(dataset->classes(), ElementsAre("0", "1", "2"));
+  EXPECT_EQ(dataset->label(0), 1);
+  EXPECT_EQ(dataset->label(2), 2);
+  EXPECT_EQ(Read(*dataset, 0), "image a");
+  EXPECT_EQ(Read(*dataset, 1), "image b");
+  EXPECT_EQ(Read(*dataset, 2), "image c");
+  EXPECT_EQ(dataset->path(0), folder_.At("x-0.tar#a"));
+  EXPECT_EQ(dataset->path(1), folder_.At("x-0.tar#b"));
+  EXPECT_EQ(dataset->path(2), folder_.At("x-2.tar#d/c"));
+}
+
+TEST_F(TarTest, AFolderMeansItsShardsSortedByName) {
+  folder_.Write("d/b.tar", TarSampleOf("b", "image b", 0));
+  folder_.Write("d/a.tar", TarSampleOf("a", "image a", 0));
+  folder_.Write("d/notes.txt", "no shard");
+  asked_.shards = {folder_.At("d")};
+
+  const auto dataset = Open();
+
+  EXPECT_EQ(Read(*dataset, 0), "image a");
+  EXPECT_EQ(Read(*dataset, 1), "image b");
+}
+
+TEST_F(TarTest, LongNamesAreReadInTheShardWhenAPathIsAskedFor) {
+  const std::string key = std::string(120, 'd') + "/key";
+  folder_.Write("x.tar", TarSampleOf("a", "image", 0) + TarFile(".hidden", "no") +
+                             TarLongNamed(key + ".jpg", "long") + TarFile("README", "none") +
+                             PaxHeader(PaxRecord("path", key + ".cls")) + TarFile("cls", "1"));
+
+  const auto dataset = Open();
+
+  EXPECT_EQ(dataset->samples(), 2u);
+  EXPECT_EQ(dataset->path(1), folder_.At("x.tar#" + key));
+  EXPECT_EQ(dataset->label(1), 1);
+}
+
+TEST_F(TarTest, WithoutLabelsADatasetIsNotLabeled) {
+  folder_.Write("x.tar", TarFile("a.jpg", "image"));
+  EXPECT_FALSE(Open()->labeled());
+
+  folder_.Write("x.tar", TarSampleOf("a", "image", 7));
+  EXPECT_TRUE(Open()->labeled());
+  asked_.label = "none";
+  EXPECT_FALSE(Open()->labeled());
+}
+
+TEST_F(TarTest, NegativeLabelsAreLabelsWithoutClasses) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", -1));
+
+  const auto dataset = Open();
+
+  EXPECT_EQ(dataset->label(0), -1);
+  EXPECT_TRUE(dataset->classes().empty());
+}
+
+TEST_F(TarTest, ASampleWithoutTheImageOrWithAnEmptyOneIsAFault) {
+  folder_.Write("x.tar", TarFile("a.jpg", "image") + TarFile("b.txt", "x") + TarFile("c.jpg", ""));
+
+  const auto dataset = Open();
+
+  EXPECT_EQ(Read(*dataset, 1), "a field is missing");
+  EXPECT_EQ(Read(*dataset, 2), "empty");
+}
+
+// ---- What else a sample has. ----
+
+class TarFieldsTest : public TarTest {
+ protected:
+  // The rows of the fields of a sample, or the fault.
+  absl::StatusOr<base::Fault> ReadFields(const Dataset& dataset, uint64_t sample,
+                                         const std::vector<Wish>& wishes) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(wishes));
+    rows_.clear();
+    std::vector<std::byte*> at;
+    for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
+    for (std::string& row : rows_) at.push_back(reinterpret_cast<std::byte*>(row.data()));
+    const auto reader = dataset.NewReader();
+    EXPECT_TRUE(reader->Open(sample).ok());
+    return reader->ReadFields(selection, at);
+  }
+  std::vector<std::string> rows_;
+};
+
+const std::string kFive = std::string("\5\0\0\0", 4), kNone = std::string(4, '\0');
+
+TEST_F(TarFieldsTest, WhatIsMissingOrTooLongIsAFault) {
+  folder_.Write("x.tar",
+                TarFile("a.jpg", "image") + TarFile("a.txt", "123456") + TarFile("b.jpg", "image"));
+  const auto dataset = Open();
+
+  EXPECT_EQ(*ReadFields(*dataset, 0, {{.name = "txt", .most = 5}}), base::Fault::kTooLong);
+  EXPECT_EQ(*ReadFields(*dataset, 1, {{.name = "txt", .most = 9}}), base::Fault::kMissing);
+}
+
+TEST_F(TarFieldsTest, AFieldThatNoSampleHasIsRefusedWithThoseThereAre) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+
+  EXPECT_THAT(Open()->Select(std::vector<Wish>{{.name = "json", .most = 5}}).status().message(),
+              AllOf(HasSubstr("'json'"), HasSubstr("jpg, cls")));
+}
+
+TEST_F(TarFieldsTest, MembersComeAsTheyAreWithTheirLengthsAndZerosBehind) {
+  folder_.Write("x.tar",
+                TarFile("a.jpg", "image") + TarFile("a.txt", "hello") + TarFile("a.json", ""));
+  const auto dataset = Open();
+
+  ASSERT_EQ(*ReadFields(*dataset, 0, {{.name = "json", .most = 3}, {.name = "txt", .most = 8}}),
+            base::Fault::kNone);
+
+  EXPECT_THAT(rows_,
+              ElementsAre(std::string(3, '\0'), kNone, std::string("hello\0\0\0", 8), kFive));
+}
+
+TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
+  folder_.Write("x.tar", TarFile("a.jpg", "image") + TarFile("a.seg.png", "mask") +
+                             TarFile("a.txt", "hello"));
+
+  std::vector<std::string> placed;
+  for (const Field& field : Open()->fields())
+    if (field.placed) placed.push_back(field.name);
+
+  EXPECT_THAT(placed, ElementsAre("jpg", "seg.png"));
+}
+
+TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
+  folder_.Write("x.tar", TarFile("a.txt", "hello") + TarFile("b.txt", "you"));
+  const auto dataset = Open();
+  ASSERT_EQ(dataset->storage(), Storage::kRows);
+  EXPECT_THAT(dataset->Select({}).status().message(),
+              AllOf(HasSubstr("no image"), HasSubstr("at most: txt")));
+  const Selection selection = *dataset->Select(std::vector<Wish>{{.name = "txt", .most = 5}});
+  std::string values(10, '#'), lengths(8, '#');
+  const std::vector<std::byte*> blocks = {reinterpret_cast<std::byte*>(values.data()),
+                                          reinterpret_cast<std::byte*>(lengths.data())};
+
+  ASSERT_TRUE(dataset->CopyRows(selection, std::vector<uint64_t>{1, 0}, blocks).ok());
+
+  EXPECT_EQ(values, std::string("you\0\0hello", 10));
+  EXPECT_EQ(lengths, std::string("\3\0\0\0\5\0\0\0", 8));
+}
+
+// ---- Paths that people give. ----
+
+TEST_F(TarTest, APathMeansShardsByItsNameByBracesOrByWhatTheFolderHolds) {
+  folder_.Write("shards/a.tar", "");
+  folder_.Write("classes/cat/a.jpg", "");
+  folder_.Write("classes/a.tar", "");
+
+  for (const std::string path :
+       {"/x/a.tar", "/x/a.TAR", "/x/a.tar.gz", "/x/a.tgz", "/x/a-{0..3}.tar"})
+    EXPECT_TRUE(IsTarPath(path)) << path;
+  EXPECT_TRUE(IsTarPath(folder_.At("shards")));
+  for (const std::string& path :
+       {std::string("/x/a.jpg"), std::string("/x.tar.d/a"), folder_.At("classes")})
+    EXPECT_FALSE(IsTarPath(path)) << path;
+}
+
+TEST_F(TarTest, TheIdentityChangesWithAShardAndWithWhatIsAskedFor) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  TarOptions options;
+  options.shards.shards = {folder_.At("x.tar")};
+  const TarIdentity before = *IdentityOfTar(options);
+  EXPECT_EQ(IdentityOfTar(options)->stamp, before.stamp);
+
+  folder_.Write("x.tar", TarSampleOf("a", "longer image", 1));
+  EXPECT_NE(IdentityOfTar(options)->stamp, before.stamp);
+  EXPECT_EQ(IdentityOfTar(options)->key, before.key);
+
+  options.shards.image = "png";
+  EXPECT_NE(IdentityOfTar(options)->key, before.key);
+}
+
+}  // namespace
+}  // namespace penstock::source
