@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -16,11 +15,6 @@ namespace penstock::source {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 absl::StatusOr<std::vector<std::string>> InFolder(const std::string& folder,
                                                   absl::string_view suffix) {
@@ -53,33 +47,6 @@ absl::StatusOr<std::vector<std::string>> Expand(const ShardListOptions& options)
   return paths;
 }
 
-// One tree a folder, however many shards lie in it.
-class Finder {
- public:
-  explicit Finder(const ShardListOptions& options) : options_(options) {}
-
-  absl::StatusOr<TreeFile> Find(const std::string& path) {
-    std::vector<std::string> roots = options_.roots;
-    if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));
-    PENSTOCK_ASSIGN_OR_RETURN(const std::string real, ResolveUnderRoots(path, roots));
-    if (!seen_.insert(real).second)
-      return absl::InvalidArgumentError(absl::StrCat("'", real, "' is named twice"));
-    const std::string folder = FolderOf(real);
-    std::shared_ptr<const Tree>& tree = trees_[folder];
-    if (tree == nullptr) {
-      PENSTOCK_ASSIGN_OR_RETURN(Tree opened,
-                                Tree::Open(folder, CanonicalRoots(roots), options_.confinement));
-      tree = std::make_shared<const Tree>(std::move(opened));
-    }
-    return TreeFile{tree, real.substr(folder == "/" ? 1 : folder.size() + 1)};
-  }
-
- private:
-  const ShardListOptions& options_;
-  std::map<std::string, std::shared_ptr<const Tree>> trees_;  // with the files that lie in them
-  std::set<std::string> seen_;
-};
-
 }  // namespace
 
 std::vector<std::string> NamesEndingIn(const std::string& folder, absl::string_view suffix) {
@@ -97,13 +64,16 @@ std::vector<std::string> NamesEndingIn(const std::string& folder, absl::string_v
 
 absl::StatusOr<std::vector<TreeFile>> ListShards(const ShardListOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, Expand(options));
-  Finder finder(options);
+  FileFinder finder(options.roots, options.confinement);
+  std::set<std::string> seen;
   std::vector<TreeFile> files;
   for (const std::string& path : paths) {
     absl::StatusOr<TreeFile> file = finder.Find(path);
     if (!file.ok())
-      return base::Annotate(file.status(), absl::StrCat("opening a dataset, shard ",
-                                                        files.size() + 1, " of ", paths.size()));
+      return base::Annotate(file.status(),
+                            absl::StrCat("shard ", files.size() + 1, " of ", paths.size()));
+    if (!seen.insert(file->path()).second)
+      return absl::InvalidArgumentError(absl::StrCat("'", file->path(), "' is named twice"));
     files.push_back(*std::move(file));
   }
   return files;

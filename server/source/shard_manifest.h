@@ -58,10 +58,12 @@ static_assert(sizeof(ShardSample) == 16);
 struct ExtensionRecord {
   uint64_t first_sample = 0;                 // that has one
   uint32_t name_offset = 0, name_bytes = 0;  // in the text
-  uint32_t is_image = 0;                     // may be a sample's image
-  uint32_t reserved = 0;
+  uint32_t kind = 0;                         // the source's word for it
+  uint32_t count = 0;  // values that every sample has of it; kAnyCount: not the same in all
 };
 static_assert(sizeof(ExtensionRecord) == 24);
+
+inline constexpr uint32_t kAnyCount = UINT32_MAX;
 
 struct ShardMember {
   uint32_t block = 0;      // of the shard, where its data begin

@@ -16,29 +16,42 @@ class Table {
  public:
   absl::Status Add(const ScannedShard& shard, uint64_t first_sample) {
     for (const ScannedShard::Extension& extension : shard.extensions) {
-      if (!numbers_.try_emplace(extension.name, records_.size()).second) continue;
-      if (records_.size() == kMostExtensions)
+      const auto [known, is_new] = numbers_.try_emplace(extension.name, kinds_.size());
+      if (!is_new) {
+        Merge(extension, kinds_[known->second]);
+        continue;
+      }
+      if (kinds_.size() == kMostExtensions)
         return absl::InvalidArgumentError(absl::StrCat(
             "samples have more than ", kMostExtensions, " kinds of members, such as '",
             extension.name,
             "': a member's kind is what follows the first dot of its name, so that keys must not "
             "have dots; pack the shards anew"));
-      records_.push_back({.first_sample = first_sample + extension.first_sample,
-                          .is_image = extension.is_image ? 1u : 0u});
-      names_.push_back(extension.name);
+      kinds_.push_back(extension);
+      kinds_.back().first_sample += first_sample;
     }
     return absl::OkStatus();
   }
 
   uint32_t NumberOf(const std::string& name) const { return numbers_.at(name); }
-  const std::vector<std::string>& names() const { return names_; }
-  std::vector<ExtensionRecord>& records() { return records_; }
+  const std::vector<ScannedShard::Extension>& kinds() const { return kinds_; }
 
  private:
+  static void Merge(const ScannedShard::Extension& from, ScannedShard::Extension& into) {
+    if (from.kind != into.kind) into.kind = 0;
+    into.samples += from.samples;
+    into.least = std::min(into.least, from.least);
+    into.most = std::max(into.most, from.most);
+  }
+
   std::map<std::string, uint32_t> numbers_;
-  std::vector<std::string> names_;
-  std::vector<ExtensionRecord> records_;
+  std::vector<ScannedShard::Extension> kinds_;
 };
+
+uint32_t CountOf(const ScannedShard::Extension& kind, uint64_t samples) {
+  const bool same = kind.samples == samples && kind.least == kind.most && kind.most < kAnyCount;
+  return same ? static_cast<uint32_t>(kind.most) : kAnyCount;
+}
 
 absl::Status CheckLabels(const ShardsToBuild& build, uint64_t labeled, uint64_t samples) {
   if (labeled == 0 || labeled == samples) return absl::OkStatus();
@@ -110,9 +123,9 @@ class Builder {
     PENSTOCK_RETURN_IF_ERROR(CheckLabels(build_, labeled, header_.samples));
     header_.labeled = labeled > 0 ? 1 : 0;
     header_.digest = Hash(std::as_bytes(std::span(digests)));
-    header_.extensions = table_.records().size();
+    header_.extensions = table_.kinds().size();
     for (const std::string& path : build_.paths) header_.text_bytes += path.size();
-    for (const std::string& name : table_.names()) header_.text_bytes += name.size();
+    for (const auto& kind : table_.kinds()) header_.text_bytes += kind.name.size();
     if (header_.text_bytes > std::numeric_limits<uint32_t>::max())
       return absl::InvalidArgumentError("the paths of the shards have more than 4 GiB");
     return absl::OkStatus();
@@ -137,16 +150,15 @@ class Builder {
       text += path_bytes;
     }
     WriteSamples(writer);
-    for (size_t i = 0; i < table_.records().size(); ++i) {
-      ExtensionRecord record = table_.records()[i];
-      record.name_offset = text;
-      record.name_bytes = static_cast<uint32_t>(table_.names()[i].size());
-      text += record.name_bytes;
-      writer.Put(record);
+    for (const ScannedShard::Extension& kind : table_.kinds()) {
+      const auto name_bytes = static_cast<uint32_t>(kind.name.size());
+      writer.Put(ExtensionRecord{kind.first_sample, text, name_bytes, kind.kind,
+                                 CountOf(kind, header_.samples)});
+      text += name_bytes;
     }
     WriteMembers(writer);
     for (const std::string& path : build_.paths) writer.Put(path);
-    for (const std::string& name : table_.names()) writer.Put(name);
+    for (const auto& kind : table_.kinds()) writer.Put(kind.name);
   }
 
   // Places in a shard of members become places in the table; others are offsets already.

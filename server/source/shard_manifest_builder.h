@@ -16,8 +16,10 @@ namespace penstock::source {
 struct ScannedShard {
   struct Extension {
     std::string name;
-    bool is_image = false;
+    uint32_t kind = 0;  // the source's word for it; of two that disagree 0 stays
     uint64_t first_sample = 0;
+    // Samples that have it, and the fewest and most values in one.
+    uint64_t samples = 0, least = 0, most = 0;
   };
 
   FileState state;

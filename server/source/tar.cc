@@ -136,7 +136,8 @@ absl::StatusOr<OpenedTar> OpenTar(const TarOptions& options) {
     cache.emplace(options.state_dir, TarIndexIdentity(files, options.shards));
   PENSTOCK_ASSIGN_OR_RETURN(IndexedTar indexed, IndexTar(files, cache, options));
   PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.shards.image));
-  auto state = std::make_shared<const TarState>(std::move(files), std::move(indexed.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(auto state,
+                            TarState::Make(std::move(files), std::move(indexed.manifest)));
   return OpenedTar{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
                    std::move(indexed.warning)};
 }

@@ -10,6 +10,7 @@
 #include "server/source/for_people.h"
 #include "server/source/tar_format.h"
 #include "server/source/tar_scan.h"
+#include "server/source/wds_samples.h"
 
 namespace penstock::source {
 namespace {
@@ -119,9 +120,25 @@ class TarReader final : public Dataset::Reader {
 }  // namespace
 
 TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
-    : files(std::move(shards), StatesOf(from)),
-      manifest(std::move(from)),
-      fields(FieldsOf(manifest)) {}
+    : files(std::move(shards), StatesOf(from)), manifest(std::move(from)) {}
+
+// An array's type and shape are those of the first one.
+absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,
+                                                               ShardManifest from) {
+  auto state = std::make_shared<TarState>(std::move(shards), std::move(from));
+  state->fields = FieldsOf(state->manifest);
+  for (TarField& field : state->fields) {
+    if (!IsNpyExtension(field.field.name)) continue;
+    const uint64_t first = state->manifest.extensions()[field.extension].first_sample;
+    PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(*state, first));
+    PENSTOCK_ASSIGN_OR_RETURN(field.array, ReadNpyMember(sample, *sample.Find(field.extension)));
+    if (!field.array) continue;
+    field.field.type = field.array->type;
+    field.field.shape = field.array->shape;
+    field.field.variable = false;
+  }
+  return std::shared_ptr<const TarState>(std::move(state));
+}
 
 std::string TarState::PathForPeople(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
@@ -139,7 +156,7 @@ absl::StatusOr<TarSample> TarSample::Open(const TarState& state, uint64_t sample
 
 const ShardMember* TarSample::image() const {
   const ShardMember& first = state_->manifest.MembersOf(sample_).front();
-  return state_->manifest.extensions()[first.extension].is_image != 0 ? &first : nullptr;
+  return state_->manifest.extensions()[first.extension].kind == kWdsImage ? &first : nullptr;
 }
 
 const ShardMember* TarSample::Find(uint32_t extension) const {
@@ -162,6 +179,7 @@ absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor&
   const ShardMember* member = Find(field.extension);
   if (member == nullptr) return base::Fault::kMissing;
   const uint64_t most = tensor.bytes();
+  if (field.array) return FillNpy(*this, *member, *field.array, {rows.values, most});
   if (member->bytes > most) return base::Fault::kTooLong;
   PENSTOCK_RETURN_IF_ERROR(Read(*member, 0, {rows.values, member->bytes}));
   std::memset(rows.values + member->bytes, 0, most - member->bytes);

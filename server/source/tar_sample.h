@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "server/source/dataset.h"
 #include "server/source/shard_files.h"
 #include "server/source/shard_manifest.h"
+#include "server/source/tar_npy.h"
 
 namespace penstock::source {
 
@@ -17,11 +19,14 @@ namespace penstock::source {
 struct TarField {
   Field field;
   uint32_t extension = 0;
+  std::optional<NpyMember> array = {};  // else bytes, of variable length
 };
 
 // Immutable but for which files are open; any thread.
 struct TarState {
-  // `shards`: the manifest's, in its order.
+  // `shards`: the manifest's, in its order. Unavailable: one of them cannot be read.
+  static absl::StatusOr<std::shared_ptr<const TarState>> Make(std::vector<TreeFile> shards,
+                                                              ShardManifest from);
   TarState(std::vector<TreeFile> shards, ShardManifest from);
 
   // "SHARD#KEY" in valid UTF-8. Reads the key in the shard; where it cannot be read the sample's
@@ -30,7 +35,7 @@ struct TarState {
 
   const ShardFiles files;
   const ShardManifest manifest;
-  const std::vector<TarField> fields;
+  std::vector<TarField> fields;  // set by Make
 };
 
 class TarSample {

@@ -106,11 +106,12 @@ void WdsSamples::End() {
 
 uint32_t WdsSamples::NumberOf(const std::string& extension) {
   const auto [at, is_new] = numbers_.try_emplace(extension, static_cast<uint32_t>(numbers_.size()));
-  if (is_new)
-    scanned_.extensions.push_back({.name = extension,
-                                   .is_image = std::find(roles_.images.begin(), roles_.images.end(),
-                                                         extension) != roles_.images.end(),
-                                   .first_sample = scanned_.samples.size() - 1});
+  if (!is_new) return at->second;
+  const auto& images = roles_.images;
+  const bool is_image = std::find(images.begin(), images.end(), extension) != images.end();
+  scanned_.extensions.push_back({.name = extension,
+                                 .kind = is_image ? kWdsImage : 0,
+                                 .first_sample = scanned_.samples.size() - 1});
   return at->second;
 }
 

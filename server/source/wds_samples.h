@@ -26,6 +26,8 @@ struct WdsRoles {
   static WdsRoles Of(absl::string_view image, absl::string_view label);
 };
 
+inline constexpr uint32_t kWdsImage = 1;  // the kind of an extension that may be an image's
+
 // The number that a label's bytes say: decimal digits, perhaps with a sign and spaces around.
 // Nothing where they say none that fits 32 bits.
 std::optional<int32_t> ParseWdsLabel(absl::string_view text);

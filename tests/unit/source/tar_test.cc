@@ -216,6 +216,53 @@ TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
   EXPECT_THAT(placed, ElementsAre("jpg", "seg.png"));
 }
 
+// An array's file, as NumPy 1.0 writes it; `padding` more spaces in its header.
+std::string Npy(const std::string& descr, const std::string& shape, const std::string& data,
+                size_t padding = 0) {
+  std::string literal = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +
+                        ", }" + std::string(padding, ' ') + "\n";
+  const std::string length = {static_cast<char>(literal.size()), '\0'};
+  return std::string("\x93NUMPY\x01\x00", 8) + length + literal + data;
+}
+
+TEST_F(TarFieldsTest, ArraysOfAnotherTypeOrShapeThanTheFirstAreMalformed) {
+  folder_.Write("x.tar",
+                TarFile("a.jpg", "image") + TarFile("a.npy", Npy("<u2", "(2,)", "1234")) +
+                    TarFile("b.jpg", "image") + TarFile("b.npy", Npy("<i2", "(2,)", "1234")) +
+                    TarFile("c.jpg", "image") + TarFile("c.npy", Npy("<u2", "(1,)", "12")) +
+                    TarFile("d.jpg", "image") + TarFile("d.npy", Npy("<u2", "(2,)", "12")) +
+                    TarFile("e.jpg", "image") + TarFile("e.npy", "no array"));
+  const auto dataset = Open();
+
+  for (uint64_t sample = 1; sample < 5; ++sample)
+    EXPECT_EQ(*ReadFields(*dataset, sample, {{.name = "npy"}}), base::Fault::kMalformed) << sample;
+}
+
+TEST_F(TarFieldsTest, ArraysAreTensorsWhateverTheirHeadersLength) {
+  folder_.Write("x.tar", TarFile("a.jpg", "image") +
+                             TarFile("a.box.npy", Npy("<f4", "(1, 2)", "12345678")) +
+                             TarFile("b.jpg", "image") +
+                             TarFile("b.box.npy", Npy("<f4", "(1, 2)", "abcdefgh", 7)));
+  const auto dataset = Open();
+  const Field field = dataset->fields()[1];
+  EXPECT_EQ(field.name, "box.npy");
+  EXPECT_EQ(field.type, base::DType::kFloat32);
+  EXPECT_THAT(field.shape, ElementsAre(1, 2));
+  EXPECT_FALSE(field.variable);
+
+  for (const uint64_t sample : {0, 1}) {
+    ASSERT_EQ(*ReadFields(*dataset, sample, {{.name = "box.npy"}}), base::Fault::kNone);
+    EXPECT_THAT(rows_, ElementsAre(sample == 0 ? "12345678" : "abcdefgh"));
+  }
+}
+
+TEST_F(TarFieldsTest, WhatIsNoTensorComesAsBytes) {
+  folder_.Write("x.tar",
+                TarFile("a.jpg", "image") + TarFile("a.npy", Npy("|O", "(2,)", "pickles")));
+
+  EXPECT_TRUE(Open()->fields()[1].variable);
+}
+
 TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
   folder_.Write("x.tar", TarFile("a.txt", "hello") + TarFile("b.txt", "you"));
   const auto dataset = Open();
