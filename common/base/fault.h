@@ -27,6 +27,12 @@ enum class Fault : uint32_t {
   kBadChecksum = 15,    // its bytes are not those that were written
 };
 
+// Whether it is of a field that somebody asked for, and not of the sample as such: others may ask
+// for less.
+constexpr bool IsOfField(Fault fault) {
+  return fault == Fault::kTooLong || fault == Fault::kMissing || fault == Fault::kMalformed;
+}
+
 // "truncated", "too many pixels", …
 absl::string_view FaultName(Fault fault);
 

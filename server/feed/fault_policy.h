@@ -36,14 +36,14 @@ class FaultPolicy {
   // The list was cleared: every sample gets a new chance.
   void Clear();
 
+  const Options& options() const { return options_; }
+  bool TooMany() const { return bad_.size() > max_quarantined_ || bad_.size() >= samples_; }
   uint64_t bad_samples() const { return bad_.size(); }
   uint64_t max_quarantined() const { return max_quarantined_; }
   // DataLoss, with the numbers and what to do, once too many samples are bad.
   absl::Status Exhausted() const;
 
  private:
-  bool TooMany() const { return bad_.size() > max_quarantined_ || bad_.size() >= samples_; }
-
   uint64_t samples_;
   Options options_;
   uint64_t max_quarantined_;

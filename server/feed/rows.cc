@@ -111,14 +111,30 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   return trouble;
 }
 
+// Counts for this feed alone. Why it fails, once too many samples are so.
+absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
+  Feed& feed = *row.feed;
+  if (!feed.lacking) feed.lacking.emplace(feed.spec.samples, feed.dataset->policy.options());
+  feed.lacking->OnRefused(row.sample);
+  if (!feed.lacking->TooMany()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples,
+      " samples do not have what is asked for, which is too many (max_quarantined); the last one, ",
+      Describe(feed, row.sample, fault), "; ask for a greater length, or leave the field out"));
+}
+
 // The sample is at fault: another stands in for it in this row, and it is reported once.
 RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
   DatasetState& dataset = *row.feed->dataset;
   RowTrouble trouble;
   trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, fault));
-  Record(row, fault);
-  dataset.policy.OnRefused(row.sample);
-  trouble.feed_failed = dataset.policy.Exhausted();
+  if (base::IsOfField(fault)) {
+    trouble.feed_failed = Lacks(row, fault);
+  } else {
+    Record(row, fault);
+    dataset.policy.OnRefused(row.sample);
+    trouble.feed_failed = dataset.policy.Exhausted();
+  }
   ++replaced_;
   core.RowRefused(row.task);
   return trouble;

@@ -34,6 +34,8 @@ struct Feed {
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
   absl::Status failed;  // once set, none of its rows is decoded any more
+  // Samples that lack what this feed asks for; others of the dataset may ask for less.
+  std::optional<FaultPolicy> lacking = {};
 };
 
 // What happened to a row, beyond what the core is told.
@@ -64,6 +66,7 @@ class Rows {
     uint64_t sample = 0;
     std::shared_ptr<Feed> feed;
   };
+  static absl::Status Lacks(const InFlight& row, base::Fault fault);
   RowTrouble Refused(const InFlight& row, base::Fault fault, Core& core);
   RowTrouble Struck(const InFlight& row, base::Fault fault, Core& core);
   void Record(const InFlight& row, base::Fault fault);

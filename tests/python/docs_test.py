@@ -1,8 +1,11 @@
 """Every block of Python in client/python/README.md runs, in order, as it stands there."""
+import io
 import os
+import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -10,6 +13,7 @@ import support
 
 torch = support.need("torch")
 support.need("torchvision")
+numpy = support.need("numpy")
 
 README = support.ROOT / "client/python/README.md"
 # What a test has in place of it, and why.
@@ -28,7 +32,33 @@ datasets:
     folder: {folder}/photographs
   - name: imagenet-val
     folder: {folder}/photographs
+  - name: tokens-train
+    tokens: {{files: ["{folder}/tokens.bin"], length: 32}}
+  - name: captions
+    tar: {{shards: ["{folder}/captions.tar"]}}
 """
+
+
+def write_tokens(path):
+    numpy.arange(3_201, dtype="uint16").tofile(path)
+
+
+def write_captions(path, photographs):
+    """A photograph, its caption and a vector a sample."""
+    vector = io.BytesIO()
+    numpy.save(vector, numpy.zeros(4, "float32"))
+    with tarfile.open(path, "w") as shard:
+        for sample, file in enumerate(sorted(pathlib.Path(photographs).glob("*/*.jpg"))[:16]):
+            members = {"jpg": file.read_bytes(), "txt": f"photograph {sample}".encode(), "clip.npy": vector.getvalue()}
+            for extension, content in members.items():
+                member = tarfile.TarInfo(f"{sample:03d}.{extension}")
+                member.size = len(content)
+                shard.addfile(member, io.BytesIO(content))
+
+
+def small_model(tokens):
+    """Of what a language model has: logits of a vocabulary, one a token."""
+    return torch.nn.functional.one_hot(tokens, 3_201).float()
 
 
 def blocks():
@@ -43,6 +73,8 @@ class DocsTest(unittest.TestCase):
     def run_all(self, folder):
         subprocess.run([support.program("penstock-make-photographs"), folder + "/photographs", "--images", "520",
                         "--classes", "4"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        write_tokens(folder + "/tokens.bin")
+        write_captions(folder + "/captions.tar", folder + "/photographs")
         with open(folder + "/penstock.yaml", "w", encoding="utf-8") as file:
             file.write(CONFIG.format(folder=folder))
         address = folder + "/d/penstock.sock"
@@ -52,7 +84,7 @@ class DocsTest(unittest.TestCase):
             support.wait_until(lambda: os.path.exists(address + ".door"), "the daemon's sockets")
             os.environ["PENSTOCK_ADDRESS"] = address
             steps = []
-            names = {"torch": torch, "checkpoint": {}, "step": lambda image, label: steps.append(len(label))}
+            names = {"torch": torch, "checkpoint": {}, "model": small_model, "step": lambda image, label: steps.append(len(label))}
             for number, text in enumerate(blocks()):
                 for there, here in INSTEAD.items():
                     text = text.replace(there, here)

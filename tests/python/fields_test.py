@@ -15,7 +15,9 @@ torch = support.need("torch")
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 
-DEVICES = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+PLACES = [("cpu", "auto")]
+if torch.cuda.is_available():
+    PLACES += [("cuda", "device"), ("cuda", "pinned")]
 MIDDLE = [penstock.Resize(40), penstock.CenterCrop(32)]
 SAMPLES, LENGTH = 50, 16
 
@@ -78,10 +80,10 @@ class FieldsTest(support.FeedTest):
         return self.tokens[sample * LENGTH:sample * LENGTH + LENGTH + 1].astype("int64")
 
     def test_tokens_are_int64_in_torch_and_targets_follow_by_one(self):
-        for device in DEVICES:
-            with self.subTest(device=device):
+        for device, delivery in PLACES:
+            with self.subTest(device=device, delivery=delivery):
                 seen = []
-                for batch in self.torch_loader(self.tokens_text, shuffle=True, seed=3, device=device):
+                for batch in self.torch_loader(self.tokens_text, shuffle=True, seed=3, device=device, delivery=delivery):
                     self.assertEqual(set(batch), {"tokens", "targets"})
                     self.assertEqual(batch["tokens"].dtype, torch.int64)
                     self.assertEqual(batch["tokens"].device.type, device)
@@ -109,9 +111,9 @@ class FieldsTest(support.FeedTest):
                 self.assertEqual(targets[row].tolist(), self.window(sample)[1:].tolist())
 
     def test_arrays_keep_their_types_but_those_that_torch_lacks(self):
-        for device in DEVICES:
-            with self.subTest(device=device):
-                for batch in self.torch_loader(self.arrays_text, shuffle=True, device=device):
+        for device, delivery in PLACES:
+            with self.subTest(device=device, delivery=delivery):
+                for batch in self.torch_loader(self.arrays_text, shuffle=True, device=device, delivery=delivery):
                     chosen = batch.sample_ids.numpy()
                     self.assertEqual({name: str(value.dtype) for name, value in batch.items()},
                                      {"x": "torch.float64", "h": "torch.int32", "flag": "torch.bool",
@@ -132,11 +134,11 @@ class FieldsTest(support.FeedTest):
 
     def test_what_a_shard_has_beside_its_images_comes_by_name(self):
         fields = {"txt": 80, "clip.npy": None, "json": 32}
-        for device in DEVICES:
-            with self.subTest(device=device):
+        for device, delivery in PLACES:
+            with self.subTest(device=device, delivery=delivery):
                 seen = 0
                 for batch in self.torch_loader(self.path("shard.tar"), transform=MIDDLE, shuffle=True, fields=fields,
-                                               device=device):
+                                               device=device, delivery=delivery):
                     texts, values = batch.texts("txt"), batch.ragged("txt")
                     for row, sample in enumerate(batch.sample_ids.tolist()):
                         self.assertEqual(texts[row].decode(), text_of(sample))

@@ -87,6 +87,20 @@ TEST_F(RowItemsTest, WhenAThousandStandInsInARowAreQuarantinedThereIsNoItem) {
   EXPECT_EQ(rows_.in_flight(), 0u);
 }
 
+// Another feed of the dataset may ask for less.
+TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetAlone) {
+  absl::Status failed;
+  for (int i = 0; i < 1000 && failed.ok(); ++i)
+    failed = End(Begin(), OutcomeKind::kRefused, Fault::kTooLong).feed_failed;
+
+  EXPECT_TRUE(absl::IsDataLoss(failed));
+  EXPECT_THAT(std::string(failed.message()),
+              ::testing::AllOf(::testing::HasSubstr("a field is too long"),
+                               ::testing::HasSubstr("ask for a greater length")));
+  EXPECT_EQ(dataset().policy.bad_samples(), 0u);
+  EXPECT_EQ(dataset().quarantine.refused(), 0u);
+}
+
 TEST_F(RowItemsTest, AnItemSaysTheSampleAndWhereItsRowIs) {
   Begin();
   const workers::WorkItem item = Begin();
