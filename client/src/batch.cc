@@ -44,7 +44,8 @@ absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
         absl::StrCat("the finish writes ", wanted, " bytes, 'images' has ", into.image_bytes));
   }
   const bool labels = into.labels == nullptr || gpu.Reaches(into.labels);
-  if (labels && gpu.Reaches(into.images)) return absl::OkStatus();
+  const bool images = wanted == 0 || gpu.Reaches(into.images);
+  if (labels && images) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("this batch is on device ", gpu.ordinal(), " and is finished there, but '",
                    labels ? "images" : "labels",

@@ -90,8 +90,9 @@ TEST_F(CopierTest, ASlabThatLeavesTooLittleToOthersIsRefusedWithTheNumbersAndMad
     const Copier::Done done = Await(1, 0);
     ASSERT_EQ(done.slabs.size(), 1u);
     EXPECT_TRUE(absl::IsResourceExhausted(done.slabs[0].status)) << done.slabs[0].status;
-    EXPECT_THAT(std::string(done.slabs[0].status.message()),
-                AllOf(HasSubstr("batches need 100MiB more"), HasSubstr("256MiB of it are left")));
+    EXPECT_THAT(
+        std::string(done.slabs[0].status.message()),
+        AllOf(HasSubstr("batches need 100.0 MiB more"), HasSubstr("256.0 MiB of it are left")));
   }
   order.slab = 3;
   copier_->MakeSlab(order);

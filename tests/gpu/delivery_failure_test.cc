@@ -209,7 +209,7 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   const Result<Batch> next = session.Next(desk.stream(), seconds(20));
 
   EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(refused.message(), ::testing::HasSubstr("256MiB of it are left"));
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("256.0 MiB of it are left"));
   EXPECT_TRUE(next.ok()) << next.status().ToString();
   EXPECT_EQ(session.delivery(), Delivery::kDevice);
 }

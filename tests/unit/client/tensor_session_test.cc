@@ -5,8 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/unit/client/fake_gpu.h"
-#include "tests/unit/client/session_fixture.h"
+#include "tests/unit/client/device_fixture.h"
 
 namespace penstock::client {
 namespace {
@@ -164,6 +163,44 @@ TEST_F(TensorSessionTest, ADaemonThatComesBackWithOtherTensorsHasAnotherDataset)
 
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("the dataset changed"));
+}
+
+// On a GPU: where nothing is an image, no memory for one is wanted.
+TEST(TensorsOnGpuTest, AFinishGathersThemBehindWhichTheSlotGoesBack) {
+  Grant grant = TensorGrant();
+  grant.delivery = Delivery::kDevice;
+  grant.handle = HandleKind::kIpc;
+  grant.device_depth = 2;
+  const auto gpu = std::make_shared<FakeGpu>();
+  FakeDaemon daemon(grant);
+  Reopening reopening;
+  daemon.slab = gpu->Export(kSlabId);
+  ASSERT_TRUE(daemon.link->slabs.Open(Offer(), *gpu).ok());
+  SessionCore session(std::make_unique<FakeOpener>(&reopening), daemon.Attach(gpu).value(), {});
+  shm::ControlEntry entry = daemon.Entry(1);
+  entry.segment = kSlabId;
+  daemon.Announce(entry);
+  const Stream stream = FakeGpu::Named(1);
+  Result<Batch> batch = session.Next(stream, kNow);
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  alignas(8) int64_t targets[12] = {}, labels[4] = {};
+  uint8_t text[20] = {};
+  int32_t lengths[4] = {};
+  const TensorInto tensors[] = {
+      {.tensor = 1, .type = DType::kInt64, .data = targets, .bytes = sizeof(targets)},
+      {.tensor = 2, .data = text, .bytes = sizeof(text), .lengths = lengths}};
+
+  const Status finished = batch->FinishInto(kAny, {.labels = labels, .tensors = tensors}, stream);
+
+  ASSERT_TRUE(finished.ok()) << finished.ToString();
+  EXPECT_THAT(targets, Each(0));  // the stream has not come so far
+  EXPECT_EQ(daemon.page().released[0].load(), 0u);
+  gpu->RunAll();
+  EXPECT_THAT(targets, Each(0x0101));
+  EXPECT_THAT(text, Each(1));
+  EXPECT_THAT(lengths, Each(0x01010101));
+  EXPECT_THAT(labels, ElementsAre(10, 11, 12, 13));
+  EXPECT_EQ(daemon.page().released[0].load(), 1u);
 }
 
 }  // namespace
