@@ -102,6 +102,7 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
                {"READY", kRight},
                {"HELD", kRight},
                {"DELIVERY"},
+               {"ORDER"},
                {"STATE"},
                {"WHY THIS DELIVERY"}});
   for (const v1::SessionStatus& session : sessions.sessions()) {
@@ -111,7 +112,7 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
                Count(session.window()), Count(session.epoch()), Count(session.consumed()),
                Count(Less(session.announced(), session.taken())),
                Count(Less(session.taken(), session.released())), DeliveryWords(session),
-               session.state(), session.delivery_reason()});
+               session.order(), session.state(), session.delivery_reason()});
   }
   return table.Text();
 }

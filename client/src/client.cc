@@ -164,7 +164,9 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      RowShapeOf(*response),
                      FieldsOf(*response),
                      response->decoded(),
-                     response->labeled()};
+                     response->labeled(),
+                     response->first_sample(),
+                     response->epoch_samples()};
 }
 
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,

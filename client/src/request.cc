@@ -35,6 +35,8 @@ v1::Order OrderOf(Order order) {
       return v1::ORDER_SHUFFLED;
     case Order::kGiven:
       return v1::ORDER_GIVEN;
+    case Order::kShuffledInWindows:
+      return v1::ORDER_SHUFFLED_IN_WINDOWS;
   }
   return v1::ORDER_UNSPECIFIED;
 }
@@ -72,6 +74,17 @@ void SetState(const State& state, v1::FeedState& out) {
   out.set_seed(state.seed);
   out.set_fingerprint(state.fingerprint);
   out.set_quarantine_version(state.quarantine_version);
+}
+
+// Which of the dataset's samples, and how wide they are shuffled.
+void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
+  if (options.range) {
+    feed.mutable_range()->set_first(options.range->first);
+    feed.mutable_range()->set_count(options.range->count);
+  }
+  if (!options.shuffle_window) return;
+  feed.mutable_shuffle_window()->set_shard_samples(options.shuffle_window->shard_samples);
+  feed.mutable_shuffle_window()->set_shards(options.shuffle_window->shards);
 }
 
 v1::HandleKind HandleOf(HandleKind kind) {
@@ -160,6 +173,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
     to.set_max_length(wish.max_length);
     to.set_as_stored(wish.as_stored);
   }
+  SetSamples(options, feed);
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);

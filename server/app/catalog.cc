@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
+#include "server/app/open_mixture.h"
 
 namespace penstock::app {
 namespace {
@@ -65,6 +66,11 @@ bool Catalog::stopping() const {
   return stopping_;
 }
 
+bool Catalog::busy() const {
+  base::MutexLock lock(mutex_);
+  return working_ || !jobs_.empty();
+}
+
 // Why Enqueue did not take a job.
 absl::Status Catalog::NotTaken() const {
   if (stopping()) return Ending();
@@ -77,10 +83,12 @@ void Catalog::Run() {
     Job job;
     {
       base::MutexLock lock(mutex_);
+      working_ = false;
       while (jobs_.empty() && !stopping_) changed_.Wait(mutex_);
       if (jobs_.empty()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      working_ = true;
     }
     job();
   }
@@ -155,7 +163,11 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
   if (dataset.front() != '/') {
     for (const NamedDataset& known : options_.datasets) {
       if (known.name != dataset) continue;
-      if (opener == nullptr || MayOpen(known, *opener)) return known;
+      if (opener == nullptr) return known;
+      if (MayOpen(known, *opener)) {
+        PENSTOCK_RETURN_IF_ERROR(MayOpenParts(known, *opener));
+        return known;
+      }
       return absl::PermissionDeniedError(
           absl::StrCat("dataset '", dataset, "' is for certain groups, and user ", opener->uid,
                        " is in none of them; ask the operator to add one to datasets[].groups"));
@@ -167,6 +179,26 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
         "'", dataset, "' is a path, and this daemon serves datasets by name only; known are: ",
         UnknownDataset("").message()));
   return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
+}
+
+// A mixture opens no part of it to those who may not have it.
+absl::Status Catalog::MayOpenParts(const NamedDataset& dataset, const Opener& opener) const {
+  if (!dataset.mixture) return absl::OkStatus();
+  for (const std::string& part : dataset.mixture->parts)
+    PENSTOCK_RETURN_IF_ERROR(
+        base::Annotate(Locate(part, &opener).status(),
+                       absl::StrCat("a part of the mixture '", dataset.name, "'")));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
+                                             const feed::DatasetState& state) const {
+  const uint64_t samples = state.dataset->samples();
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset named, Locate(dataset, nullptr));
+  if (!named.range) return plan::Range{.first = 0, .count = samples};
+  absl::StatusOr<plan::Range> range = Resolve(*named.range, samples);
+  if (range.ok()) return range;
+  return base::Annotate(range.status(), absl::StrCat("the range of dataset '", dataset, "'"));
 }
 
 absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
@@ -187,7 +219,7 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
   if (identity) {
     if (State known = FindUnchanged(dataset, *identity)) return Opened{std::move(known), true, ""};
   }
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenDataset(dataset, OpeningOf(options_), seen));
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenFiles(dataset, seen));
   if (!opened.warning.empty())
     PENSTOCK_LOG(kWarning, "index_warning", {"dataset", dataset.name}, {"reason", opened.warning});
   PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", dataset.name}, {"kind", opened.dataset->kind()},
@@ -198,6 +230,25 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
   result.warning = opened.warning;
   PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened)));
   return result;
+}
+
+absl::StatusOr<OpenedDataset> Catalog::OpenFiles(const NamedDataset& dataset,
+                                                 const std::function<bool(uint64_t)>& seen) {
+  if (dataset.mixture) return OpenParts(dataset, seen);
+  return OpenDataset(dataset, OpeningOf(options_), seen);
+}
+
+// The parts are open by their own names, too, as long as they are wanted there.
+absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset,
+                                                 const std::function<bool(uint64_t)>& seen) {
+  std::vector<OpenPart> parts;
+  for (const std::string& name : dataset.mixture->parts) {
+    PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, Locate(name, nullptr));
+    PENSTOCK_ASSIGN_OR_RETURN(const Opened part, OpenNow(located, seen));
+    PENSTOCK_ASSIGN_OR_RETURN(const plan::Range range, RangeOf(name, *part.state));
+    parts.push_back({name, part.state->dataset, range});
+  }
+  return OpenMixture(dataset, parts);
 }
 
 // The one that is open, if that is still what it is. Null: none.
@@ -239,8 +290,9 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
                  {"reason", loaded.warning});
   feed::FaultPolicy policy(opened.dataset->samples(), options_.faults);
   for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
-  auto state = std::make_shared<feed::DatasetState>(feed::DatasetState{
-      dataset.name, std::move(opened.dataset), std::move(loaded.quarantine), std::move(policy)});
+  auto state = std::make_shared<feed::DatasetState>(
+      feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
+                         std::move(policy), std::move(opened.mixture)});
   base::MutexLock lock(mutex_);
   open_[identity.key] = {state, identity.stamp};
   return state;
@@ -253,11 +305,12 @@ std::vector<DatasetView> Catalog::List() const {
   for (const NamedDataset& known : options_.datasets) {
     const auto path = configured_.find(known.path);
     const auto found = path == configured_.end() ? open_.end() : open_.find(path->second);
-    views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second.state});
+    views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second.state,
+                     known.range});
     if (found != open_.end()) shown.insert(found->first);
   }
   for (const auto& [key, entry] : open_)
-    if (!shown.contains(key)) views.push_back({entry.state->name, key, entry.state});
+    if (!shown.contains(key)) views.push_back({entry.state->name, key, entry.state, {}});
   return views;
 }
 

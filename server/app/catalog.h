@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +29,7 @@ struct Opener {
 struct DatasetView {
   std::string name, path;
   std::shared_ptr<feed::DatasetState> state;  // null until it was opened
+  std::optional<RangeText> range = {};        // that the name means; none: all of it
 };
 
 class Catalog {
@@ -54,6 +56,10 @@ class Catalog {
 
   // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
   void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
+  // Which of an open dataset's samples that name means: all of them, or those of the configured
+  // range. InvalidArgument: there are not so many.
+  absl::StatusOr<plan::Range> RangeOf(const std::string& dataset,
+                                      const feed::DatasetState& state) const;
   // The one that is open, as when it was last opened; null: it is not. Its errors are Open's.
   absl::StatusOr<State> FindOpen(const std::string& dataset, const Opener& opener) const;
   // The same as Open for the operator, telling how far it is.
@@ -61,6 +67,8 @@ class Catalog {
              rpc::Callback<rpc::IndexProgress> progress);
 
   std::vector<DatasetView> List() const;
+  // Whether something is being opened or indexed, or waits for that.
+  bool busy() const;
 
  private:
   using Job = std::function<void()>;
@@ -74,7 +82,12 @@ class Catalog {
     std::string warning;
   };
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
+  absl::Status MayOpenParts(const NamedDataset& dataset, const Opener& opener) const;
   absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, std::function<bool(uint64_t)> seen);
+  absl::StatusOr<OpenedDataset> OpenFiles(const NamedDataset& dataset,
+                                          const std::function<bool(uint64_t)>& seen);
+  absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset,
+                                          const std::function<bool(uint64_t)>& seen);
   State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
   absl::Status UnknownDataset(const std::string& dataset) const;
@@ -88,6 +101,7 @@ class Catalog {
   base::CondVar changed_;
   std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;  // on a job
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
   // The keys of configured ones, by the path that the configuration has; once opened.
   std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);

@@ -200,6 +200,17 @@ source::TarShards SpecOf(const config::v1::Tar& tar) {
           .label = tar.label()};
 }
 
+plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture) {
+  plan::MixtureSpec spec = {
+      .samples = {}, .epoch_samples = mixture.epoch_samples(), .schedule = {}};
+  plan::MixtureSpec::Weights& first = spec.schedule.emplace_back();
+  for (const config::v1::MixturePart& part : mixture.parts())
+    first.weights.push_back(part.has_weight() ? part.weight() : 1.0);
+  for (const config::v1::MixtureWeights& later : mixture.later())
+    spec.schedule.push_back({later.from_epoch(), {later.weights().begin(), later.weights().end()}});
+  return spec;
+}
+
 base::Duration IdleLimit(const Config& config) {
   return std::chrono::milliseconds(config.server().exit_when_idle_ms());
 }

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
+#include "server/plan/mixture.h"
 #include "server/source/npy_spec.h"
 #include "server/source/synthetic.h"
 #include "server/source/tar.h"
@@ -44,6 +45,10 @@ source::NpySpec SpecOf(const config::v1::Npy& npy);
 // InvalidArgument: a word that is no type or no format.
 absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
 source::TarShards SpecOf(const config::v1::Tar& tar);
+
+// The weights by epoch, and an epoch's samples (0: as many as all parts have); not the parts'
+// samples.
+plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture);
 
 // After how long alone the daemon ends; 0: never.
 base::Duration IdleLimit(const config::v1::Config& config);

@@ -9,6 +9,8 @@
 #include "absl/strings/str_split.h"
 #include "common/base/units.h"
 #include "server/app/config.h"
+#include "server/app/range_text.h"
+#include "server/plan/mixture.h"
 
 namespace penstock::app {
 namespace {
@@ -188,10 +190,11 @@ void CheckTar(const config::v1::Tar& tar, const std::string& at, Checker& checke
 void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
                     (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
-                    (dataset.has_tar() ? 1 : 0) + (dataset.has_synthetic() ? 1 : 0);
+                    (dataset.has_tar() ? 1 : 0) + (dataset.has_synthetic() ? 1 : 0) +
+                    (dataset.has_mixture() ? 1 : 0);
   if (kinds != 1)
     return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
-                          "exactly one of folder, idx, npy, tokens, tar and synthetic");
+                          "exactly one of folder, idx, npy, tokens, tar, synthetic and mixture");
   if (dataset.has_idx()) {
     checker.IsPath(at + ".idx.images", dataset.idx().images());
     checker.IsPath(at + ".idx.labels", dataset.idx().labels());
@@ -203,9 +206,48 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
     CheckTar(dataset.tar(), at + ".tar", checker);
   } else if (dataset.has_synthetic()) {
     Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
-  } else {
+  } else if (!dataset.has_mixture()) {
     checker.IsPath(at + ".folder", dataset.folder());
   }
+}
+
+void CheckRange(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
+  if (dataset.range().empty()) return;
+  if (const absl::Status wrong = ParseRange(dataset.range()).status(); !wrong.ok())
+    checker.RefuseWith(at + ".range", wrong);
+  if (dataset.has_mixture())
+    checker.Refuse(at + ".range", Checker::Quoted(dataset.range()),
+                   "none with a mixture: give its parts ranges");
+}
+
+// What it is made of is opened by name, and must not be made of others in its turn.
+void CheckPart(const config::v1::MixturePart& part, const Config& config, const std::string& at,
+               Checker& checker) {
+  const auto& known = config.datasets();
+  const auto found = std::find_if(known.begin(), known.end(), [&](const config::v1::Dataset& d) {
+    return d.name() == part.dataset();
+  });
+  if (found == known.end())
+    return checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
+                          "the name of another dataset here");
+  if (found->has_mixture() || found->has_synthetic())
+    checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
+                   "a dataset that is no mixture and not synthetic");
+}
+
+void CheckMixture(const config::v1::Mixture& mixture, const Config& config, const std::string& at,
+                  Checker& checker) {
+  checker.IsCount(at + ".epoch_samples", mixture.epoch_samples(), {0, plan::kMaxSamples});
+  checker.IsCount(at + ".parts", static_cast<uint64_t>(mixture.parts_size()), {1, plan::kMaxParts});
+  for (int i = 0; i < mixture.parts_size(); ++i)
+    CheckPart(mixture.parts(i), config, absl::StrCat(at, ".parts[", i, "]"), checker);
+  if (!checker.status().ok()) return;
+  // How many samples the parts have shows when they are opened; the weights can be told now.
+  plan::MixtureSpec spec = MixtureOf(mixture);
+  spec.samples.assign(static_cast<size_t>(mixture.parts_size()), 1);
+  spec.epoch_samples = 1;
+  if (const absl::Status wrong = plan::Mixture::Make(spec).status(); !wrong.ok())
+    checker.RefuseWith(at, wrong);
 }
 
 void CheckDatasets(const Config& config, Checker& checker) {
@@ -221,6 +263,8 @@ void CheckDatasets(const Config& config, Checker& checker) {
       checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
                      absl::StrCat("a name of its own: datasets[", earlier->second, "] has it"));
     CheckKind(dataset, at, checker);
+    CheckRange(dataset, at, checker);
+    if (dataset.has_mixture()) CheckMixture(dataset.mixture(), config, at + ".mixture", checker);
     for (int g = 0; g < dataset.groups_size(); ++g)
       checker.IsName(absl::StrCat(at, ".groups[", g, "]"), dataset.groups(g));
   }

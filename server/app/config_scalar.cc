@@ -18,7 +18,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-enum class Kind { kBytes, kTime, kShare, kNumber32, kNumber64, kText, kEnum, kBool };
+enum class Kind { kBytes, kTime, kShare, kFraction, kNumber32, kNumber64, kText, kEnum, kBool };
 
 Kind KindOf(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
@@ -34,9 +34,8 @@ Kind KindOf(const FieldDescriptor& field) {
       if (absl::EndsWith(field.name(), "_bytes")) return Kind::kBytes;
       return absl::EndsWith(field.name(), "_ms") ? Kind::kTime : Kind::kNumber64;
     default:
-      PENSTOCK_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE &&
-                     absl::EndsWith(field.name(), "_share"));
-      return Kind::kShare;
+      PENSTOCK_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE);
+      return absl::EndsWith(field.name(), "_share") ? Kind::kShare : Kind::kFraction;
   }
 }
 
@@ -55,11 +54,14 @@ bool ParseNumber(absl::string_view text, Number& number) {
   return IsDigits(text) && absl::SimpleAtoi(text, &number);
 }
 
+bool ParseFraction(absl::string_view text, double& fraction) {
+  return !text.empty() && absl::ascii_isdigit(text[0]) &&
+         text.find_first_not_of("0123456789.") == absl::string_view::npos &&
+         absl::SimpleAtod(text, &fraction);
+}
+
 bool ParseShare(absl::string_view text, double& share) {
-  if (!absl::ConsumeSuffix(&text, "%") || text.empty() || !absl::ascii_isdigit(text[0]) ||
-      text.find_first_not_of("0123456789.") != absl::string_view::npos ||
-      !absl::SimpleAtod(text, &share))
-    return false;
+  if (!absl::ConsumeSuffix(&text, "%") || !ParseFraction(text, share)) return false;
   share /= 100;
   return share <= 1;
 }
@@ -132,6 +134,15 @@ bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& m
       reflection.SetDouble(&message, &field, share);
       return true;
     }
+    case Kind::kFraction: {
+      double fraction = 0;
+      if (!ParseFraction(text, fraction)) return false;
+      if (field.is_repeated())
+        reflection.AddDouble(&message, &field, fraction);
+      else
+        reflection.SetDouble(&message, &field, fraction);
+      return true;
+    }
     case Kind::kText:
       return SetText(text, field, message);
     case Kind::kEnum:
@@ -152,6 +163,8 @@ std::string WantedFor(const FieldDescriptor& field) {
       return "a time: a whole number and ms, s, m or h, like 10s";
     case Kind::kShare:
       return "a share from 0% to 100%, like 0.1%";
+    case Kind::kFraction:
+      return "a number of at least 0, like 0.7";
     case Kind::kNumber32:
       return "a whole number from 0 to 4294967295";
     case Kind::kNumber64:

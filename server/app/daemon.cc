@@ -91,7 +91,8 @@ Daemon::~Daemon() {
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {
   service_->Tick(now);
-  const bool needed = runner_->sessions() > 0 || service_->connected() > 0;
+  // An operator's index has no connection that is counted.
+  const bool needed = runner_->sessions() > 0 || service_->connected() > 0 || catalog_->busy();
   if (needed || !idle_since_) idle_since_ = now;
   return now - *idle_since_;
 }

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/app/range_text.h"
+#include "server/plan/mixture.h"
 #include "server/source/dataset.h"
 #include "server/source/idx.h"
 #include "server/source/npy_spec.h"
@@ -20,6 +22,12 @@
 #include "server/source/tokens_spec.h"
 
 namespace penstock::app {
+
+// Datasets that are fed as one.
+struct NamedMixture {
+  std::vector<std::string> parts;  // their names
+  plan::MixtureSpec plan;          // but the parts' samples; epoch_samples 0: as many as they have
+};
 
 struct NamedDataset {
   std::string name;
@@ -35,6 +43,8 @@ struct NamedDataset {
   std::optional<source::TarShards> tar = {};
   // Only the path is known: what lies there says which kind it is.
   bool by_path = false;
+  std::optional<RangeText> range = {};  // this part of it alone
+  std::optional<NamedMixture> mixture = {};
 };
 
 // A synthetic dataset that is named by its text.
@@ -69,6 +79,7 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
 
 struct OpenedDataset {
   std::unique_ptr<const source::Dataset> dataset;
+  std::shared_ptr<const plan::Mixture> mixture = {};  // of a mixture; shared by its feeds
   DatasetIdentity identity;
   bool from_cache = false;
   std::string warning;

@@ -40,7 +40,13 @@ NamedDataset NamedOf(const config::v1::Dataset& dataset) {
   } else if (dataset.has_synthetic()) {
     named.synthetic = SpecOf(dataset.synthetic());
     named.path = source::ToString(*named.synthetic);
+  } else if (dataset.has_mixture()) {
+    named.path = absl::StrCat("mixture:", dataset.name());
+    named.mixture = {.parts = {}, .plan = MixtureOf(dataset.mixture())};
+    for (const config::v1::MixturePart& part : dataset.mixture().parts())
+      named.mixture->parts.push_back(part.dataset());
   }
+  if (!dataset.range().empty()) named.range = *ParseRange(dataset.range());
   return named;
 }
 

@@ -188,6 +188,7 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
     session.set_world_size(info.world);
     session.set_batch_size(info.batch_size);
     session.set_window(info.window);
+    session.set_order(info.order);
     session.set_epoch(info.epoch);
     session.set_consumed(info.consumed);
     session.set_announced(info.announced);
@@ -218,6 +219,17 @@ v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint n
   return worker;
 }
 
+namespace {
+
+// That the name means; 0 where its range does not fit what is there.
+uint64_t SamplesOf(const DatasetView& view) {
+  const uint64_t samples = view.state->dataset->samples();
+  if (!view.range) return samples;
+  return Resolve(*view.range, samples).value_or(plan::Range{}).count;
+}
+
+}  // namespace
+
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets) {
   v1::ListDatasetsResponse response;
   for (const DatasetView& view : datasets) {
@@ -227,7 +239,7 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
     dataset.set_indexed(view.state != nullptr);
     if (view.state == nullptr) continue;
     dataset.set_kind(std::string(view.state->dataset->kind()));
-    dataset.set_samples(view.state->dataset->samples());
+    dataset.set_samples(SamplesOf(view));
     dataset.set_classes(static_cast<uint32_t>(view.state->dataset->classes().size()));
     dataset.set_digest(view.state->dataset->digest());
     dataset.set_quarantined(BadSamples(*view.state));

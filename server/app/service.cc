@@ -58,7 +58,9 @@ void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::Sessio
       [this, request = std::move(request), peer = *std::move(peer), given = std::move(given),
        done = std::move(done)](absl::StatusOr<Catalog::State> state) {
         if (!state.ok()) return done(state.status());
-        auto open = RequestOf(request, peer, {*std::move(state), given});
+        const auto range = catalog_.RangeOf(request.dataset, **state);
+        if (!range.ok()) return done(range.status());
+        auto open = RequestOf(request, peer, {*std::move(state), *range, given});
         if (!open.ok()) return done(open.status());
         OpenOn(*std::move(open), request.ticket, done);
       });
@@ -110,10 +112,13 @@ void Service::DescribeDataset(const rpc::Ticket& ticket, const std::string& data
                               rpc::Callback<rpc::DatasetDescription> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
   if (!peer.ok()) return done(peer.status());
-  catalog_.Open(dataset, OpenerOf(*peer), [done](absl::StatusOr<Catalog::State> state) {
-    if (!state.ok()) return done(state.status());
-    done(DescriptionOf(**state));
-  });
+  catalog_.Open(dataset, OpenerOf(*peer),
+                [this, dataset, done](const absl::StatusOr<Catalog::State>& state) {
+                  if (!state.ok()) return done(state.status());
+                  const auto range = catalog_.RangeOf(dataset, **state);
+                  if (!range.ok()) return done(range.status());
+                  done(DescriptionOf(**state, *range));
+                });
 }
 
 void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
@@ -121,8 +126,11 @@ void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& data
                               rpc::Callback<std::vector<rpc::SampleDescription>> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
   if (!peer.ok()) return done(peer.status());
-  auto describe = [ids = std::move(ids), done](const absl::StatusOr<Catalog::State>& state) {
-    done(state.ok() ? DescriptionsOf(**state, ids) : state.status());
+  auto describe = [this, dataset, ids = std::move(ids),
+                   done](const absl::StatusOr<Catalog::State>& state) {
+    if (!state.ok()) return done(state.status());
+    const auto range = catalog_.RangeOf(dataset, **state);
+    done(range.ok() ? DescriptionsOf(**state, *range, ids) : range.status());
   };
   const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
   if (known.ok() && *known == nullptr) {

@@ -124,9 +124,41 @@ absl::StatusOr<source::Selection> SelectionOf(const rpc::SessionRequest& from,
   return selection;
 }
 
+// The samples that are asked for: within those that the dataset's name means.
+absl::StatusOr<plan::Range> RangeOf(const rpc::SessionRequest& from, const FeedParts& parts) {
+  if (!from.range) return parts.range;
+  if (parts.dataset->mixture != nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("dataset '", parts.dataset->name,
+                     "' is a mixture, of which no range can be taken; give ranges to its parts in "
+                     "the configuration, or an order"));
+  PENSTOCK_RETURN_IF_ERROR(base::Annotate(plan::Validate(*from.range, parts.range),
+                                          absl::StrCat("dataset '", from.dataset, "'")));
+  return *from.range;
+}
+
+absl::StatusOr<plan::Windows> WindowsOf(const rpc::SessionRequest& from,
+                                        const feed::DatasetState& dataset) {
+  plan::Windows windows = from.windows;
+  if (from.order != plan::Order::kShuffledInWindows || windows.shard_samples != 0) return windows;
+  windows.shard_samples = dataset.dataset->shard_samples();
+  if (windows.shard_samples != 0) return windows;
+  return absl::InvalidArgumentError(
+      absl::StrCat("dataset '", dataset.name, "' (", dataset.dataset->kind(),
+                   ") has no shards of its own to shuffle in windows; say how many consecutive "
+                   "samples are one"));
+}
+
+// How many samples an epoch has.
+uint64_t EpochOf(const feed::OpenRequest& request, const FeedParts& parts) {
+  if (request.given != nullptr) return request.given->size();
+  if (parts.dataset->mixture != nullptr) return parts.dataset->mixture->epoch_samples();
+  return request.range->count;
+}
+
 }  // namespace
 
-rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
+rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state, const plan::Range& range) {
   const source::Dataset& dataset = *state.dataset;
   rpc::DatasetDescription description = {.name = state.name,
                                          .kind = std::string(dataset.kind()),
@@ -134,9 +166,12 @@ rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
                                          .fields = {},
                                          .decoded = dataset.storage() == source::Storage::kEncoded,
                                          .labeled = dataset.labeled(),
-                                         .samples = dataset.samples(),
+                                         .samples = range.count,
+                                         .first_sample = range.first,
+                                         .epoch_samples = range.count,
                                          .digest = dataset.digest(),
                                          .classes = dataset.classes()};
+  if (state.mixture != nullptr) description.epoch_samples = state.mixture->epoch_samples();
   for (const source::Field& field : dataset.fields()) description.fields.push_back(FieldOf(field));
   if (description.decoded) return description;
   const absl::StatusOr<source::Selection> all = dataset.Select({});
@@ -146,21 +181,22 @@ rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state) {
 
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts) {
-  const uint64_t samples = parts.dataset->dataset->samples();
   PENSTOCK_RETURN_IF_ERROR(CheckDecoding(from.decoding, *parts.dataset));
-  if (parts.given != nullptr) PENSTOCK_RETURN_IF_ERROR(parts.given->CheckFits(samples));
   feed::OpenRequest request;
+  PENSTOCK_ASSIGN_OR_RETURN(request.range, RangeOf(from, parts));
+  PENSTOCK_ASSIGN_OR_RETURN(request.windows, WindowsOf(from, *parts.dataset));
+  if (parts.given != nullptr) PENSTOCK_RETURN_IF_ERROR(parts.given->CheckFits(*request.range));
   request.peer = peer.id.value();
   request.user = peer.uid;
   request.pid = peer.pid;
   request.client = peer.client;
   request.name = from.name;
   request.order = from.order;
-  request.given = std::move(parts.given);
+  request.given = parts.given;
   request.seed = from.seed;
   request.decoding = from.spec;
   PENSTOCK_ASSIGN_OR_RETURN(request.selection, SelectionOf(from, *parts.dataset));
-  request.share = {.samples = request.given == nullptr ? samples : request.given->size(),
+  request.share = {.samples = EpochOf(request, parts),
                    .consumed = from.consumed,
                    .world = from.world,
                    .rank = from.rank,
@@ -196,7 +232,7 @@ rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& req
       .tensors = TensorsOf(grant),
       .labeled = dataset.labeled(),
       .synthetic_seed = {},
-      .samples = dataset.samples(),
+      .samples = request.range->count,
       .epoch_samples = request.share.samples,
       .classes = static_cast<uint32_t>(dataset.classes().size()),
       .first_epoch_batches = grant.first_epoch_batches,
@@ -228,14 +264,15 @@ std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs) {
 }
 
 absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
-    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids) {
+    const feed::DatasetState& dataset, const plan::Range& range, const std::vector<uint64_t>& ids) {
   const source::Dataset& opened = *dataset.dataset;
   std::vector<rpc::SampleDescription> descriptions;
   descriptions.reserve(ids.size());
   for (const uint64_t id : ids) {
-    if (id >= opened.samples())
+    if (!range.Contains(id))
       return absl::InvalidArgumentError(absl::StrCat("dataset '", dataset.name, "' has no sample ",
-                                                     id, "; it has 0 to ", opened.samples() - 1));
+                                                     id, "; it has ", range.first, " to ",
+                                                     range.first + (range.count - 1)));
     descriptions.push_back({opened.path(id), opened.label(id)});
   }
   return descriptions;

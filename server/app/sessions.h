@@ -13,19 +13,22 @@ namespace penstock::app {
 // What a session's feed is made of.
 struct FeedParts {
   Catalog::State dataset;
+  plan::Range range;                                   // what of it the session may have
   std::shared_ptr<const feed::GivenOrder> given = {};  // null: none was given; shared
 };
 
-// InvalidArgument: the order is not one of this dataset.
+// InvalidArgument: the order is not one of this dataset, the range is not within it, or the dataset
+// cannot be fed as asked.
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts);
-rpc::DatasetDescription DescriptionOf(const feed::DatasetState& dataset);
+// Of a dataset by a name that means these samples of it.
+rpc::DatasetDescription DescriptionOf(const feed::DatasetState& dataset, const plan::Range& range);
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request);
 std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs);
 
-// InvalidArgument names a sample that the dataset does not have.
+// InvalidArgument names a sample that is not in the range.
 absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
-    const feed::DatasetState& dataset, const std::vector<uint64_t>& ids);
+    const feed::DatasetState& dataset, const plan::Range& range, const std::vector<uint64_t>& ids);
 
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request);
 

@@ -15,6 +15,9 @@ FeedSpec SpecOf(const OpenRequest& request) {
                    .samples = dataset.samples(),
                    .order = request.order,
                    .given = request.given,
+                   .windows = request.windows,
+                   .range = request.range,
+                   .mixture = request.dataset->mixture,
                    .seed = request.seed,
                    .storage = dataset.storage(),
                    .decoding = request.decoding,
@@ -26,6 +29,8 @@ FeedSpec SpecOf(const OpenRequest& request) {
 
 absl::Status Validate(const OpenRequest& request) {
   PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  if (request.order == plan::Order::kShuffledInWindows)
+    PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.windows));
   const source::Storage storage = request.dataset->dataset->storage();
   if (storage == source::Storage::kEncoded) return decode::Validate(request.decoding);
   if (request.selection.layout.blocks.empty())

@@ -1,6 +1,7 @@
 // What status shows of the engine: counts and names, copied at one moment.
 #include "absl/strings/str_cat.h"
 #include "server/feed/engine.h"
+#include "server/feed/samples.h"
 
 namespace penstock::feed {
 namespace {
@@ -53,6 +54,7 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
                       .name = request.name,
                       .client = request.client,
                       .dataset = request.dataset->name,
+                      .order = OrderWords(session.feed->spec),
                       .state = {},
                       .user = request.user,
                       .pid = request.pid,

@@ -18,6 +18,10 @@ constexpr uint64_t kAsStored = 1000;
 constexpr uint64_t kColor = 2000;
 constexpr uint64_t kExif = 3000;
 
+// Stand behind the order, where there is one of them.
+constexpr uint64_t kRange = 4000;
+constexpr uint64_t kMixture = 5000;
+
 class Hash {
  public:
   void Add(uint64_t word) { state_ = HashOn(state_, word); }
@@ -60,6 +64,24 @@ void Add(const source::Tensor& tensor, Hash& hash) {
   hash.Add(uint64_t{tensor.lengths_block ? 1u : 0u});
 }
 
+void AddOrder(const FeedSpec& spec, Hash& hash) {
+  hash.Add(static_cast<uint64_t>(spec.order));
+  if (spec.order == plan::Order::kShuffledInWindows) {
+    hash.Add(spec.windows.shard_samples);
+    hash.Add(uint64_t{spec.windows.shards});
+  }
+  const plan::Range range = spec.Within();
+  if (range != plan::Range{.first = 0, .count = spec.samples}) {
+    hash.Add(kRange);
+    hash.Add(range.first);
+    hash.Add(range.count);
+  }
+  if (spec.mixture != nullptr) {
+    hash.Add(kMixture);
+    hash.Add(spec.mixture->hash());
+  }
+}
+
 }  // namespace
 
 source::RowLayout FeedSpec::Layout() const {
@@ -77,6 +99,11 @@ source::RowLayout FeedSpec::Layout() const {
   return layout;
 }
 
+uint64_t FeedSpec::epoch_samples() const {
+  if (given != nullptr) return given->size();
+  return mixture != nullptr ? mixture->epoch_samples() : Within().count;
+}
+
 uint64_t Fingerprint(const FeedSpec& spec) {
   Hash hash;
   hash.Add(spec.dataset_digest);
@@ -85,7 +112,7 @@ uint64_t Fingerprint(const FeedSpec& spec) {
     hash.Add(kGiven);
     hash.Add(spec.given->hash());
   } else {
-    hash.Add(static_cast<uint64_t>(spec.order));
+    AddOrder(spec, hash);
   }
   hash.Add(spec.seed);
   if (spec.storage == source::Storage::kEncoded) {

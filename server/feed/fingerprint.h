@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "server/decode/spec.h"
 #include "server/feed/given_order.h"
+#include "server/plan/mixture.h"
 #include "server/plan/plan.h"
+#include "server/plan/windows.h"
 #include "server/source/dataset.h"
 
 namespace penstock::feed {
@@ -17,6 +20,11 @@ struct FeedSpec {
   plan::Order order = plan::Order::kSequential;
   // In place of `order`, where a client gave one. Shared with what keeps it for later sessions.
   std::shared_ptr<const GivenOrder> given = {};
+  plan::Windows windows = {};             // of kShuffledInWindows
+  std::optional<plan::Range> range = {};  // of the dataset's samples; none: all of them
+  // How the dataset's samples are drawn, where it is a mixture and no order is given. Shared with
+  // the dataset's state.
+  std::shared_ptr<const plan::Mixture> mixture = {};
   uint64_t seed = 0;
   source::Storage storage = source::Storage::kEncoded;
   decode::Spec decoding;  // of encoded samples
@@ -24,7 +32,9 @@ struct FeedSpec {
   source::Selection selection;
 
   // N: how many samples an epoch has.
-  uint64_t epoch_samples() const { return given == nullptr ? samples : given->size(); }
+  uint64_t epoch_samples() const;
+  // The samples that may come.
+  plan::Range Within() const { return range.value_or(plan::Range{.first = 0, .count = samples}); }
   // Of a row: the image that is decoded, and what was selected.
   source::RowLayout Layout() const;
 };

@@ -17,11 +17,13 @@ bool GivenOrder::operator==(const GivenOrder& other) const {
   return hash_ == other.hash_ && samples_ == other.samples_;
 }
 
-absl::Status GivenOrder::CheckFits(uint64_t dataset_samples) const {
-  if (largest_ < dataset_samples) return absl::OkStatus();
+absl::Status GivenOrder::CheckFits(const plan::Range& samples) const {
+  const bool low = !samples.Contains(smallest_);
+  if (!low && samples.Contains(largest_)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "the given order has sample ", largest_, " at place ", largest_at_, ", but the dataset has ",
-      dataset_samples, " samples, 0 to ", dataset_samples - 1, "; send an order of this dataset"));
+      "the given order has sample ", low ? smallest_ : largest_, " at place ",
+      low ? smallest_at_ : largest_at_, ", but the dataset has ", samples.count, " samples, ",
+      samples.first, " to ", samples.first + (samples.count - 1), "; send an order of these"));
 }
 
 GivenOrderBuilder::GivenOrderBuilder(uint64_t length) : order_(length) {
@@ -42,6 +44,10 @@ void GivenOrderBuilder::Keep(uint64_t sample) {
     order_.largest_ = sample;
     order_.largest_at_ = added_;
     if (sample > std::numeric_limits<uint32_t>::max()) Widen();
+  }
+  if (sample < order_.smallest_ || added_ == 0) {
+    order_.smallest_ = sample;
+    order_.smallest_at_ = added_;
   }
   if (auto* narrow = std::get_if<GivenOrder::Narrow>(&order_.samples_)) {
     narrow->push_back(static_cast<uint32_t>(sample));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/plan/plan.h"
 
 namespace penstock::feed {
 
@@ -26,8 +27,8 @@ class GivenOrder {
   uint64_t bytes() const;
   bool operator==(const GivenOrder& other) const;
 
-  // InvalidArgument names a sample that a dataset of so many does not have, and its place.
-  absl::Status CheckFits(uint64_t dataset_samples) const;
+  // InvalidArgument names a sample that is not one of these, and its place.
+  absl::Status CheckFits(const plan::Range& samples) const;
 
  private:
   friend class GivenOrderBuilder;
@@ -39,7 +40,8 @@ class GivenOrder {
   uint64_t size_;
   std::variant<Narrow, Wide> samples_;
   uint64_t hash_ = 0;
-  uint64_t largest_ = 0, largest_at_ = 0;  // the largest sample, and its first place
+  uint64_t largest_ = 0, largest_at_ = 0;    // the largest sample, and its first place
+  uint64_t smallest_ = 0, smallest_at_ = 0;  // likewise
 };
 
 // Makes one, piece by piece. One thread at a time.

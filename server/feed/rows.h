@@ -26,6 +26,7 @@ struct DatasetState {
   std::shared_ptr<const source::Dataset> dataset;  // also held by items in workers' lanes
   source::Quarantine quarantine;
   FaultPolicy policy;
+  std::shared_ptr<const plan::Mixture> mixture = {};  // where it is one; also held by its feeds
 };
 
 // One feed. Shared by its sessions and by its rows in flight, which may outlive them.

@@ -38,7 +38,7 @@ enum class DeliveryKind { kHost, kPinned, kDevice };
 
 struct SessionInfo {
   uint64_t id = 0;
-  std::string name, client, dataset, state;
+  std::string name, client, dataset, order, state;
   uint32_t user = 0;
   int32_t pid = 0;
   uint64_t fingerprint = 0;

@@ -153,7 +153,7 @@ class Stretch {
   uint64_t node_ = 1;
   uint64_t length_ = 0;
   uint32_t size_ = 0;
-  std::array<Part, kMaxParts> parts_;
+  std::array<Part, kMaxParts> parts_ = {};
   std::array<uint32_t, kMaxParts> odd_;
   std::array<uint64_t, kMaxParts> before_ = {};
 };
@@ -200,31 +200,12 @@ Wide Mixture::DrawnBefore(uint32_t part, uint64_t epoch) const {
 }
 
 Mixture::Draw Mixture::At(uint64_t seed, uint64_t epoch, uint64_t place) const {
-  PENSTOCK_CHECK(place < epoch_samples_);
-  // The tree has its own regularities: the epoch begins somewhere in it, so that no place is
-  // special.
-  const std::vector<uint64_t>& counts = StageOf(epoch).counts;
-  const uint64_t key = Key(seed, epoch, Purpose::kMixture);
-  const uint64_t begin = Scale(Mix(key), epoch_samples_);
-  const bool wraps = place >= epoch_samples_ - begin;
-  Stretch to_begin(counts, key), to_place(counts, key);
-  to_begin.Find(begin);
-  const uint32_t part = to_place.Find(wraps ? place - (epoch_samples_ - begin) : place + begin);
-  const uint64_t before =
-      to_place.before(part) + (wraps ? counts[part] : 0) - to_begin.before(part);
-  const Wide drawn = DrawnBefore(part, epoch) + before;
-  return {.part = part,
-          .pass = static_cast<uint64_t>(drawn / samples_[part]),
-          .index = static_cast<uint64_t>(drawn % samples_[part])};
+  return MixedEpoch(*this, seed, epoch).At(place);
 }
 
-// A part is ordered as a dataset of its own would be, with a seed of its own.
 uint64_t Mixture::SampleAt(Order order, const Windows& windows, uint64_t seed, uint64_t epoch,
                            uint64_t place) const {
-  const Draw draw = At(seed, epoch, place);
-  const uint64_t part_seed = Mix(seed ^ Mix(draw.part + kGolden));
-  return firsts_[draw.part] +
-         plan::SampleAt(order, windows, samples_[draw.part], part_seed, draw.pass, draw.index);
+  return MixedEpoch(*this, seed, epoch).SampleAt(order, windows, place);
 }
 
 uint64_t Mixture::hash() const {
@@ -238,6 +219,41 @@ uint64_t Mixture::hash() const {
     for (const uint64_t count : stage.counts) add(count);
   }
   return hash;
+}
+
+// The tree has its own regularities: the epoch begins somewhere in it, so that no place is special.
+MixedEpoch::MixedEpoch(const Mixture& mixture, uint64_t seed, uint64_t epoch)
+    : mixture_(mixture),
+      counts_(mixture.CountsOf(epoch)),
+      seed_(seed),
+      epoch_(epoch),
+      key_(Key(seed, epoch, Purpose::kMixture)),
+      begin_(Scale(Mix(key_), mixture.epoch_samples())) {
+  Stretch whole(counts_, key_);
+  whole.Find(begin_);
+  for (uint32_t part = 0; part < counts_.size(); ++part) before_begin_[part] = whole.before(part);
+}
+
+Mixture::Draw MixedEpoch::At(uint64_t place) const {
+  PENSTOCK_CHECK(place < mixture_.epoch_samples());
+  const uint64_t to_end = mixture_.epoch_samples() - begin_;
+  const bool wraps = place >= to_end;
+  Stretch whole(counts_, key_);
+  const uint32_t part = whole.Find(wraps ? place - to_end : place + begin_);
+  const uint64_t before = whole.before(part) + (wraps ? counts_[part] : 0) - before_begin_[part];
+  const Wide drawn = mixture_.DrawnBefore(part, epoch_) + before;
+  const uint64_t samples = mixture_.samples_[part];
+  return {.part = part,
+          .pass = static_cast<uint64_t>(drawn / samples),
+          .index = static_cast<uint64_t>(drawn % samples)};
+}
+
+// A part is ordered as a dataset of its own would be, with a seed of its own.
+uint64_t MixedEpoch::SampleAt(Order order, const Windows& windows, uint64_t place) const {
+  const Mixture::Draw draw = At(place);
+  const uint64_t part_seed = Mix(seed_ ^ Mix(draw.part + kGolden));
+  return mixture_.firsts_[draw.part] + plan::SampleAt(order, windows, mixture_.samples_[draw.part],
+                                                      part_seed, draw.pass, draw.index);
 }
 
 }  // namespace penstock::plan

@@ -5,6 +5,7 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -58,6 +59,7 @@ class Mixture {
   uint64_t hash() const;
 
  private:
+  friend class MixedEpoch;
   // The epochs from one on that have the same weights.
   struct Stage {
     uint64_t from_epoch = 0;
@@ -69,6 +71,22 @@ class Mixture {
   std::vector<uint64_t> samples_, firsts_;
   uint64_t epoch_samples_ = 0;
   std::vector<Stage> stages_;
+};
+
+// One epoch of a mixture, which must outlive it: the same answers, for many places at half the
+// cost.
+class MixedEpoch {
+ public:
+  MixedEpoch(const Mixture& mixture, uint64_t seed, uint64_t epoch);
+  Mixture::Draw At(uint64_t place) const;
+  uint64_t SampleAt(Order order, const Windows& windows, uint64_t place) const;
+
+ private:
+  const Mixture& mixture_;
+  const std::vector<uint64_t>& counts_;
+  uint64_t seed_, epoch_, key_;
+  uint64_t begin_;                                  // where on the ring the epoch begins …
+  std::array<uint64_t, kMaxParts> before_begin_{};  // … and what of each part is before
 };
 
 }  // namespace penstock::plan

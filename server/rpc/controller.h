@@ -18,6 +18,7 @@
 #include "penstock/v1/types.pb.h"
 #include "server/decode/spec.h"
 #include "server/plan/plan.h"
+#include "server/plan/windows.h"
 
 namespace penstock::rpc {
 
@@ -69,6 +70,8 @@ struct SessionRequest {
   std::string dataset;  // a name, or an absolute path
   plan::Order order = plan::Order::kSequential;
   std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
+  plan::Windows windows;                // of kShuffledInWindows; shard_samples 0: the dataset's own
+  std::optional<plan::Range> range;     // none: all that the dataset's name means
   uint64_t seed = 0;
   Decoding decoding = Decoding::kAsked;
   decode::Spec spec;  // unless kNone
@@ -129,7 +132,7 @@ struct DatasetDescription {
   std::optional<RowShape> row_shape;  // of images that are not decoded
   std::vector<Field> fields;
   bool decoded = true, labeled = true;
-  uint64_t samples = 0, digest = 0;
+  uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
   std::vector<std::string> classes;
 };
 

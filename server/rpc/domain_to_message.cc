@@ -105,6 +105,8 @@ v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description) {
   v1::DescribeDatasetResponse message;
   message.set_name(description.name);
   message.set_samples(description.samples);
+  message.set_first_sample(description.first_sample);
+  message.set_epoch_samples(description.epoch_samples);
   message.set_digest(description.digest);
   message.set_kind(description.kind);
   if (description.row_shape) {

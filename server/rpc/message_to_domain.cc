@@ -14,6 +14,7 @@ namespace penstock::rpc {
 namespace {
 
 constexpr uint32_t kDefaultWindow = 4;
+constexpr uint32_t kDefaultShards = 16;
 
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
@@ -141,10 +142,13 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
       return plan::Order::kSequential;
     case v1::ORDER_SHUFFLED:
       return plan::Order::kShuffled;
+    case v1::ORDER_SHUFFLED_IN_WINDOWS:
+      return plan::Order::kShuffledInWindows;
     default:
       return Wrong(
-          "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2) or ORDER_GIVEN (3), ",
-          "got ", static_cast<int>(order));
+          "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2), ORDER_GIVEN (3) or "
+          "ORDER_SHUFFLED_IN_WINDOWS (4), got ",
+          static_cast<int>(order));
   }
 }
 
@@ -159,6 +163,29 @@ absl::Status SetOrder(const v1::FeedSpec& feed, SessionRequest& request) {
     return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
   request.given_order = feed.given_order();
   return absl::OkStatus();
+}
+
+// How many samples a shard has may be the dataset's affair, which is not known here.
+absl::Status SetWindows(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (request.order != plan::Order::kShuffledInWindows) {
+    if (!feed.has_shuffle_window()) return absl::OkStatus();
+    return Wrong("feed.shuffle_window: wanted none, because feed.order is ",
+                 v1::Order_Name(feed.order()), "; say ORDER_SHUFFLED_IN_WINDOWS to use it");
+  }
+  const v1::ShuffleWindow& window = feed.shuffle_window();
+  request.windows = {.shard_samples = window.shard_samples(),
+                     .shards = window.shards() == 0 ? kDefaultShards : window.shards()};
+  if (window.shard_samples() == 0) return absl::OkStatus();
+  return base::Annotate(plan::Validate(request.windows), "feed.shuffle_window");
+}
+
+absl::Status SetRange(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (!feed.has_range()) return absl::OkStatus();
+  request.range = {.first = feed.range().first(), .count = feed.range().count()};
+  const plan::Range widest = {.first = 0, .count = plan::kMaxSamples};
+  if (plan::Validate(*request.range, widest).ok()) return absl::OkStatus();
+  return Wrong("feed.range: wanted at least one sample, and numbers up to ", plan::kMaxSamples,
+               ", got ", feed.range().count(), " from ", feed.range().first(), " on");
 }
 
 absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
@@ -295,6 +322,8 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.ticket = ticket;
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
   PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
+  PENSTOCK_RETURN_IF_ERROR(SetWindows(message.feed(), request));
+  PENSTOCK_RETURN_IF_ERROR(SetRange(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetDecoding(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetFields(message.feed(), request));
   request.seed = message.feed().seed();

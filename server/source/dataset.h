@@ -60,6 +60,9 @@ class Dataset {
   virtual std::string path(uint64_t sample) const = 0;  // for people: where the sample's bytes are
 
   virtual Storage storage() const { return Storage::kEncoded; }
+  // Of what lies in files that are read best from front to end: how many samples the longest has.
+  // 0: no such thing.
+  virtual uint64_t shard_samples() const { return 0; }
   // Of rows that their consumer makes: what of.
   virtual uint64_t row_seed() const { return 0; }
 

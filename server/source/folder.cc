@@ -22,6 +22,7 @@ struct Indexed {
 absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, const Tree& tree,
                                                    const FolderOptions& options,
                                                    std::string& warning) {
+  const int64_t stored_at = cache.StoredAt();  // before: another process may replace it by a newer
   auto cached = cache.Load();
   if (!cached.ok()) {
     if (absl::IsDataLoss(cached.status()))
@@ -31,7 +32,7 @@ absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, c
   Crew crew;
   crew.threads = options.threads;
   if (options.progress) crew.watch = [&] { return options.progress({}); };
-  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, tree, crew));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, crew));
   if (!current) return std::nullopt;
   return *std::move(cached);
 }

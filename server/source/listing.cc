@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include <cerrno>
@@ -33,6 +35,13 @@ absl::StatusOr<struct stat> StatOf(DIR* folder) {
   struct stat stat {};
   if (::fstat(::dirfd(folder), &stat) != 0) return base::ErrnoStatus(errno, "fstat");
   return stat;
+}
+
+// Linux's own, on this machine's disks or in its memory: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+bool KeepsTimes(uint32_t system) {
+  constexpr uint32_t kF2fs = 0xF2F52010;
+  return system == EXT4_SUPER_MAGIC || system == XFS_SUPER_MAGIC || system == BTRFS_SUPER_MAGIC ||
+         system == kF2fs || system == TMPFS_MAGIC;
 }
 
 EntryKind KindOf(DIR* folder, const dirent& entry) {
@@ -76,6 +85,17 @@ void WaitForTick(int64_t mtime_ns) {
   const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - mtime_ns;
   if (age >= 0 && age < kTickNs)
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
+}
+
+absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd, tree.OpenBeneath(folder, O_RDONLY | O_DIRECTORY));
+  struct stat stat {};
+  struct statfs system {};
+  if (::fstat(fd.get(), &stat) != 0 || ::fstatfs(fd.get(), &system) != 0)
+    return base::ErrnoStatus(errno, tree.FullPath(folder));
+  return FolderChange{.mtime_ns = MtimeOf(stat),
+                      .ctime_ns = stat.st_ctim.tv_sec * 1'000'000'000 + stat.st_ctim.tv_nsec,
+                      .is_sure = KeepsTimes(static_cast<uint32_t>(system.f_type))};
 }
 
 absl::StatusOr<FolderTimes> ListFolder(

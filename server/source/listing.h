@@ -30,6 +30,15 @@ FileState StateOf(const struct stat& stat);
 // taken from a clock that moves in steps. 20 ms at most.
 void WaitForTick(int64_t mtime_ns);
 
+// When a folder changed last, without a look at its entries.
+struct FolderChange {
+  int64_t mtime_ns = 0;  // of its entries; can be set
+  int64_t ctime_ns = 0;  // of anything in it; cannot
+  // Whether both are this kernel's own: of a file system on this machine that always keeps them.
+  bool is_sure = false;
+};
+absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder);
+
 // Calls `begin` and then `each` for every entry, in the folder's own order. Begins again when the
 // folder changed meanwhile; Aborted when it does not hold still. A folder that changed within the
 // last clock tick is left alone until the tick is over, so that no later change can carry the same

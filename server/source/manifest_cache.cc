@@ -41,12 +41,22 @@ absl::StatusOr<Manifest> ManifestCache::Store(const Manifest& manifest) const {
 
 void ManifestCache::Forget() const { ::unlink(path_.c_str()); }
 
-absl::StatusOr<bool> IsCurrent(const Manifest& manifest, const Tree& tree, const Crew& crew) {
+int64_t ManifestCache::StoredAt() const {
+  struct stat stat {};
+  return ::stat(path_.c_str(), &stat) == 0 ? MtimeOf(stat) : 0;
+}
+
+absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
+                               const Crew& crew) {
   const absl::Status changed = absl::FailedPreconditionError("a folder has changed");
   const absl::Status status = crew.ForEach(manifest.folders().size(), [&](size_t i) {
     const FolderRecord& folder = manifest.folders()[i];
+    const std::string path = manifest.RelativeFolder(i);
+    const auto change = ChangeOf(tree, path);
+    if (!change.ok() || change->mtime_ns != folder.mtime_ns) return changed;
+    if (change->is_sure && change->ctime_ns < stored_at) return absl::OkStatus();
     const auto now = ListFolder(
-        tree, manifest.RelativeFolder(i), [] {}, [](absl::string_view, EntryKind) {});
+        tree, path, [] {}, [](absl::string_view, EntryKind) {});
     const bool same =
         now.ok() && now->entries == folder.entries && now->mtime_ns == folder.mtime_ns;
     return same ? absl::OkStatus() : changed;

@@ -21,6 +21,9 @@ class ManifestCache {
   // FailedPrecondition: another version's.
   absl::StatusOr<Manifest> Load() const;
 
+  // When it was written, by this kernel's clock for files; 0: it is not there.
+  int64_t StoredAt() const;
+
   // Writes the manifest, and gives it back as a mapping of the file.
   absl::StatusOr<Manifest> Store(const Manifest& manifest) const;
 
@@ -35,8 +38,11 @@ class ManifestCache {
   std::string root_;
 };
 
-// Whether every folder still has the time and the number of entries that the manifest knows. What
-// cannot be read is not current; Cancelled when the crew's watch said so.
-absl::StatusOr<bool> IsCurrent(const Manifest& manifest, const Tree& tree, const Crew& crew);
+// Whether every folder still has the time and the number of entries that the manifest knows.
+// Entries are not counted where nothing can have changed: in a local folder whose own time is what
+// it was, and which nobody touched since the manifest was stored. What cannot be read is not
+// current; Cancelled when the crew's watch said so.
+absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
+                               const Crew& crew);
 
 }  // namespace penstock::source

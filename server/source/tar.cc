@@ -56,6 +56,16 @@ class TarDataset final : public Dataset {
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  // Of shards written alike the last one is shorter.
+  uint64_t shard_samples() const override {
+    const std::span<const ShardRecord> shards = state_->manifest.shards();
+    uint64_t most = 0;
+    for (size_t i = 0; i < shards.size(); ++i) {
+      const uint64_t end = i + 1 < shards.size() ? shards[i + 1].first_sample : samples();
+      most = std::max(most, end - shards[i].first_sample);
+    }
+    return most;
+  }
 
   Storage storage() const override {
     return header().images > 0 ? Storage::kEncoded : Storage::kRows;

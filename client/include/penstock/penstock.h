@@ -22,6 +22,7 @@
 
 #include "penstock/export.h"
 #include "penstock/finish.h"
+#include "penstock/sampling.h"
 #include "penstock/status.h"
 #include "penstock/tensor.h"
 
@@ -36,9 +37,6 @@ struct Grant;
 struct SyntheticRows;
 struct TensorPlace;
 }  // namespace client
-
-// kGiven: as SessionOptions::given says, every epoch the same.
-enum class Order { kSequential, kShuffled, kGiven };
 
 // What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank,
 // kPad for more.
@@ -100,6 +98,9 @@ struct SessionOptions {
   // once. Shared with whoever made it: it is sent when a session opens, and again to a daemon that
   // came back.
   std::shared_ptr<const std::vector<uint64_t>> given = {};
+  // Of kShuffledInWindows; none: its defaults.
+  std::optional<ShuffleWindow> shuffle_window = {};
+  std::optional<SampleRange> range = {};  // these samples alone; not of a mixture
   uint64_t seed = 0;
   // What to make of images: one of the two crops, a RandomResizedCrop where neither is set. Rows
   // that need no decoding come as they are (MNIST's files, synthetic ones), and with any of these
@@ -313,7 +314,7 @@ class PENSTOCK_EXPORT Session {
   int device() const;         // which GPU, as this process counts; -1: host memory
 
   State state() const;
-  uint64_t samples() const;  // of the dataset
+  uint64_t samples() const;  // of the dataset, or of its range
   uint32_t classes() const;
   uint64_t batches_in_epoch()
       const;            // of this rank, in what is left of the current epoch as it began
@@ -364,7 +365,9 @@ struct DatasetInfo {
   // What can be asked for, beside the image where samples are decoded.
   std::vector<Field> fields = {};
   bool decoded = true;
-  bool labeled = true;  // otherwise labels mean nothing
+  bool labeled = true;        // otherwise labels mean nothing
+  uint64_t first_sample = 0;  // not 0 where the name means a part, whose samples keep their numbers
+  uint64_t epoch_samples = 0;  // as many as there are; of a mixture as configured
 };
 
 struct SampleInfo {

@@ -11,6 +11,8 @@ from .errors import ResourceExhausted as ResourceExhausted
 from .errors import Unavailable as Unavailable
 from .fields import Field as Field
 from .loader import Loader as Loader
+from .sampling import ShuffleWindow as ShuffleWindow
+from .sampling import WeightedSampler as WeightedSampler
 from .transforms import CenterCrop as CenterCrop
 from .transforms import ExifTranspose as ExifTranspose
 from .transforms import Grayscale as Grayscale

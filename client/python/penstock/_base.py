@@ -56,7 +56,7 @@ class LoaderBase:
     def dataset(self):
         """Its name, length, classes and paths."""
         if self._dataset is None:
-            self._dataset = Dataset(self._connected(), self._settings.dataset)
+            self._dataset = Dataset(self._connected(), self._settings.dataset, self._settings.range)
         return self._dataset
 
     @property
@@ -72,7 +72,7 @@ class LoaderBase:
         """Batches that this rank takes in a whole epoch; exact."""
         if isinstance(self._sampling, BatchSampler):
             return self._sampling.batches()
-        return self._batches(len(self.dataset if self._sampling is None else self._sampling))
+        return self._batches(self.dataset.epoch_samples if self._sampling is None else len(self._sampling))
 
     def _batches(self, left):
         settings = self._settings
@@ -135,7 +135,7 @@ class LoaderBase:
     def _draw(self):
         """A new epoch's order makes another feed; only in the middle of an epoch it has to be the same."""
         self._end_session()
-        self._order, rows = self._sampling.draw()
+        self._order, rows = self._sampling.draw(self._at.epoch)
         self._settings = replace(self._settings, batch_size=rows)
         if self._at.consumed == 0:
             self._at.fingerprint = 0
@@ -143,7 +143,7 @@ class LoaderBase:
     def _next(self):
         """(batch, whether it is its epoch's last), or None when this rank has none left."""
         if self._goal is not None:
-            samples = len(self.dataset if self._order is None else self._order)
+            samples = self.dataset.epoch_samples if self._order is None else len(self._order)
             if self._batches(samples - self._at.consumed) == 0:
                 self._go(self._at.epoch + 1, 0)
                 return None

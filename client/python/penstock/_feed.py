@@ -5,6 +5,7 @@ import sys
 from . import _penstock as native
 from ._say import say_once
 from ._settings import is_path
+from .sampling import ShuffleWindow
 
 _REMAINDERS = {
     "drop": native.Remainder.DROP,
@@ -46,6 +47,10 @@ def options_of(settings, state, device, order=None):
     options.dataset = settings.dataset
     options.batch_size = settings.batch_size
     options.order = native.Order.SHUFFLED if settings.shuffle else native.Order.SEQUENTIAL
+    if isinstance(settings.shuffle, ShuffleWindow):
+        options.order, options.shuffle_window = native.Order.SHUFFLED_IN_WINDOWS, _window_of(settings.shuffle)
+    if settings.range is not None:
+        options.range = _range_of(settings.range)
     if order is not None:
         options.order, options.given, options.epochs = native.Order.GIVEN, order, 1
     options.seed = settings.seed
@@ -61,6 +66,18 @@ def options_of(settings, state, device, order=None):
     options.device = "host" if device == "cpu" else device
     options.delivery = getattr(native.Delivery, settings.delivery.upper())
     return options
+
+
+def _window_of(shuffle):
+    window = native.ShuffleWindow()
+    window.shards, window.shard_samples = shuffle.shards, shuffle.shard_samples or 0
+    return window
+
+
+def _range_of(samples):
+    wanted = native.SampleRange()
+    wanted.first, wanted.count = samples
+    return wanted
 
 
 def _wish_of(field):

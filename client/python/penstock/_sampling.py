@@ -1,7 +1,9 @@
 """Samplers of the program's own: their indices are sent to the daemon, an epoch at a time."""
 from array import array
 
+from . import _settings
 from .errors import InvalidArgument
+from .sampling import WeightedSampler
 
 
 class Sampler:
@@ -14,8 +16,10 @@ class Sampler:
         """Samples in an epoch."""
         return len(self._sampler)
 
-    def draw(self):
+    def draw(self, epoch):
         """(indices, batch size)"""
+        if isinstance(self._sampler, WeightedSampler):
+            return self._sampler.draw(epoch), self._batch_size
         return _indices(self._sampler), self._batch_size
 
 
@@ -28,7 +32,7 @@ class BatchSampler:
     def batches(self):
         return len(self._sampler)
 
-    def draw(self):
+    def draw(self, _):
         lists = [_indices(rows) for rows in self._sampler]
         if not lists:
             return array("Q"), 1
@@ -41,6 +45,14 @@ class BatchSampler:
         for batch in lists:
             order.extend(batch)
         return order, rows
+
+
+def of(sampler, batch_size, rank, world_size):
+    """What draws the order, and the rank: a sampler of the program's own has taken it into account, of
+    Penstock's every rank takes its share."""
+    if rank is None and world_size is None and not isinstance(sampler, WeightedSampler):
+        rank, world_size = 0, 1
+    return Sampler(sampler, _settings.positive(batch_size, "batch_size")), rank, world_size
 
 
 def _indices(indices):

@@ -6,6 +6,7 @@ from typing import Any, Optional, Tuple, Union
 from . import ranks, transforms
 from .errors import InvalidArgument
 from .fields import Field, fields_of
+from .sampling import ShuffleWindow
 
 DTYPES = ("uint8", "float32", "float16", "bfloat16")
 LAYOUTS = ("NCHW", "NHWC")
@@ -18,7 +19,7 @@ MAX_WINDOW = 256
 class Settings:
     dataset: str
     batch_size: int
-    shuffle: bool
+    shuffle: Union[bool, ShuffleWindow]
     seed: int
     plan: transforms.Plan
     dtype: str
@@ -34,6 +35,7 @@ class Settings:
     delivery: str
     fail_on_bad_sample: bool
     fields: Tuple[Field, ...] = ()
+    range: Optional[Tuple[int, int]] = None  # first sample, how many; None: all
 
 
 def is_text(dataset):
@@ -85,6 +87,23 @@ def seed_of(value):
     return value
 
 
+def shuffle_of(value):
+    return value if isinstance(value, ShuffleWindow) else bool(value)
+
+
+def range_of(value):
+    """(first, count) of (first, end), the samples from `first` to the one before `end`."""
+    if value is None:
+        return None
+    if isinstance(value, range) and value.step == 1:
+        value = (value.start, value.stop)
+    whole = isinstance(value, (tuple, list)) and len(value) == 2 and all(
+        isinstance(end, int) and not isinstance(end, bool) for end in value)
+    if not whole or not 0 <= value[0] < value[1] < 2**62:
+        raise InvalidArgument(f"range is {value!r}; give the first sample and the one behind the last, like (0, 50000)")
+    return value[0], value[1] - value[0]
+
+
 def remainder_of(drop_last, last_batch, world_size):
     """drop_last as in torch; otherwise `partial` for one rank, and `pad` for several, as
     DistributedSampler does it."""
@@ -100,18 +119,18 @@ def make(dataset, *, batch_size=1, shuffle=False, drop_last=False, seed=0, trans
          layout="NCHW", device="cpu", rank: Optional[int] = None, world_size: Optional[int] = None,
          last_batch: Optional[str] = None, prefetch_factor: Optional[int] = None,
          timeout: Union[int, float, None] = 0, reconnect=60.0, address="", name="", delivery="auto",
-         fail_on_bad_sample=False, fields=None):
+         fail_on_bad_sample=False, fields=None, range=None):
     """Every loader's common arguments as Settings; InvalidArgument names the one that cannot be."""
     place = ranks.find(rank, world_size)
     plan = transforms.plan_of(transform)
     if plan.normalize is not None and dtype == "uint8":
         raise InvalidArgument("Normalize gives numbers with fractions, dtype is 'uint8'; leave one of them out")
     return Settings(
-        dataset=dataset_of(dataset), batch_size=positive(batch_size, "batch_size"), shuffle=bool(shuffle),
+        dataset=dataset_of(dataset), batch_size=positive(batch_size, "batch_size"), shuffle=shuffle_of(shuffle),
         seed=seed_of(seed), plan=plan, dtype=one_of(dtype, DTYPES, "dtype"),
         layout=one_of(layout, LAYOUTS, "layout"), device=device, rank=place,
         remainder=remainder_of(drop_last, last_batch, place.world_size),
         window=4 if prefetch_factor is None else positive(prefetch_factor, "prefetch_factor", MAX_WINDOW),
         timeout=seconds(timeout, "timeout"), reconnect=seconds(reconnect, "reconnect"),
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
-        fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields))
+        fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields), range=range_of(range))

@@ -8,7 +8,7 @@ the batch's place in the pool is taken until the last view of it is gone. A cons
 batches of its window (`prefetch_factor`) gets no other one: copy what you want to keep. Every other
 dtype or layout is finished into memory of its own, which may be kept.
 """
-from . import _settings, _take
+from . import _sampling, _settings, _take
 from ._base import LoaderBase
 from ._batch import Batch
 from .errors import InvalidArgument
@@ -26,13 +26,19 @@ class Loader(LoaderBase):
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
                  transform=None, dtype="uint8", layout="NHWC", device="cpu", seed=0, rank=None, world_size=None,
-                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False, fields=None):
+                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False,
+                 fields=None, sampler=None, range=None):
         _take.numpy()
+        sampling = None
+        if sampler is not None:
+            if shuffle:
+                raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
+            sampling, rank, world_size = _sampling.of(sampler, batch_size, rank, world_size)
         super().__init__(_settings.make(
             dataset, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
             dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
             prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
-            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields))
+            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
         if device == "cpu":
             _take.host_type(dtype)
         if _take.is_stored(self._settings) and self._settings.window < 2:

@@ -7,10 +7,9 @@ Tensors are allocated by torch on the current stream and are yours: keep them, u
 """
 import torch
 
-from . import _feed, _settings, _tensors, ranks
+from . import _feed, _sampling, _settings, _tensors, ranks
 from ._base import LoaderBase
 from ._batch import Batch
-from ._sampling import BatchSampler, Sampler
 from ._say import say_once
 from .errors import FailedPrecondition, InvalidArgument
 
@@ -45,17 +44,17 @@ class DataLoader(LoaderBase):
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
                  pin_memory_device="", in_order=True, transform=None, dtype="float32", layout="NCHW", device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False, fields=None):
+                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None):
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         _explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                  persistent_workers=persistent_workers)
         sampling, rank, world_size = _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size)
         super().__init__(_settings.make(
-            dataset, batch_size=batch_size, shuffle=bool(shuffle), drop_last=drop_last,
+            dataset, batch_size=batch_size, shuffle=shuffle or False, drop_last=drop_last,
             seed=_seed(seed, generator), transform=transform, dtype=str(dtype).removeprefix("torch."), layout=layout,
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
-            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields), sampling)
+            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
         self._collate = collate_fn
         self._given_sampler = sampler
         self.batch_sampler = batch_sampler
@@ -172,11 +171,11 @@ def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, w
         raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
     if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
         raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it says them all")
+    if batch_sampler is None:
+        return _sampling.of(sampler, batch_size, rank, world_size)
     if rank is None and world_size is None:
         rank, world_size = 0, 1
-    if batch_sampler is not None:
-        return BatchSampler(batch_sampler), rank, world_size
-    return Sampler(sampler, _settings.positive(batch_size, "batch_size")), rank, world_size
+    return _sampling.BatchSampler(batch_sampler), rank, world_size
 
 
 def _seed(seed, generator):

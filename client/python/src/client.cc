@@ -55,7 +55,7 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
   }
   return nb::make_tuple(value.name, value.samples, value.classes, value.kind,
                         nb::make_tuple(row.height, row.width, row.channels), std::move(fields),
-                        value.decoded, value.labeled);
+                        value.decoded, value.labeled, value.first_sample, value.epoch_samples);
 }
 
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
@@ -82,7 +82,8 @@ void BindClient(nb::module_& module) {
       .def(
           "describe", &Describe, nb::arg("dataset"),
           "(name, samples, classes, kind, (height, width, channels) of images that are not decoded "
-          "or zeros, [(name, type, shape, of variable length)], decoded, labeled)")
+          "or zeros, [(name, type, shape, of variable length)], decoded, labeled, first sample, "
+          "samples of an epoch)")
       .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 

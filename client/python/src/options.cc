@@ -37,7 +37,8 @@ void BindEnums(nb::module_& module) {
   nb::enum_<Order>(module, "Order")
       .value("SEQUENTIAL", Order::kSequential)
       .value("SHUFFLED", Order::kShuffled)
-      .value("GIVEN", Order::kGiven);
+      .value("GIVEN", Order::kGiven)
+      .value("SHUFFLED_IN_WINDOWS", Order::kShuffledInWindows);
   nb::enum_<Color>(module, "Color").value("RGB", Color::kRgb).value("GRAY", Color::kGray);
   nb::enum_<Remainder>(module, "Remainder")
       .value("DEFAULT", Remainder::kDefault)
@@ -75,6 +76,14 @@ void BindStructs(nb::module_& module) {
       .def_rw("resize", &ResizeCenterCrop::resize)
       .def_rw("height", &ResizeCenterCrop::height)
       .def_rw("width", &ResizeCenterCrop::width);
+  nb::class_<SampleRange>(module, "SampleRange")
+      .def(nb::init<>())
+      .def_rw("first", &SampleRange::first)
+      .def_rw("count", &SampleRange::count);
+  nb::class_<ShuffleWindow>(module, "ShuffleWindow")
+      .def(nb::init<>())
+      .def_rw("shard_samples", &ShuffleWindow::shard_samples)
+      .def_rw("shards", &ShuffleWindow::shards);
   nb::class_<Finish>(module, "Finish")
       .def(nb::init<>())
       .def_rw("type", &Finish::type)
@@ -104,6 +113,18 @@ void SetGiven(SessionOptions& options, const Indices& indices) {
   options.given = std::make_shared<const std::vector<uint64_t>>(begin, begin + indices.size());
 }
 
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// As bytes of uint64: an array of them is made of those at once.
+nb::bytes Draw(const Weights& weights, uint64_t count, uint64_t seed, uint64_t epoch) {
+  Result<std::vector<uint64_t>> drawn = [&] {
+    const nb::gil_scoped_release released;
+    return DrawWeighted({weights.data(), weights.size()}, count, seed, epoch);
+  }();
+  const std::vector<uint64_t> order = ValueOf(std::move(drawn));
+  return nb::bytes(reinterpret_cast<const char*>(order.data()), order.size() * sizeof(uint64_t));
+}
+
 size_t GivenSize(const SessionOptions& options) {
   return options.given == nullptr ? 0 : options.given->size();
 }
@@ -115,6 +136,8 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("batch_size", &SessionOptions::batch_size)
       .def_rw("order", &SessionOptions::order)
       .def_prop_rw("given", &GivenSize, &SetGiven, "Samples of an epoch; reads as how many.")
+      .def_rw("shuffle_window", &SessionOptions::shuffle_window)
+      .def_rw("range", &SessionOptions::range)
       .def_rw("seed", &SessionOptions::seed)
       .def_rw("random_crop", &SessionOptions::random_crop)
       .def_rw("center_crop", &SessionOptions::center_crop)
@@ -142,6 +165,8 @@ void BindOptions(nb::module_& module) {
   BindEnums(module);
   BindStructs(module);
   BindSessionOptions(module);
+  module.def("draw_weighted", &Draw, nb::arg("weights"), nb::arg("count"), nb::arg("seed"),
+             nb::arg("epoch"), "Samples drawn with replacement, as bytes of uint64.");
 }
 
 }  // namespace penstock::python

@@ -57,6 +57,23 @@ TEST(RequestTest, ADecodingThatNobodyAskedForIsADefault) {
   EXPECT_FALSE(by_default({.apply_exif_orientation = true}));
 }
 
+TEST(RequestTest, ARangeAndAWindowAreSentWhereTheyAreAskedFor) {
+  SessionOptions options;
+  EXPECT_FALSE(MakeOpenRequest(options, {}, 0).feed().has_range());
+  EXPECT_FALSE(MakeOpenRequest(options, {}, 0).feed().has_shuffle_window());
+
+  options.order = Order::kShuffledInWindows;
+  options.range = {.first = 5, .count = 6};
+  options.shuffle_window = {.shard_samples = 7, .shards = 8};
+
+  const v1::FeedSpec feed = MakeOpenRequest(options, {}, 0).feed();
+  EXPECT_EQ(feed.order(), v1::ORDER_SHUFFLED_IN_WINDOWS);
+  EXPECT_EQ(feed.range().first(), 5u);
+  EXPECT_EQ(feed.range().count(), 6u);
+  EXPECT_EQ(feed.shuffle_window().shard_samples(), 7u);
+  EXPECT_EQ(feed.shuffle_window().shards(), 8u);
+}
+
 TEST(RequestTest, GrayAndOrientationAreAskedForOnlyWhereWanted) {
   SessionOptions options;
   v1::ImageDecoding image = MakeOpenRequest(options, {}, 0).feed().image();

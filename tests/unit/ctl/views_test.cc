@@ -85,14 +85,15 @@ TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {
   session.set_announced(9);
   session.set_taken(7);
   session.set_released(6);
+  session.set_order("shuffled, samples 0 to 99");
   session.set_state("waiting for the trainer");
 
   EXPECT_EQ(
       Show(sessions),
       "ID  NAME    DATASET  USER        PID  RANK  BATCH  WINDOW  EPOCH  CONSUMED  READY  HELD"
-      "  DELIVERY  STATE                    WHY THIS DELIVERY\n"
+      "  DELIVERY  ORDER                      STATE                    WHY THIS DELIVERY\n"
       " 3  resnet  flowers  4000000000    -   1/2     32       0      0         0      2     1"
-      "  host      waiting for the trainer  -\n");
+      "  host      shuffled, samples 0 to 99  waiting for the trainer  -\n");
 }
 
 TEST(ViewsTest, ASessionOnAGpuSaysWhichByWhatHandleAndWhy) {

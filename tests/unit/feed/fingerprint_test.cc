@@ -19,6 +19,18 @@ FeedSpec Spec() {
   return spec;
 }
 
+void Window(FeedSpec& spec, const plan::Windows& windows) {
+  spec.order = plan::Order::kShuffledInWindows;
+  spec.windows = windows;
+}
+
+std::shared_ptr<const plan::Mixture> Mixture(uint64_t epoch_samples) {
+  return std::make_shared<const plan::Mixture>(
+      plan::Mixture::Make(
+          {.samples = {1'281'167}, .epoch_samples = epoch_samples, .schedule = {{0, {1}}}})
+          .value());
+}
+
 // Fingerprints are in states that people keep: a change of the hash makes every one of them stale.
 TEST(FingerprintTest, IsTheSameOnEveryMachineAndInEveryVersion) {
   EXPECT_EQ(Fingerprint(Spec()), 0x4baf176a38c2b717);
@@ -31,6 +43,19 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { ++s.samples; },
       [](FeedSpec& s) { s.order = plan::Order::kSequential; },
       [](FeedSpec& s) { ++s.seed; },
+      [](FeedSpec& s) { s.range = {.first = 0, .count = 100}; },
+      [](FeedSpec& s) { s.range = {.first = 1, .count = 100}; },
+      [](FeedSpec& s) {
+        Window(s, {1000, 16});
+      },
+      [](FeedSpec& s) {
+        Window(s, {1001, 16});
+      },
+      [](FeedSpec& s) {
+        Window(s, {1000, 17});
+      },
+      [](FeedSpec& s) { s.mixture = Mixture(100); },
+      [](FeedSpec& s) { s.mixture = Mixture(101); },
       [](FeedSpec& s) { s.decoding.geometry = decode::Geometry::kResizeCenterCrop; },
       [](FeedSpec& s) { ++s.decoding.height; },
       [](FeedSpec& s) { ++s.decoding.width; },
@@ -57,6 +82,14 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
     change(spec);
     EXPECT_TRUE(seen.insert(Fingerprint(spec)).second);
   }
+}
+
+TEST(FingerprintTest, TheWholeIsNoRangeAndWindowsThatNobodyAskedForDoNotCount) {
+  FeedSpec spec = Spec();
+  spec.range = {.first = 0, .count = spec.samples};
+  spec.windows = {.shard_samples = 10, .shards = 2};
+
+  EXPECT_EQ(Fingerprint(spec), Fingerprint(Spec()));
 }
 
 // The same samples in the same order are the same feed, whoever sent them; the seed still draws the

