@@ -1,5 +1,5 @@
-// The part of `feed` about rows that need no decoding: a daemon that copies MNIST-like files,
-// against memcpy of as many bytes, and of the same rows, in the same run.
+// The part of `feed` about rows that need no decoding: a daemon that copies images, arrays and
+// tokens, against memcpy of as many bytes, and of the same rows, in the same run.
 #pragma once
 
 #include "common/base/status.h"
