@@ -35,10 +35,7 @@ absl::Status Fill(const Run& run) {
 
 void WriteNotes(const Run& run) {
   std::memcpy(run.ids, run.samples.data(), run.samples.size() * sizeof(uint64_t));
-  for (size_t row = 0; row < run.samples.size(); ++row) {
-    const int64_t label = run.dataset->label(run.samples[row]);
-    std::memcpy(run.labels + row * sizeof(label), &label, sizeof(label));
-  }
+  run.dataset->CopyLabels(run.samples, run.labels);
 }
 
 Carriers::Carriers(const Options& options) : options_(options), in_hand_(options.count) {

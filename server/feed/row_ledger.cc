@@ -1,7 +1,5 @@
 #include "server/feed/row_ledger.h"
 
-#include <algorithm>
-
 #include "common/base/check.h"
 
 namespace penstock::feed {
@@ -24,7 +22,9 @@ void RowLedger::Move(Run run, Row from, Row to) {
 }
 
 RowLedger::Run RowLedger::GiveFresh(uint32_t most) {
-  const Run run = {fresh_, std::min(most, static_cast<uint32_t>(rows_.size()) - fresh_)};
+  const uint32_t left = static_cast<uint32_t>(rows_.size()) - fresh_;
+  const uint32_t runs = left / most + (left % most == 0 ? 0 : 1);
+  const Run run = {fresh_, runs == 0 ? 0 : left / runs + (left % runs == 0 ? 0 : 1)};
   Move(run, Row::kWaiting, Row::kGiven);
   fresh_ += run.count;
   return run;

@@ -15,7 +15,9 @@ class RowLedger {
     uint32_t first = 0, count = 0;
   };
   bool HasFresh() const { return fresh_ < rows_.size(); }
-  Run GiveFresh(uint32_t most);                     // the first ones never given out yet
+  // The first ones never given out yet: as few runs as hold so many each, of nearly one size,
+  // because a short run costs about as much to hand over as a long one.
+  Run GiveFresh(uint32_t most);
   void GiveAgain(uint32_t row, uint32_t rows = 1);  // rows that came back
   void Back(uint32_t row, uint32_t rows = 1);       // given rows ended without being filled
   void Done(uint32_t row, uint32_t rows = 1);       // given rows are filled

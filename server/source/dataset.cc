@@ -76,6 +76,10 @@ absl::StatusOr<Selection> Dataset::Select(std::span<const Wish> wishes) const {
   return SelectFrom(*this, WishesForAll(fields()));
 }
 
+void Dataset::CopyLabels(std::span<const uint64_t> samples, std::byte* into) const {
+  CopyEach(samples, into, [this](uint64_t sample) { return label(sample); });
+}
+
 // What a dataset does not have is not asked of it.
 
 std::unique_ptr<Dataset::Reader> Dataset::NewReader() const {

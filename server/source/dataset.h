@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,8 @@ class Dataset {
   virtual const std::vector<std::string>& classes() const = 0;
   virtual bool labeled() const { return true; }  // otherwise labels are 0 and mean nothing
   virtual int64_t label(uint64_t sample) const = 0;
+  // The labels of many samples, int64 each, one behind the other.
+  virtual void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const;
   virtual std::string path(uint64_t sample) const = 0;  // for people: where the sample's bytes are
 
   virtual Storage storage() const { return Storage::kEncoded; }
@@ -100,6 +103,16 @@ class Dataset {
   virtual absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                                 std::span<std::byte* const> blocks) const;
 };
+
+// What CopyLabels is made of: `label(sample)` for each.
+template <typename Label>
+void CopyEach(std::span<const uint64_t> samples, std::byte* into, const Label& label) {
+  for (const uint64_t sample : samples) {
+    const int64_t of_sample = label(sample);
+    std::memcpy(into, &of_sample, sizeof(of_sample));
+    into += sizeof(of_sample);
+  }
+}
 
 // The wishes, in their order, of the fields that a dataset says it has: what Select is made of.
 absl::StatusOr<Selection> SelectFrom(const Dataset& dataset, std::span<const Wish> wishes);

@@ -153,6 +153,9 @@ class IdxDataset final : public Dataset {
     PENSTOCK_CHECK(sample < samples_);
     return std::to_integer<int64_t>(labels_[sample]);
   }
+  void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const override {
+    CopyEach(samples, into, [this](uint64_t sample) { return IdxDataset::label(sample); });
+  }
   std::string path(uint64_t sample) const override {
     PENSTOCK_CHECK(sample < samples_);
     return absl::StrCat(path_, "#", sample);

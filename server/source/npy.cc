@@ -135,6 +135,9 @@ class NpyDataset final : public Dataset {
     PENSTOCK_CHECK(sample < samples_);
     return labels_ ? labels_->At(sample) : 0;
   }
+  void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const override {
+    CopyEach(samples, into, [this](uint64_t sample) { return NpyDataset::label(sample); });
+  }
   std::string path(uint64_t sample) const override {
     PENSTOCK_CHECK(sample < samples_);
     return absl::StrCat(path_, "#", sample);

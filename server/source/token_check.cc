@@ -9,13 +9,41 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kBlock = 256;  // tokens whose greatest is looked for at once
+constexpr size_t kBlock = 1024;  // tokens whose greatest is looked for at once
 
 template <typename Token>
 Token Load(const std::byte* tokens, size_t place) {
   Token token;
   std::memcpy(&token, tokens + place * sizeof(token), sizeof(token));
   return token;
+}
+
+template <typename Token>
+[[gnu::always_inline]] inline Token GreatestOf(const std::byte* tokens) {
+  Token greatest = 0;
+  for (size_t i = 0; i < kBlock; ++i) greatest = std::max(greatest, Load<Token>(tokens, i));
+  return greatest;
+}
+
+template <typename Token>
+Token Greatest(const std::byte* tokens) {
+  return GreatestOf<Token>(tokens);
+}
+
+#ifdef __x86_64__
+template <typename Token>
+[[gnu::target("avx2")]] Token GreatestAvx2(const std::byte* tokens) {
+  return GreatestOf<Token>(tokens);
+}
+#endif
+
+// The greatest token of a block, by the widest instructions that this machine has.
+template <typename Token>
+Token (*ChooseGreatest())(const std::byte*) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) return GreatestAvx2<Token>;
+#endif
+  return Greatest<Token>;
 }
 
 // `Token` is unsigned: negative ones are the greatest of all.
@@ -29,13 +57,11 @@ std::optional<size_t> Find(std::span<const std::byte> bytes, uint64_t vocabulary
       if (Load<Token>(tokens, i) >= vocabulary) return i;
     return std::nullopt;
   };
+  const auto greatest = ChooseGreatest<Token>();
   size_t begin = 0;
-  for (; begin + kBlock <= count; begin += kBlock) {
-    Token greatest = 0;
-    for (size_t i = 0; i < kBlock; ++i)
-      greatest = std::max(greatest, Load<Token>(tokens, begin + i));
-    if (greatest >= vocabulary) return first_of(begin, begin + kBlock);
-  }
+  for (; begin + kBlock <= count; begin += kBlock)
+    if (greatest(tokens + begin * sizeof(Token)) >= vocabulary)
+      return first_of(begin, begin + kBlock);
   return first_of(begin, count);
 }
 

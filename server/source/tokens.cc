@@ -21,6 +21,7 @@ namespace {
 constexpr uint64_t kHashedWhole = base::kGiB;
 constexpr uint64_t kPiece = base::kMiB;
 constexpr uint64_t kPieces = 64;
+constexpr size_t kCheckedAtOnce = 128 * base::kKiB;
 
 constexpr std::array<absl::string_view, 2> kFields = {"tokens", "targets"};
 
@@ -42,9 +43,17 @@ class Copy {
     files_of_pieces_.push_back(stretch.file);
   }
 
-  absl::Status Run() && {
+  // Copies what was added since the last time.
+  absl::Status Gather() {
     PENSTOCK_RETURN_IF_ERROR(status_);
     if (!posix::GatherPieces(pieces_)) PENSTOCK_RETURN_IF_ERROR(FindTrouble());
+    pieces_.clear();
+    files_of_pieces_.clear();
+    return absl::OkStatus();
+  }
+
+  // Behind it all: whether the files are still what they were.
+  absl::Status CheckFiles() const {
     for (const uint32_t file : used_) PENSTOCK_RETURN_IF_ERROR(Check(file, Copied::kWhole));
     return absl::OkStatus();
   }
@@ -107,6 +116,9 @@ class TokensDataset final : public Dataset {
     PENSTOCK_CHECK(sample < samples());
     return 0;
   }
+  void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const override {
+    std::memset(into, 0, samples.size() * sizeof(int64_t));
+  }
   // The file, and which of its tokens is the sample's first.
   std::string path(uint64_t sample) const override {
     std::string path;
@@ -146,15 +158,24 @@ class TokensDataset final : public Dataset {
     return selection;
   }
 
+  // So many rows at once that they are still in the cache when their tokens are checked.
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
     Copy copy(files_.files);
-    for (size_t row = 0; row < samples.size(); ++row) {
-      const uint32_t tokens = Plan(samples[row], blocks[0] + row * row_bytes(), copy);
-      if (spec_.documents) WriteLengths(selection, tokens, row, blocks);
+    absl::Status tokens;
+    const size_t most = std::max<size_t>(1, kCheckedAtOnce / row_bytes());
+    for (size_t begin = 0; begin < samples.size() && tokens.ok(); begin += most) {
+      const size_t end = std::min(samples.size(), begin + most);
+      for (size_t row = begin; row < end; ++row) {
+        const uint32_t count = Plan(samples[row], blocks[0] + row * row_bytes(), copy);
+        if (spec_.documents) WriteLengths(selection, count, row, blocks);
+      }
+      PENSTOCK_RETURN_IF_ERROR(copy.Gather());
+      tokens =
+          CheckVocabulary(samples.subspan(begin, end - begin), blocks[0] + begin * row_bytes());
     }
-    PENSTOCK_RETURN_IF_ERROR(std::move(copy).Run());
-    return CheckVocabulary(samples, blocks[0]);
+    PENSTOCK_RETURN_IF_ERROR(copy.CheckFiles());  // of a file that changed, tokens mean nothing
+    return tokens;
   }
 
  private:

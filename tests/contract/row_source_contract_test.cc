@@ -206,6 +206,16 @@ TEST_P(RowSourceContract, FieldsLabelsAndPathsAreThoseOfTheSamples) {
   EXPECT_NE(dataset->path(1), dataset->path(2));
 }
 
+TEST_P(RowSourceContract, LabelsOfManySamplesAreThoseOfEach) {
+  const auto dataset = Open(100);
+  const uint64_t samples[] = {7, 99, 7};
+  int64_t labels[3] = {-1, -1, -1};
+
+  dataset->CopyLabels(samples, reinterpret_cast<std::byte*>(labels));
+
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(labels[i], dataset->label(samples[i]));
+}
+
 TEST_P(RowSourceContract, RowsComeInWhateverOrderAndAsOftenAsTheyAreAsked) {
   const auto dataset = Open(100);
 

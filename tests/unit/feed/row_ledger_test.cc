@@ -37,6 +37,21 @@ TEST_F(RowLedgerTest, FreshRowsComeInOrderEachOnce) {
   EXPECT_EQ(ledger_.given(), 2u);
 }
 
+TEST_F(RowLedgerTest, RunsAreAsFewAsMayBeAndNearlyOfOneSize) {
+  const auto sizes = [](uint32_t rows, uint32_t most) {
+    RowLedger ledger;
+    ledger.Reset(rows);
+    std::vector<uint32_t> sizes;
+    while (ledger.HasFresh()) sizes.push_back(ledger.GiveFresh(most).count);
+    return sizes;
+  };
+
+  EXPECT_EQ(sizes(512, 511), (std::vector<uint32_t>{256, 256}));
+  EXPECT_EQ(sizes(10, 4), (std::vector<uint32_t>{4, 3, 3}));
+  EXPECT_EQ(sizes(10, UINT32_MAX), (std::vector<uint32_t>{10}));
+  EXPECT_EQ(sizes(3, 1), (std::vector<uint32_t>{1, 1, 1}));
+}
+
 TEST_F(RowLedgerTest, ARowThatCameBackIsGivenAgainAndTheSlotIsFullOnlyWithIt) {
   ledger_.GiveFresh(1);
   ledger_.Done(ledger_.GiveFresh(1).first);

@@ -139,12 +139,12 @@ std::optional<size_t> Beyond(const std::vector<Token>& tokens, DType type, uint6
 }
 
 TEST(VocabularyTest, TheFirstTokenBeyondItIsFoundWhereverItIs) {
-  for (const size_t place : {0, 1, 255, 256, 511, 600, 699}) {
-    std::vector<uint16_t> tokens(700, 99);
+  for (const size_t place : {0, 1, 1023, 1024, 2047, 2600, 2698}) {
+    std::vector<uint16_t> tokens(2700, 99);
     tokens[place] = 100;
     tokens.back() = 65'535;
     ASSERT_EQ(Beyond(tokens, DType::kUInt16, 100), place);
-    EXPECT_EQ(Beyond(tokens, DType::kUInt16, 101), 699u);
+    EXPECT_EQ(Beyond(tokens, DType::kUInt16, 101), 2699u);
     EXPECT_EQ(Beyond(tokens, DType::kUInt16, 65'536), std::nullopt);
   }
 }
