@@ -194,7 +194,7 @@ absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens) {
   return spec;
 }
 
-source::TarShards SpecOf(const config::v1::Tar& tar) {
+source::ShardsSpec SpecOf(const config::v1::Tar& tar) {
   return {.shards = {tar.shards().begin(), tar.shards().end()},
           .image = tar.image(),
           .label = tar.label()};
@@ -209,6 +209,12 @@ plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture) {
   for (const config::v1::MixtureWeights& later : mixture.later())
     spec.schedule.push_back({later.from_epoch(), {later.weights().begin(), later.weights().end()}});
   return spec;
+}
+
+source::ShardsSpec SpecOf(const config::v1::TfRecord& records) {
+  return {.shards = {records.shards().begin(), records.shards().end()},
+          .image = records.image(),
+          .label = records.label()};
 }
 
 base::Duration IdleLimit(const Config& config) {

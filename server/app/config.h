@@ -11,8 +11,8 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/plan/mixture.h"
 #include "server/source/npy_spec.h"
+#include "server/source/shards.h"
 #include "server/source/synthetic.h"
-#include "server/source/tar.h"
 #include "server/source/tokens_spec.h"
 
 namespace penstock::app {
@@ -44,7 +44,8 @@ source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
 source::NpySpec SpecOf(const config::v1::Npy& npy);
 // InvalidArgument: a word that is no type or no format.
 absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
-source::TarShards SpecOf(const config::v1::Tar& tar);
+source::ShardsSpec SpecOf(const config::v1::Tar& tar);
+source::ShardsSpec SpecOf(const config::v1::TfRecord& records);
 
 // The weights by epoch, and an epoch's samples (0: as many as all parts have); not the parts'
 // samples.

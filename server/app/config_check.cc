@@ -181,20 +181,22 @@ void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checke
   Check(SpecOf(tokens), at, checker);
 }
 
-void CheckTar(const config::v1::Tar& tar, const std::string& at, Checker& checker) {
-  checker.IsCount(at + ".shards", static_cast<uint64_t>(tar.shards_size()), {1, kMostShards});
-  for (int i = 0; i < tar.shards_size(); ++i)
-    checker.IsPath(absl::StrCat(at, ".shards[", i, "]"), tar.shards(i));
+template <typename Shards>
+void CheckShards(const Shards& shards, const std::string& at, Checker& checker) {
+  checker.IsCount(at + ".shards", static_cast<uint64_t>(shards.shards_size()), {1, kMostShards});
+  for (int i = 0; i < shards.shards_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".shards[", i, "]"), shards.shards(i));
 }
 
 void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
                     (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
-                    (dataset.has_tar() ? 1 : 0) + (dataset.has_synthetic() ? 1 : 0) +
-                    (dataset.has_mixture() ? 1 : 0);
+                    (dataset.has_tar() ? 1 : 0) + (dataset.has_tfrecord() ? 1 : 0) +
+                    (dataset.has_synthetic() ? 1 : 0) + (dataset.has_mixture() ? 1 : 0);
   if (kinds != 1)
     return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
-                          "exactly one of folder, idx, npy, tokens, tar, synthetic and mixture");
+                          "exactly one of folder, idx, npy, tokens, tar, tfrecord, "
+                          "synthetic and mixture");
   if (dataset.has_idx()) {
     checker.IsPath(at + ".idx.images", dataset.idx().images());
     checker.IsPath(at + ".idx.labels", dataset.idx().labels());
@@ -203,7 +205,9 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
   } else if (dataset.has_tokens()) {
     CheckTokens(dataset.tokens(), at + ".tokens", checker);
   } else if (dataset.has_tar()) {
-    CheckTar(dataset.tar(), at + ".tar", checker);
+    CheckShards(dataset.tar(), at + ".tar", checker);
+  } else if (dataset.has_tfrecord()) {
+    CheckShards(dataset.tfrecord(), at + ".tfrecord", checker);
   } else if (dataset.has_synthetic()) {
     Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
   } else if (!dataset.has_mixture()) {

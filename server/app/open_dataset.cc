@@ -10,6 +10,8 @@
 #include "server/source/idx_pair.h"
 #include "server/source/npy.h"
 #include "server/source/roots.h"
+#include "server/source/tar.h"
+#include "server/source/tfrecord.h"
 #include "server/source/tokens.h"
 
 namespace penstock::app {
@@ -55,8 +57,8 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   return result;
 }
 
-source::TarOptions TarOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.shards = *dataset.tar,
+source::ShardOptions ShardOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = dataset.tar ? *dataset.tar : *dataset.tfrecord,
           .roots = options.roots,
           .state_dir = options.state_dir,
           .threads = static_cast<size_t>(options.index_threads)};
@@ -64,9 +66,10 @@ source::TarOptions TarOptionsOf(const NamedDataset& dataset, const OpeningOption
 
 absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
                                          const std::function<bool(uint64_t)>& seen) {
-  source::TarOptions tar = TarOptionsOf(dataset, options);
-  tar.progress = seen;
-  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedTar opened, source::OpenTar(tar));
+  source::ShardOptions shards = ShardOptionsOf(dataset, options);
+  shards.progress = seen;
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedShards opened,
+                            dataset.tar ? source::OpenTar(shards) : source::OpenRecords(shards));
   OpenedDataset result;
   result.dataset = std::move(opened.dataset);
   result.from_cache = opened.from_cache;
@@ -76,10 +79,10 @@ absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const Open
 
 }  // namespace
 
-std::string PathOf(const source::TarShards& tar) {
-  return absl::StrCat(absl::StrJoin(tar.shards, ", "),
-                      tar.image.empty() ? "" : absl::StrCat(" image=", tar.image),
-                      tar.label.empty() ? "" : absl::StrCat(" label=", tar.label));
+std::string PathOf(const source::ShardsSpec& spec) {
+  return absl::StrCat(absl::StrJoin(spec.shards, ", "),
+                      spec.image.empty() ? "" : absl::StrCat(" image=", spec.image),
+                      spec.label.empty() ? "" : absl::StrCat(" label=", spec.label));
 }
 
 absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
@@ -107,7 +110,9 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
   if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
-    dataset.tar = {.shards = {dataset.path}};  // whose own paths are checked when they are opened
+    // Whose own paths are checked when they are opened.
+    (source::IsRecordsPath(dataset.path) ? dataset.tfrecord
+                                         : dataset.tar) = {.shards = {dataset.path}};
     dataset.by_path = false;
     return dataset;
   }
@@ -119,6 +124,8 @@ absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOption
     dataset.npy = {.arrays = {{.name = "", .file = dataset.path}}};
   } else if (source::IsTarPath(dataset.path)) {
     dataset.tar = {.shards = {dataset.path}};
+  } else if (source::IsRecordsPath(dataset.path)) {
+    dataset.tfrecord = {.shards = {dataset.path}};
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(dataset.idx, source::FindIdxPair(dataset.path));
   }
@@ -139,10 +146,11 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
                               source::TokensStamp(TokensOptionsOf(dataset, options)));
     return identity;
   }
-  if (dataset.tar) {
-    PENSTOCK_ASSIGN_OR_RETURN(const source::TarIdentity identity,
-                              source::IdentityOfTar(TarOptionsOf(dataset, options)));
-    return DatasetIdentity{.key = identity.key, .stamp = identity.stamp};
+  if (dataset.tar || dataset.tfrecord) {
+    const absl::string_view suffix = dataset.tar ? source::kTarSuffix : source::kRecordsSuffix;
+    PENSTOCK_ASSIGN_OR_RETURN(const source::ShardsIdentity shards,
+                              source::IdentityOfShards(ShardOptionsOf(dataset, options), suffix));
+    return DatasetIdentity{.key = shards.key, .stamp = shards.stamp};
   }
   if (!dataset.idx) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::IdxStamp(IdxOptionsOf(dataset, options)));
@@ -160,7 +168,7 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                             QuickIdentity(dataset, options));
   if (!identity) return OpenPhotographs(dataset, options, seen);
   OpenedDataset result;
-  if (dataset.tar) {
+  if (dataset.tar || dataset.tfrecord) {
     PENSTOCK_ASSIGN_OR_RETURN(result, OpenShards(dataset, options, seen));
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));

@@ -17,8 +17,8 @@
 #include "server/source/dataset.h"
 #include "server/source/idx.h"
 #include "server/source/npy_spec.h"
+#include "server/source/shards.h"
 #include "server/source/synthetic.h"
-#include "server/source/tar.h"
 #include "server/source/tokens_spec.h"
 
 namespace penstock::app {
@@ -31,8 +31,8 @@ struct NamedMixture {
 
 struct NamedDataset {
   std::string name;
-  // For people: a folder; of `idx` the images; of `tar` the shards; of `npy`, `tokens` and
-  // `synthetic` their text.
+  // For people: a folder; of `idx` the images; of `tar` and `tfrecord` the shards; of `npy`,
+  // `tokens` and `synthetic` their text.
   std::string path;
   std::vector<gid_t> groups;  // who may open it; empty: everyone
   // None of them: a folder of photographs.
@@ -40,7 +40,8 @@ struct NamedDataset {
   std::optional<source::SyntheticSpec> synthetic = {};
   std::optional<source::NpySpec> npy = {};
   std::optional<source::TokensSpec> tokens = {};
-  std::optional<source::TarShards> tar = {};
+  std::optional<source::ShardsSpec> tar = {};
+  std::optional<source::ShardsSpec> tfrecord = {};
   // Only the path is known: what lies there says which kind it is.
   bool by_path = false;
   std::optional<RangeText> range = {};  // this part of it alone
@@ -55,7 +56,7 @@ bool NamesFiles(const std::string& text);
 absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 
 // The shards for people, with what was asked of them.
-std::string PathOf(const source::TarShards& tar);
+std::string PathOf(const source::ShardsSpec& spec);
 
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read

@@ -37,6 +37,9 @@ NamedDataset NamedOf(const config::v1::Dataset& dataset) {
   } else if (dataset.has_tar()) {
     named.tar = SpecOf(dataset.tar());
     named.path = PathOf(*named.tar);
+  } else if (dataset.has_tfrecord()) {
+    named.tfrecord = SpecOf(dataset.tfrecord());
+    named.path = PathOf(*named.tfrecord);
   } else if (dataset.has_synthetic()) {
     named.synthetic = SpecOf(dataset.synthetic());
     named.path = source::ToString(*named.synthetic);

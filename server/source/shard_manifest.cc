@@ -9,6 +9,8 @@
 namespace penstock::source {
 namespace {
 
+constexpr int32_t kMostClasses = 65536;
+
 absl::Status Damaged(absl::string_view why) {
   return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
 }
@@ -77,6 +79,25 @@ std::span<const ShardSample> ShardManifest::samples() const {
   return Behind<ShardSample>(shards(), header().samples + 1);
 }
 
+std::vector<FileState> ShardManifest::States() const {
+  std::vector<FileState> states;
+  for (const ShardRecord& shard : shards()) states.push_back({shard.bytes, shard.mtime_ns});
+  return states;
+}
+
+std::vector<std::string> ShardManifest::Classes() const {
+  if (header().labeled == 0) return {};
+  int32_t least = 0, most = 0;
+  for (const ShardSample& sample : samples().first(header().samples)) {
+    least = std::min(least, sample.label);
+    most = std::max(most, sample.label);
+  }
+  std::vector<std::string> classes;
+  if (least < 0 || most >= kMostClasses) return classes;
+  for (int32_t label = 0; label <= most; ++label) classes.push_back(absl::StrCat(label));
+  return classes;
+}
+
 std::span<const ExtensionRecord> ShardManifest::extensions() const {
   return Behind<ExtensionRecord>(samples(), header().extensions);
 }
@@ -105,6 +126,16 @@ size_t ShardManifest::ShardOf(uint64_t sample) const {
       [](uint64_t wanted, const ShardRecord& shard) { return wanted < shard.first_sample; });
   PENSTOCK_CHECK(next != shards.begin());
   return static_cast<size_t>(next - shards.begin()) - 1;
+}
+
+uint64_t ShardManifest::LongestShard() const {
+  uint64_t most = 0;
+  for (size_t i = 0; i < shards().size(); ++i) {
+    const bool last = i + 1 == shards().size();
+    const uint64_t end = last ? header().samples : shards()[i + 1].first_sample;
+    most = std::max(most, end - shards()[i].first_sample);
+  }
+  return most;
 }
 
 std::string ShardManifest::PathOf(size_t shard) const {

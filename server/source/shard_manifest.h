@@ -90,6 +90,13 @@ class ShardManifest {
   const ShardSample& sample(uint64_t sample) const;
   size_t ShardOf(uint64_t sample) const;
   std::string PathOf(size_t shard) const;
+  // Samples of the longest; of shards written alike the last one is shorter.
+  uint64_t LongestShard() const;
+
+  // What the shards were when they were indexed.
+  std::vector<FileState> States() const;
+  // The numbers 0 … the largest label; none where there are negative ones or 65,536 and more.
+  std::vector<std::string> Classes() const;
 
   std::span<const ExtensionRecord> extensions() const;
   absl::string_view ExtensionName(size_t extension) const;

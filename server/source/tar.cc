@@ -1,8 +1,8 @@
 #include "server/source/tar.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -11,43 +11,18 @@
 #include "common/base/check.h"
 #include "server/source/braces.h"
 #include "server/source/for_people.h"
-#include "server/source/hash.h"
-#include "server/source/python_order.h"
+#include "server/source/shard_index.h"
 #include "server/source/shard_list.h"
-#include "server/source/tar_index.h"
 #include "server/source/tar_sample.h"
+#include "server/source/tar_scan.h"
 
 namespace penstock::source {
 namespace {
 
-constexpr absl::string_view kSuffix = ".tar";
-constexpr int32_t kMostClasses = 65536;
-
-absl::StatusOr<std::vector<TreeFile>> List(const TarOptions& options) {
-  return ListShards({.shards = options.shards.shards,
-                     .suffix = kSuffix,
-                     .roots = options.roots,
-                     .confinement = options.confinement});
-}
-
-// The numbers 0 … the largest label; none where there are negative or very large ones.
-std::vector<std::string> ClassesOf(const ShardManifest& manifest) {
-  if (manifest.header().labeled == 0) return {};
-  int32_t least = 0, most = 0;
-  for (uint64_t i = 0; i < manifest.header().samples; ++i) {
-    least = std::min(least, manifest.sample(i).label);
-    most = std::max(most, manifest.sample(i).label);
-  }
-  std::vector<std::string> classes;
-  if (least < 0 || most >= kMostClasses) return classes;
-  for (int32_t label = 0; label <= most; ++label) classes.push_back(absl::StrCat(label));
-  return classes;
-}
-
 class TarDataset final : public Dataset {
  public:
   explicit TarDataset(std::shared_ptr<const TarState> state)
-      : state_(std::move(state)), classes_(ClassesOf(state_->manifest)) {}
+      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
 
   absl::string_view kind() const override { return "tar"; }
   uint64_t samples() const override { return header().samples; }
@@ -56,16 +31,7 @@ class TarDataset final : public Dataset {
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
-  // Of shards written alike the last one is shorter.
-  uint64_t shard_samples() const override {
-    const std::span<const ShardRecord> shards = state_->manifest.shards();
-    uint64_t most = 0;
-    for (size_t i = 0; i < shards.size(); ++i) {
-      const uint64_t end = i + 1 < shards.size() ? shards[i + 1].first_sample : samples();
-      most = std::max(most, end - shards[i].first_sample);
-    }
-    return most;
-  }
+  uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
 
   Storage storage() const override {
     return header().images > 0 ? Storage::kEncoded : Storage::kRows;
@@ -139,43 +105,28 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
 
 }  // namespace
 
-absl::StatusOr<OpenedTar> OpenTar(const TarOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, List(options));
-  std::optional<ShardCache> cache;
-  if (!options.state_dir.empty())
-    cache.emplace(options.state_dir, TarIndexIdentity(files, options.shards));
-  PENSTOCK_ASSIGN_OR_RETURN(IndexedTar indexed, IndexTar(files, cache, options));
-  PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.shards.image));
+absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kTarSuffix));
+  const WdsRoles roles = WdsRoles::Of(options.spec.image, options.spec.label);
+  PENSTOCK_ASSIGN_OR_RETURN(
+      IndexedShards indexed,
+      IndexShards(files, ShardsNumber(files, options.spec, kTarSuffix), options,
+                  [&roles](const TreeFile& file, std::atomic<uint64_t>& found) {
+                    return ScanTarShard(file, roles, found);
+                  }));
+  PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
   PENSTOCK_ASSIGN_OR_RETURN(auto state,
                             TarState::Make(std::move(files), std::move(indexed.manifest)));
-  return OpenedTar{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
-                   std::move(indexed.warning)};
-}
-
-absl::StatusOr<TarIdentity> IdentityOfTar(const TarOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<TreeFile> files, List(options));
-  std::vector<uint64_t> numbers;
-  for (const TreeFile& file : files) {
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
-    for (const uint64_t number : {identity.device, identity.inode, identity.bytes,
-                                  static_cast<uint64_t>(identity.mtime_ns)})
-      numbers.push_back(number);
-  }
-  const uint64_t which = TarIndexIdentity(files, options.shards);
-  const std::string others =
-      files.size() == 1 ? "" : absl::StrCat(" and ", files.size() - 1, " more");
-  return TarIdentity{
-      .key = absl::StrCat(files.front().path(), others, " ", absl::Hex(which, absl::kZeroPad16)),
-      .stamp = Hash(std::as_bytes(std::span(numbers)))};
+  return OpenedShards{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
+                      std::move(indexed.warning)};
 }
 
 bool IsTarPath(const std::string& path) {
   std::error_code ignored;
   if (HasBraces(path) && !std::filesystem::exists(path, ignored)) return true;
-  if (std::filesystem::is_directory(path, ignored)) return !NamesEndingIn(path, kSuffix).empty();
+  if (std::filesystem::is_directory(path, ignored)) return !NamesEndingIn(path, kTarSuffix).empty();
   const std::string name = absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));
-  return absl::EndsWith(name, kSuffix) || absl::StrContains(name, ".tar.") ||
+  return absl::EndsWith(name, kTarSuffix) || absl::StrContains(name, ".tar.") ||
          absl::EndsWith(name, ".tgz");
 }
 

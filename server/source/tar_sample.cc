@@ -43,13 +43,6 @@ std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
   return fields;
 }
 
-std::vector<FileState> StatesOf(const ShardManifest& manifest) {
-  std::vector<FileState> states;
-  for (const ShardRecord& shard : manifest.shards())
-    states.push_back({shard.bytes, shard.mtime_ns});
-  return states;
-}
-
 uint64_t OffsetOf(const ShardMember& member) { return uint64_t{member.block} * kTarBlock; }
 
 // Where the header behind a sample's last member is; 0, the shard's beginning, where that is not
@@ -120,7 +113,7 @@ class TarReader final : public Dataset::Reader {
 }  // namespace
 
 TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
-    : files(std::move(shards), StatesOf(from)), manifest(std::move(from)) {}
+    : files(std::move(shards), from.States()), manifest(std::move(from)) {}
 
 // An array's type and shape are those of the first one.
 absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,

@@ -9,6 +9,7 @@
 #include "server/source/for_people.h"
 #include "server/source/listing.h"
 #include "server/source/shard_files.h"
+#include "server/source/shard_window.h"
 #include "server/source/tar_walk.h"
 #include "server/source/wds_index.h"
 #include "server/source/wds_name.h"
@@ -16,38 +17,10 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kWindow = 4096;  // a header, what is said before it, and small members
 constexpr uint64_t kLongestIndex = base::kGiB;
 
-// Reads small pieces of a shard, which often lie close together.
-class Window {
- public:
-  Window(const posix::Fd& file, const std::string& path, uint64_t file_bytes)
-      : file_(file), path_(path), file_bytes_(file_bytes) {}
-
-  // Valid until the next call. The piece lies within the file.
-  absl::StatusOr<std::span<const std::byte>> Read(uint64_t offset, uint64_t bytes) {
-    if (offset < begin_ || offset + bytes > begin_ + held_) {
-      buffer_.resize(std::max<uint64_t>(bytes, kWindow));
-      held_ = 0;
-      const uint64_t more = std::min<uint64_t>(buffer_.size(), file_bytes_ - offset);
-      PENSTOCK_RETURN_IF_ERROR(ReadExactly(file_, path_, offset, std::span(buffer_).first(more)));
-      begin_ = offset;
-      held_ = more;
-    }
-    return std::span(buffer_).subspan(offset - begin_, bytes);
-  }
-
- private:
-  const posix::Fd& file_;
-  const std::string& path_;
-  const uint64_t file_bytes_;
-  uint64_t begin_ = 0, held_ = 0;
-  std::vector<std::byte> buffer_;
-};
-
 // The walk's next member; nothing at the end.
-absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, Window& window) {
+absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, ShardWindow& window) {
   while (!walk.done()) {
     const TarWalk::Range range = walk.wants();
     PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, window.Read(range.offset, range.bytes));
@@ -58,7 +31,7 @@ absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, Window& windo
 }
 
 // The next one that is a sample's.
-absl::StatusOr<std::optional<TarMember>> NextOfSample(TarWalk& walk, Window& window) {
+absl::StatusOr<std::optional<TarMember>> NextOfSample(TarWalk& walk, ShardWindow& window) {
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<TarMember> member, NextMember(walk, window));
     if (!member || SplitWdsName(member->name)) return member;
@@ -101,7 +74,7 @@ class Scanner {
 
   absl::StatusOr<ScannedShard> Find() {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::vector<TarMember>> members, ByIndex());
-    Window window(file_, path_, state_.bytes);
+    ShardWindow window(file_, path_, state_.bytes);
     WdsSamples samples(path_, roles_);
     if (members) {
       for (const TarMember& member : *members)
@@ -116,7 +89,7 @@ class Scanner {
     }
   }
 
-  absl::Status Add(const TarMember& member, WdsSamples& samples, Window& window) {
+  absl::Status Add(const TarMember& member, WdsSamples& samples, ShardWindow& window) {
     const uint64_t before = samples.samples();
     PENSTOCK_ASSIGN_OR_RETURN(const WdsSamples::Added added, samples.Add(member));
     found_ += samples.samples() - before;
@@ -158,7 +131,7 @@ class Scanner {
   // Where one header's room is between two members, there is nothing else; wherever there is more,
   // before the first and behind the last one, the shard itself must say the same.
   absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
-    Window window(file_, path_, state_.bytes);
+    ShardWindow window(file_, path_, state_.bytes);
     uint64_t end = 0;
     for (const TarMember& member : members) {
       if (end == 0 || member.offset - end > kTarBlock)
@@ -168,7 +141,7 @@ class Scanner {
     return CheckNext(end, nullptr, window);
   }
 
-  absl::Status CheckNext(uint64_t from, const TarMember* wanted, Window& window) const {
+  absl::Status CheckNext(uint64_t from, const TarMember* wanted, ShardWindow& window) const {
     TarWalk walk(path_, state_.bytes, std::min(from, state_.bytes));
     std::optional<TarMember> found;
     if (from == 0 || from < state_.bytes) {
@@ -206,7 +179,7 @@ absl::StatusOr<ScannedShard> ScanTarShard(const TreeFile& shard, const WdsRoles&
 
 absl::StatusOr<std::string> ReadKey(const posix::Fd& shard, const std::string& path,
                                     uint64_t shard_bytes, uint64_t from, uint64_t offset) {
-  Window window(shard, path, shard_bytes);
+  ShardWindow window(shard, path, shard_bytes);
   TarWalk walk(path, shard_bytes, from);
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextOfSample(walk, window));

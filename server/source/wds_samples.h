@@ -35,7 +35,9 @@ inline constexpr uint64_t kLongestWdsLabel = 64;  // bytes; a longer one is none
 
 class WdsSamples {
  public:
-  WdsSamples(std::string shard, const WdsRoles& roles) : shard_(std::move(shard)), roles_(roles) {}
+  WdsSamples(std::string shard, const WdsRoles& roles) : shard_(std::move(shard)), roles_(roles) {
+    for (const std::string& image : roles.images) digest_.Add(image);  // another image, other rows
+  }
 
   enum class Added { kMember, kLabel, kNothing };
   // kLabel: a label's bytes are here; say them by SetLabel next. kNothing: the member is no

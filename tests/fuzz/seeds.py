@@ -132,8 +132,21 @@ def wds_index():
         yield name, struct.pack("<I", len(data)) + text.encode()
 
 
+def tfrecord():
+    """Records, and the messages in them."""
+    from write_records import example, field, record, varint
+    examples = {"usual": {"image/encoded": b"\xff\xd8" + bytes(300), "image/class/label": [7]},
+                "numbers": {"ints": [1, -1, 2**62], "floats": [1.5, -2.0], "empty": []}, "none": {}}
+    for name, features in examples.items():
+        yield name, example(features)
+        yield name + "_file", record(example(features)) * 2
+    alone = field(1, field(1, b"i") + field(2, field(3, varint(1 << 3) + varint(5))))
+    yield "not_packed", field(1, alone)
+    yield "empty_record", record(b"")
+
+
 SEEDS = {"array_text": array_text, "exif": exif, "idx": idx, "image": image, "megatron": megatron,
-         "npy": npy, "tar": tar, "tokens": tokens, "wds_index": wds_index}
+         "npy": npy, "tar": tar, "tfrecord": tfrecord, "tokens": tokens, "wds_index": wds_index}
 
 
 def write(name, folder):

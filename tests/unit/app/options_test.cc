@@ -67,6 +67,7 @@ datasets:
   - {name: two, idx: {images: /a/i, labels: /a/l}}
   - {name: three, synthetic: {samples: 9, height: 8, classes: 7}}
   - {name: four, tar: {shards: ['/a/t-{0..3}.tar', /b], image: png, label: none}}
+  - {name: five, tfrecord: {shards: [/a/t-00000-of-00001], image: jpeg}}
 )",
                                                                 "p.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -103,7 +104,7 @@ datasets:
   EXPECT_EQ(engine.carriers.count, 5u);
   EXPECT_EQ(engine.carriers.retry_for, milliseconds(10'000));
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
-  ASSERT_EQ(catalog.datasets.size(), 4u);
+  ASSERT_EQ(catalog.datasets.size(), 5u);
   EXPECT_EQ(catalog.datasets[0].name, "one");
   EXPECT_EQ(catalog.datasets[0].path, "/a/one");
   EXPECT_THAT(catalog.datasets[0].groups, ::testing::ElementsAre(0, 4711));
@@ -115,6 +116,8 @@ datasets:
   EXPECT_THAT(catalog.datasets[3].tar->shards, ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
   EXPECT_EQ(catalog.datasets[3].tar->image, "png");
   EXPECT_EQ(catalog.datasets[3].tar->label, "none");
+  EXPECT_EQ(catalog.datasets[4].path, "/a/t-00000-of-00001 image=jpeg");
+  EXPECT_EQ(catalog.datasets[4].tfrecord->image, "jpeg");
   EXPECT_FALSE(catalog.any_path);
 }
 

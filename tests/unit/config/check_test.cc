@@ -165,6 +165,8 @@ TEST(ConfigCheckTest, ShardsAreAbsolutePathsAndAtLeastOne) {
               HasSubstr("tar.shards: got 0, wanted 1 to 10000"));
   EXPECT_THAT(Refusal("datasets: [{name: a, tar: {shards: [/a.tar, 'b-{0..3}.tar']}}]"),
               HasSubstr("tar.shards[1]: got 'b-{0..3}.tar'"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, tfrecord: {shards: [b]}}]"),
+              HasSubstr("tfrecord.shards[0]: got 'b'"));
 }
 
 TEST(ConfigCheckTest, ASyntheticDatasetsNumbersHaveLimits) {

@@ -34,14 +34,17 @@ TEST_F(TarChangesTest, TheManifestIsCachedAndUsedUntilAShardChanges) {
   EXPECT_FALSE(from_cache_);
 }
 
-TEST_F(TarChangesTest, AnotherImageOrLabelIsAnotherManifest) {
+TEST_F(TarChangesTest, AnotherImageOrLabelIsAnotherManifestAndAnotherDataset) {
   folder_.Write("x.tar", TarFile("a.jpg", "jpg") + TarFile("a.png", "png"));
-  EXPECT_EQ(Read(*Open(), 0), "jpg");
+  const auto dataset = Open();
+  EXPECT_EQ(Read(*dataset, 0), "jpg");
 
   asked_.image = "png";
+  const auto other = Open();
 
-  EXPECT_EQ(Read(*Open(), 0), "png");
+  EXPECT_EQ(Read(*other, 0), "png");
   EXPECT_FALSE(from_cache_);
+  EXPECT_NE(other->digest(), dataset->digest());
 }
 
 TEST_F(TarChangesTest, ADamagedCacheCostsAWarningAndANewIndex) {

@@ -21,10 +21,10 @@ inline std::string TarSampleOf(const std::string& key, const std::string& image,
 
 class TarTest : public ::testing::Test {
  protected:
-  absl::StatusOr<OpenedTar> TryOpen() {
-    TarOptions options;
-    options.shards = asked_;
-    if (options.shards.shards.empty()) options.shards.shards = {folder_.At("x.tar")};
+  absl::StatusOr<OpenedShards> TryOpen() {
+    ShardOptions options;
+    options.spec = asked_;
+    if (options.spec.shards.empty()) options.spec.shards = {folder_.At("x.tar")};
     options.state_dir = state_;
     options.threads = 3;
     options.cache = use_;
@@ -50,7 +50,7 @@ class TarTest : public ::testing::Test {
   }
 
   penstock::testing::TempFolder folder_;
-  TarShards asked_;
+  ShardsSpec asked_;
   std::string state_ = folder_.At("state");
   CacheUse use_ = CacheUse::kUse;
   std::string warning_;

@@ -65,8 +65,8 @@ TEST_F(TarTest, AnImageThatNoSampleHasIsRefusedWithWhatTheyHave) {
 
 TEST_F(TarTest, AShardOutsideOfTheRootsIsRefused) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
-  TarOptions options;
-  options.shards.shards = {folder_.At("x.tar")};
+  ShardOptions options;
+  options.spec.shards = {folder_.At("x.tar")};
   options.roots = {"/usr"};
 
   EXPECT_TRUE(absl::IsPermissionDenied(OpenTar(options).status()));
@@ -298,17 +298,17 @@ TEST_F(TarTest, APathMeansShardsByItsNameByBracesOrByWhatTheFolderHolds) {
 
 TEST_F(TarTest, TheIdentityChangesWithAShardAndWithWhatIsAskedFor) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
-  TarOptions options;
-  options.shards.shards = {folder_.At("x.tar")};
-  const TarIdentity before = *IdentityOfTar(options);
-  EXPECT_EQ(IdentityOfTar(options)->stamp, before.stamp);
+  ShardOptions options;
+  options.spec.shards = {folder_.At("x.tar")};
+  const ShardsIdentity before = *IdentityOfShards(options, kTarSuffix);
+  EXPECT_EQ(IdentityOfShards(options, kTarSuffix)->stamp, before.stamp);
 
   folder_.Write("x.tar", TarSampleOf("a", "longer image", 1));
-  EXPECT_NE(IdentityOfTar(options)->stamp, before.stamp);
-  EXPECT_EQ(IdentityOfTar(options)->key, before.key);
+  EXPECT_NE(IdentityOfShards(options, kTarSuffix)->stamp, before.stamp);
+  EXPECT_EQ(IdentityOfShards(options, kTarSuffix)->key, before.key);
 
-  options.shards.image = "png";
-  EXPECT_NE(IdentityOfTar(options)->key, before.key);
+  options.spec.image = "png";
+  EXPECT_NE(IdentityOfShards(options, kTarSuffix)->key, before.key);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "server/source/tar_index.h"
+#include "server/source/shard_index.h"
 
-#include <atomic>
+#include <optional>
 #include <utility>
 
-#include "server/source/hash.h"
-#include "server/source/shard_manifest_builder.h"
-#include "server/source/tar_scan.h"
+#include "server/source/crew.h"
+#include "server/source/shard_cache.h"
 
 namespace penstock::source {
 namespace {
@@ -21,10 +20,9 @@ std::string WarningOf(const std::vector<ScannedShard>& shards) {
   return count < 2 ? first : absl::StrCat(first, " (and so with ", count - 1, " more)");
 }
 
-absl::StatusOr<IndexedTar> Build(const std::vector<TreeFile>& files, uint64_t identity,
-                                 const TarOptions& options) {
-  const WdsRoles roles = WdsRoles::Of(options.shards.image, options.shards.label);
-  ShardsToBuild build = {.identity = identity};
+absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t number,
+                                    const ShardOptions& options, const ScanShard& scan) {
+  ShardsToBuild build = {.identity = number};
   for (const TreeFile& file : files) build.paths.push_back(file.path());
   build.shards.resize(files.size());
   std::atomic<uint64_t> found{0};
@@ -32,7 +30,7 @@ absl::StatusOr<IndexedTar> Build(const std::vector<TreeFile>& files, uint64_t id
   crew.threads = options.threads;
   if (options.progress) crew.watch = [&] { return options.progress(found.load()); };
   PENSTOCK_RETURN_IF_ERROR(crew.ForEach(files.size(), [&](size_t i) {
-    auto scanned = ScanTarShard(files[i], roles, found);
+    auto scanned = scan(files[i], found);
     if (!scanned.ok()) return scanned.status();
     build.shards[i] = *std::move(scanned);
     return absl::OkStatus();
@@ -41,14 +39,14 @@ absl::StatusOr<IndexedTar> Build(const std::vector<TreeFile>& files, uint64_t id
     return absl::CancelledError("indexing was cancelled");
   std::string warning = WarningOf(build.shards);
   PENSTOCK_ASSIGN_OR_RETURN(ShardManifest manifest, BuildShardManifest(std::move(build)));
-  return IndexedTar{std::move(manifest), false, std::move(warning)};
+  return IndexedShards{std::move(manifest), false, std::move(warning)};
 }
 
 // The cached manifest, if it may be used. Why it may not is worth a warning only when it is
 // damaged.
 absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
                                                         const std::vector<TreeFile>& files,
-                                                        const TarOptions& options,
+                                                        const ShardOptions& options,
                                                         std::string& warning) {
   auto cached = cache.Load();
   if (!cached.ok()) {
@@ -71,31 +69,20 @@ std::string Join(std::string first, const std::string& second) {
 
 }  // namespace
 
-uint64_t TarIndexIdentity(const std::vector<TreeFile>& files, const TarShards& asked) {
-  const WdsRoles roles = WdsRoles::Of(asked.image, asked.label);
-  Hasher hasher;
-  hasher.Add(roles.label);
-  hasher.Add(uint64_t{roles.images.size()});
-  for (const std::string& image : roles.images) hasher.Add(image);
-  for (const TreeFile& file : files) hasher.Add(file.path());
-  return hasher.Digest();
-}
-
-absl::StatusOr<IndexedTar> IndexTar(const std::vector<TreeFile>& files,
-                                    const std::optional<ShardCache>& cache,
-                                    const TarOptions& options) {
-  const uint64_t identity = TarIndexIdentity(files, options.shards);
-  if (!cache) return Build(files, identity, options);
+absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
+                                          const ShardOptions& options, const ScanShard& scan) {
+  if (options.state_dir.empty()) return Build(files, number, options, scan);
+  const ShardCache cache(options.state_dir, number);
   std::string warning;
   if (options.cache == CacheUse::kUse) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<ShardManifest> cached,
-                              TakeCached(*cache, files, options, warning));
-    if (cached) return IndexedTar{*std::move(cached), true, ""};
+                              TakeCached(cache, files, options, warning));
+    if (cached) return IndexedShards{*std::move(cached), true, ""};
   }
-  PENSTOCK_ASSIGN_OR_RETURN(IndexedTar built, Build(files, identity, options));
+  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, scan));
   built.warning = Join(std::move(warning), built.warning);
-  auto stored = cache->Store(built.manifest);
-  if (stored.ok()) return IndexedTar{*std::move(stored), false, std::move(built.warning)};
+  auto stored = cache.Store(built.manifest);
+  if (stored.ok()) return IndexedShards{*std::move(stored), false, std::move(built.warning)};
   built.warning = Join(std::move(built.warning),
                        absl::StrCat("the manifest is not cached: ", stored.status().message()));
   return built;
