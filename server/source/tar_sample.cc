@@ -75,7 +75,7 @@ class TarReader final : public Dataset::Reader {
     opened_.reset();
     PENSTOCK_ASSIGN_OR_RETURN(opened_, TarSample::Open(*state_, sample));
     const ShardMember* image = opened_->image();
-    if (image == nullptr) return Opened{0, base::Fault::kMissing};
+    if (image == nullptr) return Opened{0, base::Fault::kNotAnImage};
     if (image->bytes == 0) return Opened{0, base::Fault::kEmpty};
     return Opened{image->bytes, base::Fault::kNone};
   }

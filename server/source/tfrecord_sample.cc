@@ -111,7 +111,7 @@ absl::StatusOr<base::Fault> RecordSample::Open(const RecordState& state, uint64_
   if (!IsRecordWhole(bytes_)) return base::Fault::kBadChecksum;
   ExampleInMemory example(data());
   absl::StatusOr<std::vector<Feature>> features = ParseExample(example);
-  if (!features.ok()) return base::Fault::kMalformed;
+  if (!features.ok()) return base::Fault::kCorrupt;
   features_ = *std::move(features);
   return base::Fault::kNone;
 }
@@ -124,12 +124,12 @@ const Feature* RecordSample::Find(const std::string& name) const {
 
 absl::StatusOr<RecordSample::Image> RecordSample::FindImage(const std::string& name) const {
   const Feature* feature = Find(name);
-  if (feature == nullptr) return Image{.bytes = {}, .fault = base::Fault::kMissing};
+  if (feature == nullptr) return Image{.bytes = {}, .fault = base::Fault::kNotAnImage};
   ExampleInMemory example(data());
   const auto only = feature->kind == FeatureKind::kBytes
                         ? OnlyString(example, *feature)
                         : absl::StatusOr<std::optional<ByteString>>(std::nullopt);
-  if (!only.ok() || !*only) return Image{.bytes = {}, .fault = base::Fault::kMalformed};
+  if (!only.ok() || !*only) return Image{.bytes = {}, .fault = base::Fault::kNotAnImage};
   if ((*only)->bytes == 0) return Image{.bytes = {}, .fault = base::Fault::kEmpty};
   return Image{.bytes = data().subspan((*only)->offset, (*only)->bytes)};
 }

@@ -152,7 +152,7 @@ TEST_F(TarTest, ASampleWithoutTheImageOrWithAnEmptyOneIsAFault) {
 
   const auto dataset = Open();
 
-  EXPECT_EQ(Read(*dataset, 1), "a field is missing");
+  EXPECT_EQ(Read(*dataset, 1), "not an image");
   EXPECT_EQ(Read(*dataset, 2), "empty");
 }
 

@@ -140,9 +140,9 @@ TEST_F(RecordsTest, AnImageThatIsMissingEmptyOrTwiceIsAFault) {
   const auto dataset = Open();
 
   EXPECT_EQ(Read(*dataset, 0), "image");
-  EXPECT_EQ(Read(*dataset, 1), "a field is missing");
+  EXPECT_EQ(Read(*dataset, 1), "not an image");
   EXPECT_EQ(Read(*dataset, 2), "empty");
-  EXPECT_EQ(Read(*dataset, 3), "a field is malformed");
+  EXPECT_EQ(Read(*dataset, 3), "not an image");
 }
 
 TEST_F(RecordsTest, FeaturesOfOneLengthHaveAShapeAndTheOthersAreOfVariableLength) {
