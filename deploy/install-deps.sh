@@ -34,10 +34,10 @@ esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libpng-dev libwebp-dev libssl-dev
-  libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
-  python3-grpcio python3-torch python3-torchvision"
+  python3-grpcio python3-torch python3-torchvision systemd"
 [ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
 
 # One call for all: dpkg-query names each installed package once, and complains about the others.

@@ -46,6 +46,11 @@ absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
     if (name == "--help" || name == "-h") return Arguments{.action = Action::kHelp};
     if (name == "--version") return Arguments{.action = Action::kVersion};
     if (!name.starts_with("--")) return Wrong(absl::StrCat("'", name, "' is not an argument"));
+    if (name == "--stay") {
+      if (arguments.stays) return Twice(name);
+      arguments.stays = true;
+      continue;
+    }
     const size_t equals = name.find('=');
     std::string value;
     if (equals != std::string::npos) {
@@ -60,6 +65,10 @@ absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
   if (arguments.config && !arguments.directory.empty())
     return Wrong(
         "--private and --config exclude each other: a private daemon has no configuration");
+  if (arguments.config && arguments.stays)
+    return Wrong(
+        "--stay and --config exclude each other: the configuration says it by "
+        "server.exit_when_idle, whose default is to stay");
   return arguments;
 }
 

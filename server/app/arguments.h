@@ -15,6 +15,7 @@ struct Arguments {
   Action action = Action::kRun;
   std::optional<std::string> config;  // none: a private daemon
   std::string directory;              // of a private daemon; empty: the user's usual one
+  bool stays = false;                 // a private daemon that does not end when it is alone
   std::optional<uint32_t> workers;    // overrides the configuration
 };
 
@@ -30,6 +31,7 @@ inline constexpr char kHelp[] =
                                    ends 10 s after the last session
 options:
   --private DIR      where the private daemon has its socket (DIR/penstock.sock)
+  --stay             the private daemon does not end by itself
   --workers N        decoding processes, instead of the configuration's number
   --version, --help
 

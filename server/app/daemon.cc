@@ -11,6 +11,10 @@
 namespace penstock::app {
 namespace {
 
+// A driver that is asked for the first time may take its time; so long the line that says what
+// serves here waits for it.
+constexpr std::chrono::seconds kGpusWithin(5);
+
 telemetry::Level LevelOf(config::v1::Log::Level level) {
   switch (level) {
     case config::v1::Log::LEVEL_DEBUG:
@@ -28,19 +32,19 @@ telemetry::Level LevelOf(config::v1::Log::Level level) {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   telemetry::SetLevel(LevelOf(options.config.log().level()));
-  std::unique_ptr<Daemon> daemon(new Daemon());
-  PENSTOCK_RETURN_IF_ERROR(daemon->StartParts(options));
+  std::unique_ptr<Daemon> daemon(new Daemon(options));
+  PENSTOCK_RETURN_IF_ERROR(daemon->StartParts());
   return daemon;
 }
 
-absl::Status Daemon::StartParts(const DaemonOptions& options) {
-  const config::v1::Config& config = options.config;
+absl::Status Daemon::StartParts() {
+  const config::v1::Config& config = options_.config;
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
                                                                         config.server().group()));
   address_.emplace(std::move(claim));
   PENSTOCK_ASSIGN_OR_RETURN(
       Catalog::Options catalog,
-      CatalogOptions(config, options.private_daemon ? Paths::kAny : Paths::kNamed));
+      CatalogOptions(config, options_.private_daemon ? Paths::kAny : Paths::kNamed));
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
 
   const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
@@ -51,7 +55,7 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
   if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
   service_ = std::make_unique<Service>(
-      Service::Options{.private_daemon = options.private_daemon,
+      Service::Options{.private_daemon = options_.private_daemon,
                        .orders = OrdersOptions(config),
                        .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }},
       *catalog_, *runner_);
@@ -67,10 +71,6 @@ absl::Status Daemon::StartParts(const DaemonOptions& options) {
   rpc.max_connections = config.server().max_connections();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
   server_->SetServing(true);
-  PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
-               {"pool", base::FormatBytes(engine.pool.max_bytes)},
-               {"workers", engine.workers.count}, {"datasets", config.datasets_size()},
-               {"gpu_max", base::FormatBytes(config.gpu().max_bytes())});
   return absl::OkStatus();
 }
 
@@ -89,8 +89,25 @@ Daemon::~Daemon() {
   runner_.reset();
 }
 
-base::Duration Daemon::IdleFor(base::TimePoint now) {
+void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
+  if (!said_serving_) SayServing(now);
+}
+
+void Daemon::SayServing(base::TimePoint now) {
+  const feed::Vitals vitals = runner_->vitals();
+  const std::optional<uint32_t> gpus = gpu_probe_ ? gpu_probe_->count() : 0;
+  const bool gpus_are_awaited = !gpus && now - started_ < kGpusWithin;
+  if (vitals.workers_running == 0 || gpus_are_awaited) return;
+  said_serving_ = true;
+  PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
+               {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
+               {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
+               {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
+               {"datasets", options_.config.datasets_size()});
+}
+
+base::Duration Daemon::IdleFor(base::TimePoint now) {
   // An operator's index has no connection that is counted.
   const bool needed = runner_->sessions() > 0 || service_->connected() > 0 || catalog_->busy();
   if (needed || !idle_since_) idle_since_ = now;

@@ -29,16 +29,24 @@ class Daemon {
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
 
-  // How long nobody has had a session or a connection. One thread, several times a second: what
-  // clients left behind is forgotten meanwhile.
+  // One thread, several times a second: forgets what clients left behind, and writes the line that
+  // says what serves here, once a worker has answered.
+  void Tick(base::TimePoint now);
+  // How long nobody has had a session or a connection. The same thread.
   base::Duration IdleFor(base::TimePoint now);
+  feed::Vitals vitals() const { return runner_->vitals(); }
   // Why batches are not delivered any more, if so. From then on health says "not serving", for
   // good.
   absl::Status Health();
 
  private:
-  Daemon() = default;
-  absl::Status StartParts(const DaemonOptions& options);
+  explicit Daemon(const DaemonOptions& options) : options_(options) {}
+  absl::Status StartParts();
+  void SayServing(base::TimePoint now);
+
+  const DaemonOptions options_;
+  const base::TimePoint started_ = base::SteadyClock().Now();
+  bool said_serving_ = false;
 
   // In start order: later ones use earlier ones.
   std::optional<doorway::Claim> address_;

@@ -18,9 +18,10 @@ void GpuProbe::Ask() {
   const absl::StatusOr<std::vector<cuda::Device>> devices = cuda::Devices();
   if (!devices.ok()) {
     PENSTOCK_LOG(kInfo, "no_gpu", {"reason", devices.status().message()});
+    count_.store(0, std::memory_order_relaxed);
     return;
   }
-  usable_.store(true, std::memory_order_relaxed);
+  count_.store(static_cast<int64_t>(devices->size()), std::memory_order_relaxed);
   PENSTOCK_LOG(kInfo, "gpus", {"count", devices->size()}, {"versions", cuda::Versions()});
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 #include <thread>
 
 namespace penstock::app {
@@ -13,12 +15,17 @@ class GpuProbe {
   ~GpuProbe();
 
   // False until it is known.
-  bool usable() const { return usable_.load(std::memory_order_relaxed); }
+  bool usable() const { return count().value_or(0) > 0; }
+  // How many; nothing until it is known.
+  std::optional<uint32_t> count() const {
+    const int64_t count = count_.load(std::memory_order_relaxed);
+    return count < 0 ? std::nullopt : std::optional(static_cast<uint32_t>(count));
+  }
 
  private:
   void Ask();
 
-  std::atomic<bool> usable_ = false;
+  std::atomic<int64_t> count_ = -1;
   std::thread thread_;
 };
 

@@ -10,8 +10,11 @@
 #include "common/telemetry/log.h"
 #include "server/app/arguments.h"
 #include "server/app/config.h"
+#include "server/app/crash.h"
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
+#include "server/app/herald.h"
+#include "server/app/notify.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -19,7 +22,7 @@ namespace {
 
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
-constexpr int kWrongCall = 2;
+constexpr int kWrongCall = 2;  // or configuration: another start would fare no better
 
 // How long a private daemon waits for its first client.
 constexpr std::chrono::seconds kFirstClientWithin(60);
@@ -32,11 +35,26 @@ constexpr std::chrono::seconds kEndWithin(5);
 constexpr std::chrono::seconds kFailWithin(4);
 
 int Complain(const absl::Status& status, int exit_code) {
-  std::fprintf(stderr, "penstockd: %s\n", std::string(status.message()).c_str());
+  const std::string message(status.message());
+  std::fprintf(stderr, "penstockd: %s\n", message.c_str());
+  Notify(Herald::Ending(message));
   return exit_code;
 }
 
-// Blocks the signals that Wait takes, in every thread that starts after this.
+// A start that failed: whether it may go better the next time.
+int ExitCodeOf(const absl::Status& start) {
+  switch (start.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+      return kWrongCall;
+    default:
+      return kFailed;
+  }
+}
+
+// Blocks the signals that WaitForEnd takes, in every thread that starts after this.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -52,12 +70,15 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
                                        base::Duration idle) {
   const base::SteadyClock clock;
   const base::TimePoint started = clock.Now();
-  constexpr timespec kSlice = {.tv_sec = 0, .tv_nsec = 200'000'000};
+  Herald herald(WatchdogTimeout());
   for (;;) {
-    const int number = sigtimedwait(&signals, nullptr, &kSlice);
+    const timespec slice = {.tv_sec = 0, .tv_nsec = herald.ready() ? 200'000'000 : 10'000'000};
+    const int number = sigtimedwait(&signals, nullptr, &slice);
     if (number == SIGTERM || number == SIGINT) return absl::StrCat("signal ", number);
     PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     const base::TimePoint now = clock.Now();
+    daemon.Tick(now);
+    Notify(herald.Next(daemon.vitals(), now));
     const bool waited = now - started >= kFirstClientWithin;
     const base::Duration alone = daemon.IdleFor(now);
     const bool visited = alone < now - started;
@@ -72,17 +93,19 @@ absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
     PENSTOCK_ASSIGN_OR_RETURN(options.config, LoadConfig(*arguments.config));
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(options.config, PrivateConfig(arguments.directory));
+    if (arguments.stays) options.config.mutable_server()->set_exit_when_idle_ms(0);
   }
   if (arguments.workers) options.config.mutable_workers()->set_count(*arguments.workers);
   return options;
 }
 
-int Run(const Arguments& arguments) {
+int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
+  ReportCrashes(program);
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
   if (!options.ok()) return Complain(options.status(), kWrongCall);
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
-  if (!daemon.ok()) return Complain(daemon.status(), kFailed);
+  if (!daemon.ok()) return Complain(daemon.status(), ExitCodeOf(daemon.status()));
 
   const absl::StatusOr<std::string> reason =
       WaitForEnd(signals, **daemon, IdleLimit(options->config));
@@ -91,6 +114,7 @@ int Run(const Arguments& arguments) {
   } else {
     PENSTOCK_LOG(kError, "ending", {"reason", reason.status().message()});
   }
+  Notify(Herald::Ending(reason.ok() ? *reason : std::string(reason.status().message())));
   const int exit_code = reason.ok() ? kDone : kFailed;
   const EndLimit limit(reason.ok() ? kEndWithin : kFailWithin, exit_code);
   daemon->reset();
@@ -114,7 +138,7 @@ int Main(int argc, char** argv) {
       return kDone;
     }
     case Action::kRun:
-      return Run(*arguments);
+      return Run(*arguments, argv[0]);
   }
   return kFailed;
 }

@@ -123,6 +123,7 @@ class Engine {
   absl::Status status() const;
 
   size_t sessions() const { return sessions_.size(); }
+  Vitals GetVitals() const;  // all but the passes, which are the runner's
   EngineView View() const;
   std::vector<SessionInfo> Sessions() const;
   // What a session waits for. NotFound, PermissionDenied as Slabs.

@@ -13,6 +13,15 @@ std::string ReasonOf(const std::string& delivery, const std::string& handle) {
 
 }  // namespace
 
+Vitals Engine::GetVitals() const {
+  const pool::Usage pool = pool_.Used();
+  return {.sessions = sessions_.size(),
+          .workers = workers_.count(),
+          .workers_running = workers_.running(),
+          .reserved_bytes = pool.reserved_bytes,
+          .pool_bytes = pool.max_bytes};
+}
+
 EngineView Engine::View() const {
   EngineView view;
   view.pool = pool_.Used();

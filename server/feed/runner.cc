@@ -75,6 +75,7 @@ void Runner::Watch(int fd, bool watch) {
 void Runner::Run() {
   base::TimePoint next_tick = clock_.Now();
   while (!stopping_.load()) {
+    passes_.fetch_add(1, std::memory_order_relaxed);
     for (const Mailbox::Job& job : mailbox_.Take()) job();
     sessions_.store(engine_.sessions(), std::memory_order_relaxed);
     const base::TimePoint now = clock_.Now();
@@ -102,8 +103,17 @@ void Runner::Run() {
 
 void Runner::Tick(base::TimePoint now) {
   engine_.Tick(now);
+  const Vitals vitals = engine_.GetVitals();
   base::MutexLock lock(mutex_);
+  vitals_ = vitals;
   if (status_.ok()) status_ = engine_.status();
+}
+
+Vitals Runner::vitals() const {
+  base::MutexLock lock(mutex_);
+  Vitals vitals = vitals_;
+  vitals.passes = passes_.load(std::memory_order_relaxed);
+  return vitals;
 }
 
 // epoll_wait counts in milliseconds, which is too coarse for the first waits.

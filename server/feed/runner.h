@@ -38,6 +38,9 @@ class Runner {
   // Open sessions, as of a moment ago.
   size_t sessions() const { return sessions_.load(std::memory_order_relaxed); }
 
+  // As of a moment ago. Never waits for the runner: it may be stuck.
+  Vitals vitals() const;
+
   // Why nothing is delivered any more, if so; for good.
   absl::Status status() const {
     base::MutexLock lock(mutex_);
@@ -57,8 +60,10 @@ class Runner {
   Engine engine_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> sessions_ = 0;
+  std::atomic<uint64_t> passes_ = 0;
   mutable base::Mutex mutex_;
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
+  Vitals vitals_ PENSTOCK_GUARDED_BY(mutex_);
   BackOff back_off_;
   std::thread thread_;
 };

@@ -34,6 +34,14 @@ struct EngineView {
   absl::Status status;  // why nothing is delivered any more, if so
 };
 
+// How the runner fares, as of its last tick.
+struct Vitals {
+  uint64_t passes = 0;  // of its loop, as of now: it stands still if the runner is stuck
+  uint64_t sessions = 0;
+  uint32_t workers = 0, workers_running = 0;
+  uint64_t reserved_bytes = 0, pool_bytes = 0;
+};
+
 enum class DeliveryKind { kHost, kPinned, kDevice };
 
 struct SessionInfo {

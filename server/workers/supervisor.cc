@@ -198,6 +198,12 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
   return views;
 }
 
+uint32_t Supervisor::running() const {
+  return static_cast<uint32_t>(std::count_if(posts_.begin(), posts_.end(), [](const auto& post) {
+    return post->worker && post->worker->link().ready();
+  }));
+}
+
 void Supervisor::RemoveRetired() {
   // From the back only: a lane's number is its place.
   while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane.outstanding() == 0) {

@@ -124,6 +124,9 @@ class Supervisor {
   void Tick(base::TimePoint now);
 
   std::vector<WorkerView> View(base::TimePoint now) const;
+  // Workers that have said that they are ready, and all.
+  uint32_t running() const;
+  uint32_t count() const { return static_cast<uint32_t>(posts_.size()); }
 
  private:
   struct Post;  // a lane and its worker

@@ -2,9 +2,11 @@
 // files, no network, no GPU: it has its channel, its segments and standard error.
 //
 // Exit codes: 0 the daemon is gone; 1 the channel broke; 2 not started by a daemon.
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -17,6 +19,8 @@ namespace {
 
 constexpr uint64_t kSocketEvery = 16;  // requests between two looks at the socket when never idle
 constexpr rlim_t kOpenFiles = 64;
+// As if it held half of the machine's memory besides its own: more than the daemon with its pool.
+constexpr char kOomScore[] = "500";
 
 uint64_t NowNs() {
   timespec now;
@@ -30,9 +34,19 @@ absl::Status Limit(int what, rlim_t value) {
   return base::ErrnoStatus(errno, "limiting the worker");
 }
 
+// When memory runs out the kernel is to end a worker, which is replaced, and neither the daemon nor
+// a trainer. Any process may make itself likelier, so this fails only where there is no /proc.
+void VolunteerForTheOomKiller() {
+  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, kOomScore, sizeof(kOomScore) - 1);
+  ::close(file);
+}
+
 // A hostile file may take what is given here, and no more. Not RLIMIT_AS, which would count the
 // segments; RLIMIT_DATA counts private memory alone.
 absl::Status Confine(uint64_t memory_bytes) {
+  VolunteerForTheOomKiller();  // while it still may: not dumpable, its /proc is root's
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0);  // nobody attaches to it, nothing of it is dumped
   PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0));

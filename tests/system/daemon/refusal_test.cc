@@ -230,7 +230,7 @@ TEST_F(ConfiguredTest, AGroupThatDoesNotExistIsNamed) {
             "groups: [nobodys]}]\n"}) {
     std::ofstream(path) << text;
     const Ended ended = RunProgram("penstockd", {"--config", path});
-    EXPECT_EQ(ended.exit_code, 1);
+    EXPECT_EQ(ended.exit_code, 2);
     EXPECT_THAT(ended.output, HasSubstr("there is no group 'nobodys'"));
     EXPECT_FALSE(fs::exists(scratch_.path() + "/run/s"));
   }

@@ -53,6 +53,15 @@ TEST(ArgumentsTest, APrivateDaemonHasNoConfiguration) {
   EXPECT_THAT(Refusal({"--check-config", "a", "--private", "/tmp/x"}), HasSubstr("exclude"));
 }
 
+TEST(ArgumentsTest, OnlyAPrivateDaemonNeedsToBeToldToStay) {
+  EXPECT_THAT(Refusal({"--stay", "--config", "a"}), HasSubstr("server.exit_when_idle"));
+  EXPECT_THAT(Refusal({"--stay", "--stay"}), HasSubstr("twice"));
+  EXPECT_THAT(Refusal({"--stay=yes"}), HasSubstr("'--stay'"));
+
+  EXPECT_TRUE(Parse({"--stay", "--private", "/tmp/x"})->stays);
+  EXPECT_FALSE(Parse({"--private", "/tmp/x"})->stays);
+}
+
 TEST(ArgumentsTest, NoneMakeAPrivateDaemonInTheUsualPlace) {
   const Arguments arguments = Parse({}).value();
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <future>
+#include <thread>
 
 namespace penstock::feed {
 namespace {
@@ -83,6 +84,28 @@ TEST(RunnerTest, WhatWasTakenInIsRunBeforeTheEndAndNothingAfterIt) {
   EXPECT_FALSE(runner->Post([&](Engine&, base::TimePoint) { ++run; }));
   runner.reset();
   EXPECT_EQ(run, 100);
+}
+
+TEST(RunnerTest, ItsPassesGoOnWhileItHasNothingToDoAndStandStillWhileItIsStuck) {
+  const auto runner = StartRunner();
+  const auto passes_within = [&](std::chrono::milliseconds time) {
+    const uint64_t before = runner->vitals().passes;
+    std::this_thread::sleep_for(time);
+    return runner->vitals().passes - before;
+  };
+  EXPECT_GE(passes_within(seconds(1)), 2u);
+
+  std::promise<void> begun, go_on;
+  runner->Post([&](Engine&, base::TimePoint) {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  EXPECT_EQ(passes_within(std::chrono::milliseconds(300)), 0u);
+
+  go_on.set_value();
+  EXPECT_GE(passes_within(seconds(1)), 2u);
+  EXPECT_EQ(runner->vitals().pool_bytes, uint64_t{64} << 20);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ LIBRARIES = {
     "webp": re.compile(r"^webp/"),
     "nanobind": re.compile(r"^nanobind/"),
     "yaml": re.compile(r"^yaml-cpp/"),
+    "systemd": re.compile(r"^systemd/"),
 }
 
 COMMON = {"common/base", "common/posix", "common/shm", "common/telemetry"}
@@ -41,7 +42,7 @@ MAY_USE = {
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
     "server/rpc": COMMON | {"grpc", "protobuf", "server/plan", "server/decode/spec.h"},
-    "server/app": COMMON | {"common/cuda", "grpc", "protobuf", "yaml", "server"},
+    "server/app": COMMON | {"common/cuda", "grpc", "protobuf", "systemd", "yaml", "server"},
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},

@@ -1,0 +1,63 @@
+#include "server/app/herald.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/units.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr std::chrono::seconds kStatusEvery(1);
+constexpr int kSignsATimeout = 4;
+
+// One line: what follows a line's end would be a message of its own.
+std::string StatusLine(absl::string_view text) {
+  std::string line = absl::StrCat("STATUS=", text);
+  for (char& each : line)
+    if (each == '\n' || each == '\r') each = ' ';
+  return line;
+}
+
+std::string StatusOf(const feed::Vitals& vitals, bool ready) {
+  const std::string workers =
+      absl::StrCat(vitals.workers_running, " of ", vitals.workers, " workers");
+  if (!ready) return StatusLine(absl::StrCat("starting; ", workers, " have answered"));
+  return StatusLine(absl::StrCat("serving ", vitals.sessions,
+                                 vitals.sessions == 1 ? " session" : " sessions", "; ",
+                                 base::FormatBytes(vitals.reserved_bytes), " of the pool's ",
+                                 base::FormatBytes(vitals.pool_bytes), " reserved; ", workers));
+}
+
+}  // namespace
+
+std::string Herald::Next(const feed::Vitals& vitals, base::TimePoint now) {
+  std::vector<std::string> lines;
+  const bool was_ready = ready_;
+  if (vitals.workers_running > 0) ready_ = true;
+  if (ready_ && !was_ready) lines.push_back("READY=1");
+
+  std::string status = StatusOf(vitals, ready_);
+  const bool due = status_.empty() || now - status_at_ >= kStatusEvery || ready_ != was_ready;
+  if (status != status_ && due) {
+    lines.push_back(status);
+    status_ = std::move(status);
+    status_at_ = now;
+  }
+
+  const bool passed = vitals.passes != passes_;
+  const bool sign_due = !alive_at_ || now - *alive_at_ >= watchdog_ / kSignsATimeout;
+  if (watchdog_.count() > 0 && ready_ && passed && sign_due) {
+    lines.push_back("WATCHDOG=1");
+    passes_ = vitals.passes;
+    alive_at_ = now;
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+std::string Herald::Ending(absl::string_view reason) {
+  return absl::StrCat("STOPPING=1\n", StatusLine(absl::StrCat("ending: ", reason)));
+}
+
+}  // namespace penstock::app

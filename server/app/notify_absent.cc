@@ -1,0 +1,22 @@
+// For a build without libsystemd.
+#include <cstdlib>
+
+#include "common/telemetry/log.h"
+#include "server/app/notify.h"
+
+namespace penstock::app {
+
+void Notify(const std::string&) {
+  static const bool awaited = std::getenv("NOTIFY_SOCKET") != nullptr;
+  static bool said = false;  // the main thread's alone
+  if (!awaited || said) return;
+  said = true;
+  PENSTOCK_LOG(kError, "cannot_notify",
+               {"reason",
+                "the service manager waits for a word, and this build has no libsystemd; "
+                "build with libsystemd-dev, or make the unit Type=exec"});
+}
+
+base::Duration WatchdogTimeout() { return base::Duration(0); }
+
+}  // namespace penstock::app
