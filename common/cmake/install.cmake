@@ -26,4 +26,7 @@ if(TARGET penstock_client)
           DESTINATION ${package_dir} COMPONENT client)
 endif()
 
+penstock_install_units()
+install(FILES deploy/config/penstock.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock
+        COMPONENT programs)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

@@ -15,6 +15,12 @@ for path in bin/penstockd bin/penstock-worker bin/penstockctl bin/penstock-bench
   include/penstock/penstock.h; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
+if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then
+  for path in lib/systemd/system/penstockd.service lib/systemd/user/penstockd.service \
+    lib/sysusers.d/penstock.conf lib/tmpfiles.d/penstock.conf share/penstock/penstock.yaml; do
+    [ -f "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
+  done
+fi
 # Nothing that is installed may look for its libraries in a build folder.
 for program in "$room"/prefix/bin/*; do
   if ldd "$program" | grep -E "not found|$build"; then echo "in $program, see above"; exit 1; fi

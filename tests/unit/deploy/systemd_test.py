@@ -1,0 +1,91 @@
+"""The units that deploy/systemd ships, by systemd's own judgement: systemd_test.py [-v] SOURCE."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+UNITS = pathlib.Path(sys.argv.pop()) / "deploy/systemd"
+LARGEST_EXPOSURE = 2.0  # of 10; most daemons for GPUs have 9.6
+
+
+def settings(unit):
+    """What a unit sets, key by key; of a key that is there more than once all values."""
+    lines = (UNITS / unit).read_text().splitlines()
+    pairs = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
+    return {key: [value for other, value in pairs if other == key] for key, _ in pairs}
+
+
+class UnitsTest(unittest.TestCase):
+    def setUp(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("systemd-analyze is not here (package systemd)")
+        self.room = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.room)
+
+    def copy(self, unit):
+        """Of a unit, calling a program that is there, because penstockd is not installed here."""
+        text = (UNITS / unit).read_text()
+        self.assertEqual(len(re.findall(r"(?m)^ExecStart=penstockd ", text)), 1)
+        path = self.room / "penstockd.service"
+        path.write_text(text.replace("ExecStart=penstockd ", "ExecStart=/bin/true "))
+        return path
+
+    def analyze(self, *arguments):
+        return subprocess.run(["systemd-analyze", "--no-pager", *map(str, arguments)], text=True,
+                              capture_output=True, timeout=60, env=dict(os.environ, XDG_RUNTIME_DIR=str(self.room)))
+
+    def exposure(self, unit):
+        said = self.analyze("security", "--offline=true", self.copy(unit)).stdout
+        return float(re.search(r"exposure level for penstockd\.service: ([\d.]+)", said).group(1))
+
+    def test_a_setting_that_systemd_does_not_know_is_found(self):
+        path = self.copy("penstockd.service")
+        path.write_text(path.read_text().replace("OOMPolicy=", "OOMPolice="))
+
+        self.assertIn("OOMPolice", self.analyze("verify", "--man=no", path).stderr)
+
+    def test_systemd_finds_nothing_wrong_with_the_units(self):
+        for unit, whose in (("penstockd.service", "--system"), ("user/penstockd.service", "--user")):
+            with self.subTest(unit):
+                result = self.analyze(whose, "verify", "--man=no", self.copy(unit))
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_the_unit_exposes_little(self):
+        exposure = self.exposure("penstockd.service")
+        print(f"\nsystemd-analyze security: penstockd.service {exposure}, wanted at most {LARGEST_EXPOSURE}")
+        self.assertLessEqual(exposure, LARGEST_EXPOSURE)
+
+    def test_nothing_hides_who_a_peer_is_or_the_gpus(self):
+        self.assertEqual(settings("penstockd.service")["PrivateUsers"], ["no"])
+        self.assertNotIn("PrivateDevices", settings("penstockd.service"))
+        allowed = " ".join(settings("penstockd.service")["DeviceAllow"])
+        for device in ("char-nvidia ", "char-nvidia-frontend ", "char-nvidia-uvm ", "nvidiactl "):
+            self.assertIn(device, allowed + " ")
+
+    def test_nothing_in_the_users_unit_makes_a_namespace(self):
+        """There each of them brings PrivateUsers= along."""
+        makes_one = re.compile(r"Private\w+|Protect(?!Proc)\w+|.*Paths|.*Directories|RootImage|DynamicUser|ProcSubset")
+        self.assertEqual([key for key in settings("user/penstockd.service") if makes_one.fullmatch(key)], [])
+
+    def test_a_user_a_group_and_the_sockets_folder_are_made(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make users, also in a folder")
+        (self.room / "etc").mkdir()
+        (self.room / "run").mkdir()
+        for program, arguments in (("systemd-sysusers", []), ("systemd-tmpfiles", ["--create"])):
+            folder = program.replace("systemd-", "") + ".d"
+            subprocess.run([program, f"--root={self.room}", *arguments, UNITS / folder / "penstock.conf"],
+                           check=True, capture_output=True)
+
+        name, _, user, group = (self.room / "etc/passwd").read_text().split(":")[:4]
+        folder = (self.room / "run/penstock").stat()
+        self.assertEqual(name, settings("penstockd.service")["User"][0])
+        self.assertEqual((folder.st_uid, folder.st_gid, folder.st_mode & 0o7777), (int(user), int(group), 0o750))
+
+
+if __name__ == "__main__":
+    unittest.main()
