@@ -311,5 +311,14 @@ TEST_F(TarTest, TheIdentityChangesWithAShardAndWithWhatIsAskedFor) {
   EXPECT_NE(IdentityOfShards(options, kTarSuffix)->key, before.key);
 }
 
+TEST_F(TarTest, AShardOfAWindowIsAsLongAsTheLongest) {
+  const std::string two = TarSampleOf("a", "image", 1) + TarSampleOf("b", "image", 2);
+  folder_.Write("x-0.tar", two + TarSampleOf("c", "image", 3) + TarEnd());
+  folder_.Write("x-1.tar", two + TarEnd());
+  asked_.shards = {folder_.At("x-{0..1}.tar")};
+
+  EXPECT_EQ(Open()->shard_samples(), 3u);
+}
+
 }  // namespace
 }  // namespace penstock::source
