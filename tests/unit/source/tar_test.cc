@@ -92,6 +92,7 @@ TEST_F(TarTest, SamplesOfAllShardsComeInOrderWithTheirLabels) {
 
   ASSERT_EQ(dataset->samples(), 3u);
   EXPECT_EQ(dataset->kind(), "tar");
+  EXPECT_EQ(dataset->shard_samples(), 2u);
   EXPECT_THAT(dataset->classes(), ElementsAre("0", "1", "2"));
   EXPECT_EQ(dataset->label(0), 1);
   EXPECT_EQ(dataset->label(2), 2);

@@ -112,6 +112,7 @@ TEST_F(RecordsTest, SamplesComeInTheOrderOfTheFilesWithTheirLabels) {
 
   ASSERT_EQ(dataset->samples(), 3u);
   EXPECT_EQ(dataset->kind(), "tfrecord");
+  EXPECT_EQ(dataset->shard_samples(), 2u);
   EXPECT_THAT(dataset->classes(), ElementsAre("0", "1", "2"));
   EXPECT_EQ(dataset->label(0), 2);
   EXPECT_EQ(Read(*dataset, 0), "image a");
