@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/units.h"
+#include "server/source/braces.h"
 #include "server/source/hash.h"
 #include "server/source/megatron_index.h"
 
@@ -34,12 +35,26 @@ Paths PathsOf(const std::string& path, TokenFormat format) {
   return {.tokens = path};
 }
 
+// What the patterns mean, in their order.
+absl::StatusOr<std::vector<std::string>> FilesOf(const TokensSpec& spec) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : spec.files) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> more, ExpandBraces(pattern));
+    files.insert(files.end(), more.begin(), more.end());
+    if (files.size() > kMaxTokensFiles)
+      return absl::InvalidArgumentError(absl::StrCat("tokens files: wanted ", kMaxTokensFiles,
+                                                     " at most, got more with '", pattern, "'"));
+  }
+  return files;
+}
+
 class Opener {
  public:
   Opener(const TokensSpec& spec, FileFinder& finder) : spec_(spec), finder_(finder) {}
 
   absl::StatusOr<TokenFiles> Open() && {
-    for (const std::string& path : spec_.files) PENSTOCK_RETURN_IF_ERROR(OpenOne(path));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec_));
+    for (const std::string& path : files) PENSTOCK_RETURN_IF_ERROR(OpenOne(path));
     return TokenFiles{.files = std::move(files_), .type = *type_, .windows = *std::move(windows_)};
   }
 
@@ -193,8 +208,9 @@ absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& fi
 }
 
 absl::StatusOr<uint64_t> TokensStamp(const TokensSpec& spec, FileFinder& finder) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec));
   std::vector<std::string> paths;
-  for (const std::string& path : spec.files) {
+  for (const std::string& path : files) {
     const Paths names = PathsOf(path, spec.format);
     paths.push_back(names.tokens);
     if (names.index.empty()) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,14 +22,17 @@ namespace {
 constexpr uint64_t kHashedWhole = base::kGiB;
 constexpr uint64_t kPiece = base::kMiB;
 constexpr uint64_t kPieces = 64;
-constexpr size_t kCheckedAtOnce = 128 * base::kKiB;
+constexpr size_t kCheckedAtOnce = 32 * base::kKiB;
 
 constexpr std::array<absl::string_view, 2> kFields = {"tokens", "targets"};
 
 // What one copy looks at: each file once, whatever number of samples lies in it.
 class Copy {
  public:
-  explicit Copy(const std::vector<TokenFile>& files) : files_(files), views_(files.size()) {}
+  Copy(const std::vector<TokenFile>& files, size_t rows_at_once)
+      : files_(files), views_(files.size()) {
+    pieces_.reserve(rows_at_once);
+  }
 
   // Where `stretch` goes.
   void Add(const Stretch& stretch, std::byte* into, size_t bytes) {
@@ -40,7 +44,6 @@ class Copy {
       used_.push_back(stretch.file);
     }
     pieces_.push_back({.from = view->data() + stretch.byte, .into = into, .bytes = bytes});
-    files_of_pieces_.push_back(stretch.file);
   }
 
   // Copies what was added since the last time.
@@ -48,7 +51,6 @@ class Copy {
     PENSTOCK_RETURN_IF_ERROR(status_);
     if (!posix::GatherPieces(pieces_)) PENSTOCK_RETURN_IF_ERROR(FindTrouble());
     pieces_.clear();
-    files_of_pieces_.clear();
     return absl::OkStatus();
   }
 
@@ -65,11 +67,22 @@ class Copy {
     return files_[file].mapped->Check(*views_[file], copied);
   }
 
+  uint32_t FileOf(const posix::Piece& piece) const {
+    const std::less_equal<const std::byte*> before;
+    for (const uint32_t file : used_) {
+      const std::byte* const begin = views_[file]->data();
+      const uint64_t bytes = files_[file].offset + files_[file].bytes;
+      if (before(begin, piece.from) && before(piece.from + piece.bytes, begin + bytes)) return file;
+    }
+    PENSTOCK_CHECK(false);
+    return 0;
+  }
+
   // Which file it was. Storage that is back at the second try is no trouble.
   absl::Status FindTrouble() const {
-    for (size_t i = 0; i < pieces_.size(); ++i)
-      if (!posix::GatherPieces(std::span(pieces_).subspan(i, 1)))
-        return Check(files_of_pieces_[i], Copied::kBusError);
+    for (const posix::Piece& piece : pieces_)
+      if (!posix::GatherPieces(std::span(&piece, 1)))
+        return Check(FileOf(piece), Copied::kBusError);
     return absl::OkStatus();
   }
 
@@ -77,7 +90,6 @@ class Copy {
   std::vector<std::optional<MappedFile::View>> views_;
   std::vector<uint32_t> used_;
   std::vector<posix::Piece> pieces_;
-  std::vector<uint32_t> files_of_pieces_;
   absl::Status status_;
 };
 
@@ -161,9 +173,9 @@ class TokensDataset final : public Dataset {
   // So many rows at once that they are still in the cache when their tokens are checked.
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
-    Copy copy(files_.files);
-    absl::Status tokens;
     const size_t most = std::max<size_t>(1, kCheckedAtOnce / row_bytes());
+    Copy copy(files_.files, most);
+    absl::Status tokens;
     for (size_t begin = 0; begin < samples.size() && tokens.ok(); begin += most) {
       const size_t end = std::min(samples.size(), begin + most);
       for (size_t row = begin; row < end; ++row) {
@@ -190,7 +202,7 @@ class TokensDataset final : public Dataset {
       copy.Add(stretch, into, bytes);
       into += bytes;
     });
-    std::memset(into, 0, static_cast<size_t>(end - into));
+    if (into != end) std::memset(into, 0, static_cast<size_t>(end - into));
     return tokens;
   }
 

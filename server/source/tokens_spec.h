@@ -14,7 +14,7 @@
 namespace penstock::source {
 
 struct TokensSpec {
-  std::vector<std::string> files;        // absolute; of a Megatron pair either of the two
+  std::vector<std::string> files;        // absolute, or patterns (braces.h)
   uint32_t length = 0;                   // tokens of a sample, without the last target
   uint64_t stride = 0;                   // from one window to the next; 0: length
   std::optional<base::DType> type = {};  // of raw tokens; none: uint16

@@ -1,7 +1,9 @@
-"""write_arrays.py FOLDER [TEXT]: arrays as NumPy saves them, and tokens as nanoGPT, llm.c and Megatron
+"""write_arrays.py FOLDER [DATA]: arrays as NumPy saves them, and tokens as nanoGPT, llm.c and Megatron
 write them. Beside each, NAME.rows: what every sample must be, one behind the other, as NumPy slices it.
-TEXT: a file whose words are the tokens; without one they are drawn. Exits with 77 where NumPy is missing.
+With DATA the tokens are the words of DATA/text, and MNIST's test images, from DATA/mnist, are arrays,
+too; without, tokens are drawn. Exits with 77 where NumPy is missing.
 """
+import gzip
 import pathlib
 import re
 import struct
@@ -17,6 +19,7 @@ LENGTH, SAMPLES = 64, 300
 DTYPES = ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"]
 
 folder = pathlib.Path(sys.argv[1])
+data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
 rng = np.random.default_rng(7)
 
 
@@ -48,8 +51,9 @@ def words(path):
 
 
 def documents():
-    if len(sys.argv) > 2:
-        return [np.array(each, np.uint16) for each in words(pathlib.Path(sys.argv[2])) if each]
+    if data:
+        paragraphs = words(data / "text" / "tinyshakespeare.txt")
+        return [np.array(each, np.uint16) for each in paragraphs if each]
     return [rng.integers(0, 50257, size, np.uint16) for size in rng.integers(1, 400, 200)]
 
 
@@ -101,5 +105,14 @@ def tokens():
     save_rows("targets.lengths", [np.int32(len(part) - 1) for part in parts])
 
 
+def mnist():
+    for name, header, shape in [("images-idx3", 16, (-1, 28, 28)), ("labels-idx1", 8, (-1,))]:
+        packed = (data / "mnist" / f"t10k-{name}-ubyte.gz").read_bytes()
+        array = np.frombuffer(gzip.decompress(packed), np.uint8, offset=header).reshape(shape)
+        np.save(folder / f"mnist-{name}.npy", array)
+
+
 arrays()
 tokens()
+if data:
+    mnist()

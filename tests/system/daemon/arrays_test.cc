@@ -47,10 +47,8 @@ class ArraysTest : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
     const char* data = std::getenv("PENSTOCK_TEST_DATA");
-    const std::string text =
-        data == nullptr ? "" : " " + std::string(data) + "/text/tinyshakespeare.txt";
-    const std::string command =
-        "/usr/bin/python3 " PENSTOCK_WRITE_ARRAYS " " + folder_->path() + text;
+    const std::string command = "/usr/bin/python3 " PENSTOCK_WRITE_ARRAYS " " + folder_->path() +
+                                (data == nullptr ? "" : " " + std::string(data));
     written_ = std::system(command.c_str()) == 0;
   }
   static void TearDownTestSuite() {
@@ -162,6 +160,20 @@ TEST_F(ArraysTest, AnArrayOfImagesIsShownLikeImagesByItsPathOrItsName) {
     Session session = client.Open(Of(text)).OrDie();
     EXPECT_EQ(Compare(session, {{RowsOf("image"), 8 * 9 * 3, 0}}), kSamples);
   }
+}
+
+TEST_F(ArraysTest, MnistAsArraysIsWhatItIsAsIdxFiles) {
+  const char* data = std::getenv("PENSTOCK_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "MNIST's files: PENSTOCK_TEST_DATA is not set";
+  DaemonProcess daemon({.workers = 1});
+
+  const Delivered arrays = OneEpoch(
+      daemon.address(),
+      Of("npy:image=" + At("mnist-images-idx3.npy") + ",label=" + At("mnist-labels-idx1.npy"),
+         256));
+
+  EXPECT_EQ(arrays.rows.size(), 10'000u);
+  EXPECT_TRUE(arrays == OneEpoch(daemon.address(), Of(std::string(data) + "/mnist", 256)));
 }
 
 TEST_F(ArraysTest, TokensOfEveryFormatAreTheWindowsThatNumPySlices) {

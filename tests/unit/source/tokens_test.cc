@@ -244,6 +244,19 @@ TEST_F(TokensTest, WindowsOverRawTokensStayWithinTheirFile) {
   EXPECT_THAT(dataset->classes(), IsEmpty());
 }
 
+TEST_F(TokensTest, ARangeInAFilesNameMeansAllOfThemInItsOrder) {
+  for (const std::string number : {"08", "09", "10"})
+    WriteTokens("train_" + number + ".bin",
+                CountUp<uint16_t>(4, static_cast<uint16_t>(std::stoi(number) * 100)));
+
+  const auto dataset = Open(Spec({"train_{08..10}.bin"}));
+
+  EXPECT_EQ(dataset->samples(), 3u);
+  EXPECT_THAT(TokensOf(*dataset, 1), ElementsAre(900, 901, 902, 903));
+  EXPECT_TRUE(TokensStamp({.spec = Spec({"train_{08..10}.bin"})}).ok());
+  EXPECT_THAT(Refusal(Spec({"train_{1..10001}.bin"})), HasSubstr("wanted 10000 at most"));
+}
+
 TEST_F(TokensTest, AStrideMakesWindowsOverlap) {
   WriteTokens("a.bin", CountUp<uint16_t>(8));
   TokensSpec spec = Spec({"a.bin"});
