@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/base/check.h"
@@ -119,11 +120,24 @@ absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options) {
                       std::move(indexed.warning)};
 }
 
+namespace {
+
+// As TensorFlow names the parts of a set: train-00003-of-01024.
+bool IsPartOfASet(absl::string_view path) {
+  const size_t of = path.rfind("-of-");
+  if (of == absl::string_view::npos) return false;
+  const absl::string_view count = path.substr(of + 4);
+  return !count.empty() && std::all_of(count.begin(), count.end(), absl::ascii_isdigit);
+}
+
+}  // namespace
+
 bool IsRecordsPath(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return !NamesEndingIn(path, kRecordsSuffix).empty();
-  return absl::EndsWith(path, kRecordsSuffix) || absl::EndsWith(path, ".tfrecords");
+  return absl::EndsWith(path, kRecordsSuffix) || absl::EndsWith(path, ".tfrecords") ||
+         IsPartOfASet(path);
 }
 
 }  // namespace penstock::source

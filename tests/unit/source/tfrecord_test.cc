@@ -232,11 +232,13 @@ TEST_F(RecordsTest, APathMeansThemByItsNameOrByWhatTheFolderHolds) {
   folder_.Write("d/a.tfrecord", "");
   folder_.Write("e/a.tar", "");
 
-  for (const std::string path : {"/x/a.tfrecord", "/x/a.tfrecords", "/x/a-{0..3}.tfrecord"})
+  for (const std::string path : {"/x/a.tfrecord", "/x/a.tfrecords", "/x/a-{0..3}.tfrecord",
+                                 "/x/train-00003-of-01024", "/x/train-{00000..01023}-of-01024"})
     EXPECT_TRUE(IsRecordsPath(path)) << path;
   EXPECT_TRUE(IsRecordsPath(folder_.At("d")));
   EXPECT_FALSE(IsRecordsPath(folder_.At("e")));
-  EXPECT_FALSE(IsRecordsPath("/x/a.tar"));
+  for (const std::string path : {"/x/a.tar", "/x/a-{0..3}.tar", "/x/one-of-", "/x/one-of-many"})
+    EXPECT_FALSE(IsRecordsPath(path)) << path;
 }
 
 }  // namespace
