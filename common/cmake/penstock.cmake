@@ -20,6 +20,27 @@ endfunction()
 # What ThreadSanitizer runs: `ninja tsan_tests` builds the test programs that have the label tsan.
 add_custom_target(tsan_tests)
 
+# What programs of tests are compiled with, and tests/support/headers.h under the same options: g++ uses
+# what it compiled before only where these agree.
+function(penstock_test_options name)
+  target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor absl::strings)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  # Tests are compiled more often than run: half the time for what none of them measures.
+  target_compile_options(${name} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>"
+                         $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # so that ccache sees what is behind
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
+endfunction()
+
+function(penstock_test_headers)
+  set(empty ${PROJECT_BINARY_DIR}/test_headers.cc)
+  file(GENERATE OUTPUT ${empty} CONTENT "")
+  add_library(penstock_test_headers OBJECT ${empty})
+  penstock_test_options(penstock_test_headers)
+  target_precompile_headers(penstock_test_headers PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/headers.h)
+endfunction()
+
 # penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60)
 # makes one GoogleTest program and registers it with ctest as one test. Labels: unit (default),
 # contract, system or gpu; besides that slow (left out unless asked for by name) and tsan (runs under
@@ -37,10 +58,12 @@ function(penstock_test)
     list(APPEND ARG_LABELS unit)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
-  target_link_libraries(${ARG_NAME} PRIVATE penstock_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
-  # Tests are compiled more often than run: half the time for what none of them measures.
-  target_compile_options(${ARG_NAME} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>")
+  if(NOT TARGET penstock_test_headers)
+    penstock_test_headers()
+  endif()
+  penstock_test_options(${ARG_NAME})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gtest_main)
+  target_precompile_headers(${ARG_NAME} REUSE_FROM penstock_test_headers)
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
