@@ -40,26 +40,27 @@ ShardFiles::ShardFiles(std::vector<TreeFile> files, std::vector<FileState> state
   PENSTOCK_CHECK(files_.size() == states_.size());
 }
 
-// One that is open may have lost its name: to a file that was put in its place, or to nobody.
 absl::StatusOr<ShardFiles::Handle> ShardFiles::Open(size_t shard) const {
   PENSTOCK_CHECK(shard < files_.size());
-  PENSTOCK_ASSIGN_OR_RETURN(Handle handle, Known(shard));
-  if (handle == nullptr) {
-    PENSTOCK_ASSIGN_OR_RETURN(handle, OpenAnew(shard));
-  }
+  if (Handle handle = Known(shard); handle != nullptr) return handle;
+  PENSTOCK_ASSIGN_OR_RETURN(Handle handle, OpenAnew(shard));
   PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(handle, shard));
   return handle;
 }
 
-absl::StatusOr<ShardFiles::Handle> ShardFiles::Known(size_t shard) const {
+// One that is open and as it was; null: none. It may have lost its name, to a file that was put in
+// its place or to nobody: what the name leads to now counts.
+ShardFiles::Handle ShardFiles::Known(size_t shard) const {
   Handle handle;
   {
     const base::MutexLock lock(mutex_);
     handle = open_[shard];
   }
-  if (handle == nullptr) return handle;
+  if (handle == nullptr) return nullptr;
   struct stat stat {};
-  if (::fstat(handle->get(), &stat) == 0 && stat.st_nlink > 0) return handle;
+  if (::fstat(handle->get(), &stat) == 0 && stat.st_nlink > 0 &&
+      IsSame(StateOf(stat), states_[shard]))
+    return handle;
   Forget(shard);
   return nullptr;
 }

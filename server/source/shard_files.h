@@ -38,7 +38,7 @@ class ShardFiles {
   size_t most_open() const { return most_open_; }
 
  private:
-  absl::StatusOr<Handle> Known(size_t shard) const;
+  Handle Known(size_t shard) const;
   absl::StatusOr<Handle> OpenAnew(size_t shard) const;
   void Forget(size_t shard) const;
 

@@ -21,9 +21,10 @@ using ::testing::HasSubstr;
 
 constexpr int kImages = 48, kShards = 3;
 
-void WriteShards(const std::string& python, const std::string& format, const std::string& folder) {
-  const std::string command = python + " " + PENSTOCK_WRITE_SHARDS + " " + format + " " +
-                              Photographs(kImages) + " " + folder + " " + std::to_string(kShards);
+void WriteShards(const std::string& python, const std::string& format, const std::string& folder,
+                 const std::string& images = Photographs(kImages)) {
+  const std::string command = python + " " + PENSTOCK_WRITE_SHARDS + " " + format + " " + images +
+                              " " + folder + " " + std::to_string(kShards);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 }
 
@@ -132,6 +133,19 @@ TEST_F(TarTest, ShardsThatWebdatasetWroteGiveTheSameBytes) {
   const Delivered from_shards = OneEpoch(daemon.address(), SmallRows(Shards(), 8));
 
   EXPECT_TRUE(from_shards == OneEpoch(daemon.address(), SmallRows(Photographs(kImages), 8)));
+}
+
+TEST_F(TarTest, RealPhotographsGiveTheSameBytesAsFromTheirFolder) {
+  const char* data = std::getenv("PENSTOCK_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "SKIPPED: no real photographs, set PENSTOCK_TEST_DATA";
+  const std::string images = std::string(data) + "/imagenet-sample";
+  WriteShards("/usr/bin/python3", "pax", folder_.At("data"), images);
+  DaemonProcess daemon({.workers = 2});
+
+  const Delivered from_shards = OneEpoch(daemon.address(), SmallRows(folder_.At("data"), 16));
+
+  EXPECT_TRUE(from_shards == OneEpoch(daemon.address(), SmallRows(images, 16)));
+  EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }
 
 TEST_F(TarTest, TextsTravelBesideTheirImages) {
