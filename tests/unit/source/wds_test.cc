@@ -38,7 +38,9 @@ TEST(WdsLabelTest, IsAWholeNumberOf32Bits) {
   EXPECT_EQ(ParseWdsLabel("-1"), -1);
   for (const std::string text : {"", "dog", "7.0", "7 8", "4294967296", "0x10"})
     EXPECT_EQ(ParseWdsLabel(text), std::nullopt) << text;
-  EXPECT_EQ(ParseWdsLabel(std::string(100, ' ') + "7"), std::nullopt);
+  std::string long_one(100, ' ');
+  long_one += '7';
+  EXPECT_EQ(ParseWdsLabel(long_one), std::nullopt);
 }
 
 TEST(WdsRolesTest, AreWhatIsAskedForElseTheUsualOnes) {
