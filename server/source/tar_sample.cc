@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "common/base/check.h"
 #include "server/source/for_people.h"
+#include "server/source/places.h"
 #include "server/source/tar_format.h"
 #include "server/source/tar_scan.h"
 #include "server/source/wds_samples.h"
@@ -31,13 +32,14 @@ bool IsPicture(absl::string_view extension) {
   return false;
 }
 
-// Every kind of member, as the bytes that it is; a picture beside the image may be a mask of it.
+// Every kind of member, as the bytes that it is; a picture beside the image may be a mask of it,
+// and names say it of others.
 std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
     const std::string name(manifest.ExtensionName(i));
     if (!MayBeAskedFor(name)) continue;
-    const bool placed = manifest.header().images > 0 && IsPicture(name);
+    const bool placed = manifest.header().images > 0 && (IsPicture(name) || NamesPlaces(name));
     fields.push_back({.field = {.name = name, .variable = true, .placed = placed}, .extension = i});
   }
   return fields;

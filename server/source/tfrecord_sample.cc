@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "server/source/for_people.h"
+#include "server/source/places.h"
 #include "server/source/tfrecord_format.h"
 
 namespace penstock::source {
@@ -39,6 +40,7 @@ std::vector<RecordField> FieldsOf(const ShardManifest& manifest) {
     const bool text = kind == FeatureKind::kBytes;
     if (kind == FeatureKind::kNone || !MayBeAskedFor(field.name) || record.count == 0) continue;
     if (text && record.count != 1 && record.count != kAnyCount) continue;
+    field.placed = manifest.header().images > 0 && NamesPlaces(field.name);
     field.variable = text || record.count == kAnyCount;
     if (!field.variable && record.count > 1) field.shape = {record.count};
     fields.push_back({.field = std::move(field), .kind = kind});

@@ -69,12 +69,28 @@ TEST_F(TfRecordTest, TheSamePhotographsGiveTheSameBytesAsFromTheirFolder) {
               OneEpoch(by_path.address(), SmallRows(Photographs(kImages), 8)));
 }
 
+TEST_F(TfRecordTest, BoxesBesideARandomCropAreRefusedUnlessWantedAsTheyAreStored) {
+  DaemonProcess daemon({.workers = 1, .config = Config()});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  SessionOptions options = SmallRows("records", 5);
+  options.fields = {{.name = "image/object/bbox/xmin", .max_length = 2}};
+
+  const Status refused = client.Open(options).status();
+  options.random_crop = {};
+  options.flip_probability = 0;
+  options.center_crop = ResizeCenterCrop{.resize = 40, .height = 32, .width = 32};
+
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("as_stored"));
+  EXPECT_TRUE(client.Open(options).ok());
+}
+
 TEST_F(TfRecordTest, FeaturesTravelBesideTheirImages) {
   DaemonProcess daemon({.workers = 2, .config = Config()});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   SessionOptions options = SmallRows("records", 5);
   options.fields = {{.name = "image/height"},
-                    {.name = "image/object/bbox/xmin", .max_length = 2},
+                    {.name = "image/object/bbox/xmin", .max_length = 2, .as_stored = true},
                     {.name = "image/class/text", .max_length = 32}};
   Session session = client.Open(options).OrDie();
   EXPECT_EQ(session.tensors()[1].type, DType::kInt64);
