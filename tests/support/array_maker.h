@@ -19,7 +19,7 @@ std::string LittleEndian(Number number) {
 template <typename Number>
 std::string LittleEndian(const std::vector<Number>& numbers) {
   std::string bytes(numbers.size() * sizeof(Number), '\0');
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return bytes;
 }
 
