@@ -33,6 +33,10 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
+// What an allocator may map while 210 sessions come and go: far from one a session. The
+// sanitizers' allocators keep freed memory aside, and map more for it.
+constexpr size_t kAllocatorMappings = kSanitized ? 64 : 16;
+
 constexpr int kImages = 120;
 
 std::string Config(const std::string& pool, const std::string& folder) {
@@ -282,9 +286,12 @@ TEST(LimitsTest, SessionsThatComeAndGoLeaveNothingOpen) {
   be_killed(10);
 
   const Holdings after = HoldingsAtRest(daemon);
+  std::printf("descriptors %zu, then %zu; mappings %zu, then %zu; children %zu, then %zu\n",
+              before.descriptors, after.descriptors, before.mappings, after.mappings,
+              before.children, after.children);
   EXPECT_LE(after.descriptors, before.descriptors);
   EXPECT_EQ(after.children, before.children);
-  EXPECT_LE(after.mappings, before.mappings + 16);  // what malloc maps, and not one a session
+  EXPECT_LE(after.mappings, before.mappings + kAllocatorMappings);
 }
 
 }  // namespace
