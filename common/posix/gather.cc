@@ -3,11 +3,13 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 
 #include "common/base/check.h"
+#include "common/posix/stream.h"
 
 namespace penstock::posix {
 namespace {
@@ -39,27 +41,80 @@ void HandleBusErrors() {
   });
 }
 
+// From so many bytes on, that lie together, a copy goes past the caches (stream.h). Less than that
+// its caller may want to look at, while it is still in one.
+constexpr size_t kMuch = 256 * 1024;
+// So far apart at most, sources of one stretch are still fetched ahead by the processor.
+constexpr ptrdiff_t kNear = 4096;
+
 // Rows that lie one behind the other already are copied at once: many small copies cost more.
 void CopyRows(const Gather& what, std::byte* into) {
-  const size_t bytes = what.row_bytes, count = what.rows.size();
+  const size_t row_bytes = what.row_bytes, count = what.rows.size();
   for (size_t begin = 0; begin < count;) {
     size_t end = begin + 1;
     while (end < count && what.rows[end] == what.rows[end - 1] + 1) ++end;
-    std::memcpy(into + begin * bytes, what.from + what.rows[begin] * bytes, (end - begin) * bytes);
+    const std::byte* const from = what.from + what.rows[begin] * row_bytes;
+    const size_t bytes = (end - begin) * row_bytes;
+    if (bytes < kMuch) {
+      std::memcpy(into + begin * row_bytes, from, bytes);
+    } else {
+      Stream stream(into + begin * row_bytes);
+      stream.Add(from, bytes);
+      stream.End();
+    }
     begin = end;
   }
 }
 
-// The same of pieces that lie together on both sides.
+bool Follows(const Piece& next, const Piece& piece) {
+  const ptrdiff_t gap = next.from - (piece.from + piece.bytes);
+  return next.into == piece.into + piece.bytes && gap > -kNear && gap < kNear;
+}
+
+// How many of the first pieces lie together where they go to, and nearly so where they come from:
+// windows over tokens begin where the one before ended, or a little earlier.
+size_t Together(std::span<const Piece> pieces) {
+  size_t count = 1;
+  while (count < pieces.size() && Follows(pieces[count], pieces[count - 1])) ++count;
+  return count;
+}
+
+size_t BytesOf(std::span<const Piece> pieces) {
+  size_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
 void CopyPieces(std::span<const Piece> pieces) {
-  for (size_t begin = 0; begin < pieces.size();) {
-    Piece piece = pieces[begin];
-    size_t end = begin + 1;
-    while (end < pieces.size() && pieces[end].from == piece.from + piece.bytes &&
-           pieces[end].into == piece.into + piece.bytes)
-      piece.bytes += pieces[end++].bytes;
-    std::memcpy(piece.into, piece.from, piece.bytes);
-    begin = end;
+  while (!pieces.empty()) {
+    const std::span<const Piece> together = pieces.first(Together(pieces));
+    if (BytesOf(together) < kMuch) {
+      for (const Piece& piece : together) std::memcpy(piece.into, piece.from, piece.bytes);
+    } else {
+      Stream stream(together.front().into);
+      for (const Piece& piece : together) stream.Add(piece.from, piece.bytes);
+      stream.End();
+    }
+    pieces = pieces.subspan(together.size());
+  }
+}
+
+// By way of a little memory that stays in the nearest cache.
+void ShowPieces(std::span<const Piece> pieces, const Look& look) {
+  alignas(64) std::byte seen[kSeenAtOnce];
+  while (!pieces.empty()) {
+    const std::span<const Piece> together = pieces.first(Together(pieces));
+    Stream stream(together.front().into);
+    for (const Piece& piece : together) {
+      for (size_t at = 0; at < piece.bytes; at += kSeenAtOnce) {
+        const size_t bytes = std::min(kSeenAtOnce, piece.bytes - at);
+        std::memcpy(seen, piece.from + at, bytes);
+        look(std::span(seen, bytes), piece.into + at);
+        stream.Add(seen, bytes);
+      }
+    }
+    stream.End();
+    pieces = pieces.subspan(together.size());
   }
 }
 
@@ -70,6 +125,7 @@ bool IsReadable(const Copy& copy) {
   sigjmp_buf here;
   if (sigsetjmp(here, 0) != 0) {
     resume = nullptr;
+    Stream::Settle();
     return false;
   }
   resume = &here;
@@ -78,6 +134,7 @@ bool IsReadable(const Copy& copy) {
   copy();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   resume = nullptr;
+  Stream::Settle();
   return true;
 }
 
@@ -89,6 +146,10 @@ bool GatherRows(const Gather& what, std::byte* into) {
 
 bool GatherPieces(std::span<const Piece> pieces) {
   return IsReadable([&] { CopyPieces(pieces); });
+}
+
+bool GatherPieces(std::span<const Piece> pieces, const Look& look) {
+  return IsReadable([&] { ShowPieces(pieces, look); });
 }
 
 }  // namespace penstock::posix

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace penstock::posix {
@@ -31,5 +32,12 @@ struct Piece {
 // call makes this process handle SIGBUS; one that is not ours goes where it went before.
 [[nodiscard]] bool GatherRows(const Gather& what, std::byte* into);
 [[nodiscard]] bool GatherPieces(std::span<const Piece> pieces);
+
+// The same, but each byte is looked at before it goes to where it goes, in pieces of at most so
+// many bytes: what is seen is what was copied, whoever writes to the source meanwhile. `look`
+// throws nothing.
+inline constexpr size_t kSeenAtOnce = 16 * 1024;
+using Look = std::function<void(std::span<const std::byte> bytes, const std::byte* into)>;
+[[nodiscard]] bool GatherPieces(std::span<const Piece> pieces, const Look& look);
 
 }  // namespace penstock::posix

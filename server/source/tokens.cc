@@ -22,16 +22,14 @@ namespace {
 constexpr uint64_t kHashedWhole = base::kGiB;
 constexpr uint64_t kPiece = base::kMiB;
 constexpr uint64_t kPieces = 64;
-constexpr size_t kCheckedAtOnce = 32 * base::kKiB;
 
 constexpr std::array<absl::string_view, 2> kFields = {"tokens", "targets"};
 
 // What one copy looks at: each file once, whatever number of samples lies in it.
 class Copy {
  public:
-  Copy(const std::vector<TokenFile>& files, size_t rows_at_once)
-      : files_(files), views_(files.size()) {
-    pieces_.reserve(rows_at_once);
+  Copy(const std::vector<TokenFile>& files, size_t rows) : files_(files), views_(files.size()) {
+    pieces_.reserve(rows);
   }
 
   // Where `stretch` goes.
@@ -46,16 +44,12 @@ class Copy {
     pieces_.push_back({.from = view->data() + stretch.byte, .into = into, .bytes = bytes});
   }
 
-  // Copies what was added since the last time.
-  absl::Status Gather() {
+  // Copies what was added; `look`, if there is one, sees it. Trouble too when the files are not
+  // what they were: then the tokens mean nothing.
+  absl::Status Gather(const posix::Look& look) {
     PENSTOCK_RETURN_IF_ERROR(status_);
-    if (!posix::GatherPieces(pieces_)) PENSTOCK_RETURN_IF_ERROR(FindTrouble());
-    pieces_.clear();
-    return absl::OkStatus();
-  }
-
-  // Behind it all: whether the files are still what they were.
-  absl::Status CheckFiles() const {
+    const bool read = look ? posix::GatherPieces(pieces_, look) : posix::GatherPieces(pieces_);
+    if (!read) PENSTOCK_RETURN_IF_ERROR(FindTrouble(look));
     for (const uint32_t file : used_) PENSTOCK_RETURN_IF_ERROR(Check(file, Copied::kWhole));
     return absl::OkStatus();
   }
@@ -79,10 +73,12 @@ class Copy {
   }
 
   // Which file it was. Storage that is back at the second try is no trouble.
-  absl::Status FindTrouble() const {
-    for (const posix::Piece& piece : pieces_)
-      if (!posix::GatherPieces(std::span(&piece, 1)))
-        return Check(FileOf(piece), Copied::kBusError);
+  absl::Status FindTrouble(const posix::Look& look) const {
+    for (const posix::Piece& piece : pieces_) {
+      const std::span<const posix::Piece> one(&piece, 1);
+      const bool read = look ? posix::GatherPieces(one, look) : posix::GatherPieces(one);
+      if (!read) return Check(FileOf(piece), Copied::kBusError);
+    }
     return absl::OkStatus();
   }
 
@@ -170,27 +166,27 @@ class TokensDataset final : public Dataset {
     return selection;
   }
 
-  // So many rows at once that they are still in the cache when their tokens are checked.
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
-    const size_t most = std::max<size_t>(1, kCheckedAtOnce / row_bytes());
-    Copy copy(files_.files, most);
-    absl::Status tokens;
-    for (size_t begin = 0; begin < samples.size() && tokens.ok(); begin += most) {
-      const size_t end = std::min(samples.size(), begin + most);
-      for (size_t row = begin; row < end; ++row) {
-        const uint32_t count = Plan(samples[row], blocks[0] + row * row_bytes(), copy);
-        if (spec_.documents) WriteLengths(selection, count, row, blocks);
-      }
-      PENSTOCK_RETURN_IF_ERROR(copy.Gather());
-      tokens =
-          CheckVocabulary(samples.subspan(begin, end - begin), blocks[0] + begin * row_bytes());
+    Copy copy(files_.files, samples.size());
+    for (size_t row = 0; row < samples.size(); ++row) {
+      const uint32_t count = Plan(samples[row], blocks[0] + row * row_bytes(), copy);
+      if (spec_.documents) WriteLengths(selection, count, row, blocks);
     }
-    PENSTOCK_RETURN_IF_ERROR(copy.CheckFiles());  // of a file that changed, tokens mean nothing
-    return tokens;
+    std::optional<Bad> bad;
+    PENSTOCK_RETURN_IF_ERROR(copy.Gather(VocabularyCheck(bad)));
+    if (!bad) return absl::OkStatus();
+    const uint64_t token = static_cast<uint64_t>(bad->at - blocks[0]) / token_bytes();
+    const uint64_t in_row = uint64_t{spec_.length} + 1;
+    return BadToken(samples[token / in_row], token % in_row, bad->token);
   }
 
  private:
+  struct Bad {
+    const std::byte* at = nullptr;  // in the rows
+    int64_t token = 0;
+  };
+
   size_t token_bytes() const { return base::ElementBytes(files_.type); }
   uint64_t row_bytes() const { return (uint64_t{spec_.length} + 1) * token_bytes(); }
 
@@ -217,14 +213,14 @@ class TokensDataset final : public Dataset {
     }
   }
 
-  absl::Status CheckVocabulary(std::span<const uint64_t> samples, const std::byte* rows) const {
-    if (spec_.vocabulary == 0) return absl::OkStatus();
-    const std::span<const std::byte> all(rows, samples.size() * row_bytes());
-    const std::optional<size_t> bad = FirstBeyond(all, files_.type, spec_.vocabulary);
-    if (!bad) return absl::OkStatus();
-    const uint64_t place = *bad % (uint64_t{spec_.length} + 1);
-    return BadToken(samples[*bad / (uint64_t{spec_.length} + 1)], place,
-                    TokenAt(all, files_.type, *bad));
+  // Remembers the first token that is not of the vocabulary; nothing where none was stated.
+  posix::Look VocabularyCheck(std::optional<Bad>& bad) const {
+    if (spec_.vocabulary == 0) return {};
+    return [this, &bad](std::span<const std::byte> tokens, const std::byte* into) {
+      if (bad) return;
+      if (const auto at = FirstBeyond(tokens, files_.type, spec_.vocabulary))
+        bad = {into + *at * token_bytes(), TokenAt(tokens, files_.type, *at)};
+    };
   }
 
   absl::Status BadToken(uint64_t sample, uint64_t place, int64_t token) const {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -222,6 +223,16 @@ TEST_P(RowSourceContract, RowsComeInWhateverOrderAndAsOftenAsTheyAreAsked) {
   EXPECT_EQ(Check(*dataset, {}), "right");
   EXPECT_EQ(Check(*dataset, {99}), "right");
   EXPECT_EQ(Check(*dataset, {5, 6, 7, 3, 3, 99, 0, 1}), "right");
+}
+
+TEST_P(RowSourceContract, EveryRangeIsThoseSamplesOfTheWholeUnderTheirOwnNumbers) {
+  const auto dataset = Open(100);
+  for (const auto& [begin, end] : {std::pair(0, 100), {0, 1}, {99, 100}, {37, 61}}) {
+    std::vector<uint64_t> range(static_cast<size_t>(end - begin));
+    std::iota(range.begin(), range.end(), static_cast<uint64_t>(begin));
+
+    EXPECT_EQ(Check(*dataset, range), "right") << begin << ".." << end;
+  }
 }
 
 TEST_P(RowSourceContract, ManyThreadsCopyAtOnce) {

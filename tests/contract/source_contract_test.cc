@@ -268,6 +268,23 @@ TEST_P(SourceContract, EverySampleReadsAsItWasPutInAnyOrderByAnyReader) {
   EXPECT_EQ(Read(*two, 2), "dog a");
 }
 
+TEST_P(SourceContract, EveryRangeIsThoseSamplesOfTheWholeUnderTheirOwnNumbers) {
+  std::vector<std::string> put;
+  for (int i = 10; i < 40; ++i) {
+    put.push_back(absl::StrCat("sample ", i));
+    store_->Put(absl::StrCat("class/", i, ".jpg"), put.back());
+  }
+  const auto dataset = Open();
+  for (const auto& [begin, end] : {std::pair(0, 30), {0, 1}, {29, 30}, {7, 19}}) {
+    const auto reader = dataset->NewReader();
+    for (int sample = begin; sample < end; ++sample) {
+      EXPECT_EQ(Read(*reader, static_cast<uint64_t>(sample)), put[static_cast<size_t>(sample)]);
+      EXPECT_THAT(dataset->path(static_cast<uint64_t>(sample)),
+                  HasSubstr(absl::StrCat("class/", sample + 10)));
+    }
+  }
+}
+
 TEST_P(SourceContract, LabelsAndPathsHoldAtTheEndsOfManyClasses) {
   for (int c = 100; c < 130; ++c)
     for (int i = 0; i < c % 4 + 1; ++i)

@@ -116,6 +116,86 @@ TEST(GatherTest, PiecesThatLieTogetherInTheFileGoApartWhereTheyAreWanted) {
   EXPECT_EQ(into, "?b?a");
 }
 
+// Letters that tell their place, as far as one byte can.
+std::string Letters(size_t count) {
+  std::string letters(count, ' ');
+  for (size_t i = 0; i < count; ++i) letters[i] = static_cast<char>(i * 7 + i / 251);
+  return letters;
+}
+
+std::byte* BytesOf(std::string& text) { return reinterpret_cast<std::byte*>(text.data()); }
+
+TEST(GatherTest, MuchAtOnceComesWholeWhereverItBeginsAndNothingBesideIt) {
+  constexpr size_t kMuch = 300'000;
+  std::string from = Letters(kMuch + 200);
+  for (const size_t skipped : {0, 1, 63, 64, 130})
+    for (const size_t at : {0, 1, 15, 16, 63, 100}) {
+      std::string into(kMuch + 200, '?');
+      const uint64_t rows[] = {0};
+      ASSERT_TRUE(GatherRows({BytesOf(from) + skipped, kMuch, rows}, BytesOf(into) + at));
+
+      EXPECT_TRUE(into.substr(at, kMuch) == from.substr(skipped, kMuch)) << skipped << " " << at;
+      EXPECT_EQ(into[at + kMuch], '?');
+      if (at > 0) {
+        EXPECT_EQ(into[at - 1], '?');
+      }
+    }
+}
+
+// As windows of tokens do that overlap.
+struct Windows {
+  std::string from = Letters(700'000), into = std::string(700'000, '?'), wanted;
+  std::vector<Piece> pieces;
+
+  explicit Windows(size_t bytes) {
+    for (size_t begin = 3; begin + bytes <= 600'000; begin += bytes - 2) {
+      pieces.push_back({BytesOf(from) + begin, BytesOf(into) + wanted.size() + 5, bytes});
+      wanted += from.substr(begin, bytes);
+      if (wanted.size() > 600'000) break;
+    }
+  }
+};
+
+TEST(GatherTest, PiecesThatOverlapInTheirSourceComeWholeHoweverManyTheyAre) {
+  for (const size_t bytes : {17, 2050, 70'001}) {
+    Windows windows(bytes);
+
+    ASSERT_TRUE(GatherPieces(windows.pieces));
+
+    EXPECT_TRUE(windows.into.substr(5, windows.wanted.size()) == windows.wanted) << bytes;
+    EXPECT_EQ(windows.into[windows.wanted.size() + 5], '?');
+  }
+}
+
+TEST(GatherTest, WhoLooksSeesEveryByteOnceWithItsPlaceAndItArrivesAllTheSame) {
+  for (const size_t bytes : {17, 2050, 70'001}) {
+    Windows windows(bytes);
+    std::string seen(windows.into.size(), '?');
+    size_t looks = 0, most = 0;
+    const Look look = [&](std::span<const std::byte> part, const std::byte* into) {
+      std::memcpy(seen.data() + (into - BytesOf(windows.into)), part.data(), part.size());
+      looks += part.size();
+      most = std::max(most, part.size());
+    };
+
+    ASSERT_TRUE(GatherPieces(windows.pieces, look));
+
+    EXPECT_TRUE(windows.into.substr(5, windows.wanted.size()) == windows.wanted) << bytes;
+    EXPECT_TRUE(seen == windows.into);
+    EXPECT_EQ(looks, windows.wanted.size());
+    EXPECT_LE(most, kSeenAtOnce);
+  }
+}
+
+TEST(GatherTest, WhoLooksSeesNothingOfAPageThatIsGone) {
+  MappedFile file(2);
+  file.CutOff(1);
+  std::string into(2 * kPage, '?');
+  const Piece pieces[] = {{file.data() + kPage, BytesOf(into), kPage}};
+
+  EXPECT_FALSE(GatherPieces(pieces, [](auto, auto) { FAIL() << "there is nothing to see"; }));
+}
+
 TEST(GatherTest, EachThreadHasFailuresOfItsOwn) {
   MappedFile cut(2);
   cut.CutOff(1);
