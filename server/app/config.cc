@@ -29,6 +29,7 @@ void SetDefaults(config::v1::Server& server) {
   server.set_state_dir("/var/lib/penstock");
   server.set_max_sessions(256);
   server.set_max_connections(1024);
+  server.set_drain_for_ms(30'000);
 }
 
 void SetDefaults(config::v1::Pool& pool) {
@@ -49,6 +50,7 @@ void SetDefaults(config::v1::Workers& workers) {
   workers.set_restart_window_ms(60'000);
   workers.set_backoff_first_ms(100);
   workers.set_backoff_longest_ms(10'000);
+  workers.set_max_cores_share(0.5);
 }
 
 void SetDefaults(config::v1::Source& source) {
@@ -67,6 +69,9 @@ void SetDefaults(config::v1::Limits& limits) {
   limits.set_max_order_samples(100'000'000);
   limits.set_max_orders_per_user(256);
   limits.set_max_order_memory_bytes(kGiB);
+  limits.set_max_sessions_per_user(128);
+  limits.set_max_pool_per_user_share(1);
+  limits.set_max_workers_per_user_share(1);
 }
 
 std::string UsualPrivateDirectory() {
@@ -86,6 +91,7 @@ Config DefaultConfig() {
   SetDefaults(*config.mutable_source());
   SetDefaults(*config.mutable_limits());
   config.mutable_log()->set_level(config::v1::Log::LEVEL_INFO);
+  config.mutable_log()->set_format(config::v1::Log::FORMAT_TEXT);
   return config;
 }
 
@@ -124,6 +130,7 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::
   server.set_state_dir(absl::StrCat(directory, "/state"));
   server.clear_group();
   server.set_exit_when_idle_ms(kPrivateIdleMs);
+  server.set_drain_for_ms(0);
   const uint64_t pool = machine.Memory() / 4 / kMiB * kMiB;
   if (pool < kLeastPool)
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -146,7 +153,13 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory) {
 
 uint32_t WorkerCount(const Config& config, const posix::Machine& machine) {
   if (config.workers().count() > 0) return config.workers().count();
+  if (config.workers().auto_()) return 1;
   return std::clamp(machine.Cores() - 1, 1u, 1024u);
+}
+
+uint32_t MostWorkers(const Config& config, const posix::Machine& machine) {
+  const double cores = machine.Cores() * config.workers().max_cores_share();
+  return std::clamp(static_cast<uint32_t>(cores), 1u, 1024u);
 }
 
 uint32_t CarrierCount(const Config& config, const posix::Machine& machine) {

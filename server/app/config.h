@@ -36,6 +36,9 @@ absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
 // How many workers: the number configured, or by the machine where that is 0.
 uint32_t WorkerCount(const config::v1::Config& config, const posix::Machine& machine);
 
+// The most that `workers.auto` makes of them.
+uint32_t MostWorkers(const config::v1::Config& config, const posix::Machine& machine);
+
 // How many carriers: the number configured, or by the machine where that is 0.
 uint32_t CarrierCount(const config::v1::Config& config, const posix::Machine& machine);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "common/base/units.h"
+#include "common/posix/tcp.h"
 #include "server/app/config.h"
 #include "server/app/range_text.h"
 #include "server/plan/mixture.h"
@@ -77,6 +78,19 @@ class Checker {
       Refuse(key, Quoted(path), "an absolute path without '..', like /data/photos");
   }
 
+  // To listen on, or nothing.
+  void IsAddress(const std::string& key, const std::string& address) {
+    if (address.empty()) return;
+    if (const absl::Status wrong = posix::ParseTcpAddress(address).status(); !wrong.ok())
+      RefuseWith(key, wrong);
+  }
+
+  // More than nothing of it, at most all.
+  void IsShare(const std::string& key, double share) {
+    if (!(share > 0 && share <= 1))
+      Refuse(key, absl::StrCat(share * 100, "%"), "more than 0%, at most 100%");
+  }
+
   // A dataset's or a group's.
   void IsName(const std::string& key, const std::string& name) {
     const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
@@ -108,6 +122,8 @@ void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsCount("server.max_sessions", server.max_sessions(), {1, 4096});
   checker.IsCount("server.max_connections", server.max_connections(), {1, 65536});
   checker.IsTime("server.exit_when_idle", server.exit_when_idle_ms(), {0, 24 * kHour});
+  checker.IsTime("server.drain_for", server.drain_for_ms(), {0, 24 * kHour});
+  checker.IsAddress("server.health_address", server.health_address());
 }
 
 void Check(const config::v1::Pool& pool, Checker& checker) {
@@ -132,6 +148,7 @@ void Check(const config::v1::Workers& workers, Checker& checker) {
   checker.IsTime("workers.backoff_longest", workers.backoff_longest_ms(), {1, kHour});
   checker.IsTime("workers.backoff_first", workers.backoff_first_ms(),
                  {1, workers.backoff_longest_ms()});
+  checker.IsShare("workers.max_cores", workers.max_cores_share());
 }
 
 void Check(const config::v1::Source& source, Checker& checker) {
@@ -151,6 +168,9 @@ void Check(const config::v1::Limits& limits, Checker& checker) {
   checker.IsCount("limits.max_order_samples", limits.max_order_samples(), {1, uint64_t{1} << 32});
   checker.IsCount("limits.max_orders_per_user", limits.max_orders_per_user(), {1, 65536});
   checker.IsSize("limits.max_order_memory", limits.max_order_memory_bytes(), {kMiB, 1024 * kGiB});
+  checker.IsCount("limits.max_sessions_per_user", limits.max_sessions_per_user(), {1, 4096});
+  checker.IsShare("limits.max_pool_per_user", limits.max_pool_per_user_share());
+  checker.IsShare("limits.max_workers_per_user", limits.max_workers_per_user_share());
 }
 
 void Check(const source::SyntheticSpec& spec, const std::string& at, Checker& checker) {
