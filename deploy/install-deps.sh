@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Penstock needs to be built, from the distribution's own packages: nothing else, and
 # nothing at all when everything is there. --tests: also what the tests need; --fuzz: and clang, for
-# the fuzz targets.
+# the fuzz targets; --packages: what Debian packages are made and tested with.
 # Tried on Debian 12. The names for Ubuntu 24.04 are from its package lists and have not been tried.
 set -eu
 
@@ -12,11 +12,13 @@ fail() {
 
 tests=no
 fuzz=no
+packages=no
 for argument; do
   case $argument in
     --tests) tests=yes ;;
     --fuzz) tests=yes fuzz=yes ;;
-    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests|--fuzz]" 2 ;;
+    --packages) packages=yes ;;
+    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests|--fuzz|--packages]" 2 ;;
   esac
 done
 
@@ -39,6 +41,8 @@ wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
   python3-grpcio python3-torch python3-torchvision systemd"
 [ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
+[ $packages = no ] ||
+  wanted="$wanted dpkg-dev file python3 python3-dev python3-venv debootstrap lintian"
 
 # One call for all: dpkg-query names each installed package once, and complains about the others.
 # shellcheck disable=SC2086

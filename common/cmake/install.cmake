@@ -1,29 +1,38 @@
 # What `cmake --install` lays down: the programs, the client library with its public headers, and the
-# package that find_package(penstock) reads.
+# package that find_package(penstock) reads. Each component is a package of its own, too
+# (deploy/packages): programs is the daemon's, tools what looks into it, client what trainers load,
+# development what they are built with.
 include(CMakePackageConfigHelpers)
 
-foreach(program penstockd penstock-worker penstockctl penstock-bench)
-  if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
-  endif()
-endforeach()
+function(penstock_install_programs component)
+  foreach(program IN LISTS ARGN)
+    if(TARGET ${program})
+      target_link_options(${program} PRIVATE LINKER:-z,now)  # no function's address can be changed later
+      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    endif()
+  endforeach()
+endfunction()
+penstock_install_programs(programs penstockd penstock-worker)
+penstock_install_programs(tools penstockctl penstock-bench)
 
 if(TARGET penstock_client)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
   set_target_properties(penstock_client PROPERTIES EXPORT_NAME client)
+  target_link_options(penstock_client PRIVATE LINKER:-z,now)
   install(TARGETS penstock_client EXPORT penstockTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client
+                  NAMELINK_COMPONENT development
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(DIRECTORY client/include/penstock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          COMPONENT client FILES_MATCHING PATTERN "*.h")
-  install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package_dir} COMPONENT client)
+          COMPONENT development FILES_MATCHING PATTERN "*.h")
+  install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package_dir} COMPONENT development)
   configure_package_config_file(common/cmake/penstockConfig.cmake.in
     ${PROJECT_BINARY_DIR}/penstockConfig.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/penstockConfig.cmake
                 ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
-          DESTINATION ${package_dir} COMPONENT client)
+          DESTINATION ${package_dir} COMPONENT development)
 endif()
 
 penstock_install_units()

@@ -4,19 +4,11 @@
 set -eu
 cd "$(dirname "$0")/../../.."
 
-skip() {
-  echo "SKIPPED: $1"
+[ -e .git ] || {
+  echo "SKIPPED: this is no git checkout to copy from"
   exit 77
 }
-[ "$(id -u)" -eq 0 ] || skip "a fresh root is made by root only"
-command -v debootstrap >/dev/null || skip "there is no debootstrap; apt-get install debootstrap"
-[ -e .git ] || skip "this is no git checkout to copy from"
-
-# The machine's own way to packages: its mirror, and its proxy whether apt or the environment has it.
-sources=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
-  /etc/apt/sources.list.d/*.sources 2>/dev/null || true)
-mirror=$(echo "$sources" | grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ')
-mirror=${mirror:-http://deb.debian.org/debian}
+# Its proxy is the machine's own, whether apt or the environment has it.
 apt_proxy=$(apt-config dump --format '%v%n' Acquire::http::Proxy)
 export http_proxy="${http_proxy:-$apt_proxy}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}"
 
@@ -24,17 +16,7 @@ root=$(mktemp -d)
 trap 'rm -rf --one-file-system -- "$root"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-echo "making a Debian 12 root from $mirror"
-debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
-  tail -n 5 "$root.log"
-  rm -f -- "$root.log"
-  echo "debootstrap failed; see above"
-  exit 1
-}
-rm -f -- "$root.log"
-cp /etc/resolv.conf /etc/hosts "$root/etc/"
-apt-config dump Acquire | grep -iE 'proxy|cainfo|verify' >"$root/etc/apt/apt.conf.d/99machine" || true
+tests/support/debian_root.sh "$root"
 git clone --quiet --no-hardlinks . "$root/root/penstock"
 
 # Its own mounts and processes: both end with the namespace, so none of them has to be undone.

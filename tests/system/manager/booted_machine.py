@@ -1,6 +1,6 @@
-"""A real systemd as the first process of namespaces of its own, which sees this machine's programs and
-nothing of its services: private /etc, /run, /tmp, /var/lib, cgroups, hostname and processes. Only root
-can make one."""
+"""A real systemd as the first process of namespaces of its own, with cgroups, hostname and processes of
+its own. It sees this machine's programs and nothing of its services (private /etc, /run, /tmp, /var/lib);
+or nothing of this machine but its devices, in the root file system of another. Only root can make one."""
 import os
 import pathlib
 import shutil
@@ -8,29 +8,53 @@ import subprocess
 import tempfile
 import time
 
-INIT = r"""
+OWN_CGROUPS = r"""
 set -eu
 room=$1
 mount --make-rprivate /
 while read -r mounted; do mount --bind "$mounted/$2" "$mounted"; done <"$room/cgroups"
-mount --bind "$room" /mnt
-cp -a /etc /mnt/etc && mount --bind /mnt/etc /etc
-for folder in /run /tmp /var/tmp /var/lib /usr/local/bin; do mount -t tmpfs -o mode=0755 tmpfs $folder; done
-chmod 1777 /tmp /var/tmp
+"""
+
+BOOT = r"""
 sh -eu /mnt/prepare.sh
 mkdir -p /run/systemd/system
 cat >/run/systemd/system/booted.target <<END
 [Unit]
 DefaultDependencies=no
 END
-hostname booted
+echo booted >/proc/sys/kernel/hostname
 export container=test
 exec /lib/systemd/systemd --system --unit=booted.target --log-target=console --show-status=no
 """
 
+# In this machine's own root file system.
+INIT_HERE = OWN_CGROUPS + r"""
+mount --bind "$room" /mnt
+cp -a /etc /mnt/etc && mount --bind /mnt/etc /etc
+for folder in /run /tmp /var/tmp /var/lib /usr/local/bin; do mount -t tmpfs -o mode=0755 tmpfs $folder; done
+chmod 1777 /tmp /var/tmp
+exec sh -c "$3"
+"""
+
+# In that of another machine, in a folder: $4.
+INIT_THERE = OWN_CGROUPS + r"""
+root=$4
+mount --bind "$root" "$root"
+mount --bind "$room" "$root/mnt"
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+for folder in run tmp; do mount -t tmpfs -o mode=0755 tmpfs "$root/$folder"; done
+chmod 1777 "$root/tmp"
+cd "$root"
+pivot_root . var/tmp
+exec chroot . sh -c "umount -l /var/tmp; set -eu; cd /; $3"
+"""
+
 
 class BootedMachine:
-    """`prepare` is a shell script that runs before systemd does; what is in `room` is in /mnt there."""
+    """`prepare` is a shell script that runs before systemd does; what is in `room` is in /mnt there. `root` is
+    another machine's root file system, which has a systemd, rather than this one's."""
 
     @staticmethod
     def lacks():
@@ -52,13 +76,14 @@ class BootedMachine:
         lines = pathlib.Path("/proc/self/mounts").read_text().splitlines()
         return [line.split()[1] for line in lines if line.split()[2] in ("cgroup", "cgroup2")]
 
-    def __init__(self, prepare):
+    def __init__(self, prepare, root=None):
         self.room = pathlib.Path(tempfile.mkdtemp(prefix="penstock-booted-"))
         self.room.chmod(0o755)
         self.cgroup = self.room.name
         self.process = None
         (self.room / "prepare.sh").write_text(prepare)
-        (self.room / "init.sh").write_text(INIT)
+        self.root = root or "/"
+        (self.room / "init.sh").write_text(INIT_THERE if root else INIT_HERE)
 
     def boot(self):
         kept = []
@@ -80,7 +105,8 @@ class BootedMachine:
         with open(self.room / "console", "wb") as console:
             self.process = subprocess.Popen(
                 ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc", "--cgroup",
-                 "--mount-proc", "sh", self.room / "init.sh", self.room, self.cgroup],
+                 "--mount-proc", "sh", self.room / "init.sh", self.room, self.cgroup,
+                 "set -eu\n" + BOOT, self.root],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console, preexec_fn=enter)
         deadline = time.monotonic() + 30
         while self.run("systemctl", "is-active", "booted.target").stdout.strip() != "active":

@@ -1,0 +1,50 @@
+# What `cpack` makes packages of: the components of `cmake --install`, one package each, and the Python
+# package where the extension was built for Debian's own Python. deploy/package.sh calls it.
+set(PENSTOCK_PACKAGES_MAINTAINER "Penstock maintainers <maintainers@penstock.invalid>" CACHE STRING
+    "Who answers for the packages: NAME <ADDRESS>")
+
+set(CPACK_COMPONENTS_ALL programs client development tools)
+
+# All that the packages hold.
+add_custom_target(packaged DEPENDS penstockd penstock-worker penstockctl penstock_client)
+if(TARGET penstock-bench)
+  add_dependencies(packaged penstock-bench)
+endif()
+
+# Debian has one Python a release, and a module below 3.12 is for one Python alone.
+if(PENSTOCK_HAS_PYTHON)
+  execute_process(COMMAND /usr/bin/python3 -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+                  OUTPUT_VARIABLE debians_suffix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  get_target_property(suffix penstock_python SUFFIX)
+  if(suffix STREQUAL debians_suffix)
+    list(APPEND CPACK_COMPONENTS_ALL python)
+    add_dependencies(packaged penstock_python penstock_python_stub)
+    set(module lib/python3/dist-packages/penstock)
+    # Files, rather than a target: its search path is taken out, not changed (stage.cmake).
+    install(FILES $<TARGET_FILE:penstock_python> ${PROJECT_BINARY_DIR}/python/penstock/_penstock.pyi
+            DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL)
+    install(DIRECTORY client/python/penstock/ DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL
+            FILES_MATCHING REGEX "/[^/]+\\.pyi?$" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+  else()
+    message(STATUS "Packages: no python3-penstock, the extension is for *${suffix} and Debian's "
+            "Python loads *${debians_suffix}")
+  endif()
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_CONTACT ${PENSTOCK_PACKAGES_MAINTAINER})
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# What differs from package to package; and what only Debian has in them.
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/deploy/packages/control.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/deploy/packages/stage.cmake)
+set(CPACK_PENSTOCK_SOURCE ${PROJECT_SOURCE_DIR})
+include(CPack)

@@ -1,0 +1,59 @@
+# Runs when all components are laid down and before they are packed: what Debian wants in a package and
+# an installation by hand does not. Times are those of SOURCE_DATE_EPOCH, so that one build gives the
+# same packages whenever it is packed.
+include(${CPACK_PENSTOCK_SOURCE}/deploy/packages/names.cmake)
+set(source ${CPACK_PENSTOCK_SOURCE})
+set(version ${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+if("$ENV{SOURCE_DATE_EPOCH}" STREQUAL "")
+  string(TIMESTAMP now "%s" UTC)
+  set(ENV{SOURCE_DATE_EPOCH} ${now})
+endif()
+execute_process(COMMAND date -u -R -d "@$ENV{SOURCE_DATE_EPOCH}" OUTPUT_VARIABLE date
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  set(package ${package_${component}})
+  set(root ${CPACK_TEMPORARY_DIRECTORY}/${component})
+
+  set(documents ${root}/usr/share/doc/${package})
+  file(COPY ${source}/deploy/packages/copyright DESTINATION ${documents})
+  file(REMOVE ${documents}/LICENSE)  # it is in copyright
+  file(WRITE ${documents}/changelog.Debian "penstock (${version}) stable; urgency=medium\n\n"
+       "  * What changed in Penstock is in changelog.gz.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+  configure_file(${source}/CHANGELOG.md ${documents}/changelog COPYONLY)
+  run(gzip -9nf ${documents}/changelog ${documents}/changelog.Debian)
+
+  if(EXISTS ${source}/deploy/packages/${package}/lintian-overrides)
+    configure_file(${source}/deploy/packages/${package}/lintian-overrides
+                   ${root}/usr/share/lintian/overrides/${package} COPYONLY)
+  endif()
+
+  # Libraries are where the loader looks anyway.
+  file(GLOB_RECURSE programs LIST_DIRECTORIES false ${root}/usr/bin/* ${root}/usr/lib/*.so*)
+  foreach(program IN LISTS programs)
+    if(NOT IS_SYMLINK ${program})
+      file(RPATH_REMOVE FILE ${program})
+      run(strip --strip-unneeded --remove-section=.comment --remove-section=.note ${program})
+    endif()
+  endforeach()
+endforeach()
+
+# So that Python's own tools know that it is there.
+if(CPACK_COMPONENTS_ALL MATCHES python)
+  set(modules ${CPACK_TEMPORARY_DIRECTORY}/python/usr/lib/python3/dist-packages)
+  file(WRITE ${modules}/penstock-${CPACK_PACKAGE_VERSION}.dist-info/METADATA
+       "Metadata-Version: 2.1\nName: penstock\nVersion: ${CPACK_PACKAGE_VERSION}\nRequires-Dist: numpy\n")
+  file(WRITE ${modules}/penstock-${CPACK_PACKAGE_VERSION}.dist-info/INSTALLER "dpkg\n")
+endif()
+
+set(configuration ${CPACK_TEMPORARY_DIRECTORY}/programs/etc/penstock)
+file(COPY ${source}/deploy/packages/penstock/penstock.yaml DESTINATION ${configuration})
+
+# Whoever packs them: the modes that files in packages have.
+run(chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY})
+run(find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +)

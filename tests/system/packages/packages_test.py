@@ -1,0 +1,204 @@
+"""A node's life with the Debian packages, from the installation to the purge, in a Debian 12 that has
+nothing else and runs its own systemd: packages_test.py [-v] SOURCE BUILD. Its tests are one story: each
+begins where the one before it ended."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from booted_machine import BootedMachine
+from debian import APT, Debian
+
+BUILD = pathlib.Path(sys.argv.pop())
+SOURCE = pathlib.Path(sys.argv.pop())
+HERE = pathlib.Path(__file__).parent
+CONFIG = "/etc/penstock/penstock.yaml"
+MEMBER, STRANGER = 54321, 54322
+SAMPLES = 240
+
+# The test's own log; and no more of the system than a daemon needs, which a whole boot would start.
+PREPARE = """
+mkdir -p /run/systemd/system/penstockd.service.d
+cat >/run/systemd/system/penstockd.service.d/test.conf <<END
+[Unit]
+DefaultDependencies=no
+[Service]
+StandardError=append:/mnt/log
+END
+"""
+
+
+def pack(folder, revision):
+    subprocess.run([SOURCE / "deploy/package.sh", "--build", BUILD, "--output", folder, "--revision", str(revision)],
+                   check=True)
+
+
+def change_the_shipped_configuration(package):
+    """So that an upgrade has to choose between it and the administrator's."""
+    tree = package.parent / "tree"
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    with open(tree / "etc/penstock/penstock.yaml", "a") as shipped:
+        shipped.write("# a later version's words\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, package], check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(tree)
+
+
+class PackingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.room = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.room)
+        pack(cls.room / "first", 1)
+
+    def test_one_build_gives_the_same_packages_whenever_it_is_packed(self):
+        time.sleep(1)
+        pack(self.room / "second", 1)
+
+        for package in sorted((self.room / "first").iterdir()):
+            self.assertEqual(package.read_bytes(), (self.room / "second" / package.name).read_bytes(), package.name)
+
+    def test_lintian_has_nothing_against_them(self):
+        if not shutil.which("lintian"):
+            self.skipTest("there is no lintian; deploy/install-deps.sh --packages")
+        judged = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0",
+                                 *(self.room / "first").iterdir()], text=True, capture_output=True)
+
+        self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
+
+
+class PackagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if lacks := BootedMachine.lacks():
+            raise unittest.SkipTest(lacks)
+        cls.debian = Debian()
+        cls.addClassCleanup(cls.debian.close)
+        cls.debian.install("systemd", "python3-minimal", "procps")
+        cls.machine = BootedMachine(PREPARE, cls.debian.root)
+        cls.addClassCleanup(cls.machine.close)
+        room = cls.machine.room
+        for revision in (1, 2):
+            pack(room / "packages", revision)
+        change_the_shipped_configuration(next((room / "packages").glob("penstock_*-2_*.deb")))
+        shutil.copy(HERE / "trainer.py", room)
+        subprocess.run([BUILD / "bin/penstock-make-photographs", room / "photographs", "--images", str(SAMPLES)],
+                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["chmod", "-R", "a+rX", room], check=True)
+        cls.machine.boot()
+
+    def run_in(self, *command):
+        return self.machine.run(*command, timeout=300)
+
+    def says(self, *command):
+        ran = self.run_in(*command)
+        self.assertEqual(ran.returncode, 0, f"{command}: {ran.stdout}{ran.stderr}{self.log()}")
+        return ran.stdout.strip()
+
+    def install(self, revision):
+        packages = sorted(path.name for path in (self.machine.room / "packages").glob(f"*-{revision}_*.deb"))
+        self.assertEqual(len(packages), 5, packages)
+        return self.says(*APT, "install", *(f"/mnt/packages/{name}" for name in packages))
+
+    def log(self):
+        path = self.machine.room / "log"
+        return path.read_text() if path.exists() else ""
+
+    def show(self, what):
+        return self.says("systemctl", "show", "--value", "--property", what, "penstockd")
+
+    def trainer(self, user, pause=0.0):
+        group = self.says("sh", "-c", "getent group penstock | cut -d: -f3") if user == MEMBER else user
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", f"--groups={group}", "env", "HOME=/tmp",
+                   "python3", "/mnt/trainer.py", "photographs", str(pause)]
+        return subprocess.Popen(["nsenter", "--target", self.machine.init(), "--all", "--", *command], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def assert_a_whole_epoch(self, trainer):
+        said, complaint = trainer.communicate(timeout=120)
+        self.assertEqual(trainer.returncode, 0, complaint + self.log())
+        self.assertEqual(sorted(map(int, said.split())), list(range(SAMPLES)))
+
+    def test_1_installed_it_has_its_user_and_starts_nothing(self):
+        self.install(1)
+
+        self.assertEqual(self.run_in("systemctl", "is-enabled", "penstockd").stdout.strip(), "disabled")
+        self.assertEqual(self.show("ActiveState"), "inactive")
+        self.assertEqual(self.says("stat", "-c", "%A %U %G", "/run/penstock"), "drwxr-x--- penstock penstock")
+        self.assertEqual(self.says("penstockd", "--check-config", CONFIG), f"{CONFIG}: ok")
+        linked = self.says("sh", "-c", "ldd /usr/bin/penstock* /usr/lib/libpenstock.so.1 "
+                                       "/usr/lib/python3/dist-packages/penstock/*.so")
+        self.assertNotIn("not found", linked)
+
+    def test_2_configured_and_enabled_it_feeds_the_members_of_its_group(self):
+        (self.machine.room / "edited").write_text(
+            "# ours\npool: {max: 16MiB}\nworkers: {count: 2}\n"
+            "datasets: [{name: photographs, folder: /mnt/photographs}]\n")
+        self.says("cp", "/mnt/edited", CONFIG)
+        self.says("systemctl", "enable", "--now", "penstockd")
+
+        self.assertEqual(self.show("User"), "penstock")
+        self.assertIn("serving", self.says("penstockctl", "status"))
+        self.assert_a_whole_epoch(self.trainer(MEMBER))
+
+        stranger = self.trainer(STRANGER)
+        _, complaint = stranger.communicate(timeout=60)
+        self.assertNotEqual(stranger.returncode, 0)
+        self.assertIn(f"of which user {STRANGER} is no member", complaint)
+
+    def test_3_a_cpp_trainer_is_built_with_the_development_package(self):
+        project, built = SOURCE / "tests/system/install/consumer", self.machine.room / "consumer"
+        subprocess.run(["cmake", "-S", project, "-B", built, "-G", "Ninja",
+                        f"-DCMAKE_PREFIX_PATH={self.debian.root}/usr"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", built], check=True, stdout=subprocess.DEVNULL)
+
+        self.assertRegex(self.says("env", "LD_LIBRARY_PATH=", "/mnt/consumer/consumer", "/tmp/no.sock"), "^no daemon: .")
+
+    def test_4_an_upgrade_keeps_edits_and_a_running_trainer_loses_no_sample(self):
+        before = self.show("MainPID")
+        trainer = self.trainer(MEMBER, pause=0.5)
+        time.sleep(3)
+        self.install(2)
+
+        self.assertTrue(self.says("dpkg-query", "-W", "-f", "${Version}", "penstock").endswith("-2"))
+        self.assertNotEqual(self.show("MainPID"), before)
+        self.assertEqual(self.says("head", "-n", "1", CONFIG), "# ours")
+        self.assertEqual(self.says("systemctl", "is-enabled", "penstockd"), "enabled")
+        self.assertIsNone(trainer.poll(), "it was to be in the middle of its epoch")
+        self.assert_a_whole_epoch(trainer)
+
+    def test_5_an_upgrade_that_refuses_the_configuration_leaves_the_daemon_that_runs(self):
+        before = self.show("MainPID")
+        self.says("sh", "-c", f"echo 'pools: 4' >>{CONFIG}")
+        said = self.run_in("dpkg", "--force-confold", "-i", *self.packages_named("penstock"))
+        self.says("cp", "/mnt/edited", CONFIG)
+
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("the daemon that runs is left as it is", said.stderr)
+        self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (before, "active"))
+
+    def packages_named(self, name):
+        return [f"/mnt/packages/{path.name}" for path in (self.machine.room / "packages").glob(f"{name}_*-2_*.deb")]
+
+    def test_6_removed_it_has_ended_and_its_data_is_there(self):
+        self.says(*APT, "remove", "penstock")
+
+        self.assertEqual(self.run_in("sh", "-c", "cat /proc/[0-9]*/comm | grep penstock").stdout, "")
+        self.assertEqual(self.says("head", "-n", "1", CONFIG), "# ours")
+        self.assertEqual(self.says("stat", "-c", "%U", "/var/lib/penstock"), "penstock")
+        self.assertFalse((self.debian.root / "usr/bin/penstockd").exists())
+
+    def test_7_purged_nothing_is_left(self):
+        self.says(*APT, "purge", "penstock", "penstock-tools", "libpenstock1", "libpenstock-dev", "python3-penstock")
+
+        left = self.says("sh", "-c", "find / -xdev -path /mnt -prune -o -name '*penstock*' -print")
+        self.assertEqual(left, "")
+        self.assertEqual(self.run_in("getent", "passwd", "penstock").stdout, "")
+        self.assertEqual(self.run_in("getent", "group", "penstock").stdout, "")
+        self.assertEqual(self.run_in("ls", "/run/penstock").stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main(failfast=True)  # what comes after a failure in a story says nothing
