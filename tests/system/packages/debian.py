@@ -24,8 +24,12 @@ exec chroot "$root" "$@"
 
 
 class Debian:
-    def __init__(self):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="penstock-debian-"))
+    def __init__(self, copied=None):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="penstock-debian-", dir="/var/tmp"))
+        self.root.chmod(0o755)
+        if copied is not None:
+            subprocess.run(["cp", "-a", f"{copied.root}/.", self.root], check=True)
+            return
         try:
             made = subprocess.run([SUPPORT / "debian_root.sh", self.root], text=True, capture_output=True)
             if made.returncode == 77:
@@ -35,7 +39,6 @@ class Debian:
         except BaseException:
             self.close()
             raise
-        self.root.chmod(0o755)
 
     def run(self, *command):
         """Runs a command in there as root, on its own; returns what it said."""
