@@ -39,7 +39,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
   libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
-  python3-grpcio python3-torch python3-torchvision systemd"
+  python3-grpcio python3-torch python3-torchvision python3-yaml systemd"
 [ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
 [ $packages = no ] ||
   wanted="$wanted dpkg-dev file python3 python3-dev python3-venv debootstrap lintian"

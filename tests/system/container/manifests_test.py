@@ -126,7 +126,7 @@ class KubernetesTest(unittest.TestCase):
         self.configuration = yaml.safe_load((KUBERNETES / "base/penstock.yaml").read_text())
 
     def judge(self, *manifests):
-        return subprocess.run([tools() / "kubernetes-validate", "--strict", *manifests], text=True, capture_output=True)
+        return subprocess.run([tools() / "python", "-m", "kubernetes_validate", "--strict", *manifests], text=True, capture_output=True)
 
     def test_every_manifest_keeps_to_kubernetes_published_schema(self):
         manifests = [path for path in KUBERNETES.glob("*/*.yaml")
