@@ -134,7 +134,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_2_configured_and_enabled_it_feeds_the_members_of_its_group(self):
         (self.machine.room / "edited").write_text(
-            "# ours\npool: {max: 16MiB}\nworkers: {count: 2}\n"
+            "# ours\nserver: {drain_for: 2s}\npool: {max: 16MiB}\nworkers: {count: 2}\n"
             "datasets: [{name: photographs, folder: /mnt/photographs}]\n")
         self.says("cp", "/mnt/edited", CONFIG)
         self.says("systemctl", "enable", "--now", "penstockd")
