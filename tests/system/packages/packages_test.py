@@ -128,6 +128,8 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.show("ActiveState"), "inactive")
         self.assertEqual(self.says("stat", "-c", "%A %U %G", "/run/penstock"), "drwxr-x--- penstock penstock")
         self.assertEqual(self.says("penstockd", "--check-config", CONFIG), f"{CONFIG}: ok")
+        self.assertEqual(self.says("python3", "-c", "import importlib.metadata as m; print(m.version('penstock'))"),
+                         self.says("penstockctl", "--version").split()[1])
         linked = self.says("sh", "-c", "ldd /usr/bin/penstock* /usr/lib/libpenstock.so.1 "
                                        "/usr/lib/python3/dist-packages/penstock/*.so")
         self.assertNotIn("not found", linked)
