@@ -54,6 +54,47 @@ class GrpcAdminClient final : public AdminClient {
     return Call(&v1::AdminService::Stub::ClearQuarantine, request);
   }
 
+  absl::StatusOr<v1::SetWorkersResponse> SetWorkers(uint32_t count) override {
+    v1::SetWorkersRequest request;
+    request.set_count(count);
+    return Call(&v1::AdminService::Stub::SetWorkers, request);
+  }
+  absl::StatusOr<v1::ReloadResponse> Reload() override {
+    return Call(&v1::AdminService::Stub::Reload, v1::ReloadRequest());
+  }
+
+  absl::StatusOr<v1::DrainResponse> Drain(
+      const v1::DrainRequest& request, base::Duration deadline,
+      const std::function<void(const v1::DrainResponse&)>& update) override {
+    grpc::ClientContext context;
+    const auto patience = deadline.count() > 0 ? deadline : base::Duration(kIndexPatience);
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    const auto reader = stub_->Drain(&context, request);
+    v1::DrainResponse last;
+    while (reader->Read(&last)) update(last);
+    const grpc::Status end = reader->Finish();
+    // A deadline that was asked for is an answer, too.
+    if (end.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && last.sessions_left() > 0)
+      return last;
+    PENSTOCK_RETURN_IF_ERROR(InWords(end));
+    return last;
+  }
+
+  absl::Status WatchStatus(
+      const v1::WatchStatusRequest& request,
+      const std::function<bool(const v1::WatchStatusResponse&)>& update) override {
+    grpc::ClientContext context;
+    const auto reader = stub_->WatchStatus(&context, request);
+    v1::WatchStatusResponse now;
+    while (reader->Read(&now)) {
+      if (update(now)) continue;
+      context.TryCancel();
+      (void)reader->Finish();
+      return absl::OkStatus();
+    }
+    return InWords(reader->Finish());
+  }
+
   absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const std::string& dataset,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) override {

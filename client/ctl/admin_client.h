@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 
@@ -26,6 +27,19 @@ class AdminClient {
   virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) = 0;
   virtual absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
       const std::string& dataset) = 0;
+
+  virtual absl::StatusOr<v1::SetWorkersResponse> SetWorkers(uint32_t count) = 0;
+  virtual absl::StatusOr<v1::ReloadResponse> Reload() = 0;
+
+  // Until nothing is left, or the deadline (0: a day); the last message of it, and whether nothing
+  // is. `update` is told now and then.
+  virtual absl::StatusOr<v1::DrainResponse> Drain(
+      const v1::DrainRequest& request, base::Duration deadline,
+      const std::function<void(const v1::DrainResponse&)>& update) = 0;
+  // Until `update` says false.
+  virtual absl::Status WatchStatus(
+      const v1::WatchStatusRequest& request,
+      const std::function<bool(const v1::WatchStatusResponse&)>& update) = 0;
 
   // As long as it takes, a day at most; `progress` is told now and then. The last message of it.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(

@@ -4,8 +4,10 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/units.h"
 
 namespace penstock::ctl {
 
@@ -20,10 +22,16 @@ What is going on
   workers                   the decoding processes
   datasets                  what can be fed, and how much of it is indexed
 
+  top                       all of it, live, on one screen; plain text where that is no terminal
+
 What you can do
   index DATASET             build or check a dataset's index before trainers need it
   quarantine list [DATASET] samples that could not be used, and why
   quarantine clear DATASET  let them be tried again
+  drain                     let trainers finish their epochs, and nobody in; says who is left.
+                            --deadline 10m: give up waiting then; --cancel: serve again
+  reload                    read the configuration again: datasets, limits, log level
+  workers --set N           so many decoding processes, until the next start
   check                     what would keep this machine from serving, each with its remedy;
                             needs no daemon
 
@@ -35,8 +43,11 @@ Options
   --config FILE             with check: the daemon's configuration is looked at, too
   --help, --version
 
+drain, reload, workers --set and quarantine clear are for root and the daemon's own user.
+
 Examples
   penstockctl status
+  penstockctl drain --deadline 30m && systemctl restart penstockd
   penstockctl -o json sessions | jq '.sessions[].state'
   penstockctl index imagenet
 
@@ -46,6 +57,7 @@ Errors are one line on standard error: what, why, what to do.
 
 namespace {
 
+constexpr uint32_t kMostWorkers = 1024;
 constexpr char kSeeHelp[] = "; 'penstockctl --help' shows them all";
 
 enum class DatasetWord { kNone, kOptional, kNeeded };
@@ -66,6 +78,9 @@ constexpr Form kForms[] = {
     {"quarantine list", Command::kQuarantineList, DatasetWord::kOptional},
     {"quarantine clear", Command::kQuarantineClear, DatasetWord::kNeeded},
     {"check", Command::kCheck, DatasetWord::kNone},
+    {"top", Command::kTop, DatasetWord::kNone},
+    {"drain", Command::kDrain, DatasetWord::kNone},
+    {"reload", Command::kReload, DatasetWord::kNone},
 };
 
 template <typename... Words>
@@ -127,9 +142,14 @@ class OptionReader {
     const std::string name = argument.substr(0, equals);
     if (name == "--help" || name == "-h") return Instead(Command::kHelp);
     if (name == "--version") return Instead(Command::kVersion);
-    const bool known =
-        name == "--address" || name == "-o" || name == "--output" || name == "--config";
-    if (!known) return Wrong("there is no option '", name, "'", kSeeHelp);
+    if (name == "--cancel" && equals == std::string::npos) {
+      call.cancel = true;
+      return absl::OkStatus();
+    }
+    static constexpr absl::string_view kKnown[] = {"--address", "-o",         "--output",
+                                                   "--config",  "--deadline", "--set"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
+      return Wrong("there is no option '", name, "'", kSeeHelp);
 
     std::string value;
     if (equals != std::string::npos) {
@@ -141,6 +161,19 @@ class OptionReader {
     if (name == "--address") call.address = value;
     if (name == "--config") call.config = value;
     if (name == "-o" || name == "--output") return ReadOutput(name, value, call);
+    if (name == "--deadline") {
+      const auto time = base::ParseDuration(value);
+      if (!time.ok() || time->count() == 0)
+        return Wrong("--deadline takes a time like 30s or 10m, not '", value, "'");
+      call.deadline = *time;
+    }
+    if (name == "--set") {
+      uint32_t count = 0;
+      const bool digits = value.find_first_not_of("0123456789") == std::string::npos;
+      if (!digits || !absl::SimpleAtoi(value, &count) || count == 0 || count > kMostWorkers)
+        return Wrong("--set takes 1 to ", kMostWorkers, " workers, not '", value, "'");
+      call.set_workers = count;
+    }
     return absl::OkStatus();
   }
 
@@ -200,6 +233,10 @@ absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments)
   if (!call.config.empty() && call.command != Command::kCheck) {
     return Wrong("--config goes with 'check' only");
   }
+  if ((call.deadline.count() > 0 || call.cancel) && call.command != Command::kDrain)
+    return Wrong("--deadline and --cancel go with 'drain' only");
+  if (call.set_workers && call.command != Command::kWorkers)
+    return Wrong("--set goes with 'workers' only");
   return call;
 }
 

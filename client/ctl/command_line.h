@@ -1,9 +1,12 @@
 // penstockctl's command line. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace penstock::ctl {
@@ -19,6 +22,9 @@ enum class Command {
   kQuarantineList,
   kQuarantineClear,
   kCheck,
+  kTop,
+  kDrain,
+  kReload,
 };
 
 enum class Output { kTable, kJson };
@@ -27,8 +33,11 @@ struct Call {
   Command command = Command::kHelp;
   std::string address;  // empty: look for the daemon
   Output output = Output::kTable;
-  std::string dataset;  // of index, quarantine; empty for "quarantine list" of all
-  std::string config;   // of check; empty: none
+  std::string dataset;                  // of index, quarantine; empty for "quarantine list" of all
+  std::string config;                   // of check; empty: none
+  base::Duration deadline{};            // of drain; 0: as long as it takes
+  bool cancel = false;                  // of drain
+  std::optional<uint32_t> set_workers;  // of workers
 };
 
 // The arguments behind the program's name. InvalidArgument is one line that says what to write

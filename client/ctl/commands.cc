@@ -7,6 +7,7 @@
 #include "client/ctl/check.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/table.h"
+#include "client/ctl/top.h"
 #include "client/ctl/views.h"
 #include "client/src/address.h"
 #include "common/base/clock.h"
@@ -59,6 +60,65 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   return 0;
 }
 
+std::string Sessions(uint64_t count) {
+  return absl::StrCat(count, count == 1 ? " session" : " sessions");
+}
+
+// "session 3 (photographs, user 0, pid 12): epoch 4, 5 batches left, waiting for the trainer"
+std::string Show(const v1::DrainingSession& session) {
+  return absl::StrCat("session ", session.session_id(), " (", OneLine(session.dataset()), ", user ",
+                      session.user_id(), ", pid ", session.pid(), "): epoch ", session.epoch(),
+                      ", ", session.batches_left(),
+                      session.batches_left() == 1 ? " batch" : " batches", " left, ",
+                      OneLine(session.state()), "\n");
+}
+
+absl::StatusOr<int> Drain(AdminClient& daemon, const Call& call, std::ostream& out,
+                          std::ostream& progress) {
+  v1::DrainRequest request;
+  request.set_cancel(call.cancel);
+  uint32_t said = 0;
+  const auto end = daemon.Drain(request, call.deadline, [&](const v1::DrainResponse& update) {
+    if (update.done() || update.sessions_left() == said) return;
+    said = update.sessions_left();
+    progress << "draining: " << Sessions(said) << " in an epoch\n" << std::flush;
+  });
+  PENSTOCK_RETURN_IF_ERROR(end.status());
+  if (call.output == Output::kJson) {
+    out << Json(*end);
+    return end->done() ? 0 : 1;
+  }
+  if (end->done()) {
+    out << (call.cancel ? "serving again\n" : "drained: no session is left in an epoch\n");
+    return 0;
+  }
+  for (const v1::DrainingSession& session : end->waiting_for()) out << Show(session);
+  const bool one = end->sessions_left() == 1;
+  return absl::DeadlineExceededError(absl::StrCat(
+      Sessions(end->sessions_left()), one ? " has" : " have", " not finished ",
+      one ? "its epoch" : "their epochs",
+      " in time, and the daemon goes on draining; call again to wait on, 'penstockctl drain "
+      "--cancel' to serve again, or end the daemon: trainers go on where they were"));
+}
+
+std::string ShowReloaded(const v1::ReloadResponse& reloaded) {
+  if (reloaded.changed_size() == 0) return "nothing changed\n";
+  std::string text;
+  for (const std::string& change : reloaded.changed())
+    absl::StrAppend(&text, OneLine(change), "\n");
+  return text;
+}
+
+absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, std::ostream& out) {
+  if (!call.set_workers) return Print(daemon.ListWorkers(), call.output, out);
+  const auto set = daemon.SetWorkers(*call.set_workers);
+  PENSTOCK_RETURN_IF_ERROR(set.status());
+  out << (call.output == Output::kJson
+              ? Json(*set)
+              : absl::StrCat(set->before(), " workers, now ", *call.set_workers, "\n"));
+  return 0;
+}
+
 int Check(const Call& call, std::ostream& out) {
   const std::vector<Finding> findings = GradeFacts(GatherFacts(call.address, call.config));
   out << (call.output == Output::kJson ? Json(findings) : Show(findings));
@@ -87,7 +147,7 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kSessions:
       return Print(daemon->ListSessions(), call.output, out);
     case Command::kWorkers:
-      return Print(daemon->ListWorkers(), call.output, out);
+      return Workers(*daemon, call, out);
     case Command::kDatasets:
       return Print(daemon->ListDatasets(), call.output, out);
     case Command::kIndex:
@@ -96,6 +156,16 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
       return Print(daemon->ListQuarantine(call.dataset), call.output, out);
     case Command::kQuarantineClear:
       return Print(daemon->ClearQuarantine(call.dataset), call.output, out);
+    case Command::kDrain:
+      return Drain(*daemon, call, out, progress);
+    case Command::kReload: {
+      const auto reloaded = daemon->Reload();
+      PENSTOCK_RETURN_IF_ERROR(reloaded.status());
+      out << (call.output == Output::kJson ? Json(*reloaded) : ShowReloaded(*reloaded));
+      return 0;
+    }
+    case Command::kTop:
+      return RunTop(*daemon, call, out);
     case Command::kHelp:
     case Command::kVersion:
     case Command::kCheck:

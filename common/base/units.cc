@@ -62,7 +62,16 @@ std::string FormatBytes(uint64_t bytes) {
     value /= 1024.0;
     ++unit;
   }
-  return unit == 0 ? absl::StrFormat("%d B", bytes) : absl::StrFormat("%.1f %s", value, kNames[unit]);
+  return unit == 0 ? absl::StrFormat("%d B", bytes)
+                   : absl::StrFormat("%.1f %s", value, kNames[unit]);
+}
+
+std::string FormatMilliseconds(uint64_t milliseconds) {
+  constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  if (milliseconds == 0 || milliseconds % kSecond != 0) return absl::StrCat(milliseconds, "ms");
+  if (milliseconds % kHour == 0) return absl::StrCat(milliseconds / kHour, "h");
+  if (milliseconds % kMinute == 0) return absl::StrCat(milliseconds / kMinute, "m");
+  return absl::StrCat(milliseconds / kSecond, "s");
 }
 
 }  // namespace penstock::base

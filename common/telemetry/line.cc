@@ -42,6 +42,43 @@ void AppendEscaped(std::string& line, char c) {
   }
 }
 
+// How many bytes of UTF-8 the first character has; 0: it is none (RFC 3629).
+size_t Utf8Length(absl::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = at(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  const bool overlong = (first == 0xe0 && at(1) < 0xa0) || (first == 0xf0 && at(1) < 0x90);
+  const bool beyond = (first == 0xed && at(1) > 0x9f) || (first == 0xf4 && at(1) > 0x8f);
+  return overlong || beyond ? 0 : length;
+}
+
+std::string JsonString(absl::string_view value) {
+  std::string json = "\"";
+  while (!value.empty()) {
+    const size_t length = Utf8Length(value);
+    if (length == 0) {
+      json += "\\ufffd";
+      value.remove_prefix(1);
+      continue;
+    }
+    const char c = value[0];
+    if (length == 1 && (c == '"' || c == '\\')) {
+      json += '\\';
+      json += c;
+    } else if (length == 1 && IsControl(c)) {
+      absl::StrAppendFormat(&json, "\\u%04x", static_cast<unsigned char>(c));
+    } else {
+      json.append(value.data(), length);
+    }
+    value.remove_prefix(length);
+  }
+  return json + '"';
+}
+
 }  // namespace
 
 std::string FormatValue(absl::string_view value) {
@@ -52,6 +89,15 @@ std::string FormatValue(absl::string_view value) {
   for (const char c : value) AppendEscaped(quoted, c);
   quoted += '"';
   return quoted;
+}
+
+std::string FormatJsonEvent(absl::string_view event, std::span<const Field> fields,
+                            uint64_t suppressed) {
+  std::string line = absl::StrCat("\"event\":", JsonString(event));
+  for (const Field& field : fields)
+    absl::StrAppend(&line, ",", JsonString(field.key), ":", JsonString(field.value));
+  if (suppressed > 0) absl::StrAppend(&line, ",\"suppressed\":\"", suppressed, "\"");
+  return line;
 }
 
 std::string FormatEvent(absl::string_view event, std::span<const Field> fields,

@@ -26,6 +26,11 @@ struct Field {
 // and every other control byte \xNN. So a line stays one line, whatever a path or a message holds.
 std::string FormatValue(absl::string_view value);
 
+// The members of a JSON object, without its braces: "event":"<event>","<key>":"<value>"…, every
+// value a string. Bytes that are no UTF-8 become U+FFFD.
+std::string FormatJsonEvent(absl::string_view event, std::span<const Field> fields,
+                            uint64_t suppressed);
+
 // "event=<event> <key>=<value>…", and " suppressed=<n>" at the end where n > 0.
 std::string FormatEvent(absl::string_view event, std::span<const Field> fields,
                         uint64_t suppressed);

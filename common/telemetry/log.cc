@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 
 namespace penstock::telemetry {
@@ -25,12 +26,17 @@ constexpr std::array kLevels = {
 
 spdlog::level::level_enum Theirs(Level level) { return kLevels[static_cast<size_t>(level)].theirs; }
 
+constexpr char kTextPattern[] = "time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v";
+constexpr char kJsonPattern[] = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
+
+std::atomic<Format> format = Format::kText;
+
 // The one logger of the process. Never destroyed: a thread may still log while statics are.
 spdlog::logger& Logger() {
   static spdlog::logger& logger = *[] {
     auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-        "time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc));
+    sink->set_formatter(
+        std::make_unique<spdlog::pattern_formatter>(kTextPattern, spdlog::pattern_time_type::utc));
     auto made = std::make_unique<spdlog::logger>("penstock", std::move(sink));
     made->set_level(spdlog::level::info);
     return made.release();
@@ -50,12 +56,20 @@ absl::StatusOr<Level> ParseLevel(absl::string_view text) {
 
 void SetLevel(Level level) { Logger().set_level(Theirs(level)); }
 
+void SetFormat(Format next) {
+  format.store(next);
+  Logger().set_formatter(std::make_unique<spdlog::pattern_formatter>(
+      next == Format::kJson ? kJsonPattern : kTextPattern, spdlog::pattern_time_type::utc));
+}
+
 bool IsEnabled(Level level) { return Logger().should_log(Theirs(level)); }
 
 void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
          uint64_t suppressed) {
   if (!IsEnabled(level)) return;
-  const std::string line = FormatEvent(event, {fields.begin(), fields.size()}, suppressed);
+  const std::span<const Field> all(fields.begin(), fields.size());
+  const std::string line = format.load() == Format::kJson ? FormatJsonEvent(event, all, suppressed)
+                                                          : FormatEvent(event, all, suppressed);
   Logger().log(Theirs(level), spdlog::string_view_t(line.data(), line.size()));
 }
 

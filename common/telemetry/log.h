@@ -27,6 +27,11 @@ absl::StatusOr<Level> ParseLevel(absl::string_view text);
 void SetLevel(Level level);
 bool IsEnabled(Level level);
 
+// What a line is: "time=… level=… event=… key=value…", or an object of JSON with the same keys.
+// kText at start; before other threads log.
+enum class Format { kText, kJson };
+void SetFormat(Format format);
+
 // Writes one line, whatever was written before. PENSTOCK_LOG is what one wants nearly always.
 void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
          uint64_t suppressed = 0);

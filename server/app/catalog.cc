@@ -39,7 +39,8 @@ absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
 }  // namespace
 
-Catalog::Catalog(Options options) : options_(std::move(options)) {
+Catalog::Catalog(Options options)
+    : options_(std::move(options)), offer_(std::make_shared<const Offer>(options_.offer)) {
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "catalog");
     Run();
@@ -47,6 +48,17 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {
 }
 
 Catalog::~Catalog() { Stop(); }
+
+void Catalog::SetOffer(Offer offer) {
+  auto next = std::make_shared<const Offer>(std::move(offer));
+  base::MutexLock lock(mutex_);
+  offer_ = std::move(next);
+}
+
+std::shared_ptr<const Catalog::Offer> Catalog::offer() const {
+  base::MutexLock lock(mutex_);
+  return offer_;
+}
 
 void Catalog::Close() {
   {
@@ -161,7 +173,8 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
         UnknownDataset("").message()));
   }
   if (dataset.front() != '/') {
-    for (const NamedDataset& known : options_.datasets) {
+    const auto offer = this->offer();
+    for (const NamedDataset& known : offer->datasets) {
       if (known.name != dataset) continue;
       if (opener == nullptr) return known;
       if (MayOpen(known, *opener)) {
@@ -203,7 +216,8 @@ absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
 
 absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
   std::vector<std::string> names;
-  for (const NamedDataset& known : options_.datasets) names.push_back(known.name);
+  const auto offer = this->offer();
+  for (const NamedDataset& known : offer->datasets) names.push_back(known.name);
   const std::string list = names.empty() ? "none" : absl::StrJoin(names, ", ");
   if (dataset.empty()) return absl::NotFoundError(list);
   return absl::NotFoundError(absl::StrCat("no dataset '", dataset, "'; known are: ", list,
@@ -288,7 +302,7 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
   if (!loaded.warning.empty())
     PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
                  {"reason", loaded.warning});
-  feed::FaultPolicy policy(opened.dataset->samples(), options_.faults);
+  feed::FaultPolicy policy(opened.dataset->samples(), offer()->faults);
   for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
   auto state = std::make_shared<feed::DatasetState>(
       feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
@@ -302,7 +316,7 @@ std::vector<DatasetView> Catalog::List() const {
   std::vector<DatasetView> views;
   base::MutexLock lock(mutex_);
   std::set<std::string> shown;
-  for (const NamedDataset& known : options_.datasets) {
+  for (const NamedDataset& known : offer_->datasets) {
     const auto path = configured_.find(known.path);
     const auto found = path == configured_.end() ? open_.end() : open_.find(path->second);
     views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second.state,

@@ -34,20 +34,28 @@ struct DatasetView {
 
 class Catalog {
  public:
-  struct Options {
+  // What is served, and when so much of a dataset is bad that it is served no more. What is open
+  // stays as it is.
+  struct Offer {
     std::vector<NamedDataset> datasets;
+    feed::FaultPolicy::Options faults;
+  };
+  struct Options {
+    Offer offer;
     bool any_path = false;           // a private daemon: paths, too
     std::vector<std::string> roots;  // paths must resolve below one of these
     std::string state_dir;           // manifests and quarantines; empty: not kept
     int index_threads = 1;
     uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file of rows
     uint32_t max_datasets = 256;                      // open at once
-    feed::FaultPolicy::Options faults;
   };
   using State = std::shared_ptr<feed::DatasetState>;
 
   explicit Catalog(Options options);
   ~Catalog();  // stops
+
+  // For what is opened from now on.
+  void SetOffer(Offer offer);
 
   // Nothing is opened from now on: what waits is answered so, an index being made is broken off.
   void Close();
@@ -93,6 +101,7 @@ class Catalog {
   absl::Status UnknownDataset(const std::string& dataset) const;
   bool Enqueue(Job job);
   bool stopping() const;
+  std::shared_ptr<const Offer> offer() const;
   absl::Status NotTaken() const;
   void Run();
 
@@ -100,8 +109,10 @@ class Catalog {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
+  // Shared with calls under way.
+  std::shared_ptr<const Offer> offer_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;  // on a job
+  bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;               // on a job
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
   // The keys of configured ones, by the path that the configuration has; once opened.
   std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);

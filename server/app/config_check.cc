@@ -29,13 +29,7 @@ constexpr uint64_t kMostShards = 10'000;  // paths or patterns of one dataset
 
 std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
 
-// In the largest unit that leaves a whole number.
-std::string Time(uint64_t ms) {
-  if (ms == 0 || ms % kSecond != 0) return absl::StrCat(ms, "ms");
-  if (ms % kHour == 0) return absl::StrCat(ms / kHour, "h");
-  if (ms % kMinute == 0) return absl::StrCat(ms / kMinute, "m");
-  return absl::StrCat(ms / kSecond, "s");
-}
+std::string Time(uint64_t ms) { return base::FormatMilliseconds(ms); }
 
 std::string Count(uint64_t count) { return absl::StrCat(count); }
 

@@ -155,6 +155,39 @@ bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& m
   return false;
 }
 
+std::string ValueText(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  if (field.is_repeated()) {  // of text; a section has no other list
+    std::vector<std::string> values;
+    for (int i = 0; i < reflection.FieldSize(message, &field); ++i)
+      values.push_back(reflection.GetRepeatedString(message, &field, i));
+    return absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+  }
+  switch (KindOf(field)) {
+    case Kind::kBytes:
+      return base::FormatBytes(reflection.GetUInt64(message, &field));
+    case Kind::kTime:
+      return base::FormatMilliseconds(reflection.GetUInt64(message, &field));
+    case Kind::kNumber64:
+      return absl::StrCat(reflection.GetUInt64(message, &field));
+    case Kind::kNumber32:
+      return absl::StrCat(reflection.GetUInt32(message, &field));
+    case Kind::kShare:
+      return absl::StrCat(reflection.GetDouble(message, &field) * 100, "%");
+    case Kind::kFraction:
+      return absl::StrCat(reflection.GetDouble(message, &field));
+    case Kind::kText: {
+      const std::string text = reflection.GetString(message, &field);
+      return text.empty() ? "\"\"" : text;
+    }
+    case Kind::kBool:
+      return reflection.GetBool(message, &field) ? "true" : "false";
+    case Kind::kEnum:
+      break;
+  }
+  return WordFor(*field.enum_type(), reflection.GetEnum(message, &field)->index());
+}
+
 std::string WantedFor(const FieldDescriptor& field) {
   switch (KindOf(field)) {
     case Kind::kBytes:

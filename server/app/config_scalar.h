@@ -11,6 +11,10 @@ namespace penstock::app {
 bool SetScalar(const std::string& text, const google::protobuf::FieldDescriptor& field,
                google::protobuf::Message& message);
 
+// As people write it, units and all: what SetScalar takes; a list's values in [].
+std::string ValueText(const google::protobuf::Message& message,
+                      const google::protobuf::FieldDescriptor& field);
+
 // "a size like 4GiB", "a whole number", …: for messages.
 std::string WantedFor(const google::protobuf::FieldDescriptor& field);
 

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "common/base/units.h"
 #include "common/telemetry/log.h"
 #include "server/app/config.h"
+#include "server/app/config_diff.h"
 #include "server/app/options.h"
 #include "server/app/version.h"
 
@@ -32,6 +34,8 @@ telemetry::Level LevelOf(config::v1::Log::Level level) {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   telemetry::SetLevel(LevelOf(options.config.log().level()));
+  if (options.config.log().format() == config::v1::Log::FORMAT_JSON)
+    telemetry::SetFormat(telemetry::Format::kJson);
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   PENSTOCK_RETURN_IF_ERROR(daemon->StartParts());
   return daemon;
@@ -54,11 +58,20 @@ absl::Status Daemon::StartParts() {
   };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
   if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
-  service_ = std::make_unique<Service>(
-      Service::Options{.private_daemon = options_.private_daemon,
-                       .orders = OrdersOptions(config),
-                       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }},
-      *catalog_, *runner_);
+  Service::Options service = {
+      .private_daemon = options_.private_daemon,
+      .orders = OrdersOptions(config),
+      .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
+  service.draining = [this](bool draining) {
+    draining_.store(draining);
+    SetHealth();
+  };
+  if (options_.read_again != nullptr)
+    service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
+      base::MutexLock lock(mutex_);
+      reloads_.push_back(std::move(done));
+    };
+  service_ = std::make_unique<Service>(std::move(service), *catalog_, *runner_);
 
   doorway::Options doorway;
   doorway.path = address_->door_path();
@@ -69,6 +82,7 @@ absl::Status Daemon::StartParts() {
 
   rpc::Options rpc;
   rpc.max_connections = config.server().max_connections();
+  rpc.health_address = config.server().health_address();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
   server_->SetServing(true);
   return absl::OkStatus();
@@ -79,6 +93,7 @@ absl::Status Daemon::StartParts() {
 // in progress (end_limit.h): by then nobody outside sees us any more.
 Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
+  for (const auto& done : TakeReloads()) done(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
   server_.reset();
   courier_.Use(nullptr);
@@ -91,6 +106,7 @@ Daemon::~Daemon() {
 
 void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
+  AnswerReloads();
   if (!said_serving_) SayServing(now);
 }
 
@@ -116,8 +132,73 @@ base::Duration Daemon::IdleFor(base::TimePoint now) {
 
 absl::Status Daemon::Health() {
   const absl::Status status = runner_->status();
-  if (!status.ok()) server_->SetServing(false);
+  if (!status.ok()) {
+    failed_.store(true);
+    SetHealth();
+  }
   return status;
+}
+
+void Daemon::SetHealth() {
+  if (server_ != nullptr) server_->SetServing(!draining_.load() && !failed_.load());
+}
+
+// ---- While it runs. ----
+
+void Daemon::Drain() {
+  service_->SetDraining(true, [](const absl::StatusOr<v1::DrainResponse>&) {});
+}
+
+bool Daemon::drained() const {
+  const feed::Vitals vitals = runner_->vitals();
+  return vitals.draining && vitals.not_drained == 0;
+}
+
+base::Duration Daemon::drain_for() const {
+  return std::chrono::milliseconds(config_.server().drain_for_ms());
+}
+
+absl::StatusOr<std::vector<std::string>> Daemon::Reload() {
+  const auto refuse = [](absl::string_view why) {
+    PENSTOCK_LOG(kError, "reload_refused", {"reason", why});
+    return absl::FailedPreconditionError(why);
+  };
+  if (options_.read_again == nullptr) return refuse("a private daemon has no configuration");
+  const absl::StatusOr<config::v1::Config> next = options_.read_again();
+  if (!next.ok()) return refuse(next.status().message());
+  absl::StatusOr<Catalog::Offer> offer = OfferOf(*next);
+  if (!offer.ok()) return refuse(offer.status().message());
+
+  std::vector<std::string> changed, fixed;
+  for (const ConfigChange& change : Compare(config_, *next))
+    (change.needs_restart ? fixed : changed).push_back(change.ToString());
+  if (!fixed.empty())
+    return refuse(absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
+                               "; put it back, or restart (trainers go on where they were)"));
+  catalog_->SetOffer(*std::move(offer));
+  runner_->Deliver([admission = AdmissionOf(*next)](feed::Engine& engine, base::TimePoint) {
+    engine.SetAdmission(admission);
+  });
+  telemetry::SetLevel(LevelOf(next->log().level()));
+  config_ = *next;
+  PENSTOCK_LOG(kInfo, "reloaded", {"changed", absl::StrJoin(changed, "; ")});
+  return changed;
+}
+
+std::vector<rpc::Callback<v1::ReloadResponse>> Daemon::TakeReloads() {
+  base::MutexLock lock(mutex_);
+  return std::exchange(reloads_, {});
+}
+
+// Operators who ask at once get one answer.
+void Daemon::AnswerReloads() {
+  const auto asked = TakeReloads();
+  if (asked.empty()) return;
+  const absl::StatusOr<std::vector<std::string>> changed = Reload();
+  v1::ReloadResponse response;
+  if (changed.ok()) response.mutable_changed()->Add(changed->begin(), changed->end());
+  for (const auto& done : asked)
+    done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
 }
 
 }  // namespace penstock::app

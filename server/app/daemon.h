@@ -1,10 +1,15 @@
 // The composition root: makes the daemon's parts in start order and ends them in reverse.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog.h"
@@ -20,6 +25,8 @@ namespace penstock::app {
 
 struct DaemonOptions {
   config::v1::Config config;
+  // Reads it again; null: it was read from nowhere, as a private daemon's.
+  std::function<absl::StatusOr<config::v1::Config>()> read_again = {};
   bool private_daemon = false;  // takes any path that its user may read
 };
 
@@ -35,16 +42,36 @@ class Daemon {
   // How long nobody has had a session or a connection. The same thread.
   base::Duration IdleFor(base::TimePoint now);
   feed::Vitals vitals() const { return runner_->vitals(); }
+  // No session is opened any more, and each ends with its epoch; health says "not serving". Any
+  // thread.
+  void Drain();
+  // It drains, and none is left in an epoch.
+  bool drained() const;
+  bool has_visitors() const { return runner_->sessions() > 0 || service_->connected() > 0; }
+  base::Duration drain_for() const;
+
+  // Reads the configuration's file again: the keys that changed, in words. FailedPrecondition:
+  // nothing changed, because the file is wrong, or asks for what cannot be changed now. The thread
+  // of Tick.
+  absl::StatusOr<std::vector<std::string>> Reload();
+
   // Why batches are not delivered any more, if so. From then on health says "not serving", for
   // good.
   absl::Status Health();
 
  private:
-  explicit Daemon(const DaemonOptions& options) : options_(options) {}
+  explicit Daemon(const DaemonOptions& options) : options_(options), config_(options.config) {}
   absl::Status StartParts();
   void SayServing(base::TimePoint now);
+  void SetHealth();
+  std::vector<rpc::Callback<v1::ReloadResponse>> TakeReloads();
+  void AnswerReloads();
 
   const DaemonOptions options_;
+  config::v1::Config config_;  // what is in force; the thread of Tick
+  std::atomic<bool> draining_ = false, failed_ = false;
+  base::Mutex mutex_;
+  std::vector<rpc::Callback<v1::ReloadResponse>> reloads_ PENSTOCK_GUARDED_BY(mutex_);
   const base::TimePoint started_ = base::SteadyClock().Now();
   bool said_serving_ = false;
 

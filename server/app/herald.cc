@@ -24,6 +24,10 @@ std::string StatusOf(const feed::Vitals& vitals, bool ready) {
   const std::string workers =
       absl::StrCat(vitals.workers_running, " of ", vitals.workers, " workers");
   if (!ready) return StatusLine(absl::StrCat("starting; ", workers, " have answered"));
+  if (vitals.draining)
+    return StatusLine(absl::StrCat("draining; ", vitals.not_drained,
+                                   vitals.not_drained == 1 ? " session is" : " sessions are",
+                                   " in an epoch; ", workers));
   return StatusLine(absl::StrCat("serving ", vitals.sessions,
                                  vitals.sessions == 1 ? " session" : " sessions", "; ",
                                  base::FormatBytes(vitals.reserved_bytes), " of the pool's ",
@@ -54,6 +58,12 @@ std::string Herald::Next(const feed::Vitals& vitals, base::TimePoint now) {
     alive_at_ = now;
   }
   return absl::StrJoin(lines, "\n");
+}
+
+std::string Herald::Reloading(base::TimePoint now) {
+  const auto since_boot =
+      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch());
+  return absl::StrCat("RELOADING=1\nMONOTONIC_USEC=", since_boot.count());
 }
 
 std::string Herald::Ending(absl::string_view reason) {

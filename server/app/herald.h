@@ -25,6 +25,10 @@ class Herald {
   std::string Next(const feed::Vitals& vitals, base::TimePoint now);
   bool ready() const { return ready_; }
 
+  // Around reading the configuration again (systemd's documentation of sd_notify).
+  static std::string Reloading(base::TimePoint now);
+  static std::string Reloaded() { return "READY=1"; }
+
   // When the daemon begins to end, or never began: why.
   static std::string Ending(absl::string_view reason);
 

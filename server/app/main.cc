@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,13 @@ int ExitCodeOf(const absl::Status& start) {
   }
 }
 
+// What is wrong with the file is in the log.
+void Reload(Daemon& daemon) {
+  Notify(Herald::Reloading(base::SteadyClock().Now()));
+  daemon.Reload().status().IgnoreError();
+  Notify(Herald::Reloaded());
+}
+
 // Blocks the signals that WaitForEnd takes, in every thread that starts after this.
 sigset_t BlockSignals() {
   sigset_t signals;
@@ -64,6 +72,33 @@ sigset_t BlockSignals() {
   return signals;
 }
 
+// The way to the end once somebody asked for it: the first SIGTERM lets trainers finish their
+// epochs, whatever comes after it ends at once.
+class Ending {
+ public:
+  // Why the daemon ends now; nothing: it goes on.
+  std::optional<std::string> OnSignal(int number, Daemon& daemon, base::TimePoint now) {
+    if (number != SIGTERM && number != SIGINT) return std::nullopt;
+    const bool waits = number == SIGTERM && daemon.drain_for().count() > 0 && daemon.has_visitors();
+    if (!waits || until_) return absl::StrCat("signal ", number);
+    until_ = now + daemon.drain_for();
+    daemon.Drain();
+    Notify(Herald::Ending("draining"));
+    return std::nullopt;
+  }
+
+  std::optional<std::string> Look(const Daemon& daemon, base::TimePoint now) const {
+    if (!until_) return std::nullopt;
+    if (daemon.drained()) return std::string("signal 15, and all sessions have ended");
+    if (now < *until_) return std::nullopt;
+    return absl::StrCat("signal 15, and ", daemon.vitals().not_drained,
+                        " sessions did not finish their epochs within server.drain_for");
+  }
+
+ private:
+  std::optional<base::TimePoint> until_;
+};
+
 // Until a signal says to end, or nobody has needed us for `idle` (0: for ever): why, for the log.
 // An error when the daemon can do nothing any more.
 absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
@@ -71,12 +106,15 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
   const base::SteadyClock clock;
   const base::TimePoint started = clock.Now();
   Herald herald(WatchdogTimeout());
+  Ending ending;
   for (;;) {
     const timespec slice = {.tv_sec = 0, .tv_nsec = herald.ready() ? 200'000'000 : 10'000'000};
     const int number = sigtimedwait(&signals, nullptr, &slice);
-    if (number == SIGTERM || number == SIGINT) return absl::StrCat("signal ", number);
-    PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     const base::TimePoint now = clock.Now();
+    if (const auto reason = ending.OnSignal(number, daemon, now)) return *reason;
+    if (const auto reason = ending.Look(daemon, now)) return *reason;
+    if (number == SIGHUP) Reload(daemon);
+    PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     daemon.Tick(now);
     Notify(herald.Next(daemon.vitals(), now));
     const bool waited = now - started >= kFirstClientWithin;
@@ -86,16 +124,24 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
   }
 }
 
+// What the command line says goes before the file.
+absl::StatusOr<config::v1::Config> ConfigFrom(const Arguments& arguments) {
+  config::v1::Config config;
+  if (arguments.config) {
+    PENSTOCK_ASSIGN_OR_RETURN(config, LoadConfig(*arguments.config));
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(config, PrivateConfig(arguments.directory));
+    if (arguments.stays) config.mutable_server()->set_exit_when_idle_ms(0);
+  }
+  if (arguments.workers) config.mutable_workers()->set_count(*arguments.workers);
+  return config;
+}
+
 absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
   DaemonOptions options;
   options.private_daemon = !arguments.config;
-  if (arguments.config) {
-    PENSTOCK_ASSIGN_OR_RETURN(options.config, LoadConfig(*arguments.config));
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(options.config, PrivateConfig(arguments.directory));
-    if (arguments.stays) options.config.mutable_server()->set_exit_when_idle_ms(0);
-  }
-  if (arguments.workers) options.config.mutable_workers()->set_count(*arguments.workers);
+  PENSTOCK_ASSIGN_OR_RETURN(options.config, ConfigFrom(arguments));
+  if (arguments.config) options.read_again = [arguments] { return ConfigFrom(arguments); };
   return options;
 }
 

@@ -92,24 +92,30 @@ exporting::Gpus::Options GpusOptions(const config::v1::Config& config) {
 
 }  // namespace
 
-absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths) {
-  Catalog::Options catalog;
-  catalog.any_path = paths == Paths::kAny;
-  catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
-  catalog.state_dir = config.server().state_dir();
-  catalog.index_threads = static_cast<int>(config.source().index_threads());
-  catalog.max_unpacked_bytes = config.source().max_unpacked_bytes();
-  catalog.max_datasets = config.source().max_open();
-  catalog.faults.max_quarantined_share = config.limits().max_quarantined_share();
-  catalog.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
+absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config) {
+  Catalog::Offer offer;
+  offer.faults.max_quarantined_share = config.limits().max_quarantined_share();
+  offer.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
   for (const config::v1::Dataset& dataset : config.datasets()) {
     NamedDataset named = NamedOf(dataset);
     for (const std::string& group : dataset.groups()) {
       PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
       named.groups.push_back(id);
     }
-    catalog.datasets.push_back(std::move(named));
+    offer.datasets.push_back(std::move(named));
   }
+  return offer;
+}
+
+absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths) {
+  Catalog::Options catalog;
+  PENSTOCK_ASSIGN_OR_RETURN(catalog.offer, OfferOf(config));
+  catalog.any_path = paths == Paths::kAny;
+  catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
+  catalog.state_dir = config.server().state_dir();
+  catalog.index_threads = static_cast<int>(config.source().index_threads());
+  catalog.max_unpacked_bytes = config.source().max_unpacked_bytes();
+  catalog.max_datasets = config.source().max_open();
   return catalog;
 }
 
@@ -130,8 +136,15 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.carriers = {.count = CarrierCount(config, machine),
                      .retry_for = Milliseconds(config.source().retry_for_ms())};
   engine.gpus = GpusOptions(config);
-  engine.max_sessions = config.server().max_sessions();
+  engine.admission = AdmissionOf(config);
   return engine;
+}
+
+feed::Admission AdmissionOf(const config::v1::Config& config) {
+  return {.max_sessions = config.server().max_sessions(),
+          .max_sessions_per_user = config.limits().max_sessions_per_user(),
+          .max_pool_per_user = config.limits().max_pool_per_user_share(),
+          .max_workers_per_user = config.limits().max_workers_per_user_share()};
 }
 
 }  // namespace penstock::app

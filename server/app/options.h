@@ -14,9 +14,12 @@ namespace penstock::app {
 enum class Paths { kNamed, kAny };
 
 // InvalidArgument names a group that does not exist.
+absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config);
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
 
 Orders::Options OrdersOptions(const config::v1::Config& config);
+
+feed::Admission AdmissionOf(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);

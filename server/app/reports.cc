@@ -151,6 +151,11 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   response.set_pid(getpid());
   response.set_serving(view.status.ok());
   response.set_reason(std::string(view.status.message()));
+  response.set_draining(view.draining);
+  if (view.draining) {
+    response.set_serving(false);
+    if (view.status.ok()) response.set_reason("draining");
+  }
   Fill(view, *response.mutable_pool());
   uint64_t restarts = 0;
   uint32_t running = 0;
@@ -171,6 +176,27 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
 
 uint64_t BadSamples(const feed::DatasetState& dataset) {
   return dataset.quarantine.refused() + dataset.quarantine.quarantined();
+}
+
+v1::DrainResponse ReportDrain(const feed::Engine& engine) {
+  constexpr int kMostShown = 100;
+  const std::vector<feed::SessionInfo> left = engine.NotDrained();
+  v1::DrainResponse response;
+  response.set_done(left.empty());
+  response.set_sessions_left(static_cast<uint32_t>(left.size()));
+  for (const feed::SessionInfo& info : left) {
+    if (response.waiting_for_size() == kMostShown) break;
+    v1::DrainingSession& session = *response.add_waiting_for();
+    session.set_session_id(info.id);
+    session.set_name(info.name);
+    session.set_dataset(info.dataset);
+    session.set_user_id(info.user);
+    session.set_pid(info.pid);
+    session.set_epoch(info.epoch);
+    session.set_batches_left(info.rest_of_epoch);
+    session.set_state(info.state);
+  }
+  return response;
 }
 
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {

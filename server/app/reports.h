@@ -11,6 +11,7 @@
 namespace penstock::app {
 
 v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now);
+v1::DrainResponse ReportDrain(const feed::Engine& engine);
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine);
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now);
 v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);

@@ -1,5 +1,6 @@
 #include "server/app/service.h"
 
+#include <chrono>
 #include <utility>
 
 #include "common/telemetry/log.h"
@@ -159,17 +160,21 @@ void Service::IndexDataset(const std::string& dataset, std::function<bool()> can
   catalog_.Index(dataset, std::move(cancelled), std::move(progress));
 }
 
+v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, base::TimePoint now) const {
+  v1::GetStatusResponse response = ReportStatus(engine, now);
+  response.set_private_daemon(options_.private_daemon);
+  response.add_deliveries("host");
+  if (options_.delivers_to_gpus()) response.add_deliveries("device");
+  response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
+  for (const DatasetView& view : catalog_.List())
+    if (view.state != nullptr)
+      response.set_quarantined(response.quarantined() + BadSamples(*view.state));
+  return response;
+}
+
 void Service::GetStatus(rpc::Callback<v1::GetStatusResponse> done) {
   Ask<v1::GetStatusResponse>(std::move(done), [this](feed::Engine& engine, base::TimePoint now) {
-    v1::GetStatusResponse response = ReportStatus(engine, now);
-    response.set_private_daemon(options_.private_daemon);
-    response.add_deliveries("host");
-    if (options_.delivers_to_gpus()) response.add_deliveries("device");
-    response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
-    for (const DatasetView& view : catalog_.List())
-      if (view.state != nullptr)
-        response.set_quarantined(response.quarantined() + BadSamples(*view.state));
-    return response;
+    return StatusOf(engine, now);
   });
 }
 
@@ -205,6 +210,58 @@ void Service::ClearQuarantine(const std::string& dataset,
                                    [this, dataset](feed::Engine& engine, base::TimePoint) {
                                      return app::ClearQuarantine(catalog_.List(), dataset, engine);
                                    });
+}
+
+void Service::LookAround(rpc::Callback<v1::WatchStatusResponse> done) {
+  Ask<v1::WatchStatusResponse>(std::move(done), [this](feed::Engine& engine, base::TimePoint now) {
+    v1::WatchStatusResponse all;
+    *all.mutable_status() = StatusOf(engine, now);
+    *all.mutable_sessions() = std::move(*ReportSessions(engine).mutable_sessions());
+    *all.mutable_workers() = std::move(*ReportWorkers(engine, now).mutable_workers());
+    const auto time = std::chrono::system_clock::now().time_since_epoch();
+    all.set_time_unix_ms(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    return all;
+  });
+}
+
+void Service::SetWorkers(uint32_t count, rpc::Callback<v1::SetWorkersResponse> done) {
+  Ask<v1::SetWorkersResponse>(
+      std::move(done),
+      [count](feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::SetWorkersResponse> {
+        PENSTOCK_ASSIGN_OR_RETURN(const uint32_t before, engine.SetWorkers(count));
+        PENSTOCK_LOG(kInfo, "workers_set", {"before", before}, {"now", count});
+        v1::SetWorkersResponse response;
+        response.set_before(before);
+        return response;
+      });
+}
+
+void Service::SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) {
+  options_.draining(draining);
+  Ask<v1::DrainResponse>(std::move(done), [draining](feed::Engine& engine, base::TimePoint) {
+    engine.SetDraining(draining);
+    v1::DrainResponse response;
+    if (draining) return ReportDrain(engine);
+    response.set_done(true);
+    return response;
+  });
+}
+
+void Service::GetDraining(rpc::Callback<v1::DrainResponse> done) {
+  Ask<v1::DrainResponse>(
+      std::move(done),
+      [](feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::DrainResponse> {
+        if (!engine.draining())
+          return absl::AbortedError("the drain was cancelled; the daemon serves again");
+        return ReportDrain(engine);
+      });
+}
+
+void Service::Reload(rpc::Callback<v1::ReloadResponse> done) {
+  if (options_.reload == nullptr)
+    return done(absl::FailedPreconditionError(
+        "a private daemon has no configuration; start it anew with other options"));
+  options_.reload(std::move(done));
 }
 
 void Service::OnArrived(const doorway::Peer& peer) { peers_.Add(peer); }

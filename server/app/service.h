@@ -20,6 +20,9 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     bool private_daemon = false;
     Orders::Options orders = {};
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
+    // Any thread; answers later, from another one.
+    std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
+    std::function<void(bool)> draining = [](bool) {};  // it is, or is not; any thread
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
@@ -48,6 +51,11 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                       rpc::Callback<v1::ListQuarantineResponse> done) override;
   void ClearQuarantine(const std::string& dataset,
                        rpc::Callback<v1::ClearQuarantineResponse> done) override;
+  void LookAround(rpc::Callback<v1::WatchStatusResponse> done) override;
+  void SetWorkers(uint32_t count, rpc::Callback<v1::SetWorkersResponse> done) override;
+  void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) override;
+  void GetDraining(rpc::Callback<v1::DrainResponse> done) override;
+  void Reload(rpc::Callback<v1::ReloadResponse> done) override;
 
   void OnArrived(const doorway::Peer& peer) override;
   void OnDisconnected(doorway::PeerId peer) override;
@@ -62,6 +70,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   template <typename T>
   void Ask(rpc::Callback<T> done,
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
+  v1::GetStatusResponse StatusOf(feed::Engine& engine, base::TimePoint now) const;
   void OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
               rpc::Callback<rpc::SessionGrant> done);
 

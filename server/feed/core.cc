@@ -282,9 +282,13 @@ std::vector<Announcement> Core::TakeAnnouncements() {
 // ---- Rows. ----
 
 std::optional<RowTask> Core::NextRow(Road road) {
+  return NextRow(road, [](UserId) { return true; });
+}
+
+std::optional<RowTask> Core::NextRow(Road road, MayHave may_have) {
   if (std::optional<RowTask> row = state_->NextAgain(road)) return row;
   return state_->ScheduleOf(road).Next(
-      [this](Session& session) -> Slot& { return state_->Begin(session); });
+      may_have, [this](Session& session) -> Slot& { return state_->Begin(session); });
 }
 
 // The row that came back first; those of slots that were abandoned meanwhile are dropped.

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
@@ -132,6 +133,10 @@ class Core {
   // The next rows to fill, by the rules of who is served next; nothing when no session on that road
   // needs any.
   std::optional<RowTask> NextRow(Road road = Road::kWorkers);
+  // The same, of those users alone who may have more now. Rows that came back are given out first
+  // whosever they are.
+  using MayHave = absl::FunctionRef<bool(UserId)>;
+  std::optional<RowTask> NextRow(Road road, MayHave may_have);
   // How what NextRow gave out ended; each is answered, whole, by exactly one of these.
   void RowDone(const RowTask& task);
   void RowReturned(const RowTask& task);  // not decoded: give it out again, first

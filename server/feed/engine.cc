@@ -115,6 +115,7 @@ absl::Status Engine::SendSegment(const Session& session, pool::SegmentId id) {
 
 bool Engine::Pump(base::TimePoint now) {
   now_ = now;
+  EndDrained();
   bool busy = CollectOutcomes(now);
   busy |= CollectRuns();
   busy |= gpus_.Collect();
@@ -163,7 +164,8 @@ bool Engine::ListenTo(uint64_t id, Session& session, base::TimePoint now) {
 bool Engine::SubmitRows() {
   bool busy = false;
   for (size_t room = workers_.Capacity(); room > 0; --room) {
-    const std::optional<RowTask> task = core_.NextRow();
+    const std::optional<RowTask> task = core_.NextRow(
+        Road::kWorkers, [this](UserId user) { return rows_.in_flight_of(user) < RowsOfAUser(); });
     if (!task) break;
     busy = true;
     std::shared_ptr<Feed> feed = FeedOf(*task);
@@ -178,6 +180,13 @@ bool Engine::SubmitRows() {
     workers_.Submit(*item);
   }
   return busy;
+}
+
+// In workers' hands or on the way there, at most.
+uint64_t Engine::RowsOfAUser() const {
+  if (options_.admission.max_workers_per_user >= 1) return UINT64_MAX;
+  const double all = workers_.count() * (options_.workers.read_ahead + 1);
+  return std::max<uint64_t>(1, static_cast<uint64_t>(all * options_.admission.max_workers_per_user));
 }
 
 bool Engine::AnnounceReady() {

@@ -19,6 +19,7 @@
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
+#include "server/feed/epoch_rest.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/runs.h"
@@ -57,6 +58,14 @@ struct OpenRequest {
   std::string delivery_reason;                  // why this delivery, for status
 };
 
+// Who comes in, and how much one user may have. May change while the engine runs.
+struct Admission {
+  uint32_t max_sessions = 256;
+  uint32_t max_sessions_per_user = 256;
+  double max_pool_per_user = 1;     // share of the pool, for windows
+  double max_workers_per_user = 1;  // share of the rows that are being decoded
+};
+
 // Of device delivery.
 struct DeviceGrant {
   uint32_t depth = 0;
@@ -82,7 +91,7 @@ class Engine {
     workers::SupervisorOptions workers;
     carry::Carriers::Options carriers;
     exporting::Gpus::Options gpus;
-    uint32_t max_sessions = 256;
+    Admission admission;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
   };
 
@@ -104,6 +113,15 @@ class Engine {
   void QuarantineChanged(const DatasetState& dataset);
   // Every session is told that the daemon ends.
   void CloseAll();
+  // From now on no session is opened, and each ends once its consumer has taken its epoch's last
+  // batch; false: serve again. Those that were ended stay so.
+  void SetDraining(bool draining);
+  bool draining() const { return draining_; }
+  // Whom a drain waits for.
+  std::vector<SessionInfo> NotDrained() const;
+  void SetAdmission(const Admission& admission) { options_.admission = admission; }
+  // InvalidArgument: 0, or more than can be. How many there were.
+  absl::StatusOr<uint32_t> SetWorkers(uint32_t count);
 
   // One pass over everything that may have happened. False when nothing had.
   bool Pump(base::TimePoint now);
@@ -139,6 +157,8 @@ class Engine {
     std::unique_ptr<exporting::Delivery> delivery;
     exporting::DeviceDelivery* device = nullptr;  // the same, where it is one
     exporting::HandleChoice handle;
+    EpochBatches epoch_batches;
+    uint64_t drained_at = 0;  // of a drain: once so many were taken
     uint64_t announced = 0;            // so many batches
     uint64_t epoch = 0, consumed = 0;  // as last announced
     bool ended = false;                // finished, failed or detached: nothing more is announced
@@ -153,6 +173,7 @@ class Engine {
   SessionInfo InfoOf(uint64_t id, const Session& session) const;
   std::string StateOf(const Session& session, const SessionView& view, bool ready) const;
   absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
+  absl::Status AdmitUser(const OpenRequest& request) const;
   absl::StatusOr<Grant> OpenNow(const OpenRequest& request,
                                 std::optional<exporting::Gpus::Place> place, base::TimePoint now);
   absl::Status Enter(Session& session, uint64_t id, base::TimePoint now);
@@ -163,6 +184,8 @@ class Engine {
   std::unique_ptr<exporting::Delivery> Erase(uint64_t session, base::TimePoint now);
   void Fail(uint64_t session, const absl::Status& why);
   void FailFeed(const Feed& feed, const absl::Status& why);
+  uint64_t TakenOf(uint64_t id, const Session& session) const;
+  void EndDrained();
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   void ForgetSegment(pool::SegmentId id);
@@ -171,6 +194,7 @@ class Engine {
   bool ListenToConsumers(base::TimePoint now);
   bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
   bool SubmitRows();
+  uint64_t RowsOfAUser() const;
   std::shared_ptr<Feed> FeedOf(const RowTask& task) const;
   bool CollectRuns();
   bool SubmitRuns();
@@ -194,6 +218,7 @@ class Engine {
   Rate decoding_rate_;  // samples
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way
+  bool draining_ = false;
   std::map<uint64_t, Session> sessions_;
   std::vector<Leaving> leaving_;
   // By fingerprint and user: what one user makes of a fingerprint is nothing to another.

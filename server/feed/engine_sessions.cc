@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/units.h"
 #include "server/export/host_delivery.h"
 #include "server/feed/engine.h"
 #include "server/feed/wire.h"
@@ -61,9 +62,13 @@ pool::SlotLayout LayoutOf(const OpenRequest& request) {
 
 absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
   PENSTOCK_RETURN_IF_ERROR(status());
-  if (sessions_.size() >= options_.max_sessions)
+  if (draining_)
+    return absl::UnavailableError(
+        "the daemon is draining and takes no new session; try again once it serves");
+  PENSTOCK_RETURN_IF_ERROR(AdmitUser(request));
+  if (sessions_.size() >= options_.admission.max_sessions)
     return absl::ResourceExhaustedError(
-        absl::StrCat("all ", options_.max_sessions,
+        absl::StrCat("all ", options_.admission.max_sessions,
                      " sessions of this daemon are open; close some or raise server.max_sessions"));
   if (request.expected_fingerprint != 0 && request.expected_fingerprint != fingerprint)
     return absl::FailedPreconditionError(absl::StrCat(
@@ -71,6 +76,28 @@ absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) con
         absl::Hex(request.expected_fingerprint), ", this feed's is ", absl::Hex(fingerprint),
         "; the dataset, its order, its seed or the decoding has changed since the state was "
         "saved"));
+  return absl::OkStatus();
+}
+
+// What one user may have, whatever others leave.
+absl::Status Engine::AdmitUser(const OpenRequest& request) const {
+  uint64_t sessions = 0, bytes = request.window * LayoutOf(request).slot_bytes;
+  for (const auto& [id, session] : sessions_) {
+    if (session.request.user != request.user) continue;
+    ++sessions;
+    bytes += session.request.window * LayoutOf(session.request).slot_bytes;
+  }
+  if (sessions >= options_.admission.max_sessions_per_user)
+    return absl::ResourceExhaustedError(
+        absl::StrCat("user ", request.user, " has ", sessions,
+                     " sessions open, all that limits.max_sessions_per_user allows; close some"));
+  const double share = static_cast<double>(bytes) / static_cast<double>(options_.pool.max_bytes);
+  if (options_.admission.max_pool_per_user < 1 && share > options_.admission.max_pool_per_user)
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the windows of user ", request.user, " would take ", base::FormatBytes(bytes),
+        " of the pool's ", base::FormatBytes(options_.pool.max_bytes), ", more than the ",
+        options_.admission.max_pool_per_user * 100,
+        "% of limits.max_pool_per_user; open with smaller windows, or close sessions"));
   return absl::OkStatus();
 }
 
@@ -126,6 +153,7 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
                      .feed = std::move(feed),
                      .delivery = nullptr,
                      .handle = {},
+                     .epoch_batches = {grant.first_epoch_batches, grant.epoch_batches},
                      .epoch = request.first_epoch,
                      .consumed = request.share.consumed};
   absl::Status status = MakeDelivery(session, id, std::move(place));

@@ -1,4 +1,6 @@
 // What status shows of the engine: counts and names, copied at one moment.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "server/feed/engine.h"
 #include "server/feed/samples.h"
@@ -19,7 +21,11 @@ Vitals Engine::GetVitals() const {
           .workers = workers_.count(),
           .workers_running = workers_.running(),
           .reserved_bytes = pool.reserved_bytes,
-          .pool_bytes = pool.max_bytes};
+          .pool_bytes = pool.max_bytes,
+          .draining = draining_,
+          .not_drained = static_cast<uint64_t>(
+              std::count_if(sessions_.begin(), sessions_.end(),
+                            [](const auto& entry) { return !entry.second.ended; }))};
 }
 
 EngineView Engine::View() const {
@@ -28,6 +34,7 @@ EngineView Engine::View() const {
   view.samples_decoded = rows_.decoded();
   view.samples_replaced = rows_.replaced();
   view.status = status();
+  view.draining = draining_;
   for (exporting::GpuView& gpu : gpus_.View()) view.gpus.push_back({std::move(gpu), 0});
   for (const auto& [id, session] : sessions_) {
     if (session.device == nullptr) continue;
@@ -112,6 +119,13 @@ std::vector<SessionInfo> Engine::Sessions() const {
   std::vector<SessionInfo> infos;
   for (const auto& [id, session] : sessions_) infos.push_back(InfoOf(id, session));
   return infos;
+}
+
+absl::StatusOr<uint32_t> Engine::SetWorkers(uint32_t count) {
+  if (count == 0) return absl::InvalidArgumentError("0 workers; wanted 1 to 1024");
+  const uint32_t before = workers_.count();
+  PENSTOCK_RETURN_IF_ERROR(workers_.SetCount(count));
+  return before;
 }
 
 std::vector<workers::WorkerView> Engine::Workers(base::TimePoint now) const {

@@ -76,6 +76,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
       item.field_rows.push_back(place.Row(block, task.row));
   }
   in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed)});
+  ++by_user_[task.user.value()];
   return item;
 }
 
@@ -84,6 +85,7 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight row = std::move(found->second);
   in_flight_.erase(found);
+  if (--by_user_[row.task.user.value()] == 0) by_user_.erase(row.task.user.value());
 
   RowTrouble trouble;
   switch (outcome.kind) {

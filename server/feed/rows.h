@@ -58,6 +58,10 @@ class Rows {
   RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
 
   size_t in_flight() const { return in_flight_.size(); }
+  uint64_t in_flight_of(UserId user) const {
+    const auto found = by_user_.find(user.value());
+    return found == by_user_.end() ? 0 : found->second;
+  }
   uint64_t decoded() const { return decoded_; }
   uint64_t replaced() const { return replaced_; }
 
@@ -74,6 +78,7 @@ class Rows {
   void Label(const InFlight& row, const pool::SlotPlace& place) const;
 
   std::unordered_map<uint64_t, InFlight> in_flight_;
+  std::unordered_map<uint32_t, uint64_t> by_user_;  // how many of those; none is 0
   uint64_t next_item_ = 1;
   uint64_t decoded_ = 0;
   uint64_t replaced_ = 0;

@@ -69,9 +69,15 @@ void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visi
   for (const Entry& entry : (*found)->entries) visit(*entry.session);
 }
 
-std::optional<RowTask> Schedule::Next(absl::FunctionRef<Slot&(Session&)> begin) {
+std::optional<RowTask> Schedule::Next(absl::FunctionRef<bool(UserId)> may_have,
+                                      absl::FunctionRef<Slot&(Session&)> begin) {
   for (size_t idle = 0; idle < users_.size();) {
     User& user = *users_[turn_];
+    if (!may_have(user.id)) {  // its turn waits for it, no longer than this one
+      EndTurn();
+      ++idle;
+      continue;
+    }
     if (user.deficit <= 0) user.deficit += kQuantum;  // a turn begins
     if (user.deficit <= 0) {                          // and pays a debt
       EndTurn();

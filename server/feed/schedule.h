@@ -24,8 +24,10 @@ class Schedule {
   // Nobody wants this slot any more: no further row of it is given out.
   void Abandoned(const Slot& slot);
 
-  // The next fresh rows. `begin` makes a slot fill for the session that is served next.
-  std::optional<RowTask> Next(absl::FunctionRef<Slot&(Session&)> begin);
+  // The next fresh rows, of a user who may have them. `begin` makes a slot fill for the session
+  // that is served next.
+  std::optional<RowTask> Next(absl::FunctionRef<bool(UserId)> may_have,
+                              absl::FunctionRef<Slot&(Session&)> begin);
 
   // Slots begun so far: the time by which sessions are served.
   uint64_t begun() const { return begun_; }

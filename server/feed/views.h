@@ -32,6 +32,7 @@ struct EngineView {
   std::vector<FeedInfo> feeds;
   std::vector<GpuInfo> gpus;
   absl::Status status;  // why nothing is delivered any more, if so
+  bool draining = false;
 };
 
 // How the runner fares, as of its last tick.
@@ -40,6 +41,8 @@ struct Vitals {
   uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;
   uint64_t reserved_bytes = 0, pool_bytes = 0;
+  bool draining = false;
+  uint64_t not_drained = 0;  // sessions that a drain would wait for
 };
 
 enum class DeliveryKind { kHost, kPinned, kDevice };
@@ -53,6 +56,7 @@ struct SessionInfo {
   uint32_t rank = 0, world = 1, batch_size = 0, window = 0;
   uint64_t epoch = 0, consumed = 0;
   uint64_t announced = 0, taken = 0, released = 0;
+  uint64_t rest_of_epoch = 0;  // batches not taken; of NotDrained alone
   DeliveryKind delivery = DeliveryKind::kHost;
   std::string delivery_reason;
   // Of device delivery.

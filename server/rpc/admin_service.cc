@@ -1,6 +1,11 @@
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
 #include "penstock/v1/admin.grpc.pb.h"
+#include "server/rpc/drain_call.h"
 #include "server/rpc/index_call.h"
 #include "server/rpc/message_to_domain.h"
+#include "server/rpc/repeated_call.h"
 #include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
@@ -12,7 +17,8 @@ using grpc::ServerUnaryReactor;
 
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  AdminService(Controller& controller, Calls& calls) : controller_(controller), calls_(calls) {}
+  AdminService(Controller& controller, Calls& calls, Caller caller)
+      : controller_(controller), calls_(calls), caller_(caller) {}
 
   ServerUnaryReactor* GetStatus(CallbackServerContext*, const v1::GetStatusRequest*,
                                 v1::GetStatusResponse* response) override {
@@ -49,7 +55,59 @@ class AdminService final : public v1::AdminService::CallbackService {
   ServerUnaryReactor* ClearQuarantine(CallbackServerContext*,
                                       const v1::ClearQuarantineRequest* request,
                                       v1::ClearQuarantineResponse* response) override {
-    return AskAbout(DatasetFrom(request->dataset()), response, &Controller::ClearQuarantine);
+    const auto call = UnaryCall<v1::ClearQuarantineResponse>::Make(calls_, response);
+    const auto dataset = DatasetFrom(request->dataset());
+    if (const absl::Status may = MayChange(dataset.status()); !may.ok()) {
+      call->Answer(may);
+    } else {
+      controller_.ClearQuarantine(*dataset, AnswerOf(call));
+    }
+    return call.get();
+  }
+
+  ServerUnaryReactor* SetWorkers(CallbackServerContext*, const v1::SetWorkersRequest* request,
+                                 v1::SetWorkersResponse* response) override {
+    const auto call = UnaryCall<v1::SetWorkersResponse>::Make(calls_, response);
+    if (const absl::Status may = MayChange(); !may.ok()) {
+      call->Answer(may);
+    } else {
+      controller_.SetWorkers(request->count(), AnswerOf(call));
+    }
+    return call.get();
+  }
+
+  ServerUnaryReactor* Reload(CallbackServerContext*, const v1::ReloadRequest*,
+                             v1::ReloadResponse* response) override {
+    const auto call = UnaryCall<v1::ReloadResponse>::Make(calls_, response);
+    if (const absl::Status may = MayChange(); !may.ok()) {
+      call->Answer(may);
+    } else {
+      controller_.Reload(AnswerOf(call));
+    }
+    return call.get();
+  }
+
+  grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext*,
+                                                     const v1::DrainRequest* request) override {
+    return BeginDrain(controller_, *request, MayChange());
+  }
+
+  grpc::ServerWriteReactor<v1::WatchStatusResponse>* WatchStatus(
+      CallbackServerContext*, const v1::WatchStatusRequest* request) override {
+    using Call = RepeatedCall<v1::WatchStatusResponse>;
+    const auto interval = IntervalFrom(*request);
+    Call::Options options;
+    if (interval.ok()) options.pause = *interval;
+    options.ask = [this](Callback<v1::WatchStatusResponse> done) {
+      controller_.LookAround(std::move(done));
+    };
+    const auto call = Call::Make(std::move(options));
+    if (interval.ok()) {
+      call->Begin();
+    } else {
+      call->Refuse(interval.status());
+    }
+    return call.get();
   }
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
@@ -74,26 +132,25 @@ class AdminService final : public v1::AdminService::CallbackService {
     return call.get();
   }
 
-  template <typename Response>
-  ServerUnaryReactor* AskAbout(const absl::StatusOr<std::string>& dataset, Response* response,
-                               void (Controller::*method)(const std::string&, Callback<Response>)) {
-    const auto call = UnaryCall<Response>::Make(calls_, response);
-    if (dataset.ok()) {
-      (controller_.*method)(*dataset, AnswerOf(call));
-    } else {
-      call->Answer(dataset.status());
-    }
-    return call.get();
+  // Whether this caller may change what the daemon does; `request`: whether what it says is right.
+  absl::Status MayChange(const absl::Status& request = absl::OkStatus()) const {
+    if (caller_ == Caller::kOwner) return request;
+    return absl::PermissionDeniedError(absl::StrCat(
+        "this changes what the daemon does for everybody, and is for root and the daemon's "
+        "own user, ",
+        ::geteuid(), "; call as one of them"));
   }
 
   Controller& controller_;
   Calls& calls_;
+  const Caller caller_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls) {
-  return std::make_unique<AdminService>(controller, calls);
+std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls,
+                                                Caller caller) {
+  return std::make_unique<AdminService>(controller, calls, caller);
 }
 
 }  // namespace penstock::rpc

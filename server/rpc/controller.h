@@ -214,6 +214,13 @@ class Controller {
                               Callback<v1::ListQuarantineResponse> done) = 0;
   virtual void ClearQuarantine(const std::string& dataset,
                                Callback<v1::ClearQuarantineResponse> done) = 0;
+  // One look at all of it, as WatchStatus sends it.
+  virtual void LookAround(Callback<v1::WatchStatusResponse> done) = 0;
+  virtual void SetWorkers(uint32_t count, Callback<v1::SetWorkersResponse> done) = 0;
+  virtual void SetDraining(bool draining, Callback<v1::DrainResponse> done) = 0;
+  // How far it is; Cancelled once it drains no more.
+  virtual void GetDraining(Callback<v1::DrainResponse> done) = 0;
+  virtual void Reload(Callback<v1::ReloadResponse> done) = 0;
 };
 
 }  // namespace penstock::rpc

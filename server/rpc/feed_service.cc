@@ -132,11 +132,10 @@ class FeedService final : public v1::FeedService::CallbackService {
                     const Call<v1::OpenSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(SessionRequest session, SessionFrom(request, ticket));
-    controller_.OpenSession(std::move(session),
-                            [call](const absl::StatusOr<SessionGrant>& grant) {
-                              if (!grant.ok()) return call->Answer(grant.status());
-                              call->Answer(MessageOf(*grant));
-                            });
+    controller_.OpenSession(std::move(session), [call](const absl::StatusOr<SessionGrant>& grant) {
+      if (!grant.ok()) return call->Answer(grant.status());
+      call->Answer(MessageOf(*grant));
+    });
     return absl::OkStatus();
   }
 

@@ -383,6 +383,15 @@ absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {
   return Wrong("session_id is missing; give the one that OpenSession returned");
 }
 
+absl::StatusOr<std::chrono::milliseconds> IntervalFrom(const v1::WatchStatusRequest& message) {
+  const uint32_t ms = message.interval_ms() == 0 ? kUsualWatchMs : message.interval_ms();
+  if (ms < kMinWatchMs || ms > kMaxWatchMs)
+    return absl::InvalidArgumentError(absl::StrCat("interval_ms is ", ms, "; wanted ", kMinWatchMs,
+                                                   " to ", kMaxWatchMs, ", or 0 for ",
+                                                   kUsualWatchMs));
+  return std::chrono::milliseconds(ms);
+}
+
 absl::StatusOr<std::string> DatasetFrom(const std::string& text) {
   if (text.empty()) {
     return Wrong("dataset is missing; give a dataset's name (penstockctl datasets lists them)");

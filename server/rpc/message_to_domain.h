@@ -3,6 +3,7 @@
 // do.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ inline constexpr uint32_t kMaxDeviceDepth = 16;
 inline constexpr size_t kMaxOrderChunk = 65'536;
 inline constexpr size_t kMaxSampleIds = 4096;
 inline constexpr uint32_t kMaxQuarantinePage = 5000;
+inline constexpr uint32_t kMinWatchMs = 100, kMaxWatchMs = 60'000, kUsualWatchMs = 1000;
 
 // Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
@@ -46,6 +48,9 @@ absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequ
 
 // Of CloseSession, GetProgress and ListSlabs.
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id);
+
+// Of WatchStatus.
+absl::StatusOr<std::chrono::milliseconds> IntervalFrom(const v1::WatchStatusRequest& message);
 
 // A dataset's name or path, as it stands in any request.
 absl::StatusOr<std::string> DatasetFrom(const std::string& text);

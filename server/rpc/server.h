@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -16,6 +17,8 @@ struct Options {
   int max_message_bytes = 1 << 20;  // of a request
   uint32_t max_connections = 1024;  // at once; more are closed
   uint32_t max_calls_per_connection = 64;
+  // Where health is answered over TCP, too; empty: nowhere.
+  std::string health_address;
   // For answers to calls that are in progress; then these are cancelled.
   base::Duration shutdown_timeout = std::chrono::seconds(2);
 };
@@ -23,6 +26,7 @@ struct Options {
 class Server {
  public:
   // Serves a bound and listening Unix stream socket. Health says "not serving" at first.
+  // FailedPrecondition: the health address cannot be listened on.
   static absl::StatusOr<std::unique_ptr<Server>> Start(posix::Fd listener, Controller& controller,
                                                        const Options& options);
   // Takes no more connections, lets calls end until the time-out, cancels the rest. Callbacks of

@@ -14,8 +14,15 @@ class Service;
 
 namespace penstock::rpc {
 
+// Who is at the other end of a connection, by the kernel's word.
+enum class Caller {
+  kOwner,  // root, or the daemon's own user
+  kOther,
+};
+
 // Controller and calls outlive the services.
 std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller, Calls& calls);
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls);
+std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls,
+                                                Caller caller);
 
 }  // namespace penstock::rpc

@@ -116,9 +116,7 @@ void DaemonProcess::Start() {
   if (options_.config.empty()) {
     argv.insert(argv.end(), {"--private", directory() + "/run"});
   } else {
-    std::string text = options_.config;
-    text.replace(text.find("SOCKET"), 6, address());
-    std::ofstream(directory() + "/config.yaml") << text;
+    Rewrite(options_.config);
     argv.insert(argv.end(), {"--config", directory() + "/config.yaml"});
   }
   setenv("XDG_CACHE_HOME", (directory() + "/cache").c_str(), 1);
@@ -129,8 +127,16 @@ void DaemonProcess::Start() {
   ASSERT_TRUE(Eventually([this] { return Answers(); })) << log();
 }
 
+void DaemonProcess::Rewrite(const std::string& config) {
+  std::string text = config;
+  // Most tests end a daemon in the middle of epochs, and do not wait for these.
+  const bool drains = text.find("drain_for") != std::string::npos;
+  text.replace(text.find("SOCKET"), 6, address() + (drains ? "" : ", drain_for: 0s"));
+  std::ofstream(directory() + "/config.yaml") << text;
+}
+
 int DaemonProcess::Kill(int signal) {
-  kill(pid_, signal);
+  Signal(signal);
   return Reap("signal " + std::to_string(signal));
 }
 

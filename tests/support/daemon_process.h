@@ -1,6 +1,7 @@
 // A real penstockd for system tests, in a directory of its own; killed and cleaned up at the end.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -31,8 +32,10 @@ class DaemonProcess {
  public:
   struct Options {
     int workers = 1;
-    std::string config;  // YAML in which SOCKET stands for the address; empty: a private daemon
-    Identity user;       // whom it runs as
+    // YAML in which {socket: SOCKET …} stands for the address; does not drain where it does not say
+    // so. Empty: a private daemon.
+    std::string config;
+    Identity user;             // whom it runs as
     bool on_terminal = false;  // of its own, whose foreground it has
     // A program by its path, with arguments, that the daemon is started under; pid() is that one's.
     std::vector<std::string> under = {};
@@ -41,6 +44,8 @@ class DaemonProcess {
   ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s
 
   void Start();  // again, after Kill
+  void Signal(int signal) { kill(pid_, signal); }
+  void Rewrite(const std::string& config);  // its configuration's file, as Options has it
   // Ends it with a signal and waits; its exit code, or minus the signal that killed it.
   int Kill(int signal);
   // Presses Ctrl-C on its terminal, waits, and tells its exit code as Kill does.

@@ -21,7 +21,7 @@ class CatalogPartsTest : public ::testing::Test {
  protected:
   CatalogPartsTest() {
     MakeDataset("flowers", 3);
-    options_.datasets = {{"flowers", folder_.At("flowers"), {}},
+    options_.offer.datasets = {{"flowers", folder_.At("flowers"), {}},
                          {"trees", folder_.At("trees"), {}}};
   }
 
@@ -61,9 +61,9 @@ TEST_F(CatalogPartsTest, WhileSomethingIsBeingOpenedItIsBusy) {
 }
 
 TEST_F(CatalogPartsTest, ANameForAPartMeansThatPartAndSharesWhatIsOpen) {
-  options_.datasets.push_back(options_.datasets[0]);
-  options_.datasets.back().name = "last-flower";
-  options_.datasets.back().range = RangeText{.begin = 2, .end = 3};
+  options_.offer.datasets.push_back(options_.offer.datasets[0]);
+  options_.offer.datasets.back().name = "last-flower";
+  options_.offer.datasets.back().range = RangeText{.begin = 2, .end = 3};
 
   const auto whole = Open("flowers"), part = Open("last-flower");
 
@@ -74,7 +74,7 @@ TEST_F(CatalogPartsTest, ANameForAPartMeansThatPartAndSharesWhatIsOpen) {
 }
 
 TEST_F(CatalogPartsTest, ARangeThatReachesOutIsRefusedWithItsNameAndWhatThereIs) {
-  options_.datasets[0].range = RangeText{.begin = 2, .end = 4};
+  options_.offer.datasets[0].range = RangeText{.begin = 2, .end = 4};
   const auto state = Open("flowers");
   ASSERT_TRUE(state.ok());
 
@@ -88,7 +88,7 @@ class CatalogMixtureTest : public CatalogPartsTest {
  protected:
   CatalogMixtureTest() { MakeDataset("trees", 10); }
   void Mix(std::vector<std::string> parts, uint64_t epoch_samples = 0) {
-    options_.datasets.push_back({.name = "both",
+    options_.offer.datasets.push_back({.name = "both",
                                  .path = "mixture:both",
                                  .mixture = NamedMixture{.parts = std::move(parts),
                                                          .plan = {.epoch_samples = epoch_samples,
@@ -97,7 +97,7 @@ class CatalogMixtureTest : public CatalogPartsTest {
 };
 
 TEST_F(CatalogMixtureTest, WhoMayNotHaveAPartMayNotHaveTheMixture) {
-  options_.datasets[0].groups = {4711};
+  options_.offer.datasets[0].groups = {4711};
   Mix({"flowers", "trees"});
 
   const auto stranger = Open("both", {.uid = 1000, .groups = {1000}});
@@ -109,14 +109,14 @@ TEST_F(CatalogMixtureTest, WhoMayNotHaveAPartMayNotHaveTheMixture) {
 }
 
 TEST_F(CatalogMixtureTest, APartThatCannotBeOpenedIsWhyTheMixtureCannot) {
-  options_.datasets[1].path = folder_.At("nothing");
+  options_.offer.datasets[1].path = folder_.At("nothing");
   Mix({"flowers", "trees"});
 
   EXPECT_EQ(Open("both").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(CatalogMixtureTest, ItIsMadeOfItsPartsAndOpenedOnce) {
-  options_.datasets[1].range = RangeText{.begin = 4, .end = 10};
+  options_.offer.datasets[1].range = RangeText{.begin = 4, .end = 10};
   Mix({"flowers", "trees"});
 
   const auto first = Open("both"), again = Open("both");

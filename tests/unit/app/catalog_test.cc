@@ -59,7 +59,7 @@ class CatalogTest : public ::testing::Test {
   // As a configured daemon, which serves "flowers" and "trees" to these groups.
   void ServeByName(std::vector<gid_t> groups = {}) {
     options_.any_path = false;
-    options_.datasets = {{"flowers", folder_.At("flowers"), groups},
+    options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
                          {"trees", folder_.At("trees"), {}}};
   }
 
@@ -237,7 +237,7 @@ TEST_F(CatalogTest, ConfiguredTokensAreOpenedByTheirName) {
   folder_.Write("x.bin", "0123456789");
   source::TokensSpec spec{.files = {folder_.At("x.bin")}, .length = 2};
   options_.any_path = false;
-  options_.datasets = {{.name = "text", .path = ToString(spec), .groups = {}, .tokens = spec}};
+  options_.offer.datasets = {{.name = "text", .path = ToString(spec), .groups = {}, .tokens = spec}};
 
   EXPECT_EQ(Open("text").value()->dataset->samples(), 2u);
   EXPECT_NE(catalog().FindOpen("text", {}).value(), nullptr);
@@ -310,7 +310,7 @@ TEST_F(CatalogTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
 
 TEST_F(CatalogTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
   ServeByName();
-  options_.datasets[0].path = folder_.At("flowers/");  // as people write it
+  options_.offer.datasets[0].path = folder_.At("flowers/");  // as people write it
 
   ASSERT_EQ(catalog().List().size(), 2u);
   EXPECT_EQ(catalog().List()[0].state, nullptr);

@@ -79,7 +79,7 @@ datasets:
   EXPECT_EQ(orders.max_samples, 17u);
   EXPECT_EQ(orders.max_per_user, 18u);
   EXPECT_EQ(orders.max_bytes, 19 * base::kMiB);
-  EXPECT_EQ(engine.max_sessions, 3u);
+  EXPECT_EQ(engine.admission.max_sessions, 3u);
   EXPECT_EQ(engine.pool.max_bytes, base::kGiB);
   EXPECT_EQ(engine.pool.preallocate_bytes, 256 * base::kMiB);
   EXPECT_EQ(engine.pool.segment_bytes, 32 * base::kMiB);
@@ -99,25 +99,25 @@ datasets:
   EXPECT_THAT(catalog.roots, ::testing::ElementsAre("/a", "/b"));
   EXPECT_EQ(catalog.index_threads, 11);
   EXPECT_EQ(catalog.max_datasets, 12u);
-  EXPECT_DOUBLE_EQ(catalog.faults.max_quarantined_share, 0.15);
-  EXPECT_EQ(catalog.faults.max_quarantined_minimum, 16u);
+  EXPECT_DOUBLE_EQ(catalog.offer.faults.max_quarantined_share, 0.15);
+  EXPECT_EQ(catalog.offer.faults.max_quarantined_minimum, 16u);
   EXPECT_EQ(engine.carriers.count, 5u);
   EXPECT_EQ(engine.carriers.retry_for, milliseconds(10'000));
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
-  ASSERT_EQ(catalog.datasets.size(), 5u);
-  EXPECT_EQ(catalog.datasets[0].name, "one");
-  EXPECT_EQ(catalog.datasets[0].path, "/a/one");
-  EXPECT_THAT(catalog.datasets[0].groups, ::testing::ElementsAre(0, 4711));
-  EXPECT_EQ(catalog.datasets[1].path, "/a/i");
-  EXPECT_EQ(catalog.datasets[1].idx->labels, "/a/l");
-  EXPECT_EQ(catalog.datasets[2].synthetic,
+  ASSERT_EQ(catalog.offer.datasets.size(), 5u);
+  EXPECT_EQ(catalog.offer.datasets[0].name, "one");
+  EXPECT_EQ(catalog.offer.datasets[0].path, "/a/one");
+  EXPECT_THAT(catalog.offer.datasets[0].groups, ::testing::ElementsAre(0, 4711));
+  EXPECT_EQ(catalog.offer.datasets[1].path, "/a/i");
+  EXPECT_EQ(catalog.offer.datasets[1].idx->labels, "/a/l");
+  EXPECT_EQ(catalog.offer.datasets[2].synthetic,
             (source::SyntheticSpec{.samples = 9, .shape = {8, 224, 3}, .classes = 7}));
-  EXPECT_EQ(catalog.datasets[3].path, "/a/t-{0..3}.tar, /b image=png label=none");
-  EXPECT_THAT(catalog.datasets[3].tar->shards, ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
-  EXPECT_EQ(catalog.datasets[3].tar->image, "png");
-  EXPECT_EQ(catalog.datasets[3].tar->label, "none");
-  EXPECT_EQ(catalog.datasets[4].path, "/a/t-00000-of-00001 image=jpeg");
-  EXPECT_EQ(catalog.datasets[4].tfrecord->image, "jpeg");
+  EXPECT_EQ(catalog.offer.datasets[3].path, "/a/t-{0..3}.tar, /b image=png label=none");
+  EXPECT_THAT(catalog.offer.datasets[3].tar->shards, ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
+  EXPECT_EQ(catalog.offer.datasets[3].tar->image, "png");
+  EXPECT_EQ(catalog.offer.datasets[3].tar->label, "none");
+  EXPECT_EQ(catalog.offer.datasets[4].path, "/a/t-00000-of-00001 image=jpeg");
+  EXPECT_EQ(catalog.offer.datasets[4].tfrecord->image, "jpeg");
   EXPECT_FALSE(catalog.any_path);
 }
 

@@ -64,7 +64,7 @@ const Impossible kImpossible[] = {
     {"server.health_address", "localhost:7741", "a number's address and a port"},
     {"server.health_address", "127.0.0.1", "a number's address and a port"},
     {"workers.max_cores", "0%", "more than 0%, at most 100%"},
-    {"workers.max_cores", "101%", "100%"},
+    {"workers.max_cores", "101%", "a share from 0% to 100%"},
     {"limits.max_sessions_per_user", "0", "1 to 4096"},
     {"limits.max_pool_per_user", "0%", "more than 0%"},
     {"limits.max_workers_per_user", "0%", "more than 0%"},

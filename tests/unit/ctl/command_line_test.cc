@@ -34,6 +34,13 @@ TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
   EXPECT_THAT(WordsTo({"quarantine", "clear"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"status", "now"}), HasSubstr("does not take 'now'"));
   EXPECT_THAT(WordsTo({"--config", "x", "status"}), HasSubstr("goes with 'check' only"));
+  EXPECT_THAT(WordsTo({"status", "--deadline", "1s"}), HasSubstr("go with 'drain' only"));
+  EXPECT_THAT(WordsTo({"reload", "--cancel"}), HasSubstr("go with 'drain' only"));
+  EXPECT_THAT(WordsTo({"drain", "--deadline", "soon"}), HasSubstr("like 30s or 10m, not 'soon'"));
+  EXPECT_THAT(WordsTo({"drain", "--deadline", "0s"}), HasSubstr("like 30s or 10m"));
+  EXPECT_THAT(WordsTo({"workers", "--set", "0"}), HasSubstr("1 to 1024 workers, not '0'"));
+  EXPECT_THAT(WordsTo({"workers", "--set", "-1"}), HasSubstr("1 to 1024 workers"));
+  EXPECT_THAT(WordsTo({"status", "--set", "2"}), HasSubstr("goes with 'workers' only"));
 }
 
 TEST(CommandLineTest, EveryCommandIsUnderstood) {
@@ -47,6 +54,11 @@ TEST(CommandLineTest, EveryCommandIsUnderstood) {
   EXPECT_EQ(ParseCommandLine({"quarantine", "clear", "flowers"})->command,
             Command::kQuarantineClear);
   EXPECT_EQ(ParseCommandLine({"check", "--config", "a.yaml"})->config, "a.yaml");
+  EXPECT_EQ(ParseCommandLine({"top"})->command, Command::kTop);
+  EXPECT_EQ(ParseCommandLine({"reload"})->command, Command::kReload);
+  EXPECT_EQ(ParseCommandLine({"workers", "--set", "3"})->set_workers, 3u);
+  EXPECT_TRUE(ParseCommandLine({"drain", "--cancel"})->cancel);
+  EXPECT_EQ(ParseCommandLine({"drain", "--deadline", "2m"})->deadline, std::chrono::minutes(2));
 }
 
 TEST(CommandLineTest, OptionsMayStandAnywhereAndWithAnEqualsSign) {

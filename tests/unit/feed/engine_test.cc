@@ -27,7 +27,7 @@ class EngineTest : public ::testing::Test {
     options.pool.max_bytes = 1 << 20;
     options.pool.segment_bytes = 64 << 10;
     options.workers.count = 0;
-    options.max_sessions = 3;
+    options.admission.max_sessions = 3;
     return options;
   }
 

@@ -1,6 +1,7 @@
 // A controller that writes down what it was asked and gives canned answers. Any thread.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -47,6 +48,34 @@ class FakeController final : public Controller {
                       .samples = 1000,
                       .window = request.window,
                       .segments = {3, 5}});
+  }
+  void LookAround(Callback<v1::WatchStatusResponse> done) override {
+    v1::WatchStatusResponse all;
+    all.set_time_unix_ms(++looks_);
+    done(all);
+  }
+  void SetWorkers(uint32_t count, Callback<v1::SetWorkersResponse> done) override {
+    if (count == 0) return done(absl::InvalidArgumentError("0 workers"));
+    v1::SetWorkersResponse response;
+    response.set_before(count - 1);
+    done(response);
+  }
+  // Three sessions that end one after the other.
+  void SetDraining(bool draining, Callback<v1::DrainResponse> done) override {
+    left_ = draining ? 3 : 0;
+    GetDraining(std::move(done));
+  }
+  void GetDraining(Callback<v1::DrainResponse> done) override {
+    v1::DrainResponse response;
+    response.set_sessions_left(left_);
+    response.set_done(left_ == 0);
+    if (left_ > 0) --left_;
+    done(response);
+  }
+  void Reload(Callback<v1::ReloadResponse> done) override {
+    v1::ReloadResponse response;
+    response.add_changed("log.level: info, now debug");
+    done(response);
   }
   void ListSlabs(const Ticket&, uint64_t session_id, Callback<std::vector<Slab>> done) override {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
@@ -132,6 +161,8 @@ class FakeController final : public Controller {
   }
 
  private:
+  std::atomic<int64_t> looks_ = 0;
+  std::atomic<uint32_t> left_ = 0;
   class FakeOrder final : public IncomingOrder {
    public:
     explicit FakeOrder(FakeController& controller) : controller_(controller) {}

@@ -45,5 +45,27 @@ TEST(FormatEventTest, WhatWasLeftOutStandsAtTheEnd) {
   EXPECT_EQ(FormatEvent("e", std::vector<Field>{{"a", 1}}, 12), "event=e a=1 suppressed=12");
 }
 
+TEST(FormatJsonEventTest, WhateverAValueHoldsTheLineIsJson) {
+  const std::vector<Field> fields = {{"path", "/a \"b\"\\\n\x01"}, {"bad", "x\xff\xc3"}, {"n", 7}};
+
+  EXPECT_EQ(FormatJsonEvent("opened", fields, 0),
+            R"("event":"opened","path":"/a \"b\"\\\u000a\u0001","bad":"x\ufffd\ufffd","n":"7")");
+}
+
+TEST(FormatJsonEventTest, CharactersOfEveryLengthStayAndWhatIsOverlongOrNoneDoesNot) {
+  const auto value = [](absl::string_view text) {
+    return FormatJsonEvent("e", std::vector<Field>{{"v", text}}, 0).substr(16);
+  };
+
+  EXPECT_EQ(value("aé€😀"), R"("aé€😀")");
+  for (const absl::string_view none :
+       {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"})
+    EXPECT_EQ(value(none).find("\\ufffd"), 1u);
+}
+
+TEST(FormatJsonEventTest, WhatWasLeftOutStandsAtTheEnd) {
+  EXPECT_EQ(FormatJsonEvent("e", {}, 12), R"("event":"e","suppressed":"12")");
+}
+
 }  // namespace
 }  // namespace penstock::telemetry

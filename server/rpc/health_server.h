@@ -1,0 +1,29 @@
+// gRPC health over TCP, for probes that cannot reach a Unix socket, and nothing else: whoever can
+// reach the port learns whether the daemon serves.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace penstock::rpc {
+
+class HealthServer {
+ public:
+  // `address` as posix::ParseTcpAddress takes it. FailedPrecondition: it is in use, or not ours.
+  static absl::StatusOr<std::unique_ptr<HealthServer>> Start(const std::string& address);
+  ~HealthServer();
+
+  void SetServing(bool serving);
+
+ private:
+  explicit HealthServer(std::unique_ptr<grpc::Server> server);
+  const std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace penstock::rpc

@@ -1,0 +1,49 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/app/config.h"
+#include "server/app/config_diff.h"
+
+namespace penstock::app {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::vector<ConfigChange> Changes(const std::string& before, const std::string& after) {
+  return Compare(*ParseConfig(before, "a.yaml"), *ParseConfig(after, "b.yaml"));
+}
+
+TEST(ConfigDiffTest, EqualConfigurationsDifferInNothingHoweverTheyAreWritten) {
+  EXPECT_THAT(Changes("{}", "pool: {max: 4096MiB}\nlog: {level: info}\n"), IsEmpty());
+}
+
+struct Case {
+  std::string before, after, words;
+  bool needs_restart;
+};
+
+TEST(ConfigDiffTest, EachChangeIsSaidAsPeopleWriteItAndWhetherItNeedsARestart) {
+  const Case cases[] = {
+      {"{}", "log: {level: debug}", "log.level: info, now debug", false},
+      {"{}", "log: {format: json}", "log.format: text, now json", true},
+      {"{}", "pool: {max: 8GiB}", "pool.max: 4.0 GiB, now 8.0 GiB", true},
+      {"{}", "server: {drain_for: 5m}", "server.drain_for: 30s, now 5m", false},
+      {"{}", "server: {group: ''}", "server.group: penstock, now \"\"", true},
+      {"{}", "limits: {max_quarantined: 1%}", "limits.max_quarantined: 0.1%, now 1%", false},
+      {"{}", "limits: {max_pixels: 7}", "limits.max_pixels: 100000000, now 7", true},
+      {"{}", "source: {roots: [/a, /b]}", "source.roots: [], now [/a, /b]", true},
+      {"{}", "workers: {auto: true}", "workers.auto: false, now true", true},
+      {"{}", "datasets: [{name: x, folder: /x}]", "datasets: none, now x", false},
+      {"datasets: [{name: x, folder: /x}]", "datasets: [{name: x, folder: /y}]",
+       "datasets: x, now x", false},
+  };
+  for (const Case& each : cases) {
+    const std::vector<ConfigChange> changes = Changes(each.before, each.after);
+    ASSERT_EQ(changes.size(), 1u) << each.words;
+    EXPECT_EQ(changes[0].ToString(), each.words);
+    EXPECT_EQ(changes[0].needs_restart, each.needs_restart) << each.words;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::app
