@@ -1,8 +1,9 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
-#include "server/rpc/drain_call.h"
+#include "server/rpc/drain_news.h"
 #include "server/rpc/index_call.h"
 #include "server/rpc/message_to_domain.h"
 #include "server/rpc/repeated_call.h"
@@ -14,6 +15,8 @@ namespace {
 
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
+
+constexpr std::chrono::milliseconds kDrainLooks(200);
 
 class AdminService final : public v1::AdminService::CallbackService {
  public:
@@ -89,7 +92,21 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext*,
                                                      const v1::DrainRequest* request) override {
-    return BeginDrain(controller_, *request, MayChange());
+    using Call = RepeatedCall<v1::DrainResponse>;
+    Call::Options options;
+    options.pause = kDrainLooks;
+    // The first time it is told to drain, then only asked how far it is.
+    options.ask = [this, cancel = request->cancel(),
+                   told = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
+      if (std::exchange(*told, true)) return controller_.GetDraining(std::move(done));
+      controller_.SetDraining(!cancel, std::move(done));
+    };
+    options.judge = [news = std::make_shared<DrainNews>()](const v1::DrainResponse& look) {
+      if (look.done()) return Call::Then::kEnd;
+      const bool is_news = news->IsNews(look, base::SteadyClock().Now());
+      return is_news ? Call::Then::kAgain : Call::Then::kSkipAgain;
+    };
+    return Begin(Call::Make(std::move(options)), MayChange());
   }
 
   grpc::ServerWriteReactor<v1::WatchStatusResponse>* WatchStatus(
@@ -101,13 +118,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     options.ask = [this](Callback<v1::WatchStatusResponse> done) {
       controller_.LookAround(std::move(done));
     };
-    const auto call = Call::Make(std::move(options));
-    if (interval.ok()) {
-      call->Begin();
-    } else {
-      call->Refuse(interval.status());
-    }
-    return call.get();
+    return Begin(Call::Make(std::move(options)), interval.status());
   }
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
@@ -129,6 +140,17 @@ class AdminService final : public v1::AdminService::CallbackService {
   ServerUnaryReactor* Ask(Response* response, void (Controller::*method)(Callback<Response>)) {
     const auto call = UnaryCall<Response>::Make(calls_, response);
     (controller_.*method)(AnswerOf(call));
+    return call.get();
+  }
+
+  template <typename Response>
+  static grpc::ServerWriteReactor<Response>* Begin(std::shared_ptr<RepeatedCall<Response>> call,
+                                                   const absl::Status& may) {
+    if (may.ok()) {
+      call->Begin();
+    } else {
+      call->Refuse(may);
+    }
     return call.get();
   }
 

@@ -1,0 +1,81 @@
+// What operators call: again and again, and refused where they may not.
+#include "server/rpc/drain_news.h"
+#include "tests/unit/rpc/server_fixture.h"
+
+namespace penstock::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(ServerTest, WatchingGivesLookAfterLookAtTheIntervalThatIsAskedAndEndsWhenItIsCancelled) {
+  v1::WatchStatusRequest request;
+  request.set_interval_ms(100);
+  const auto context = Context("");
+  const auto stream = admin_->WatchStatus(context.get(), request);
+
+  v1::WatchStatusResponse first, second;
+  ASSERT_TRUE(stream->Read(&first) && stream->Read(&second));
+  context->TryCancel();
+
+  EXPECT_EQ(second.time_unix_ms(), first.time_unix_ms() + 1);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(ServerTest, AnIntervalThatCannotBeIsRefusedWithWhatCan) {
+  for (const uint32_t ms : {1u, 99u, 60'001u}) {
+    v1::WatchStatusRequest request;
+    request.set_interval_ms(ms);
+    const auto context = Context("");
+    const auto stream = admin_->WatchStatus(context.get(), request);
+    v1::WatchStatusResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+
+    const grpc::Status status = stream->Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), HasSubstr("100 to 60000"));
+  }
+}
+
+TEST_F(ServerTest, AServerEndsAtOnceThoughSomebodyWatches) {
+  const auto context = Context("");
+  const auto stream = admin_->WatchStatus(context.get(), {});
+  v1::WatchStatusResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+
+  server_.reset();
+
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_FALSE(stream->Finish().ok());
+}
+
+TEST_F(ServerTest, ADrainTellsHowManyAreLeftUntilNoneIs) {
+  const auto context = Context("");
+  const auto stream = admin_->Drain(context.get(), {});
+  std::vector<uint32_t> left;
+  v1::DrainResponse response;
+
+  while (stream->Read(&response)) left.push_back(response.sessions_left());
+
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_THAT(left, ::testing::ElementsAre(3, 2, 1, 0));
+  EXPECT_TRUE(response.done());
+}
+
+TEST(DrainNewsTest, WhatIsTheSameIsToldOnceASecondAndTheEndAlways) {
+  DrainNews news;
+  v1::DrainResponse two, one, none;
+  two.set_sessions_left(2);
+  one.set_sessions_left(1);
+  none.set_done(true);
+  const base::TimePoint start{std::chrono::hours(1)};
+
+  EXPECT_TRUE(news.IsNews(two, start));
+  EXPECT_FALSE(news.IsNews(two, start + std::chrono::milliseconds(999)));
+  EXPECT_TRUE(news.IsNews(two, start + std::chrono::seconds(1)));
+  EXPECT_TRUE(news.IsNews(one, start + std::chrono::milliseconds(1001)));
+  EXPECT_TRUE(news.IsNews(none, start + std::chrono::milliseconds(1002)));
+  EXPECT_TRUE(news.IsNews(none, start + std::chrono::milliseconds(1003)));
+}
+
+}  // namespace
+}  // namespace penstock::rpc
