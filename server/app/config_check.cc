@@ -118,6 +118,7 @@ void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsTime("server.exit_when_idle", server.exit_when_idle_ms(), {0, 24 * kHour});
   checker.IsTime("server.drain_for", server.drain_for_ms(), {0, 24 * kHour});
   checker.IsAddress("server.health_address", server.health_address());
+  checker.IsAddress("server.metrics_address", server.metrics_address());
 }
 
 void Check(const config::v1::Pool& pool, Checker& checker) {

@@ -1,14 +1,18 @@
 #include "server/app/daemon.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "common/base/units.h"
+#include "common/shm/doorway_wire.h"
 #include "common/telemetry/log.h"
 #include "server/app/config.h"
 #include "server/app/config_diff.h"
+#include "server/app/metrics_snapshot.h"
 #include "server/app/options.h"
 #include "server/app/version.h"
+#include "server/status/process_facts.h"
 
 namespace penstock::app {
 namespace {
@@ -46,6 +50,9 @@ absl::Status Daemon::StartParts() {
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
                                                                         config.server().group()));
   address_.emplace(std::move(claim));
+  if (!config.server().metrics_address().empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(config.server().metrics_address()));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(
       Catalog::Options catalog,
       CatalogOptions(config, options_.private_daemon ? Paths::kAny : Paths::kNamed));
@@ -85,7 +92,9 @@ absl::Status Daemon::StartParts() {
   rpc.health_address = config.server().health_address();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
   server_->SetServing(true);
-  return absl::OkStatus();
+  if (metrics_ == nullptr) return absl::OkStatus();
+  return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
+                          .facts = [this] { return GetFacts(); }});
 }
 
 // New calls end first, then what they could reach: a catalogue's answer goes to the runner, a
@@ -96,6 +105,7 @@ Daemon::~Daemon() {
   for (const auto& done : TakeReloads()) done(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
   server_.reset();
+  metrics_.reset();
   courier_.Use(nullptr);
   doorway_.reset();
   if (address_) address_->RemoveSockets();
@@ -121,6 +131,32 @@ void Daemon::SayServing(base::TimePoint now) {
                {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
                {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
                {"datasets", options_.config.datasets_size()});
+}
+
+bool Daemon::AskForSnapshot(status::Collector::Done done) {
+  return runner_->Post([this, done = std::move(done)](feed::Engine& engine, base::TimePoint now) {
+    done(TakeSnapshot(engine, catalog_->List(), now));
+  });
+}
+
+status::Facts Daemon::GetFacts() const {
+  const config::v1::Server& server = options_.config.server();
+  const feed::Vitals vitals = runner_->vitals();
+  const base::TimePoint now = base::SteadyClock().Now();
+  return {.version = kVersion,
+          .protocol_version = shm::kProtocolVersion,
+          .uptime = now - started_,
+          .ready = vitals.workers_running > 0 && runner_->status().ok(),
+          .connections = service_->connected(),
+          .max_connections = server.max_connections(),
+          .sessions = runner_->sessions(),
+          .max_sessions = server.max_sessions(),
+          .workers = vitals.workers,
+          .workers_running = vitals.workers_running,
+          .pool_bytes = vitals.pool_bytes,
+          .reserved_bytes = vitals.reserved_bytes,
+          .since_last_pass = now - std::max(vitals.ticked, started_),
+          .process = status::ReadProcessFacts()};
 }
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {

@@ -15,6 +15,7 @@
 #include "server/app/catalog.h"
 #include "server/app/courier.h"
 #include "server/app/gpu_probe.h"
+#include "server/app/metrics_port.h"
 #include "server/app/service.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
@@ -66,6 +67,9 @@ class Daemon {
   void SetHealth();
   std::vector<rpc::Callback<v1::ReloadResponse>> TakeReloads();
   void AnswerReloads();
+  // What the metrics' thread asks.
+  bool AskForSnapshot(status::Collector::Done done);
+  status::Facts GetFacts() const;
 
   const DaemonOptions options_;
   config::v1::Config config_;  // what is in force; the thread of Tick
@@ -77,6 +81,7 @@ class Daemon {
 
   // In start order: later ones use earlier ones.
   std::optional<doorway::Claim> address_;
+  std::unique_ptr<MetricsPort> metrics_;  // null: not asked for
   Courier courier_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<feed::Runner> runner_;

@@ -259,6 +259,7 @@ void Engine::Tick(base::TimePoint now) {
     for (auto& [id, session] : sessions_) Fail(id, lost);
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
+  SettleCounts();
   std::erase_if(feeds_, [](const auto& entry) { return entry.second.expired(); });
 }
 

@@ -20,6 +20,7 @@
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
 #include "server/feed/epoch_rest.h"
+#include "server/feed/dataset_counts.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/runs.h"
@@ -141,8 +142,10 @@ class Engine {
   absl::Status status() const;
 
   size_t sessions() const { return sessions_.size(); }
-  Vitals GetVitals() const;  // all but the passes, which are the runner's
+  Vitals GetVitals() const;  // all but the runner's own: passes, ticked
   EngineView View() const;
+  // Counts and stalls over all feeds; what feeds count is added up first.
+  TotalsView Totals(base::TimePoint now);
   std::vector<SessionInfo> Sessions() const;
   // What a session waits for. NotFound, PermissionDenied as Slabs.
   absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
@@ -171,7 +174,8 @@ class Engine {
   };
 
   SessionInfo InfoOf(uint64_t id, const Session& session) const;
-  std::string StateOf(const Session& session, const SessionView& view, bool ready) const;
+  SessionPhase PhaseOf(const Session& session, const SessionView& view, bool ready) const;
+  std::string InWords(SessionPhase phase, const Feed& feed) const;
   absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
   absl::Status AdmitUser(const OpenRequest& request) const;
   absl::StatusOr<Grant> OpenNow(const OpenRequest& request,
@@ -195,6 +199,7 @@ class Engine {
   bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
   bool SubmitRows();
   uint64_t RowsOfAUser() const;
+  void SettleCounts();
   std::shared_ptr<Feed> FeedOf(const RowTask& task) const;
   bool CollectRuns();
   bool SubmitRuns();
@@ -216,6 +221,7 @@ class Engine {
   Runs runs_;  // likewise
   carry::Carriers carriers_;
   Rate decoding_rate_;  // samples
+  DatasetCounts dataset_counts_;
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way
   bool draining_ = false;

@@ -133,6 +133,8 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
     feed = std::make_shared<Feed>(Feed{fingerprint, spec, request.dataset, absl::OkStatus()});
     known = feed;
   }
+  dataset_counts_.Watch(FeedId(fingerprint), request.dataset->name,
+                        core_.View(FeedId(fingerprint)).value_or(FeedView{}));
   const pool::SlotLayout layout = LayoutOf(request);
   const uint64_t arena = pool_.ArenaOf(request.user, layout);
   PENSTOCK_RETURN_IF_ERROR(pool_.Reserve(arena, request.window));

@@ -61,6 +61,28 @@ EngineView Engine::View() const {
   return view;
 }
 
+TotalsView Engine::Totals(base::TimePoint now) {
+  SettleCounts();
+  TotalsView view{.by_dataset = dataset_counts_.all(), .worker_restarts = workers_.restarts()};
+  for (const carry::Carriers::Stall& stall : carriers_.Stalls(now)) {
+    ++view.stalled_runs;
+    view.longest_stall = std::max(view.longest_stall, now - stall.since);
+  }
+  return view;
+}
+
+// A feed is forgotten when nobody has it any more, and its counts with it.
+void Engine::SettleCounts() {
+  for (const auto& [key, weak] : feeds_) {
+    const FeedId id(key.first);
+    dataset_counts_.Settle(id, core_.View(id).value_or(FeedView{}));
+    const auto next = feeds_.upper_bound({key.first, UINT32_MAX});
+    const bool gone = std::all_of(feeds_.lower_bound({key.first, 0}), next,
+                                  [](const auto& entry) { return entry.second.expired(); });
+    if (gone) dataset_counts_.Forget(id);
+  }
+}
+
 // What the core hears of device delivery is that batches were copied; the consumer's own words say
 // more.
 SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
@@ -98,21 +120,42 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
     info.device_depth = session.device->seat().depth();
     info.on_device = progress.on_device;
   }
-  info.state = StateOf(session, view, info.announced > info.taken);
+  info.phase = PhaseOf(session, view, info.announced > info.taken);
+  info.state = InWords(info.phase, *session.feed);
   return info;
 }
 
-// In words. `ready`: batches wait for the consumer.
-std::string Engine::StateOf(const Session& session, const SessionView& view, bool ready) const {
-  if (session.ended) return "ended";
-  if (view.finished) return "finished";
-  if (ready) return "running";
-  if (const auto stall = StallOf(*session.feed, now_)) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - stall->since);
-    return absl::StrCat("source stalled for ", seconds.count(), " s: ", stall->reason);
+// `ready`: batches wait for the consumer.
+SessionPhase Engine::PhaseOf(const Session& session, const SessionView& view, bool ready) const {
+  if (session.ended) return SessionPhase::kEnded;
+  if (view.finished) return SessionPhase::kFinished;
+  if (ready) return SessionPhase::kRunning;
+  if (StallOf(*session.feed, now_)) return SessionPhase::kStalled;
+  if (view.announced - view.released >= view.window) return SessionPhase::kWaitingForTrainer;
+  return session.feed->spec.storage == source::Storage::kEncoded ? SessionPhase::kDecoding
+                                                                 : SessionPhase::kCopying;
+}
+
+std::string Engine::InWords(SessionPhase phase, const Feed& feed) const {
+  switch (phase) {
+    case SessionPhase::kRunning:
+      return "running";
+    case SessionPhase::kWaitingForTrainer:
+      return "waiting for the trainer";
+    case SessionPhase::kDecoding:
+      return "decoding";
+    case SessionPhase::kCopying:
+      return "copying";
+    case SessionPhase::kFinished:
+      return "finished";
+    case SessionPhase::kEnded:
+      return "ended";
+    case SessionPhase::kStalled:
+      break;
   }
-  if (view.announced - view.released >= view.window) return "waiting for the trainer";
-  return session.feed->spec.storage == source::Storage::kEncoded ? "decoding" : "copying";
+  const auto stall = *StallOf(feed, now_);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - stall.since);
+  return absl::StrCat("source stalled for ", seconds.count(), " s: ", stall.reason);
 }
 
 std::vector<SessionInfo> Engine::Sessions() const {

@@ -103,7 +103,8 @@ void Runner::Run() {
 
 void Runner::Tick(base::TimePoint now) {
   engine_.Tick(now);
-  const Vitals vitals = engine_.GetVitals();
+  Vitals vitals = engine_.GetVitals();
+  vitals.ticked = now;
   base::MutexLock lock(mutex_);
   vitals_ = vitals;
   if (status_.ok()) status_ = engine_.status();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,20 @@ struct EngineView {
   bool draining = false;
 };
 
+// Since the start, whatever came and went.
+struct TotalsView {
+  std::map<std::string, FeedView> by_dataset;  // see dataset_counts.h for what has a name
+  uint64_t worker_restarts = 0;
+  // Carriers' reads that fail and are tried again, or do not come back, and for how long the
+  // oldest.
+  uint32_t stalled_runs = 0;
+  base::Duration longest_stall{};
+};
+
 // How the runner fares, as of its last tick.
 struct Vitals {
-  uint64_t passes = 0;  // of its loop, as of now: it stands still if the runner is stuck
+  uint64_t passes = 0;       // of its loop, as of now: it stands still if the runner is stuck
+  base::TimePoint ticked{};  // when that was; ten times a second
   uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;
   uint64_t reserved_bytes = 0, pool_bytes = 0;
@@ -47,9 +59,22 @@ struct Vitals {
 
 enum class DeliveryKind { kHost, kPinned, kDevice };
 
+// What a session does, or waits for.
+enum class SessionPhase {
+  kRunning,
+  kWaitingForTrainer,
+  kDecoding,
+  kCopying,
+  kStalled,
+  kFinished,
+  kEnded
+};
+
 struct SessionInfo {
   uint64_t id = 0;
-  std::string name, client, dataset, order, state;
+  SessionPhase phase = SessionPhase::kRunning;
+  std::string name, client, dataset, order;
+  std::string state;  // the phase in words
   uint32_t user = 0;
   int32_t pid = 0;
   uint64_t fingerprint = 0;

@@ -49,10 +49,7 @@ Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t diges
     return loaded;
   }
   quarantine.version_ = content->version;
-  for (BadSample& bad : content->entries) {
-    auto& list = IsQuarantined(bad.fault) ? quarantine.quarantined_ : quarantine.refused_;
-    list.emplace(bad.sample, std::move(bad));
-  }
+  for (const BadSample& bad : content->entries) quarantine.Keep(bad);
   return loaded;
 }
 
@@ -77,15 +74,19 @@ Quarantine::Added Quarantine::Add(const BadSample& bad) {
   if (!IsQuarantined(bad.fault)) {
     if (refused_.contains(bad.sample)) return Added::kKnown;
     if (refused_.size() >= kMaxRefused) return Added::kNoPlace;
-    refused_.emplace(bad.sample, bad);
   } else {
     if (quarantined_.size() >= kMaxQuarantined) return Added::kNoPlace;
-    refused_.erase(bad.sample);
-    quarantined_.emplace(bad.sample, bad);
+    if (const auto refused = refused_.extract(bad.sample)) --by_fault_[refused.mapped().fault];
     ++version_;
   }
+  Keep(bad);
   is_saved_ = false;
   return Added::kNews;
+}
+
+void Quarantine::Keep(const BadSample& bad) {
+  auto& list = IsQuarantined(bad.fault) ? quarantined_ : refused_;
+  if (list.emplace(bad.sample, bad).second) ++by_fault_[bad.fault];
 }
 
 const BadSample* Quarantine::Find(uint64_t sample) const {
@@ -116,6 +117,7 @@ size_t Quarantine::Clear() {
   if (!quarantined_.empty()) ++version_;
   refused_.clear();
   quarantined_.clear();
+  by_fault_.clear();
   if (cleared > 0) is_saved_ = false;
   return cleared;
 }

@@ -62,6 +62,8 @@ class Quarantine {
 
   size_t quarantined() const { return quarantined_.size(); }
   size_t refused() const { return refused_.size(); }
+  // How many of both kinds there are for each reason; reasons without any may be left out.
+  const std::map<base::Fault, size_t>& by_fault() const { return by_fault_; }
 
   // All of both kinds, by sample.
   std::vector<BadSample> Entries() const;
@@ -83,7 +85,10 @@ class Quarantine {
   std::string folder_, path_;  // empty: kept nowhere
   uint64_t digest_ = 0;
   uint64_t version_ = 0;
+  void Keep(const BadSample& bad);
+
   std::map<uint64_t, BadSample> refused_, quarantined_;
+  std::map<base::Fault, size_t> by_fault_;
   bool is_saved_ = true;
 };
 

@@ -198,6 +198,12 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
   return views;
 }
 
+uint64_t Supervisor::restarts() const {
+  uint64_t restarts = retired_restarts_;
+  for (const auto& post : posts_) restarts += post->restarts;
+  return restarts;
+}
+
 uint32_t Supervisor::running() const {
   return static_cast<uint32_t>(std::count_if(posts_.begin(), posts_.end(), [](const auto& post) {
     return post->worker && post->worker->link().ready();
@@ -211,6 +217,7 @@ void Supervisor::RemoveRetired() {
       Unwatch(posts_.back()->worker->link().done_event());
       Unwatch(posts_.back()->worker->pidfd());
     }
+    retired_restarts_ += posts_.back()->restarts;
     posts_.pop_back();
   }
 }

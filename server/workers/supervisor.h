@@ -127,6 +127,8 @@ class Supervisor {
   // Workers that have said that they are ready, and all.
   uint32_t running() const;
   uint32_t count() const { return static_cast<uint32_t>(posts_.size()); }
+  // Since the start, those of workers that retired, too.
+  uint64_t restarts() const;
 
  private:
   struct Post;  // a lane and its worker
@@ -157,6 +159,7 @@ class Supervisor {
   posix::Fd wake_;  // rung by the lanes' readers
   std::map<uint32_t, SharedSegment> segments_;
   std::vector<std::unique_ptr<Post>> posts_;
+  uint64_t retired_restarts_ = 0;
   std::vector<Death> deaths_;
 };
 

@@ -68,6 +68,8 @@ const Impossible kImpossible[] = {
     {"limits.max_sessions_per_user", "0", "1 to 4096"},
     {"limits.max_pool_per_user", "0%", "more than 0%"},
     {"limits.max_workers_per_user", "0%", "more than 0%"},
+    {"server.metrics_address", "localhost:9477", "a number's address and a port"},
+    {"server.metrics_address", "127.0.0.1:0", "a number's address and a port"},
     {"pool.max", "0B", "16.0 MiB to"},
     {"pool.max", "16777215B", "16.0 MiB to"},
     {"pool.max", "65TiB", "16.0 MiB to 64.0 TiB"},

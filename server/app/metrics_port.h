@@ -1,0 +1,33 @@
+// The port that Prometheus scrapes, where the configuration names one: its socket is taken early,
+// so that a port in use ends the start, and served once the rest runs. Beside it nothing of it is
+// to be seen.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/status/collector.h"
+#include "server/status/http_server.h"
+
+namespace penstock::app {
+
+class MetricsPort {
+ public:
+  // Listens; nobody is answered before Serve.
+  static absl::StatusOr<std::unique_ptr<MetricsPort>> Claim(const std::string& address);
+
+  // The sources are asked until this port is destroyed; see collector.h for their threads.
+  absl::Status Serve(status::Collector::Sources sources);
+
+ private:
+  explicit MetricsPort(posix::Fd listener) : listener_(std::move(listener)) {}
+
+  posix::Fd listener_;  // until it is served
+  std::unique_ptr<status::Collector> collector_;
+  std::unique_ptr<status::HttpServer> server_;  // ends before what its thread asks
+};
+
+}  // namespace penstock::app

@@ -1,0 +1,22 @@
+// From the daemon's views to what its metrics are made of.
+#pragma once
+
+#include <vector>
+
+#include "server/app/catalog.h"
+#include "server/feed/engine.h"
+#include "server/status/snapshot.h"
+
+namespace penstock::app {
+
+// On the runner's thread.
+status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,
+                              base::TimePoint now);
+
+// Parts of it, each a pure translation.
+void AddSession(const feed::SessionInfo& session, status::Snapshot& snapshot);
+void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
+                status::Snapshot& snapshot);
+void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot);
+
+}  // namespace penstock::app

@@ -1,0 +1,45 @@
+// How many of something may begin: so many a second, and as many again at once after a rest. Pure;
+// one thread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "common/base/clock.h"
+
+namespace penstock::status {
+
+class Budget {
+ public:
+  explicit Budget(uint32_t per_second) : per_second_(per_second), left_(per_second) {}
+
+  // Whether one more may begin now; it counts as begun.
+  bool Take(base::TimePoint now) {
+    Refill(now);
+    if (left_ < 1) return false;
+    left_ -= 1;
+    return true;
+  }
+
+  // How long until one may; 0: now.
+  base::Duration Wait(base::TimePoint now) {
+    Refill(now);
+    if (left_ >= 1) return base::Duration(0);
+    const std::chrono::duration<double> wait((1 - left_) / per_second_);
+    return std::chrono::duration_cast<base::Duration>(wait) + std::chrono::microseconds(1);
+  }
+
+ private:
+  void Refill(base::TimePoint now) {
+    const double seconds = std::chrono::duration<double>(now - refilled_).count();
+    left_ = std::min<double>(per_second_, left_ + seconds * per_second_);
+    refilled_ = now;
+  }
+
+  const double per_second_;
+  double left_;
+  base::TimePoint refilled_{};
+};
+
+}  // namespace penstock::status

@@ -1,0 +1,94 @@
+#include "server/status/exposition.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::status {
+namespace {
+
+// How many bytes of a character of UTF-8 stand at `at`; 0: none does.
+size_t CharacterAt(const std::string& text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  const size_t length = first < 0x80                     ? 1
+                        : first >= 0xc2 && first < 0xe0  ? 2
+                        : first >= 0xe0 && first < 0xf0  ? 3
+                        : first >= 0xf0 && first <= 0xf4 ? 4
+                                                         : 0;
+  if (length == 0 || length > text.size() - at) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  // Overlong forms, surrogates, and what lies beyond the last code point.
+  const unsigned char second = length > 2 ? byte(at + 1) : 0x80;
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+    return 0;
+  return length;
+}
+
+enum class Quotes { kPlain, kEscaped };
+
+void AppendText(const std::string& text, Quotes quotes, std::string& out) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = CharacterAt(text, at);
+    const char c = length == 0 ? '?' : text[at];
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '"' && quotes == Quotes::kEscaped) {
+      out += "\\\"";
+    } else if (length > 1) {
+      out.append(text, at, length);
+    } else {
+      out += c;
+    }
+    at += length == 0 ? 1 : length;
+  }
+}
+
+// The shortest text that reads back as the same number.
+void AppendNumber(double value, std::string& out) {
+  if (std::isnan(value)) {
+    out += "NaN";
+  } else if (std::isinf(value)) {
+    out += value > 0 ? "+Inf" : "-Inf";
+  } else {
+    char text[32];
+    out.append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+  }
+}
+
+void AppendSample(const std::string& name, const Sample& sample, std::string& out) {
+  out += name;
+  const char* before = "{";
+  for (const auto& [label, value] : sample.labels) {
+    absl::StrAppend(&out, before, label, "=\"");
+    AppendText(value, Quotes::kEscaped, out);
+    out += '"';
+    before = ",";
+  }
+  if (!sample.labels.empty()) out += '}';
+  out += ' ';
+  AppendNumber(sample.value, out);
+  out += '\n';
+}
+
+}  // namespace
+
+std::string Format(const std::vector<Family>& families) {
+  std::string out;
+  for (const Family& family : families) {
+    if (family.samples.empty()) continue;
+    absl::StrAppend(&out, "# HELP ", family.name, " ");
+    AppendText(family.help, Quotes::kPlain, out);
+    absl::StrAppend(&out, "\n# TYPE ", family.name,
+                    family.type == MetricType::kCounter ? " counter\n" : " gauge\n");
+    for (const Sample& sample : family.samples) AppendSample(family.name, sample, out);
+  }
+  return out;
+}
+
+}  // namespace penstock::status

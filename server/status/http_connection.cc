@@ -1,0 +1,99 @@
+#include "server/status/http_connection.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace penstock::status {
+namespace {
+
+bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+HttpConnection::HttpConnection(posix::Fd socket, Limits limits, base::TimePoint now)
+    : socket_(std::move(socket)), limits_(limits), deadline_(now + limits.request_within) {}
+
+void HttpConnection::Proceed(base::TimePoint now) {
+  if (state_ == State::kReading) Read(now);
+  if (state_ == State::kWriting) Write(now);
+  if (state_ == State::kLeaving) Drain();
+}
+
+void HttpConnection::Read(base::TimePoint now) {
+  char bytes[4096];
+  while (state_ == State::kReading) {
+    const size_t room = limits_.request_bytes - received_.size();
+    const ssize_t got = ::recv(socket_.get(), bytes, std::min(room, sizeof(bytes)), 0);
+    if (got < 0 && WouldBlock()) return;
+    if (got <= 0) {
+      state_ = State::kDone;
+      return;
+    }
+    received_.append(bytes, static_cast<size_t>(got));
+    request_ = Judge(received_, limits_.request_bytes);
+    if (request_.verdict == Verdict::kIncomplete) continue;
+    state_ = State::kAsked;
+    deadline_ = now + limits_.answer_within;
+  }
+}
+
+void HttpConnection::Answer(std::shared_ptr<const std::string> page, base::TimePoint now) {
+  body_ = request_.verdict == Verdict::kPage
+              ? std::move(page)
+              : std::make_shared<const std::string>(Explanation(request_.verdict));
+  head_ = ResponseHead(request_.verdict, body_->size());
+  if (request_.head_only) body_ = std::make_shared<const std::string>();
+  received_ = {};
+  state_ = State::kWriting;
+  Proceed(now);
+}
+
+void HttpConnection::Write(base::TimePoint now) {
+  while (written_ < head_.size() + body_->size()) {
+    const size_t of_head = std::min(written_, head_.size());
+    const size_t of_body = written_ - of_head;
+    iovec parts[2] = {{.iov_base = head_.data() + of_head, .iov_len = head_.size() - of_head},
+                      {.iov_base = const_cast<char*>(body_->data()) + of_body,  // only read
+                       .iov_len = body_->size() - of_body}};
+    msghdr message = {};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (sent < 0 && WouldBlock()) return;
+    if (sent <= 0) {
+      state_ = State::kDone;
+      return;
+    }
+    written_ += static_cast<size_t>(sent);
+  }
+  body_.reset();
+  ::shutdown(socket_.get(), SHUT_WR);
+  state_ = State::kLeaving;
+  deadline_ = now + limits_.leave_within;
+}
+
+// What the peer still sends is thrown away: to close over unread bytes would reset the connection,
+// and the answer with it.
+void HttpConnection::Drain() {
+  char bytes[4096];
+  for (int i = 0; i < 4; ++i) {
+    const ssize_t got = ::recv(socket_.get(), bytes, sizeof(bytes), 0);
+    if (got < 0 && WouldBlock()) return;
+    if (got <= 0) {
+      state_ = State::kDone;
+      return;
+    }
+  }
+}
+
+bool HttpConnection::Expire(base::TimePoint now) {
+  if (now < deadline_) return false;
+  state_ = State::kDone;
+  return true;
+}
+
+}  // namespace penstock::status

@@ -1,0 +1,125 @@
+#include "server/status/http_server.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace penstock::status {
+namespace {
+
+constexpr std::chrono::milliseconds kPauseWithoutDescriptors(200);
+
+short EventsOf(const HttpConnection& connection) {
+  return connection.state() == HttpConnection::State::kWriting ? POLLOUT : POLLIN;
+}
+
+timespec TimeSpecOf(base::Duration duration) {
+  const int64_t ns = std::max<int64_t>(duration.count(), 0);
+  return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(posix::Fd listener, Page page,
+                                                              Options options) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd stop, posix::MakeEvent());
+  std::unique_ptr<HttpServer> server(
+      new HttpServer(std::move(listener), std::move(page), options, std::move(stop)));
+  server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
+  return server;
+}
+
+HttpServer::HttpServer(posix::Fd listener, Page page, Options options, posix::Fd stop)
+    : listener_(std::move(listener)),
+      page_(std::move(page)),
+      options_(options),
+      stop_(std::move(stop)),
+      budget_(options.connections_per_second) {}
+
+HttpServer::~HttpServer() {
+  stopping_ = true;
+  posix::Ring(stop_);
+  thread_.join();
+}
+
+HttpCounts HttpServer::counts() const {
+  return {.answered = answered_, .refused = refused_, .dropped = dropped_};
+}
+
+void HttpServer::Run() {
+  ::pthread_setname_np(::pthread_self(), "metrics");
+  std::vector<pollfd> polled;
+  while (!stopping_) {
+    const base::TimePoint now = clock_.Now();
+    const bool accepting = now >= pause_until_ && budget_.Wait(now).count() == 0;
+    polled = {{.fd = stop_.get(), .events = POLLIN},
+              {.fd = accepting ? listener_.get() : -1, .events = POLLIN}};
+    for (const HttpConnection& connection : connections_)
+      polled.push_back({.fd = connection.socket(), .events = EventsOf(connection)});
+    const timespec wait = TimeSpecOf(Wait(now, accepting));
+    if (::ppoll(polled.data(), polled.size(), &wait, nullptr) < 0) continue;
+
+    auto found = polled.begin() + 2;
+    for (HttpConnection& connection : connections_)
+      if ((found++)->revents != 0) Serve(connection);
+    Forget(clock_.Now());
+    while (accepting && !stopping_ && AcceptOne()) continue;
+  }
+}
+
+// Until something is due by itself.
+base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
+  base::Duration wait = std::chrono::seconds(60);
+  if (!accepting) wait = std::max(budget_.Wait(now), pause_until_ - now);
+  for (const HttpConnection& connection : connections_)
+    wait = std::min(wait, connection.deadline() - now);
+  return wait;
+}
+
+// One connection, if one waits and may begin; whether there was one.
+bool HttpServer::AcceptOne() {
+  const base::TimePoint now = clock_.Now();
+  if (now < pause_until_ || budget_.Wait(now).count() > 0) return false;
+  posix::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket.valid()) {
+    const bool none_left =
+        errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+    if (none_left) pause_until_ = now + kPauseWithoutDescriptors;
+    return errno == ECONNABORTED || errno == EINTR;
+  }
+  budget_.Take(now);
+  if (connections_.size() >= options_.max_connections) MakeRoom();
+  Serve(connections_.emplace_back(std::move(socket), options_.limits, now));
+  Forget(now);
+  return true;
+}
+
+// Whoever means it has said what he wants long before he is the oldest.
+void HttpServer::MakeRoom() {
+  if (connections_.front().state() != HttpConnection::State::kLeaving) ++dropped_;
+  connections_.pop_front();
+}
+
+void HttpServer::Serve(HttpConnection& connection) {
+  connection.Proceed(clock_.Now());
+  if (connection.state() != HttpConnection::State::kAsked) return;
+  const bool page = connection.request().verdict == Verdict::kPage;
+  ++(page ? answered_ : refused_);
+  std::shared_ptr<const std::string> body = page ? page_(counts()) : nullptr;
+  connection.Answer(std::move(body), clock_.Now());
+}
+
+void HttpServer::Forget(base::TimePoint now) {
+  connections_.remove_if([&](HttpConnection& connection) {
+    const bool answered = connection.state() == HttpConnection::State::kLeaving;
+    if (connection.Expire(now) && !answered) ++dropped_;
+    return connection.state() == HttpConnection::State::kDone;
+  });
+}
+
+}  // namespace penstock::status

@@ -1,0 +1,243 @@
+#include "server/status/metrics.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::status {
+namespace {
+
+double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Collects families, so that a group reads as a table.
+class Families {
+ public:
+  void Gauge(const std::string& name, const std::string& help, double value) {
+    Begin(MetricType::kGauge, name, help).samples.push_back({{}, value});
+  }
+  void Counter(const std::string& name, const std::string& help, double value) {
+    Begin(MetricType::kCounter, name, help).samples.push_back({{}, value});
+  }
+  // One sample for each member; `sample` makes it.
+  template <typename Members, typename MakeSample>
+  void Each(MetricType type, const std::string& name, const std::string& help,
+            const Members& members, MakeSample sample) {
+    Family& family = Begin(type, name, help);
+    for (const auto& member : members) family.samples.push_back(sample(member));
+  }
+  // One sample for each name of a list.
+  template <size_t N>
+  void ByState(const std::string& name, const std::string& help,
+               const std::array<absl::string_view, N>& states,
+               const std::array<uint64_t, N>& values) {
+    Family& family = Begin(MetricType::kGauge, name, help);
+    for (size_t i = 0; i < N; ++i)
+      family.samples.push_back(
+          {{{"state", std::string(states[i])}}, static_cast<double>(values[i])});
+  }
+  Family& Begin(MetricType type, const std::string& name, const std::string& help) {
+    return families_.emplace_back(Family{"penstock_" + name, help, type, {}});
+  }
+  void Add(Family family) { families_.push_back(std::move(family)); }
+  std::vector<Family> Take() { return std::move(families_); }
+
+ private:
+  std::vector<Family> families_;
+};
+
+void Build(const Facts& facts, Families& out) {
+  out.Begin(MetricType::kGauge, "build_info", "Always 1; its labels say what is running.")
+      .samples.push_back(
+          {{{"version", facts.version}, {"protocol_version", absl::StrCat(facts.protocol_version)}},
+           1});
+  out.Gauge("uptime_seconds", "Since the daemon was started.", Seconds(facts.uptime));
+  out.Gauge("ready", "1: batches are delivered to whoever opens a session.", facts.ready ? 1 : 0);
+}
+
+void Runner(const Facts& facts, const ScrapeFacts& scrapes, Families& out) {
+  out.Gauge(
+      "runner_last_pass_age_seconds",
+      "Since the thread that serves all feeds last passed its loop; it does ten times a second.",
+      Seconds(facts.since_last_pass));
+  out.Gauge(
+      "snapshot_age_seconds",
+      "How old those numbers are that only that thread can tell; above 1: it does not answer.",
+      Seconds(scrapes.snapshot_age));
+}
+
+void Sessions(const Facts& facts, Families& out) {
+  out.Gauge("connections", "Processes that are connected.", static_cast<double>(facts.connections));
+  out.Gauge("connections_max", "Processes that may be connected at once.",
+            static_cast<double>(facts.max_connections));
+  out.Gauge("sessions_open", "Sessions that are open.", static_cast<double>(facts.sessions));
+  out.Gauge("sessions_max", "Sessions that may be open at once.",
+            static_cast<double>(facts.max_sessions));
+}
+
+void Sessions(const Snapshot& snapshot, Families& out) {
+  Family& sessions = out.Begin(MetricType::kGauge, "sessions",
+                               "Sessions by delivery, and by what they do or wait for.");
+  for (size_t delivery = 0; delivery < kDeliveries.size(); ++delivery)
+    for (size_t state = 0; state < kSessionStates.size(); ++state)
+      sessions.samples.push_back({{{"delivery", std::string(kDeliveries[delivery])},
+                                   {"state", std::string(kSessionStates[state])}},
+                                  static_cast<double>(snapshot.sessions[delivery][state])});
+  out.Gauge("window_batches", "Batches that all sessions together want ready.",
+            static_cast<double>(snapshot.window));
+  out.Gauge("ready_batches", "Batches that are announced and not yet taken.",
+            static_cast<double>(snapshot.ready));
+  out.Gauge("held_batches", "Batches that trainers have taken and not yet given back.",
+            static_cast<double>(snapshot.held));
+}
+
+void Pool(const Facts& facts, Families& out) {
+  out.Gauge("pool_max_bytes", "What the pool may grow to.", static_cast<double>(facts.pool_bytes));
+  out.Gauge("pool_reserved_bytes", "Of the pool, what the windows of open sessions take.",
+            static_cast<double>(facts.reserved_bytes));
+}
+
+void Pool(const Snapshot& snapshot, Families& out) {
+  out.Gauge("pool_segments", "Segments of memory that the pool has.", snapshot.segments);
+  out.Gauge("pool_segment_bytes", "Memory of all segments together.",
+            static_cast<double>(snapshot.segment_bytes));
+  out.ByState("slots", "Places of batches in the pool.", kSlotStates, snapshot.slots);
+}
+
+void Feeds(const Snapshot& snapshot, Families& out) {
+  using Entry = std::pair<const std::string, DatasetCounts>;
+  const auto by_dataset = [&](const char* name, const char* help, uint64_t DatasetCounts::*count) {
+    out.Each(MetricType::kCounter, name, help, snapshot.counts, [&](const Entry& entry) {
+      return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second.*count)};
+    });
+  };
+  out.Gauge("feeds", "Feeds that have sessions.", snapshot.feeds);
+  by_dataset("batches_decoded_total", "Batches that were filled.", &DatasetCounts::batches_decoded);
+  by_dataset("batches_announced_total",
+             "Batches that sessions were told of; more than were filled where trainers share them.",
+             &DatasetCounts::batches_announced);
+  by_dataset("samples_decoded_total", "Samples that were decoded, or copied.",
+             &DatasetCounts::samples_decoded);
+  by_dataset("samples_replaced_total",
+             "Of these, samples that stand in for one that could not be used.",
+             &DatasetCounts::samples_replaced);
+}
+
+void Datasets(const Snapshot& snapshot, Families& out) {
+  std::map<std::string, uint64_t> samples;
+  std::map<std::pair<std::string, std::string>, uint64_t> bad;  // by dataset and reason
+  for (const DatasetFacts& dataset : snapshot.datasets) {
+    const bool known = samples.contains(dataset.name);
+    const std::string name =
+        known || samples.size() < kMaxDatasets ? dataset.name : std::string(kOther);
+    samples[name] += dataset.samples;
+    for (const auto& [reason, count] : dataset.bad) bad[{name, reason}] += count;
+  }
+  out.Gauge("datasets_open", "Datasets that are open.",
+            static_cast<double>(snapshot.datasets.size()));
+  out.Each(MetricType::kGauge, "dataset_samples", "Samples of an open dataset.", samples,
+           [](const auto& entry) {
+             return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second)};
+           });
+  out.Each(MetricType::kGauge, "bad_samples",
+           "Samples of an open dataset that are known to be bad: replaced, or quarantined.", bad,
+           [](const auto& entry) {
+             return Sample{{{"dataset", entry.first.first}, {"reason", entry.first.second}},
+                           static_cast<double>(entry.second)};
+           });
+}
+
+void Workers(const Facts& facts, Families& out) {
+  out.Gauge("workers_wanted", "Decoding processes that there should be.", facts.workers);
+  out.Gauge("workers_running", "Decoding processes that are ready.", facts.workers_running);
+}
+
+void Workers(const Snapshot& snapshot, Families& out) {
+  out.ByState("workers", "Decoding processes.", kWorkerStates, snapshot.workers);
+  out.Gauge("workers_busy_ratio",
+            "Share of the last second that a decoding process spent on samples, on average.",
+            snapshot.workers_busy);
+  out.Counter("worker_restarts_total", "Decoding processes that were started in place of another.",
+              static_cast<double>(snapshot.worker_restarts));
+  out.Gauge("stalled_reads", "Reads of sources that fail and are tried again, or do not come back.",
+            snapshot.stalls);
+  out.Gauge("longest_stall_seconds", "For how long the oldest of these has.",
+            Seconds(snapshot.longest_stall));
+}
+
+void Gpus(const Snapshot& snapshot, Families& out) {
+  const auto each = [&](MetricType type, const char* name, const char* help, auto value) {
+    out.Each(type, name, help, snapshot.gpus, [&](const GpuFacts& gpu) {
+      return Sample{{{"gpu", gpu.uuid}}, static_cast<double>(gpu.*value)};
+    });
+  };
+  out.Each(MetricType::kGauge, "gpu_info", "Always 1; a GPU that a session asked for.",
+           snapshot.gpus, [](const GpuFacts& gpu) {
+             return Sample{{{"gpu", gpu.uuid}, {"name", gpu.name}}, 1};
+           });
+  each(MetricType::kGauge, "gpu_serving", "0: it cannot be used; penstockctl status says why.",
+       &GpuFacts::serving);
+  each(MetricType::kGauge, "gpu_sessions", "Sessions with batches there.", &GpuFacts::sessions);
+  each(MetricType::kGauge, "gpu_batches_ahead", "Batches that are there and not yet taken.",
+       &GpuFacts::batches_ahead);
+  each(MetricType::kGauge, "gpu_slab_bytes", "GPU memory for batches.", &GpuFacts::slab_bytes);
+  each(MetricType::kGauge, "gpu_slab_max_bytes", "What that may grow to.",
+       &GpuFacts::slab_bytes_max);
+  each(MetricType::kGauge, "gpu_context_bytes",
+       "GPU memory of the daemon's context, measured when it was made.", &GpuFacts::context_bytes);
+  each(MetricType::kCounter, "gpu_copies_total", "Batches that were copied there.",
+       &GpuFacts::copies);
+  each(MetricType::kCounter, "gpu_copied_bytes_total", "Bytes that were copied there.",
+       &GpuFacts::copied_bytes);
+}
+
+void Scrapes(const ScrapeFacts& scrapes, Families& out) {
+  out.Counter("scrapes_total", "Requests that these metrics answered.",
+              static_cast<double>(scrapes.answered));
+  Family& failed = out.Begin(MetricType::kCounter, "scrapes_failed_total",
+                             "Connections to the metrics' port that did not get them.");
+  failed.samples.push_back({{{"reason", "refused"}}, static_cast<double>(scrapes.refused)});
+  failed.samples.push_back({{{"reason", "dropped"}}, static_cast<double>(scrapes.dropped)});
+}
+
+// Under the names that every program has for these.
+void Process(const ProcessFacts& process, Families& out) {
+  const auto add = [&](MetricType type, const char* name, const char* help, double value) {
+    out.Add({name, help, type, {{{}, value}}});
+  };
+  add(MetricType::kCounter, "process_cpu_seconds_total",
+      "Time on cores, of the daemon without its decoding processes.", process.cpu_seconds);
+  add(MetricType::kGauge, "process_resident_memory_bytes",
+      "Memory that is resident, the pool's touched pages among it.",
+      static_cast<double>(process.resident_bytes));
+  add(MetricType::kGauge, "process_open_fds", "Descriptors that are open.",
+      static_cast<double>(process.open_fds));
+  add(MetricType::kGauge, "process_max_fds", "Descriptors that may be open.",
+      static_cast<double>(process.max_fds));
+  add(MetricType::kGauge, "process_start_time_seconds", "When the daemon was started, since 1970.",
+      process.start_time);
+}
+
+}  // namespace
+
+std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
+                            const ScrapeFacts& scrapes) {
+  Families out;
+  Build(facts, out);
+  Runner(facts, scrapes, out);
+  Sessions(facts, out);
+  Pool(facts, out);
+  Workers(facts, out);
+  if (snapshot != nullptr) {
+    Sessions(*snapshot, out);
+    Pool(*snapshot, out);
+    Feeds(*snapshot, out);
+    Datasets(*snapshot, out);
+    Workers(*snapshot, out);
+    Gpus(*snapshot, out);
+  }
+  Scrapes(scrapes, out);
+  Process(facts.process, out);
+  return out.Take();
+}
+
+}  // namespace penstock::status

@@ -1,0 +1,86 @@
+// What the metrics are made of: plain numbers, copied at one moment. The daemon's composition root
+// fills them in; this room knows none of the others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/clock.h"
+
+namespace penstock::status {
+
+// States and deliveries have a place each, in the order of these names.
+inline constexpr std::array<absl::string_view, 3> kDeliveries = {"host", "pinned", "device"};
+inline constexpr std::array<absl::string_view, 7> kSessionStates = {
+    "running", "waiting_for_trainer", "decoding", "copying", "stalled", "finished", "ended"};
+inline constexpr std::array<absl::string_view, 4> kSlotStates = {"held", "filling", "cached",
+                                                                 "free"};
+inline constexpr std::array<absl::string_view, 7> kWorkerStates = {
+    "starting", "idle", "decoding", "stalled", "restarting", "stopped", "retiring"};
+
+struct DatasetCounts {
+  uint64_t batches_decoded = 0, batches_announced = 0;
+  uint64_t samples_decoded = 0, samples_replaced = 0;
+};
+
+// An open dataset.
+struct DatasetFacts {
+  std::string name;
+  uint64_t samples = 0;
+  std::map<std::string, uint64_t> bad;  // samples, by reason
+};
+
+struct GpuFacts {
+  std::string uuid, name;
+  bool serving = false;
+  uint32_t sessions = 0, batches_ahead = 0;
+  uint64_t slab_bytes = 0, slab_bytes_max = 0, context_bytes = 0;
+  uint64_t copies = 0, copied_bytes = 0;
+};
+
+// What only the runner's thread can tell.
+struct Snapshot {
+  uint32_t segments = 0;
+  uint64_t segment_bytes = 0;
+  std::array<uint64_t, kSlotStates.size()> slots = {};
+  // [delivery][state]
+  std::array<std::array<uint64_t, kSessionStates.size()>, kDeliveries.size()> sessions = {};
+  uint64_t window = 0, ready = 0, held = 0;  // batches of all sessions together
+  uint32_t feeds = 0;
+  std::map<std::string, DatasetCounts> counts;  // by dataset, since the start
+  std::vector<DatasetFacts> datasets;
+  std::array<uint64_t, kWorkerStates.size()> workers = {};
+  uint64_t worker_restarts = 0;
+  double workers_busy = 0;  // 0 … 1: the mean share of the last second or so
+  uint32_t stalls = 0;      // reads that do not come back, or fail and are tried again
+  base::Duration longest_stall{};
+  std::vector<GpuFacts> gpus;
+};
+
+// Of this process, as the kernel counts.
+struct ProcessFacts {
+  double cpu_seconds = 0;
+  uint64_t resident_bytes = 0, open_fds = 0, max_fds = 0;
+  double start_time = 0;  // seconds since 1970
+};
+
+// What everybody can tell, also while the runner is stuck.
+struct Facts {
+  std::string version;
+  uint32_t protocol_version = 0;
+  base::Duration uptime{};
+  bool ready = false;
+  uint64_t connections = 0, max_connections = 0;
+  uint64_t sessions = 0, max_sessions = 0;
+  uint32_t workers = 0, workers_running = 0;  // configured, and of them ready
+  uint64_t pool_bytes = 0, reserved_bytes = 0;
+  base::Duration since_last_pass{};  // of the runner's loop
+  ProcessFacts process;
+};
+
+}  // namespace penstock::status
