@@ -145,8 +145,22 @@ def tfrecord():
     yield "empty_record", record(b"")
 
 
-SEEDS = {"array_text": array_text, "exif": exif, "idx": idx, "image": image, "megatron": megatron,
-         "npy": npy, "tar": tar, "tfrecord": tfrecord, "tokens": tokens, "wds_index": wds_index}
+def http_request():
+    for method in ("GET", "HEAD", "POST"):
+        for end in ("\r\n", "\n"):
+            head = end.join([f"{method} /metrics HTTP/1.1", "Host: localhost:9477", "Accept: text/plain", "", ""])
+            yield f"{method}{len(end)}", head.encode()
+    yield "query", b"GET /metrics?a=b HTTP/1.0\r\n\r\n"
+    yield "elsewhere", b"GET / HTTP/1.1\r\n\r\n"
+    yield "long", b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 5000
+    yield "half", b"GET /metr"
+    yield "tls", b"\x16\x03\x01\x02\x00\x01\x00\n"
+    yield "http2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+
+SEEDS = {"array_text": array_text, "exif": exif, "http_request": http_request, "idx": idx,
+         "image": image, "megatron": megatron, "npy": npy, "tar": tar, "tfrecord": tfrecord,
+         "tokens": tokens, "wds_index": wds_index}
 
 
 def write(name, folder):

@@ -191,6 +191,23 @@ TEST_F(QuarantineTest, ARefusedSampleThatCrashesAWorkerMovesToTheQuarantine) {
   EXPECT_EQ(quarantine.version(), 1u);
 }
 
+TEST_F(QuarantineTest, SamplesAreCountedByTheReasonThatTheyHaveNowAlsoAfterARestart) {
+  Quarantine quarantine = Load().quarantine;
+  quarantine.Add(Bad(1, Fault::kTruncated));
+  quarantine.Add(Bad(2, Fault::kTruncated));
+  quarantine.Add(Bad(3, Fault::kTimeout));
+  quarantine.Add(Bad(2, Fault::kTimeout));
+  quarantine.Add(Bad(2, Fault::kTruncated));  // nothing new
+  const std::map<Fault, size_t> wanted = {{Fault::kTruncated, 1}, {Fault::kTimeout, 2}};
+
+  EXPECT_EQ(quarantine.by_fault(), wanted);
+
+  ASSERT_TRUE(quarantine.Save().ok());
+  EXPECT_EQ(Load().quarantine.by_fault(), wanted);
+  quarantine.Clear();
+  EXPECT_THAT(quarantine.by_fault(), IsEmpty());
+}
+
 TEST_F(QuarantineTest, EachQuarantinedSampleAndAClearRaiseTheVersion) {
   Quarantine quarantine;
   quarantine.Add(Bad(1, Fault::kTimeout));

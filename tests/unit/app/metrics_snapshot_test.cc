@@ -1,0 +1,107 @@
+#include "server/app/metrics_snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_dataset.h"
+
+namespace penstock::app {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+std::shared_ptr<feed::DatasetState> Dataset(const std::string& name) {
+  auto state = std::make_shared<feed::DatasetState>(
+      feed::DatasetState{.name = name,
+                         .dataset = std::make_shared<testing::FakeDataset>(100),
+                         .quarantine = {},
+                         .policy = feed::FaultPolicy(100)});
+  state->quarantine.Add({.sample = 5, .path = "five", .fault = base::Fault::kTruncated});
+  state->quarantine.Add({.sample = 6, .path = "six", .fault = base::Fault::kTruncated});
+  return state;
+}
+
+uint64_t SessionsIn(const status::Snapshot& snapshot, absl::string_view delivery,
+                    absl::string_view state) {
+  for (size_t d = 0; d < status::kDeliveries.size(); ++d)
+    for (size_t s = 0; s < status::kSessionStates.size(); ++s)
+      if (status::kDeliveries[d] == delivery && status::kSessionStates[s] == state)
+        return snapshot.sessions[d][s];
+  return 99;
+}
+
+TEST(MetricsSnapshotTest, EachPhaseOfASessionHasItsPlace) {
+  const std::pair<feed::SessionPhase, const char*> phases[] = {
+      {feed::SessionPhase::kRunning, "running"},
+      {feed::SessionPhase::kWaitingForTrainer, "waiting_for_trainer"},
+      {feed::SessionPhase::kDecoding, "decoding"},
+      {feed::SessionPhase::kCopying, "copying"},
+      {feed::SessionPhase::kStalled, "stalled"},
+      {feed::SessionPhase::kFinished, "finished"},
+      {feed::SessionPhase::kEnded, "ended"}};
+  for (const auto& [phase, name] : phases) {
+    status::Snapshot snapshot;
+    AddSession({.phase = phase, .delivery = feed::DeliveryKind::kPinned}, snapshot);
+    EXPECT_EQ(SessionsIn(snapshot, "pinned", name), 1u) << name;
+  }
+}
+
+TEST(MetricsSnapshotTest, BatchesAreReadyOrHeldNeverLessThanNone) {
+  status::Snapshot snapshot;
+
+  AddSession({.window = 4, .announced = 10, .taken = 7, .released = 5}, snapshot);
+  AddSession({.window = 6, .announced = 3, .taken = 4, .released = 5}, snapshot);  // mid-change
+
+  EXPECT_EQ(snapshot.window, 10u);
+  EXPECT_EQ(snapshot.ready, 3u);
+  EXPECT_EQ(snapshot.held, 2u);
+}
+
+TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndAStallComesFirst) {
+  const base::TimePoint now{seconds(100)};
+  workers::WorkerView idle, decoding, stalled, stopped;
+  idle.utilisation = 0.2;
+  decoding.in_hand = {.since = now};
+  decoding.utilisation = 1.0;
+  stalled.in_hand = {.since = now};
+  stalled.stalled = {.since = now - seconds(12)};
+  stopped.state = workers::WorkerState::kStopped;
+  status::Snapshot snapshot;
+
+  AddWorkers({idle, decoding, stalled, stopped}, now, snapshot);
+
+  EXPECT_THAT(snapshot.workers, ElementsAre(0, 1, 1, 1, 0, 1, 0));
+  EXPECT_EQ(snapshot.stalls, 1u);
+  EXPECT_EQ(snapshot.longest_stall, seconds(12));
+  EXPECT_DOUBLE_EQ(snapshot.workers_busy, 0.3);
+}
+
+TEST(MetricsSnapshotTest, WithoutWorkersNobodyIsBusy) {
+  status::Snapshot snapshot;
+
+  AddWorkers({}, {}, snapshot);
+
+  EXPECT_EQ(snapshot.workers_busy, 0);
+}
+
+TEST(MetricsSnapshotTest, AnOpenDatasetIsThereOnceAndAPathIsNotNamed) {
+  const auto flowers = Dataset("flowers"), path = Dataset("/data/birds");
+  status::Snapshot snapshot;
+
+  AddDatasets({{"flowers", "/data/flowers", flowers},
+               {"flowers-validation", "/data/flowers", flowers},
+               {"trees", "/data/trees", nullptr},
+               {"/data/birds", "/data/birds", path}},
+              snapshot);
+
+  ASSERT_EQ(snapshot.datasets.size(), 2u);
+  EXPECT_EQ(snapshot.datasets[0].name, "flowers");
+  EXPECT_EQ(snapshot.datasets[0].samples, 100u);
+  EXPECT_THAT(snapshot.datasets[0].bad, ElementsAre(Pair("truncated", 2)));
+  EXPECT_EQ(snapshot.datasets[1].name, feed::DatasetCounts::kOther);
+}
+
+}  // namespace
+}  // namespace penstock::app

@@ -1,0 +1,151 @@
+#include "server/status/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock::status {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string TextOf(const Snapshot& snapshot) { return Format(Metrics({}, &snapshot, {})); }
+
+size_t SeriesOf(const std::string& family, const Snapshot& snapshot) {
+  for (const Family& each : Metrics({}, &snapshot, {}))
+    if (each.name == family) return each.samples.size();
+  return 0;
+}
+
+// One of everything.
+Snapshot Everything() {
+  Snapshot snapshot;
+  snapshot.counts["flowers"] = {.batches_decoded = 7, .batches_announced = 14};
+  snapshot.datasets = {{"flowers", 1000, {{"truncated", 2}}}};
+  snapshot.gpus = {{.uuid = "GPU-1", .name = "a GPU"}};
+  return snapshot;
+}
+
+TEST(MetricsTest, ManyDatasetsShareTheLastSeries) {
+  Snapshot snapshot;
+  for (size_t i = 0; i < kMaxDatasets + 100; ++i)
+    snapshot.datasets.push_back({absl::StrCat("d", i), 10, {{"truncated", 1}}});
+
+  EXPECT_EQ(SeriesOf("penstock_dataset_samples", snapshot), kMaxDatasets + 1);
+  EXPECT_EQ(SeriesOf("penstock_bad_samples", snapshot), kMaxDatasets + 1);
+  EXPECT_THAT(TextOf(snapshot), HasSubstr("penstock_dataset_samples{dataset=\"(other)\"} 1000\n"));
+}
+
+TEST(MetricsTest, DatasetsOfOneNameAreSummedUp) {
+  Snapshot snapshot;
+  snapshot.datasets = {{"(other)", 10, {{"truncated", 1}}}, {"(other)", 20, {{"truncated", 2}}}};
+
+  EXPECT_THAT(TextOf(snapshot), HasSubstr("penstock_dataset_samples{dataset=\"(other)\"} 30\n"));
+  EXPECT_THAT(TextOf(snapshot),
+              HasSubstr("penstock_bad_samples{dataset=\"(other)\",reason=\"truncated\"} 3\n"));
+}
+
+TEST(MetricsTest, ANameThatNeedsEscapingIsEscaped) {
+  Snapshot snapshot;
+  snapshot.gpus = {{.uuid = "GPU-1", .name = "a \"fast\" \\ one"}};
+
+  EXPECT_THAT(TextOf(snapshot),
+              HasSubstr("penstock_gpu_info{gpu=\"GPU-1\",name=\"a \\\"fast\\\" \\\\ one\"} 1\n"));
+}
+
+TEST(MetricsTest, WithoutASnapshotThereIsWhatNeedsNone) {
+  const std::string text = Format(Metrics({.version = "1.2.3", .since_last_pass = seconds(90)},
+                                          nullptr, {.snapshot_age = seconds(100)}));
+
+  EXPECT_THAT(text, HasSubstr("penstock_runner_last_pass_age_seconds 90\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_snapshot_age_seconds 100\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_ready 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("penstock_feeds")));
+}
+
+// Counters end in _total and gauges do not; what has a unit says it at the end.
+TEST(MetricsTest, NamesAreThoseOfTheConventions) {
+  std::set<std::string> names;
+  const Snapshot snapshot = Everything();
+  for (const Family& family : Metrics({}, &snapshot, {})) {
+    EXPECT_TRUE(names.insert(family.name).second) << family.name << " is there twice";
+    EXPECT_EQ(absl::EndsWith(family.name, "_total"), family.type == MetricType::kCounter)
+        << family.name;
+    EXPECT_TRUE(absl::StartsWith(family.name, "penstock_") ||
+                absl::StartsWith(family.name, "process_"))
+        << family.name;
+    EXPECT_TRUE(absl::EndsWith(family.help, ".")) << family.name << ": " << family.help;
+    EXPECT_FALSE(family.samples.empty()) << family.name;
+  }
+  EXPECT_GE(names.size(), 45u);
+}
+
+TEST(MetricsTest, NoLabelIsOfASampleAPathASessionAUserOrAProcess) {
+  const std::set<std::string> allowed = {"dataset", "delivery",         "gpu",    "name", "reason",
+                                         "state",   "protocol_version", "version"};
+  const Snapshot snapshot = Everything();
+  for (const Family& family : Metrics({}, &snapshot, {}))
+    for (const Sample& sample : family.samples)
+      for (const auto& [label, value] : sample.labels)
+        EXPECT_TRUE(allowed.contains(label)) << family.name << " has " << label;
+}
+
+TEST(MetricsTest, SessionsStandUnderTheirDeliveryAndState) {
+  Snapshot snapshot;
+  snapshot.sessions[2][1] = 5;
+  snapshot.window = 20;
+  snapshot.ready = 15;
+
+  const std::string text = TextOf(snapshot);
+
+  EXPECT_THAT(text, HasSubstr("penstock_sessions{delivery=\"device\",state="
+                              "\"waiting_for_trainer\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_sessions{delivery=\"host\",state=\"running\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_window_batches 20\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_ready_batches 15\n"));
+}
+
+TEST(MetricsTest, FeedsAreCountedByDataset) {
+  const std::string text = TextOf(Everything());
+
+  EXPECT_THAT(text, HasSubstr("# TYPE penstock_batches_announced_total counter\n"
+                              "penstock_batches_announced_total{dataset=\"flowers\"} 14\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_bad_samples{dataset=\"flowers\",reason=\"truncated\"} 2"));
+}
+
+TEST(MetricsTest, PoolWorkersAndGpusAreInBaseUnits) {
+  Snapshot snapshot;
+  snapshot.segment_bytes = uint64_t{3} << 30;
+  snapshot.slots = {1, 2, 3, 4};
+  snapshot.workers[2] = 6;
+  snapshot.longest_stall = milliseconds(1500);
+  snapshot.gpus = {{.uuid = "GPU-1", .serving = true, .copied_bytes = uint64_t{5} << 40}};
+
+  const std::string text = TextOf(snapshot);
+
+  EXPECT_THAT(text, HasSubstr("penstock_pool_segment_bytes 3221225472\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_slots{state=\"free\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_workers{state=\"decoding\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_longest_stall_seconds 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_gpu_copied_bytes_total{gpu=\"GPU-1\"} 5497558138880\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_gpu_serving{gpu=\"GPU-1\"} 1\n"));
+}
+
+TEST(MetricsTest, HowScrapingGoesIsSaid) {
+  const std::string text =
+      Format(Metrics({}, nullptr, {.answered = 1, .refused = 2, .dropped = 3}));
+
+  EXPECT_THAT(text, HasSubstr("penstock_scrapes_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_scrapes_failed_total{reason=\"refused\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_scrapes_failed_total{reason=\"dropped\"} 3\n"));
+}
+
+}  // namespace
+}  // namespace penstock::status
