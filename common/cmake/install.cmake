@@ -36,6 +36,8 @@ if(TARGET penstock_client)
 endif()
 
 penstock_install_units()
-install(FILES deploy/config/penstock.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock
-        COMPONENT programs)
+install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock COMPONENT programs)
+install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

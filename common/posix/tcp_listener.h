@@ -7,8 +7,9 @@
 
 namespace penstock::posix {
 
-// Non-blocking, close-on-exec; [::] takes IPv4 as well. FailedPrecondition: the port is in use, or
-// the address not this machine's; PermissionDenied: a port below 1024. Both with their remedy.
+// Non-blocking, close-on-exec; [::] takes IPv4 as well. FailedPrecondition: the port is in use, the
+// address not this machine's, or no network allowed; PermissionDenied: a port below 1024. Each with
+// its remedy.
 absl::StatusOr<Fd> ListenTcp(const TcpAddress& address, int backlog);
 
 }  // namespace penstock::posix

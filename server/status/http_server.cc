@@ -99,10 +99,19 @@ bool HttpServer::AcceptOne() {
   return true;
 }
 
-// Whoever means it has said what he wants long before he is the oldest.
+// Whoever was answered goes first; else the oldest: whoever means it has said what he wants long
+// before he is that.
 void HttpServer::MakeRoom() {
-  if (connections_.front().state() != HttpConnection::State::kLeaving) ++dropped_;
-  connections_.pop_front();
+  const auto answered =
+      std::find_if(connections_.begin(), connections_.end(), [](const HttpConnection& connection) {
+        return connection.state() == HttpConnection::State::kLeaving;
+      });
+  if (answered != connections_.end()) {
+    connections_.erase(answered);
+  } else {
+    connections_.pop_front();
+    ++dropped_;
+  }
 }
 
 void HttpServer::Serve(HttpConnection& connection) {

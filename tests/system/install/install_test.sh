@@ -12,7 +12,8 @@ trap 'rm -rf -- "$room"' EXIT
 mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be moved
 
 for path in bin/penstockd bin/penstock-worker bin/penstockctl bin/penstock-bench \
-  include/penstock/penstock.h; do
+  include/penstock/penstock.h share/penstock/grafana/penstock.json \
+  share/penstock/grafana/alerts.yml share/penstock/network.conf; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
 if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then

@@ -53,20 +53,19 @@ TEST_F(MetricsTest, APortInUseEndsTheStartWithTheRemedy) {
   EXPECT_NE(Scrape(port_), "");
 }
 
-TEST_F(MetricsTest, AHostThatIsUnknownOrNotThisMachinesEndsTheStart) {
-  const Ended unknown = Run("256.256.256.256:9477"), elsewhere = Run("192.0.2.1:9477");
+TEST_F(MetricsTest, AnAddressThatIsNotThisMachinesEndsTheStart) {
+  const Ended elsewhere = Run("192.0.2.1:9477");
 
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.output, HasSubstr("server.metrics_address: the host of"));
   EXPECT_EQ(elsewhere.exit_code, 2);
   EXPECT_THAT(elsewhere.output, HasSubstr("no address of this machine"));
 }
 
 TEST_F(MetricsTest, AnAddressThatIsNoneIsRefusedWithItsLine) {
-  const Ended ended = Run("localhost");
+  const Ended ended = Run("unknown.example:9477");
 
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_THAT(ended.output, HasSubstr("p.yaml:1: server.metrics_address: got 'localhost', wanted"));
+  EXPECT_THAT(ended.output,
+              HasSubstr("p.yaml:1: server.metrics_address: got 'unknown.example:9477'"));
 }
 
 TEST_F(MetricsTest, GarbageIsAnsweredOrEndedAndTheNextScrapeIsServed) {
@@ -172,6 +171,7 @@ TEST_F(MetricsTest, AnOpenSessionIsSeenWithItsWindowAndItsBatches) {
   Batch held = session.Next().OrDie();
 
   EXPECT_TRUE(daemon.Eventually([&] { return Value("penstock_ready_batches") == 2; }));
+  EXPECT_TRUE(daemon.Eventually([&] { return Value("penstock_pool_reserved_bytes") > 0; }));
 
   const std::string page = Scrape(port_);
   EXPECT_EQ(ValueOf(page, "penstock_sessions_open"), 1);
@@ -179,7 +179,6 @@ TEST_F(MetricsTest, AnOpenSessionIsSeenWithItsWindowAndItsBatches) {
   EXPECT_EQ(ValueOf(page, "penstock_window_batches"), 3);
   EXPECT_EQ(ValueOf(page, "penstock_held_batches"), 1);
   EXPECT_EQ(ValueOf(page, "penstock_slots{state=\"held\"}"), 3);
-  EXPECT_GT(ValueOf(page, "penstock_pool_reserved_bytes"), 0);
   EXPECT_THAT(page, Not(HasSubstr(Photographs(24))));  // no path
 }
 

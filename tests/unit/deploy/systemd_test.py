@@ -59,6 +59,17 @@ class UnitsTest(unittest.TestCase):
         print(f"\nsystemd-analyze security: penstockd.service {exposure}, wanted at most {LARGEST_EXPOSURE}")
         self.assertLessEqual(exposure, LARGEST_EXPOSURE)
 
+    def test_with_its_ports_it_still_exposes_little_and_only_to_this_machine(self):
+        drop_in = settings("network.conf")
+        self.assertEqual((drop_in["IPAddressDeny"], drop_in["IPAddressAllow"]), (["any"], ["localhost"]))
+        unit = self.copy("penstockd.service")
+        lines = "".join(f"{key}={value}\n" for key, values in drop_in.items() for value in values)
+        unit.write_text(unit.read_text().replace("[Install]", lines + "[Install]"))
+        said = self.analyze("security", "--offline=true", unit).stdout
+        exposure = float(re.search(r"exposure level for penstockd\.service: ([\d.]+)", said).group(1))
+        print(f"\nsystemd-analyze security: with network.conf {exposure}, wanted at most {LARGEST_EXPOSURE}")
+        self.assertLessEqual(exposure, LARGEST_EXPOSURE)
+
     def test_nothing_hides_who_a_peer_is_or_the_gpus(self):
         self.assertEqual(settings("penstockd.service")["PrivateUsers"], ["no"])
         self.assertNotIn("PrivateDevices", settings("penstockd.service"))
