@@ -85,6 +85,7 @@ void AddCounts(const feed::TotalsView& totals, status::Snapshot& snapshot) {
                                 .samples_decoded = counts.rows_decoded,
                                 .samples_replaced = counts.rows_replaced};
   snapshot.worker_restarts = totals.worker_restarts;
+  snapshot.max_sessions = totals.max_sessions;
   snapshot.stalls += totals.stalled_runs;
   snapshot.longest_stall = std::max(snapshot.longest_stall, totals.longest_stall);
 }

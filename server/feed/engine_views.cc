@@ -63,7 +63,9 @@ EngineView Engine::View() const {
 
 TotalsView Engine::Totals(base::TimePoint now) {
   SettleCounts();
-  TotalsView view{.by_dataset = dataset_counts_.all(), .worker_restarts = workers_.restarts()};
+  TotalsView view{.by_dataset = dataset_counts_.all(),
+                  .worker_restarts = workers_.restarts(),
+                  .max_sessions = options_.admission.max_sessions};
   for (const carry::Carriers::Stall& stall : carriers_.Stalls(now)) {
     ++view.stalled_runs;
     view.longest_stall = std::max(view.longest_stall, now - stall.since);

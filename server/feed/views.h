@@ -40,6 +40,7 @@ struct EngineView {
 struct TotalsView {
   std::map<std::string, FeedView> by_dataset;  // see dataset_counts.h for what has a name
   uint64_t worker_restarts = 0;
+  uint32_t max_sessions = 0;  // as of now: it may change
   // Carriers' reads that fail and are tried again, or do not come back, and for how long the
   // oldest.
   uint32_t stalled_runs = 0;

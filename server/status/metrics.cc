@@ -52,6 +52,8 @@ void Build(const Facts& facts, Families& out) {
            1});
   out.Gauge("uptime_seconds", "Since the daemon was started.", Seconds(facts.uptime));
   out.Gauge("ready", "1: batches are delivered to whoever opens a session.", facts.ready ? 1 : 0);
+  out.Gauge("draining", "1: no session is opened any more, and each ends with its epoch.",
+            facts.draining ? 1 : 0);
 }
 
 void Runner(const Facts& facts, const ScrapeFacts& scrapes, Families& out) {
@@ -70,8 +72,6 @@ void Sessions(const Facts& facts, Families& out) {
   out.Gauge("connections_max", "Processes that may be connected at once.",
             static_cast<double>(facts.max_connections));
   out.Gauge("sessions_open", "Sessions that are open.", static_cast<double>(facts.sessions));
-  out.Gauge("sessions_max", "Sessions that may be open at once.",
-            static_cast<double>(facts.max_sessions));
 }
 
 void Sessions(const Snapshot& snapshot, Families& out) {
@@ -82,6 +82,8 @@ void Sessions(const Snapshot& snapshot, Families& out) {
       sessions.samples.push_back({{{"delivery", std::string(kDeliveries[delivery])},
                                    {"state", std::string(kSessionStates[state])}},
                                   static_cast<double>(snapshot.sessions[delivery][state])});
+  out.Gauge("sessions_max", "Sessions that may be open at once.",
+            static_cast<double>(snapshot.max_sessions));
   out.Gauge("window_batches", "Batches that all sessions together want ready.",
             static_cast<double>(snapshot.window));
   out.Gauge("ready_batches", "Batches that are announced and not yet taken.",

@@ -50,6 +50,7 @@ struct Snapshot {
   std::array<uint64_t, kSlotStates.size()> slots = {};
   // [delivery][state]
   std::array<std::array<uint64_t, kSessionStates.size()>, kDeliveries.size()> sessions = {};
+  uint64_t max_sessions = 0;
   uint64_t window = 0, ready = 0, held = 0;  // batches of all sessions together
   uint32_t feeds = 0;
   std::map<std::string, DatasetCounts> counts;  // by dataset, since the start
@@ -74,9 +75,9 @@ struct Facts {
   std::string version;
   uint32_t protocol_version = 0;
   base::Duration uptime{};
-  bool ready = false;
+  bool ready = false, draining = false;
   uint64_t connections = 0, max_connections = 0;
-  uint64_t sessions = 0, max_sessions = 0;
+  uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;  // configured, and of them ready
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   base::Duration since_last_pass{};  // of the runner's loop

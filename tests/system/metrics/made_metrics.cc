@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                                  .samples_decoded = 5120 * seconds};
   snapshot.datasets = {{"imagenet", 1'281'167, {{"truncated", 3}}}};
   snapshot.sessions[2][0] = 2;
+  snapshot.max_sessions = 256;
   snapshot.window = 8;
   snapshot.ready = 6;
   snapshot.workers = {0, 0, 8, 0, 0, 0, 0};
@@ -36,7 +37,6 @@ int main(int argc, char** argv) {
                                .ready = true,
                                .max_connections = 1024,
                                .sessions = 2,
-                               .max_sessions = 256,
                                .workers = 8,
                                .workers_running = 8,
                                .pool_bytes = uint64_t{4} << 30,

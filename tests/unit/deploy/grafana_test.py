@@ -26,6 +26,7 @@ NODE = 'job="penstock", instance="node7"'
 FIRE = {
     "PenstockDown": ({"up": "1 0x20"}, "2m", "systemctl status penstockd", {}),
     "PenstockNotReady": ({"penstock_ready": "0x20"}, "3m", "penstockctl status", {}),
+    "PenstockDraining": ({"penstock_draining": "1x400"}, "361m", "shows who is left", {}),
     "PenstockRunnerStuck": ({"penstock_runner_last_pass_age_seconds": "0+30x20"}, "2m",
                             "has been stuck for 1m 0s: restart it", {}),
     "PenstockRestarting": ({"process_start_time_seconds": "1 2 3 4x20"}, "3m", "was started 3 times", {}),
