@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(10);
 constexpr std::chrono::hours kIndexPatience(24);
+constexpr std::chrono::seconds kTracePatience(60);  // to send it
 constexpr int kMaxAnswerBytes = 256 << 20;
 
 class GrpcAdminClient final : public AdminClient {
@@ -92,6 +93,18 @@ class GrpcAdminClient final : public AdminClient {
       (void)reader->Finish();
       return absl::OkStatus();
     }
+    return InWords(reader->Finish());
+  }
+
+  absl::Status GetTrace(uint32_t milliseconds,
+                        const std::function<void(const v1::GetTraceResponse&)>& piece) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(milliseconds) + kTracePatience);
+    v1::GetTraceRequest request;
+    request.set_duration_ms(milliseconds);
+    const auto reader = stub_->GetTrace(&context, request);
+    for (v1::GetTraceResponse message; reader->Read(&message);) piece(message);
     return InWords(reader->Finish());
   }
 

@@ -41,6 +41,10 @@ class AdminClient {
       const v1::WatchStatusRequest& request,
       const std::function<bool(const v1::WatchStatusResponse&)>& update) = 0;
 
+  // A trace of so long, piece by piece.
+  virtual absl::Status GetTrace(uint32_t milliseconds,
+                                const std::function<void(const v1::GetTraceResponse&)>& piece) = 0;
+
   // As long as it takes, a day at most; `progress` is told now and then. The last message of it.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const std::string& dataset,

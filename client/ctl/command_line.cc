@@ -1,8 +1,10 @@
 #include "client/ctl/command_line.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +25,8 @@ What is going on
   datasets                  what can be fed, and how much of it is indexed
 
   top                       all of it, live, on one screen; plain text where that is no terminal
+  trace -o FILE             what happens to samples and batches, as a timeline for ui.perfetto.dev;
+                            -o -: to standard output. --seconds 5: so long
 
 What you can do
   index DATASET             build or check a dataset's index before trainers need it
@@ -72,6 +76,7 @@ constexpr Form kForms[] = {
     {"help", Command::kHelp, DatasetWord::kNone},
     {"status", Command::kStatus, DatasetWord::kNone},
     {"sessions", Command::kSessions, DatasetWord::kNone},
+    {"trace", Command::kTrace, DatasetWord::kNone},
     {"workers", Command::kWorkers, DatasetWord::kNone},
     {"datasets", Command::kDatasets, DatasetWord::kNone},
     {"index", Command::kIndex, DatasetWord::kNeeded},
@@ -146,8 +151,8 @@ class OptionReader {
       call.cancel = true;
       return absl::OkStatus();
     }
-    static constexpr absl::string_view kKnown[] = {"--address", "-o",         "--output",
-                                                   "--config",  "--deadline", "--set"};
+    static constexpr absl::string_view kKnown[] = {"--address",  "-o",    "--output", "--config",
+                                                   "--deadline", "--set", "--seconds"};
     if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
       return Wrong("there is no option '", name, "'", kSeeHelp);
 
@@ -160,7 +165,8 @@ class OptionReader {
     if (value.empty()) return Wrong(name, " needs a value", kSeeHelp);
     if (name == "--address") call.address = value;
     if (name == "--config") call.config = value;
-    if (name == "-o" || name == "--output") return ReadOutput(name, value, call);
+    if (name == "-o" || name == "--output") call.file = value;
+    if (name == "--seconds") return ReadSeconds(value, call);
     if (name == "--deadline") {
       const auto time = base::ParseDuration(value);
       if (!time.ok() || time->count() == 0)
@@ -177,11 +183,12 @@ class OptionReader {
     return absl::OkStatus();
   }
 
-  static absl::Status ReadOutput(const std::string& name, const std::string& value, Call& call) {
-    if (value != "table" && value != "json") {
-      return Wrong(name, " takes 'table' or 'json', not '", value, "'");
-    }
-    call.output = value == "json" ? Output::kJson : Output::kTable;
+  static absl::Status ReadSeconds(const std::string& value, Call& call) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0.1 && seconds <= 60))
+      return Wrong("--seconds takes 0.1 to 60, not '", value, "'");
+    call.trace_ms = static_cast<uint32_t>(std::lround(seconds * 1000));
+    call.seconds_given = true;
     return absl::OkStatus();
   }
 
@@ -221,6 +228,21 @@ absl::Status ReadWords(std::vector<std::string> words, Call& call) {
   return absl::OkStatus();
 }
 
+// What -o says: a format, but of a trace a file.
+absl::Status ReadOutput(Call& call) {
+  if (call.command == Command::kTrace) {
+    if (call.file.empty())
+      return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
+    return absl::OkStatus();
+  }
+  if (call.seconds_given) return Wrong("--seconds goes with 'trace' only");
+  const std::string format = std::exchange(call.file, "");
+  if (!format.empty() && format != "table" && format != "json")
+    return Wrong("-o takes 'table' or 'json', not '", format, "'");
+  call.output = format == "json" ? Output::kJson : Output::kTable;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments) {
@@ -230,6 +252,7 @@ absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments)
   PENSTOCK_RETURN_IF_ERROR(options.Read(call, words));
   if (options.instead().has_value()) return Call{.command = *options.instead()};
   PENSTOCK_RETURN_IF_ERROR(ReadWords(std::move(words), call));
+  PENSTOCK_RETURN_IF_ERROR(ReadOutput(call));
   if (!call.config.empty() && call.command != Command::kCheck) {
     return Wrong("--config goes with 'check' only");
   }

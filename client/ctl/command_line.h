@@ -15,6 +15,7 @@ enum class Command {
   kHelp,
   kVersion,
   kStatus,
+  kTrace,
   kSessions,
   kWorkers,
   kDatasets,
@@ -38,6 +39,9 @@ struct Call {
   base::Duration deadline{};            // of drain; 0: as long as it takes
   bool cancel = false;                  // of drain
   std::optional<uint32_t> set_workers;  // of workers
+  std::string file;                     // of trace; "-": standard output
+  uint32_t trace_ms = 5'000;            // of trace
+  bool seconds_given = false;
 };
 
 // The arguments behind the program's name. InvalidArgument is one line that says what to write

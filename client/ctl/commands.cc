@@ -8,6 +8,7 @@
 #include "client/ctl/progress.h"
 #include "client/ctl/table.h"
 #include "client/ctl/top.h"
+#include "client/ctl/trace.h"
 #include "client/ctl/views.h"
 #include "client/src/address.h"
 #include "common/base/clock.h"
@@ -144,6 +145,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
   switch (call.command) {
     case Command::kStatus:
       return Print(daemon->GetStatus(), call.output, out);
+    case Command::kTrace:
+      return WriteTrace(*daemon, call, out, progress);
     case Command::kSessions:
       return Print(daemon->ListSessions(), call.output, out);
     case Command::kWorkers:

@@ -65,6 +65,20 @@ std::string FeedsTable(const v1::GetStatusResponse& status) {
   return table.Text();
 }
 
+// A line for each feed, of those that have sessions: who waits for whom.
+std::string Verdicts(const v1::GetStatusResponse& status) {
+  std::string text;
+  for (const v1::FeedStatus& feed : status.feeds()) {
+    if (feed.sessions() == 0 || feed.verdict().empty()) continue;
+    absl::StrAppend(&text, OneLine(feed.dataset()), ": ", OneLine(feed.verdict()));
+    if (feed.starved() >= 0.005)
+      absl::StrAppendFormat(&text, " (its trainers wait %.0f %% of the time)",
+                            100 * feed.starved());
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Show(const v1::GetStatusResponse& status) {
@@ -84,6 +98,8 @@ std::string Show(const v1::GetStatusResponse& status) {
                   Count(status.quarantined()), " quarantined\n");
   if (status.gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(status));
   if (status.feeds_size() > 0) absl::StrAppend(&text, "\n", FeedsTable(status));
+  if (const std::string verdicts = Verdicts(status); !verdicts.empty())
+    absl::StrAppend(&text, "\n", verdicts);
   return text;
 }
 

@@ -137,6 +137,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
                      .retry_for = Milliseconds(config.source().retry_for_ms())};
   engine.gpus = GpusOptions(config);
   engine.admission = AdmissionOf(config);
+  if (config.workers().auto_()) engine.auto_workers = {.most = MostWorkers(config, machine)};
   return engine;
 }
 

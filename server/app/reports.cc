@@ -21,6 +21,21 @@ void Fill(const feed::EngineView& view, v1::PoolStatus& pool) {
   pool.set_slots_cached(view.slots.cached);
 }
 
+double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+void Fill(const feed::StageSums& sums, v1::StageTimes& stages) {
+  stages.set_samples(sums.samples);
+  stages.set_read_seconds(Seconds(sums.read));
+  stages.set_queue_seconds(Seconds(sums.queue));
+  stages.set_decode_seconds(Seconds(sums.decode));
+  stages.set_batches(sums.batches);
+  stages.set_assemble_seconds(Seconds(sums.assemble));
+  stages.set_copies(sums.copies);
+  stages.set_copy_seconds(Seconds(sums.copy));
+  stages.set_waits(sums.waits);
+  stages.set_consumer_seconds(Seconds(sums.consumer));
+}
+
 void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
   feed.set_fingerprint(info.fingerprint);
   feed.set_dataset(info.dataset);
@@ -30,6 +45,10 @@ void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
   feed.set_batches_announced(info.counts.batches_announced);
   feed.set_samples_decoded(info.counts.rows_decoded);
   feed.set_samples_replaced(info.counts.rows_replaced);
+  Fill(info.stages, *feed.mutable_stages());
+  feed.set_occupancy(info.occupancy);
+  feed.set_starved(info.starved);
+  feed.set_verdict(info.verdict);
 }
 
 void Fill(const feed::GpuInfo& info, v1::GpuStatus& gpu) {
@@ -166,6 +185,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   }
   response.set_workers(static_cast<uint32_t>(workers.size()));
   response.set_workers_running(running);
+  response.set_workers_policy(engine.WorkersPolicy());
   response.set_worker_restarts(restarts);
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
   for (const feed::FeedInfo& info : view.feeds) Fill(info, *response.add_feeds());

@@ -1,11 +1,13 @@
 #include "server/app/service.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "common/telemetry/log.h"
 #include "server/app/reports.h"
 #include "server/app/sessions.h"
+#include "server/feed/trace_text.h"
 
 namespace penstock::app {
 namespace {
@@ -19,6 +21,22 @@ Opener OpenerOf(const doorway::Peer& peer) {
 absl::Status Overloaded() {
   return absl::UnavailableError("the daemon is ending, or has too much to do; try again");
 }
+
+// Written by the thread that sends it: the runner has better things to do.
+class WrittenTrace final : public rpc::TraceText {
+ public:
+  explicit WrittenTrace(feed::Trace trace) : trace_(std::move(trace)), dropped_(trace_.dropped) {}
+  std::string Next(size_t most) override {
+    if (!text_) text_.emplace(std::move(trace_));
+    return text_->Next(most);
+  }
+  uint64_t dropped() const override { return dropped_; }
+
+ private:
+  feed::Trace trace_;
+  const uint64_t dropped_;
+  std::optional<feed::TraceText> text_;
+};
 
 }  // namespace
 
@@ -170,6 +188,17 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, base::TimePoint no
     if (view.state != nullptr)
       response.set_quarantined(response.quarantined() + BadSamples(*view.state));
   return response;
+}
+
+void Service::TakeTrace(base::Duration length, std::function<bool()> cancelled,
+                        rpc::Callback<std::unique_ptr<rpc::TraceText>> done) {
+  const bool posted = runner_.Post([=](feed::Engine& engine, base::TimePoint now) {
+    engine.TakeTrace(length, now, cancelled, [done](absl::StatusOr<feed::Trace> trace) {
+      if (!trace.ok()) return done(trace.status());
+      done(std::make_unique<WrittenTrace>(*std::move(trace)));
+    });
+  });
+  if (!posted) done(Overloaded());
 }
 
 void Service::GetStatus(rpc::Callback<v1::GetStatusResponse> done) {

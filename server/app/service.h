@@ -43,6 +43,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                        rpc::Callback<rpc::DatasetDescription> done) override;
   void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
+  void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+                 rpc::Callback<std::unique_ptr<rpc::TraceText>> done) override;
   void GetStatus(rpc::Callback<v1::GetStatusResponse> done) override;
   void ListSessions(rpc::Callback<v1::ListSessionsResponse> done) override;
   void ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) override;

@@ -131,10 +131,10 @@ bool Carriers::TakeDue(base::TimePoint now) {
 
 // It ended, or is put aside until it is tried again.
 void Carriers::PutDown(Job job, uint32_t number, const absl::Status& copied) {
-  Outcome outcome = {.id = job.run.id, .status = copied};
+  Outcome outcome = {.id = job.run.id, .status = copied, .given = job.run.given, .ended = Now()};
   std::optional<base::Duration> wait;
   if (!copied.ok() && !absl::IsDataLoss(copied)) {  // what is stored wrong stays so
-    const base::TimePoint now = Now();
+    const base::TimePoint now = outcome.ended;
     if (job.failures++ == 0) job.failing_since = now;
     wait = source::RetryPolicy{.total = options_.retry_for}.WaitAfter(job.failures,
                                                                       now - job.failing_since);
@@ -144,6 +144,7 @@ void Carriers::PutDown(Job job, uint32_t number, const absl::Status& copied) {
   }
   {
     const base::MutexLock lock(mutex_);
+    outcome.begun = job.failures > 0 ? job.failing_since : in_hand_[number]->since;
     in_hand_[number].reset();
     if (wait) {
       aside_.push_back(std::move(job));

@@ -35,6 +35,7 @@ struct Run {
   std::vector<std::byte*> blocks;  // of the selection: where their rows begin
   std::byte* labels = nullptr;     // int64 each
   std::byte* ids = nullptr;        // uint64 each
+  base::TimePoint given{};         // when the caller gave it; not looked at
 };
 
 struct Outcome {
@@ -42,6 +43,8 @@ struct Outcome {
   // Not OK: the source failed for the whole of `retry_for`, or, by DataLoss, what it holds is
   // wrong.
   absl::Status status;
+  base::TimePoint given{};           // as the run says
+  base::TimePoint begun{}, ended{};  // of its copy; what failed before counts as a part of it
 };
 
 // Writes the labels and ids of a run: all that there is to do where nothing is stored.

@@ -49,6 +49,14 @@ class Delivery {
   // One pass. What the consumer wrote is copied here and judged by the core.
   virtual Heard Listen() = 0;
 
+  // What the consumer says of itself, for status: batches that it knows of and did not take, and
+  // whether it sleeps because there are none.
+  struct Waiting {
+    uint64_t ready = 0;
+    bool asleep = false;
+  };
+  virtual Waiting LookAtConsumer() const = 0;
+
   // No batch comes after the announced ones, or why none does. The first word stays.
   virtual void Finish(shm::SessionState state, const absl::Status& reason) = 0;
 

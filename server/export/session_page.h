@@ -6,6 +6,7 @@
 // atomically, and judged by the caller (the feed's core), never trusted here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/base/status.h"
@@ -35,6 +36,11 @@ class SessionPage {
 
   // What the consumer says, now.
   uint64_t taken() const { return page().taken.load(std::memory_order_acquire); }
+  // Announced and not taken, at least 0; and whether it sleeps for lack of them.
+  uint64_t untaken() const { return announced_ - std::min(announced_, taken()); }
+  bool consumer_asleep() const {
+    return page().consumer_asleep.load(std::memory_order_relaxed) != 0 && untaken() == 0;
+  }
   bool Released(uint64_t sequence) const {
     return page().released[(sequence - 1) % shm::kControlCapacity].load(
                std::memory_order_acquire) == sequence;

@@ -27,7 +27,9 @@ Engine::Engine(Options options, SendToPeer send)
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
       workers_(options_.workers),
       carriers_(options_.carriers),
-      gpus_(options_.gpus) {}
+      gpus_(options_.gpus) {
+  if (options_.auto_workers) demand_.emplace(*options_.auto_workers);
+}
 
 Engine::~Engine() = default;
 
@@ -51,6 +53,7 @@ void Engine::QuarantineChanged(const DatasetState& dataset) {
 }
 
 void Engine::CloseAll() {
+  EndTrace(absl::UnavailableError("the daemon is ending"));
   gpus_.CancelAll(absl::UnavailableError("the daemon is ending"));
   for (auto& [id, session] : sessions_)
     session.delivery->Finish(shm::SessionState::kClosing,
@@ -134,6 +137,7 @@ bool Engine::CollectOutcomes(base::TimePoint now) {
                  {"reason", death.reason});
   for (const workers::Outcome& outcome : outcomes) {
     const RowTrouble trouble = rows_.End(outcome, core_, pool_);
+    NoteEnded(outcome, trouble);
     if (!trouble.bad_sample.ok())
       PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", trouble.bad_sample.message()});
     if (trouble.quarantine_grew) QuarantineChanged(*trouble.feed->dataset);
@@ -154,6 +158,7 @@ bool Engine::ListenToConsumers(base::TimePoint now) {
 
 bool Engine::ListenTo(uint64_t id, Session& session, base::TimePoint now) {
   const exporting::Delivery::Heard heard = session.delivery->Listen();
+  NoteConsumer(id, session, heard);
   absl::Status status = core_.Taken(SessionId(id), heard.taken, now);
   for (uint64_t sequence : heard.released)
     if (status.ok()) status = core_.Released(SessionId(id), sequence, now);
@@ -177,6 +182,8 @@ bool Engine::SubmitRows() {
       core_.RowReturned(*task);
       continue;
     }
+    feed->flow.Given({task->slot.value(), task->generation}, now_);
+    item->given = now_;
     workers_.Submit(*item);
   }
   return busy;
@@ -186,7 +193,8 @@ bool Engine::SubmitRows() {
 uint64_t Engine::RowsOfAUser() const {
   if (options_.admission.max_workers_per_user >= 1) return UINT64_MAX;
   const double all = workers_.count() * (options_.workers.read_ahead + 1);
-  return std::max<uint64_t>(1, static_cast<uint64_t>(all * options_.admission.max_workers_per_user));
+  return std::max<uint64_t>(1,
+                            static_cast<uint64_t>(all * options_.admission.max_workers_per_user));
 }
 
 bool Engine::AnnounceReady() {
@@ -223,6 +231,7 @@ void Engine::Announce(const Announcement& announcement) {
   entry.last_of_epoch = announcement.last_of_epoch ? 1 : 0;
   const pool::Segment* segment = pool_.Find(place.segment);
   PENSTOCK_CHECK(segment != nullptr);
+  NoteFull(session, announcement);
   session.delivery->Announce(entry, {.slot = announcement.slot.value(),
                                      .generation = announcement.generation,
                                      .segment = entry.segment,
@@ -255,6 +264,8 @@ void Engine::Tick(base::TimePoint now) {
   workers_.Tick(now);
   gpus_.Tick(now);
   decoding_rate_.Update(now, rows_.decoded());
+  LookAround(now);
+  if (tracing_ && (now >= tracing_->until || tracing_->cancelled())) EndTrace(absl::OkStatus());
   if (const absl::Status lost = status(); !lost.ok())
     for (auto& [id, session] : sessions_) Fail(id, lost);
   core_.Tick(now);

@@ -21,10 +21,14 @@
 #include "server/feed/core.h"
 #include "server/feed/epoch_rest.h"
 #include "server/feed/dataset_counts.h"
+#include "server/feed/flow.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/runs.h"
+#include "server/feed/trace.h"
+#include "server/feed/verdict.h"
 #include "server/feed/views.h"
+#include "server/feed/worker_demand.h"
 #include "server/pool/pool.h"
 #include "server/workers/supervisor.h"
 
@@ -94,6 +98,8 @@ class Engine {
     exporting::Gpus::Options gpus;
     Admission admission;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
+    // As many workers as the trainers need, from workers.count on; nothing: always that many.
+    std::optional<WorkerDemand::Options> auto_workers;
   };
 
   Engine(Options options, SendToPeer send);
@@ -124,6 +130,12 @@ class Engine {
   // InvalidArgument: 0, or more than can be. How many there were.
   absl::StatusOr<uint32_t> SetWorkers(uint32_t count);
 
+  // Answers exactly once: with what happened from now on for so long, or less when `cancelled` says
+  // so, which is asked several times a second. ResourceExhausted: one is being taken.
+  using Traced = std::function<void(absl::StatusOr<Trace>)>;
+  void TakeTrace(base::Duration length, base::TimePoint now, std::function<bool()> cancelled,
+                 Traced done);
+
   // One pass over everything that may have happened. False when nothing had.
   bool Pump(base::TimePoint now);
   // Slow things, several times a second: time-outs, restarts, shrinking.
@@ -151,6 +163,8 @@ class Engine {
   absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
                                            base::TimePoint now) const;
   std::vector<workers::WorkerView> Workers(base::TimePoint now) const;
+  // "auto, 1 to 8", or "fixed".
+  std::string WorkersPolicy() const;
 
  private:
   struct Session {
@@ -161,10 +175,11 @@ class Engine {
     exporting::DeviceDelivery* device = nullptr;  // the same, where it is one
     exporting::HandleChoice handle;
     EpochBatches epoch_batches;
-    uint64_t drained_at = 0;  // of a drain: once so many were taken
+    uint64_t drained_at = 0;           // of a drain: once so many were taken
     uint64_t announced = 0;            // so many batches
     uint64_t epoch = 0, consumed = 0;  // as last announced
     bool ended = false;                // finished, failed or detached: nothing more is announced
+    SessionFlow flow;
   };
 
   // A session closed by a living process that still has batches on a GPU.
@@ -209,6 +224,37 @@ class Engine {
   bool AnnounceReady();
   void Announce(const Announcement& announcement);
   void FinishIfDone(uint64_t id);
+
+  // Where the time goes (engine_flow.cc).
+  void NoteEnded(const workers::Outcome& outcome, const RowTrouble& row);
+  void NoteCarried(const carry::Outcome& outcome, const RowTrouble& run);
+  void NoteFull(Session& session, const Announcement& announcement);
+  void NoteConsumer(uint64_t id, Session& session, const exporting::Delivery::Heard& heard);
+  void LookAround(base::TimePoint now);
+  void LookAtWorkers(base::Duration since);
+  // A feed's sessions at one tick, added up.
+  struct FeedLook {
+    double sessions = 0, occupancy = 0, starved = 0, copying = 0;
+  };
+  void LookAtSession(const Session& session, const SessionView& view, FeedLook& look) const;
+  void AskForWorkers(const std::map<Feed*, FeedLook>& feeds, base::TimePoint now);
+  FlowFigures FiguresOf(const Feed& feed) const;
+
+  // While a trace is taken (engine_trace.cc).
+  struct Tracing {
+    TraceLog log;
+    base::TimePoint until;
+    std::function<bool()> cancelled;
+    Traced done;
+  };
+  void TraceEnded(const workers::Outcome& outcome, const RowTrouble& row);
+  void TraceCarried(const carry::Outcome& outcome, const RowTrouble& run);
+  void TraceFull(const Session& session, const Announcement& announcement,
+                 const FeedFlow::Filled& filled);
+  void TraceReleased(uint64_t id, const Session& session, const SessionFlow::Batch& batch);
+  void EndTrace(const absl::Status& status);
+  void NoteReleased(uint64_t id, Session& session, uint64_t sequence);
+  void AddFlow(const Feed& feed, FeedInfo& info) const;
   absl::Status SendSegment(const Session& session, pool::SegmentId segment);
 
   Options options_;
@@ -222,6 +268,16 @@ class Engine {
   carry::Carriers carriers_;
   Rate decoding_rate_;  // samples
   DatasetCounts dataset_counts_;
+  // How busy those are whom all feeds share, as of the last ticks.
+  struct Load {
+    base::TimePoint looked_at{};
+    base::Duration read{}, carried{};  // since then
+    Recent workers, readers, carriers;
+  };
+  Load load_;
+  std::optional<WorkerDemand> demand_;  // nothing: the workers' number is fixed
+  base::TimePoint demand_asked_{};
+  std::optional<Tracing> tracing_;
   exporting::Gpus gpus_;
   base::TimePoint now_{};  // of the call that is under way
   bool draining_ = false;

@@ -21,6 +21,7 @@ bool Engine::CollectRuns() {
   const std::vector<carry::Outcome> outcomes = carriers_.Collect();
   for (const carry::Outcome& outcome : outcomes) {
     const RowTrouble trouble = runs_.End(outcome, core_);
+    NoteCarried(outcome, trouble);
     if (trouble.feed_failed.ok() || !trouble.feed->failed.ok()) continue;
     trouble.feed->failed = trouble.feed_failed;
     FailFeed(*trouble.feed, trouble.feed_failed);
@@ -34,7 +35,11 @@ bool Engine::SubmitRuns() {
     const std::optional<RowTask> task = core_.NextRow(Road::kCarriers);
     if (!task) break;
     busy = true;
-    carriers_.Submit(runs_.Begin(*task, FeedOf(*task), pool_.Place(task->slot.value())));
+    const std::shared_ptr<Feed> feed = FeedOf(*task);
+    feed->flow.Given({task->slot.value(), task->generation}, now_);
+    carry::Run run = runs_.Begin(*task, feed, pool_.Place(task->slot.value()));
+    run.given = now_;
+    carriers_.Submit(std::move(run));
   }
   return busy;
 }

@@ -189,6 +189,7 @@ absl::Status Engine::MakeDelivery(Session& session, uint64_t id,
                                       std::move(place->seat)));
   session.handle = std::move(place->handle);
   session.device = device.get();
+  session.flow = SessionFlow(SessionFlow::Road::kDevice);
   session.delivery = std::move(device);
   return absl::OkStatus();
 }

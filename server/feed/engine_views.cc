@@ -52,6 +52,7 @@ EngineView Engine::View() const {
     if (feed == nullptr || !counts) continue;
     if (view.feeds.empty() || view.feeds.back().fingerprint != fingerprint)
       view.feeds.push_back({fingerprint, feed->dataset->name, 0, 0, *counts});
+    AddFlow(*feed, view.feeds.back());
     for (const auto& [id, session] : sessions_) {
       if (session.feed != feed) continue;
       ++view.feeds.back().sessions;  // of several users, the last one is shown
@@ -170,6 +171,7 @@ absl::StatusOr<uint32_t> Engine::SetWorkers(uint32_t count) {
   if (count == 0) return absl::InvalidArgumentError("0 workers; wanted 1 to 1024");
   const uint32_t before = workers_.count();
   PENSTOCK_RETURN_IF_ERROR(workers_.SetCount(count));
+  demand_.reset();  // whoever says a number means it
   return before;
 }
 

@@ -110,6 +110,8 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
       break;
   }
   trouble.feed = row.feed;
+  trouble.task = row.task;
+  trouble.sample = row.sample;
   return trouble;
 }
 

@@ -13,6 +13,7 @@
 #include "server/feed/core.h"
 #include "server/feed/fault_policy.h"
 #include "server/feed/fingerprint.h"
+#include "server/feed/flow.h"
 #include "server/pool/pool.h"
 #include "server/source/dataset.h"
 #include "server/source/quarantine.h"
@@ -37,11 +38,14 @@ struct Feed {
   absl::Status failed;  // once set, none of its rows is decoded any more
   // Samples that lack what this feed asks for; others of the dataset may ask for less.
   std::optional<FaultPolicy> lacking = {};
+  FeedFlow flow = {};
 };
 
 // What happened to a row, beyond what the core is told.
 struct RowTrouble {
   std::shared_ptr<Feed> feed;
+  RowTask task;
+  uint64_t sample = 0;           // of a worker's row
   absl::Status feed_failed;      // not OK: the whole feed fails, for this reason
   absl::Status bad_sample;       // not OK: a sample was replaced, for this reason
   bool quarantine_grew = false;  // the dataset's quarantine has a new version

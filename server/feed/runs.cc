@@ -75,6 +75,7 @@ RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
   }
   RowTrouble trouble;
   trouble.feed = run.feed;
+  trouble.task = run.task;
   trouble.feed_failed = outcome.status;
   return trouble;
 }

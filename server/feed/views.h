@@ -8,6 +8,7 @@
 
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
+#include "server/feed/flow.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {
@@ -18,6 +19,10 @@ struct FeedInfo {
   uint32_t user = 0;
   uint32_t sessions = 0;
   FeedView counts;
+  // Of several users' feeds: the sums of all, and else of the one that starves most.
+  StageSums stages = {};
+  double occupancy = 0, starved = 0;
+  std::string verdict = {};
 };
 
 struct GpuInfo {

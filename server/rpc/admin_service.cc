@@ -8,6 +8,7 @@
 #include "server/rpc/message_to_domain.h"
 #include "server/rpc/repeated_call.h"
 #include "server/rpc/services.h"
+#include "server/rpc/trace_call.h"
 #include "server/rpc/unary_call.h"
 
 namespace penstock::rpc {
@@ -132,6 +133,13 @@ class AdminService final : public v1::AdminService::CallbackService {
     controller_.IndexDataset(
         *dataset, [call] { return call->cancelled(); },
         [call](const absl::StatusOr<IndexProgress>& progress) { call->Progress(progress); });
+    return call.get();
+  }
+
+  grpc::ServerWriteReactor<v1::GetTraceResponse>* GetTrace(
+      CallbackServerContext*, const v1::GetTraceRequest* request) override {
+    const auto call = TraceCall::Make();
+    call->Begin(controller_, TraceLengthFrom(*request));
     return call.get();
   }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/dtype.h"
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
@@ -182,6 +183,15 @@ class IncomingOrder {
   virtual absl::StatusOr<uint64_t> Finish() = 0;
 };
 
+// A trace's JSON text, piece by piece. One thread at a time.
+class TraceText {
+ public:
+  virtual ~TraceText() = default;
+  // At most so many bytes; empty: that was all.
+  virtual std::string Next(size_t most) = 0;
+  virtual uint64_t dropped() const = 0;
+};
+
 class Controller {
  public:
   virtual ~Controller() = default;
@@ -204,6 +214,11 @@ class Controller {
   // `cancelled` is asked now and then.
   virtual void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                             Callback<IndexProgress> progress) = 0;
+
+  // Once `length` has passed. `cancelled` is asked several times a second. ResourceExhausted: one
+  // is being taken.
+  virtual void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+                         Callback<std::unique_ptr<TraceText>> done) = 0;
 
   // Status is a snapshot for people, made of the contract's own messages.
   virtual void GetStatus(Callback<v1::GetStatusResponse> done) = 0;

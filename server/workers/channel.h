@@ -26,7 +26,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 3;
+inline constexpr uint32_t kChannelVersion = 4;
 inline constexpr uint32_t kRingCapacity = 16;  // the most that a lane reads ahead, and one in hand
 
 // The descriptors that a worker is born with.
@@ -49,10 +49,11 @@ static_assert(sizeof(Request) == 136 && std::is_trivially_copyable_v<Request>);
 
 struct Completion {
   uint64_t sequence;
-  base::Fault fault;  // kNone: the row is written
-  uint32_t reserved;
+  base::Fault fault;   // kNone: the row is written
+  uint32_t decode_us;  // how long that took, and when it ended, by CLOCK_MONOTONIC: for status
+  uint64_t ended_ns;   // and traces only
 };
-static_assert(sizeof(Completion) == 16 && std::is_trivially_copyable_v<Completion>);
+static_assert(sizeof(Completion) == 24 && std::is_trivially_copyable_v<Completion>);
 
 struct alignas(64) Channel {
   // Written by the daemon before the worker starts, never again.

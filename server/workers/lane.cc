@@ -1,6 +1,7 @@
 // The supervisor's side of lane.h.
 #include "server/workers/lane.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "common/base/check.h"
@@ -15,12 +16,15 @@ bool IsDecodersFault(base::Fault fault) {
   return static_cast<uint32_t>(fault) <= static_cast<uint32_t>(base::Fault::kTooManyPixels);
 }
 
-Outcome OutcomeOf(const WorkItem& item, const Completion& completion) {
-  const bool done = completion.fault == base::Fault::kNone;
-  return {.id = item.id,
-          .kind = done ? OutcomeKind::kDone : OutcomeKind::kRefused,
-          .fault = completion.fault,
-          .status = {}};
+// What the worker says of its time, held within what there was of it.
+Times WithDecode(Times times, const Completion& completion, base::TimePoint now) {
+  constexpr auto kFarOff = std::chrono::nanoseconds(INT64_MAX / 2);
+  const auto said = std::chrono::nanoseconds(
+      std::min<uint64_t>(completion.ended_ns, static_cast<uint64_t>(kFarOff.count())));
+  times.ended = std::clamp(base::TimePoint(said), times.read_end, std::max(times.read_end, now));
+  times.decode = std::min<base::Duration>(std::chrono::microseconds(completion.decode_us),
+                                          times.ended - times.read_end);
+  return times;
 }
 
 }  // namespace
@@ -68,6 +72,16 @@ bool Lane::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   return sound;
 }
 
+Outcome Lane::OutcomeOf(const Sent& sent, const Completion& completion) const {
+  const bool done = completion.fault == base::Fault::kNone;
+  return {.id = sent.item.id,
+          .kind = done ? OutcomeKind::kDone : OutcomeKind::kRefused,
+          .fault = completion.fault,
+          .status = {},
+          .worker = options_.number,
+          .times = WithDecode(sent.times, completion, base::SteadyClock().Now())};
+}
+
 bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes) {
   for (Completion completion;;) {
     const shm::RingOutcome popped = link_->Pop(completion);
@@ -76,7 +90,7 @@ bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcome
       const base::MutexLock lock(mutex_);
       if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
       if (!IsDecodersFault(completion.fault)) return false;
-      outcomes.push_back(OutcomeOf(sent_.front().item, completion));
+      outcomes.push_back(OutcomeOf(sent_.front(), completion));
       sent_.pop_front();
       oldest_since_ = now;
       link_->arena().FreeOldest();

@@ -77,10 +77,12 @@ class Lane {
   struct Sent {
     uint64_t sequence;
     WorkItem item;
+    Times times;
   };
   struct Job {
     WorkItem item;
     std::shared_ptr<Link> link;
+    base::TimePoint begun;
   };
   // What the reader reads, and since when it has waited for the source.
   struct Reading {
@@ -93,8 +95,10 @@ class Lane {
     OutcomeKind kind = OutcomeKind::kDone;
     base::Fault fault = base::Fault::kNone;
     uint64_t offset = 0, bytes = 0;
+    base::Duration held_up{};  // as Times'
   };
 
+  Outcome OutcomeOf(const Sent& sent, const Completion& completion) const;
   bool CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes);
 
   // Reader thread (lane_reader.cc).
@@ -102,12 +106,16 @@ class Lane {
   std::optional<Job> NextJob();
   void Bring(const Job& job);
   absl::StatusOr<Fetched> Fetch(const Job& job);
-  std::optional<uint64_t> WaitForInput(const Job& job, uint64_t bytes);
+  struct Room {
+    uint64_t offset = 0;
+    base::Duration held_up{};
+  };
+  std::optional<Room> WaitForInput(const Job& job, uint64_t bytes);
   void DropInput(const Job& job);
   bool Pause(const Job& job, Stall stall, base::Duration wait);  // false: all for nothing
   void GiveUp(const Job& job, const absl::Status& trouble);
   void Deliver(const Job& job, const Fetched& fetched);
-  void End(const WorkItem& item, OutcomeKind kind, base::Fault fault, absl::Status status);
+  void End(const Job& job, OutcomeKind kind, base::Fault fault, absl::Status status);
   bool Current(const Job& job) const PENSTOCK_REQUIRES(mutex_);
 
   const Options options_;

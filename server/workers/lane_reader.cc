@@ -26,9 +26,9 @@ std::optional<Lane::Job> Lane::NextJob() {
   reading_.reset();
   while (!stopping_ && inbox_.empty()) changed_.Wait(mutex_);  // Give and the end notify
   if (stopping_) return std::nullopt;
-  Job job{.item = inbox_.front(), .link = attached_};
+  Job job{.item = inbox_.front(), .link = attached_, .begun = Now()};
   inbox_.pop_front();
-  reading_ = {job.item.dataset, job.item.sample, Now()};
+  reading_ = {job.item.dataset, job.item.sample, job.begun};
   return job;
 }
 
@@ -46,7 +46,7 @@ void Lane::Bring(const Job& job) {
                 .reason = std::string(fetched.status().message()),
                 .dataset = job.item.dataset},
                *wait)) {
-      return End(job.item, OutcomeKind::kLost, base::Fault::kNone, {});
+      return End(job, OutcomeKind::kLost, base::Fault::kNone, {});
     }
   }
 }
@@ -67,23 +67,27 @@ absl::StatusOr<Lane::Fetched> Lane::Fetch(const Job& job) {
                               reader->ReadFields(*job.item.selection, job.item.field_rows));
     if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
   }
-  const std::optional<uint64_t> offset = WaitForInput(job, opened.bytes);
-  if (!offset) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status read = reader->Read(job.link->Input(*offset, opened.bytes)); !read.ok()) {
+  const std::optional<Room> room = WaitForInput(job, opened.bytes);
+  if (!room) return Fetched{.kind = OutcomeKind::kLost};
+  if (const absl::Status read = reader->Read(job.link->Input(room->offset, opened.bytes));
+      !read.ok()) {
     DropInput(job);
     return read;
   }
-  return Fetched{.offset = *offset, .bytes = opened.bytes};
+  return Fetched{.offset = room->offset, .bytes = opened.bytes, .held_up = room->held_up};
 }
 
-std::optional<uint64_t> Lane::WaitForInput(const Job& job, uint64_t bytes) {
+std::optional<Lane::Room> Lane::WaitForInput(const Job& job, uint64_t bytes) {
+  std::optional<base::TimePoint> held_up_since;
   const base::MutexLock lock(mutex_);
   for (;;) {
     if (!Current(job)) return std::nullopt;
     if (const auto offset = job.link->arena().Allocate(bytes)) {
-      reading_ = {job.item.dataset, job.item.sample, Now()};
-      return offset;
+      const base::TimePoint now = Now();
+      reading_ = {job.item.dataset, job.item.sample, now};
+      return Room{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
+    if (!held_up_since) held_up_since = Now();
     reading_.reset();  // it is the worker that is slow, and that has a time-out of its own
     changed_.Wait(mutex_);
   }
@@ -106,7 +110,7 @@ bool Lane::Pause(const Job& job, Stall stall, base::Duration wait) {
 
 void Lane::GiveUp(const Job& job, const absl::Status& trouble) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.retry_for).count();
-  End(job.item, OutcomeKind::kSourceFailed, base::Fault::kNone,
+  End(job, OutcomeKind::kSourceFailed, base::Fault::kNone,
       base::Annotate(trouble, absl::StrCat("sample ", job.item.sample, " could not be read for ",
                                            seconds, " s, see to its storage")));
 }
@@ -123,6 +127,7 @@ void Lane::Deliver(const Job& job, const Fetched& fetched) {
                     .reserved = 0,
                     .spec = job.item.spec,
                     .key = job.item.key};
+    const base::TimePoint read_end = Now();
     const base::MutexLock lock(mutex_);
     stall_.reset();
     if (Current(job)) {
@@ -131,8 +136,13 @@ void Lane::Deliver(const Job& job, const Fetched& fetched) {
         broken_ = true;
         posix::Ring(wake_);
       }
-      if (sent_.empty()) oldest_since_ = Now();
-      sent_.push_back({.sequence = request.sequence, .item = job.item});
+      if (sent_.empty()) oldest_since_ = read_end;
+      sent_.push_back({.sequence = request.sequence,
+                       .item = job.item,
+                       .times = {.given = job.item.given,
+                                 .read_begin = job.begun,
+                                 .read_end = read_end,
+                                 .held_up = fetched.held_up}});
     } else {
       kind = OutcomeKind::kLost;
     }
@@ -140,15 +150,23 @@ void Lane::Deliver(const Job& job, const Fetched& fetched) {
   if (kind == OutcomeKind::kDone) {
     job.link->WakeWorker();
   } else {
-    End(job.item, kind, fetched.fault, {});
+    End(job, kind, fetched.fault, {});
   }
 }
 
-void Lane::End(const WorkItem& item, OutcomeKind kind, base::Fault fault, absl::Status status) {
+void Lane::End(const Job& job, OutcomeKind kind, base::Fault fault, absl::Status status) {
+  const base::TimePoint now = Now();
   {
     const base::MutexLock lock(mutex_);
     stall_.reset();
-    ended_.push_back({.id = item.id, .kind = kind, .fault = fault, .status = std::move(status)});
+    ended_.push_back(
+        {.id = job.item.id,
+         .kind = kind,
+         .fault = fault,
+         .status = std::move(status),
+         .worker = options_.number,
+         .times = {
+             .given = job.item.given, .read_begin = job.begun, .read_end = now, .ended = now}});
   }
   posix::Ring(wake_);
 }

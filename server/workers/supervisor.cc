@@ -210,6 +210,12 @@ uint32_t Supervisor::running() const {
   }));
 }
 
+double Supervisor::utilisation() const {
+  double sum = 0;
+  for (const auto& post : posts_) sum += post->utilisation.value();
+  return posts_.empty() ? 0 : sum / static_cast<double>(posts_.size());
+}
+
 void Supervisor::RemoveRetired() {
   // From the back only: a lane's number is its place.
   while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane.outstanding() == 0) {

@@ -129,6 +129,8 @@ class Supervisor {
   uint32_t count() const { return static_cast<uint32_t>(posts_.size()); }
   // Since the start, those of workers that retired, too.
   uint64_t restarts() const;
+  // Share of the last second or so that they spent on samples, on average.
+  double utilisation() const;
 
  private:
   struct Post;  // a lane and its worker

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/base/status.h"
 #include "server/decode/spec.h"
@@ -25,6 +26,18 @@ struct WorkItem {
   // fills them, while the worker decodes.
   const source::Selection* selection = nullptr;  // null: nothing; lives as `dataset` does
   std::vector<std::byte*> field_rows = {};
+  base::TimePoint given{};  // when the caller gave it; not looked at
+};
+
+// When what happened to an item, for status and traces. What did not happen takes no time. The
+// worker's part is its own word, and never more than the time that there was.
+struct Times {
+  base::TimePoint given{};       // as the item says
+  base::TimePoint read_begin{};  // a reader took it
+  base::TimePoint read_end{};    // its bytes are in the worker's memory
+  base::Duration held_up{};      // of the time between: there was no room for the bytes
+  base::TimePoint ended{};       // decoded, or given up
+  base::Duration decode{};       // the worker's time, just before `ended`
 };
 
 enum class OutcomeKind {
@@ -41,6 +54,8 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::kDone;
   base::Fault fault = base::Fault::kNone;
   absl::Status status;
+  uint32_t worker = 0;  // its number
+  Times times = {};
 };
 
 }  // namespace penstock::workers

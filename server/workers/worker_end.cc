@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
 namespace penstock::workers {
 namespace {
 
@@ -72,9 +74,14 @@ absl::StatusOr<std::span<const std::byte>> WorkerEnd::Input(const Request& reque
   return mapping_.bytes().subspan(kArenaOffset + request.input_offset, request.input_bytes);
 }
 
-absl::Status WorkerEnd::Finish(const Request& request, base::Fault fault, uint64_t busy_ns) {
+absl::Status WorkerEnd::Finish(const Request& request, base::Fault fault, const Spent& spent) {
+  const uint64_t busy_ns = spent.ended_ns - spent.began_ns;
   channel().busy_ns.fetch_add(busy_ns, std::memory_order_relaxed);
-  const Completion completion{.sequence = request.sequence, .fault = fault, .reserved = 0};
+  const Completion completion{
+      .sequence = request.sequence,
+      .fault = fault,
+      .decode_us = static_cast<uint32_t>(std::min<uint64_t>(busy_ns / 1000, UINT32_MAX)),
+      .ended_ns = spent.ended_ns};
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is broken");
   }

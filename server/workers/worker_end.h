@@ -37,7 +37,10 @@ class WorkerEnd {
   void Begin(const Request& request);
   absl::StatusOr<std::span<const std::byte>> Input(const Request& request) const;
   // … to here.
-  absl::Status Finish(const Request& request, base::Fault fault, uint64_t busy_ns);
+  struct Spent {
+    uint64_t began_ns = 0, ended_ns = 0;  // by CLOCK_MONOTONIC
+  };
+  absl::Status Finish(const Request& request, base::Fault fault, const Spent& spent);
 
  private:
   WorkerEnd(posix::Mapping mapping, posix::Fd work, posix::Fd done);

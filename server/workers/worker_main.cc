@@ -67,7 +67,7 @@ absl::Status Serve(const Request& request, WorkerEnd& end, SegmentTable& segment
   const uint64_t start_ns = NowNs();
   end.Begin(request);
   const base::Fault fault = decoder.DecodeRow(file, request.spec, request.key, row);
-  return end.Finish(request, fault, NowNs() - start_ns);
+  return end.Finish(request, fault, {.began_ns = start_ns, .ended_ns = NowNs()});
 }
 
 absl::Status ServeUntilTheEnd(WorkerEnd& end, SegmentTable& segments) {

@@ -45,7 +45,8 @@ testing::FakeDataset::Bytes EngineRig::Photograph(uint64_t sample) {
   return testing::MakeJpeg(64, 48, {}, static_cast<uint32_t>(sample));
 }
 
-EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier) {
+EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier,
+                     std::optional<WorkerDemand::Options> auto_workers) {
   const auto read = [files =
                          files_](uint64_t sample) -> absl::StatusOr<testing::FakeDataset::Bytes> {
     const base::MutexLock lock(files->mutex);
@@ -62,6 +63,7 @@ EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier) {
   options.pool.segment_bytes = 256 << 10;
   options.gpus.make_copier = std::move(copier);
   options.workers.count = workers;
+  options.auto_workers = auto_workers;
   options.workers.retry_for = options.carriers.retry_for = milliseconds(50);
   options.workers.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
   engine_ = std::make_unique<Engine>(

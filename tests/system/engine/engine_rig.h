@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,7 +54,9 @@ class EngineRig {
   static constexpr uint32_t kBatch = 4;
 
   // `copier`: makes what copies to GPUs, for those who open device sessions.
-  explicit EngineRig(uint32_t workers = 1, exporting::Gpus::MakeCopier copier = nullptr);
+  // `auto_workers`: as the engine's options.
+  explicit EngineRig(uint32_t workers = 1, exporting::Gpus::MakeCopier copier = nullptr,
+                     std::optional<WorkerDemand::Options> auto_workers = {});
 
   Engine& engine() { return *engine_; }
   const std::shared_ptr<DatasetState>& dataset() const { return dataset_; }

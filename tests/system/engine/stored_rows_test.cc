@@ -22,11 +22,12 @@ class StoredRowsTest : public ::testing::Test {
   StoredRowsTest()
       : state_(std::make_shared<DatasetState>(DatasetState{
             .name = "digits",
-            .dataset = std::make_shared<FakeRows>(
-                EngineRig::kSamples, kShape,
-                [this](auto) {
-                  return away_ ? absl::UnavailableError("'/digits': away") : absl::OkStatus();
-                }),
+            .dataset = std::make_shared<FakeRows>(EngineRig::kSamples, kShape,
+                                                  [this](auto) {
+                                                    return away_ ? absl::UnavailableError(
+                                                                       "'/digits': away")
+                                                                 : absl::OkStatus();
+                                                  }),
             .quarantine = {},
             .policy = FaultPolicy(EngineRig::kSamples)})) {}
 

@@ -28,6 +28,10 @@ TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
   EXPECT_THAT(WordsTo({"--adress", "x", "status"}), HasSubstr("there is no option '--adress'"));
   EXPECT_THAT(WordsTo({"status", "--address"}), HasSubstr("--address needs a value"));
   EXPECT_THAT(WordsTo({"--address=", "status"}), HasSubstr("--address needs a value"));
+  EXPECT_THAT(WordsTo({"trace"}), HasSubstr("-o trace.json, or -o -"));
+  EXPECT_THAT(WordsTo({"trace", "-o", "f", "--seconds", "61"}), HasSubstr("0.1 to 60, not '61'"));
+  EXPECT_THAT(WordsTo({"trace", "-o", "f", "--seconds", "nan"}), HasSubstr("not 'nan'"));
+  EXPECT_THAT(WordsTo({"status", "--seconds", "2"}), HasSubstr("goes with 'trace'"));
   EXPECT_THAT(WordsTo({"-o", "xml", "status"}), HasSubstr("'table' or 'json', not 'xml'"));
   EXPECT_THAT(WordsTo({"index"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"index", "a", "b"}), HasSubstr("does not take 'a b'"));

@@ -51,6 +51,33 @@ class CommandsTest : public ::testing::Test {
   std::ostringstream progress_;
 };
 
+TEST_F(CommandsTest, ATraceThatCannotBeWrittenFailsWithItsRemedyAndLeavesNothing) {
+  const auto code = Do({"trace", "-o", directory_ + "/none/trace.json"});
+
+  EXPECT_FALSE(code.ok());
+  EXPECT_THAT(std::string(code.status().message()), HasSubstr("give -o a file"));
+}
+
+TEST_F(CommandsTest, ATraceThatTheDaemonRefusesLeavesNoFile) {
+  const auto code = Do({"trace", "--seconds", "0.7", "-o", directory_ + "/trace.json"});
+
+  EXPECT_TRUE(absl::IsResourceExhausted(code.status()));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/trace.json"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/trace.json.unfinished"));
+}
+
+TEST_F(CommandsTest, ATraceIsWrittenWholeAndItIsSaidWhereToOpenIt) {
+  const std::string file = directory_ + "/trace.json";
+  ASSERT_TRUE(Do({"trace", "-o", file}).ok());
+  ASSERT_TRUE(Do({"trace", "-o", "-"}).ok());
+
+  EXPECT_EQ(std::filesystem::file_size(file), 3u * (256 << 10));
+  EXPECT_EQ(out_.str().size(), 3u * (256 << 10));
+  EXPECT_THAT(progress_.str(),
+              HasSubstr(file + ": 0 events of 5 s; open it at https://ui.perfetto"));
+  EXPECT_THAT(progress_.str(), HasSubstr("7 more are left out"));
+}
+
 TEST_F(CommandsTest, WithoutADaemonTheWorkFails) {
   server_.reset();
 

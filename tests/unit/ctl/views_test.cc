@@ -6,6 +6,7 @@
 namespace penstock::ctl {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -70,6 +71,28 @@ TEST(ViewsTest, AStatusIsReadAtAGlance) {
             "  REPLACED\n"
             "000000000000feed  flowers  4000000000         0      100        790      7.9        0"
             "         0\n");
+}
+
+TEST(ViewsTest, OfEachFeedThatHasTrainersItIsSaidWhoWaitsForWhom) {
+  v1::GetStatusResponse status;
+  v1::FeedStatus& busy = *status.add_feeds();
+  busy.set_dataset("flowers");
+  busy.set_sessions(1);
+  busy.set_starved(0.25);
+  busy.set_verdict("decoding is the bottleneck: 1 more worker would hide it");
+  v1::FeedStatus& fed = *status.add_feeds();
+  fed.set_dataset("trees\n");
+  fed.set_sessions(2);
+  fed.set_verdict("the trainer is the bottleneck");
+  v1::FeedStatus& left = *status.add_feeds();
+  left.set_dataset("birds");
+  left.set_verdict("too little happened to tell");
+
+  EXPECT_THAT(Show(status),
+              EndsWith("\n\n"
+                       "flowers: decoding is the bottleneck: 1 more worker would hide it "
+                       "(its trainers wait 25 % of the time)\n"
+                       "trees?: the trainer is the bottleneck\n"));
 }
 
 TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {

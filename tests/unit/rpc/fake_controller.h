@@ -102,6 +102,18 @@ class FakeController final : public Controller {
     for (uint64_t files = 0; files < 100; ++files) progress(IndexProgress{.files_seen = files});
     progress(IndexProgress{.files_seen = 100, .done = true, .samples = 99, .classes = 2});
   }
+  void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+                 Callback<std::unique_ptr<TraceText>> done) override {
+    if (length == std::chrono::seconds(60)) {
+      return Hold([cancelled, done] {
+        EXPECT_TRUE(cancelled());
+        done(std::make_unique<FakeTrace>());
+      });
+    }
+    if (length != std::chrono::seconds(5))
+      return done(absl::ResourceExhaustedError("a trace is being taken already"));
+    done(std::make_unique<FakeTrace>());
+  }
   void GetStatus(Callback<v1::GetStatusResponse> done) override {
     v1::GetStatusResponse status;
     status.set_pid(4711);
@@ -163,6 +175,17 @@ class FakeController final : public Controller {
  private:
   std::atomic<int64_t> looks_ = 0;
   std::atomic<uint32_t> left_ = 0;
+  // Three full pieces.
+  class FakeTrace final : public TraceText {
+   public:
+    std::string Next(size_t most) override {
+      return left_-- > 0 ? std::string(most, static_cast<char>('1' + left_)) : "";
+    }
+    uint64_t dropped() const override { return 7; }
+
+   private:
+    int left_ = 3;
+  };
   class FakeOrder final : public IncomingOrder {
    public:
     explicit FakeOrder(FakeController& controller) : controller_(controller) {}

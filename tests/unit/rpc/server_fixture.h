@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/posix/socket.h"
@@ -71,6 +73,16 @@ class ServerTest : public ::testing::Test {
     crop.set_height(224);
     crop.set_width(160);
     return request;
+  }
+
+  std::pair<grpc::Status, std::vector<v1::GetTraceResponse>> Trace(uint32_t ms) {
+    const auto context = Context();
+    v1::GetTraceRequest request;
+    request.set_duration_ms(ms);
+    const auto reader = admin_->GetTrace(context.get(), request);
+    std::vector<v1::GetTraceResponse> pieces;
+    for (v1::GetTraceResponse piece; reader->Read(&piece);) pieces.push_back(piece);
+    return {reader->Finish(), pieces};
   }
 
   grpc::Status Open(const v1::OpenSessionRequest& request, const std::string& ticket = kTicket) {

@@ -194,6 +194,56 @@ TEST_F(ServerTest, IndexingStreamsProgressAndEndsWithTheWholeFigure) {
   EXPECT_EQ(last.samples(), 99u);
 }
 
+TEST_F(ServerTest, ATraceOfATimeThatCannotBeIsRefused) {
+  for (const uint32_t ms : {1u, 99u, 60'001u, UINT32_MAX})
+    EXPECT_EQ(Trace(ms).first.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << ms;
+}
+
+TEST_F(ServerTest, ASecondTraceIsRefusedInTheControllersWords) {
+  const grpc::Status refused = Trace(700).first;
+
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("a trace is being taken already"));
+}
+
+TEST_F(ServerTest, ATraceComesInPiecesThatFollowEachOther) {
+  const auto [status, pieces] = Trace(0);
+
+  ASSERT_TRUE(status.ok());
+  ASSERT_EQ(pieces.size(), 3u);
+  for (const v1::GetTraceResponse& piece : pieces) {
+    EXPECT_EQ(piece.text().size(), 256u << 10);
+    EXPECT_EQ(piece.dropped(), 7u);
+  }
+  EXPECT_EQ(pieces[0].text()[0], '3');
+  EXPECT_EQ(pieces[2].text()[0], '1');
+}
+
+TEST_F(ServerTest, ATraceThatIsCancelledEndsAtOnceAndTheControllerIsTold) {
+  const auto context = Context();
+  v1::GetTraceRequest request;
+  request.set_duration_ms(60'000);
+  const auto trace = admin_->GetTrace(context.get(), request);
+  ASSERT_TRUE(WaitFor([&] { return controller_.held() == 1; }));
+
+  context->TryCancel();
+
+  EXPECT_EQ(trace->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  controller_.LetGo();  // which expects to be told
+}
+
+TEST_F(ServerTest, ItsEndDoesNotWaitForATrace) {
+  const auto context = Context();
+  v1::GetTraceRequest request;
+  request.set_duration_ms(60'000);
+  const auto trace = admin_->GetTrace(context.get(), request);
+  ASSERT_TRUE(WaitFor([&] { return controller_.held() == 1; }));
+
+  server_.reset();
+
+  EXPECT_FALSE(trace->Finish().ok());
+}
+
 TEST_F(ServerTest, AFailedIndexEndsWithItsReason) {
   v1::IndexDatasetRequest request;
   request.set_dataset("broken");

@@ -106,7 +106,7 @@ class LaneTest : public ::testing::Test {
     return request;
   }
   void Answer(uint64_t sequence, base::Fault fault = base::Fault::kNone) {
-    completions_->Push({.sequence = sequence, .fault = fault, .reserved = 0});
+    completions_->Push({.sequence = sequence, .fault = fault, .decode_us = 0, .ended_ns = 0});
   }
 
   bool Collect() { return lane_->Collect(Now(), outcomes_); }
@@ -164,6 +164,65 @@ TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
   channel_->completions.pushed.store(1000);
 
   EXPECT_FALSE(Collect());
+}
+
+TEST_F(LaneTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
+  Give(10, 100);
+  Give(11, 101);
+  const base::TimePoint begin = Now();
+  completions_->Push({.sequence = Take().sequence,
+                      .fault = base::Fault::kNone,
+                      .decode_us = UINT32_MAX,
+                      .ended_ns = UINT64_MAX});
+  completions_->Push({.sequence = Take().sequence,
+                      .fault = base::Fault::kNone,
+                      .decode_us = UINT32_MAX,
+                      .ended_ns = 0});
+
+  ASSERT_TRUE(CollectSome(2));
+
+  for (const Outcome& outcome : outcomes_) {
+    EXPECT_LE(outcome.times.ended, Now());
+    EXPECT_GE(outcome.times.ended, outcome.times.read_end);
+    EXPECT_LE(outcome.times.decode, Now() - begin);
+  }
+  EXPECT_EQ(outcomes_[1].times.decode, base::Duration::zero());
+}
+
+TEST_F(LaneTest, AnItemsTimesFollowEachOther) {
+  const base::TimePoint given = Now();
+  lane_->Give({.id = 10, .dataset = &dataset_, .sample = 100, .given = given});
+  const uint64_t sequence = Take().sequence;
+  ::poll(nullptr, 0, 5);
+  const auto ended = static_cast<uint64_t>(Now().time_since_epoch().count());
+  completions_->Push(
+      {.sequence = sequence, .fault = base::Fault::kNone, .decode_us = 4000, .ended_ns = ended});
+
+  ASSERT_TRUE(CollectSome(1));
+
+  const Times& times = outcomes_[0].times;
+  EXPECT_EQ(times.given, given);
+  EXPECT_LE(given, times.read_begin);
+  EXPECT_LE(times.read_begin, times.read_end);
+  EXPECT_EQ(times.held_up, base::Duration::zero());
+  EXPECT_EQ(times.decode, milliseconds(4));
+  EXPECT_LE(times.read_end, times.ended - times.decode);
+  EXPECT_EQ(static_cast<uint64_t>(times.ended.time_since_epoch().count()), ended);
+}
+
+TEST_F(LaneTest, WhatWaitsForRoomIsNotCountedAsReading) {
+  Give(10, kArena);
+  Give(11, kArena);
+  const uint64_t first = Take().sequence;
+  ::poll(nullptr, 0, 20);
+  Answer(first);
+  ASSERT_TRUE(CollectSome(1));
+  Answer(Take().sequence);
+  ASSERT_TRUE(CollectSome(2));
+
+  EXPECT_GE(outcomes_[1].times.held_up, milliseconds(10));
+  EXPECT_LE(outcomes_[1].times.held_up,
+            outcomes_[1].times.read_end - outcomes_[1].times.read_begin);
 }
 
 TEST_F(LaneTest, AFaultOfTheSourceNeedsNoWorker) {

@@ -1,0 +1,120 @@
+#include "server/feed/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::feed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr auto kWorkers = Road::kWorkers;
+constexpr auto kCarriers = Road::kCarriers;
+
+struct Row {
+  const char* what;
+  FlowFigures seen;
+  Bottleneck bottleneck;
+  uint32_t more_workers;
+  const char* words;
+};
+
+const Row kTable[] = {
+    {"a session that was just opened",
+     {.starved = 1, .workers = 4, .workers_busy = 1},
+     Bottleneck::kUnknown,
+     0,
+     "too little happened to tell"},
+    {"a trainer that always finds a batch",
+     {.tells = true, .starved = 0, .workers = 4, .workers_busy = 0.6},
+     Bottleneck::kTrainer,
+     0,
+     "the trainer is the bottleneck"},
+    {"a trainer that hardly ever waits, however busy the workers",
+     {.tells = true, .starved = 0.01, .workers = 4, .workers_busy = 1},
+     Bottleneck::kTrainer,
+     0,
+     "the trainer is the bottleneck"},
+    {"busy for half of the time: it wants twice as much",
+     {.tells = true, .starved = 0.5, .workers = 4, .workers_busy = 0.99},
+     Bottleneck::kDecoding,
+     4,
+     "decoding is the bottleneck: 4 more workers would hide it"},
+    {"a quarter missing: 3 ∕ 0.75 = 4",
+     {.tells = true, .starved = 0.25, .workers = 3, .workers_busy = 0.9},
+     Bottleneck::kDecoding,
+     1,
+     "decoding is the bottleneck: 1 more worker would hide it"},
+    {"part of a worker is a worker",
+     {.tells = true, .starved = 0.3, .workers = 3, .workers_busy = 0.9},
+     Bottleneck::kDecoding,
+     2,
+     "decoding is the bottleneck: 2 more workers would hide it"},
+    {"asleep all the time: how fast it would be is not known",
+     {.tells = true, .starved = 1, .workers = 2, .workers_busy = 1},
+     Bottleneck::kDecoding,
+     18,
+     "decoding is the bottleneck: at least 18 more workers would hide it"},
+    {"readers wait while workers idle",
+     {.tells = true, .starved = 0.4, .workers = 2, .workers_busy = 0.12, .readers_busy = 0.95},
+     Bottleneck::kReading,
+     0,
+     "readers wait for the storage 95 % of the time while workers are 12 %"},
+    {"both are busy, readers more so",
+     {.tells = true, .starved = 0.4, .workers = 2, .workers_busy = 0.7, .readers_busy = 0.9},
+     Bottleneck::kReading,
+     0,
+     "reading is the bottleneck"},
+    {"rows that are stored as they are given",
+     {.tells = true, .road = kCarriers, .starved = 0.4, .workers_busy = 1, .readers_busy = 0.9},
+     Bottleneck::kReading,
+     0,
+     "more of source.carriers"},
+    {"copies lag behind full batches",
+     {.tells = true, .starved = 0.4, .copying = 0.3, .workers = 2, .workers_busy = 0.9},
+     Bottleneck::kCopying,
+     0,
+     "copying to the GPU is the bottleneck: full batches waited for it "
+     "during 75 %"},
+    {"nobody is busy",
+     {.tells = true, .road = kWorkers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
+     Bottleneck::kWindow,
+     0,
+     "a larger window"},
+    {"no carrier is busy either",
+     {.tells = true, .road = kCarriers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
+     Bottleneck::kWindow,
+     0,
+     "a larger window"},
+};
+
+TEST(VerdictTest, WhoWaitsForWhomFollowsFromTheFigures) {
+  for (const Row& row : kTable) {
+    SCOPED_TRACE(row.what);
+    const FlowVerdict verdict = Judge(row.seen);
+
+    EXPECT_EQ(verdict.bottleneck, row.bottleneck);
+    EXPECT_EQ(verdict.more_workers, row.more_workers);
+    EXPECT_THAT(verdict.words, HasSubstr(row.words));
+  }
+}
+
+TEST(VerdictTest, AStalledSourceIsSaidWhateverElseIsSo) {
+  const FlowVerdict verdict = Judge({.starved = 0,
+                                     .stalled = std::chrono::seconds(12),
+                                     .stalled_reason = "/data/7.jpg: Input/output error"});
+
+  EXPECT_EQ(verdict.bottleneck, Bottleneck::kSource);
+  EXPECT_EQ(verdict.words, "the source is stalled: for 12 s, /data/7.jpg: Input/output error");
+}
+
+TEST(VerdictTest, AReadThatTakesAMomentIsNoStall) {
+  const FlowVerdict verdict =
+      Judge({.tells = true, .stalled = std::chrono::seconds(1), .stalled_reason = "slow"});
+
+  EXPECT_EQ(verdict.bottleneck, Bottleneck::kTrainer);
+}
+
+}  // namespace
+}  // namespace penstock::feed
