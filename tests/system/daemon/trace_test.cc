@@ -1,5 +1,6 @@
 // A trace of a running daemon: taken, written, and followed by a program that reads its JSON.
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
