@@ -105,10 +105,11 @@ class FakeController final : public Controller {
   void TakeTrace(base::Duration length, std::function<bool()> cancelled,
                  Callback<std::unique_ptr<TraceText>> done) override {
     if (length == std::chrono::seconds(60)) {
-      return Hold([cancelled, done] {
-        EXPECT_TRUE(cancelled());
-        done(std::make_unique<FakeTrace>());
-      });
+      {
+        base::MutexLock lock(mutex_);
+        trace_cancelled_ = cancelled;
+      }
+      return Hold([done] { done(std::make_unique<FakeTrace>()); });
     }
     if (length != std::chrono::seconds(5))
       return done(absl::ResourceExhaustedError("a trace is being taken already"));
@@ -141,6 +142,11 @@ class FakeController final : public Controller {
     done(cleared);
   }
 
+  // Whether the long trace was told that nobody waits for it any more.
+  bool trace_cancelled() const {
+    base::MutexLock lock(mutex_);
+    return trace_cancelled_ && trace_cancelled_();
+  }
   // The samples of the orders that came in, whole or not, and how many of these were finished.
   std::vector<uint64_t> ordered() const {
     base::MutexLock lock(mutex_);
@@ -220,6 +226,7 @@ class FakeController final : public Controller {
   std::deque<std::function<void()>> held_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_);
   int orders_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::function<bool()> trace_cancelled_ PENSTOCK_GUARDED_BY(mutex_);
   int orders_dropped_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 

@@ -229,7 +229,8 @@ TEST_F(ServerTest, ATraceThatIsCancelledEndsAtOnceAndTheControllerIsTold) {
   context->TryCancel();
 
   EXPECT_EQ(trace->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  controller_.LetGo();  // which expects to be told
+  EXPECT_TRUE(WaitFor([&] { return controller_.trace_cancelled(); }));
+  controller_.LetGo();
 }
 
 TEST_F(ServerTest, ItsEndDoesNotWaitForATrace) {
