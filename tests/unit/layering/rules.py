@@ -60,7 +60,7 @@ PURE = {"server/feed/core.h": {"common/base", "server/plan", "server/feed"},
         "server/feed/worker_demand.cc": {"common/base", "server/feed"}}
 
 NO_ABSEIL = {"client/include"}  # public headers: the standard library alone
-MAX_GRPC_FILES = 10             # each costs seconds to compile
+MAX_GRPC_FILES = 12             # each costs seconds to compile; server/rpc has one for each kind of call
 MAX_LINES = 400
 LONGER = {}                     # path: why it may be longer than MAX_LINES
 
