@@ -34,6 +34,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   const workers::Times& times = outcome.times;
   const base::Duration read = times.read_end - times.read_begin - times.held_up;
   load_.read += read;
+  now_ = std::max(now_, times.ended);  // what follows from it is later
   if (tracing_) TraceEnded(outcome, row);
   if (outcome.kind != workers::OutcomeKind::kDone) return;
   row.feed->flow.Ended({.fill = FillOf(row.task),
@@ -46,6 +47,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
 void Engine::NoteCarried(const carry::Outcome& outcome, const RowTrouble& run) {
   const base::Duration read = outcome.ended - outcome.begun;
   load_.carried += read;
+  now_ = std::max(now_, outcome.ended);
   if (tracing_) TraceCarried(outcome, run);
   if (!outcome.status.ok()) return;
   run.feed->flow.Ended({.fill = FillOf(run.task),
