@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+"""The reference of configuration keys, made of what the configuration's messages say of themselves.
+
+    deploy/config/reference.py proto/penstock/config/v1/config.proto > deploy/config/README.md
+
+Python's standard library alone. A key is a field's name without its unit; a comment above a field or
+a message, in whole sentences, is what the reference says of it.
+"""
+import re
+import sys
+
+UNITS = (("_bytes", "size: B, KiB, MiB, GiB, TiB"), ("_ms", "time: ms, s, m, h"), ("_share", "share: %"))
+TYPES = {"string": "text", "uint32": "number", "uint64": "number", "double": "number ≥ 0",
+         "bool": "true or false"}
+FIELD = re.compile(r"(repeated |optional )?([\w.]+) (\w+) = \d+;(?: *//.*)?$")
+
+HEAD = """# deploy/config
+`penstock.yaml` has every key with its default; `penstockd --check-config FILE` says whether a file is
+right, with file, line and what was expected. What is left out has the default. Sizes, times and
+shares carry their units: `4GiB`, `10s`, `0.1%`. A daemon that runs reads its file again at `penstockctl
+reload`; keys marked ↻ change then, the others need a restart.
+
+This page is made by `reference.py` of the comments in `proto/penstock/config/v1/config.proto`.
+"""
+
+# What server/app/config_diff.cc lets change while the daemon runs; a test compares.
+RELOADED = {"datasets", "limits.max_pool_per_user", "limits.max_quarantined",
+            "limits.max_quarantined_minimum", "limits.max_sessions_per_user",
+            "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions"}
+
+
+class Message:
+    def __init__(self, name, words):
+        self.name, self.words, self.fields, self.enums = name, words, [], {}
+
+
+def parse(text):
+    """The messages, by name, in their order: fields as (name, type, repeated, words)."""
+    messages, message, enum, words = {}, None, None, []
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("//"):
+            words.append(line[2:].strip())
+        elif match := re.match(r"message (\w+) \{", line):
+            message = messages[match[1]] = Message(match[1], " ".join(words).strip())
+            words = []
+        elif match := re.match(r"enum (\w+) \{", line):
+            enum = message.enums[match[1]] = []
+        elif enum is not None and (match := re.match(r"[A-Z]+_(\w+) = (\d+);", line)):
+            if match[2] != "0":
+                enum.append(match[1].lower())
+        elif line == "}":
+            if enum is None:
+                message = None
+            enum, words = None, []
+        elif message is not None and (match := FIELD.match(line)):
+            message.fields.append((match[3], match[2], (match[1] or "").strip() == "repeated",
+                                   " ".join(words).strip()))
+            words = []
+        elif not line:
+            words = []
+    return messages
+
+
+def key_and_kind(message, name, kind, repeated):
+    for suffix, unit in UNITS:
+        if name.endswith(suffix):
+            return name[: -len(suffix)], unit
+    if kind in message.enums:
+        return name, " or ".join(message.enums[kind])
+    kind = TYPES.get(kind, f"[{kind}](#{kind.lower()})")
+    return name, f"list of {kind}" if repeated else kind
+
+
+def cell(words):
+    return words.replace("|", "\\|") or "With the one above."
+
+
+def section(message, title, prefix):
+    lines = [f"\n## {title}", message.words, "", "| key | value | what, default and why |", "|---|---|---|"]
+    for name, kind, repeated, words in message.fields:
+        key, shown = key_and_kind(message, name, kind, repeated)
+        mark = " ↻" if prefix + key in RELOADED else ""
+        lines.append(f"| `{key}`{mark} | {shown} | {cell(words)} |")
+    return lines
+
+
+def reference(text):
+    messages = parse(text)
+    config = messages.pop("Config")
+    names = {kind: name for name, kind, _, _ in config.fields}
+    lines = [HEAD.rstrip()]
+    for name, kind, repeated, words in config.fields:
+        if not repeated:
+            lines += section(messages.pop(kind), f"{name}:", name + ".")
+        else:
+            lines += [f"\n## {name}: ↻", words + " Each is a [" + kind + "](#" + kind.lower() + ")."]
+    for message in messages.values():
+        lines += section(message, message.name, "")
+    assert set(names) >= {"Server", "Pool", "Dataset"}, names
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: reference.py CONFIG.PROTO")
+    with open(sys.argv[1], encoding="utf-8") as proto:
+        sys.stdout.write(reference(proto.read()))
