@@ -1,5 +1,6 @@
 """Follows batches through a trace, from reading to the trainer: follow_trace.py TRACE. Says how many
 could be followed; ends with 1 and a reason where one's times are not in order, or where there is none."""
+import bisect
 import collections
 import json
 import sys
@@ -18,7 +19,11 @@ def within(inner, outer):
 def parts(outer, events):
     """What is on the same track within it, by name, in the order of time."""
     found = collections.defaultdict(list)
-    for event in sorted(events[outer["pid"], outer["tid"]], key=lambda event: event["ts"]):
+    track = events[outer["pid"], outer["tid"]]
+    first = bisect.bisect_left(track, outer["ts"] - SLACK_US, key=lambda event: event["ts"])
+    for event in (track[place] for place in range(first, len(track))):
+        if event["ts"] > end(outer):
+            break
         if event is not outer and within(event, outer):
             found[event["name"]].append(event)
     return found
@@ -31,6 +36,9 @@ def main(path):
     by_track = collections.defaultdict(list)
     for event in slices:
         by_track[event["pid"], event["tid"]].append(event)
+    for track in by_track.values():
+        track.sort(key=lambda event: event["ts"])
+    begin = min(event["ts"] for event in slices)
     fills = {event["args"]["batch"]: event for event in slices if event["name"] == "fill"}
     samples = collections.defaultdict(list)
     for event in slices:
@@ -44,7 +52,7 @@ def main(path):
         at_trainer = parts(batch, by_track)
         if fill is None or "held" not in at_trainer or not samples[name]:
             continue  # at the trace's ends
-        if fill["ts"] < min(event["ts"] for event in slices) + 1000:
+        if fill["ts"] < begin + 1000:
             continue  # some of its samples may have ended before the trace began
         ready, held = at_trainer["ready"][0], at_trainer["held"][0]
         assert end(fill) <= batch["ts"] + SLACK_US, f"{name} was announced before it was full"
