@@ -81,9 +81,11 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
     {
       base::MutexLock lock(mutex_);
       if (!cancelled_) {
-        alarm_.Set(std::chrono::system_clock::now() + options_.pause, [self = Self()](bool) {
-          if (self->IsCancelled()) return self->End(absl::CancelledError("the call was cancelled"));
-          self->Ask();
+        // Not by Self(): the alarm keeps what it called, and is part of this. A pending alarm's
+        // call is not finished, and so still gRPC's.
+        alarm_.Set(std::chrono::system_clock::now() + options_.pause, [this](bool) {
+          if (IsCancelled()) return End(absl::CancelledError("the call was cancelled"));
+          Ask();
         });
         return;
       }

@@ -85,7 +85,7 @@ TEST_F(FloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemory) {
     }
   });
   SamplesIn(seconds(2));
-  const uint64_t memory = MemoryOf(daemon_.pid()).own_bytes;
+  [[maybe_unused]] const uint64_t memory = MemoryOf(daemon_.pid()).own_bytes;
 
   std::vector<double> ratios;
   uint64_t connections = 0;
@@ -109,7 +109,9 @@ TEST_F(FloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemory) {
 
   EXPECT_GE(ratios[2], 0.8);
   EXPECT_GE(connections, 500u);
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps what was freed
   EXPECT_LE(MemoryOf(daemon_.pid()).own_bytes, memory + (8 << 20));
+#endif
   EXPECT_EQ(ValueOf(Scrape(port_, seconds(30)), "penstock_ready"), 1);
 }
 
