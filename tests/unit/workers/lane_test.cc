@@ -167,9 +167,9 @@ TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
 }
 
 TEST_F(LaneTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
+  const base::TimePoint begin = Now();
   Give(10, 100);
   Give(11, 101);
-  const base::TimePoint begin = Now();
   completions_->Push({.sequence = Take().sequence,
                       .fault = base::Fault::kNone,
                       .decode_us = UINT32_MAX,
