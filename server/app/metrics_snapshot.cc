@@ -78,12 +78,12 @@ void AddPool(const feed::EngineView& view, status::Snapshot& snapshot) {
       slots.slots - std::min<uint64_t>(taken, slots.slots);
 }
 
-void AddCounts(const feed::TotalsView& totals, status::Snapshot& snapshot) {
-  for (const auto& [dataset, counts] : totals.by_dataset)
-    snapshot.counts[dataset] = {.batches_decoded = counts.batches_decoded,
-                                .batches_announced = counts.batches_announced,
-                                .samples_decoded = counts.rows_decoded,
-                                .samples_replaced = counts.rows_replaced};
+status::StageTotals& StageOf(absl::string_view name, status::DatasetCounts& counts) {
+  return counts.stages[PlaceOf(name, status::kStages)];
+}
+
+void AddTotals(const feed::TotalsView& totals, status::Snapshot& snapshot) {
+  AddCounts(totals.by_dataset, snapshot);
   snapshot.worker_restarts = totals.worker_restarts;
   snapshot.max_sessions = totals.max_sessions;
   snapshot.stalls += totals.stalled_runs;
@@ -111,6 +111,27 @@ void AddSession(const feed::SessionInfo& session, status::Snapshot& snapshot) {
   snapshot.window += session.window;
   snapshot.ready += session.announced - std::min(session.taken, session.announced);
   snapshot.held += session.taken - std::min(session.released, session.taken);
+}
+
+void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
+               status::Snapshot& snapshot) {
+  for (const auto& [dataset, total] : totals) {
+    const feed::StageSums& sums = total.flow.stages;
+    status::DatasetCounts& counts = snapshot.counts[dataset];
+    counts.batches_decoded = total.counts.batches_decoded;
+    counts.batches_announced = total.counts.batches_announced;
+    counts.samples_decoded = total.counts.rows_decoded;
+    counts.samples_replaced = total.counts.rows_replaced;
+    StageOf("read", counts) = {sums.samples, sums.read};
+    StageOf("queue", counts) = {sums.samples, sums.queue};
+    StageOf("decode", counts) = {sums.samples, sums.decode};
+    StageOf("assemble", counts) = {sums.batches, sums.assemble};
+    StageOf("copy", counts) = {sums.copies, sums.copy};
+    StageOf("consumer", counts) = {sums.waits, sums.consumer};
+    counts.sessions_open = total.flow.open;
+    counts.sessions_filled = total.flow.filled;
+    counts.sessions_starved = total.flow.starved;
+  }
 }
 
 void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
@@ -148,7 +169,7 @@ status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetVie
   snapshot.feeds = static_cast<uint32_t>(view.feeds.size());
   for (const feed::SessionInfo& session : engine.Sessions()) AddSession(session, snapshot);
   AddWorkers(engine.Workers(now), now, snapshot);
-  AddCounts(engine.Totals(now), snapshot);
+  AddTotals(engine.Totals(now), snapshot);
   for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
   AddDatasets(datasets, snapshot);
   return snapshot;

@@ -1,6 +1,8 @@
 // From the daemon's views to what its metrics are made of.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "server/app/catalog.h"
@@ -15,6 +17,8 @@ status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetVie
 
 // Parts of it, each a pure translation.
 void AddSession(const feed::SessionInfo& session, status::Snapshot& snapshot);
+void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
+               status::Snapshot& snapshot);
 void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
                 status::Snapshot& snapshot);
 void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot);

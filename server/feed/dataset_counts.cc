@@ -14,7 +14,7 @@ std::string DatasetCounts::NameOf(const std::string& dataset) {
 }
 
 void DatasetCounts::Watch(FeedId feed, const std::string& dataset, const FeedView& counted) {
-  feeds_.try_emplace(feed.value(), Watched{&CountsOf(dataset), counted});
+  feeds_.try_emplace(feed.value(), Watched{&TotalsOf(dataset).counts, counted});
 }
 
 void DatasetCounts::Settle(FeedId feed, const FeedView& counted) {
@@ -29,7 +29,7 @@ void DatasetCounts::Settle(FeedId feed, const FeedView& counted) {
   before = counted;
 }
 
-FeedView& DatasetCounts::CountsOf(const std::string& dataset) {
+DatasetTotals& DatasetCounts::TotalsOf(const std::string& dataset) {
   const std::string name = NameOf(dataset);
   const bool has_place = all_.contains(name) || all_.size() < kMaxNames;
   return all_[has_place ? name : kOther];

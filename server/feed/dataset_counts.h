@@ -1,5 +1,5 @@
-// What was done for each dataset since the start, over all feeds that came and went. Pure; one
-// thread.
+// What was done for each dataset since the start, and where the time went, over all feeds that came
+// and went. Pure; one thread.
 //
 // What always holds: counts only grow, and there are at most kMaxNames + 1 of them: what clients
 // name by a path or a text of their own, and datasets beyond the limit, share the name kOther.
@@ -10,8 +10,14 @@
 #include <string>
 
 #include "server/feed/core.h"
+#include "server/feed/flow.h"
 
 namespace penstock::feed {
+
+struct DatasetTotals {
+  FeedView counts;  // `sessions` is not counted
+  FlowTotals flow;
+};
 
 class DatasetCounts {
  public:
@@ -28,17 +34,20 @@ class DatasetCounts {
   void Settle(FeedId feed, const FeedView& counted);
   void Forget(FeedId feed) { feeds_.erase(feed.value()); }
 
-  // By the datasets' names. `sessions` is not counted.
-  const std::map<std::string, FeedView>& all() const { return all_; }
+  // What a feed over this dataset sums up into; stays where it is.
+  FlowTotals* FlowOf(const std::string& dataset) { return &TotalsOf(dataset).flow; }
+
+  // By the datasets' names.
+  const std::map<std::string, DatasetTotals>& all() const { return all_; }
 
  private:
   struct Watched {
     FeedView* into = nullptr;  // in all_, whose members stay where they are
     FeedView counted;
   };
-  FeedView& CountsOf(const std::string& dataset);
+  DatasetTotals& TotalsOf(const std::string& dataset);
 
-  std::map<std::string, FeedView> all_;
+  std::map<std::string, DatasetTotals> all_;
   std::map<uint64_t, Watched> feeds_;
 };
 

@@ -19,8 +19,8 @@
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
-#include "server/feed/epoch_rest.h"
 #include "server/feed/dataset_counts.h"
+#include "server/feed/epoch_rest.h"
 #include "server/feed/flow.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
@@ -232,12 +232,8 @@ class Engine {
   void NoteConsumer(uint64_t id, Session& session, const exporting::Delivery::Heard& heard);
   void LookAround(base::TimePoint now);
   void LookAtWorkers(base::Duration since);
-  // A feed's sessions at one tick, added up.
-  struct FeedLook {
-    double sessions = 0, occupancy = 0, starved = 0, copying = 0;
-  };
-  void LookAtSession(const Session& session, const SessionView& view, FeedLook& look) const;
-  void AskForWorkers(const std::map<Feed*, FeedLook>& feeds, base::TimePoint now);
+  void LookAtSession(const Session& session, const SessionView& view, FeedFlow::Look& look) const;
+  void AskForWorkers(const std::map<Feed*, FeedFlow::Look>& feeds, base::TimePoint now);
   FlowFigures FiguresOf(const Feed& feed) const;
 
   // While a trace is taken (engine_trace.cc).

@@ -101,16 +101,12 @@ void Engine::LookAround(base::TimePoint now) {
   const base::Duration since = now - std::exchange(load_.looked_at, now);
   if (first || since <= base::Duration::zero()) return;
   LookAtWorkers(since);
-  std::map<Feed*, FeedLook> feeds;
+  std::map<Feed*, FeedFlow::Look> feeds;
   for (const auto& [id, session] : sessions_) {
     const SessionView view = core_.View(SessionId(id)).value_or(SessionView{});
     if (!session.ended && !view.finished) LookAtSession(session, view, feeds[session.feed.get()]);
   }
-  for (auto& [feed, look] : feeds) {
-    feed->flow.occupancy.Add(look.occupancy / look.sessions, since);
-    feed->flow.starved.Add(look.starved / look.sessions, since);
-    feed->flow.copying.Add(look.copying / look.sessions, since);
-  }
+  for (auto& [feed, look] : feeds) feed->flow.Seen(look, since);
   if (demand_ && now - demand_asked_ >= kAskEvery) AskForWorkers(feeds, now);
 }
 
@@ -125,7 +121,8 @@ void Engine::LookAtWorkers(base::Duration since) {
   load_.read = load_.carried = {};
 }
 
-void Engine::LookAtSession(const Session& session, const SessionView& view, FeedLook& look) const {
+void Engine::LookAtSession(const Session& session, const SessionView& view,
+                           FeedFlow::Look& look) const {
   const exporting::Delivery::Waiting consumer = session.delivery->LookAtConsumer();
   uint64_t ready = consumer.ready, room = view.window;
   bool copying = false;
@@ -135,13 +132,13 @@ void Engine::LookAtSession(const Session& session, const SessionView& view, Feed
     room += session.device->seat().depth();
     copying = coming > 0;
   }
-  look.sessions += 1;
+  ++look.sessions;
   look.occupancy += std::min(1.0, static_cast<double>(ready) / static_cast<double>(room));
   look.starved += consumer.asleep ? 1 : 0;
   look.copying += consumer.asleep && copying ? 1 : 0;
 }
 
-void Engine::AskForWorkers(const std::map<Feed*, FeedLook>& feeds, base::TimePoint now) {
+void Engine::AskForWorkers(const std::map<Feed*, FeedFlow::Look>& feeds, base::TimePoint now) {
   demand_asked_ = now;
   WorkerDemand::Seen seen = {.workers = workers_.count(), .busy = load_.workers.mean()};
   for (const auto& [feed, look] : feeds) {

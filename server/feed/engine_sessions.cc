@@ -130,7 +130,12 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   std::weak_ptr<Feed>& known = feeds_[{fingerprint, request.user}];
   std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
-    feed = std::make_shared<Feed>(Feed{fingerprint, spec, request.dataset, absl::OkStatus()});
+    feed = std::make_shared<Feed>(
+        Feed{.fingerprint = fingerprint,
+             .spec = spec,
+             .dataset = request.dataset,
+             .failed = absl::OkStatus(),
+             .flow = FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
     known = feed;
   }
   dataset_counts_.Watch(FeedId(fingerprint), request.dataset->name,

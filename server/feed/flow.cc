@@ -25,11 +25,15 @@ void FeedFlow::Given(const SlotFill& fill, base::TimePoint now) {
 
 void FeedFlow::Ended(const RowsEnded& rows) {
   const base::Duration all = Between(rows.given, rows.ended);
-  sums_.samples += rows.rows;
-  sums_.read += rows.read;
-  sums_.decode += rows.decode;
   // Each row of a run waits for it.
-  sums_.queue += std::max(all - rows.read - rows.decode, base::Duration::zero()) * rows.rows;
+  const base::Duration queue =
+      std::max(all - rows.read - rows.decode, base::Duration::zero()) * rows.rows;
+  Sum([&](StageSums& sums) {
+    sums.samples += rows.rows;
+    sums.read += rows.read;
+    sums.decode += rows.decode;
+    sums.queue += queue;
+  });
   const auto found = filling_.find(rows.fill.slot);
   if (found == filling_.end() || found->second.generation != rows.fill.generation) return;
   Filled& story = found->second.story;
@@ -41,19 +45,39 @@ std::optional<FeedFlow::Filled> FeedFlow::Full(const SlotFill& fill) {
   if (found == filling_.end() || found->second.generation != fill.generation) return std::nullopt;
   const Filled story = found->second.story;
   filling_.erase(found);
-  ++sums_.batches;
-  sums_.assemble += Between(story.begun, story.ended);
+  Sum([&](StageSums& sums) {
+    ++sums.batches;
+    sums.assemble += Between(story.begun, story.ended);
+  });
   return story;
 }
 
 void FeedFlow::Copied(base::Duration took) {
-  ++sums_.copies;
-  sums_.copy += took;
+  Sum([&](StageSums& sums) {
+    ++sums.copies;
+    sums.copy += took;
+  });
 }
 
 void FeedFlow::Waited(base::Duration took) {
-  ++sums_.waits;
-  sums_.consumer += took;
+  Sum([&](StageSums& sums) {
+    ++sums.waits;
+    sums.consumer += took;
+  });
+}
+
+void FeedFlow::Seen(const Look& look, base::Duration since) {
+  if (look.sessions == 0) return;
+  occupancy.Add(look.occupancy / look.sessions, since);
+  starved.Add(look.starved / look.sessions, since);
+  copying.Add(look.copying / look.sessions, since);
+  if (totals_ == nullptr) return;
+  const auto part = [since](double share) {
+    return std::chrono::duration_cast<base::Duration>(since * share);
+  };
+  totals_->open += since * look.sessions;
+  totals_->filled += part(look.occupancy);
+  totals_->starved += part(look.starved);
 }
 
 // ---- A session. ----

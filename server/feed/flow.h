@@ -25,6 +25,14 @@ struct StageSums {
   base::Duration consumer{};
 };
 
+// Of a dataset, since the start: what its feeds had, and what the ticks saw of its sessions.
+struct FlowTotals {
+  StageSums stages;
+  base::Duration open{};     // each session's time until it finished or ended
+  base::Duration filled{};   // of that, weighed by the share of its window that was ready
+  base::Duration starved{};  // of that, asleep without a batch
+};
+
 // One fill of a slot: generations of a slot follow each other.
 struct SlotFill {
   uint32_t slot = 0;
@@ -41,8 +49,13 @@ struct RowsEnded {
   base::Duration read{}, decode{};  // of the time between
 };
 
+// Whatever a feed sums up, its dataset's totals get, too: they stay when the feed goes.
 class FeedFlow {
  public:
+  FeedFlow() = default;
+  // `totals` outlives what is noted here.
+  explicit FeedFlow(FlowTotals* totals) : totals_(totals) {}
+
   // How a slot became full: from its first row's being given to its last one's end.
   struct Filled {
     base::TimePoint begun{}, ended{};
@@ -55,6 +68,12 @@ class FeedFlow {
   // Of one session's batch.
   void Copied(base::Duration took);
   void Waited(base::Duration took);
+  // All of its sessions, since they were last looked at.
+  struct Look {
+    uint32_t sessions = 0;
+    double occupancy = 0, starved = 0, copying = 0;  // summed up over them
+  };
+  void Seen(const Look& look, base::Duration since);
 
   const StageSums& sums() const { return sums_; }
 
@@ -68,8 +87,16 @@ class FeedFlow {
     uint64_t generation = 0;
     Filled story;
   };
+  // Lets the change be made to the feed's sums, and to the dataset's.
+  template <typename Change>
+  void Sum(Change change) {
+    change(sums_);
+    if (totals_ != nullptr) change(totals_->stages);
+  }
+
   std::unordered_map<uint32_t, Filling> filling_;  // by slot
   StageSums sums_;
+  FlowTotals* totals_ = nullptr;
 };
 
 // The batches of one session, from being full until they are released.

@@ -8,6 +8,7 @@
 
 #include "server/export/gpus.h"
 #include "server/feed/core.h"
+#include "server/feed/dataset_counts.h"
 #include "server/feed/flow.h"
 #include "server/pool/pool.h"
 
@@ -43,7 +44,7 @@ struct EngineView {
 
 // Since the start, whatever came and went.
 struct TotalsView {
-  std::map<std::string, FeedView> by_dataset;  // see dataset_counts.h for what has a name
+  std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for what has a name
   uint64_t worker_restarts = 0;
   uint32_t max_sessions = 0;  // as of now: it may change
   // Carriers' reads that fail and are tried again, or do not come back, and for how long the

@@ -124,6 +124,42 @@ void Feeds(const Snapshot& snapshot, Families& out) {
              &DatasetCounts::samples_replaced);
 }
 
+// Sums of time and of what passed, so that any span's mean can be had from two scrapes.
+void Stages(const Snapshot& snapshot, Families& out) {
+  const auto by_stage = [&](const char* name, const char* help, auto value) {
+    Family& family = out.Begin(MetricType::kCounter, name, help);
+    for (const auto& [dataset, counts] : snapshot.counts)
+      for (size_t i = 0; i < kStages.size(); ++i)
+        family.samples.push_back(
+            {{{"dataset", dataset}, {"stage", std::string(kStages[i])}}, value(counts.stages[i])});
+  };
+  by_stage("stage_seconds_total",
+           "What samples (read, queue, decode) and batches (assemble, copy to a GPU, wait for the "
+           "consumer) spent in each stage; many do at once.",
+           [](const StageTotals& stage) { return Seconds(stage.time); });
+  by_stage("stage_items_total", "Samples, or batches, that passed a stage.",
+           [](const StageTotals& stage) { return static_cast<double>(stage.items); });
+}
+
+// As ten looks a second see them.
+void Waits(const Snapshot& snapshot, Families& out) {
+  using Entry = std::pair<const std::string, DatasetCounts>;
+  const auto by_dataset = [&](const char* name, const char* help,
+                              base::Duration DatasetCounts::*time) {
+    out.Each(MetricType::kCounter, name, help, snapshot.counts, [&](const Entry& entry) {
+      return Sample{{{"dataset", entry.first}}, Seconds(entry.second.*time)};
+    });
+  };
+  by_dataset("session_open_seconds_total",
+             "How long sessions were open and not at their end, all together.",
+             &DatasetCounts::sessions_open);
+  by_dataset("session_filled_seconds_total",
+             "Of that, weighed by the share of its window that a session had ready.",
+             &DatasetCounts::sessions_filled);
+  by_dataset("session_starved_seconds_total", "Of that, trainers that slept without a batch.",
+             &DatasetCounts::sessions_starved);
+}
+
 void Datasets(const Snapshot& snapshot, Families& out) {
   std::map<std::string, uint64_t> samples;
   std::map<std::pair<std::string, std::string>, uint64_t> bad;  // by dataset and reason
@@ -233,6 +269,8 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Sessions(*snapshot, out);
     Pool(*snapshot, out);
     Feeds(*snapshot, out);
+    Stages(*snapshot, out);
+    Waits(*snapshot, out);
     Datasets(*snapshot, out);
     Workers(*snapshot, out);
     Gpus(*snapshot, out);

@@ -23,9 +23,23 @@ inline constexpr std::array<absl::string_view, 4> kSlotStates = {"held", "fillin
 inline constexpr std::array<absl::string_view, 7> kWorkerStates = {
     "starting", "idle", "decoding", "stalled", "restarting", "stopped", "retiring"};
 
+// Where the time of a dataset's feeds goes; each stage of `stages` has a place in the order of
+// these names.
+inline constexpr std::array<absl::string_view, 6> kStages = {"read",     "queue", "decode",
+                                                             "assemble", "copy",  "consumer"};
+
+struct StageTotals {
+  uint64_t items = 0;  // samples up to "decode", then batches
+  base::Duration time{};
+};
+
 struct DatasetCounts {
   uint64_t batches_decoded = 0, batches_announced = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
+  std::array<StageTotals, kStages.size()> stages = {};
+  // Of its sessions: how long they were open, and of that, weighed by how full their windows were,
+  // and without a batch.
+  base::Duration sessions_open{}, sessions_filled{}, sessions_starved{};
 };
 
 // An open dataset.

@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   snapshot.counts["imagenet"] = {.batches_decoded = 20 * seconds,
                                  .batches_announced = 40 * seconds,
                                  .samples_decoded = 5120 * seconds};
+  for (status::StageTotals& stage : snapshot.counts["imagenet"].stages)
+    stage = {.items = 20 * seconds, .time = std::chrono::milliseconds(100 * seconds)};
   snapshot.datasets = {{"imagenet", 1'281'167, {{"truncated", 3}}}};
   snapshot.sessions[2][0] = 2;
   snapshot.max_sessions = 256;

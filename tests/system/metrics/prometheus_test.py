@@ -75,6 +75,11 @@ class PrometheusTest(unittest.TestCase):
         self.assertGreater(rate, 1)
         self.assertEqual(self.value(f'penstock_dataset_samples{{instance="{self.real}",dataset="photographs"}}'), 120)
         self.assertEqual(self.value(f'sum(penstock_bad_samples{{instance="{self.real}"}})'), 2)
+        # One trainer that takes what comes, of one worker: it takes part in every second, and starves.
+        whole = self.value(f'sum(rate(penstock_session_open_seconds_total{{instance="{self.real}"}}[10s]))')
+        self.assertAlmostEqual(whole, 1, delta=0.2)
+        decoding = self.value(f'rate(penstock_stage_seconds_total{{instance="{self.real}",stage="decode"}}[10s])')
+        self.assertTrue(0.1 < decoding < 1.1, decoding)
         self.assertEqual(self.value('sum(rate(penstock_gpu_copied_bytes_total[10s])) > bool 1e9'), 1)
 
     def test_every_alert_rule_is_evaluated_and_none_fires(self):

@@ -78,6 +78,37 @@ TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndAStallComesFirst) {
   EXPECT_DOUBLE_EQ(snapshot.workers_busy, 0.3);
 }
 
+TEST(MetricsSnapshotTest, EachStageOfAFeedHasItsPlaceWithWhatPassedIt) {
+  const feed::StageSums stages = {.samples = 10,
+                                  .read = seconds(1),
+                                  .queue = seconds(2),
+                                  .decode = seconds(3),
+                                  .batches = 5,
+                                  .assemble = seconds(4),
+                                  .copies = 6,
+                                  .copy = seconds(5),
+                                  .waits = 7,
+                                  .consumer = seconds(6)};
+  const feed::FlowTotals flow = {
+      .stages = stages, .open = seconds(30), .filled = seconds(20), .starved = seconds(10)};
+  status::Snapshot snapshot;
+
+  AddCounts({{"flowers", {.counts = {.batches_decoded = 4, .rows_decoded = 8}, .flow = flow}}},
+            snapshot);
+
+  const status::DatasetCounts& counts = snapshot.counts.at("flowers");
+  EXPECT_EQ(counts.batches_decoded, 4u);
+  EXPECT_EQ(counts.samples_decoded, 8u);
+  const uint64_t items[] = {10, 10, 10, 5, 6, 7};
+  for (size_t i = 0; i < status::kStages.size(); ++i) {
+    EXPECT_EQ(counts.stages[i].items, items[i]) << status::kStages[i];
+    EXPECT_EQ(counts.stages[i].time, seconds(i + 1)) << status::kStages[i];
+  }
+  EXPECT_EQ(counts.sessions_open, seconds(30));
+  EXPECT_EQ(counts.sessions_filled, seconds(20));
+  EXPECT_EQ(counts.sessions_starved, seconds(10));
+}
+
 TEST(MetricsSnapshotTest, WithoutWorkersNobodyIsBusy) {
   status::Snapshot snapshot;
 

@@ -14,7 +14,7 @@ FeedView Counts(uint64_t batches) {
 
 uint64_t BatchesOf(const DatasetCounts& counts, const std::string& name) {
   const auto found = counts.all().find(name);
-  return found == counts.all().end() ? 0 : found->second.batches_decoded;
+  return found == counts.all().end() ? 0 : found->second.counts.batches_decoded;
 }
 
 TEST(DatasetCountsTest, WhatNobodyWatchesIsNotCounted) {
@@ -50,8 +50,21 @@ TEST(DatasetCountsTest, FeedsOfOneDatasetAreAddedUpWithAllTheyCount) {
   counts.Settle(FeedId(2), Counts(6));
 
   EXPECT_EQ(BatchesOf(counts, "flowers"), 9u);
-  EXPECT_EQ(counts.all().at("flowers").batches_announced, 18u);
-  EXPECT_EQ(counts.all().at("flowers").rows_decoded, 72u);
+  EXPECT_EQ(counts.all().at("flowers").counts.batches_announced, 18u);
+  EXPECT_EQ(counts.all().at("flowers").counts.rows_decoded, 72u);
+}
+
+TEST(DatasetCountsTest, WhatAFeedSumsUpStaysWhenTheFeedGoes) {
+  DatasetCounts counts;
+  {
+    FeedFlow first(counts.FlowOf("flowers"));
+    first.Waited(std::chrono::seconds(2));
+  }
+  FeedFlow second(counts.FlowOf("flowers"));
+  second.Waited(std::chrono::seconds(3));
+
+  EXPECT_EQ(counts.all().at("flowers").flow.stages.waits, 2u);
+  EXPECT_EQ(counts.all().at("flowers").flow.stages.consumer, std::chrono::seconds(5));
 }
 
 TEST(DatasetCountsTest, AFeedThatEndsTakesNothingAway) {

@@ -126,6 +126,43 @@ TEST(FeedFlowTest, ABatchThatSeveralSessionsGetIsFilledOnce) {
   EXPECT_FALSE(flow.Full(kFill));
 }
 
+TEST(FeedFlowTest, WhatItSumsUpItsDatasetsTotalsGetToo) {
+  FlowTotals totals;
+  FeedFlow one(&totals), other(&totals);
+
+  for (FeedFlow* flow : {&one, &other}) {
+    flow->Given(kFill, At(0));
+    flow->Ended(Row(0, 10, 2, 5));
+    flow->Full(kFill);
+    flow->Copied(milliseconds(7));
+    flow->Waited(milliseconds(9));
+  }
+
+  EXPECT_EQ(one.sums().queue, milliseconds(3));
+  EXPECT_EQ(totals.stages.samples, 2u);
+  EXPECT_EQ(totals.stages.read, milliseconds(4));
+  EXPECT_EQ(totals.stages.queue, milliseconds(6));
+  EXPECT_EQ(totals.stages.decode, milliseconds(10));
+  EXPECT_EQ(totals.stages.batches, 2u);
+  EXPECT_EQ(totals.stages.assemble, milliseconds(20));
+  EXPECT_EQ(totals.stages.copy, milliseconds(14));
+  EXPECT_EQ(totals.stages.consumer, milliseconds(18));
+}
+
+TEST(FeedFlowTest, TheTotalsHaveTheTimeOfEachSession) {
+  FlowTotals totals;
+  FeedFlow flow(&totals);
+
+  flow.Seen({.sessions = 0}, seconds(9));
+  flow.Seen({.sessions = 2, .occupancy = 1.5, .starved = 1}, seconds(4));
+
+  EXPECT_EQ(totals.open, seconds(8));
+  EXPECT_EQ(totals.filled, seconds(6));
+  EXPECT_EQ(totals.starved, seconds(4));
+  EXPECT_DOUBLE_EQ(flow.occupancy.mean(), 0.75);
+  EXPECT_DOUBLE_EQ(flow.starved.mean(), 0.5);
+}
+
 TEST(FeedFlowTest, ASlotThatIsFilledAnewBeginsAnew) {
   FeedFlow flow;
   flow.Given(kFill, At(0));

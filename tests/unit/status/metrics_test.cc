@@ -84,12 +84,13 @@ TEST(MetricsTest, NamesAreThoseOfTheConventions) {
     EXPECT_TRUE(absl::EndsWith(family.help, ".")) << family.name << ": " << family.help;
     EXPECT_FALSE(family.samples.empty()) << family.name;
   }
-  EXPECT_GE(names.size(), 45u);
+  EXPECT_GE(names.size(), 50u);
 }
 
 TEST(MetricsTest, NoLabelIsOfASampleAPathASessionAUserOrAProcess) {
-  const std::set<std::string> allowed = {"dataset", "delivery",         "gpu",    "name", "reason",
-                                         "state",   "protocol_version", "version"};
+  const std::set<std::string> allowed = {"dataset", "delivery",         "gpu",
+                                         "name",    "reason",           "state",
+                                         "stage",   "protocol_version", "version"};
   const Snapshot snapshot = Everything();
   for (const Family& family : Metrics({}, &snapshot, {}))
     for (const Sample& sample : family.samples)
@@ -118,6 +119,37 @@ TEST(MetricsTest, FeedsAreCountedByDataset) {
   EXPECT_THAT(text, HasSubstr("# TYPE penstock_batches_announced_total counter\n"
                               "penstock_batches_announced_total{dataset=\"flowers\"} 14\n"));
   EXPECT_THAT(text, HasSubstr("penstock_bad_samples{dataset=\"flowers\",reason=\"truncated\"} 2"));
+}
+
+TEST(MetricsTest, EachStageHasItsSecondsAndWhatPassedIt) {
+  Snapshot snapshot;
+  DatasetCounts& flowers = snapshot.counts["flowers"];
+  for (size_t i = 0; i < kStages.size(); ++i)
+    flowers.stages[i] = {.items = 10 * (i + 1), .time = milliseconds(500 * (i + 1))};
+
+  const std::string text = TextOf(snapshot);
+
+  size_t stage = 0;
+  for (const char* name : {"read", "queue", "decode", "assemble", "copy", "consumer"}) {
+    const std::string labels = absl::StrCat("{dataset=\"flowers\",stage=\"", name, "\"} ");
+    ++stage;
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("penstock_stage_seconds_total", labels,
+                                             0.5 * static_cast<double>(stage), "\n")));
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("penstock_stage_items_total", labels, 10 * stage)));
+  }
+}
+
+TEST(MetricsTest, HowLongSessionsWereOpenFilledAndStarvedIsInSeconds) {
+  Snapshot snapshot;
+  snapshot.counts["flowers"] = {.sessions_open = seconds(20),
+                                .sessions_filled = milliseconds(2500),
+                                .sessions_starved = seconds(15)};
+
+  const std::string text = TextOf(snapshot);
+
+  EXPECT_THAT(text, HasSubstr("penstock_session_open_seconds_total{dataset=\"flowers\"} 20\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_session_filled_seconds_total{dataset=\"flowers\"} 2.5\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_session_starved_seconds_total{dataset=\"flowers\"} 15\n"));
 }
 
 TEST(MetricsTest, PoolWorkersAndGpusAreInBaseUnits) {
