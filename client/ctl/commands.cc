@@ -4,7 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/admin_client.h"
-#include "client/ctl/check.h"
+#include "client/ctl/check/finding.h"
+#include "client/ctl/check_views.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/table.h"
 #include "client/ctl/top.h"
@@ -121,7 +122,13 @@ absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, std::ostream&
 }
 
 int Check(const Call& call, std::ostream& out) {
-  const std::vector<Finding> findings = GradeFacts(GatherFacts(call.address, call.config));
+  Facts facts = GatherFacts(call.address, call.config);
+  facts.version = PENSTOCK_VERSION;
+  if (facts.daemon.ok()) {
+    const std::unique_ptr<AdminClient> daemon = AdminClient::Make(facts.daemon->address);
+    AddAnswers(daemon->GetStatus(), daemon->ListDatasets(), facts);
+  }
+  const std::vector<Finding> findings = GradeFacts(facts);
   out << (call.output == Output::kJson ? Json(findings) : Show(findings));
   return HasProblem(findings) ? 1 : 0;
 }

@@ -26,12 +26,12 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-uint32_t AffinityCores() {
+uint32_t AffinityCores(pid_t process) {
   // A set of the usual 1024 bits is refused on larger machines: ask with more until it fits.
   for (int cores = CPU_SETSIZE; cores <= kMaxCores; cores *= 2) {
     cpu_set_t* set = CPU_ALLOC(cores);
     const size_t bytes = CPU_ALLOC_SIZE(cores);
-    const bool fits = ::sched_getaffinity(0, bytes, set) == 0;
+    const bool fits = ::sched_getaffinity(process, bytes, set) == 0;
     const int count = fits ? CPU_COUNT_S(bytes, set) : 0;
     CPU_FREE(set);
     if (count > 0) return static_cast<uint32_t>(count);
@@ -68,7 +68,10 @@ void Lower(std::optional<T>& least, T value) {
 void LowerByLimit(uint64_t limit, uint64_t used, uint64_t cache, Machine& machine) {
   if (limit >= kMaxLimit) return;
   const uint64_t kept = used - std::min(used, cache);
-  Lower(machine.cgroup_bytes, limit - std::min(limit, kept));
+  const uint64_t left = limit - std::min(limit, kept);
+  if (machine.cgroup_bytes.has_value() && *machine.cgroup_bytes <= left) return;
+  machine.cgroup_bytes = left;
+  machine.tightest = {.limit_bytes = limit, .charged_bytes = kept};
 }
 
 // cpu.max is "200000 100000" for two cores, "max 100000" for no quota.
@@ -88,33 +91,56 @@ void ReadCgroup(const std::string& folder, Machine& machine) {
   }
 }
 
-// Our cgroup and those above it, up to the root.
-void ReadCgroups(const std::string& root, Machine& machine) {
-  const std::string ours = ReadFile(root + "/proc/self/cgroup");
-  for (absl::string_view line : absl::StrSplit(ours, '\n')) {
-    if (!absl::ConsumePrefix(&line, "0::/")) continue;
-    std::string at(line);
-    while (!at.empty()) {
-      ReadCgroup(absl::StrCat(root, "/sys/fs/cgroup/", at), machine);
-      const size_t slash = at.rfind('/');
-      at.resize(slash == std::string::npos ? 0 : slash);
-    }
-    ReadCgroup(root + "/sys/fs/cgroup", machine);
-  }
+void ReadCpuCgroupV1(const std::string& folder, Machine& machine) {
+  const auto quota = NumberIn(folder + "/cpu.cfs_quota_us");  // -1: none
+  const auto period = NumberIn(folder + "/cpu.cfs_period_us");
+  if (quota.value_or(0) > 0 && period.value_or(0) > 0)
+    Lower(machine.quota_cores, static_cast<double>(*quota) / static_cast<double>(*period));
 }
 
-void ReadCgroupsV1(const std::string& root, Machine& machine) {
-  const std::string cpu = root + "/sys/fs/cgroup/cpu/";
-  const auto quota = NumberIn(cpu + "cpu.cfs_quota_us");  // -1: none
-  const auto period = NumberIn(cpu + "cpu.cfs_period_us");
-  if (quota.value_or(0) > 0 && period.value_or(0) > 0) {
-    Lower(machine.quota_cores, static_cast<double>(*quota) / static_cast<double>(*period));
+void ReadMemoryCgroupV1(const std::string& folder, Machine& machine) {
+  const auto limit = NumberIn(folder + "/memory.limit_in_bytes");
+  if (!limit.has_value()) return;
+  machine.cgroups = Cgroups::kV1;
+  LowerByLimit(*limit, NumberIn(folder + "/memory.usage_in_bytes").value_or(0),
+               KeyedNumber(folder + "/memory.stat", "total_inactive_file"), machine);
+}
+
+// A cgroup and those above it, up to the root. In a container its path may be one of the machine's:
+// then the root alone is there.
+template <typename Read>
+void ReadUpwards(const std::string& top, absl::string_view path, Machine& machine,
+                 const Read& read) {
+  std::string at(path);
+  while (!at.empty()) {
+    read(absl::StrCat(top, "/", at), machine);
+    const size_t slash = at.rfind('/');
+    at.resize(slash == std::string::npos ? 0 : slash);
   }
-  const std::string memory = root + "/sys/fs/cgroup/memory/";
-  if (const auto limit = NumberIn(memory + "memory.limit_in_bytes"); limit.has_value()) {
-    LowerByLimit(*limit, NumberIn(memory + "memory.usage_in_bytes").value_or(0),
-                 KeyedNumber(memory + "memory.stat", "total_inactive_file"), machine);
+  read(top, machine);
+}
+
+// Lines like "0::/pods/trainer" for the second version, "4:cpu,cpuacct:/pods" for the first.
+void ReadCgroups(const std::string& root, const std::string& process, Machine& machine) {
+  const std::string top = root + "/sys/fs/cgroup";
+  std::string cpu, memory;
+  const std::string ours = ReadFile(process + "/cgroup");
+  for (const absl::string_view line : absl::StrSplit(ours, '\n')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() < 3) continue;
+    absl::string_view path = parts[2];
+    if (!absl::ConsumePrefix(&path, "/")) continue;
+    if (parts[0] == "0" && parts[1].empty()) {
+      machine.cgroups = Cgroups::kV2;
+      ReadUpwards(top, path, machine, ReadCgroup);
+    }
+    for (const absl::string_view controller : absl::StrSplit(parts[1], ',')) {
+      if (controller == "cpu") cpu = std::string(path);
+      if (controller == "memory") memory = std::string(path);
+    }
   }
+  ReadUpwards(top + "/cpu", cpu, machine, ReadCpuCgroupV1);
+  ReadUpwards(top + "/memory", memory, machine, ReadMemoryCgroupV1);
 }
 
 }  // namespace
@@ -129,12 +155,13 @@ uint64_t Machine::Memory() const {
   return std::min(available_bytes, cgroup_bytes.value_or(available_bytes));
 }
 
-Machine ReadMachine(const std::string& root) {
+Machine ReadMachine(const std::string& root, pid_t process) {
+  const std::string folder =
+      absl::StrCat(root, "/proc/", process == 0 ? "self" : absl::StrCat(process));
   Machine machine;
-  machine.affinity_cores = AffinityCores();
+  machine.affinity_cores = AffinityCores(process);
   machine.available_bytes = KeyedNumber(root + "/proc/meminfo", "MemAvailable");
-  ReadCgroups(root, machine);
-  ReadCgroupsV1(root, machine);
+  ReadCgroups(root, folder, machine);
   return machine;
 }
 

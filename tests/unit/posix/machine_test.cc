@@ -125,6 +125,39 @@ TEST_F(MachineTest, CgroupsOfTheFirstVersionAreRead) {
   EXPECT_FALSE(machine.cgroup_bytes.has_value());
 }
 
+TEST_F(MachineTest, TheFirstVersionsPathIsFollowedWhereItIsMounted) {
+  Write("/proc/self/cgroup", "4:memory:/pods/a\n1:cpu,cpuacct:/pods\n0::/\n");
+  Write("/sys/fs/cgroup/cpu/pods/cpu.cfs_quota_us", "300000\n");
+  Write("/sys/fs/cgroup/cpu/pods/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/memory/pods/memory.limit_in_bytes", "600000\n");
+  Write("/sys/fs/cgroup/memory/pods/memory.usage_in_bytes", "100000\n");
+  Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+
+  const Machine machine = ReadMachine(root_);
+
+  EXPECT_DOUBLE_EQ(*machine.quota_cores, 3.0);
+  EXPECT_EQ(machine.cgroups, Cgroups::kV1);
+  EXPECT_EQ(machine.tightest->limit_bytes, 600'000u);
+  EXPECT_EQ(machine.tightest->charged_bytes, 100'000u);
+  EXPECT_EQ(machine.Memory(), 500'000u);
+}
+
+TEST_F(MachineTest, LinesThatAreNoCgroupsAreLeftOut) {
+  for (const char* text : {"", "0:/a\n", "memory\n", "0::a\n", ":::\n", "4:memory:\n"}) {
+    Write("/proc/self/cgroup", text);
+    EXPECT_EQ(ReadMachine(root_).cgroups, Cgroups::kNone) << text;
+  }
+}
+
+TEST_F(MachineTest, AnotherProcessHasItsOwn) {
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/proc/1/cgroup", "0::/init\n");
+  Write("/sys/fs/cgroup/init/memory.max", "1000\n");
+
+  EXPECT_FALSE(ReadMachine(root_).tightest.has_value());
+  EXPECT_EQ(ReadMachine(root_, 1).tightest->limit_bytes, 1000u);
+}
+
 TEST_F(MachineTest, AnOverspentLimitLeavesNothing) {
   Write("/proc/self/cgroup", "0::/\n");
   Write("/sys/fs/cgroup/memory.max", "1000\n");

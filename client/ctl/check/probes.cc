@@ -1,9 +1,7 @@
-// The facts of check.h: asked of this machine, of a daemon if one answers, and of penstockd about
-// its configuration.
+#include "client/ctl/check/probes.h"
+
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,22 +9,44 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
-#include "client/ctl/admin_client.h"
-#include "client/ctl/check.h"
-#include "client/src/address.h"
+#include "common/posix/fd.h"
 #include "common/posix/memory.h"
-#include "common/posix/process.h"
 #include "common/posix/socket.h"
 
 extern char** environ;
 
 namespace penstock::ctl {
 namespace {
+
+// penstockd beside this program, else by $PATH.
+std::string DaemonProgram() {
+  std::array<char, 4096> own{};
+  const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
+  if (length > 0) {
+    const std::string path(own.data(), static_cast<size_t>(length));
+    std::string beside = path.substr(0, path.rfind('/')) + "/penstockd";
+    if (::access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  return "penstockd";
+}
+
+// What the child writes until it ends; at most 64 KiB.
+std::string ReadAll(const posix::Fd& from) {
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t got; text.size() < (64u << 10);) {
+    got = ::read(from.get(), part.data(), part.size());
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string Simd() {
 #if defined(__x86_64__)
@@ -52,13 +72,6 @@ absl::Status TryPeerPidfd() {
   return posix::PeerPidfd(one).status();
 }
 
-// Where a daemon that this user starts would listen.
-std::string SocketDirectory(const client::Surroundings& around) {
-  if (around.user == 0) return around.system_directory + "/penstock";
-  if (!around.xdg_runtime_dir.empty()) return around.xdg_runtime_dir + "/penstock";
-  return absl::StrCat(around.temporary_directory, "/penstock-", around.user);
-}
-
 absl::Status TrySocketDirectory(const std::string& directory, uid_t user) {
   struct stat status;
   if (::lstat(directory.c_str(), &status) == 0) {
@@ -75,30 +88,6 @@ absl::Status TrySocketDirectory(const std::string& directory, uid_t user) {
   const std::string parent = directory.substr(0, directory.rfind('/'));
   if (::access(parent.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return base::ErrnoStatus(errno, absl::StrCat("cannot be made in ", parent));
-}
-
-// penstockd beside this program, else by $PATH.
-std::string DaemonProgram() {
-  std::array<char, 4096> own{};
-  const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
-  if (length > 0) {
-    const std::string path(own.data(), static_cast<size_t>(length));
-    std::string beside = path.substr(0, path.rfind('/')) + "/penstockd";
-    if (::access(beside.c_str(), X_OK) == 0) return beside;
-  }
-  return "penstockd";
-}
-
-// What the child writes until it ends; at most 64 KiB.
-std::string ReadAll(const posix::Fd& from) {
-  std::string text;
-  std::array<char, 4096> part;
-  for (ssize_t got; text.size() < (64u << 10);) {
-    got = ::read(from.get(), part.data(), part.size());
-    if (got <= 0) break;
-    text.append(part.data(), static_cast<size_t>(got));
-  }
-  return text;
 }
 
 absl::Status TryConfig(const std::string& file) {
@@ -128,48 +117,6 @@ absl::Status TryConfig(const std::string& file) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", absl::StripAsciiWhitespace(words)));
-}
-
-absl::Status TryRoot(const std::string& path) {
-  if (::access(path.c_str(), R_OK) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, path);
-}
-
-void AskDaemon(AdminClient& daemon, Facts& facts) {
-  const auto status = daemon.GetStatus();
-  facts.serving = status.status();
-  if (!status.ok()) return;
-  if (!status->serving()) {
-    facts.serving = absl::UnavailableError(absl::StrCat("not serving: ", status->reason()));
-  }
-  const auto datasets = daemon.ListDatasets();
-  if (!datasets.ok()) return;
-  for (const v1::DatasetStatus& dataset : datasets->datasets()) {
-    facts.datasets.push_back({dataset.name(), dataset.path(), TryRoot(dataset.path())});
-  }
-}
-
-}  // namespace
-
-Facts GatherFacts(const std::string& address, const std::string& config) {
-  const client::Surroundings around = client::OurSurroundings();
-  Facts facts;
-  facts.machine = posix::ReadMachine();
-  facts.simd = Simd();
-  facts.memfd = TryMemfd();
-  facts.pidfd = posix::OpenPidfd(::getpid()).status();
-  facts.peer_pidfd = TryPeerPidfd();
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  facts.files_soft = files.rlim_cur;
-  facts.files_hard = files.rlim_max;
-  facts.socket_directory = SocketDirectory(around);
-  facts.socket = TrySocketDirectory(facts.socket_directory, around.user);
-  facts.gpus = cuda::Devices();
-  if (!config.empty()) facts.config = {config, TryConfig(config)};
-  facts.daemon = client::FindDaemon(address, around);
-  if (facts.daemon.ok()) AskDaemon(*AdminClient::Make(*facts.daemon), facts);
-  return facts;
 }
 
 }  // namespace penstock::ctl

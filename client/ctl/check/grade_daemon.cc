@@ -1,0 +1,167 @@
+// The daemon, the way to it, and what it feeds.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/ctl/check/finding.h"
+
+namespace penstock::ctl {
+namespace {
+
+std::string WordsOf(const absl::Status& status) { return std::string(status.message()); }
+
+Finding GradeConfig(const std::string& file, const absl::Status& status) {
+  if (status.ok()) return {Grade::kOk, "configuration", absl::StrCat(file, " is valid"), ""};
+  return {Grade::kProblem, "configuration", WordsOf(status),
+          absl::StrCat("correct it, then: penstockd --check-config ", file)};
+}
+
+Finding GradeDirectory(const std::string& directory, const absl::Status& status) {
+  if (status.ok()) return {Grade::kOk, "socket directory", directory, ""};
+  return {
+      Grade::kProblem, "socket directory", absl::StrCat(directory, ": ", WordsOf(status)),
+      absl::StrCat("chown it to the daemon's user and chmod go-w ", directory, ", or remove it")};
+}
+
+// For somebody who may not connect.
+std::string WayIn(const SocketFacts& socket) {
+  const bool for_members = (socket.mode & 0010) != 0 || (socket.mode & 0060) == 0060;
+  if (!for_members || socket.group == "root")
+    return "it is its owner's alone: name a group in server.group, or start a daemon of your own";
+  if (socket.caller_is_member)
+    return absl::StrCat("let that group enter every folder on the way to ", socket.path);
+  return absl::StrCat("make them a member: usermod -aG ", socket.group, " ", socket.caller_name,
+                      ", then log in again");
+}
+
+Finding GradeSocket(const SocketFacts& socket, const absl::Status& connected) {
+  const std::string found =
+      absl::StrFormat("%s, %s:%s %04o", socket.path, socket.owner, socket.group, socket.mode);
+  const std::string caller = absl::StrCat("user ", socket.caller_name);
+  if (absl::IsPermissionDenied(connected)) {
+    return {Grade::kProblem, "socket", absl::StrCat(found, ": ", caller, " may not connect"),
+            WayIn(socket)};
+  }
+  if (!connected.ok())
+    return {Grade::kOk, "socket", absl::StrCat(found, "; nobody listens there"), ""};
+  const char* const why = socket.caller.user == 0   ? ""
+                          : socket.caller_is_owner  ? ", who owns it"
+                          : socket.caller_is_member ? ", a member of that group"
+                                                    : "";
+  if ((socket.mode & 0002) != 0)
+    return {Grade::kWarning, "socket", found + ": everybody on this machine may connect",
+            absl::StrCat("chmod o-rwx ", socket.path)};
+  return {Grade::kOk, "socket", absl::StrCat(found, "; open to ", caller, why), ""};
+}
+
+Finding GradeServing(const absl::StatusOr<DaemonFacts>& daemon) {
+  if (daemon.ok() && daemon->serving.ok())
+    return {Grade::kOk, "daemon", absl::StrCat("serving at ", daemon->address), ""};
+  if (daemon.ok()) {
+    return {Grade::kProblem, "daemon",
+            absl::StrCat("at ", daemon->address, ": ", WordsOf(daemon->serving)),
+            "look at its log; penstockctl status says more"};
+  }
+  if (absl::IsNotFound(daemon.status())) {
+    return {Grade::kWarning, "daemon", "none answers",
+            "start it: systemctl start penstockd, or penstockd --config FILE; a client may start a "
+            "private one by itself (penstockctl status says where it was looked for)"};
+  }
+  return {Grade::kProblem, "daemon", WordsOf(daemon.status()),
+          "use an address that you may connect to"};
+}
+
+std::string MinorOf(const std::string& version) {
+  const std::vector<std::string> parts = absl::StrSplit(version, '.');
+  return parts.size() < 2 ? version : absl::StrCat(parts[0], ".", parts[1]);
+}
+
+Finding GradeVersion(const std::string& theirs, const std::string& ours) {
+  if (theirs == ours)
+    return {Grade::kOk, "version", absl::StrCat("daemon and tools are ", ours), ""};
+  const std::string found = absl::StrCat("the daemon is ", theirs, ", this is ", ours);
+  if (MinorOf(theirs) == MinorOf(ours)) return {Grade::kOk, "version", found, ""};
+  return {Grade::kWarning, "version", found,
+          "a daemon serves clients of its own and of the minor version before; after an upgrade "
+          "restart it (systemctl restart penstockd: trainers go on where they were)"};
+}
+
+const char* NameOf(const std::string& name) {
+  return name == "pid" ? "PID" : name == "user" ? "user" : name == "mnt" ? "mount" : "IPC";
+}
+
+// What must work between them is the socket and pidfds, and both do wherever a daemon answers. Only
+// a user namespace changes what the daemon is told.
+Finding GradeNamespaces(const ProcessFacts& ours, const std::optional<ProcessFacts>& daemon) {
+  if (!daemon)
+    return {Grade::kOk, "namespaces",
+            "the daemon's process is not in our PID namespace; it is watched by pidfd all the same",
+            ""};
+  std::vector<std::string> others, same;
+  for (const auto& [name, id] : ours.namespaces) {
+    const auto theirs = daemon->namespaces.find(name);
+    if (theirs == daemon->namespaces.end()) continue;
+    (theirs->second == id ? same : others).push_back(NameOf(name));
+  }
+  if (daemon->whole_user_map == false)
+    return {Grade::kWarning, "namespaces", "the daemon runs in a user namespace of its own",
+            "users whom that does not map all look like one to it, and share its memory: run it "
+            "without (PrivateUsers=no; a container without --userns)"};
+  if (same.empty() && others.empty())
+    return {Grade::kOk, "namespaces", "the daemon's are for its own user and root to see", ""};
+  const std::string shared =
+      same.empty() ? "" : absl::StrCat("shared: ", absl::StrJoin(same, ", "));
+  if (others.empty()) return {Grade::kOk, "namespaces", shared, ""};
+  return {Grade::kOk, "namespaces",
+          absl::StrCat("the daemon has other ones: ", absl::StrJoin(others, ", "),
+                       shared.empty() ? "" : "; ", shared, "; socket and pidfds work across them"),
+          ""};
+}
+
+Finding GradeRoot(const Root& root) {
+  const std::string what = absl::StrCat("dataset ", root.dataset);
+  if (!root.as_daemon)
+    return {Grade::kOk, what,
+            absl::StrCat(root.place, "; not looked at, the daemon sees another file system"), ""};
+  const bool remote = IsRemote(root.file_system);
+  const std::string on = root.file_system.empty()
+                             ? ""
+                             : absl::StrCat(", ", root.file_system, remote ? " (network)" : "");
+  if (root.walk.ok()) return {Grade::kOk, what, root.place + on, ""};
+  const std::string found = absl::StrCat(WordsOf(root.walk), remote ? on : "");
+  if (absl::IsDeadlineExceeded(root.walk))
+    return {Grade::kProblem, what, found,
+            "the file server does not answer: see to it, or to the network; feeds wait for "
+            "source.retry_for"};
+  if (absl::IsNotFound(root.walk))
+    return {Grade::kProblem, what, found,
+            remote ? "see that it is mounted as it should be, or correct the configuration"
+                   : "mount it, or correct the configuration and penstockctl reload"};
+  return {Grade::kWarning, what, found,
+          "let the daemon's user enter every folder on the way and read the last one: setfacl -m "
+          "u:penstock:rX, or a group"};
+}
+
+}  // namespace
+
+std::vector<Finding> GradeDaemon(const Facts& facts) {
+  std::vector<Finding> findings;
+  if (facts.config) findings.push_back(GradeConfig(facts.config->first, facts.config->second));
+  findings.push_back(GradeDirectory(facts.socket_directory, facts.directory));
+  findings.push_back(GradeServing(facts.daemon));
+  if (facts.socket) findings.push_back(GradeSocket(*facts.socket, facts.daemon.status()));
+  if (!facts.daemon.ok()) return findings;
+  findings.push_back(GradeNamespaces(facts.self, facts.daemon->process));
+  if (!facts.daemon->version.empty())
+    findings.push_back(GradeVersion(facts.daemon->version, facts.version));
+  return findings;
+}
+
+std::vector<Finding> GradeRoots(const Facts& facts) {
+  std::vector<Finding> findings;
+  for (const Root& root : facts.roots)
+    if (!root.place.empty()) findings.push_back(GradeRoot(root));
+  return findings;
+}
+
+}  // namespace penstock::ctl
