@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/units.h"
+#include "common/posix/limits.h"
 #include "common/telemetry/log.h"
 #include "server/app/arguments.h"
 #include "server/app/config.h"
@@ -148,6 +149,7 @@ absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
 int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
   ReportCrashes(program);
+  posix::AllowAllOpenFiles();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
   if (!options.ok()) return Complain(options.status(), kWrongCall);
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);

@@ -47,8 +47,8 @@ template <typename T>
 void Service::Ask(rpc::Callback<T> done,
                   std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job) {
   const bool posted =
-      runner_.Post([done, job = std::move(job)](feed::Engine& engine, base::TimePoint now) {
-        done(job(engine, now));
+      runner_.Post([this, done, job = std::move(job)](feed::Engine& engine, base::TimePoint now) {
+        clerk_.Do([done, answer = job(engine, now)] { done(answer); });
       });
   if (!posted) done(Overloaded());
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "server/app/catalog.h"
+#include "server/app/clerk.h"
 #include "server/app/orders.h"
 #include "server/app/peers.h"
 #include "server/feed/runner.h"
@@ -68,7 +69,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void Tick(base::TimePoint now) { orders_.Tick(now); }
 
  private:
-  // Runs `job` on the runner's thread and answers with what it returns.
+  // Runs `job` on the runner's thread; the clerk answers with what it returns.
   template <typename T>
   void Ask(rpc::Callback<T> done,
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
@@ -82,6 +83,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   feed::Runner& runner_;
   Peers peers_;
   Orders orders_;
+  Clerk clerk_;
 };
 
 }  // namespace penstock::app

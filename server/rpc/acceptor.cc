@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace penstock::rpc {
 namespace {
 
 constexpr int kPauseMs = 100;  // when descriptors are short
+constexpr base::Duration kSayEvery = std::chrono::seconds(1);
 
 absl::Status Watch(const posix::Fd& epoll, int fd, uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
@@ -24,27 +26,26 @@ absl::Status Watch(const posix::Fd& epoll, int fd, uint32_t events) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(posix::Fd listener,
-                                                          uint32_t max_connections,
+absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(posix::Fd listener, const Limits& limits,
                                                           HandOver hand_over) {
   posix::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return base::ErrnoStatus(errno, "making an epoll set");
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd stop, posix::MakeEvent());
   PENSTOCK_RETURN_IF_ERROR(Watch(epoll, stop.get(), EPOLLIN));
   std::unique_ptr<Acceptor> acceptor(new Acceptor(std::move(listener), std::move(epoll),
-                                                  std::move(stop), max_connections,
-                                                  std::move(hand_over)));
+                                                  std::move(stop), limits, std::move(hand_over)));
   acceptor->SetListening(true);
   acceptor->thread_ = std::thread([it = acceptor.get()] { it->Run(); });
   return acceptor;
 }
 
-Acceptor::Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, uint32_t max_connections,
+Acceptor::Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Limits& limits,
                    HandOver hand_over)
     : listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       stop_(std::move(stop)),
-      max_connections_(max_connections),
+      limits_(limits),
+      owner_(::geteuid()),
       hand_over_(std::move(hand_over)) {}
 
 Acceptor::~Acceptor() {
@@ -89,26 +90,46 @@ void Acceptor::AcceptAll() {
 }
 
 void Acceptor::Admit(posix::Fd connection) {
-  if (ends_.size() >= max_connections_) {
-    PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"connections", ends_.size()},
-                 {"remedy", "close clients that are not used, or raise the limit"});
-    return;
-  }
+  const auto peer = posix::PeerCredentials(connection);
+  if (!peer.ok()) return;
+  if (!HasPlaceFor(peer->uid)) return Refuse(peer->uid);
   auto end = connection.Duplicate();
   if (!end.ok()) return;
   const int fd = end->get();
   // No event but the hang-up of both sides, which epoll always reports.
   if (!Watch(epoll_, fd, 0).ok()) return;
-  ends_.emplace(fd, *std::move(end));
-  connections_.store(ends_.size());
+  ends_.emplace(fd, End{*std::move(end), peer->uid});
+  ++users_[peer->uid];
+  connections_.store(static_cast<uint32_t>(ends_.size()));
   hand_over_(std::move(connection));
+}
+
+// Root and the daemon's own user are who can put an end to a flood.
+bool Acceptor::HasPlaceFor(uint32_t user) const {
+  if (ends_.size() >= limits_.connections) return false;
+  if (user == 0 || user == owner_) return true;
+  const auto found = users_.find(user);
+  return found == users_.end() || found->second < limits_.of_a_user;
+}
+
+void Acceptor::Refuse(uint32_t user) {
+  ++refused_;
+  const base::TimePoint now = base::SteadyClock().Now();
+  if (now - refusal_said_ < kSayEvery) return;
+  refusal_said_ = now;
+  PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(refused_, 0)},
+               {"user", user}, {"connections", ends_.size()},
+               {"remedy", "close clients that are not used, or raise server.max_connections"});
 }
 
 void Acceptor::Ended(int fd) {
   // Taken out by hand: the open file lives on in the hands of whoever got the first descriptor.
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  ends_.erase(fd);
-  connections_.store(ends_.size());
+  const auto found = ends_.find(fd);
+  if (found == ends_.end()) return;
+  if (const auto user = users_.find(found->second.user); --user->second == 0) users_.erase(user);
+  ends_.erase(found);
+  connections_.store(static_cast<uint32_t>(ends_.size()));
 }
 
 // The listener stays readable while descriptors are short; not to spin, it is left alone for a

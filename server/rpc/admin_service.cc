@@ -48,10 +48,12 @@ class AdminService final : public v1::AdminService::CallbackService {
                                      const v1::ListQuarantineRequest* request,
                                      v1::ListQuarantineResponse* response) override {
     const auto call = UnaryCall<v1::ListQuarantineResponse>::Make(calls_, response);
-    if (const auto query = QuarantineQueryFrom(*request); query.ok()) {
+    const auto query = QuarantineQueryFrom(*request);
+    const absl::Status may = calls_.MayAsk();
+    if (query.ok() && may.ok()) {
       controller_.ListQuarantine(*query, AnswerOf(call));
     } else {
-      call->Answer(query.status());
+      call->Answer(query.ok() ? may : query.status());
     }
     return call.get();
   }
@@ -116,10 +118,11 @@ class AdminService final : public v1::AdminService::CallbackService {
     const auto interval = IntervalFrom(*request);
     Call::Options options;
     if (interval.ok()) options.pause = *interval;
-    options.ask = [this](Callback<v1::WatchStatusResponse> done) {
+    const auto seat = calls_.TakeSeat();
+    options.ask = [this, seat = seat.value_or(nullptr)](Callback<v1::WatchStatusResponse> done) {
       controller_.LookAround(std::move(done));
     };
-    return Begin(Call::Make(std::move(options)), interval.status());
+    return Begin(Call::Make(std::move(options)), interval.ok() ? seat.status() : interval.status());
   }
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
@@ -147,7 +150,11 @@ class AdminService final : public v1::AdminService::CallbackService {
   template <typename Response>
   ServerUnaryReactor* Ask(Response* response, void (Controller::*method)(Callback<Response>)) {
     const auto call = UnaryCall<Response>::Make(calls_, response);
-    (controller_.*method)(AnswerOf(call));
+    if (const absl::Status may = calls_.MayAsk(); !may.ok()) {
+      call->Answer(may);
+    } else {
+      (controller_.*method)(AnswerOf(call));
+    }
     return call.get();
   }
 

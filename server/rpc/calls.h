@@ -1,16 +1,49 @@
 // How many calls are in progress: at its end the server waits for their answers, and not for
-// clients that have none and keep their connection. Owned by the server; any thread.
+// clients that have none and keep their connection; and beyond a number nothing more is asked of
+// the daemon. Owned by the server; any thread.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
 
 namespace penstock::rpc {
 
 class Calls {
  public:
+  struct Limits {
+    uint64_t at_once = 2048;  // that are answered once
+    uint32_t watchers = 256;  // that are answered again and again
+  };
+  Calls() = default;
+  explicit Calls(const Limits& limits) : limits_(limits) {}
+
+  // Whether a call that has begun may ask the daemon.
+  absl::Status MayAsk() {
+    base::MutexLock lock(mutex_);
+    if (under_way_ <= limits_.at_once) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        limits_.at_once, " calls are under way, as many as there may be at once; wait ",
+        "for answers before asking for more"));
+  }
+
+  // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
+  absl::StatusOr<std::shared_ptr<const void>> TakeSeat() {
+    base::MutexLock lock(mutex_);
+    if (watchers_ >= limits_.watchers)
+      return absl::ResourceExhaustedError(absl::StrCat(
+          limits_.watchers, " calls watch the daemon, as many as may at once; end some, ",
+          "or ask for GetStatus now and then"));
+    ++watchers_;
+    return std::shared_ptr<const void>(this, [this](const void*) {
+      base::MutexLock lock(mutex_);
+      --watchers_;
+    });
+  }
+
   void Begin() {
     base::MutexLock lock(mutex_);
     ++under_way_;
@@ -30,9 +63,11 @@ class Calls {
   }
 
  private:
+  const Limits limits_;
   base::Mutex mutex_;
   base::CondVar changed_;
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 // One call, from when it is made until gRPC is done with it.

@@ -84,9 +84,9 @@ class FeedService final : public v1::FeedService::CallbackService {
                                                                 const Request&,
                                                                 const Call<Response>&)) {
     const auto call = UnaryCall<Response>::Make(calls_, response);
-    if (const absl::Status status = (this->*method)(context, request, call); !status.ok()) {
-      call->Answer(status);
-    }
+    absl::Status status = calls_.MayAsk();
+    if (status.ok()) status = (this->*method)(context, request, call);
+    if (!status.ok()) call->Answer(status);
     return call.get();
   }
 

@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
+#include "common/posix/limits.h"
 #include "common/posix/socket.h"
+#include "common/telemetry/log.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/health_server.h"
 #include "server/rpc/services.h"
@@ -21,13 +24,20 @@ namespace {
 using grpc::experimental::ExternalConnectionAcceptor;
 
 constexpr int kHandshakeMs = 5'000;
+constexpr int kReadBytes = 2048;           // at first, of each connection: requests are short
+constexpr size_t kBufferBytes = 24 << 20;  // of all connections of one half
+constexpr int kGivesWay = 10;              // steps of nice: a tenth of a feed's thread's share
+// A connection takes three descriptors: gRPC's, the acceptor's, and perhaps one at the doorway. The
+// feeds have half of all for their files.
+constexpr uint64_t kDescriptorsEach = 3 * 2;
 
 // What serves the connections of one kind of caller: whoever is at the other end of a call is known
 // by the half that it came to, and by nothing that it says.
 class Half {
  public:
-  Half(Controller& controller, Caller caller)
-      : feed_service_(MakeFeedService(controller, calls_)),
+  Half(Controller& controller, Caller caller, const Options& options)
+      : calls_({.at_once = options.max_calls, .watchers = options.max_watchers}),
+        feed_service_(MakeFeedService(controller, calls_)),
         admin_service_(MakeAdminService(controller, calls_, caller)) {}
   ~Half();
 
@@ -52,6 +62,10 @@ absl::Status Half::Begin(const Options& options) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(options.max_calls_per_connection));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  grpc::ResourceQuota quota;
+  quota.Resize(kBufferBytes);
+  builder.SetResourceQuota(quota);
   // Reflection is the one service that waits in a thread.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
@@ -87,15 +101,26 @@ Half::~Half() {
   if (server_ != nullptr) server_->Wait();
 }
 
+Acceptor::Limits LimitsOf(uint32_t max_connections) {
+  const uint64_t fit = std::max<uint64_t>(posix::MaxOpenFiles() / kDescriptorsEach, 1);
+  const auto most = static_cast<uint32_t>(std::min<uint64_t>(max_connections, fit));
+  if (most < max_connections)
+    PENSTOCK_LOG(kWarning, "rpc_connections_limited", {"to", most}, {"wanted", max_connections},
+                 {"open_files", posix::MaxOpenFiles()},
+                 {"remedy", "raise the limit of open files (LimitNOFILE, ulimit -n)"});
+  return {.connections = most, .of_a_user = std::max(most / 2, 1u)};
+}
+
 class GrpcServer final : public Server {
  public:
   GrpcServer(Controller& controller, const Options& options)
       : options_(options),
-        others_(controller, Caller::kOther),
-        owners_(controller, Caller::kOwner) {}
+        others_(controller, Caller::kOther, options),
+        owners_(controller, Caller::kOwner, options) {}
   ~GrpcServer() override;
 
   absl::Status Begin(posix::Fd listener);
+  absl::Status BeginHere(posix::Fd listener);
   void SetServing(bool serving) override;
   uint32_t connections() const override { return acceptor_->connections(); }
 
@@ -108,7 +133,20 @@ class GrpcServer final : public Server {
   std::unique_ptr<Acceptor> acceptor_;
 };
 
+// gRPC's threads are started by whoever comes first, and by each other: they have the priority of
+// that one, which is why it is a thread of its own.
 absl::Status GrpcServer::Begin(posix::Fd listener) {
+  absl::Status status;
+  std::thread starter([&] {
+    if (const absl::Status gave_way = posix::GiveWay(kGivesWay); !gave_way.ok())
+      PENSTOCK_LOG(kWarning, "rpc_priority", {"why", gave_way.message()});
+    status = BeginHere(std::move(listener));
+  });
+  starter.join();
+  return status;
+}
+
+absl::Status GrpcServer::BeginHere(posix::Fd listener) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   if (!options_.health_address.empty()) {
@@ -116,11 +154,11 @@ absl::Status GrpcServer::Begin(posix::Fd listener) {
   }
   PENSTOCK_RETURN_IF_ERROR(others_.Begin(options_));
   PENSTOCK_RETURN_IF_ERROR(owners_.Begin(options_));
-  PENSTOCK_ASSIGN_OR_RETURN(
-      acceptor_,
-      Acceptor::Start(std::move(listener), options_.max_connections, [this](posix::Fd connection) {
-        HalfOf(connection).Take(std::move(connection));
-      }));
+  PENSTOCK_ASSIGN_OR_RETURN(acceptor_,
+                            Acceptor::Start(std::move(listener), LimitsOf(options_.max_connections),
+                                            [this](posix::Fd connection) {
+                                              HalfOf(connection).Take(std::move(connection));
+                                            }));
   return absl::OkStatus();
 }
 

@@ -17,6 +17,8 @@ struct Options {
   int max_message_bytes = 1 << 20;  // of a request
   uint32_t max_connections = 1024;  // at once; more are closed
   uint32_t max_calls_per_connection = 64;
+  // Of owners, and of all others: calls that are answered once, and that watch.
+  uint32_t max_calls = 2048, max_watchers = 256;
   // Where health is answered over TCP, too; empty: nowhere.
   std::string health_address;
   // For answers to calls that are in progress; then these are cancelled.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/mutex.h"
 #include "common/posix/socket.h"
+#include "tests/support/temp_folder.h"
 
 namespace penstock::rpc {
 namespace {
@@ -25,10 +27,11 @@ class AcceptorTest : public ::testing::Test {
     path_ = directory_ + "/socket";
     auto listener = posix::Listen(path_, posix::SocketKind::kStream);
     PENSTOCK_CHECK(listener.ok());
-    auto acceptor = Acceptor::Start(*std::move(listener), 2, [this](posix::Fd connection) {
-      base::MutexLock lock(mutex_);
-      taken_.push_back(std::move(connection));
-    });
+    auto acceptor = Acceptor::Start(*std::move(listener), {.connections = 2, .of_a_user = 1},
+                                    [this](posix::Fd connection) {
+                                      base::MutexLock lock(mutex_);
+                                      taken_.push_back(std::move(connection));
+                                    });
     PENSTOCK_CHECK(acceptor.ok());
     acceptor_ = *std::move(acceptor);
   }
@@ -66,6 +69,29 @@ TEST_F(AcceptorTest, MoreConnectionsThanAllowedAreClosed) {
 
   EXPECT_TRUE(IsClosed(third));
   EXPECT_EQ(acceptor_->connections(), 2u);
+}
+
+TEST_F(AcceptorTest, OneUserLeavesPlacesForOthersAndTheOwnerHasAll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
+  ::chmod(directory_.c_str(), 0755);
+  ::chmod(path_.c_str(), 0777);
+  std::vector<posix::Fd> of_nobody;
+  {
+    const penstock::testing::WithoutPrivileges nobody;
+    of_nobody.push_back(Connect());
+    ASSERT_TRUE(WaitForConnections(1));
+
+    EXPECT_TRUE(IsClosed(Connect()));
+  }
+
+  const posix::Fd of_the_owner = Connect();
+  EXPECT_TRUE(WaitForConnections(2));
+
+  of_nobody.clear();
+  EXPECT_TRUE(WaitForConnections(1));
+  const penstock::testing::WithoutPrivileges nobody;
+  const posix::Fd again = Connect();
+  EXPECT_TRUE(WaitForConnections(2));
 }
 
 TEST_F(AcceptorTest, AConnectionThatItsClientEndsMakesRoom) {

@@ -21,6 +21,50 @@ TEST_F(ServerTest, WatchingGivesLookAfterLookAtTheIntervalThatIsAskedAndEndsWhen
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
+TEST_F(ServerTest, MoreCallsThanMayBeUnderWayAreRefusedAndAnswersMakeRoom) {
+  Serve({.max_calls = 1, .shutdown_timeout = std::chrono::milliseconds(50)});
+  std::thread slow([&] {
+    v1::OpenSessionResponse granted;
+    EXPECT_TRUE(feed_->OpenSession(Context().get(), GoodRequest("slow"), &granted).ok());
+  });
+  ASSERT_TRUE(WaitFor([&] { return controller_.opened().size() == 1; }));
+  v1::GetStatusResponse response;
+
+  const grpc::Status refused = admin_->GetStatus(Context().get(), {}, &response);
+
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), ::testing::HasSubstr("wait for answers"));
+  EXPECT_EQ(Open(GoodRequest("flowers")).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  controller_.LetGo();
+  slow.join();
+  EXPECT_TRUE(WaitFor([&] { return admin_->GetStatus(Context().get(), {}, &response).ok(); }));
+}
+
+TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
+  Serve({.max_watchers = 1, .shutdown_timeout = std::chrono::milliseconds(50)});
+  v1::WatchStatusResponse look;
+  const auto first = Context();
+  const auto watch = admin_->WatchStatus(first.get(), {});
+  ASSERT_TRUE(watch->Read(&look));
+  const auto second = Context();
+  const auto refused = admin_->WatchStatus(second.get(), {});
+
+  EXPECT_FALSE(refused->Read(&look));
+  const grpc::Status status = refused->Finish();
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("1 calls watch the daemon"));
+  first->TryCancel();
+  watch->Finish();
+  EXPECT_TRUE(WaitFor([&] {
+    const auto context = Context();
+    const auto again = admin_->WatchStatus(context.get(), {});
+    const bool read = again->Read(&look);
+    context->TryCancel();
+    return read;
+  }));
+}
+
 TEST_F(ServerTest, AnIntervalThatCannotBeIsRefusedWithWhatCan) {
   for (const uint32_t ms : {1u, 99u, 60'001u}) {
     v1::WatchStatusRequest request;

@@ -1,0 +1,30 @@
+#include "common/posix/limits.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+
+namespace penstock::posix {
+
+// PRIO_PROCESS with 0 means the calling thread, whatever POSIX says: see setpriority(2).
+absl::Status GiveWay(int steps) {
+  errno = 0;
+  const int now = ::getpriority(PRIO_PROCESS, 0);
+  if (errno == 0 && ::setpriority(PRIO_PROCESS, 0, now + steps) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, "lowering a thread's priority");
+}
+
+uint64_t AllowAllOpenFiles() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  return MaxOpenFiles();
+}
+
+uint64_t MaxOpenFiles() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+}  // namespace penstock::posix

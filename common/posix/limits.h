@@ -1,0 +1,22 @@
+// How much of the machine a process or a thread gets. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/status.h"
+
+namespace penstock::posix {
+
+// The calling thread, and those that are started from it, give way to others by so many steps of
+// nice(2) more, of 20: ten steps are a tenth of another's share where both want a core. There is no
+// way back without privileges.
+absl::Status GiveWay(int steps);
+
+// As many open files as whoever started us allows (the hard limit): the usual one is 1024, for the
+// sake of select(2), which nobody here calls. How many that are; where it cannot be changed, as it
+// was.
+uint64_t AllowAllOpenFiles();
+// As it is now.
+uint64_t MaxOpenFiles();
+
+}  // namespace penstock::posix

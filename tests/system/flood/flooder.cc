@@ -1,0 +1,173 @@
+// penstock-test-flooder ADDRESS KIND: does what a client must not, until SIGTERM; then says on
+// standard output how often. KIND is "flood" or, for the same without a daemon, "burn": as many
+// threads turn in circles.
+#include <grpcpp/grpcpp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "penstock/v1/admin.grpc.pb.h"
+
+namespace {
+
+namespace v1 = penstock::v1;
+using std::chrono::milliseconds;
+
+constexpr int kChannels = 8, kCallsAtOnce = 16;         // of each
+constexpr int kIdle = 900, kSilent = 50, kCutOff = 50;  // connections
+constexpr size_t kLong = 8 << 20;                       // bytes, where 1 MiB is allowed
+constexpr int kBurners = 2;
+constexpr int kGivesWay = 10;  // as the daemon's own threads that serve calls
+
+std::atomic<bool> stopping = false;
+std::atomic<uint64_t> answered = 0, refused = 0, connected = 0, dropped = 0, long_refused = 0;
+
+std::unique_ptr<v1::AdminService::Stub> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt("grpc.use_local_subchannel_pool", 1);
+  return v1::AdminService::NewStub(
+      grpc::CreateCustomChannel("unix:" + address, grpc::InsecureChannelCredentials(), arguments));
+}
+
+// One call after the other, for ever: it lives as long as the process, which ends with calls under
+// way.
+template <typename Request, typename Response>
+class Caller {
+ public:
+  using Start = void (*)(v1::AdminService::Stub&, grpc::ClientContext*, const Request*, Response*,
+                         std::function<void(grpc::Status)>);
+  Caller(v1::AdminService::Stub& stub, Start start) : stub_(stub), start_(start) { Call(); }
+
+ private:
+  void Call() {
+    context_ = std::make_unique<grpc::ClientContext>();
+    context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    start_(stub_, context_.get(), &request_, &response_, [this](const grpc::Status& status) {
+      ++(status.ok() ? answered : refused);
+      if (!stopping) Call();
+    });
+  }
+
+  v1::AdminService::Stub& stub_;
+  const Start start_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  const Request request_;
+  Response response_;
+};
+
+void Calls(v1::AdminService::Stub& stub) {
+  for (int i = 0; i < kCallsAtOnce; i += 2) {
+    new Caller<v1::GetStatusRequest, v1::GetStatusResponse>(
+        stub, [](auto& stub, auto* context, auto* request, auto* response, auto done) {
+          stub.async()->GetStatus(context, request, response, std::move(done));
+        });
+    new Caller<v1::ListSessionsRequest, v1::ListSessionsResponse>(
+        stub, [](auto& stub, auto* context, auto* request, auto* response, auto done) {
+          stub.async()->ListSessions(context, request, response, std::move(done));
+        });
+  }
+}
+
+void LongMessages(v1::AdminService::Stub& stub) {
+  v1::ListQuarantineRequest request;
+  request.set_dataset(std::string(kLong, 'x'));
+  while (!stopping) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    v1::ListQuarantineResponse response;
+    if (!stub.ListQuarantine(&context, request, &response).ok()) ++long_refused;
+  }
+}
+
+// HTTP/2's preface, and an empty SETTINGS frame.
+constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr char kSettings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+
+// Says as much as this one of the connections does; -1: there is no place.
+int Open(const std::string& address, int number) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
+  std::strncpy(name.sun_path, address.c_str(), sizeof name.sun_path - 1);
+  std::string words;
+  if (number >= kSilent) words += kPreface;
+  if (number >= kSilent + kCutOff) words.append(kSettings, sizeof kSettings);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 ||
+      send(fd, words.data(), words.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(words.size())) {
+    close(fd);
+    return -1;
+  }
+  ++connected;
+  return fd;
+}
+
+// Takes what the peer says; false: it hung up.
+bool IsOpen(int fd) {
+  char bytes[4096];
+  for (;;) {
+    const ssize_t count = recv(fd, bytes, sizeof bytes, 0);
+    if (count <= 0) return count < 0 && errno == EAGAIN;
+  }
+}
+
+void Connections(const std::string& address) {
+  std::vector<pollfd> all(kIdle + kSilent + kCutOff, pollfd{.fd = -1, .events = POLLIN});
+  while (!stopping) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].fd < 0) all[i].fd = Open(address, static_cast<int>(i));
+    }
+    poll(all.data(), all.size(), 20);
+    for (pollfd& each : all) {
+      if (each.fd < 0 || each.revents == 0 || IsOpen(each.fd)) continue;
+      close(each.fd);
+      each.fd = -1;
+      ++dropped;
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+void Burn() {
+  for (int i = 0; i < kBurners; ++i)
+    std::thread([] {
+      for (std::atomic<uint64_t> turns = 0;;) ++turns;
+    }).detach();
+}
+
+void Flood(const std::string& address) {
+  static std::vector<std::unique_ptr<v1::AdminService::Stub>> stubs;
+  for (int i = 0; i < kChannels; ++i) Calls(*stubs.emplace_back(Connect(address)));
+  std::thread([address] { Connections(address); }).detach();
+  std::thread([address] { LongMessages(*Connect(address)); }).detach();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  if (nice(kGivesWay) == -1) return 3;
+  if (std::string(argv[2]) == "flood") {
+    Flood(argv[1]);
+  } else {
+    Burn();
+  }
+  int signal = 0;
+  sigwait(&signals, &signal);
+  std::printf("answered %lu refused %lu connected %lu dropped %lu long %lu\n", answered.load(),
+              refused.load(), connected.load(), dropped.load(), long_refused.load());
+  std::fflush(stdout);
+  _exit(0);  // with calls under way
+}
