@@ -17,15 +17,15 @@ struct Indexed {
   std::string warning;
 };
 
-// The cached manifest, if it may be used. Why it may not is worth a warning only when it is
-// damaged.
+// The cached manifest, if it may be used. That there is none is worth no warning; that it
+// is damaged, or of another version, is.
 absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, const Tree& tree,
                                                    const FolderOptions& options,
                                                    std::string& warning) {
   const int64_t stored_at = cache.StoredAt();  // before: another process may replace it by a newer
   auto cached = cache.Load();
   if (!cached.ok()) {
-    if (absl::IsDataLoss(cached.status()))
+    if (!absl::IsNotFound(cached.status()))
       warning = absl::StrCat(cached.status().message(), "; indexed anew");
     return std::nullopt;
   }

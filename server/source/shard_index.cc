@@ -42,15 +42,15 @@ absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t
   return IndexedShards{std::move(manifest), false, std::move(warning)};
 }
 
-// The cached manifest, if it may be used. Why it may not is worth a warning only when it is
-// damaged.
+// The cached manifest, if it may be used. That there is none is worth no warning; that it
+// is damaged, or of another version, is.
 absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
                                                         const std::vector<TreeFile>& files,
                                                         const ShardOptions& options,
                                                         std::string& warning) {
   auto cached = cache.Load();
   if (!cached.ok()) {
-    if (absl::IsDataLoss(cached.status()))
+    if (!absl::IsNotFound(cached.status()))
       warning = absl::StrCat(cached.status().message(), "; indexed anew");
     return std::nullopt;
   }

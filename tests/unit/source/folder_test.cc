@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 
 #include "server/source/manifest.h"
+#include "tests/support/manifest_version.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {
@@ -112,6 +113,19 @@ TEST_F(FolderTest, ACacheCutAnywhereIsBuiltAnewWithAWarning) {
     ASSERT_FALSE(opened.from_cache) << bytes << " bytes";
     ASSERT_THAT(opened.warning, HasSubstr("indexed anew")) << bytes << " bytes";
   }
+}
+
+TEST_F(FolderTest, ACacheOfAnotherVersionIsBuiltAnewWithOneWarning) {
+  Open();
+  const std::string whole = temp_.Read(CacheFile());
+  temp_.Write(CacheFile(), penstock::testing::WithManifestVersion(whole, kManifestVersion + 1));
+
+  const OpenedFolder opened = Open();
+
+  EXPECT_FALSE(opened.from_cache);
+  EXPECT_THAT(opened.warning, AllOf(HasSubstr("version 2, wanted 1"), HasSubstr("indexed anew")));
+  EXPECT_EQ(temp_.Read(CacheFile()), whole);
+  EXPECT_THAT(Open().warning, IsEmpty());
 }
 
 TEST_F(FolderTest, AStateFolderThatCannotBeWrittenCostsAWarningAlone) {

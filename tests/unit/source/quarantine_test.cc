@@ -10,6 +10,7 @@ namespace penstock::source {
 namespace {
 
 using base::Fault;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -96,6 +97,17 @@ TEST_F(QuarantineTest, AFileCutAnywhereIsDamaged) {
     temp_.Write(kFile, whole.substr(0, bytes));
     EXPECT_THAT(Load().warning, HasSubstr("damaged")) << bytes << " bytes";
   }
+}
+
+TEST_F(QuarantineTest, AFileOfAnotherVersionIsKeptAsideAndSaid) {
+  const std::string later = "penstock-quarantine 2\nwho knows\n";
+  temp_.Write(kFile, later);
+
+  const auto loaded = Load();
+
+  EXPECT_THAT(loaded.warning, AllOf(HasSubstr("has version '2', wanted 1"), HasSubstr("moved to")));
+  EXPECT_EQ(loaded.quarantine.version(), static_cast<uint64_t>(kNow));
+  EXPECT_EQ(temp_.Read(std::string(kFile) + ".damaged"), later);
 }
 
 TEST_F(QuarantineTest, TheVersionAfterDamageLasts) {

@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "server/source/shard_manifest.h"
+#include "tests/support/manifest_version.h"
 #include "tests/unit/source/tar_fixture.h"
 
 namespace penstock::source {
@@ -17,7 +20,18 @@ using penstock::testing::TarLongNamed;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-using TarChangesTest = TarTest;
+class TarChangesTest : public TarTest {
+ protected:
+  std::string CacheFile() const { return fs::directory_iterator(state_ + "/manifests")->path(); }
+  static std::string ReadFile(const std::string& path) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    return bytes.str();
+  }
+  static void WriteFile(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+};
 
 // ---- The cache, and changes on disk. ----
 
@@ -47,20 +61,41 @@ TEST_F(TarChangesTest, AnotherImageOrLabelIsAnotherManifestAndAnotherDataset) {
   EXPECT_NE(other->digest(), dataset->digest());
 }
 
-TEST_F(TarChangesTest, ADamagedCacheCostsAWarningAndANewIndex) {
+TEST_F(TarChangesTest, EveryDamagedByteOfTheCacheCostsAWarningAndANewIndex) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
   const uint64_t digest = Open()->digest();
-  for (const auto& entry : fs::directory_iterator(state_ + "/manifests")) {
-    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(120);
-    file.put('\x55');
+  const std::string whole = ReadFile(CacheFile());
+
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] ^= 0x40;
+    WriteFile(CacheFile(), damaged);
+
+    ASSERT_EQ(Open()->digest(), digest) << "byte " << at;
+
+    ASSERT_FALSE(from_cache_) << "byte " << at;
+    ASSERT_THAT(warning_, HasSubstr("indexed anew")) << "byte " << at;
+    ASSERT_EQ(ReadFile(CacheFile()), whole) << "byte " << at;
   }
+  (void)Open();
+  EXPECT_TRUE(from_cache_);
+}
+
+TEST_F(TarChangesTest, ACacheCutAnywhereOrOfAnotherVersionCostsAWarningAndANewIndex) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1));
+  const uint64_t digest = Open()->digest();
+  const std::string whole = ReadFile(CacheFile());
+  for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
+    WriteFile(CacheFile(), whole.substr(0, bytes));
+    ASSERT_EQ(Open()->digest(), digest);
+    ASSERT_THAT(warning_, HasSubstr("indexed anew")) << bytes << " bytes";
+  }
+  WriteFile(CacheFile(), penstock::testing::WithManifestVersion(whole, kShardVersion + 1));
 
   EXPECT_EQ(Open()->digest(), digest);
 
-  EXPECT_THAT(warning_, AllOf(HasSubstr("damaged"), HasSubstr("indexed anew")));
-  (void)Open();
-  EXPECT_TRUE(from_cache_);
+  EXPECT_THAT(warning_, AllOf(HasSubstr("version 2, wanted 1"), HasSubstr("indexed anew")));
+  EXPECT_FALSE(from_cache_);
 }
 
 TEST_F(TarChangesTest, TheDigestIsTheSameForACopyElsewhere) {
