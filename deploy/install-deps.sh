@@ -39,7 +39,8 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
   libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
-  python3-grpcio python3-protobuf python3-torch python3-torchvision python3-yaml systemd"
+  python3-grpcio python3-protobuf python3-torch python3-torchvision python3-yaml systemd
+  fish groff man-db zsh"
 # Debian's Prometheus starts a server as it is installed, where systemd runs: there it is left out, and
 # the tests that want it are skipped, saying so.
 [ $tests = no ] || [ -d /run/systemd/system ] || wanted="$wanted prometheus"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/ctl/command_table.h"
 #include "common/base/units.h"
 
 namespace penstock::ctl {
@@ -38,12 +38,15 @@ What you can do
   workers --set N           so many decoding processes, until the next start
   check                     what would keep this machine from serving, each with its remedy;
                             needs no daemon
+  completion SHELL          what completes these words in bash, zsh or fish, on standard output
 
 Options
   --address PATH            the daemon's socket. Without it: $PENSTOCK_ADDRESS,
                             /run/penstock/penstock.sock, $XDG_RUNTIME_DIR/penstock/penstock.sock,
                             /tmp/penstock-$UID/penstock.sock, whichever answers first
   -o, --output table|json   tables for people (default), or JSON for programs
+  --color auto|always|never colours in tables. auto, the default: on a terminal, unless $NO_COLOR
+                            has any text
   --config FILE             with check: the daemon's configuration is looked at, too
   --help, --version
 
@@ -63,30 +66,6 @@ namespace {
 
 constexpr uint32_t kMostWorkers = 1024;
 constexpr char kSeeHelp[] = "; 'penstockctl --help' shows them all";
-
-enum class DatasetWord { kNone, kOptional, kNeeded };
-
-struct Form {
-  const char* words;
-  Command command;
-  DatasetWord dataset;
-};
-
-constexpr Form kForms[] = {
-    {"help", Command::kHelp, DatasetWord::kNone},
-    {"status", Command::kStatus, DatasetWord::kNone},
-    {"sessions", Command::kSessions, DatasetWord::kNone},
-    {"trace", Command::kTrace, DatasetWord::kNone},
-    {"workers", Command::kWorkers, DatasetWord::kNone},
-    {"datasets", Command::kDatasets, DatasetWord::kNone},
-    {"index", Command::kIndex, DatasetWord::kNeeded},
-    {"quarantine list", Command::kQuarantineList, DatasetWord::kOptional},
-    {"quarantine clear", Command::kQuarantineClear, DatasetWord::kNeeded},
-    {"check", Command::kCheck, DatasetWord::kNone},
-    {"top", Command::kTop, DatasetWord::kNone},
-    {"drain", Command::kDrain, DatasetWord::kNone},
-    {"reload", Command::kReload, DatasetWord::kNone},
-};
 
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
@@ -110,8 +89,8 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 }
 
 absl::Status UnknownCommand(const std::string& words) {
-  const Form* nearest =
-      std::min_element(std::begin(kForms), std::end(kForms), [&](const Form& a, const Form& b) {
+  const auto nearest = std::min_element(
+      Commands().begin(), Commands().end(), [&](const CommandForm& a, const CommandForm& b) {
         return Distance(a.words, words) < Distance(b.words, words);
       });
   if (Distance(nearest->words, words) <= 2) {
@@ -120,89 +99,123 @@ absl::Status UnknownCommand(const std::string& words) {
   return Wrong("there is no command '", words, "'", kSeeHelp);
 }
 
-// Takes options out of the arguments and leaves the command's words.
-class OptionReader {
- public:
-  explicit OptionReader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
-
-  absl::Status Read(Call& call, std::vector<std::string>& words) {
-    while (at_ < arguments_.size()) {
-      const std::string& argument = arguments_[at_++];
-      if (argument == "--") break;
-      if (argument.size() < 2 || argument[0] != '-') {
-        words.push_back(argument);
-        continue;
-      }
-      PENSTOCK_RETURN_IF_ERROR(ReadOption(argument, call));
-    }
-    words.insert(words.end(), arguments_.begin() + static_cast<ptrdiff_t>(at_), arguments_.end());
-    return absl::OkStatus();
-  }
-
-  std::optional<Command> instead() const { return instead_; }  // --help, --version
-
- private:
-  absl::Status ReadOption(const std::string& argument, Call& call) {
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    if (name == "--help" || name == "-h") return Instead(Command::kHelp);
-    if (name == "--version") return Instead(Command::kVersion);
-    if (name == "--cancel" && equals == std::string::npos) {
-      call.cancel = true;
-      return absl::OkStatus();
-    }
-    static constexpr absl::string_view kKnown[] = {"--address",  "-o",    "--output", "--config",
-                                                   "--deadline", "--set", "--seconds"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
-      return Wrong("there is no option '", name, "'", kSeeHelp);
-
-    std::string value;
-    if (equals != std::string::npos) {
-      value = argument.substr(equals + 1);
-    } else if (at_ < arguments_.size()) {
-      value = arguments_[at_++];
-    }
-    if (value.empty()) return Wrong(name, " needs a value", kSeeHelp);
-    if (name == "--address") call.address = value;
-    if (name == "--config") call.config = value;
-    if (name == "-o" || name == "--output") call.file = value;
-    if (name == "--seconds") return ReadSeconds(value, call);
-    if (name == "--deadline") {
-      const auto time = base::ParseDuration(value);
-      if (!time.ok() || time->count() == 0)
-        return Wrong("--deadline takes a time like 30s or 10m, not '", value, "'");
-      call.deadline = *time;
-    }
-    if (name == "--set") {
-      uint32_t count = 0;
-      const bool digits = value.find_first_not_of("0123456789") == std::string::npos;
-      if (!digits || !absl::SimpleAtoi(value, &count) || count == 0 || count > kMostWorkers)
-        return Wrong("--set takes 1 to ", kMostWorkers, " workers, not '", value, "'");
-      call.set_workers = count;
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::Status ReadSeconds(const std::string& value, Call& call) {
-    double seconds = 0;
-    if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0.1 && seconds <= 60))
-      return Wrong("--seconds takes 0.1 to 60, not '", value, "'");
-    call.trace_ms = static_cast<uint32_t>(std::lround(seconds * 1000));
-    call.seconds_given = true;
-    return absl::OkStatus();
-  }
-
-  absl::Status Instead(Command command) {
-    if (!instead_.has_value()) instead_ = command;
-    return absl::OkStatus();
-  }
-
-  const std::vector<std::string>& arguments_;
-  size_t at_ = 0;
-  std::optional<Command> instead_;
+struct Given {
+  const OptionForm* option;
+  std::string value;
 };
 
-absl::Status ReadWords(std::vector<std::string> words, Call& call) {
+// The arguments as they stand, told apart.
+struct Parts {
+  std::vector<std::string> words;  // the command's
+  std::vector<Given> options;
+};
+
+absl::StatusOr<Parts> Split(const std::vector<std::string>& arguments) {
+  Parts parts;
+  size_t at = 0;
+  while (at < arguments.size()) {
+    const std::string& argument = arguments[at++];
+    if (argument == "--") break;
+    if (argument.size() < 2 || argument[0] != '-') {
+      parts.words.push_back(argument);
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    Given given{FindOption(name), ""};
+    const bool takes_none = given.option != nullptr && given.option->value == Value::kNone;
+    if (given.option == nullptr || (takes_none && equals != std::string::npos))
+      return Wrong("there is no option '", takes_none ? argument : name, "'", kSeeHelp);
+    if (equals != std::string::npos) {
+      given.value = argument.substr(equals + 1);
+    } else if (!takes_none && at < arguments.size()) {
+      given.value = arguments[at++];
+    }
+    if (!takes_none && given.value.empty()) return Wrong(name, " needs a value", kSeeHelp);
+    parts.options.push_back(std::move(given));
+  }
+  parts.words.insert(parts.words.end(), arguments.begin() + static_cast<ptrdiff_t>(at),
+                     arguments.end());
+  return parts;
+}
+
+absl::Status ReadSeconds(const std::string& value, Call& call) {
+  double seconds = 0;
+  if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0.1 && seconds <= 60))
+    return Wrong("--seconds takes 0.1 to 60, not '", value, "'");
+  call.trace_ms = static_cast<uint32_t>(std::lround(seconds * 1000));
+  return absl::OkStatus();
+}
+
+absl::Status ReadDeadline(const std::string& value, Call& call) {
+  const auto time = base::ParseDuration(value);
+  if (!time.ok() || time->count() == 0)
+    return Wrong("--deadline takes a time like 30s or 10m, not '", value, "'");
+  call.deadline = *time;
+  return absl::OkStatus();
+}
+
+absl::Status ReadWorkers(const std::string& value, Call& call) {
+  uint32_t count = 0;
+  const bool digits = value.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || !absl::SimpleAtoi(value, &count) || count == 0 || count > kMostWorkers)
+    return Wrong("--set takes 1 to ", kMostWorkers, " workers, not '", value, "'");
+  call.set_workers = count;
+  return absl::OkStatus();
+}
+
+absl::Status ReadColor(const std::string& value, Call& call) {
+  const auto found = std::find(std::begin(kColorWishes), std::end(kColorWishes), value);
+  if (found == std::end(kColorWishes))
+    return Wrong("--color takes 'auto', 'always' or 'never', not '", value, "'");
+  call.color = static_cast<ColorWish>(found - std::begin(kColorWishes));
+  return absl::OkStatus();
+}
+
+// A format, but of a trace a file.
+absl::Status ReadOutput(const std::string& value, Call& call) {
+  if (call.command == Command::kTrace) {
+    call.file = value;
+    return absl::OkStatus();
+  }
+  if (value != "table" && value != "json")
+    return Wrong("-o takes 'table' or 'json', not '", value, "'");
+  call.output = value == "json" ? Output::kJson : Output::kTable;
+  return absl::OkStatus();
+}
+
+absl::Status ReadOption(const OptionForm& option, const std::string& value, Call& call) {
+  const absl::string_view name = option.name;
+  if (name == "--address") call.address = value;
+  if (name == "--config") call.config = value;
+  if (name == "--cancel") call.cancel = true;
+  if (name == "--output") return ReadOutput(value, call);
+  if (name == "--color") return ReadColor(value, call);
+  if (name == "--seconds") return ReadSeconds(value, call);
+  if (name == "--deadline") return ReadDeadline(value, call);
+  if (name == "--set") return ReadWorkers(value, call);
+  return absl::OkStatus();
+}
+
+absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& words, Call& call) {
+  const bool has_dataset = form.word == Word::kDataset || form.word == Word::kMaybeDataset;
+  const size_t given = words.size() - 1;
+  if (form.word == Word::kDataset && given == 0)
+    return Wrong("'", form.words, "' needs a dataset; 'penstockctl datasets' lists them");
+  if (form.word == Word::kShell && given == 0)
+    return Wrong("'completion' needs a shell: 'bash', 'zsh' or 'fish'");
+  if (given > (form.word == Word::kNone ? 0u : 1u))
+    return Wrong("'", form.words, "' does not take '",
+                 absl::StrJoin(words.begin() + 1, words.end(), " "), "'", kSeeHelp);
+  if (given == 0) return absl::OkStatus();
+  (has_dataset ? call.dataset : call.shell) = words[1];
+  if (!has_dataset &&
+      std::find(std::begin(kShells), std::end(kShells), words[1]) == std::end(kShells))
+    return Wrong("'completion' takes 'bash', 'zsh' or 'fish', not '", words[1], "'");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Call& call) {
   if (words.empty()) return Wrong("a command is missing, like 'penstockctl status'", kSeeHelp);
   if (words[0] == "quarantine") {
     if (words.size() < 2) {
@@ -211,55 +224,32 @@ absl::Status ReadWords(std::vector<std::string> words, Call& call) {
     words[0] += absl::StrCat(" ", words[1]);
     words.erase(words.begin() + 1);
   }
-  const Form* form = std::find_if(std::begin(kForms), std::end(kForms),
-                                  [&](const Form& each) { return words[0] == each.words; });
-  if (form == std::end(kForms)) return UnknownCommand(words[0]);
+  const CommandForm* form = FindCommand(words[0]);
+  if (form == nullptr) return UnknownCommand(words[0]);
   call.command = form->command;
-
-  const size_t given = words.size() - 1;
-  if (form->dataset == DatasetWord::kNeeded && given == 0) {
-    return Wrong("'", form->words, "' needs a dataset; 'penstockctl datasets' lists them");
-  }
-  if (given > (form->dataset == DatasetWord::kNone ? 0u : 1u)) {
-    return Wrong("'", form->words, "' does not take '",
-                 absl::StrJoin(words.begin() + 1, words.end(), " "), "'", kSeeHelp);
-  }
-  if (given == 1) call.dataset = words[1];
-  return absl::OkStatus();
-}
-
-// What -o says: a format, but of a trace a file.
-absl::Status ReadOutput(Call& call) {
-  if (call.command == Command::kTrace) {
-    if (call.file.empty())
-      return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
-    return absl::OkStatus();
-  }
-  if (call.seconds_given) return Wrong("--seconds goes with 'trace' only");
-  const std::string format = std::exchange(call.file, "");
-  if (!format.empty() && format != "table" && format != "json")
-    return Wrong("-o takes 'table' or 'json', not '", format, "'");
-  call.output = format == "json" ? Output::kJson : Output::kTable;
-  return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(ReadWord(*form, words, call));
+  return form;
 }
 
 }  // namespace
 
 absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments) {
-  Call call;
-  std::vector<std::string> words;
-  OptionReader options(arguments);
-  PENSTOCK_RETURN_IF_ERROR(options.Read(call, words));
-  if (options.instead().has_value()) return Call{.command = *options.instead()};
-  PENSTOCK_RETURN_IF_ERROR(ReadWords(std::move(words), call));
-  PENSTOCK_RETURN_IF_ERROR(ReadOutput(call));
-  if (!call.config.empty() && call.command != Command::kCheck) {
-    return Wrong("--config goes with 'check' only");
+  PENSTOCK_ASSIGN_OR_RETURN(const Parts parts, Split(arguments));
+  for (const Given& given : parts.options) {
+    const absl::string_view name = given.option->name;
+    if (name == "--help") return Call{.command = Command::kHelp};
+    if (name == "--version") return Call{.command = Command::kVersion};
   }
-  if ((call.deadline.count() > 0 || call.cancel) && call.command != Command::kDrain)
-    return Wrong("--deadline and --cancel go with 'drain' only");
-  if (call.set_workers && call.command != Command::kWorkers)
-    return Wrong("--set goes with 'workers' only");
+  Call call;
+  PENSTOCK_ASSIGN_OR_RETURN(const CommandForm* form, ReadWords(parts.words, call));
+  for (const auto& [option, value] : parts.options) {
+    const absl::string_view owner = option->only_with;
+    if (!owner.empty() && owner != form->words)
+      return Wrong(option->name, " goes with '", owner, "' only");
+    PENSTOCK_RETURN_IF_ERROR(ReadOption(*option, value, call));
+  }
+  if (call.command == Command::kTrace && call.file.empty())
+    return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
   return call;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/ctl/color.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 
@@ -26,6 +27,7 @@ enum class Command {
   kTop,
   kDrain,
   kReload,
+  kCompletion,
 };
 
 enum class Output { kTable, kJson };
@@ -34,14 +36,15 @@ struct Call {
   Command command = Command::kHelp;
   std::string address;  // empty: look for the daemon
   Output output = Output::kTable;
+  ColorWish color = ColorWish::kAuto;
   std::string dataset;                  // of index, quarantine; empty for "quarantine list" of all
+  std::string shell;                    // of completion
   std::string config;                   // of check; empty: none
   base::Duration deadline{};            // of drain; 0: as long as it takes
   bool cancel = false;                  // of drain
   std::optional<uint32_t> set_workers;  // of workers
   std::string file;                     // of trace; "-": standard output
   uint32_t trace_ms = 5'000;            // of trace
-  bool seconds_given = false;
 };
 
 // The arguments behind the program's name. InvalidArgument is one line that says what to write

@@ -6,6 +6,7 @@
 #include "client/ctl/admin_client.h"
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
+#include "client/ctl/completion.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/table.h"
 #include "client/ctl/top.h"
@@ -18,11 +19,18 @@
 namespace penstock::ctl {
 namespace {
 
+// Where results go, and how they look there.
+struct Sheet {
+  std::ostream& out;
+  Output output;
+  Colors colors;
+};
+
 template <typename Response>
-absl::StatusOr<int> Print(const absl::StatusOr<Response>& response, Output output,
-                          std::ostream& out) {
+absl::StatusOr<int> Print(const absl::StatusOr<Response>& response, const Sheet& sheet) {
   PENSTOCK_RETURN_IF_ERROR(response.status());
-  out << (output == Output::kJson ? Json(*response) : Show(*response));
+  sheet.out << (sheet.output == Output::kJson ? Json(*response)
+                                              : PaintStates(Show(*response), sheet.colors));
   return 0;
 }
 
@@ -111,17 +119,17 @@ std::string ShowReloaded(const v1::ReloadResponse& reloaded) {
   return text;
 }
 
-absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, std::ostream& out) {
-  if (!call.set_workers) return Print(daemon.ListWorkers(), call.output, out);
+absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, const Sheet& sheet) {
+  if (!call.set_workers) return Print(daemon.ListWorkers(), sheet);
   const auto set = daemon.SetWorkers(*call.set_workers);
   PENSTOCK_RETURN_IF_ERROR(set.status());
-  out << (call.output == Output::kJson
-              ? Json(*set)
-              : absl::StrCat(set->before(), " workers, now ", *call.set_workers, "\n"));
+  sheet.out << (call.output == Output::kJson
+                    ? Json(*set)
+                    : absl::StrCat(set->before(), " workers, now ", *call.set_workers, "\n"));
   return 0;
 }
 
-int Check(const Call& call, std::ostream& out) {
+int Check(const Call& call, const Sheet& sheet) {
   Facts facts = GatherFacts(call.address, call.config);
   facts.version = PENSTOCK_VERSION;
   if (facts.daemon.ok()) {
@@ -129,14 +137,16 @@ int Check(const Call& call, std::ostream& out) {
     AddAnswers(daemon->GetStatus(), daemon->ListDatasets(), facts);
   }
   const std::vector<Finding> findings = GradeFacts(facts);
-  out << (call.output == Output::kJson ? Json(findings) : Show(findings));
+  sheet.out << (call.output == Output::kJson ? Json(findings)
+                                             : PaintGrades(Show(findings), sheet.colors));
   return HasProblem(findings) ? 1 : 0;
 }
 
 }  // namespace
 
 absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progress,
-                        Terminal terminal) {
+                        Terminal terminal, Colors colors) {
+  const Sheet sheet{out, call.output, colors};
   if (call.command == Command::kHelp) {
     out << kHelp;
     return 0;
@@ -145,27 +155,31 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     out << "penstockctl " << PENSTOCK_VERSION << " (protocol " << shm::kProtocolVersion << ")\n";
     return 0;
   }
-  if (call.command == Command::kCheck) return Check(call, out);
+  if (call.command == Command::kCompletion) {
+    out << Completion(call.shell);
+    return 0;
+  }
+  if (call.command == Command::kCheck) return Check(call, sheet);
 
   PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemon(call.address));
   const std::unique_ptr<AdminClient> daemon = AdminClient::Make(address);
   switch (call.command) {
     case Command::kStatus:
-      return Print(daemon->GetStatus(), call.output, out);
+      return Print(daemon->GetStatus(), sheet);
     case Command::kTrace:
       return WriteTrace(*daemon, call, out, progress);
     case Command::kSessions:
-      return Print(daemon->ListSessions(), call.output, out);
+      return Print(daemon->ListSessions(), sheet);
     case Command::kWorkers:
-      return Workers(*daemon, call, out);
+      return Workers(*daemon, call, sheet);
     case Command::kDatasets:
-      return Print(daemon->ListDatasets(), call.output, out);
+      return Print(daemon->ListDatasets(), sheet);
     case Command::kIndex:
       return Index(*daemon, call, out, progress, terminal);
     case Command::kQuarantineList:
-      return Print(daemon->ListQuarantine(call.dataset), call.output, out);
+      return Print(daemon->ListQuarantine(call.dataset), sheet);
     case Command::kQuarantineClear:
-      return Print(daemon->ClearQuarantine(call.dataset), call.output, out);
+      return Print(daemon->ClearQuarantine(call.dataset), sheet);
     case Command::kDrain:
       return Drain(*daemon, call, out, progress);
     case Command::kReload: {
@@ -175,10 +189,11 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
       return 0;
     }
     case Command::kTop:
-      return RunTop(*daemon, call, out);
+      return RunTop(*daemon, call, colors, out);
     case Command::kHelp:
     case Command::kVersion:
     case Command::kCheck:
+    case Command::kCompletion:
       break;
   }
   return absl::InternalError("a command that nobody carries out");

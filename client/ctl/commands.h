@@ -13,7 +13,7 @@ enum class Terminal { kYes, kNo };
 
 // Results go to `out`, progress to `progress`. The exit code, 0 or 1; an error: the work failed.
 absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progress,
-                        Terminal terminal);
+                        Terminal terminal, Colors colors = Colors::kNo);
 
 // 2 for what the caller can correct in the call, else 1.
 int ExitCodeOf(const absl::Status& error);

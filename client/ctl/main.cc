@@ -16,6 +16,11 @@ int Fail(const absl::Status& error) {
   return penstock::ctl::ExitCodeOf(error);
 }
 
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -25,7 +30,11 @@ int main(int argc, char** argv) {
     if (!call.ok()) return Fail(call.status());
     const auto terminal =
         ::isatty(STDERR_FILENO) ? penstock::ctl::Terminal::kYes : penstock::ctl::Terminal::kNo;
-    const auto code = penstock::ctl::Run(*call, std::cout, std::cerr, terminal);
+    const auto colors =
+        penstock::ctl::ChooseColors(call->color, {.terminal = ::isatty(STDOUT_FILENO) == 1,
+                                                  .no_color = Variable("NO_COLOR"),
+                                                  .kind = Variable("TERM")});
+    const auto code = penstock::ctl::Run(*call, std::cout, std::cerr, terminal, colors);
     if (!code.ok()) return Fail(code.status());
     if (!std::cout.flush()) return Fail(absl::DataLossError("standard output cannot be written"));
     return *code;

@@ -66,7 +66,7 @@ v1::WatchStatusRequest Every(uint32_t ms) {
   return request;
 }
 
-absl::StatusOr<int> Live(AdminClient& daemon, std::ostream& out) {
+absl::StatusOr<int> Live(AdminClient& daemon, Colors colors, std::ostream& out) {
   Keys keys;
   out << kEnter;
   std::optional<v1::WatchStatusResponse> before;
@@ -79,7 +79,7 @@ absl::StatusOr<int> Live(AdminClient& daemon, std::ostream& out) {
         }
         TopScreen screen = ScreenNow();
         screen.order = order;
-        out << Drawn(ShowTop(now, before.value_or(now), screen)) << std::flush;
+        out << Drawn(PaintStates(ShowTop(now, before.value_or(now), screen), colors)) << std::flush;
         before = now;
         return true;
       });
@@ -88,7 +88,7 @@ absl::StatusOr<int> Live(AdminClient& daemon, std::ostream& out) {
   return 0;
 }
 
-absl::StatusOr<int> Once(AdminClient& daemon, Output output, std::ostream& out) {
+absl::StatusOr<int> Once(AdminClient& daemon, Output output, Colors colors, std::ostream& out) {
   std::optional<v1::WatchStatusResponse> before;
   PENSTOCK_RETURN_IF_ERROR(
       daemon.WatchStatus(Every(kOnceMs), [&](const v1::WatchStatusResponse& now) {
@@ -97,7 +97,7 @@ absl::StatusOr<int> Once(AdminClient& daemon, Output output, std::ostream& out) 
           return false;
         }
         const bool first = !before.has_value();
-        if (!first) out << ShowTop(now, *before, {});
+        if (!first) out << PaintStates(ShowTop(now, *before, {}), colors);
         before = now;
         return first;
       }));
@@ -106,10 +106,11 @@ absl::StatusOr<int> Once(AdminClient& daemon, Output output, std::ostream& out) 
 
 }  // namespace
 
-absl::StatusOr<int> RunTop(AdminClient& daemon, const Call& call, std::ostream& out) {
+absl::StatusOr<int> RunTop(AdminClient& daemon, const Call& call, Colors colors,
+                           std::ostream& out) {
   const bool live = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  if (live && call.output == Output::kTable) return Live(daemon, out);
-  return Once(daemon, call.output, out);
+  if (live && call.output == Output::kTable) return Live(daemon, colors, out);
+  return Once(daemon, call.output, colors, out);
 }
 
 }  // namespace penstock::ctl

@@ -9,6 +9,6 @@
 
 namespace penstock::ctl {
 
-absl::StatusOr<int> RunTop(AdminClient& daemon, const Call& call, std::ostream& out);
+absl::StatusOr<int> RunTop(AdminClient& daemon, const Call& call, Colors colors, std::ostream& out);
 
 }  // namespace penstock::ctl

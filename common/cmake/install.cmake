@@ -15,6 +15,16 @@ endfunction()
 penstock_install_programs(programs penstockd penstock-worker)
 penstock_install_programs(tools penstockctl penstock-bench)
 
+if(TARGET penstockctl)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  install(FILES ${completions}/penstockctl COMPONENT tools
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completions}/_penstockctl COMPONENT tools
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${completions}/penstockctl.fish COMPONENT tools
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+
 if(TARGET penstock_client)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
   set_target_properties(penstock_client PROPERTIES EXPORT_NAME client)

@@ -16,6 +16,10 @@ endif()
 execute_process(COMMAND date -u -R -d "@$ENV{SOURCE_DATE_EPOCH}" OUTPUT_VARIABLE date
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
+# zsh's own folder is for the administrator's functions; packages have another one.
+set(zsh ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/share/zsh)
+file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)
+
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   set(package ${package_${component}})
   set(root ${CPACK_TEMPORARY_DIRECTORY}/${component})

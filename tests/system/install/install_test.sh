@@ -13,7 +13,9 @@ mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be move
 
 for path in bin/penstockd bin/penstock-worker bin/penstockctl bin/penstock-bench \
   include/penstock/penstock.h share/penstock/grafana/penstock.json \
-  share/penstock/grafana/alerts.yml share/penstock/network.conf; do
+  share/penstock/grafana/alerts.yml share/penstock/network.conf \
+  share/bash-completion/completions/penstockctl share/zsh/site-functions/_penstockctl \
+  share/fish/vendor_completions.d/penstockctl.fish; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
 if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then

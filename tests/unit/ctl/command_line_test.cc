@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/ctl/command_table.h"
+
 namespace penstock::ctl {
 namespace {
 
@@ -38,13 +40,31 @@ TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
   EXPECT_THAT(WordsTo({"quarantine", "clear"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"status", "now"}), HasSubstr("does not take 'now'"));
   EXPECT_THAT(WordsTo({"--config", "x", "status"}), HasSubstr("goes with 'check' only"));
-  EXPECT_THAT(WordsTo({"status", "--deadline", "1s"}), HasSubstr("go with 'drain' only"));
-  EXPECT_THAT(WordsTo({"reload", "--cancel"}), HasSubstr("go with 'drain' only"));
+  EXPECT_THAT(WordsTo({"status", "--deadline", "1s"}), HasSubstr("goes with 'drain' only"));
+  EXPECT_THAT(WordsTo({"reload", "--cancel"}), HasSubstr("goes with 'drain' only"));
   EXPECT_THAT(WordsTo({"drain", "--deadline", "soon"}), HasSubstr("like 30s or 10m, not 'soon'"));
   EXPECT_THAT(WordsTo({"drain", "--deadline", "0s"}), HasSubstr("like 30s or 10m"));
   EXPECT_THAT(WordsTo({"workers", "--set", "0"}), HasSubstr("1 to 1024 workers, not '0'"));
   EXPECT_THAT(WordsTo({"workers", "--set", "-1"}), HasSubstr("1 to 1024 workers"));
   EXPECT_THAT(WordsTo({"status", "--set", "2"}), HasSubstr("goes with 'workers' only"));
+}
+
+TEST(CommandLineTest, WrongShellsColoursAndValuesAreToldWhatThereIs) {
+  EXPECT_THAT(WordsTo({"completion"}), HasSubstr("needs a shell: 'bash', 'zsh' or 'fish'"));
+  EXPECT_THAT(WordsTo({"completion", "tcsh"}), HasSubstr("not 'tcsh'"));
+  EXPECT_THAT(WordsTo({"completion", "zsh", "fish"}), HasSubstr("does not take 'zsh fish'"));
+  EXPECT_THAT(WordsTo({"status", "--color", "blue"}), HasSubstr("'never', not 'blue'"));
+  EXPECT_THAT(WordsTo({"drain", "--cancel=yes"}), HasSubstr("no option '--cancel=yes'"));
+  EXPECT_THAT(WordsTo({"--help=me"}), HasSubstr("no option '--help=me'"));
+  EXPECT_THAT(WordsTo({"status", "-"}), HasSubstr("does not take '-'"));
+}
+
+TEST(CommandLineTest, TheHelpNamesEveryCommandAndEveryOption) {
+  for (const CommandForm& form : Commands()) {
+    if (form.command == Command::kHelp) continue;
+    EXPECT_THAT(kHelp, HasSubstr(std::string("\n  ") + form.words));
+  }
+  for (const OptionForm& option : Options()) EXPECT_THAT(kHelp, HasSubstr(option.name));
 }
 
 TEST(CommandLineTest, EveryCommandIsUnderstood) {
@@ -59,6 +79,8 @@ TEST(CommandLineTest, EveryCommandIsUnderstood) {
             Command::kQuarantineClear);
   EXPECT_EQ(ParseCommandLine({"check", "--config", "a.yaml"})->config, "a.yaml");
   EXPECT_EQ(ParseCommandLine({"top"})->command, Command::kTop);
+  EXPECT_EQ(ParseCommandLine({"completion", "fish"})->shell, "fish");
+  EXPECT_EQ(ParseCommandLine({"status", "--color=never"})->color, ColorWish::kNever);
   EXPECT_EQ(ParseCommandLine({"reload"})->command, Command::kReload);
   EXPECT_EQ(ParseCommandLine({"workers", "--set", "3"})->set_workers, 3u);
   EXPECT_TRUE(ParseCommandLine({"drain", "--cancel"})->cancel);

@@ -16,6 +16,7 @@ namespace penstock::ctl {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A daemon's services on a socket of their own, in front of a controller with canned answers.
 class CommandsTest : public ::testing::Test {
@@ -109,6 +110,34 @@ TEST_F(CommandsTest, StatusIsShownToPeopleAndToPrograms) {
   out_.str("");
   EXPECT_EQ(*Do({"-o", "json", "status"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("\"pid\": 4711"));
+}
+
+TEST_F(CommandsTest, ColoursAreForPeopleAlone) {
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--address", address_});
+    out_.str("");
+    EXPECT_TRUE(
+        ctl::Run(*ParseCommandLine(words), out_, progress_, Terminal::kNo, Colors::kYes).ok());
+    return out_.str();
+  };
+
+  EXPECT_THAT(run({"check"}), HasSubstr("\x1b["));
+  EXPECT_THAT(run({"check", "-o", "json"}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(run({"status", "-o", "json"}), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CommandsTest, CheckTellsOfTheDaemonThatAnswers) {
+  EXPECT_EQ(*Do({"check"}), 1);
+
+  EXPECT_THAT(out_.str(), HasSubstr("at " + address_ + ": not serving"));
+}
+
+TEST_F(CommandsTest, CompletionNeedsNoDaemon) {
+  server_.reset();
+
+  EXPECT_EQ(*Do({"completion", "bash"}), 0);
+
+  EXPECT_THAT(out_.str(), HasSubstr("complete -F _penstockctl penstockctl"));
 }
 
 TEST_F(CommandsTest, EveryListIsShown) {
