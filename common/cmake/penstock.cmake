@@ -1,5 +1,31 @@
 # The two functions that every folder's CMakeLists.txt uses: one folder, one target.
 
+# What a target needs to use headers that were compiled before: g++ takes them only where the options
+# agree. -fpch-preprocess, so that ccache sees what is behind; and g++ 12 warns of its own std::string
+# where that was precompiled (GCC's bug 105651).
+function(penstock_use_headers name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>")
+  endif()
+endfunction()
+
+# The target whose precompiled headers a kind of targets shares; it has no code of its own.
+function(penstock_headers name header)
+  set(empty ${PROJECT_BINARY_DIR}/${name}.cc)
+  file(GENERATE OUTPUT ${empty} CONTENT "")
+  add_library(${name} OBJECT ${empty})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/${header})
+endfunction()
+
+# For libraries. Files with instructions or rounding of their own say SKIP_PRECOMPILE_HEADERS.
+penstock_headers(penstock_library_headers common/cmake/headers.h)
+penstock_use_headers(penstock_library_headers)
+target_link_libraries(penstock_library_headers PRIVATE penstock_flags absl::status absl::statusor absl::strings)
+set_target_properties(penstock_library_headers PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
 # penstock_library(base SOURCES a.cc DEPS absl::status) makes penstock_base, alias penstock::base.
 function(penstock_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -8,6 +34,8 @@ function(penstock_library name)
     set(visibility PUBLIC)
     target_link_libraries(penstock_${name} PRIVATE penstock_flags ${ARG_PRIVATE_DEPS})
     set_target_properties(penstock_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    penstock_use_headers(penstock_${name})
+    target_precompile_headers(penstock_${name} REUSE_FROM penstock_library_headers)
   else()
     add_library(penstock_${name} INTERFACE)
     set(visibility INTERFACE)
@@ -20,28 +48,14 @@ endfunction()
 # What ThreadSanitizer runs: `ninja tsan_tests` builds the test programs that have the label tsan.
 add_custom_target(tsan_tests)
 
-# What programs of tests are compiled with, and tests/support/headers.h under the same options: g++ uses
-# what it compiled before only where these agree.
+# What programs of tests are compiled with, and tests/support/headers.h likewise.
 function(penstock_test_options name)
   target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor absl::strings)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  # Tests are compiled more often than run: half the time for what none of them measures.
-  target_compile_options(${name} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>"
-                         $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
-  # So that ccache sees what is behind; and g++ 12 warns of its own std::string where that was
-  # precompiled (GCC's bug 105651).
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>")
-  endif()
-endfunction()
-
-function(penstock_test_headers)
-  set(empty ${PROJECT_BINARY_DIR}/test_headers.cc)
-  file(GENERATE OUTPUT ${empty} CONTENT "")
-  add_library(penstock_test_headers OBJECT ${empty})
-  penstock_test_options(penstock_test_headers)
-  target_precompile_headers(penstock_test_headers PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/headers.h)
+  # Tests are compiled more often than run: none of them measures code of its own.
+  set_target_properties(${name} PROPERTIES PENSTOCK_TEST ON)
+  target_compile_options(${name} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O0>")
+  penstock_use_headers(${name})
 endfunction()
 
 # penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60)
@@ -62,7 +76,8 @@ function(penstock_test)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   if(NOT TARGET penstock_test_headers)
-    penstock_test_headers()
+    penstock_headers(penstock_test_headers tests/support/headers.h)
+    penstock_test_options(penstock_test_headers)
   endif()
   penstock_test_options(${ARG_NAME})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gtest_main)

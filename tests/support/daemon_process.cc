@@ -13,8 +13,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <thread>
+
+#include "penstock/v1/admin.grpc.pb.h"
 
 namespace penstock::testing {
 namespace {
@@ -49,6 +52,13 @@ pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, const 
   user.Become();
   execv(raw[0], raw.data());
   _exit(127);
+}
+
+std::unique_ptr<v1::AdminService::Stub> StubAt(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt("grpc.use_local_subchannel_pool", 1);
+  return v1::AdminService::NewStub(
+      grpc::CreateCustomChannel("unix:" + address, grpc::InsecureChannelCredentials(), arguments));
 }
 
 template <typename Request, typename Response>
@@ -168,35 +178,28 @@ std::string DaemonProcess::log() const {
   return text.str();
 }
 
-std::unique_ptr<v1::AdminService::Stub> DaemonProcess::Stub() {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt("grpc.use_local_subchannel_pool", 1);
-  return v1::AdminService::NewStub(grpc::CreateCustomChannel(
-      "unix:" + address(), grpc::InsecureChannelCredentials(), arguments));
-}
-
 bool DaemonProcess::Answers() {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(500));
   v1::GetStatusResponse response;
-  return Stub()->GetStatus(&context, {}, &response).ok();
+  return StubAt(address())->GetStatus(&context, {}, &response).ok();
 }
 
 v1::GetStatusResponse DaemonProcess::Status() {
-  return Call(*Stub(), &v1::AdminService::Stub::GetStatus);
+  return Call(*StubAt(address()), &v1::AdminService::Stub::GetStatus);
 }
 
 v1::ListSessionsResponse DaemonProcess::Sessions() {
-  return Call(*Stub(), &v1::AdminService::Stub::ListSessions);
+  return Call(*StubAt(address()), &v1::AdminService::Stub::ListSessions);
 }
 
 v1::ListQuarantineResponse DaemonProcess::Quarantine() {
-  return Call(*Stub(), &v1::AdminService::Stub::ListQuarantine);
+  return Call(*StubAt(address()), &v1::AdminService::Stub::ListQuarantine);
 }
 
 std::vector<pid_t> DaemonProcess::WorkerPids() {
   std::vector<pid_t> pids;
-  const auto response = Call(*Stub(), &v1::AdminService::Stub::ListWorkers);
+  const auto response = Call(*StubAt(address()), &v1::AdminService::Stub::ListWorkers);
   for (const v1::WorkerStatus& worker : response.workers())
     if (worker.pid() > 0) pids.push_back(worker.pid());
   return pids;

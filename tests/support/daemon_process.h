@@ -5,11 +5,10 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "penstock/v1/admin.grpc.pb.h"
+#include "penstock/v1/admin.pb.h"
 #include "tests/support/program.h"
 
 namespace penstock::testing {
@@ -66,7 +65,6 @@ class DaemonProcess {
   bool Eventually(const std::function<bool()>& condition, double seconds = 10);
 
  private:
-  std::unique_ptr<v1::AdminService::Stub> Stub();
   bool Answers();
   void GiveToUser(const std::string& path);
   int Reap(const std::string& after);

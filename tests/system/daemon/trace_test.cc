@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "penstock/v1/admin.grpc.pb.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/trainer.h"
 
