@@ -25,6 +25,16 @@ if(TARGET penstockctl)
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
+set(man deploy/man)
+install(FILES ${man}/penstockctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+if(TARGET penstock-bench)
+  install(FILES ${man}/penstock-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+endif()
+install(FILES ${man}/penstock.yaml.5 ${man}/penstockd.yaml.5
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT programs)
+install(FILES ${man}/penstockd.8 ${man}/penstock-worker.8
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT programs)
+
 if(TARGET penstock_client)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
   set_target_properties(penstock_client PROPERTIES EXPORT_NAME client)

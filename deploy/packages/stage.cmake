@@ -37,6 +37,11 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
                    ${root}/usr/share/lintian/overrides/${package} COPYONLY)
   endif()
 
+  file(GLOB_RECURSE pages ${root}/usr/share/man/*)
+  if(pages)
+    run(gzip -9nf ${pages})
+  endif()
+
   # Libraries are where the loader looks anyway.
   file(GLOB_RECURSE programs LIST_DIRECTORIES false ${root}/usr/bin/* ${root}/usr/lib/*.so*)
   foreach(program IN LISTS programs)
