@@ -6,7 +6,7 @@
 #include "client/src/fields.h"
 #include "client/src/request.h"
 #include "common/base/dtype.h"
-#include "common/shm/doorway_wire.h"
+#include "common/shm/protocol.h"
 
 namespace penstock::client {
 namespace {
@@ -23,11 +23,9 @@ base::Duration LeftUntil(base::TimePoint deadline) {
 }
 
 absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::string& address) {
-  if (daemon.protocol_version() == shm::kProtocolVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the daemon at ", address, " (version ", daemon.daemon_version(),
-                   ") speaks protocol ", daemon.protocol_version(), ", this client speaks ",
-                   shm::kProtocolVersion, "; install the same version of Penstock for both"));
+  return base::Annotate(
+      shm::CheckDaemon({daemon.oldest_protocol_version(), daemon.protocol_version()}),
+      absl::StrCat(address, " (version ", daemon.daemon_version(), ")"));
 }
 
 v1::Delivery DeliveryOf(Delivery delivery) {

@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/posix/process.h"
-#include "common/shm/doorway_wire.h"
+#include "common/shm/protocol.h"
 
 namespace penstock::client {
 namespace {
@@ -46,12 +46,6 @@ absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
     return absl::FailedPreconditionError("what listens there is not a Penstock daemon");
   }
   return header;
-}
-
-absl::Status OtherProtocol(uint32_t version) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the daemon speaks protocol ", version, ", this client ", shm::kProtocolVersion,
-                   "; install the same version of Penstock for daemon and client"));
 }
 
 shm::DoorwayHello HelloOf(const std::string& client) {
@@ -91,7 +85,8 @@ absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
     return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
                         Bounded(refused.reason, sizeof(refused.reason)));
   }
-  if (header.version != shm::kProtocolVersion) return OtherProtocol(header.version);
+  // It answers in our version, where it serves that.
+  PENSTOCK_RETURN_IF_ERROR(shm::CheckDaemon({header.version, header.version}));
   PENSTOCK_ASSIGN_OR_RETURN(const auto welcome, As<shm::DoorwayWelcome>(answer, 0));
   if (header.kind != shm::DoorwayKind::kWelcome) {
     return absl::InternalError("the daemon's first word is no welcome");

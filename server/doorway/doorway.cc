@@ -202,7 +202,8 @@ void EpollDoorway::Greet(uint64_t id) {
 
 absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   Peer peer{.id = PeerId(id)};
-  PENSTOCK_ASSIGN_OR_RETURN(peer.client, ReadHello(message.bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(Hello hello, ReadHello(message.bytes));
+  peer.client = std::move(hello.client);
   if (peers_.size() >= options_.max_peers) {
     return absl::ResourceExhaustedError(
         absl::StrCat("this daemon serves ", options_.max_peers,
@@ -231,7 +232,8 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket);
   visitor_.OnArrived(peer);  // before the client can use its ticket
-  if (!posix::Send(*socket, BytesOf(WelcomeWith(peer.ticket)), {}).ok()) Disconnect(peer.id);
+  const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, hello.version);
+  if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
   return absl::OkStatus();
 }
 

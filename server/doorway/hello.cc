@@ -11,21 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/posix/process.h"
+#include "common/shm/protocol.h"
 
 namespace penstock::doorway {
 namespace {
 
-constexpr shm::DoorwayHeader HeaderOf(shm::DoorwayKind kind) {
-  return {
-      .magic = shm::kDoorwayMagic, .version = shm::kProtocolVersion, .kind = kind, .reserved = 0};
-}
-
-absl::Status VersionMismatch(uint32_t theirs) {
-  const bool client_is_older = theirs < shm::kProtocolVersion;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the client speaks protocol version ", theirs, ", this daemon version ",
-                   shm::kProtocolVersion, "; upgrade ",
-                   client_is_older ? "the client library" : "the daemon (penstockd)"));
+constexpr shm::DoorwayHeader HeaderOf(shm::DoorwayKind kind, uint32_t version) {
+  return {.magic = shm::kDoorwayMagic, .version = version, .kind = kind, .reserved = 0};
 }
 
 // A client's words for a terminal: up to the NUL, with '?' for what cannot be printed.
@@ -49,7 +41,7 @@ std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadHello(const std::vector<std::byte>& bytes) {
+absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes) {
   // The header is read alone first: another version's Hello may have another size.
   shm::DoorwayHeader header;
   if (bytes.size() < sizeof(header)) {
@@ -59,7 +51,7 @@ absl::StatusOr<std::string> ReadHello(const std::vector<std::byte>& bytes) {
   if (header.magic != shm::kDoorwayMagic) {
     return absl::InvalidArgumentError("this is no Hello; use Penstock's client library");
   }
-  if (header.version != shm::kProtocolVersion) return VersionMismatch(header.version);
+  PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(header.version));
   if (header.kind != shm::DoorwayKind::kHello || bytes.size() != sizeof(shm::DoorwayHello)) {
     return absl::InvalidArgumentError(
         absl::StrCat("wanted a Hello of ", sizeof(shm::DoorwayHello), " bytes, got a message of ",
@@ -67,7 +59,7 @@ absl::StatusOr<std::string> ReadHello(const std::vector<std::byte>& bytes) {
   }
   shm::DoorwayHello hello;
   std::memcpy(&hello, bytes.data(), sizeof(hello));
-  return Printable(hello.client);
+  return Hello{Printable(hello.client), header.version};
 }
 
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
@@ -114,14 +106,15 @@ absl::StatusOr<rpc::Ticket> NewTicket() {
   return ticket;
 }
 
-shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket) {
-  shm::DoorwayWelcome welcome{.header = HeaderOf(shm::DoorwayKind::kWelcome), .ticket = {}};
+shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version) {
+  shm::DoorwayWelcome welcome{.header = HeaderOf(shm::DoorwayKind::kWelcome, version),
+                              .ticket = {}};
   std::memcpy(welcome.ticket, ticket.bytes, sizeof(welcome.ticket));
   return welcome;
 }
 
 shm::DoorwayRefused RefusedFor(const absl::Status& why) {
-  shm::DoorwayRefused refused{.header = HeaderOf(shm::DoorwayKind::kRefused),
+  shm::DoorwayRefused refused{.header = HeaderOf(shm::DoorwayKind::kRefused, shm::kProtocolVersion),
                               .code = static_cast<uint32_t>(why.code()),
                               .reason = {}};
   const size_t length = std::min(why.message().size(), sizeof(refused.reason) - 1);

@@ -14,9 +14,14 @@
 
 namespace penstock::doorway {
 
-// The client's own name for itself, made printable, of a Hello. FailedPrecondition for another
-// protocol version names both and says which side to upgrade; InvalidArgument for what is no Hello.
-absl::StatusOr<std::string> ReadHello(const std::vector<std::byte>& bytes);
+struct Hello {
+  std::string client;    // its own name for itself, made printable
+  uint32_t version = 0;  // of the protocol that it speaks
+};
+
+// FailedPrecondition for a protocol version that is not served names both and says which side to
+// upgrade; InvalidArgument for what is no Hello.
+absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes);
 
 // The pidfd to watch: the kernel's word if there is one (Unavailable from it: the peer is gone),
 // else the one the client sent, which has to be a pidfd and, where the kernel can tell the peer's
@@ -35,7 +40,8 @@ absl::StatusOr<Identity> Identify(const posix::Fd& socket, std::vector<posix::Fd
 // A ticket that nobody can guess, from getrandom(2).
 absl::StatusOr<rpc::Ticket> NewTicket();
 
-shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket);
+// In the version that the client speaks: another one it would not take.
+shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version);
 shm::DoorwayRefused RefusedFor(const absl::Status& why);
 
 }  // namespace penstock::doorway

@@ -1,4 +1,4 @@
-#include "common/shm/doorway_wire.h"
+#include "common/shm/protocol.h"
 #include "penstock/v1/feed.grpc.pb.h"
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
@@ -27,7 +27,8 @@ class FeedService final : public v1::FeedService::CallbackService {
                                  v1::GetVersionResponse* response) override {
     const auto call = UnaryCall<v1::GetVersionResponse>::Make(calls_, response);
     v1::GetVersionResponse version;
-    version.set_protocol_version(shm::kProtocolVersion);
+    version.set_protocol_version(shm::kServed.newest);
+    version.set_oldest_protocol_version(shm::kServed.oldest);
     version.set_daemon_version(PENSTOCK_VERSION);
     call->Answer(std::move(version));
     return call.get();

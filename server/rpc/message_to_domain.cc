@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/shm/control_page.h"
-#include "common/shm/doorway_wire.h"
+#include "common/shm/protocol.h"
 
 namespace penstock::rpc {
 namespace {
@@ -17,14 +17,6 @@ constexpr uint32_t kDefaultShards = 16;
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
-}
-
-absl::Status CheckProtocol(uint32_t theirs) {
-  if (theirs == shm::kProtocolVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the client speaks protocol version ", theirs, ", this daemon version ",
-      shm::kProtocolVersion, "; upgrade ",
-      theirs < shm::kProtocolVersion ? "the client library" : "the daemon (penstockd)"));
 }
 
 // Text that will stand in logs and on terminals.
@@ -312,7 +304,7 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata) {
 
 absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
                                            const Ticket& ticket) {
-  PENSTOCK_RETURN_IF_ERROR(CheckProtocol(message.protocol_version()));
+  PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(message.protocol_version()));
   if (!message.has_feed()) {
     return Wrong("feed is missing; say which dataset, in which order and how to decode it");
   }

@@ -62,7 +62,14 @@ TEST_F(ClientTest, ADaemonOfAnotherProtocolIsRefusedWithBothVersions) {
 
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              HasSubstr("(version 9.8.7) speaks protocol 2, this client speaks 1"));
+              HasSubstr("(version 9.8.7): the daemon speaks protocol version 2, this client "
+                        "version 1; upgrade the client library"));
+}
+
+TEST_F(ClientTest, ANewerDaemonThatStillServesThisProtocolIsTaken) {
+  FakeServices services(address_, daemon_, {.protocol_version = 2, .oldest_protocol_version = 1});
+
+  EXPECT_TRUE(Connect().ok());
 }
 
 TEST_F(ClientTest, AnUnknownDatasetIsSaidInTheDaemonsWords) {

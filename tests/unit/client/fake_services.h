@@ -21,7 +21,7 @@
 namespace penstock::client {
 
 struct Answers {
-  uint32_t protocol_version = shm::kProtocolVersion;
+  uint32_t protocol_version = shm::kProtocolVersion, oldest_protocol_version = 0;
   std::string refusal;                 // at the doorway; empty: welcome
   grpc::Status open = grpc::Status();  // of OpenSession
   grpc::Status send_order = grpc::Status();
@@ -124,6 +124,7 @@ class FakeServices final : public v1::FeedService::Service {
   grpc::Status GetVersion(grpc::ServerContext*, const v1::GetVersionRequest*,
                           v1::GetVersionResponse* response) override {
     response->set_protocol_version(answers_.protocol_version);
+    response->set_oldest_protocol_version(answers_.oldest_protocol_version);
     response->set_daemon_version("9.8.7");
     return grpc::Status::OK;
   }

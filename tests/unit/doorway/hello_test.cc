@@ -54,6 +54,13 @@ TEST(HelloTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
   EXPECT_THAT(Words(client.status()), HasSubstr("upgrade the daemon"));
 }
 
+TEST(HelloTest, AClientIsWelcomedInTheVersionThatItSpeaks) {
+  const shm::DoorwayHello hello = GoodHello();
+
+  EXPECT_EQ(ReadHello(BytesOf(hello))->version, shm::kProtocolVersion);
+  EXPECT_EQ(WelcomeWith(rpc::Ticket(), 7).header.version, 7u);
+}
+
 TEST(HelloTest, WhatIsNoHelloIsRefused) {
   shm::DoorwayHello wrong_kind = GoodHello();
   wrong_kind.header.kind = shm::DoorwayKind::kWelcome;
@@ -76,8 +83,8 @@ TEST(HelloTest, AClientsNameIsMadePrintableAndEndsSomewhere) {
   const auto client = ReadHello(BytesOf(hello));
 
   ASSERT_TRUE(client.ok());
-  EXPECT_EQ(client->size(), 64u);
-  EXPECT_EQ(client->substr(0, 2), "?x");
+  EXPECT_EQ(client->client.size(), 64u);
+  EXPECT_EQ(client->client.substr(0, 2), "?x");
 }
 
 TEST(PidfdTest, WithoutTheKernelsWordAMissingPidfdIsRefusedInWords) {
