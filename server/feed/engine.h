@@ -219,8 +219,12 @@ class Engine {
   bool CollectRuns();
   bool SubmitRuns();
   bool NoteRows();
-  // The longest that the feed's rows could not be copied; nothing: all is well.
-  std::optional<carry::Carriers::Stall> StallOf(const Feed& feed, base::TimePoint now) const;
+  // The longest that a read of the feed's source has failed, or not come back; nothing: all is well.
+  struct Stall {
+    base::TimePoint since;
+    std::string reason;
+  };
+  std::optional<Stall> StallOf(const Feed& feed, base::TimePoint now) const;
   bool AnnounceReady();
   void Announce(const Announcement& announcement);
   void FinishIfDone(uint64_t id);

@@ -177,13 +177,6 @@ FlowFigures Engine::FiguresOf(const Feed& feed) const {
     figures.stalled = now_ - stall->since;
     figures.stalled_reason = stall->reason;
   }
-  for (const workers::WorkerView& worker : workers_.View(now_)) {
-    const auto& stall = worker.stalled;
-    if (!stall || stall->dataset != feed.dataset->dataset.get()) continue;
-    if (now_ - stall->since <= figures.stalled) continue;
-    figures.stalled = now_ - stall->since;
-    figures.stalled_reason = stall->reason;
-  }
   return figures;
 }
 

@@ -12,11 +12,6 @@ void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::D
     progress.workers_running += worker.state == workers::WorkerState::kRunning ? 1 : 0;
     progress.workers_stalled += worker.stalled ? 1 : 0;
     progress.workers_busy += worker.utilisation / static_cast<double>(workers.size());
-    if (const auto& stall = worker.stalled;
-        stall && stall->dataset == &dataset && now - stall->since > progress.stalled) {
-      progress.stalled = now - stall->since;
-      progress.stalled_reason = stall->reason;
-    }
     if (const auto& in_hand = worker.in_hand;
         in_hand && in_hand->dataset == &dataset && now - in_hand->since > progress.in_hand) {
       progress.in_hand = now - in_hand->since;

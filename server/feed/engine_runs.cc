@@ -54,12 +54,19 @@ bool Engine::NoteRows() {
   return noted > 0;
 }
 
-std::optional<carry::Carriers::Stall> Engine::StallOf(const Feed& feed, base::TimePoint now) const {
-  if (feed.spec.storage != source::Storage::kRows) return std::nullopt;
-  std::optional<carry::Carriers::Stall> longest;
-  for (const carry::Carriers::Stall& stall : carriers_.Stalls(now))
-    if (runs_.FeedOf(stall.id) == &feed && (!longest || stall.since < longest->since))
-      longest = stall;
+std::optional<Engine::Stall> Engine::StallOf(const Feed& feed, base::TimePoint now) const {
+  std::optional<Stall> longest;
+  const auto note = [&](base::TimePoint since, const std::string& reason) {
+    if (!longest || since < longest->since) longest = {since, reason};
+  };
+  if (RoadOf(feed.spec) == Road::kCarriers) {
+    for (const carry::Carriers::Stall& stall : carriers_.Stalls(now))
+      if (runs_.FeedOf(stall.id) == &feed) note(stall.since, stall.reason);
+    return longest;
+  }
+  for (const workers::WorkerView& worker : workers_.View(now))
+    if (worker.stalled && worker.stalled->dataset == feed.dataset->dataset.get())
+      note(worker.stalled->since, worker.stalled->reason);
   return longest;
 }
 

@@ -133,8 +133,8 @@ SessionPhase Engine::PhaseOf(const Session& session, const SessionView& view, bo
   if (session.ended) return SessionPhase::kEnded;
   if (view.finished) return SessionPhase::kFinished;
   if (ready) return SessionPhase::kRunning;
-  if (StallOf(*session.feed, now_)) return SessionPhase::kStalled;
   if (view.announced - view.released >= view.window) return SessionPhase::kWaitingForTrainer;
+  if (StallOf(*session.feed, now_)) return SessionPhase::kStalled;
   return session.feed->spec.storage == source::Storage::kEncoded ? SessionPhase::kDecoding
                                                                  : SessionPhase::kCopying;
 }

@@ -1,6 +1,6 @@
 // Preloaded into a daemon under test: a file server that is away. While the file "<folder>.away"
-// exists, whoever reads a file or a directory below the folder $PENSTOCK_TEST_FOLDER waits for
-// ever, after leaving the file "<folder>.hung".
+// exists, whoever reads a file or a directory below the folder $PENSTOCK_TEST_FOLDER waits, after
+// leaving the file "<folder>.hung".
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,7 +30,8 @@ void WaitWhereAway(int fd) {
   }
   std::snprintf(hung, sizeof(hung), "%s.hung", folder);
   ::close(::open(hung, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  for (;;) ::pause();
+  while (::access(away, F_OK) == 0) ::usleep(10'000);
+  errno = error;
 }
 
 template <typename Function>

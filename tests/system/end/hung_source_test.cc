@@ -1,4 +1,4 @@
-// SIGTERM while a read does not come back.
+// A read that does not come back: how it shows, and SIGTERM meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 constexpr int kImages = 48;
@@ -63,10 +64,63 @@ class HungSourceTest : public ::testing::Test {
     EXPECT_EQ(OneEpoch(daemon_->address(), SmallRows(folder_, 8)).rows.size(), size_t{kImages});
   }
 
+  static uint64_t ReplacedSamples(const v1::GetStatusResponse& status) {
+    uint64_t samples = 0;
+    for (const v1::FeedStatus& feed : status.feeds()) samples += feed.samples_replaced();
+    return samples;
+  }
+
+  // Until nothing comes for so long, or the data end; the status that ended it.
+  static Status TakeWhatComes(Session& session, Delivered& delivered,
+                              std::chrono::milliseconds patience) {
+    for (;;) {
+      const Result<Batch> batch = session.Next(patience);
+      if (batch.ok()) Note(*batch, delivered);
+      if (!batch.ok() && batch.status().code() != Code::kEndOfEpoch) return batch.status();
+    }
+  }
+
   TemporaryDirectory scratch_;
   const std::string folder_ = scratch_.path() + "/data";
   std::optional<DaemonProcess> daemon_;
 };
+
+// Nobody is to blame: no sample is bad, and no worker dead.
+TEST_F(HungSourceTest, AReadThatHangsShowsAsAStalledSourceAndGoesOnWhenItComesBack) {
+  const std::vector<pid_t> workers = daemon_->WorkerPids();
+  Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+  SessionOptions options = SmallRows(folder_, 8);
+  options.epochs = 1;
+  Session session = client.Open(options).OrDie();
+  Delivered delivered;
+  GoAway();
+  (void)TakeWhatComes(session, delivered, std::chrono::milliseconds(500));
+  ASSERT_TRUE(SomeReadHangs());
+
+  // To whoever asks for sessions, feeds and workers, and to the trainer itself.
+  EXPECT_TRUE(daemon_->Eventually([&] {
+    const v1::ListSessionsResponse all = daemon_->Sessions();
+    return all.sessions_size() == 1 && all.sessions(0).state().starts_with("source stalled for") &&
+           all.sessions(0).state().ends_with("the read does not come back");
+  })) << daemon_->Sessions().ShortDebugString();
+  EXPECT_TRUE(daemon_->Eventually([&] {
+    return daemon_->Ctl({"status"}).output.find("the source is stalled") != std::string::npos;
+  })) << daemon_->Ctl({"status"}).output;
+  EXPECT_THAT(daemon_->Ctl({"workers"}).output, HasSubstr("source stalled for"));
+  EXPECT_THAT(session.Next(std::chrono::milliseconds(100)).status().message(),
+              HasSubstr("the source has stalled"));
+
+  const v1::GetStatusResponse status = daemon_->Status();
+  EXPECT_EQ(status.worker_restarts(), 0u);
+  EXPECT_EQ(status.quarantined(), 0u);
+  EXPECT_EQ(ReplacedSamples(status), 0u);
+  EXPECT_EQ(daemon_->WorkerPids(), workers);
+
+  ComeBack();
+  EXPECT_EQ(TakeWhatComes(session, delivered, seconds(20)).code(), Code::kEndOfData);
+  EXPECT_EQ(delivered.rows.size(), size_t{kImages});
+  EXPECT_EQ(ReplacedSamples(daemon_->Status()), 0u);
+}
 
 TEST_F(HungSourceTest, AReadThatDoesNotComeBackDoesNotHoldUpTheEnd) {
   Client client = Client::Connect({.address = daemon_->address()}).OrDie();
