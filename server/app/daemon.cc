@@ -11,6 +11,7 @@
 #include "server/app/config_diff.h"
 #include "server/app/metrics_snapshot.h"
 #include "server/app/options.h"
+#include "server/app/roots_check.h"
 #include "server/app/version.h"
 #include "server/status/process_facts.h"
 
@@ -56,6 +57,7 @@ absl::Status Daemon::StartParts() {
   PENSTOCK_ASSIGN_OR_RETURN(
       Catalog::Options catalog,
       CatalogOptions(config, options_.private_daemon ? Paths::kAny : Paths::kNamed));
+  PENSTOCK_RETURN_IF_ERROR(CheckRoots(config));
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
 
   const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
@@ -211,6 +213,7 @@ absl::StatusOr<std::vector<std::string>> Daemon::Reload() {
   if (!fixed.empty())
     return refuse(absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
                                "; put it back, or restart (trainers go on where they were)"));
+  if (const absl::Status roots = CheckRoots(*next); !roots.ok()) return refuse(roots.message());
   catalog_->SetOffer(*std::move(offer));
   runner_->Deliver([admission = AdmissionOf(*next)](feed::Engine& engine, base::TimePoint) {
     engine.SetAdmission(admission);

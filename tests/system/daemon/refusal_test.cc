@@ -221,6 +221,47 @@ TEST_F(ConfiguredTest, AWrongConfigurationEndsTheDaemonWithFileLineAndWhatWasExp
   }
 }
 
+TEST_F(ConfiguredTest, AMissingRootEndsTheStartWithItsKeyAndWhatToDo) {
+  const std::string path = scratch_.path() + "/penstock.yaml";
+  const std::string server = "server: {socket: " + scratch_.path() + "/run/s, group: ''}\n";
+  const std::string good = "{name: good, folder: " + root() + "/good}";
+  for (const auto& [key, text] : std::vector<std::pair<std::string, std::string>>{
+           {"source.roots[1]: /none/at/all: ",
+            "source: {roots: [" + root() + ", /none/at/all]}\ndatasets: [" + good + "]\n"},
+           {"datasets[1].folder: /none/at/all: ",
+            "datasets: [" + good + ", {name: gone, folder: /none/at/all}]\n"}}) {
+    std::ofstream(path) << server + text;
+    const Ended ended = RunProgram("penstockd", {"--config", path});
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_THAT(ended.output,
+                HasSubstr(key + "No such file or directory; mount it, or correct the config"));
+    EXPECT_FALSE(fs::exists(scratch_.path() + "/run/s"));
+  }
+}
+
+TEST_F(ConfiguredTest, BelowARootThatIsThereADatasetMayBeMissingAndTheOthersAreServed) {
+  DaemonProcess daemon({.workers = 1, .config = Config({"good", "gone"})});
+
+  const Status refused = Refusal(daemon.address(), SmallRows("gone", 8));
+
+  EXPECT_EQ(refused.code(), Code::kNotFound) << refused.ToString();
+  EXPECT_THAT(refused.message(), HasSubstr(root() + "/gone"));
+  ExpectGoodIsServed(daemon);
+}
+
+TEST_F(ConfiguredTest, AReloadToAMissingRootIsRefusedAndTheOldOnesAreServed) {
+  const std::string config = "server: {socket: SOCKET, group: '', state_dir: ''}\ndatasets:\n" +
+                             ("  - {name: good, folder: " + root() + "/good}\n");
+  DaemonProcess daemon({.workers = 1, .config = config});
+
+  daemon.Rewrite(config + "  - {name: gone, folder: /none/at/all}\n");
+  const Ended reload = daemon.Ctl({"reload"});
+
+  EXPECT_EQ(reload.exit_code, 1);
+  EXPECT_THAT(reload.output, HasSubstr("datasets[1].folder: /none/at/all: No such file"));
+  ExpectGoodIsServed(daemon);
+}
+
 TEST_F(ConfiguredTest, AGroupThatDoesNotExistIsNamed) {
   const std::string path = scratch_.path() + "/penstock.yaml";
   for (const std::string& text :
