@@ -23,6 +23,7 @@ COMMON = {"common/base", "common/posix", "common/shm", "common/telemetry"}
 
 MAY_USE = {
     "common/base": set(),
+    "common/cmake": set(),  # the header that is compiled before nearly every library
     "common/posix": {"common/base"},
     "common/shm": {"common/base"},
     "common/telemetry": {"common/base", "spdlog"},
