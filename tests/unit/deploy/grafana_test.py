@@ -85,7 +85,7 @@ class GrafanaTest(unittest.TestCase):
 
     def test_every_command_and_key_that_is_named_exists(self):
         text = ALERTS.read_text() + DASHBOARD.read_text()
-        commands = (SOURCE / "client/ctl/command_line.cc").read_text()
+        commands = (SOURCE / "client/ctl/command_table.cc").read_text()
         for command in re.findall(r"penstockctl ([a-z]+(?: list| clear)?)", text):
             self.assertIn(f'{{"{command}",', commands, command)
         example = (SOURCE / "deploy/config/penstock.yaml").read_text()
