@@ -17,6 +17,7 @@
 #include "server/app/end_limit.h"
 #include "server/app/herald.h"
 #include "server/app/notify.h"
+#include "server/app/roots_check.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -169,6 +170,15 @@ int Run(const Arguments& arguments, const char* program) {
   return exit_code;
 }
 
+// A configuration may be right and of another machine: that is said, and no error.
+int SayWhatIsMissingHere(const config::v1::Config& config) {
+  const absl::Status roots = CheckRoots(config);
+  if (!roots.ok())
+    std::fprintf(stderr, "penstockd: on this machine it would not start: %s\n",
+                 std::string(roots.message()).c_str());
+  return kDone;
+}
+
 int Main(int argc, char** argv) {
   absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
   if (!arguments.ok()) return Complain(arguments.status(), kWrongCall);
@@ -183,7 +193,7 @@ int Main(int argc, char** argv) {
       const auto config = LoadConfig(*arguments->config);
       if (!config.ok()) return Complain(config.status(), kWrongCall);
       std::printf("%s: ok\n", arguments->config->c_str());
-      return kDone;
+      return SayWhatIsMissingHere(*config);
     }
     case Action::kRun:
       return Run(*arguments, argv[0]);

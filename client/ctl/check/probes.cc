@@ -115,7 +115,7 @@ absl::Status TryConfig(const std::string& file) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && words.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", absl::StripAsciiWhitespace(words)));
 }
 

@@ -14,6 +14,7 @@ namespace penstock::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -236,7 +237,25 @@ TEST_F(ConfiguredTest, AMissingRootEndsTheStartWithItsKeyAndWhatToDo) {
     EXPECT_THAT(ended.output,
                 HasSubstr(key + "No such file or directory; mount it, or correct the config"));
     EXPECT_FALSE(fs::exists(scratch_.path() + "/run/s"));
+
+    const Ended checked = RunProgram("penstockd", {"--check-config", path});
+    EXPECT_EQ(checked.exit_code, 0) << "the file itself is right, maybe for another machine";
+    EXPECT_THAT(checked.output, HasSubstr("on this machine it would not start: " + key));
+    const Ended found = RunProgram("penstockctl", {"check", "--config", path});
+    EXPECT_EQ(found.exit_code, 1);
+    EXPECT_THAT(found.output, HasSubstr("it would not start: " + key));
   }
+}
+
+TEST_F(ConfiguredTest, TheCheckFindsADaemonThatServesAndItsDatasets) {
+  DaemonProcess daemon({.workers = 1, .config = Config({"good", "gone"})});
+
+  const Ended checked = daemon.Ctl({"check"});
+
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_THAT(checked.output, HasSubstr("serving at " + daemon.address()));
+  EXPECT_THAT(checked.output, ContainsRegex("ok +dataset good +" + root() + "/good"));
+  EXPECT_THAT(checked.output, ContainsRegex("problem +dataset gone +" + root() + "/gone: No such"));
 }
 
 TEST_F(ConfiguredTest, BelowARootThatIsThereADatasetMayBeMissingAndTheOthersAreServed) {
