@@ -17,7 +17,8 @@ function(penstock_headers name header)
   file(GENERATE OUTPUT ${empty} CONTENT "")
   add_library(${name} OBJECT ${empty})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/${header})
+  # By a name that is the same in every checkout, so that ccache knows it again.
+  target_precompile_headers(${name} PRIVATE "\"${header}\"")
 endfunction()
 
 # For libraries. Files with instructions or rounding of their own say SKIP_PRECOMPILE_HEADERS.
