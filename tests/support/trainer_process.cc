@@ -11,13 +11,14 @@
 namespace penstock::testing {
 
 TrainerProcess::TrainerProcess(const std::string& address, const std::string& dataset,
-                               const std::string& mode) {
+                               const std::string& mode, const Identity& as) {
   int out[2];
   EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
   const std::string program = ProgramPath("penstock-test-trainer");
   pid_ = fork();
   if (pid_ == 0) {
     dup2(out[1], STDOUT_FILENO);
+    as.Become();
     execl(program.c_str(), program.c_str(), address.c_str(), dataset.c_str(), mode.c_str(),
           nullptr);
     _exit(127);

@@ -5,12 +5,15 @@
 
 #include <string>
 
+#include "tests/support/program.h"
+
 namespace penstock::testing {
 
 class TrainerProcess {
  public:
-  // Holds two batches when the constructor returns. `mode`: hold, or fork (trainer_main.cc).
-  TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode);
+  // Holds two batches when the constructor returns. `mode`: hold, fork or flood (trainer_main.cc).
+  TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode,
+                 const Identity& as = {});
   ~TrainerProcess();  // kills it
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
