@@ -63,6 +63,7 @@ absl::Status Daemon::StartParts() {
   const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
+    if (peer == Canary::kPeer) return canary_.Receive(message, bytes, fds);
     return courier_.Send(peer, message, bytes, fds);
   };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
@@ -75,6 +76,7 @@ absl::Status Daemon::StartParts() {
     draining_.store(draining);
     SetHealth();
   };
+  service.not_ready = [this] { return canary_.Reason(); };
   if (options_.read_again != nullptr)
     service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
       base::MutexLock lock(mutex_);
@@ -93,7 +95,6 @@ absl::Status Daemon::StartParts() {
   rpc.max_connections = config.server().max_connections();
   rpc.health_address = config.server().health_address();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
-  server_->SetServing(true);
   if (metrics_ == nullptr) return absl::OkStatus();
   return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
                           .facts = [this] { return GetFacts(); }});
@@ -119,14 +120,20 @@ Daemon::~Daemon() {
 void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
   AnswerReloads();
+  LookAtCanary();
   if (!said_serving_) SayServing(now);
+}
+
+void Daemon::LookAtCanary() {
+  runner_->Post([this](feed::Engine& engine, base::TimePoint now) { canary_.Step(engine, now); });
+  if (std::exchange(was_ready_, ready()) != ready()) SetHealth();
 }
 
 void Daemon::SayServing(base::TimePoint now) {
   const feed::Vitals vitals = runner_->vitals();
   const std::optional<uint32_t> gpus = gpu_probe_ ? gpu_probe_->count() : 0;
   const bool gpus_are_awaited = !gpus && now - started_ < kGpusWithin;
-  if (vitals.workers_running == 0 || gpus_are_awaited) return;
+  if (!ready() || gpus_are_awaited) return;
   said_serving_ = true;
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
@@ -148,7 +155,7 @@ status::Facts Daemon::GetFacts() const {
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
-          .ready = vitals.workers_running > 0 && !vitals.draining && runner_->status().ok(),
+          .ready = ready() && !vitals.draining && runner_->status().ok(),
           .draining = vitals.draining,
           .connections = service_->connected(),
           .max_connections = server.max_connections(),
@@ -178,7 +185,7 @@ absl::Status Daemon::Health() {
 }
 
 void Daemon::SetHealth() {
-  if (server_ != nullptr) server_->SetServing(!draining_.load() && !failed_.load());
+  if (server_ != nullptr) server_->SetServing(ready() && !draining_.load() && !failed_.load());
 }
 
 // ---- While it runs. ----

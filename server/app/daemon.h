@@ -12,6 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
+#include "server/app/canary.h"
 #include "server/app/catalog.h"
 #include "server/app/courier.h"
 #include "server/app/gpu_probe.h"
@@ -33,16 +34,19 @@ struct DaemonOptions {
 
 class Daemon {
  public:
-  // Ready for sessions when it returns. A status says what keeps it from serving, and the remedy.
+  // Takes sessions when it returns, and is ready once a canary came through. A status says what
+  // keeps it from serving, and the remedy.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
 
   // One thread, several times a second: forgets what clients left behind, and writes the line that
-  // says what serves here, once a worker has answered.
+  // says what serves here, once it is ready.
   void Tick(base::TimePoint now);
   // How long nobody has had a session or a connection. The same thread.
   base::Duration IdleFor(base::TimePoint now);
   feed::Vitals vitals() const { return runner_->vitals(); }
+  // A batch came all the way through, and there still is a worker.
+  bool ready() const { return canary_.came_through(); }
   // No session is opened any more, and each ends with its epoch; health says "not serving". Any
   // thread.
   void Drain();
@@ -63,6 +67,7 @@ class Daemon {
  private:
   explicit Daemon(const DaemonOptions& options) : options_(options), config_(options.config) {}
   absl::Status StartParts();
+  void LookAtCanary();
   void SayServing(base::TimePoint now);
   void SetHealth();
   std::vector<rpc::Callback<v1::ReloadResponse>> TakeReloads();
@@ -77,12 +82,13 @@ class Daemon {
   base::Mutex mutex_;
   std::vector<rpc::Callback<v1::ReloadResponse>> reloads_ PENSTOCK_GUARDED_BY(mutex_);
   const base::TimePoint started_ = base::SteadyClock().Now();
-  bool said_serving_ = false;
+  bool said_serving_ = false, was_ready_ = false;
 
   // In start order: later ones use earlier ones.
   std::optional<doorway::Claim> address_;
   std::unique_ptr<MetricsPort> metrics_;  // null: not asked for
   Courier courier_;
+  Canary canary_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;

@@ -36,10 +36,10 @@ std::string StatusOf(const feed::Vitals& vitals, bool ready) {
 
 }  // namespace
 
-std::string Herald::Next(const feed::Vitals& vitals, base::TimePoint now) {
+std::string Herald::Next(const feed::Vitals& vitals, bool ready, base::TimePoint now) {
   std::vector<std::string> lines;
   const bool was_ready = ready_;
-  if (vitals.workers_running > 0) ready_ = true;
+  if (ready && vitals.workers_running > 0) ready_ = true;  // vitals are of a moment ago
   if (ready_ && !was_ready) lines.push_back("READY=1");
 
   std::string status = StatusOf(vitals, ready_);

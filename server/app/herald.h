@@ -1,7 +1,7 @@
 // What to tell the service manager, and when: pure, so that a test can play the clock and a runner
 // that is stuck. One thread.
 //
-// What always holds: READY comes once, and only after a worker has answered; a sign of life only
+// What always holds: READY comes once, and only after the daemon was ready; a sign of life only
 // when the runner has passed its loop since the last one. A thread that merely counts time would
 // keep a daemon alive that has been serving nobody for hours.
 #pragma once
@@ -22,7 +22,7 @@ class Herald {
 
   // The lines for Notify, empty when there is nothing new. To be asked some five times a second,
   // and more often while not ready.
-  std::string Next(const feed::Vitals& vitals, base::TimePoint now);
+  std::string Next(const feed::Vitals& vitals, bool ready, base::TimePoint now);
   bool ready() const { return ready_; }
 
   // Around reading the configuration again (systemd's documentation of sd_notify).

@@ -118,7 +118,7 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
     if (number == SIGHUP) Reload(daemon);
     PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     daemon.Tick(now);
-    Notify(herald.Next(daemon.vitals(), now));
+    Notify(herald.Next(daemon.vitals(), daemon.ready(), now));
     const bool waited = now - started >= kFirstClientWithin;
     const base::Duration alone = daemon.IdleFor(now);
     const bool visited = alone < now - started;

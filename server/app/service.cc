@@ -180,6 +180,10 @@ void Service::IndexDataset(const std::string& dataset, std::function<bool()> can
 
 v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, base::TimePoint now) const {
   v1::GetStatusResponse response = ReportStatus(engine, now);
+  if (const std::string why = options_.not_ready(); response.serving() && !why.empty()) {
+    response.set_serving(false);
+    response.set_reason(why);
+  }
   response.set_private_daemon(options_.private_daemon);
   response.add_deliveries("host");
   if (options_.delivers_to_gpus()) response.add_deliveries("device");

@@ -24,6 +24,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     // Any thread; answers later, from another one.
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
     std::function<void(bool)> draining = [](bool) {};  // it is, or is not; any thread
+    std::function<std::string()> not_ready = [] { return ""; };  // why; any thread
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);

@@ -61,6 +61,7 @@ struct OpenRequest {
   bool pinned = false;                          // its consumer copies from the pool itself
   std::optional<exporting::DeviceWish> device;  // of device delivery
   std::string delivery_reason;                  // why this delivery, for status
+  bool canary = false;                          // the daemon's own: counts nowhere but in the pool
 };
 
 // Who comes in, and how much one user may have. May change while the engine runs.
@@ -153,7 +154,7 @@ class Engine {
   // Why nothing is delivered any more, if so; for good: workers cannot be kept up, a GPU is lost.
   absl::Status status() const;
 
-  size_t sessions() const { return sessions_.size(); }
+  size_t sessions() const;  // of trainers
   Vitals GetVitals() const;  // all but the runner's own: passes, ticked
   EngineView View() const;
   // Counts and stalls over all feeds; what feeds count is added up first.

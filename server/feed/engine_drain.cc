@@ -17,8 +17,7 @@ absl::Status Draining() {
 
 void Engine::SetDraining(bool draining) {
   if (draining != draining_)
-    PENSTOCK_LOG(kInfo, draining ? "draining" : "draining_cancelled",
-                 {"sessions", sessions_.size()});
+    PENSTOCK_LOG(kInfo, draining ? "draining" : "draining_cancelled", {"sessions", sessions()});
   draining_ = draining;
   for (auto& [id, session] : sessions_) {
     const uint64_t taken = TakenOf(id, session);
@@ -36,7 +35,8 @@ uint64_t Engine::TakenOf(uint64_t id, const Session& session) const {
 void Engine::EndDrained() {
   if (!draining_) return;
   for (auto& [id, session] : sessions_) {
-    if (session.ended || TakenOf(id, session) < session.drained_at) continue;
+    if (session.ended || session.request.canary) continue;
+    if (TakenOf(id, session) < session.drained_at) continue;
     session.ended = true;
     PENSTOCK_LOG(kInfo, "session_drained", {"session", id},
                  {"dataset", session.request.dataset->name});
@@ -48,7 +48,7 @@ void Engine::EndDrained() {
 std::vector<SessionInfo> Engine::NotDrained() const {
   std::vector<SessionInfo> left;
   for (const auto& [id, session] : sessions_) {
-    if (session.ended) continue;
+    if (session.ended || session.request.canary) continue;
     left.push_back(InfoOf(id, session));
     left.back().rest_of_epoch =
         session.drained_at - std::min(session.drained_at, TakenOf(id, session));

@@ -40,7 +40,7 @@ absl::StatusOr<SessionProgress> Engine::Progress(uint64_t peer, uint64_t id,
                               .samples_decoded = feed.rows_decoded,
                               .samples_replaced = feed.rows_replaced,
                               .samples_per_second = decoding_rate_.per_second(),
-                              .sessions = static_cast<uint32_t>(sessions_.size()),
+                              .sessions = static_cast<uint32_t>(sessions()),
                               .stalled_reason = {},
                               .in_hand_path = {}};
   if (session.device != nullptr) {

@@ -62,11 +62,12 @@ pool::SlotLayout LayoutOf(const OpenRequest& request) {
 
 absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
   PENSTOCK_RETURN_IF_ERROR(status());
+  if (request.canary) return absl::OkStatus();
   if (draining_)
     return absl::UnavailableError(
         "the daemon is draining and takes no new session; try again once it serves");
   PENSTOCK_RETURN_IF_ERROR(AdmitUser(request));
-  if (sessions_.size() >= options_.admission.max_sessions)
+  if (sessions() >= options_.admission.max_sessions)
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", options_.admission.max_sessions,
                      " sessions of this daemon are open; close some or raise server.max_sessions"));
@@ -83,7 +84,7 @@ absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) con
 absl::Status Engine::AdmitUser(const OpenRequest& request) const {
   uint64_t sessions = 0, bytes = request.window * LayoutOf(request).slot_bytes;
   for (const auto& [id, session] : sessions_) {
-    if (session.request.user != request.user) continue;
+    if (session.request.user != request.user || session.request.canary) continue;
     ++sessions;
     bytes += session.request.window * LayoutOf(session.request).slot_bytes;
   }
@@ -135,11 +136,14 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
              .spec = spec,
              .dataset = request.dataset,
              .failed = absl::OkStatus(),
-             .flow = FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
+             .canary = request.canary,
+             .flow = request.canary ? FeedFlow()
+                                    : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
     known = feed;
   }
-  dataset_counts_.Watch(FeedId(fingerprint), request.dataset->name,
-                        core_.View(FeedId(fingerprint)).value_or(FeedView{}));
+  if (!request.canary)
+    dataset_counts_.Watch(FeedId(fingerprint), request.dataset->name,
+                          core_.View(FeedId(fingerprint)).value_or(FeedView{}));
   const pool::SlotLayout layout = LayoutOf(request);
   const uint64_t arena = pool_.ArenaOf(request.user, layout);
   PENSTOCK_RETURN_IF_ERROR(pool_.Reserve(arena, request.window));

@@ -15,17 +15,24 @@ std::string ReasonOf(const std::string& delivery, const std::string& handle) {
 
 }  // namespace
 
+size_t Engine::sessions() const {
+  return static_cast<size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(),
+                    [](const auto& entry) { return !entry.second.request.canary; }));
+}
+
 Vitals Engine::GetVitals() const {
   const pool::Usage pool = pool_.Used();
-  return {.sessions = sessions_.size(),
+  return {.sessions = sessions(),
           .workers = workers_.count(),
           .workers_running = workers_.running(),
           .reserved_bytes = pool.reserved_bytes,
           .pool_bytes = pool.max_bytes,
           .draining = draining_,
           .not_drained = static_cast<uint64_t>(
-              std::count_if(sessions_.begin(), sessions_.end(),
-                            [](const auto& entry) { return !entry.second.ended; }))};
+              std::count_if(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+                return !entry.second.ended && !entry.second.request.canary;
+              }))};
 }
 
 EngineView Engine::View() const {
@@ -49,7 +56,7 @@ EngineView Engine::View() const {
     const uint64_t fingerprint = key.first;
     const std::shared_ptr<Feed> feed = weak.lock();
     const std::optional<FeedView> counts = core_.View(FeedId(fingerprint));
-    if (feed == nullptr || !counts) continue;
+    if (feed == nullptr || !counts || feed->canary) continue;
     if (view.feeds.empty() || view.feeds.back().fingerprint != fingerprint)
       view.feeds.push_back({fingerprint, feed->dataset->name, 0, 0, *counts});
     AddFlow(*feed, view.feeds.back());
@@ -163,7 +170,8 @@ std::string Engine::InWords(SessionPhase phase, const Feed& feed) const {
 
 std::vector<SessionInfo> Engine::Sessions() const {
   std::vector<SessionInfo> infos;
-  for (const auto& [id, session] : sessions_) infos.push_back(InfoOf(id, session));
+  for (const auto& [id, session] : sessions_)
+    if (!session.request.canary) infos.push_back(InfoOf(id, session));
   return infos;
 }
 

@@ -91,7 +91,7 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   switch (outcome.kind) {
     case workers::OutcomeKind::kDone:
       Label(row, pool.Place(row.task.slot.value()));
-      ++decoded_;
+      if (!row.feed->canary) ++decoded_;
       row.feed->dataset->policy.OnDecoded(row.sample);
       core.RowDone(row.task);
       break;
@@ -139,7 +139,7 @@ RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
     dataset.policy.OnRefused(row.sample);
     trouble.feed_failed = dataset.policy.Exhausted();
   }
-  ++replaced_;
+  if (!row.feed->canary) ++replaced_;
   core.RowRefused(row.task);
   return trouble;
 }
@@ -153,7 +153,7 @@ RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
     Record(row, fault);
     trouble.feed_failed = dataset.policy.Exhausted();
     trouble.quarantine_grew = true;
-    ++replaced_;
+    if (!row.feed->canary) ++replaced_;
     // A quarantine that is full passes over no more samples: this row does.
     if (!dataset.quarantine.Contains(row.sample)) {
       core.RowRefused(row.task);

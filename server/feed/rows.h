@@ -36,6 +36,7 @@ struct Feed {
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
   absl::Status failed;  // once set, none of its rows is decoded any more
+  bool canary = false;  // its rows are the daemon's own affair: not counted
   // Samples that lack what this feed asks for; others of the dataset may ask for less.
   std::optional<FaultPolicy> lacking = {};
   FeedFlow flow = {};

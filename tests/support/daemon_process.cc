@@ -182,7 +182,8 @@ bool DaemonProcess::Answers() {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(500));
   v1::GetStatusResponse response;
-  return StubAt(address())->GetStatus(&context, {}, &response).ok();
+  if (!StubAt(address())->GetStatus(&context, {}, &response).ok()) return false;
+  return response.serving() || !options_.serves;
 }
 
 v1::GetStatusResponse DaemonProcess::Status() {

@@ -34,6 +34,7 @@ class DaemonProcess {
     // YAML in which {socket: SOCKET …} stands for the address; does not drain where it does not say
     // so. Empty: a private daemon.
     std::string config;
+    bool serves = true;        // Start waits until it is ready, not only until it answers
     Identity user;             // whom it runs as
     bool on_terminal = false;  // of its own, whose foreground it has
     // A program by its path, with arguments, that the daemon is started under; pid() is that one's.

@@ -334,6 +334,32 @@ TEST(HealthTest, APortServesHealthAloneAndFollowsADrain) {
   EXPECT_EQ(stub->GetStatus(&context, {}, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST(HealthTest, ADaemonThroughWhichNoBatchComesIsNotServingAndSaysWhy) {
+  const int port = FreePort();
+  DaemonProcess daemon(
+      {.workers = 1,
+       .config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'",
+                        "limits: {max_pixels: 100}\n"),
+       .serves = false});
+
+  ASSERT_TRUE(daemon.Eventually([&] {
+    return daemon.Status().reason().find("too many pixels") != std::string::npos;
+  })) << daemon.Status().reason();
+  EXPECT_FALSE(daemon.Status().serving());
+  EXPECT_EQ(HealthAt(port), "NOT_SERVING");
+  EXPECT_THAT(daemon.log(), HasSubstr("not_ready"));
+  EXPECT_THAT(daemon.log(), Not(HasSubstr("event=serving")));
+}
+
+TEST(HealthTest, WorkersThatWereAllGoneShowAnewThatBatchesComeThrough) {
+  DaemonProcess daemon({.workers = 1, .config = Config("")});
+  for (const pid_t worker : daemon.WorkerPids()) kill(worker, SIGKILL);
+
+  EXPECT_TRUE(daemon.Eventually([&] { return !daemon.Status().serving(); }));
+  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().serving(); }));
+  EXPECT_EQ(daemon.Status().worker_restarts(), 1u);
+}
+
 TEST(HealthTest, AnAddressInUseIsRefusedAtStartWithItsRemedy) {
   const int port = FreePort();
   const std::string config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'");

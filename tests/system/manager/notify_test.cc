@@ -58,8 +58,9 @@ TEST_F(NotifyTest, ADaemonWhoseWorkersHaveNotAnsweredIsNotReady) {
                                    " ]; do sleep 0.05; done\nexec " +
                                    ProgramPath("penstock-worker") + "\n");
   fs::permissions(folder_.At("slow-worker"), fs::perms(0755));
-  DaemonProcess daemon(
-      {.workers = 1, .config = Config("workers: {program: " + folder_.At("slow-worker") + "}\n")});
+  DaemonProcess daemon({.workers = 1,
+                        .config = Config("workers: {program: " + folder_.At("slow-worker") + "}\n"),
+                        .serves = false});
 
   EXPECT_FALSE(manager_.Hears("READY=1", milliseconds(500)));
   EXPECT_THAT(manager_.heard(), HasSubstr("STATUS=starting; 0 of 1 workers"));

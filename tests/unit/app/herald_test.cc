@@ -19,7 +19,7 @@ class HeraldTest : public ::testing::Test {
   std::string After(base::Duration time) {
     clock_.Advance(time);
     if (!stuck_) ++vitals_.passes;
-    return herald_.Next(vitals_, clock_.Now());
+    return herald_.Next(vitals_, ready_, clock_.Now());
   }
   // How many signs of life are given in so long, asked five times a second.
   int SignsIn(base::Duration time) {
@@ -31,7 +31,7 @@ class HeraldTest : public ::testing::Test {
 
   base::ManualClock clock_;
   feed::Vitals vitals_ = {.workers = 2, .reserved_bytes = 1 << 20, .pool_bytes = 64 << 20};
-  bool stuck_ = false;
+  bool stuck_ = false, ready_ = true;
   Herald herald_{seconds(30)};
 };
 
@@ -40,6 +40,15 @@ TEST_F(HeraldTest, WithoutAWorkerThatAnsweredItIsNeitherReadyNorGivesSignsOfLife
 
   EXPECT_EQ(After(seconds(60)), "");
   EXPECT_FALSE(herald_.ready());
+}
+
+TEST_F(HeraldTest, AWorkerThatAnsweredIsNotEnoughUntilABatchCameThrough) {
+  vitals_.workers_running = 1;
+  ready_ = false;
+  EXPECT_EQ(After(milliseconds(1)), "STATUS=starting; 1 of 2 workers have answered");
+
+  ready_ = true;
+  EXPECT_THAT(After(milliseconds(200)), HasSubstr("READY=1"));
 }
 
 TEST_F(HeraldTest, ARunnerThatIsStuckGivesNoSignOfLife) {
@@ -58,7 +67,7 @@ TEST_F(HeraldTest, WhereNobodyWatchesNoSignIsGiven) {
   Herald unwatched{base::Duration(0)};
   vitals_ = {.passes = 7, .workers = 1, .workers_running = 1};
 
-  EXPECT_THAT(unwatched.Next(vitals_, clock_.Now()), Not(HasSubstr("WATCHDOG")));
+  EXPECT_THAT(unwatched.Next(vitals_, true, clock_.Now()), Not(HasSubstr("WATCHDOG")));
 }
 
 TEST_F(HeraldTest, TheFirstAnswerOfAWorkerMakesItReadyOnce) {

@@ -1,0 +1,80 @@
+// The daemon's canary through an engine with real workers.
+#include "server/app/canary.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace penstock::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class CanaryTest : public ::testing::Test {
+ protected:
+  // `max_pixels`: of a worker's file.
+  void Start(uint64_t max_pixels = decode::Limits().max_pixels) {
+    feed::Engine::Options options;
+    options.pool.max_bytes = 8 << 20;
+    options.workers.count = 1;
+    options.workers.limits.max_pixels = max_pixels;
+    options.workers.retry_for = milliseconds(50);
+    engine_ = std::make_unique<feed::Engine>(
+        options,
+        [this](uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds) {
+          EXPECT_EQ(peer, Canary::kPeer);
+          return canary_.Receive(message, bytes, fds);
+        });
+    ASSERT_TRUE(engine_->Start().ok());
+  }
+  bool ComesThroughWithin(base::Duration time) {
+    const base::TimePoint until = clock_.Now() + time;
+    while (!canary_.came_through() && clock_.Now() < until) {
+      engine_->Pump(clock_.Now());
+      engine_->Tick(clock_.Now());
+      canary_.Step(*engine_, clock_.Now());
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return canary_.came_through();
+  }
+
+  base::SteadyClock clock_;
+  Canary canary_;
+  std::unique_ptr<feed::Engine> engine_;
+};
+
+TEST_F(CanaryTest, APictureThatTheWorkersRefuseDoesNotComeThroughAndLeavesNothing) {
+  Start(100);
+
+  EXPECT_FALSE(ComesThroughWithin(milliseconds(2500)));  // two attempts and more
+
+  EXPECT_LE(engine_->View().slots.held, 1u);
+  EXPECT_EQ(engine_->View().samples_replaced, 0u);
+}
+
+TEST_F(CanaryTest, ABatchComesThroughAndIsCountedNowhere) {
+  Start();
+  ASSERT_TRUE(ComesThroughWithin(seconds(20)));
+
+  const feed::EngineView view = engine_->View();
+  EXPECT_EQ(view.pool.reserved_bytes, 0u);
+  EXPECT_EQ(view.slots.held, 0u);
+  EXPECT_EQ(view.samples_decoded, 0u);
+  EXPECT_TRUE(view.feeds.empty());
+  EXPECT_EQ(engine_->sessions(), 0u);
+  EXPECT_TRUE(engine_->Totals(clock_.Now()).by_dataset.empty());
+}
+
+TEST_F(CanaryTest, EachTimeItIsAskedForABatchComesThroughAnew) {
+  Start();
+  for (int time = 0; time < 20; ++time) {
+    ASSERT_TRUE(ComesThroughWithin(seconds(20))) << time;
+    canary_.Again();
+  }
+  EXPECT_EQ(engine_->View().pool.reserved_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace penstock::app
