@@ -39,7 +39,7 @@ void WriteBacktrace() {
 
 // Called with each piece of what Abseil has written to standard error by then, and with null at the
 // end. Allocates nothing, once the unwinder is loaded.
-void OnWritten(const char* text) {
+[[maybe_unused]] void OnWritten(const char* text) {
   if (text != nullptr) return;
   WriteBacktrace();
   Write(last_line);
