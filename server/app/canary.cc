@@ -28,13 +28,16 @@ std::shared_ptr<feed::DatasetState> MakeState() {
                                                                  .policy = feed::FaultPolicy(1)});
 }
 
-feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset) {
+// `seed`: another one each time. What was decoded before is kept for a while, and would come through
+// without a worker.
+feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset, uint64_t seed) {
   feed::OpenRequest request;
   request.peer = Canary::kPeer;
   request.user = ::geteuid();
   request.pid = ::getpid();
   request.client = request.name = "canary";
   request.dataset = std::move(dataset);
+  request.seed = seed;
   request.decoding = CanaryDecoding();
   request.share = {.samples = 1};
   request.epochs = 1;
@@ -106,7 +109,7 @@ void Canary::Step(feed::Engine& engine, base::TimePoint now) {
 absl::Status Canary::Open(feed::Engine& engine, base::TimePoint now) {
   absl::StatusOr<feed::Grant> answer = absl::InternalError("the engine gave no answer");
   dataset_ = MakeState();  // anew: what went wrong with its sample before is forgotten
-  engine.Open(RequestFor(dataset_), now,
+  engine.Open(RequestFor(dataset_, ++opened_), now,
               [&answer](absl::StatusOr<feed::Grant> grant) { answer = std::move(grant); });
   PENSTOCK_RETURN_IF_ERROR(answer.status());
   session_ = *std::move(answer);

@@ -56,6 +56,7 @@ class Canary {
   std::optional<feed::Grant> session_;
   posix::Mapping memory_;  // the session's
   std::map<uint32_t, posix::Mapping> segments_;
+  uint64_t opened_ = 0;  // so many sessions
   base::TimePoint opened_at_{}, try_at_{};
   base::Duration wait_ = std::chrono::seconds(1);  // after the next failure
   bool complained_ = false;                        // of this session's taking its time

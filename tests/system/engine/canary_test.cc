@@ -67,12 +67,13 @@ TEST_F(CanaryTest, ABatchComesThroughAndIsCountedNowhere) {
   EXPECT_TRUE(engine_->Totals(clock_.Now()).by_dataset.empty());
 }
 
-TEST_F(CanaryTest, EachTimeItIsAskedForABatchComesThroughAnew) {
+TEST_F(CanaryTest, EachTimeItIsAskedForAWorkerDecodesABatchAnew) {
   Start();
   for (int time = 0; time < 20; ++time) {
     ASSERT_TRUE(ComesThroughWithin(seconds(20))) << time;
     canary_.Again();
   }
+  EXPECT_EQ(engine_->Workers(clock_.Now()).at(0).decoded, 20u);
   EXPECT_EQ(engine_->View().pool.reserved_bytes, 0u);
 }
 
