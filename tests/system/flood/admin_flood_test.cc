@@ -25,11 +25,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// That come through in five floods: connections are opened and closed all the time.
+// Connections that come through in five floods, being opened and closed all the time, and the share
+// of its rate that the feed keeps: sanitizers multiply what a connection costs.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr uint64_t kConnections = 2000;
+constexpr double kRateKept = 0.6;
 #else
 constexpr uint64_t kConnections = 4500;
+constexpr double kRateKept = 0.8;
 #endif
 constexpr uint64_t kPromised = (64 + 32) << 20;  // of memory beside the pool, with one worker
 
@@ -163,7 +166,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
       std::chrono::duration<double>(cpu).count() / 7.5 * 100,
       static_cast<unsigned long>(most_memory >> 20), most_descriptors);
 
-  EXPECT_GE(ratios[2], 0.8);
+  EXPECT_GE(ratios[2], kRateKept);
   EXPECT_GE(sum.answered, 5000u);
   EXPECT_GE(sum.connected, kConnections);
   EXPECT_GE(most_descriptors, 1000u);
