@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -30,7 +31,10 @@ constexpr int kBurners = 2;
 constexpr int kGivesWay = 10;  // as the daemon's own threads that serve calls
 
 std::atomic<bool> stopping = false;
-std::atomic<uint64_t> answered = 0, refused = 0, connected = 0, dropped = 0, long_refused = 0;
+std::atomic<uint64_t> answered = 0, refused = 0, connected = 0, long_refused = 0;
+// Connections that the daemon hung up on after it had spoken to them: those that say all they must,
+// and those that do not. Who is turned away at the door hears nothing, and counts as neither.
+std::atomic<uint64_t> dropped = 0, half_open_dropped = 0;
 
 std::unique_ptr<v1::AdminService::Stub> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -110,27 +114,31 @@ int Open(const std::string& address, int number) {
   return fd;
 }
 
-// Takes what the peer says; false: it hung up.
-bool IsOpen(int fd) {
+// Takes what the peer says, and notes that it said something; false: it hung up.
+bool IsOpen(int fd, bool& heard) {
   char bytes[4096];
   for (;;) {
     const ssize_t count = recv(fd, bytes, sizeof bytes, 0);
     if (count <= 0) return count < 0 && errno == EAGAIN;
+    heard = true;
   }
 }
 
 void Connections(const std::string& address) {
   std::vector<pollfd> all(kIdle + kSilent + kCutOff, pollfd{.fd = -1, .events = POLLIN});
+  std::array<bool, kIdle + kSilent + kCutOff> heard{};
   while (!stopping) {
     for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].fd < 0) all[i].fd = Open(address, static_cast<int>(i));
+      if (all[i].fd >= 0) continue;
+      all[i].fd = Open(address, static_cast<int>(i));
+      heard[i] = false;
     }
     poll(all.data(), all.size(), 20);
-    for (pollfd& each : all) {
-      if (each.fd < 0 || each.revents == 0 || IsOpen(each.fd)) continue;
-      close(each.fd);
-      each.fd = -1;
-      ++dropped;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].fd < 0 || all[i].revents == 0 || IsOpen(all[i].fd, heard[i])) continue;
+      close(all[i].fd);
+      all[i].fd = -1;
+      if (heard[i]) ++(i < kSilent + kCutOff ? half_open_dropped : dropped);
     }
     std::this_thread::sleep_for(milliseconds(5));
   }
@@ -166,8 +174,9 @@ int main(int argc, char** argv) {
   }
   int signal = 0;
   sigwait(&signals, &signal);
-  std::printf("answered %lu refused %lu connected %lu dropped %lu long %lu\n", answered.load(),
-              refused.load(), connected.load(), dropped.load(), long_refused.load());
+  std::printf("answered %lu refused %lu connected %lu dropped %lu half_open_dropped %lu long %lu\n",
+              answered.load(), refused.load(), connected.load(), dropped.load(),
+              half_open_dropped.load(), long_refused.load());
   std::fflush(stdout);
   _exit(0);  // with calls under way
 }
