@@ -7,7 +7,7 @@ namespace penstock::ctl {
 namespace {
 
 // $1: the sed script; the rest: patterns and lists of words.
-constexpr char kScript[] =
+constexpr char kBashScript[] =
     R"sh(# What completes penstockctl's words in bash. Made by: penstockctl completion bash
 
 _penstockctl_datasets() {
@@ -117,7 +117,7 @@ std::string PatternOf(Value value) {
 std::string BashCompletion() {
   const auto with_value = NamesOf([](const OptionForm& o) { return o.value != Value::kNone; });
   const auto common = NamesOf([](const OptionForm& o) { return *o.only_with == '\0'; });
-  return absl::StrFormat(kScript, kNameOfJson, absl::StrJoin(with_value, " | "),
+  return absl::StrFormat(kBashScript, kNameOfJson, absl::StrJoin(with_value, " | "),
                          PatternOf(Value::kFormat), absl::StrJoin(kFormats, " "),
                          PatternOf(Value::kFile), PatternOf(Value::kColor),
                          absl::StrJoin(kColorWishes, " "), absl::StrJoin(common, " "),

@@ -7,7 +7,7 @@ namespace penstock::ctl {
 namespace {
 
 // The sed script, options for all, the commands, and what goes with each.
-constexpr char kScript[] = R"sh(#compdef penstockctl
+constexpr char kZshScript[] = R"sh(#compdef penstockctl
 # What completes penstockctl's words in zsh. Made by: penstockctl completion zsh
 
 _penstockctl_datasets() {
@@ -133,7 +133,8 @@ std::string Cases() {
 }  // namespace
 
 std::string ZshCompletion() {
-  return absl::StrFormat(kScript, kNameOfJson, SpecsOf(false), SpecsOf(true), Described(), Cases());
+  return absl::StrFormat(kZshScript, kNameOfJson, SpecsOf(false), SpecsOf(true), Described(),
+                         Cases());
 }
 
 }  // namespace penstock::ctl

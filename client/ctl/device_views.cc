@@ -7,8 +7,6 @@
 namespace penstock::ctl {
 namespace {
 
-constexpr Column::Align kRight = Column::Align::kRight;
-
 std::string HandleWord(v1::HandleKind kind) {
   switch (kind) {
     case v1::HANDLE_KIND_IPC:

@@ -14,10 +14,6 @@
 namespace penstock::ctl {
 namespace {
 
-constexpr Column::Align kRight = Column::Align::kRight;
-
-uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 // What passed between the two looks.
 class Rates {
  public:

@@ -15,8 +15,6 @@
 namespace penstock::ctl {
 namespace {
 
-constexpr Column::Align kRight = Column::Align::kRight;
-
 std::string UserName(uint32_t user_id) {
   char buffer[4096];
   passwd entry;
@@ -30,7 +28,6 @@ std::string Plural(uint64_t count, absl::string_view noun) {
 }
 
 // Of counters that a consumer writes: never below 0.
-uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 std::string PoolLine(const v1::PoolStatus& pool) {
   const uint32_t used = pool.slots_held() + pool.slots_cached();

@@ -4,12 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "common/base/divide.h"
+
 namespace penstock::finish {
 namespace {
 
 constexpr uint64_t kStoreBytes = 16;
-
-uint64_t DivideUp(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 // Threads of one block write elements that are a multiple of the channels apart, so that each meets
 // one channel first whatever its turn; whole warps.
@@ -24,7 +24,8 @@ Choice Linear(uint64_t elements, uint64_t per_store, uint32_t channels) {
   choice.threads = LinearThreads(channels);
   choice.groups = elements / per_store;
   const uint64_t per_block = uint64_t{choice.threads} * kGroupsPerThread;
-  choice.blocks = std::max<uint64_t>(DivideUp(choice.groups, per_block), 1);  // one for the tail
+  choice.blocks =
+      std::max<uint64_t>(base::DivideUp(choice.groups, per_block), 1);  // one for the tail
   return choice;
 }
 
@@ -33,7 +34,7 @@ Choice ThreePlanes(uint64_t rows, uint64_t groups_per_plane) {
   choice.kernel = Kernel::kThreePlanes;
   choice.groups_per_plane = static_cast<uint32_t>(groups_per_plane);
   choice.groups = rows * groups_per_plane;
-  choice.blocks = DivideUp(choice.groups, kThreads);
+  choice.blocks = base::DivideUp(choice.groups, kThreads);
   return choice;
 }
 
@@ -44,7 +45,7 @@ Choice ChooseTiles(const Shape& shape) {
   Choice choice;
   choice.kernel = Kernel::kTiles;
   choice.tile_pixels = kTileBytes / shape.channels / 16 * 16;
-  choice.tiles_per_row = DivideUp(pixels, choice.tile_pixels);
+  choice.tiles_per_row = base::DivideUp(pixels, choice.tile_pixels);
   choice.blocks = shape.rows * choice.tiles_per_row;
   return choice;
 }

@@ -130,8 +130,8 @@ void Attachment::End() {
     delete this;
     return;
   }
-  const base::TimePoint deadline = base::SteadyClock().Now() + kWordsTimeout;
-  while (!AllWordsAreThere() && base::SteadyClock().Now() < deadline) {
+  const base::TimePoint deadline = base::Now() + kWordsTimeout;
+  while (!AllWordsAreThere() && base::Now() < deadline) {
     std::this_thread::sleep_for(kWordsPause);
   }
   Unwritten::Get().Add(this);

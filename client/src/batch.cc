@@ -16,8 +16,6 @@
 namespace penstock {
 namespace {
 
-Status Wrong(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
-
 absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
   const size_t known = std::size(finish.mean);
   if (finish.type != Type::kUInt8 && shape.channels > known) {
@@ -125,7 +123,8 @@ Status Batch::ReleaseBehind(Stream stream) {
 Status Batch::CopyImages(void* into, size_t bytes) const {
   if (Status held = CheckHeld(); !held.ok()) return held;
   if (bytes < view_.image_bytes) {
-    return Wrong(absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
+    return client::Invalid(
+        absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
   }
   if (view_.synthetic != nullptr) {
     return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, into, bytes, nullptr);
@@ -157,7 +156,7 @@ size_t Batch::FinishedBytes(const Finish& finish) const {
 Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
   if (Status held = CheckHeld(); !held.ok()) return held;
   if (view_.on_device) {
-    return Wrong(
+    return client::Invalid(
         "this batch is on a GPU: finish it there, by FinishInto(finish, {images, image_bytes, "
         "labels}, stream)");
   }

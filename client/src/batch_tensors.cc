@@ -14,11 +14,9 @@ namespace {
 
 using client::TensorPlace;
 
-Status Wrong(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
-
 Status NoLengths(const TensorPlace& place) {
-  return Wrong(absl::StrCat("'", place.field.name,
-                            "' has one length in all samples; ask for no lengths of it"));
+  return client::Invalid(absl::StrCat("'", place.field.name,
+                                      "' has one length in all samples; ask for no lengths of it"));
 }
 
 Status Named(const absl::Status& status, const TensorPlace& place) {
@@ -71,15 +69,15 @@ TensorView Batch::tensor(size_t tensor) const {
 Status Batch::CheckTensors(std::span<const TensorInto> tensors) const {
   for (const TensorInto& into : tensors) {
     if (into.tensor >= view_.tensors.size())
-      return Wrong(absl::StrCat("tensor ", into.tensor, " is wanted, a batch has ",
-                                view_.tensors.size(), "; count them from 0"));
+      return client::Invalid(absl::StrCat("tensor ", into.tensor, " is wanted, a batch has ",
+                                          view_.tensors.size(), "; count them from 0"));
     if (!base::IsKnown(static_cast<base::DType>(into.type)))
-      return Wrong(absl::StrCat("type ", static_cast<uint32_t>(into.type),
-                                " is wanted of a tensor, which is none"));
+      return client::Invalid(absl::StrCat("type ", static_cast<uint32_t>(into.type),
+                                          " is wanted of a tensor, which is none"));
     const TensorPlace& place = view_.tensors[into.tensor];
     if (into.lengths != nullptr && !place.field.variable) return NoLengths(place);
     if (view_.synthetic != nullptr)
-      return Wrong(
+      return client::Invalid(
           "rows of this batch are stored nowhere, and only a finish makes them; ask for "
           "its images alone");
   }
@@ -109,8 +107,9 @@ Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
   for (const TensorInto& wanted : into.tensors) {
     const TensorPlace& place = view_.tensors[wanted.tensor];
     if (!gpu.Reaches(wanted.data) || (wanted.lengths != nullptr && !gpu.Reaches(wanted.lengths)))
-      return Wrong(absl::StrCat("this batch is on device ", gpu.ordinal(), ", but the memory for '",
-                                place.field.name, "' is not; give it device memory"));
+      return client::Invalid(absl::StrCat("this batch is on device ", gpu.ordinal(),
+                                          ", but the memory for '", place.field.name,
+                                          "' is not; give it device memory"));
     absl::Status status = gpu.Convert(JobOf(place, slot, rows(), wanted), stream);
     if (status.ok() && wanted.lengths != nullptr)
       status = gpu.Convert(

@@ -106,7 +106,7 @@ std::vector<Field> FieldsOf(const v1::DescribeDatasetResponse& dataset) {
   return fields;
 }
 
-Status MovedFrom() {
+Status ClientMovedFrom() {
   return Status(Code::kFailedPrecondition, "the client was moved from; use the one it moved to");
 }
 
@@ -135,15 +135,15 @@ Result<Client> Client::Connect(const ClientOptions& options) {
 }
 
 Result<Session> Client::Open(const SessionOptions& options) {
-  if (impl_ == nullptr) return MovedFrom();
+  if (impl_ == nullptr) return ClientMovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
   if (const absl::Status order = client::CheckOrder(options); !order.ok()) {
     return client::ToPublic(order);
   }
   absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
   if (!opener.ok()) return client::ToPublic(opener.status());
-  absl::StatusOr<client::Opened> opened = (*opener)->Open(
-      options.state, options.epochs, base::SteadyClock().Now() + options.open_timeout);
+  absl::StatusOr<client::Opened> opened =
+      (*opener)->Open(options.state, options.epochs, base::Now() + options.open_timeout);
   if (!opened.ok()) return client::ToPublic(opened.status());
   return Session(std::make_unique<client::SessionCore>(
       *std::move(opener), *std::move(opened),
@@ -151,7 +151,7 @@ Result<Session> Client::Open(const SessionOptions& options) {
 }
 
 Result<DatasetInfo> Client::Describe(const std::string& dataset) {
-  if (impl_ == nullptr) return MovedFrom();
+  if (impl_ == nullptr) return ClientMovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
   const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
   if (!connection.ok()) return client::ToPublic(connection.status());
@@ -171,7 +171,7 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
 
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
                                                 std::span<const uint64_t> ids) {
-  if (impl_ == nullptr) return MovedFrom();
+  if (impl_ == nullptr) return ClientMovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
   const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
   if (!connection.ok()) return client::ToPublic(connection.status());

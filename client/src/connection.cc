@@ -19,7 +19,7 @@ constexpr uint32_t kPinnedDepth = 3;                               // where the 
 constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // in the middle of a Next
 
 base::Duration LeftUntil(base::TimePoint deadline) {
-  return std::max(deadline - base::SteadyClock().Now(), base::Duration::zero());
+  return std::max(deadline - base::Now(), base::Duration::zero());
 }
 
 absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::string& address) {
@@ -157,7 +157,7 @@ Connection::Connection(std::unique_ptr<Doorway> doorway, const std::string& addr
     : doorway_(std::move(doorway)),
       rpc_(address, doorway_->ticket(), std::move(interrupted)),
       slabs_([this](uint32_t id) {
-        return doorway_->AwaitSlab(id, base::SteadyClock().Now() + kDescriptorsTimeout);
+        return doorway_->AwaitSlab(id, base::Now() + kDescriptorsTimeout);
       }) {}
 
 absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::string& dataset) {
@@ -207,7 +207,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
         absl::StrCat("the daemon would deliver by ", v1::Delivery_Name(response.delivery()),
                      ", asked for was ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
   }
-  const base::TimePoint soon = base::SteadyClock().Now() + kDescriptorsTimeout;
+  const base::TimePoint soon = base::Now() + kDescriptorsTimeout;
   PENSTOCK_ASSIGN_OR_RETURN(
       Doorway::SessionDescriptors descriptors,
       doorway_->AwaitSession(response.session_id(), std::min(deadline, soon)));

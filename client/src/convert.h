@@ -9,6 +9,9 @@ namespace penstock::client {
 // absl's code to ours; what a caller cannot act on is kInternal.
 Status ToPublic(const absl::Status& status);
 
+// An argument of the caller's that will not do.
+inline Status Invalid(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
+
 // What every call in a forked child says.
 Status ForkedStatus();
 

@@ -10,14 +10,14 @@
 namespace penstock {
 namespace {
 
-Status MovedFrom() {
+Status PoolMovedFrom() {
   return Status(Code::kFailedPrecondition,
                 "the pool or buffer was moved from; use the one that it moved to");
 }
 
 // Ok when calls may go on.
 Status Check(const std::shared_ptr<client::PoolCore>& core) {
-  if (core == nullptr) return MovedFrom();
+  if (core == nullptr) return PoolMovedFrom();
   return core->Forked() ? client::ForkedStatus() : Status();
 }
 

@@ -177,7 +177,7 @@ absl::StatusOr<Value> Doorway::Await(std::map<Key, Value>& kept, Key key, base::
       if (auto node = kept.extract(key)) return std::move(node.mapped());
     }
     PENSTOCK_RETURN_IF_ERROR(pumped);
-    const base::Duration left = deadline - base::SteadyClock().Now();
+    const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) {
       return absl::DeadlineExceededError(
           absl::StrCat("the daemon told of ", what, " ", key, " but did not send it in time"));

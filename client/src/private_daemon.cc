@@ -23,8 +23,6 @@ namespace {
 
 constexpr base::Duration kPause = std::chrono::milliseconds(10);
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 std::string PrivateDirectory() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   struct stat status;
@@ -83,7 +81,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
                             StartDetached({program, "--private", directory}, log));
   while (!Answers(address)) {
     if (!daemon.valid() || posix::IsGone(daemon)) return NotAnswering("ended at once", log);
-    if (Now() >= deadline) return NotAnswering("does not answer", log);
+    if (base::Now() >= deadline) return NotAnswering("does not answer", log);
     std::this_thread::sleep_for(kPause);
   }
   return absl::OkStatus();
@@ -94,7 +92,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
 std::string PrivateAddress() { return absl::StrCat(PrivateDirectory(), "/penstock.sock"); }
 
 absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
-  const base::TimePoint deadline = Now() + timeout;
+  const base::TimePoint deadline = base::Now() + timeout;
   const std::string directory = PrivateDirectory(), address = PrivateAddress();
   PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory));
   const std::string path = absl::StrCat(directory, "/start.lock");
@@ -106,7 +104,7 @@ absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       return base::ErrnoStatus(errno, absl::StrCat("locking ", path));
     }
-    if (Now() >= deadline) {
+    if (base::Now() >= deadline) {
       return NotAnswering("is being started by another process but does not answer",
                           absl::StrCat(directory, "/penstockd.log"));
     }

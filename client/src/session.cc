@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-Status MovedFrom() {
+Status SessionMovedFrom() {
   return Status(Code::kFailedPrecondition, "the session was moved from; use the one it moved to");
 }
 
@@ -38,23 +38,23 @@ Session::~Session() { End(std::move(core_)); }
 
 Result<Batch> Session::Next(std::chrono::milliseconds timeout) {
   if (core_ == nullptr) [[unlikely]]
-    return MovedFrom();
+    return SessionMovedFrom();
   return core_->Next(timeout);
 }
 
 Result<Batch> Session::Next(Stream stream, std::chrono::milliseconds timeout) {
-  if (core_ == nullptr) return MovedFrom();
+  if (core_ == nullptr) return SessionMovedFrom();
   return core_->Next(stream, timeout);
 }
 
 Result<Batch> Session::NextInto(const Finish& finish, const Into& into, Stream stream,
                                 std::chrono::milliseconds timeout) {
-  if (core_ == nullptr) return MovedFrom();
+  if (core_ == nullptr) return SessionMovedFrom();
   return core_->NextInto(finish, into, stream, timeout);
 }
 
 Result<bool> Session::WaitReady(std::chrono::milliseconds timeout) {
-  if (core_ == nullptr) return MovedFrom();
+  if (core_ == nullptr) return SessionMovedFrom();
   return core_->WaitReady(timeout);
 }
 
@@ -100,12 +100,12 @@ bool Session::labeled() const { return core_ != nullptr && core_->grant().labele
 SessionStats Session::Stats() { return core_ == nullptr ? SessionStats() : core_->Stats(); }
 
 Result<uint64_t> Session::Quarantined() {
-  if (core_ == nullptr) return MovedFrom();
+  if (core_ == nullptr) return SessionMovedFrom();
   return core_->Quarantined();
 }
 
 Status Session::Close() {
-  if (core_ == nullptr) return MovedFrom();
+  if (core_ == nullptr) return SessionMovedFrom();
   return core_->Close();
 }
 

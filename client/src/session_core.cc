@@ -16,8 +16,6 @@ using std::chrono::milliseconds;
 constexpr base::Duration kFirstPause = milliseconds(50);  // between tries to connect again
 constexpr base::Duration kLongestPause = milliseconds(1000);
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 // Whether the daemon may be back a moment later.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsNotFound(status) ||
@@ -233,7 +231,7 @@ absl::Status SessionCore::Reattach(base::TimePoint deadline) {
   for (base::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     const absl::Status status = TryReattach(deadline);
     if (status.ok() || !MayPass(status)) return status;
-    if (Now() + pause >= deadline) {
+    if (base::Now() + pause >= deadline) {
       return absl::Status(
           absl::StatusCode::kUnavailable,
           absl::StrCat("could not connect to the daemon again: ", std::string(status.message())));

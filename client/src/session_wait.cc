@@ -20,14 +20,12 @@ constexpr base::Duration kHoardingPatience = std::chrono::seconds(1);
 constexpr base::Duration kAskTimeout = std::chrono::seconds(1);
 constexpr base::Duration kWorthAsking = milliseconds(10);
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 }  // namespace
 
 // `now + timeout`, also for a timeout beyond what the clock can count.
 base::TimePoint SessionCore::DeadlineAfter(milliseconds timeout) {
   constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
-  return Now() + std::clamp(timeout, milliseconds(0), kLongest);
+  return base::Now() + std::clamp(timeout, milliseconds(0), kLongest);
 }
 
 Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
@@ -57,9 +55,9 @@ Result<bool> SessionCore::WaitReady(milliseconds timeout) {
 // What is there already is no wait, and costs no look at the clock.
 absl::StatusOr<SessionCore::News> SessionCore::Await(base::TimePoint deadline) {
   if (const std::optional<News> news = Look()) return *news;
-  const base::TimePoint begun = Now();
+  const base::TimePoint begun = base::Now();
   const absl::StatusOr<News> news = AwaitNews(deadline);
-  waits_.Waited(Now() - begun);
+  waits_.Waited(base::Now() - begun);
   return news;
 }
 
@@ -70,7 +68,7 @@ absl::StatusOr<SessionCore::News> SessionCore::AwaitNews(base::TimePoint deadlin
     if (const std::optional<News> news = Look()) return *news;
     if (HoardsForTooLong()) return News::kHoarding;
     PENSTOCK_RETURN_IF_ERROR(attachment_->Pump());
-    const base::Duration left = deadline - Now();
+    const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) return News::kNone;
     const bool full = stage_ && !stage_->HasRoom();
     attachment_->Sleep(bell, std::min(full ? kFullSlice : kSlice, left));
@@ -98,7 +96,7 @@ uint32_t SessionCore::MostHeld() const {
 }
 
 bool SessionCore::HoardsForTooLong() {
-  const base::TimePoint now = Now();
+  const base::TimePoint now = base::Now();
   const std::optional<base::TimePoint> since = waits_.Hoards(Held() >= MostHeld(), now);
   return since && now - *since >= kHoardingPatience;
 }
@@ -120,7 +118,7 @@ std::string SessionCore::WhyNothingCame() const {
 }
 
 SessionStats SessionCore::Stats() {
-  SessionStats counted = waits_.Count(Now());
+  SessionStats counted = waits_.Count(base::Now());
   if (Forked()) {
     counted.verdict = ForkedStatus().message();
     return counted;

@@ -14,7 +14,7 @@ class Waits {
  public:
   void Taken() {
     if (batches_ == 0) [[unlikely]]
-      began_ = base::SteadyClock().Now() - since_taken_;
+      began_ = base::Now() - since_taken_;
     ++batches_;
     if (since_taken_ != base::Duration::zero()) [[unlikely]]
       AddWaited();

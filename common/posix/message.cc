@@ -86,7 +86,7 @@ absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<
 }
 
 absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout) {
-  const base::TimePoint deadline = base::SteadyClock().Now() + timeout;
+  const base::TimePoint deadline = base::Now() + timeout;
   Message message;
   message.bytes.resize(max_bytes);
   iovec data{.iov_base = message.bytes.data(), .iov_len = max_bytes};

@@ -57,7 +57,7 @@ class Place {
     constexpr auto penstock_level = ::penstock::telemetry::Level::level;                           \
     if (!::penstock::telemetry::IsEnabled(penstock_level)) break;                                  \
     static ::penstock::telemetry::Place penstock_place;                                            \
-    const auto penstock_verdict = penstock_place.Ask(::penstock::base::SteadyClock().Now());       \
+    const auto penstock_verdict = penstock_place.Ask(::penstock::base::Now());                     \
     if (!penstock_verdict.write) break;                                                            \
     ::penstock::telemetry::Log(penstock_level, event, {__VA_ARGS__}, penstock_verdict.suppressed); \
   } while (false)

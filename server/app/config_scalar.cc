@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/check.h"
+#include "common/base/digits.h"
 #include "common/base/units.h"
 
 namespace penstock::app {
@@ -45,13 +46,9 @@ std::string WordFor(const EnumDescriptor& type, int index) {
   return absl::AsciiStrToLower(absl::StripPrefix(type.value(index)->name(), prefix));
 }
 
-bool IsDigits(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-}
-
 template <typename Number>
 bool ParseNumber(absl::string_view text, Number& number) {
-  return IsDigits(text) && absl::SimpleAtoi(text, &number);
+  return base::IsDigits(text) && absl::SimpleAtoi(text, &number);
 }
 
 bool ParseFraction(absl::string_view text, double& fraction) {

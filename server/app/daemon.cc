@@ -151,7 +151,7 @@ bool Daemon::AskForSnapshot(status::Collector::Done done) {
 status::Facts Daemon::GetFacts() const {
   const config::v1::Server& server = options_.config.server();
   const feed::Vitals vitals = runner_->vitals();
-  const base::TimePoint now = base::SteadyClock().Now();
+  const base::TimePoint now = base::Now();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,

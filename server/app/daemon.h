@@ -81,7 +81,7 @@ class Daemon {
   std::atomic<bool> draining_ = false, failed_ = false;
   base::Mutex mutex_;
   std::vector<rpc::Callback<v1::ReloadResponse>> reloads_ PENSTOCK_GUARDED_BY(mutex_);
-  const base::TimePoint started_ = base::SteadyClock().Now();
+  const base::TimePoint started_ = base::Now();
   bool said_serving_ = false, was_ready_ = false;
 
   // In start order: later ones use earlier ones.

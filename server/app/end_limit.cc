@@ -6,14 +6,9 @@
 #include "common/telemetry/log.h"
 
 namespace penstock::app {
-namespace {
-
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
-}  // namespace
 
 EndLimit::EndLimit(base::Duration limit, int exit_code)
-    : thread_([this, deadline = Now() + limit, exit_code] { Run(deadline, exit_code); }) {}
+    : thread_([this, deadline = base::Now() + limit, exit_code] { Run(deadline, exit_code); }) {}
 
 EndLimit::~EndLimit() {
   {
@@ -28,7 +23,7 @@ void EndLimit::Run(base::TimePoint deadline, int exit_code) {
   ::pthread_setname_np(::pthread_self(), "end-limit");
   {
     const base::MutexLock lock(mutex_);
-    for (auto now = Now(); now < deadline && !ended_; now = Now()) {
+    for (auto now = base::Now(); now < deadline && !ended_; now = base::Now()) {
       changed_.WaitFor(mutex_, deadline - now);
     }
     if (ended_) return;

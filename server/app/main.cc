@@ -59,7 +59,7 @@ int ExitCodeOf(const absl::Status& start) {
 
 // What is wrong with the file is in the log.
 void Reload(Daemon& daemon) {
-  Notify(Herald::Reloading(base::SteadyClock().Now()));
+  Notify(Herald::Reloading(base::Now()));
   daemon.Reload().status().IgnoreError();
   Notify(Herald::Reloaded());
 }

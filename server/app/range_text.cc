@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/digits.h"
 
 namespace penstock::app {
 namespace {
@@ -14,12 +15,8 @@ namespace {
 constexpr uint64_t kMillionths = 1'000'000;
 constexpr size_t kDecimals = 6;
 
-bool IsDigits(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-}
-
 bool ParseWhole(absl::string_view text, uint64_t& number) {
-  return IsDigits(text) && absl::SimpleAtoi(text, &number);
+  return base::IsDigits(text) && absl::SimpleAtoi(text, &number);
 }
 
 // "12.5" as 12,500,000: at most 100, with at most six decimals.

@@ -23,7 +23,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
     // Any thread; answers later, from another one.
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
-    std::function<void(bool)> draining = [](bool) {};  // it is, or is not; any thread
+    std::function<void(bool)> draining = [](bool) {};            // it is, or is not; any thread
     std::function<std::string()> not_ready = [] { return ""; };  // why; any thread
   };
   // All three outlive the service.
@@ -79,7 +79,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
               rpc::Callback<rpc::SessionGrant> done);
 
   const Options options_;
-  const base::TimePoint started_ = base::SteadyClock().Now();
+  const base::TimePoint started_ = base::Now();
   Catalog& catalog_;
   feed::Runner& runner_;
   Peers peers_;

@@ -18,8 +18,6 @@ constexpr size_t kAhead =
 constexpr base::Duration kLongCopy = std::chrono::seconds(1);
 constexpr base::Duration kLongestSleep = std::chrono::hours(1);
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 std::string GaveUpAfter(base::Duration time) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return absl::StrCat("samples could not be read for ", seconds, " s, see to their storage");
@@ -107,7 +105,7 @@ std::optional<Carriers::Job> Carriers::Next(uint32_t number) {
   const base::MutexLock lock(mutex_);
   for (;;) {
     if (stopping_) return std::nullopt;
-    const base::TimePoint now = Now();
+    const base::TimePoint now = base::Now();
     if (TakeDue(now) || !ready_.empty()) {
       Job job = std::move(ready_.front());
       ready_.pop_front();
@@ -131,7 +129,8 @@ bool Carriers::TakeDue(base::TimePoint now) {
 
 // It ended, or is put aside until it is tried again.
 void Carriers::PutDown(Job job, uint32_t number, const absl::Status& copied) {
-  Outcome outcome = {.id = job.run.id, .status = copied, .given = job.run.given, .ended = Now()};
+  Outcome outcome = {
+      .id = job.run.id, .status = copied, .given = job.run.given, .ended = base::Now()};
   std::optional<base::Duration> wait;
   if (!copied.ok() && !absl::IsDataLoss(copied)) {  // what is stored wrong stays so
     const base::TimePoint now = outcome.ended;

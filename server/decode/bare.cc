@@ -12,10 +12,10 @@ namespace {
 
 using base::Fault;
 
-constexpr uint32_t kMargin = 2;  // as JpegReader's
+constexpr uint32_t kBareMargin = 2;  // as JpegReader's
 
 // As the decoder's: rows that are aligned to a vector are written past the cache, which is slower.
-constexpr size_t kMisalignment = 4;
+constexpr size_t kBareMisalignment = 4;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Fault BareDecoder::State::Run(std::span<const std::byte> file, const Spec* spec,
     return errors.fault();
   }
   const Box window = spec ? WindowFor(*spec, key) : Box{0, 0, info.image_width, info.image_height};
-  row.Reserve(kMisalignment + size_t{3} * info.image_width);
+  row.Reserve(kBareMisalignment + size_t{3} * info.image_width);
   const bool ok = errors.Guard([&] { ReadWindow(window); });
   jpeg_abort_decompress(&info);
   return ok ? Fault::kNone : errors.fault();
@@ -80,11 +80,11 @@ Box BareDecoder::State::WindowFor(const Spec& spec, const DrawKey& key) {
 void BareDecoder::State::ReadWindow(const Box& window) {
   info.out_color_space = JCS_RGB;
   jpeg_start_decompress(&info);
-  JDIMENSION x = window.x - std::min(window.x, kMargin);
-  JDIMENSION columns = std::min(window.x + window.width + kMargin, info.image_width) - x;
+  JDIMENSION x = window.x - std::min(window.x, kBareMargin);
+  JDIMENSION columns = std::min(window.x + window.width + kBareMargin, info.image_width) - x;
   jpeg_crop_scanline(&info, &x, &columns);
   if (window.y > 0) jpeg_skip_scanlines(&info, window.y);
-  JSAMPROW rows = row.data() + kMisalignment;
+  JSAMPROW rows = row.data() + kBareMisalignment;
   for (uint32_t i = 0; i < window.height; ++i) jpeg_read_scanlines(&info, &rows, 1);
 }
 

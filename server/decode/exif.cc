@@ -10,7 +10,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr uint32_t kOrientation = 0x0112;
-constexpr size_t kHeaderBytes = 8;
+constexpr size_t kTiffHeaderBytes = 8;
 constexpr size_t kEntryBytes = 12;
 constexpr size_t kInlineBytes = 4;  // longer values lie elsewhere
 
@@ -56,7 +56,7 @@ uint32_t FirstOf(Bytes values, size_t unit, Endian endian) {
 }  // namespace
 
 int OrientationTag(Bytes tiff) {
-  if (tiff.size() < kHeaderBytes) return 1;
+  if (tiff.size() < kTiffHeaderBytes) return 1;
   const std::optional<Endian> endian = EndianOf(tiff);
   if (!endian) return 1;
   const uint32_t start = ReadNumber(tiff, 4, 4, *endian);

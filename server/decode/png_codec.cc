@@ -5,12 +5,12 @@
 #include <csetjmp>
 #include <cstdlib>
 
+#include "server/decode/png_header.h"
+
 namespace penstock::decode {
 namespace {
 
 using base::Fault;
-
-constexpr uint32_t kMostSide = 0x7FFF'FFFF;  // the caller has checked the image's size
 
 // What libpng's hooks share. No destructors: errors jump.
 struct Run {
@@ -59,7 +59,7 @@ void TakeEnd(png_structp png, png_infop) {
 }
 
 void Configure(png_structp png, Run& run) {
-  png_set_user_limits(png, kMostSide, kMostSide);
+  png_set_user_limits(png, kMostPngSide, kMostPngSide);
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   // Text, profiles and the like are passed over unread; a negative count means all of them.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);

@@ -11,8 +11,7 @@ namespace {
 constexpr size_t kSignatureBytes = 8;
 constexpr size_t kFrameBytes = 12;  // of a chunk: length, name, sum
 constexpr size_t kHeadBytes = 8;    // … its length and name
-constexpr size_t kHeaderBytes = 13;
-constexpr uint32_t kMostSide = 0x7FFF'FFFF;
+constexpr size_t kPngHeaderBytes = 13;
 
 bool MayHave(uint8_t color, uint8_t depth) {
   switch (color) {
@@ -69,19 +68,19 @@ uint32_t PngHeader::channels() const {
 }
 
 base::Fault ParsePngHeader(std::span<const std::byte> file, PngHeader& header) {
-  if (file.size() < kSignatureBytes + kFrameBytes + kHeaderBytes) return base::Fault::kTruncated;
+  if (file.size() < kSignatureBytes + kFrameBytes + kPngHeaderBytes) return base::Fault::kTruncated;
   const auto number = [file](size_t offset, size_t count) {
     return ReadNumber(file, kSignatureBytes + offset, count, Endian::kBig);
   };
-  if (number(0, 4) != kHeaderBytes || number(4, 4) != FourLetters("IHDR"))
+  if (number(0, 4) != kPngHeaderBytes || number(4, 4) != FourLetters("IHDR"))
     return base::Fault::kCorrupt;
   header.width = number(8, 4);
   header.height = number(12, 4);
   header.depth = static_cast<uint8_t>(number(16, 1));
   const auto color = static_cast<uint8_t>(number(17, 1));
   header.interlaced = number(20, 1) != 0;
-  const bool sized = header.width >= 1 && header.width <= kMostSide && header.height >= 1 &&
-                     header.height <= kMostSide;
+  const bool sized = header.width >= 1 && header.width <= kMostPngSide && header.height >= 1 &&
+                     header.height <= kMostPngSide;
   if (!sized || !MayHave(color, header.depth)) return base::Fault::kCorrupt;
   header.color = static_cast<PngHeader::Color>(color);
   return base::Fault::kNone;

@@ -11,6 +11,9 @@
 
 namespace penstock::decode {
 
+// Of a side, by the format.
+inline constexpr uint32_t kMostPngSide = 0x7FFF'FFFF;
+
 struct PngHeader {
   enum Color : uint8_t { kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6 };
 

@@ -5,7 +5,7 @@
 namespace penstock::decode {
 namespace {
 
-using Color = PngHeader::Color;
+using PngColor = PngHeader::Color;
 
 // Calls put(pixel of samples, pixel of out) for each.
 template <typename Put>
@@ -19,18 +19,19 @@ void ForEachPixel(const uint8_t* samples, size_t bytes, uint32_t count, uint32_t
 PngRows::PngRows(const PngHeader& header)
     : pixel_bytes_(header.channels() * (header.depth == 16 ? 2 : 1)) {
   const uint8_t channel_bytes = header.depth == 16 ? 2 : 1;
-  if (header.color == Color::kPalette || (header.color == Color::kGray && header.depth <= 8)) {
+  if (header.color == PngColor::kPalette ||
+      (header.color == PngColor::kGray && header.depth <= 8)) {
     way_ = Way::kTable;
     const uint32_t most = (1u << header.depth) - 1;
     for (uint32_t i = 0; i < table_.size(); ++i) {
-      const uint32_t shade = header.color == Color::kGray ? std::min(i, most) * 255 / most : i;
+      const uint32_t shade = header.color == PngColor::kGray ? std::min(i, most) * 255 / most : i;
       table_[i].fill(static_cast<uint8_t>(shade));
     }
-  } else if (header.color == Color::kGray) {
+  } else if (header.color == PngColor::kGray) {
     way_ = Way::kClip;
   } else {
     way_ = Way::kPick;
-    const bool gray = header.color == Color::kGrayAlpha;
+    const bool gray = header.color == PngColor::kGrayAlpha;
     for (uint8_t i = 0; i < 3; ++i) picked_[i] = static_cast<uint8_t>(gray ? 0 : i * channel_bytes);
   }
 }

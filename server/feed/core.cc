@@ -17,13 +17,6 @@ namespace {
 // Statistics are kept of this many feeds, beyond those that have sessions.
 constexpr size_t kMaxIdleFeeds = 1024;
 
-struct Feed {
-  uint64_t samples = 0;
-  Road road = Road::kWorkers;
-  uint32_t run = 1;
-  FeedView counts;
-};
-
 template <typename Map, typename Id>
 auto* Get(const Map& map, Id id) {
   const auto found = map.find(id);
@@ -39,6 +32,13 @@ absl::Status NotOpen(SessionId session) {
 // The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
 // arenas and slots: all stay where they are until nothing refers to them.
 struct Core::State {
+  struct Feed {
+    uint64_t samples = 0;
+    Road road = Road::kWorkers;
+    uint32_t run = 1;
+    FeedView counts;
+  };
+
   absl::flat_hash_map<ArenaId, std::unique_ptr<Arena>> arenas;
   absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
   absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
@@ -153,7 +153,7 @@ absl::Status Core::OpenSession(SessionId session, const SessionSpec& spec, base:
 }
 
 // The feed's statistics. Those of feeds without sessions are dropped when there are too many.
-Feed& Core::State::FeedOf(const SessionSpec& spec) {
+Core::State::Feed& Core::State::FeedOf(const SessionSpec& spec) {
   if (feeds.size() >= sessions.size() + kMaxIdleFeeds) {
     absl::erase_if(feeds, [](const auto& entry) { return entry.second->counts.sessions == 0; });
   }
@@ -318,7 +318,7 @@ Slot& Core::State::SlotOf(const RowTask& task) const {
 void Core::RowDone(const RowTask& task) {
   Slot& slot = state_->SlotOf(task);
   slot.rows.Done(task.row, task.rows);
-  if (Feed* feed = Get(state_->feeds, task.feed)) {
+  if (State::Feed* feed = Get(state_->feeds, task.feed)) {
     feed->counts.rows_decoded += task.rows;
     feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;
   }
@@ -366,7 +366,7 @@ std::optional<SessionView> Core::View(SessionId id) const {
 }
 
 std::optional<FeedView> Core::View(FeedId id) const {
-  const Feed* feed = Get(state_->feeds, id);
+  const State::Feed* feed = Get(state_->feeds, id);
   if (feed == nullptr) return std::nullopt;
   return feed->counts;
 }

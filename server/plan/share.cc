@@ -1,21 +1,20 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/base/divide.h"
 #include "server/plan/plan.h"
 
 namespace penstock::plan {
 namespace {
-
-uint64_t DivideUp(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 // Samples that all ranks take in one step. Fits: Validate.
 uint64_t SamplesOfOneStep(const Share& share) { return uint64_t{share.world} * share.batch_size; }
 
 // Of the epoch's batches, full and short, those that fall to this rank.
 uint64_t PartialCount(const Share& share, uint64_t left) {
-  const uint64_t batches = DivideUp(left, share.batch_size);
+  const uint64_t batches = base::DivideUp(left, share.batch_size);
   if (batches <= share.rank) return 0;
-  return DivideUp(batches - share.rank, share.world);
+  return base::DivideUp(batches - share.rank, share.world);
 }
 
 }  // namespace
@@ -62,7 +61,7 @@ uint64_t BatchCount(const Share& share) {
     case Remainder::kDrop:
       return left / SamplesOfOneStep(share);
     case Remainder::kPad:
-      return DivideUp(left, SamplesOfOneStep(share));
+      return base::DivideUp(left, SamplesOfOneStep(share));
     case Remainder::kPartial:
       return PartialCount(share, left);
   }

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/base/divide.h"
 #include "server/plan/hash.h"
 
 namespace penstock::plan {
 namespace {
-
-uint64_t DivideUp(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 const Windows& Checked(const Windows& windows) {
   PENSTOCK_CHECK(Validate(windows).ok());
@@ -31,10 +30,10 @@ WindowedOrder::WindowedOrder(const Windows& windows, uint64_t samples, uint64_t 
                              uint64_t epoch)
     : samples_(samples),
       shard_samples_(std::min(Checked(windows).shard_samples, samples)),
-      shards_(std::min<uint64_t>(windows.shards, DivideUp(samples, shard_samples_))),
-      permuted_(DivideUp(samples, shard_samples_), Key(seed, epoch, Purpose::kShards)),
-      missing_(DivideUp(samples, shard_samples_) * shard_samples_ - samples),
-      short_place_(permuted_.PlaceOf(DivideUp(samples, shard_samples_) - 1)),
+      shards_(std::min<uint64_t>(windows.shards, base::DivideUp(samples, shard_samples_))),
+      permuted_(base::DivideUp(samples, shard_samples_), Key(seed, epoch, Purpose::kShards)),
+      missing_(base::DivideUp(samples, shard_samples_) * shard_samples_ - samples),
+      short_place_(permuted_.PlaceOf(base::DivideUp(samples, shard_samples_) - 1)),
       window_key_(Key(seed, epoch, Purpose::kWindow)) {}
 
 // Behind the short shard everything comes so many samples earlier.

@@ -114,7 +114,7 @@ bool Acceptor::HasPlaceFor(uint32_t user) const {
 
 void Acceptor::Refuse(uint32_t user) {
   ++refused_;
-  const base::TimePoint now = base::SteadyClock().Now();
+  const base::TimePoint now = base::Now();
   if (now - refusal_said_ < kSayEvery) return;
   refusal_said_ = now;
   PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(refused_, 0)},

@@ -106,7 +106,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     };
     options.judge = [news = std::make_shared<DrainNews>()](const v1::DrainResponse& look) {
       if (look.done()) return Call::Then::kEnd;
-      const bool is_news = news->IsNews(look, base::SteadyClock().Now());
+      const bool is_news = news->IsNews(look, base::Now());
       return is_news ? Call::Then::kAgain : Call::Then::kSkipAgain;
     };
     return Begin(Call::Make(std::move(options)), MayChange());

@@ -178,9 +178,9 @@ void GrpcServer::SetServing(bool serving) {
 
 GrpcServer::~GrpcServer() {
   acceptor_.reset();
-  const base::TimePoint deadline = base::SteadyClock().Now() + options_.shutdown_timeout;
+  const base::TimePoint deadline = base::Now() + options_.shutdown_timeout;
   others_.End(options_.shutdown_timeout);
-  owners_.End(std::max(deadline - base::SteadyClock().Now(), base::Duration::zero()));
+  owners_.End(std::max(deadline - base::Now(), base::Duration::zero()));
 }
 
 }  // namespace

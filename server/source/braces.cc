@@ -11,7 +11,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kLargestNumber = std::numeric_limits<int64_t>::max();
 
 absl::Status Wrong(absl::string_view pattern, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<std::string>> Count(absl::string_view inside,
   uint64_t from = 0, to = 0, step = 1;
   const bool read = absl::SimpleAtoi(parts[0], &from) && absl::SimpleAtoi(parts[1], &to) &&
                     (parts.size() == 2 || absl::SimpleAtoi(parts[2], &step));
-  if (!read || step == 0 || step > kLargest) return Wrong(pattern, "a step of 0");
+  if (!read || step == 0 || step > kLargestNumber) return Wrong(pattern, "a step of 0");
   const uint64_t count = (from < to ? to - from : from - to) / step + 1;
   if (count > kMostExpanded)
     return Wrong(pattern, absl::StrCat("it means more than ", kMostExpanded, " files"));

@@ -13,7 +13,7 @@ namespace {
 
 using base::DType;
 
-constexpr absl::string_view kMagic("MMIDIDX\0\0", 9);
+constexpr absl::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr uint64_t kVersionAt = 9, kTypeAt = 17, kSequencesAt = 18, kEntriesAt = 26, kHeader = 34;
 constexpr uint64_t kLengthBytes = 4, kPointerBytes = 8, kEntryBytes = 8;
 constexpr absl::string_view kRemedy = "; write both files anew with Megatron's own tools";
@@ -47,7 +47,8 @@ absl::StatusOr<DType> TypeOf(int code, const MegatronIndex::Files& files) {
 }  // namespace
 
 bool IsMegatronIndex(std::span<const std::byte> begin) {
-  return absl::StartsWith({reinterpret_cast<const char*>(begin.data()), begin.size()}, kMagic);
+  return absl::StartsWith({reinterpret_cast<const char*>(begin.data()), begin.size()},
+                          kMegatronMagic);
 }
 
 template <typename Number>

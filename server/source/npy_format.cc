@@ -15,7 +15,7 @@ namespace {
 
 using base::DType;
 
-constexpr absl::string_view kMagic("\x93NUMPY", 6);
+constexpr absl::string_view kNpyMagic("\x93NUMPY", 6);
 constexpr absl::string_view kZipMagic("PK\x03\x04", 4);
 
 absl::string_view TextOf(std::span<const std::byte> bytes) {
@@ -126,7 +126,7 @@ absl::Status CheckShape(const NpyLiteral& literal, const std::string& path) {
 
 }  // namespace
 
-bool IsNpy(std::span<const std::byte> begin) { return absl::StartsWith(TextOf(begin), kMagic); }
+bool IsNpy(std::span<const std::byte> begin) { return absl::StartsWith(TextOf(begin), kNpyMagic); }
 
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin,
                                          const std::string& path) {

@@ -15,7 +15,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr absl::string_view kPrefix = "npy:";
+constexpr absl::string_view kNpyPrefix = "npy:";
 
 bool IsTensorName(const std::string& name) {
   const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
@@ -46,11 +46,11 @@ absl::Status Validate(const NpySpec& spec) {
   return absl::OkStatus();
 }
 
-bool IsNpyText(absl::string_view text) { return absl::StartsWith(text, kPrefix); }
+bool IsNpyText(absl::string_view text) { return absl::StartsWith(text, kNpyPrefix); }
 
 absl::StatusOr<NpySpec> ParseNpyText(absl::string_view text) {
   absl::string_view rest = text;
-  absl::ConsumePrefix(&rest, kPrefix);
+  absl::ConsumePrefix(&rest, kNpyPrefix);
   NpySpec spec;
   for (const absl::string_view part : absl::StrSplit(rest, ',')) {
     const std::pair<std::string, std::string> array = absl::StrSplit(part, absl::MaxSplits('=', 1));
@@ -65,7 +65,7 @@ absl::StatusOr<NpySpec> ParseNpyText(absl::string_view text) {
 }
 
 std::string ToString(const NpySpec& spec) {
-  return absl::StrCat(kPrefix,
+  return absl::StrCat(kNpyPrefix,
                       absl::StrJoin(spec.arrays, ",", [](std::string* out, const NpyArray& array) {
                         absl::StrAppend(out, array.name, "=", array.file);
                       }));

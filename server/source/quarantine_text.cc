@@ -11,7 +11,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr absl::string_view kMagic = "penstock-quarantine ";
+constexpr absl::string_view kQuarantineMagic = "penstock-quarantine ";
 constexpr absl::string_view kFirstLine = "penstock-quarantine 1";
 constexpr absl::string_view kChecksum = "checksum ";
 
@@ -67,10 +67,11 @@ std::string FormatQuarantine(const QuarantineText& content) {
 
 absl::StatusOr<QuarantineText> ParseQuarantine(absl::string_view text) {
   const absl::string_view first = text.substr(0, text.find('\n'));
-  if (absl::StartsWith(first, kMagic) && first != kFirstLine)
-    return absl::DataLossError(absl::StrCat(
-        "the quarantine file has version '", absl::CHexEscape(first.substr(kMagic.size(), 8)),
-        "', wanted 1: another version of the daemon wrote it, ", "or it is damaged"));
+  if (absl::StartsWith(first, kQuarantineMagic) && first != kFirstLine)
+    return absl::DataLossError(
+        absl::StrCat("the quarantine file has version '",
+                     absl::CHexEscape(first.substr(kQuarantineMagic.size(), 8)),
+                     "', wanted 1: another version of the daemon wrote it, ", "or it is damaged"));
   PENSTOCK_ASSIGN_OR_RETURN(const absl::string_view body, CheckedBody(text));
   std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(body, "\n"), '\n');
   QuarantineText content;

@@ -14,7 +14,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr absl::string_view kPrefix = "synthetic:";
+constexpr absl::string_view kSyntheticPrefix = "synthetic:";
 
 template <typename... Words>
 absl::Status Wrong(absl::string_view text, const Words&... words) {
@@ -93,11 +93,12 @@ absl::Status Validate(const SyntheticSpec& spec) {
   return CheckRange("classes", spec.classes, kMaxSyntheticClasses);
 }
 
-bool IsSynthetic(absl::string_view text) { return absl::StartsWith(text, kPrefix); }
+bool IsSynthetic(absl::string_view text) { return absl::StartsWith(text, kSyntheticPrefix); }
 
 absl::StatusOr<SyntheticSpec> ParseSynthetic(absl::string_view text) {
   absl::string_view rest = text;
-  if (!absl::ConsumePrefix(&rest, kPrefix)) return Wrong(text, "it does not begin with ", kPrefix);
+  if (!absl::ConsumePrefix(&rest, kSyntheticPrefix))
+    return Wrong(text, "it does not begin with ", kSyntheticPrefix);
   SyntheticSpec spec;
   bool first = true;
   for (const absl::string_view part : absl::StrSplit(rest, ',')) {
@@ -115,8 +116,9 @@ absl::StatusOr<SyntheticSpec> ParseSynthetic(absl::string_view text) {
 }
 
 std::string ToString(const SyntheticSpec& spec) {
-  return absl::StrCat(kPrefix, spec.shape.height, "x", spec.shape.width, "x", spec.shape.channels,
-                      ",samples=", spec.samples, ",classes=", spec.classes, ",seed=", spec.seed);
+  return absl::StrCat(kSyntheticPrefix, spec.shape.height, "x", spec.shape.width, "x",
+                      spec.shape.channels, ",samples=", spec.samples, ",classes=", spec.classes,
+                      ",seed=", spec.seed);
 }
 
 std::unique_ptr<Dataset> MakeSynthetic(const SyntheticSpec& spec) {

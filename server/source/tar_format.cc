@@ -17,19 +17,14 @@ namespace {
 struct Part {
   size_t at, bytes;
 };
-constexpr Part kName = {0, 100}, kSize = {124, 12}, kChecksum = {148, 8}, kPrefix = {345, 155};
-constexpr size_t kType = 156, kMagic = 257;
+constexpr Part kNamePart = {0, 100}, kSizePart = {124, 12}, kChecksumPart = {148, 8},
+               kPrefixPart = {345, 155};
+constexpr size_t kTypeAt = 156, kMagicAt = 257;
 constexpr absl::string_view kPosixMagic("ustar\0", 6);
 
-constexpr uint64_t kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+constexpr uint64_t kLargestMember = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 
 using Block = std::span<const std::byte, kTarBlock>;
-
-template <typename... Words>
-absl::Status Wrong(const TarPlace& place, const Words&... words) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", place.shard, "' at byte ", place.offset, ": ", words...));
-}
 
 absl::string_view TextOf(Block block, const Part& part) {
   return {reinterpret_cast<const char*>(block.data()) + part.at, part.bytes};
@@ -45,7 +40,7 @@ absl::string_view Name(Block block, const Part& part) {
 std::optional<uint64_t> Base256(absl::string_view field) {
   uint64_t number = static_cast<uint8_t>(field[0]) & 0x7F;
   for (const char c : field.substr(1)) {
-    if (number > kLargest >> 8) return std::nullopt;
+    if (number > kLargestMember >> 8) return std::nullopt;
     number = number << 8 | static_cast<uint8_t>(c);
   }
   return number;
@@ -74,7 +69,7 @@ std::optional<uint64_t> Number(absl::string_view field) {
 bool IsChecksumRight(Block block, uint64_t wanted) {
   int64_t plain = 0, with_sign = 0;
   for (size_t i = 0; i < block.size(); ++i) {
-    const bool own = i >= kChecksum.at && i < kChecksum.at + kChecksum.bytes;
+    const bool own = i >= kChecksumPart.at && i < kChecksumPart.at + kChecksumPart.bytes;
     const auto byte = own ? uint8_t{' '} : std::to_integer<uint8_t>(block[i]);
     plain += byte;
     with_sign += static_cast<int8_t>(byte);
@@ -133,19 +128,19 @@ std::optional<Record> TakeRecord(absl::string_view& text) {
 absl::StatusOr<TarHeader> ParseTarHeader(Block block, const TarPlace& place) {
   if (std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; }))
     return TarHeader();
-  const std::optional<uint64_t> checksum = Octal(TextOf(block, kChecksum));
+  const std::optional<uint64_t> checksum = Octal(TextOf(block, kChecksumPart));
   if (!checksum || !IsChecksumRight(block, *checksum))
     return Wrong(place, "wanted a tar header, got a block whose checksum is wrong; the shard is ",
                  place.offset == 0 ? "no tar file, or damaged" : "damaged", ": copy it again");
-  const char type = static_cast<char>(block[kType]);
+  const char type = static_cast<char>(block[kTypeAt]);
   TarHeader header;
-  header.name = std::string(Name(block, kName));
-  const absl::string_view prefix = Name(block, kPrefix);
-  if (TextOf(block, {kMagic, kPosixMagic.size()}) == kPosixMagic && !prefix.empty())
+  header.name = std::string(Name(block, kNamePart));
+  const absl::string_view prefix = Name(block, kPrefixPart);
+  if (TextOf(block, {kMagicAt, kPosixMagic.size()}) == kPosixMagic && !prefix.empty())
     header.name = absl::StrCat(prefix, "/", header.name);
   header.kind = KindOf(type, header.name);
   if (!HasData(type)) return header;
-  const std::optional<uint64_t> bytes = Number(TextOf(block, kSize));
+  const std::optional<uint64_t> bytes = Number(TextOf(block, kSizePart));
   if (!bytes)
     return Wrong(place, "the size of '", ForPeople(header.name),
                  "' is no number; the shard is damaged: copy it again");
@@ -167,7 +162,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(std::span<const std::byte> data, cons
     if (record->key == "path") {
       records.path = std::string(record->value);
     } else if (record->key == "size") {
-      if (!absl::SimpleAtoi(record->value, &bytes) || bytes > kLargest)
+      if (!absl::SimpleAtoi(record->value, &bytes) || bytes > kLargestMember)
         return Wrong(place, "an extended header says the size '",
                      ForPeople(std::string(record->value)),
                      "', which is none; copy the shard again");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
 
@@ -40,7 +41,14 @@ struct TarPlace {
   uint64_t offset = 0;
 };
 
-// InvalidArgument "'SHARD' at byte N: …" for a block whose checksum is wrong or whose size is none.
+// InvalidArgument "'SHARD' at byte N: …".
+template <typename... Words>
+absl::Status Wrong(const TarPlace& place, const Words&... words) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", place.shard, "' at byte ", place.offset, ": ", words...));
+}
+
+// Wrong for a block whose checksum is wrong or whose size is none.
 absl::StatusOr<TarHeader> ParseTarHeader(std::span<const std::byte, kTarBlock> block,
                                          const TarPlace& place);
 

@@ -9,12 +9,6 @@
 namespace penstock::source {
 namespace {
 
-template <typename... Words>
-absl::Status Wrong(const TarPlace& place, const Words&... words) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", place.shard, "' at byte ", place.offset, ": ", words...));
-}
-
 bool IsNote(TarKind kind) {
   return kind == TarKind::kLongName || kind == TarKind::kExtended ||
          kind == TarKind::kExtendedForAll;

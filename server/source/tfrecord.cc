@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/base/check.h"
+#include "common/base/digits.h"
 #include "server/source/for_people.h"
 #include "server/source/shard_index.h"
 #include "server/source/shard_list.h"
@@ -127,7 +128,7 @@ bool IsPartOfASet(absl::string_view path) {
   const size_t of = path.rfind("-of-");
   if (of == absl::string_view::npos) return false;
   const absl::string_view count = path.substr(of + 4);
-  return !count.empty() && std::all_of(count.begin(), count.end(), absl::ascii_isdigit);
+  return base::IsDigits(count);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr absl::string_view kPrefix = "tokens:";
+constexpr absl::string_view kTokensPrefix = "tokens:";
 
 template <typename... Words>
 absl::Status Wrong(absl::string_view text, const Words&... words) {
@@ -70,11 +70,12 @@ absl::Status Validate(const TokensSpec& spec) {
   return absl::OkStatus();
 }
 
-bool IsTokens(absl::string_view text) { return absl::StartsWith(text, kPrefix); }
+bool IsTokens(absl::string_view text) { return absl::StartsWith(text, kTokensPrefix); }
 
 absl::StatusOr<TokensSpec> ParseTokens(absl::string_view text) {
   absl::string_view rest = text;
-  if (!absl::ConsumePrefix(&rest, kPrefix)) return Wrong(text, "it does not begin with ", kPrefix);
+  if (!absl::ConsumePrefix(&rest, kTokensPrefix))
+    return Wrong(text, "it does not begin with ", kTokensPrefix);
   TokensSpec spec;
   for (const absl::string_view part : absl::StrSplit(rest, ',')) {
     if (absl::StartsWith(part, "/")) {
@@ -89,8 +90,8 @@ absl::StatusOr<TokensSpec> ParseTokens(absl::string_view text) {
 }
 
 std::string ToString(const TokensSpec& spec) {
-  std::string text = absl::StrCat(kPrefix, absl::StrJoin(spec.files, ","), ",length=", spec.length,
-                                  ",stride=", spec.step());
+  std::string text = absl::StrCat(kTokensPrefix, absl::StrJoin(spec.files, ","),
+                                  ",length=", spec.length, ",stride=", spec.step());
   if (spec.type) absl::StrAppend(&text, ",dtype=", base::DTypeName(*spec.type));
   if (spec.vocabulary != 0) absl::StrAppend(&text, ",vocabulary=", spec.vocabulary);
   absl::StrAppend(&text, ",format=", TokenFormatName(spec.format),

@@ -12,7 +12,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kLargestSample = std::numeric_limits<uint32_t>::max();
 
 template <typename... Words>
 absl::Status Wrong(absl::string_view shard, const TarMember& member, const Words&... words) {
@@ -40,7 +40,7 @@ std::optional<int32_t> ParseWdsLabel(absl::string_view text) {
 absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
   std::optional<WdsName> name = SplitWdsName(member.name);
   if (!name) return Added::kNothing;
-  if (member.offset / kTarBlock > kLargest)
+  if (member.offset / kTarBlock > kLargestSample)
     return Wrong(shard_, member, "lies behind the first 2 TiB of its shard; make smaller shards");
   if (key_ != name->key) Begin(std::move(name->key));
   const uint32_t extension = NumberOf(name->extension);
@@ -50,9 +50,10 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
                   [&](const ShardMember& other) { return other.extension == extension; }))
     return Wrong(shard_, member, "is the second '", name->extension,
                  "' of its sample; give each sample a key of its own");
-  scanned_.members.push_back({.block = static_cast<uint32_t>(member.offset / kTarBlock),
-                              .bytes = static_cast<uint32_t>(std::min(member.bytes, kLargest)),
-                              .extension = extension});
+  scanned_.members.push_back(
+      {.block = static_cast<uint32_t>(member.offset / kTarBlock),
+       .bytes = static_cast<uint32_t>(std::min(member.bytes, kLargestSample)),
+       .extension = extension});
   digest_.Add(member.name);
   digest_.Add(member.bytes);
   return !roles_.label.empty() && name->extension == roles_.label ? Added::kLabel : Added::kMember;

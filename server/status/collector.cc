@@ -29,7 +29,7 @@ void Collector::Renew() {
   const bool taken = sources_.ask([inbox = inbox_](Snapshot snapshot) {
     base::MutexLock lock(inbox->mutex);
     inbox->snapshot = std::move(snapshot);
-    inbox->at = base::SteadyClock().Now();
+    inbox->at = base::Now();
     inbox->asked = false;
     inbox->answered.NotifyAll();
   });

@@ -79,7 +79,7 @@ Outcome Lane::OutcomeOf(const Sent& sent, const Completion& completion) const {
           .fault = completion.fault,
           .status = {},
           .worker = options_.number,
-          .times = WithDecode(sent.times, completion, base::SteadyClock().Now())};
+          .times = WithDecode(sent.times, completion, base::Now())};
 }
 
 bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes) {

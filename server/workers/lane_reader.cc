@@ -9,11 +9,6 @@
 #include "server/workers/lane.h"
 
 namespace penstock::workers {
-namespace {
-
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
-}  // namespace
 
 void Lane::Run() {
   const std::string name = absl::StrCat("reader-", options_.number);
@@ -26,7 +21,7 @@ std::optional<Lane::Job> Lane::NextJob() {
   reading_.reset();
   while (!stopping_ && inbox_.empty()) changed_.Wait(mutex_);  // Give and the end notify
   if (stopping_) return std::nullopt;
-  Job job{.item = inbox_.front(), .link = attached_, .begun = Now()};
+  Job job{.item = inbox_.front(), .link = attached_, .begun = base::Now()};
   inbox_.pop_front();
   reading_ = {job.item.dataset, job.item.sample, job.begun};
   return job;
@@ -38,8 +33,8 @@ void Lane::Bring(const Job& job) {
   for (uint32_t failures = 1;; ++failures) {
     const absl::StatusOr<Fetched> fetched = Fetch(job);
     if (fetched.ok()) return Deliver(job, *fetched);
-    if (!failing_since) failing_since = Now();
-    const auto wait = policy.WaitAfter(failures, Now() - *failing_since);
+    if (!failing_since) failing_since = base::Now();
+    const auto wait = policy.WaitAfter(failures, base::Now() - *failing_since);
     if (!wait) return GiveUp(job, fetched.status());
     if (!Pause(job,
                {.since = *failing_since,
@@ -83,11 +78,11 @@ std::optional<Lane::Room> Lane::WaitForInput(const Job& job, uint64_t bytes) {
   for (;;) {
     if (!Current(job)) return std::nullopt;
     if (const auto offset = job.link->arena().Allocate(bytes)) {
-      const base::TimePoint now = Now();
+      const base::TimePoint now = base::Now();
       reading_ = {job.item.dataset, job.item.sample, now};
       return Room{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
-    if (!held_up_since) held_up_since = Now();
+    if (!held_up_since) held_up_since = base::Now();
     reading_.reset();  // it is the worker that is slow, and that has a time-out of its own
     changed_.Wait(mutex_);
   }
@@ -99,10 +94,10 @@ void Lane::DropInput(const Job& job) {
 }
 
 bool Lane::Pause(const Job& job, Stall stall, base::Duration wait) {
-  const base::TimePoint again = Now() + wait;
+  const base::TimePoint again = base::Now() + wait;
   const base::MutexLock lock(mutex_);
   stall_ = std::move(stall);
-  for (auto now = Now(); now < again && Current(job); now = Now()) {
+  for (auto now = base::Now(); now < again && Current(job); now = base::Now()) {
     changed_.WaitFor(mutex_, again - now);
   }
   return Current(job);
@@ -127,7 +122,7 @@ void Lane::Deliver(const Job& job, const Fetched& fetched) {
                     .reserved = 0,
                     .spec = job.item.spec,
                     .key = job.item.key};
-    const base::TimePoint read_end = Now();
+    const base::TimePoint read_end = base::Now();
     const base::MutexLock lock(mutex_);
     stall_.reset();
     if (Current(job)) {
@@ -155,7 +150,7 @@ void Lane::Deliver(const Job& job, const Fetched& fetched) {
 }
 
 void Lane::End(const Job& job, OutcomeKind kind, base::Fault fault, absl::Status status) {
-  const base::TimePoint now = Now();
+  const base::TimePoint now = base::Now();
   {
     const base::MutexLock lock(mutex_);
     stall_.reset();

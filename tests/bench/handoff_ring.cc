@@ -175,9 +175,7 @@ void WaitUntilAnnounced(const shm::ControlPage& page, uint64_t count, Mode mode)
   }
 }
 
-double NowNanoseconds() {
-  return static_cast<double>(base::SteadyClock().Now().time_since_epoch().count());
-}
+double NowNanoseconds() { return static_cast<double>(base::Now().time_since_epoch().count()); }
 
 template <typename Handoff>
 absl::Status Consume(Handoff& handoff, const Stage& stage, const Handoffs& wanted, Report& report) {
@@ -237,7 +235,7 @@ absl::Status WaitUntilReleased(const Stage& stage, uint32_t batches, base::TimeP
     if (const absl::Status ended = consumer.Check(); !ended.ok()) {
       return absl::InternalError(absl::StrCat("the consumer failed: ", report.trouble));
     }
-    if (base::SteadyClock().Now() > deadline) {
+    if (base::Now() > deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
           batches, " ready batches were not taken in a minute; is this machine busy?"));
     }
@@ -245,7 +243,7 @@ absl::Status WaitUntilReleased(const Stage& stage, uint32_t batches, base::TimeP
 }
 
 absl::Status Produce(Stage& stage, uint32_t blocks, ForkedChild& consumer, const Report& report) {
-  const base::TimePoint deadline = base::SteadyClock().Now() + kLongest;
+  const base::TimePoint deadline = base::Now() + kLongest;
   uint64_t sequence = 0;
   for (uint32_t block = 0; block < blocks; ++block) {
     for (uint32_t i = 0; i < kBlock; ++i) {
@@ -257,11 +255,11 @@ absl::Status Produce(Stage& stage, uint32_t blocks, ForkedChild& consumer, const
 }
 
 absl::Status WaitForEnd(ForkedChild& consumer) {
-  const base::TimePoint deadline = base::SteadyClock().Now() + kLongest;
+  const base::TimePoint deadline = base::Now() + kLongest;
   while (!consumer.Ended()) {
     PENSTOCK_RETURN_IF_ERROR(consumer.Check());
     PENSTOCK_RETURN_IF_ERROR(CheckInterrupted());
-    if (base::SteadyClock().Now() > deadline) {
+    if (base::Now() > deadline) {
       return absl::DeadlineExceededError("the consumer did not end in a minute");
     }
     ::sched_yield();

@@ -27,7 +27,7 @@ using testing::ProgramPath;
 using testing::RunProgram;
 using testing::SmallRows;
 
-constexpr uint32_t kBatch = 8;
+constexpr uint32_t kRows = 8;  // of a batch
 
 double Microseconds(steady_clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
@@ -41,11 +41,11 @@ class DeliveryStreamsTest : public ::testing::TestWithParam<Delivery> {
   }
   static const Delivered& Expected() {
     static const Delivered expected =
-        OneEpoch(Daemon().address(), SmallRows(TestPhotographs(), kBatch));
+        OneEpoch(Daemon().address(), SmallRows(TestPhotographs(), kRows));
     return expected;
   }
   SessionOptions Options() const {
-    return On({"cuda:0", GetParam()}, SmallRows(TestPhotographs(), kBatch));
+    return On({"cuda:0", GetParam()}, SmallRows(TestPhotographs(), kRows));
   }
   Session Open(const SessionOptions& options) {
     return Client::Connect({.address = Daemon().address()}).OrDie().Open(options).OrDie();
@@ -80,7 +80,7 @@ TEST_P(DeliveryStreamsTest, NothingIsPutIntoAStreamThatIsCaptured) {
 
 TEST_P(DeliveryStreamsTest, HostMemoryIsRefusedAsTheTargetOfADevicesFinish) {
   Session session = Open(Options());
-  std::vector<uint8_t> images(size_t{kBatch} * 32 * 32 * 3);
+  std::vector<uint8_t> images(size_t{kRows} * 32 * 32 * 3);
 
   const Status status =
       session.NextInto(kAsStored, {images.data(), images.size(), nullptr}, nullptr).status();
@@ -92,7 +92,7 @@ TEST_P(DeliveryStreamsTest, HostMemoryIsRefusedAsTheTargetOfADevicesFinish) {
 TEST_P(DeliveryStreamsTest, DeviceMemoryIsRefusedAsTheTargetOfAHostsFinish) {
   Session there = Open(Options());
   const Desk desk(there);
-  Session here = Open(SmallRows(TestPhotographs(), kBatch));
+  Session here = Open(SmallRows(TestPhotographs(), kRows));
 
   const Status status = here.NextInto(kAsStored, desk.into(), nullptr).status();
 
@@ -145,7 +145,7 @@ TEST_P(DeliveryStreamsTest, ABatchThatWasTakenForOneStreamIsFinishedOnAnother) {
   const Desk desk(session);
   const cuda::DeviceScope scope(session.device());
   const cuda::Stream other = Must(cuda::Stream::Make());
-  Session here = Open(SmallRows(TestPhotographs(), kBatch));
+  Session here = Open(SmallRows(TestPhotographs(), kRows));
   for (int step = 0; step < 8; ++step) {
     const Batch expected = here.Next().OrDie();
     Batch batch = session.Next(desk.stream()).OrDie();
@@ -184,7 +184,7 @@ TEST_P(DeliveryStreamsTest, AGraphReadsMemoryThatIsFilledOutsideOfIt) {
   cudaMemcpyAsync(copy.into().images, desk.into().images, bytes, cudaMemcpyDeviceToDevice, stream);
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphInstantiate(&step, graph, 0), cudaSuccess);
-  Session here = Open(SmallRows(TestPhotographs(), kBatch));
+  Session here = Open(SmallRows(TestPhotographs(), kRows));
 
   for (int i = 0; i < 8; ++i) {
     const Batch expected = here.Next().OrDie();

@@ -13,7 +13,7 @@ using gpu::Must;
 using gpu::RunPeer;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kBytes = 3 * kSlabGranule;
+constexpr uint64_t kSlabBytes = 3 * kSlabGranule;
 constexpr uint32_t kSeed = 17;
 
 std::string Hex(const IpcHandle& handle) {
@@ -41,26 +41,26 @@ TEST_P(SlabTest, MoreThanTheGpuHasIsRefusedAsNoRoom) {
 }
 
 TEST_P(SlabTest, APeerThatIsToldAWrongSizeDoesNotOpenIt) {
-  const Slab slab = Must(Slab::Make(GetParam(), kBytes));
+  const Slab slab = Must(Slab::Make(GetParam(), kSlabBytes));
 
-  EXPECT_EQ(OpenInPeer(slab, 2 * kBytes, kSeed), gpu::kPeerCannotOpen);
+  EXPECT_EQ(OpenInPeer(slab, 2 * kSlabBytes, kSeed), gpu::kPeerCannotOpen);
 }
 
 TEST_P(SlabTest, APeerSeesItsBytes) {
-  const Slab slab = Must(Slab::Make(GetParam(), kBytes));
+  const Slab slab = Must(Slab::Make(GetParam(), kSlabBytes));
   gpu::Mark(slab, kSeed);
 
-  EXPECT_EQ(OpenInPeer(slab, kBytes, kSeed), gpu::kPeerFine);
-  EXPECT_EQ(OpenInPeer(slab, kBytes, kSeed + 1), gpu::kPeerWrongBytes);
+  EXPECT_EQ(OpenInPeer(slab, kSlabBytes, kSeed), gpu::kPeerFine);
+  EXPECT_EQ(OpenInPeer(slab, kSlabBytes, kSeed + 1), gpu::kPeerWrongBytes);
 }
 
 TEST_P(SlabTest, ItMovesWithItsHandle) {
-  Slab made = Must(Slab::Make(GetParam(), kBytes));
+  Slab made = Must(Slab::Make(GetParam(), kSlabBytes));
   gpu::Mark(made, kSeed);
 
   const Slab slab = std::move(made);
 
-  EXPECT_EQ(OpenInPeer(slab, kBytes, kSeed), gpu::kPeerFine);
+  EXPECT_EQ(OpenInPeer(slab, kSlabBytes, kSeed), gpu::kPeerFine);
 }
 
 TEST_P(SlabTest, MakingAndFreeingManyLeavesRoom) {
@@ -77,23 +77,23 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SlabTest, ::testing::Values(HandleKind::kIpc, Ha
                          KindName);
 
 TEST(IpcSlabTest, TheExportingProcessItselfCannotOpenItAndIsToldWhy) {
-  const Slab slab = Must(Slab::Make(HandleKind::kIpc, kBytes));
+  const Slab slab = Must(Slab::Make(HandleKind::kIpc, kSlabBytes));
 
-  const absl::Status status = ImportedSlab::OpenIpc(slab.ipc_handle(), kBytes).status();
+  const absl::Status status = ImportedSlab::OpenIpc(slab.ipc_handle(), kSlabBytes).status();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("ask for VMM handles"));
 }
 
 TEST(IpcSlabTest, BytesThatAreNoHandleAreRefused) {
-  EXPECT_FALSE(ImportedSlab::OpenIpc({}, kBytes).ok());
+  EXPECT_FALSE(ImportedSlab::OpenIpc({}, kSlabBytes).ok());
 }
 
 TEST(VmmSlabTest, TheExportingProcessItselfCanOpenIt) {
-  const Slab slab = Must(Slab::Make(HandleKind::kVmm, kBytes));
+  const Slab slab = Must(Slab::Make(HandleKind::kVmm, kSlabBytes));
   gpu::Mark(slab, kSeed);
 
-  const ImportedSlab opened = Must(ImportedSlab::OpenVmm(slab.descriptor(), kBytes));
+  const ImportedSlab opened = Must(ImportedSlab::OpenVmm(slab.descriptor(), kSlabBytes));
 
   EXPECT_NE(opened.data(), slab.data());
   EXPECT_EQ(Must(gpu::ReadBack(opened.data(), gpu::kPatternBytes)),
@@ -101,18 +101,18 @@ TEST(VmmSlabTest, TheExportingProcessItselfCanOpenIt) {
 }
 
 TEST(VmmSlabTest, ADescriptorOfSomethingElseIsRefused) {
-  const posix::Fd memory = Must(posix::MakeMemory("no-slab", kBytes));
+  const posix::Fd memory = Must(posix::MakeMemory("no-slab", kSlabBytes));
 
-  EXPECT_EQ(ImportedSlab::OpenVmm(memory, kBytes).status().code(),
+  EXPECT_EQ(ImportedSlab::OpenVmm(memory, kSlabBytes).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(VmmSlabTest, WhatIsOpenStaysWhenItsMakerFreesIt) {
   ImportedSlab opened;
   {
-    const Slab slab = Must(Slab::Make(HandleKind::kVmm, kBytes));
+    const Slab slab = Must(Slab::Make(HandleKind::kVmm, kSlabBytes));
     gpu::Mark(slab, kSeed);
-    opened = Must(ImportedSlab::OpenVmm(slab.descriptor(), kBytes));
+    opened = Must(ImportedSlab::OpenVmm(slab.descriptor(), kSlabBytes));
   }
 
   EXPECT_EQ(Must(gpu::ReadBack(opened.data(), gpu::kPatternBytes)),
@@ -120,10 +120,11 @@ TEST(VmmSlabTest, WhatIsOpenStaysWhenItsMakerFreesIt) {
 }
 
 TEST(VmmSlabTest, APeerThatWritesIntoItHurtsItselfAlone) {
-  const Slab slab = Must(Slab::Make(HandleKind::kVmm, kBytes));
+  const Slab slab = Must(Slab::Make(HandleKind::kVmm, kSlabBytes));
   gpu::Mark(slab, kSeed);
 
-  EXPECT_EQ(RunPeer({"write", absl::StrCat(kBytes), "0"}, slab.descriptor().get()), gpu::kPeerFine);
+  EXPECT_EQ(RunPeer({"write", absl::StrCat(kSlabBytes), "0"}, slab.descriptor().get()),
+            gpu::kPeerFine);
 
   EXPECT_EQ(Must(gpu::ReadBack(slab.data(), gpu::kPatternBytes)),
             gpu::Pattern(gpu::kPatternBytes, kSeed));

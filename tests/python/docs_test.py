@@ -81,7 +81,7 @@ class DocsTest(unittest.TestCase):
         with open(folder + "/log", "wb") as log:
             daemon = subprocess.Popen([support.program("penstockd"), "--config", folder + "/penstock.yaml"], stderr=log)
         try:
-            support.wait_until(lambda: os.path.exists(address + ".door"), "the daemon's sockets")
+            support.wait_until_serving(daemon, pathlib.Path(folder, "log"))
             os.environ["PENSTOCK_ADDRESS"] = address
             steps = []
             names = {"torch": torch, "checkpoint": {}, "model": small_model, "step": lambda image, label: steps.append(len(label))}

@@ -1,7 +1,5 @@
-"""10,000 batches leave memory, descriptors and threads as they were; and a batch costs Python little."""
+"""10,000 batches leave memory, descriptors and threads as they were."""
 import os
-import statistics
-import time
 
 import support
 
@@ -50,27 +48,6 @@ class GrowthTest(support.FeedTest):
         print(f"60 loaders: private KiB, descriptors, threads: {before} before, {after} after")
         self.assertLess(after[0] - before[0], 2048)
         self.assertEqual(after[1], before[1])
-
-    def test_a_ready_batch_costs_python_little(self):
-        """The time of a step beyond the C++ client's own: rows of one pixel, so that nothing else counts."""
-        loader = penstock.torch.DataLoader(self.photographs, batch_size=1, shuffle=True, prefetch_factor=64,
-                                           transform=[penstock.RandomResizedCrop(1)])
-        self.addCleanup(loader.close)
-        iterator = iter(loader)
-        next(iterator)
-        medians = []
-        for _ in range(8):
-            time.sleep(0.1)  # until the window is ready
-            burst = []
-            for _ in range(12):
-                begin = time.perf_counter()
-                next(iterator)
-                burst.append(time.perf_counter() - begin)
-            medians.append(statistics.median(burst))
-        took = min(medians) * 1e6  # what else the machine does only adds to it
-
-        print(f"a ready batch of one pixel: {took:.1f} us (goal: 15)")
-        self.assertLess(took, 30)  # the goal is 15; a busy machine has room
 
 
 if __name__ == "__main__":

@@ -40,8 +40,7 @@ class ConfiguredDaemon(support.Daemon):
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen([support.program("penstockd"), "--config", str(self.folder / "config.yaml")],
                                             stderr=log)
-        support.wait_until(lambda: self._state() not in "Z" and (self.folder / "penstock.sock.door").exists(),
-                           "the daemon's sockets")
+        support.wait_until_serving(self.process, self.folder / "log")
 
 
 class PartsTest(unittest.TestCase):

@@ -30,6 +30,14 @@ def wait_until(condition, what, seconds=20):
         time.sleep(0.01)
 
 
+def wait_until_serving(process, log, said_before=0):
+    """Sockets alone say little: those of a daemon that was killed stay behind."""
+    said = lambda: log.read_bytes()[said_before:]
+    wait_until(lambda: process.poll() is not None or b"event=serving" in said(), "the daemon to serve")
+    if process.poll() is not None:
+        raise AssertionError("the daemon did not start: " + said().decode())
+
+
 class Daemon:
     """A private daemon in a folder of its own."""
 
@@ -39,14 +47,10 @@ class Daemon:
         self.process = None
 
     def start(self):
-        log = open(self.folder / "log", "ab")
-        self.process = subprocess.Popen([program("penstockd"), "--private", str(self.folder)], stderr=log)
-        log.close()
-        ready = lambda: (self.process.poll() is not None or
-                         all(os.path.exists(self.address + end) for end in ("", ".door")))
-        wait_until(ready, "the daemon's sockets")
-        if self.process.poll() is not None:
-            raise AssertionError("the daemon did not start: " + (self.folder / "log").read_text())
+        with open(self.folder / "log", "ab") as log:
+            said_before = log.tell()
+            self.process = subprocess.Popen([program("penstockd"), "--private", str(self.folder)], stderr=log)
+        wait_until_serving(self.process, self.folder / "log", said_before)
 
     def freeze(self):
         """Stops it; a signal takes its time."""
@@ -64,9 +68,13 @@ class Daemon:
         self.process.wait()
 
     def stop(self):
-        if self.process is not None and self.process.poll() is None:
+        if self.process is None:
+            return
+        if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(timeout=30)
+        if self.process.returncode not in (0, -signal.SIGKILL):
+            raise AssertionError(f"the daemon ended with {self.process.returncode}: {(self.folder / 'log').read_text()}")
 
 
 class FeedTest(unittest.TestCase):

@@ -7,21 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/little_endian.h"
+
 namespace penstock::testing {
-
-template <typename Number>
-std::string LittleEndian(Number number) {
-  std::string bytes(sizeof(number), '\0');
-  std::memcpy(bytes.data(), &number, sizeof(number));
-  return bytes;
-}
-
-template <typename Number>
-std::string LittleEndian(const std::vector<Number>& numbers) {
-  std::string bytes(numbers.size() * sizeof(Number), '\0');
-  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
-}
 
 // A header of .npy around any literal, padded to 64 bytes as NumPy does.
 inline std::string NpyHeaderAround(std::string literal, char major = 1) {

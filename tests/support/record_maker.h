@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/little_endian.h"
+
 namespace penstock::testing {
 
 // Bit by bit, as the standard says it: nothing of the product's own.
@@ -16,13 +18,6 @@ inline uint32_t SlowCrc32c(const std::string& bytes) {
     for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ ((sum & 1) != 0 ? 0x82F63B78 : 0);
   }
   return ~sum;
-}
-
-template <typename Number>
-std::string LittleEndian(Number number) {
-  std::string bytes(sizeof number, '\0');
-  std::memcpy(bytes.data(), &number, sizeof number);
-  return bytes;
 }
 
 inline std::string RecordSum(const std::string& bytes) {

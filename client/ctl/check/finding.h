@@ -26,6 +26,8 @@ std::vector<Finding> GradeGpus(const Facts& facts);
 std::vector<Finding> GradeDaemon(const Facts& facts);
 std::vector<Finding> GradeRoots(const Facts& facts);
 
+inline std::string WordsOf(const absl::Status& status) { return std::string(status.message()); }
+
 bool HasProblem(const std::vector<Finding>& findings);
 
 }  // namespace penstock::ctl

@@ -8,8 +8,6 @@
 namespace penstock::ctl {
 namespace {
 
-std::string WordsOf(const absl::Status& status) { return std::string(status.message()); }
-
 Finding GradeConfig(const std::string& file, const absl::Status& status) {
   if (status.ok()) return {Grade::kOk, "configuration", absl::StrCat(file, " is valid"), ""};
   return {Grade::kProblem, "configuration", WordsOf(status),

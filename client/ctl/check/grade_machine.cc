@@ -25,8 +25,6 @@ std::string Number(uint64_t number) {
   return number == kUnlimited ? "unlimited" : absl::StrCat(number);
 }
 
-std::string WordsOf(const absl::Status& status) { return std::string(status.message()); }
-
 Finding GradeCores(const posix::Machine& machine) {
   std::string found = absl::StrCat(machine.Cores(), machine.Cores() == 1 ? " core" : " cores");
   if (machine.quota_cores.has_value()) {

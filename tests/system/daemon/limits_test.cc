@@ -1,5 +1,5 @@
-// What the daemon promises of starting, idling, memory and what it leaves open. Runs alone: it
-// measures. Of the limits, those that need a quiet machine have room for a busy one.
+// What the daemon promises of starting, idling and memory. Runs alone: it measures. Of the limits,
+// those that need a quiet machine have room for a busy one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,10 +32,6 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
-
-// What an allocator may map while 210 sessions come and go: far from one a session. The
-// sanitizers' allocators keep freed memory aside, and map more for it.
-constexpr size_t kAllocatorMappings = kSanitized ? 64 : 16;
 
 constexpr int kImages = 120;
 
@@ -226,72 +222,6 @@ TEST(LimitsTest, MemoryGrowsWithTheDatasetByItsManifestAloneAndThatIsThereOnce) 
   const double a_sample = (static_cast<double>(large) - static_cast<double>(small)) / kLinks;
   std::printf("a sample of %lu more costs %.1f bytes of memory\n", kLinks, a_sample);
   EXPECT_LE(large, small + kLinks * (16 + kNameBytes) + kMiB);
-}
-
-struct Holdings {
-  size_t descriptors = 0, mappings = 0, children = 0;
-};
-
-// The daemon's and its workers', once nobody is connected any more.
-Holdings HoldingsOf(DaemonProcess& daemon) {
-  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().sessions() == 0; }));
-  std::this_thread::sleep_for(milliseconds(300));
-  Holdings sum;
-  std::vector<pid_t> processes = daemon.WorkerPids();
-  processes.push_back(daemon.pid());
-  for (pid_t pid : processes) {
-    sum.descriptors += OpenDescriptorsOf(pid);
-    sum.mappings += MappingsOf(pid);
-    sum.children += ChildrenOf(pid).size();
-  }
-  return sum;
-}
-
-// Once nobody is there any more: what a trainer that was killed held is open a moment longer.
-Holdings HoldingsAtRest(DaemonProcess& daemon) {
-  constexpr int kAtMost = 50, kQuietReadings = 5;
-  Holdings last = HoldingsOf(daemon);
-  for (int reading = 0, quiet = 0; reading < kAtMost && quiet < kQuietReadings; ++reading) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const Holdings now = HoldingsOf(daemon);
-    quiet = now.descriptors == last.descriptors && daemon.Status().sessions() == 0 ? quiet + 1 : 0;
-    last = now;
-  }
-  return last;
-}
-
-TEST(LimitsTest, SessionsThatComeAndGoLeaveNothingOpen) {
-  DaemonProcess daemon({.workers = 2, .config = Config("max: 64MiB", Photographs(kImages))});
-  const auto come_and_go = [&](int times) {
-    for (int i = 0; i < times; ++i) {
-      Client client = Client::Connect({.address = daemon.address()}).OrDie();
-      SessionOptions options = SmallRows("photographs", 8);
-      options.seed = static_cast<uint64_t>(i);
-      Session session = client.Open(options).OrDie();
-      Delivered got;
-      EXPECT_TRUE(TakeBatches(session, i % 3, got).ok());
-      if (i % 2 == 0) {
-        EXPECT_TRUE(session.Close().ok());
-      }
-    }
-  };
-  const auto be_killed = [&](int times) {
-    for (int i = 0; i < times; ++i) TrainerProcess(daemon.address(), "photographs", "hold");
-  };
-  come_and_go(20);  // fills caches
-  be_killed(1);
-  const Holdings before = HoldingsAtRest(daemon);
-
-  come_and_go(200);
-  be_killed(10);
-
-  const Holdings after = HoldingsAtRest(daemon);
-  std::printf("descriptors %zu, then %zu; mappings %zu, then %zu; children %zu, then %zu\n",
-              before.descriptors, after.descriptors, before.mappings, after.mappings,
-              before.children, after.children);
-  EXPECT_LE(after.descriptors, before.descriptors);
-  EXPECT_EQ(after.children, before.children);
-  EXPECT_LE(after.mappings, before.mappings + kAllocatorMappings);
 }
 
 }  // namespace

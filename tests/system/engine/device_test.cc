@@ -16,9 +16,6 @@ using exporting::FakeCopier;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kPeer = 5;
-constexpr uint64_t kBatches = EngineRig::kSamples / EngineRig::kBatch;
-
 class DeviceTest : public ::testing::Test {
  protected:
   DeviceTest() {
@@ -115,7 +112,7 @@ TEST_F(DeviceTest, ATrainerThatDiesHoldingBatchesHurtsNoNeighbour) {
   ASSERT_TRUE(rig_.RunUntilAnnounced(victim, 2));
 
   rig_.engine().PeerDisconnected(1);
-  rig_.engine().PeerGone(1, Now());
+  rig_.engine().PeerGone(1, base::Now());
   const std::vector<Copied> batches = TakeAll(neighbour);
 
   EXPECT_TRUE(batches == rig_.TakeAll(HostSession()));
@@ -127,7 +124,7 @@ TEST_F(DeviceTest, AClosedSessionKeepsItsBatchesUntilItsGpuHasReleasedThem) {
   ASSERT_TRUE(rig_.RunUntilAnnounced(session, 2));
   const Copied held = Copy(session, 1);
 
-  ASSERT_TRUE(rig_.engine().Close(kPeer, session, Now()).ok());
+  ASSERT_TRUE(rig_.engine().Close(kPeer, session, base::Now()).ok());
   const std::vector<Copied> others = TakeAll(rig_.Open(Request(6)));
 
   EXPECT_TRUE(rig_.engine().MustBePolled());
@@ -169,9 +166,9 @@ TEST_F(DeviceTest, SegmentsThatThePoolGivesUpAreLetGoByTheCopierToo) {
   const uint64_t session = rig_.Open(Request());
   TakeAll(session);
   EXPECT_FALSE(copier_->segments.empty());
-  ASSERT_TRUE(rig_.engine().Close(kPeer, session, Now()).ok());
+  ASSERT_TRUE(rig_.engine().Close(kPeer, session, base::Now()).ok());
 
-  rig_.engine().Tick(Now() + std::chrono::minutes(2));
+  rig_.engine().Tick(base::Now() + std::chrono::minutes(2));
 
   EXPECT_THAT(copier_->segments, IsEmpty());
 }

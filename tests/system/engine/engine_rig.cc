@@ -39,8 +39,6 @@ std::vector<T> Numbers(const std::byte* from, size_t count) {
 
 }  // namespace
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 testing::FakeDataset::Bytes EngineRig::Photograph(uint64_t sample) {
   return testing::MakeJpeg(64, 48, {}, static_cast<uint32_t>(sample));
 }
@@ -117,7 +115,7 @@ OpenRequest EngineRig::Request(uint64_t peer, uint32_t user) const {
 absl::StatusOr<Grant> EngineRig::Ask(OpenRequest request) {
   request.selection = request.dataset->dataset->Select({}).value();
   std::optional<absl::StatusOr<Grant>> answer;
-  engine_->Open(request, Now(),
+  engine_->Open(request, base::Now(),
                 [&](absl::StatusOr<Grant> grant) { answer.emplace(std::move(grant)); });
   EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
   return *std::move(answer);
@@ -130,15 +128,15 @@ uint64_t EngineRig::Open(const OpenRequest& request) {
 }
 
 bool EngineRig::RunUntil(const std::function<bool()>& condition) {
-  const base::TimePoint deadline = Now() + seconds(20);
-  base::TimePoint tick = Now();
+  const base::TimePoint deadline = base::Now() + seconds(20);
+  base::TimePoint tick = base::Now();
   while (!condition()) {
-    if (Now() > deadline) return false;
+    if (base::Now() > deadline) return false;
     each_turn();
-    if (!engine_->Pump(Now())) ::poll(nullptr, 0, 1);
-    if (Now() < tick) continue;
-    engine_->Tick(Now());
-    tick = Now() + milliseconds(20);
+    if (!engine_->Pump(base::Now())) ::poll(nullptr, 0, 1);
+    if (base::Now() < tick) continue;
+    engine_->Tick(base::Now());
+    tick = base::Now() + milliseconds(20);
   }
   return true;
 }

@@ -102,6 +102,7 @@ class EngineRig {
   std::unique_ptr<Engine> engine_;
 };
 
-base::TimePoint Now();
+inline constexpr uint64_t kPeer = 5, kOtherPeer = 6;
+inline constexpr uint64_t kBatches = EngineRig::kSamples / EngineRig::kBatch;  // of an epoch
 
 }  // namespace penstock::feed

@@ -13,9 +13,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr uint64_t kPeer = 5, kOtherPeer = 6;
-constexpr uint64_t kBatches = EngineRig::kSamples / EngineRig::kBatch;
-
 const testing::FakeDataset::Bytes kNoPhotograph(100, std::byte{'x'});
 
 std::vector<Copied> Undisturbed() {
@@ -63,10 +60,10 @@ TEST(EngineTest, ASessionClosedWhileItsRowsAreWithWorkersLeavesNothingAndChanges
   EngineRig rig(2);
   for (int i = 0; i < 20; ++i) {
     const uint64_t session = rig.Open(rig.Request(kPeer));
-    rig.engine().Pump(Now());  // rows are with the workers
+    rig.engine().Pump(base::Now());  // rows are with the workers
     ASSERT_GT(rig.engine().View().slots.filling, 0u);
 
-    ASSERT_TRUE(rig.engine().Close(kPeer, session, Now()).ok());
+    ASSERT_TRUE(rig.engine().Close(kPeer, session, base::Now()).ok());
   }
 
   EXPECT_TRUE(rig.RunUntil([&] { return NothingIsHeld(rig); }));
@@ -78,15 +75,15 @@ TEST(EngineTest, APeerThatIsGoneWhileBatchesAreOutHoldsNoSlotAndNoMemory) {
   const uint64_t session = rig.Open(rig.Request(kPeer));
   ASSERT_TRUE(rig.RunUntilAnnounced(session, 3));
   rig.consumer(session).Take(2);
-  rig.engine().Pump(Now());
+  rig.engine().Pump(base::Now());
   ASSERT_EQ(rig.engine().View().slots.held, 3u);
 
   rig.engine().PeerDisconnected(kPeer);
   EXPECT_EQ(rig.engine().View().slots.held, 3u);
-  rig.engine().PeerGone(kPeer, Now());
+  rig.engine().PeerGone(kPeer, base::Now());
 
   EXPECT_TRUE(rig.RunUntil([&] { return NothingIsHeld(rig); }));
-  rig.engine().Tick(Now() + std::chrono::minutes(2));
+  rig.engine().Tick(base::Now() + std::chrono::minutes(2));
   EXPECT_EQ(rig.engine().View().pool.segments, 0u);
 }
 
@@ -155,8 +152,8 @@ TEST(EngineTest, AFeedThatFailedIsOpenedAnewOnceItsSourceIsBack) {
   const uint64_t again = rig.Open(rig.Request(kPeer));
 
   EXPECT_EQ(rig.TakeAll(again), Undisturbed());
-  EXPECT_TRUE(rig.engine().Close(kPeer, failed, Now()).ok());
-  EXPECT_TRUE(rig.engine().Close(kPeer, again, Now()).ok());
+  EXPECT_TRUE(rig.engine().Close(kPeer, failed, base::Now()).ok());
+  EXPECT_TRUE(rig.engine().Close(kPeer, again, base::Now()).ok());
   EXPECT_TRUE(rig.RunUntil([&] { return NothingIsHeld(rig); }));
 }
 

@@ -15,8 +15,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kPeer = 5;
-
 class FlowTest : public ::testing::Test {
  protected:
   void MakeSlow(EngineRig& rig) {
@@ -41,7 +39,7 @@ class FlowTest : public ::testing::Test {
     };
   }
   static void RunFor(EngineRig& rig, base::Duration time) {
-    rig.RunUntil([until = Now() + time] { return Now() >= until; });
+    rig.RunUntil([until = base::Now() + time] { return base::Now() >= until; });
   }
   static FeedInfo Feed(EngineRig& rig) { return rig.engine().View().feeds.at(0); }
 };
@@ -73,7 +71,7 @@ TEST_F(FlowTest, AConsumerThatTookMoreThanThereIsAddsNoTime) {
 
 TEST_F(FlowTest, OfAnEpochEachSampleAndBatchIsCountedOnce) {
   EngineRig rig(2);
-  const base::TimePoint before = Now();
+  const base::TimePoint before = base::Now();
   rig.TakeAll(rig.Open(rig.Request(kPeer)));
   RunFor(rig, milliseconds(50));  // the last word of the consumer is heard
   const StageSums stages = Feed(rig).stages;
@@ -84,7 +82,7 @@ TEST_F(FlowTest, OfAnEpochEachSampleAndBatchIsCountedOnce) {
   EXPECT_EQ(stages.copies, 0u);
   EXPECT_GT(stages.read, base::Duration::zero());
   EXPECT_GT(stages.decode, base::Duration::zero());
-  EXPECT_LE(stages.decode, 2 * (Now() - before));  // two workers
+  EXPECT_LE(stages.decode, 2 * (base::Now() - before));  // two workers
   EXPECT_GT(stages.assemble, stages.decode / EngineRig::kBatch / 2);
 }
 
@@ -98,7 +96,7 @@ TEST_F(FlowTest, ATrainerThatWaitsForBusyWorkersIsToldHowManyMoreWouldHideIt) {
 
   EXPECT_GT(Feed(rig).starved, 0.8);
   EXPECT_THAT(Feed(rig).verdict, HasSubstr("decoding is the bottleneck: at least 9 more workers"))
-      << "busy: " << rig.engine().Workers(Now()).at(0).utilisation;
+      << "busy: " << rig.engine().Workers(base::Now()).at(0).utilisation;
   EXPECT_EQ(rig.engine().WorkersPolicy(), "fixed");
 }
 
@@ -123,7 +121,7 @@ TEST_F(FlowTest, WorkersGrowToTheirLimitForAStarvingTrainerAndShrinkWhenNobodyNe
   EXPECT_EQ(rig.engine().GetVitals().workers, 3u);
 
   rig.each_turn = [] {};
-  ASSERT_TRUE(rig.engine().Close(kPeer, session, Now()).ok());
+  ASSERT_TRUE(rig.engine().Close(kPeer, session, base::Now()).ok());
   ASSERT_TRUE(rig.RunUntil([&] { return rig.engine().GetVitals().workers == 1; }));
 }
 

@@ -13,7 +13,6 @@ namespace {
 using penstock::testing::FakeRows;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kPeer = 5, kOtherPeer = 6;
 constexpr source::RowShape kShape = {32, 32, 3};  // as the rig's photographs become
 
 class StoredRowsTest : public ::testing::Test {
@@ -51,7 +50,7 @@ TEST_F(StoredRowsTest, ASourceThatStaysAwayFailsTheFeedWithItsReasonAndQuarantin
 
   EXPECT_THAT(rig_.consumer(session).page().error, HasSubstr("'/digits': away"));
   EXPECT_TRUE(state_->quarantine.Entries().empty());
-  ASSERT_TRUE(rig_.engine().Close(kPeer, session, Now()).ok());
+  ASSERT_TRUE(rig_.engine().Close(kPeer, session, base::Now()).ok());
   EXPECT_TRUE(rig_.RunUntil([&] { return rig_.engine().View().slots.filling == 0; }));
 }
 
@@ -98,7 +97,7 @@ TEST_F(StoredRowsTest, CopyingDoesNotWaitForDecoding) {
   const uint64_t photographs = rig_.Open(rig_.Request(kOtherPeer));
   const uint64_t rows = rig_.Open(Request(kPeer));
 
-  rig_.engine().Pump(Now());
+  rig_.engine().Pump(base::Now());
   EXPECT_EQ(rig_.TakeAll(rows).size(), EngineRig::kSamples / EngineRig::kBatch);
 
   EXPECT_EQ(rig_.TakeAll(photographs).size(), EngineRig::kSamples / EngineRig::kBatch);

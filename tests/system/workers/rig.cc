@@ -43,8 +43,6 @@ uint8_t Pixel(uint32_t x, uint32_t y, uint32_t channel, uint64_t seed) {
 
 }  // namespace
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 std::unique_ptr<source::Dataset::Reader> MemoryDataset::NewReader() const {
   return std::make_unique<MemoryReader>(*this);
 }
@@ -115,14 +113,14 @@ void Rig::Step() {
   before_each_step();
   pollfd entry{.fd = supervisor_->event_fd(), .events = POLLIN, .revents = 0};
   ::poll(&entry, 1, 20);
-  for (Outcome& each : supervisor_->Collect(Now())) outcomes_.push_back(std::move(each));
-  supervisor_->Tick(Now());
+  for (Outcome& each : supervisor_->Collect(base::Now())) outcomes_.push_back(std::move(each));
+  supervisor_->Tick(base::Now());
 }
 
 bool Rig::RunUntil(const std::function<bool()>& condition) {
-  const base::TimePoint deadline = Now() + std::chrono::seconds(30);
+  const base::TimePoint deadline = base::Now() + std::chrono::seconds(30);
   while (!condition()) {
-    if (Now() > deadline) return false;
+    if (base::Now() > deadline) return false;
     Step();
   }
   return true;
@@ -163,12 +161,12 @@ const Outcome& Rig::OutcomeOf(uint64_t id) const {
   return kNothing;
 }
 
-WorkerView Rig::Worker(size_t number) { return supervisor_->View(Now()).at(number); }
+WorkerView Rig::Worker(size_t number) { return supervisor_->View(base::Now()).at(number); }
 
 bool Rig::SubmitInHand(uint64_t row, uint64_t sample) {
   Submit(row, sample);
   return RunUntil([&] {
-    for (const WorkerView& each : supervisor_->View(Now())) {
+    for (const WorkerView& each : supervisor_->View(base::Now())) {
       if (each.in_hand && each.in_hand->sample == sample) return true;
     }
     return false;

@@ -38,8 +38,6 @@ class MemoryDataset final : public source::Dataset {
   std::vector<std::string> classes_;
 };
 
-base::TimePoint Now();
-
 class Rig {
  public:
   static constexpr uint32_t kSegment = 7;

@@ -230,13 +230,13 @@ TEST(WorkerDeathTest, AWorkerThatDiedIsRestartedOnlyAfterThePause) {
   options.back_off.first = milliseconds(400);
   options.back_off.longest = seconds(1);
   Rig rig(Dataset(), options, 1, Whole());
-  const base::TimePoint killed = Now();
+  const base::TimePoint killed = base::Now();
 
   ::kill(rig.Worker().pid, SIGKILL);
   ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().state == WorkerState::kRestarting; }));
   ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().state == WorkerState::kRunning; }));
 
-  EXPECT_GE(Now() - killed, milliseconds(400));
+  EXPECT_GE(base::Now() - killed, milliseconds(400));
 }
 
 TEST(WorkerDeathTest, WorkersDieWithTheirDaemon) {
@@ -271,11 +271,11 @@ TEST(WorkerDeathTest, TheEndDoesNotWaitForAWorkerThatHangs) {
   ASSERT_TRUE(rig.SubmitInHand(0, kLarge));
   const pid_t pid = rig.Worker().pid;
   ::kill(pid, SIGSTOP);
-  const base::TimePoint before = Now();
+  const base::TimePoint before = base::Now();
 
   rig.Destroy();
 
-  EXPECT_LT(Now() - before, seconds(10));
+  EXPECT_LT(base::Now() - before, seconds(10));
   EXPECT_NE(::kill(pid, 0), 0);
 }
 

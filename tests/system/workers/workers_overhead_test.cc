@@ -18,12 +18,12 @@ constexpr uint64_t kRows = 64;
 constexpr uint64_t kRounds = 8;
 
 double Seconds(base::TimePoint since) {
-  return std::chrono::duration<double>(Now() - since).count();
+  return std::chrono::duration<double>(base::Now() - since).count();
 }
 
 // Images a second of `count` processes that do nothing but decode, side by side.
 double Bare(Rig& rig, const MemoryDataset& dataset, uint32_t count) {
-  const base::TimePoint start = Now();
+  const base::TimePoint start = base::Now();
   for (uint32_t i = 0; i < count; ++i) {
     if (::fork() != 0) continue;
     decode::Decoder decoder({});
@@ -40,7 +40,7 @@ double Bare(Rig& rig, const MemoryDataset& dataset, uint32_t count) {
 }
 
 double Workers(Rig& rig) {
-  const base::TimePoint start = Now();
+  const base::TimePoint start = base::Now();
   for (uint64_t round = 0; round < kRounds; ++round) EXPECT_TRUE(rig.DecodeAll(kRows));
   return kRows * kRounds / Seconds(start);
 }

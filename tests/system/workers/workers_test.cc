@@ -202,11 +202,11 @@ TEST(SupervisorTest, FewerWorkersFinishWhatTheyHaveAndMoreStartAtOnce) {
   ASSERT_TRUE(rig.supervisor().SetCount(1).ok());
   EXPECT_EQ(rig.supervisor().Capacity(), 0u);
   ASSERT_TRUE(rig.RunUntilOutcomes(9));
-  EXPECT_TRUE(rig.RunUntil([&] { return rig.supervisor().View(Now()).size() == 1; }));
+  EXPECT_TRUE(rig.RunUntil([&] { return rig.supervisor().View(base::Now()).size() == 1; }));
 
   for (const Outcome& each : rig.outcomes()) EXPECT_EQ(each.kind, OutcomeKind::kDone);
   ASSERT_TRUE(rig.supervisor().SetCount(2).ok());
-  EXPECT_EQ(rig.supervisor().View(Now()).size(), 2u);
+  EXPECT_EQ(rig.supervisor().View(base::Now()).size(), 2u);
   EXPECT_EQ(rig.supervisor().Capacity(), 6u);
 }
 
@@ -239,8 +239,8 @@ TEST(SupervisorTest, AnIdleWorkerSleeps) {
   };
   const long before = ticks();
 
-  const base::TimePoint until = Now() + milliseconds(300);
-  rig.RunUntil([&] { return Now() > until; });
+  const base::TimePoint until = base::Now() + milliseconds(300);
+  rig.RunUntil([&] { return base::Now() > until; });
 
   EXPECT_LE(ticks() - before, 2);  // of 10 ms
 }
@@ -252,7 +252,7 @@ TEST(SupervisorTest, NothingIsLeftBehind) {
   {
     Rig rig(dataset, {.count = 3}, 30);
     ASSERT_TRUE(rig.DecodeAll(30));
-    for (const WorkerView& each : rig.supervisor().View(Now())) pids.push_back(each.pid);
+    for (const WorkerView& each : rig.supervisor().View(base::Now())) pids.push_back(each.pid);
     rig.Submit(0, 0);  // and one under way
   }
 

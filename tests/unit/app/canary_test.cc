@@ -59,7 +59,7 @@ class CanaryTest : public ::testing::Test {
     return canary_.Receive(message, bytes, fds);
   }
 
-  base::TimePoint now_ = base::SteadyClock().Now();
+  base::TimePoint now_ = base::Now();
   std::vector<uint64_t> peers_;
   Canary canary_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "server/app/catalog.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {
@@ -14,15 +15,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
-
 // Serves "flowers", of three files, and "trees".
 class CatalogPartsTest : public ::testing::Test {
  protected:
   CatalogPartsTest() {
     MakeDataset("flowers", 3);
     options_.offer.datasets = {{"flowers", folder_.At("flowers"), {}},
-                         {"trees", folder_.At("trees"), {}}};
+                               {"trees", folder_.At("trees"), {}}};
   }
 
   void MakeDataset(const std::string& name, int files) {
@@ -88,11 +87,12 @@ class CatalogMixtureTest : public CatalogPartsTest {
  protected:
   CatalogMixtureTest() { MakeDataset("trees", 10); }
   void Mix(std::vector<std::string> parts, uint64_t epoch_samples = 0) {
-    options_.offer.datasets.push_back({.name = "both",
-                                 .path = "mixture:both",
-                                 .mixture = NamedMixture{.parts = std::move(parts),
-                                                         .plan = {.epoch_samples = epoch_samples,
-                                                                  .schedule = {{0, {1, 1}}}}}});
+    options_.offer.datasets.push_back(
+        {.name = "both",
+         .path = "mixture:both",
+         .mixture =
+             NamedMixture{.parts = std::move(parts),
+                          .plan = {.epoch_samples = epoch_samples, .schedule = {{0, {1, 1}}}}}});
   }
 };
 

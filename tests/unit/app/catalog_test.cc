@@ -10,6 +10,7 @@
 
 #include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
+#include "tests/support/message_of.h"
 #include "tests/support/tar_maker.h"
 #include "tests/support/temp_folder.h"
 
@@ -19,8 +20,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 class CatalogTest : public ::testing::Test {
  protected:
@@ -60,7 +59,7 @@ class CatalogTest : public ::testing::Test {
   void ServeByName(std::vector<gid_t> groups = {}) {
     options_.any_path = false;
     options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
-                         {"trees", folder_.At("trees"), {}}};
+                               {"trees", folder_.At("trees"), {}}};
   }
 
   testing::TempFolder folder_;
@@ -205,7 +204,7 @@ TEST_F(CatalogTest, ATextThatNamesFilesOpensNothingOutsideTheRoots) {
   folder_.Write("x.npy", testing::Npy("|u1", "(3,)", "abc"));
 
   for (const std::string& text : {folder_.At("x.npy"), "npy:x=" + folder_.At("x.npy"),
-                                 "tokens:" + folder_.At("x.npy") + ",length=2"})
+                                  "tokens:" + folder_.At("x.npy") + ",length=2"})
     EXPECT_EQ(Open(text).status().code(), absl::StatusCode::kPermissionDenied) << text;
 }
 
@@ -237,7 +236,8 @@ TEST_F(CatalogTest, ConfiguredTokensAreOpenedByTheirName) {
   folder_.Write("x.bin", "0123456789");
   source::TokensSpec spec{.files = {folder_.At("x.bin")}, .length = 2};
   options_.any_path = false;
-  options_.offer.datasets = {{.name = "text", .path = ToString(spec), .groups = {}, .tokens = spec}};
+  options_.offer.datasets = {
+      {.name = "text", .path = ToString(spec), .groups = {}, .tokens = spec}};
 
   EXPECT_EQ(Open("text").value()->dataset->samples(), 2u);
   EXPECT_NE(catalog().FindOpen("text", {}).value(), nullptr);

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-std::shared_ptr<feed::DatasetState> Dataset(const std::string& name) {
+std::shared_ptr<feed::DatasetState> WithTwoFaults(const std::string& name) {
   auto state = std::make_shared<feed::DatasetState>(
       feed::DatasetState{.name = name,
                          .dataset = std::make_shared<testing::FakeDataset>(100),
@@ -118,7 +118,7 @@ TEST(MetricsSnapshotTest, WithoutWorkersNobodyIsBusy) {
 }
 
 TEST(MetricsSnapshotTest, AnOpenDatasetIsThereOnceAndAPathIsNotNamed) {
-  const auto flowers = Dataset("flowers"), path = Dataset("/data/birds");
+  const auto flowers = WithTwoFaults("flowers"), path = WithTwoFaults("/data/birds");
   status::Snapshot snapshot;
 
   AddDatasets({{"flowers", "/data/flowers", flowers},

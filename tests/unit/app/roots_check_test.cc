@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 
+#include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {
@@ -17,8 +18,6 @@ using ::testing::SizeIs;
 using testing::TempFolder;
 
 constexpr std::chrono::seconds kPatience(60);
-
-std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 TEST(RootsCheckTest, WhatIsMissingNoFolderOrClosedIsRefusedWithTheRemedy) {
   TempFolder folder;

@@ -45,8 +45,8 @@ class CarriersTest : public ::testing::Test {
   // Waits until so many runs ended.
   static std::map<uint64_t, absl::Status> Collect(Carriers& carriers, size_t count) {
     std::map<uint64_t, absl::Status> ended;
-    const base::TimePoint deadline = base::SteadyClock().Now() + std::chrono::seconds(20);
-    while (ended.size() < count && base::SteadyClock().Now() < deadline) {
+    const base::TimePoint deadline = base::Now() + std::chrono::seconds(20);
+    while (ended.size() < count && base::Now() < deadline) {
       for (Outcome& outcome : carriers.Collect())
         EXPECT_TRUE(ended.emplace(outcome.id, outcome.status).second);
       ::poll(nullptr, 0, 1);
@@ -68,7 +68,7 @@ TEST_F(CarriersTest, ASourceThatFailsForLongerThanIsTriedEndsTheRunWithItsReason
   ASSERT_EQ(ended.count(7), 1u);
   EXPECT_TRUE(absl::IsUnavailable(ended.at(7)));
   EXPECT_THAT(std::string(ended.at(7).message()), HasSubstr("'/data/x': Input/output error"));
-  EXPECT_TRUE(carriers.Stalls(base::SteadyClock().Now()).empty());
+  EXPECT_TRUE(carriers.Stalls(base::Now()).empty());
 }
 
 TEST_F(CarriersTest, WhatIsStoredWrongEndsTheRunAtOnceInTheSourcesOwnWords) {
@@ -92,7 +92,7 @@ TEST_F(CarriersTest, AFailureThatPassesCostsOnlyTimeAndIsShownMeanwhile) {
   Target target(2);
   carriers.Submit(target.For(dataset, {4, 2}, 1));
   std::vector<Carriers::Stall> stalls;
-  while (stalls.empty()) stalls = carriers.Stalls(base::SteadyClock().Now());
+  while (stalls.empty()) stalls = carriers.Stalls(base::Now());
 
   broken = false;
 
@@ -122,14 +122,14 @@ TEST_F(CarriersTest, ARunWhoseSourceFailsHoldsUpNoOther) {
 TEST_F(CarriersTest, TheEndWaitsForNoSourceThatFails) {
   const FakeRows broken(10, kShape, [](auto) { return absl::UnavailableError("away"); });
   Target target(1);
-  const base::TimePoint begin = base::SteadyClock().Now();
+  const base::TimePoint begin = base::Now();
   {
     Carriers carriers({.count = 2, .retry_for = std::chrono::hours(1)});
     Start(carriers);
     for (uint64_t id = 0; id < 4; ++id) carriers.Submit(target.For(broken, {1}, id));
   }
 
-  EXPECT_LT(base::SteadyClock().Now() - begin, std::chrono::seconds(10));
+  EXPECT_LT(base::Now() - begin, std::chrono::seconds(10));
 }
 
 TEST_F(CarriersTest, RowsLabelsAndIdsStandInTheOrderThatWasAsked) {

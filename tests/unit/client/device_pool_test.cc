@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Test;
 
-constexpr size_t kBytes = 1000;
+constexpr size_t kBufferBytes = 1000;
 
 class DevicePoolTest : public Test {
  protected:
@@ -28,7 +28,7 @@ class DevicePoolTest : public Test {
     std::memset(source_.data(), value, source_.size());
     ASSERT_TRUE(gpu_->CopyOnDevice(At(buffer), source_.data(), 1, pool_.stream()).ok());
   }
-  DeviceBuffer Take(size_t bytes = kBytes) {
+  DeviceBuffer Take(size_t bytes = kBufferBytes) {
     Result<DeviceBuffer> buffer = pool_.Take(bytes);
     EXPECT_TRUE(buffer.ok()) << buffer.status().ToString();
     return *std::move(buffer);
@@ -37,7 +37,7 @@ class DevicePoolTest : public Test {
   const std::shared_ptr<FakeGpu> gpu_ = std::make_shared<FakeGpu>();
   DevicePool pool_ = PoolCore::ToPool(PoolCore::Make(gpu_).value());
   const Stream reader_ = FakeGpu::Named(1), other_ = FakeGpu::Named(2);
-  std::array<std::byte, kBytes> source_ = {};
+  std::array<std::byte, kBufferBytes> source_ = {};
 };
 
 TEST_F(DevicePoolTest, AStreamThatIsCapturedIsRefusedAndTheBufferGoesBack) {
@@ -77,7 +77,7 @@ TEST_F(DevicePoolTest, AForkedChildIsToldAndTouchesNothing) {
 
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool told = pool_.Take(kBytes).status().code() == Code::kFailedPrecondition &&
+    const bool told = pool_.Take(kBufferBytes).status().code() == Code::kFailedPrecondition &&
                       buffer->UsableOn(reader_).code() == Code::kFailedPrecondition;
     buffer.reset();
     ::_exit(told && gpu_->alive == 1 ? 0 : 1);
@@ -173,9 +173,9 @@ TEST_F(DevicePoolTest, TheOneThatWasGivenBackFirstIsTakenFirst) {
 TEST_F(DevicePoolTest, AnotherSizeIsOtherMemory) {
   (void)Take();
 
-  const DeviceBuffer larger = Take(10 * kBytes);
+  const DeviceBuffer larger = Take(10 * kBufferBytes);
 
-  EXPECT_GE(larger.bytes(), 10 * kBytes);
+  EXPECT_GE(larger.bytes(), 10 * kBufferBytes);
   EXPECT_EQ(gpu_->alive, 2);
 }
 
@@ -196,7 +196,7 @@ TEST_F(DevicePoolTest, BuffersOutliveTheirPoolAndTheLastOneFreesEverything) {
     std::optional<DeviceBuffer> buffer;
     {
       DevicePool pool = PoolCore::ToPool(PoolCore::Make(gpu_).value());
-      buffer = *pool.Take(kBytes);
+      buffer = *pool.Take(kBufferBytes);
     }
     EXPECT_TRUE(buffer->UsableOn(reader_).ok());
     EXPECT_EQ(gpu_->alive, 1);

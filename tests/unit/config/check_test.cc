@@ -9,6 +9,7 @@
 #include "server/app/config.h"
 #include "server/app/config_yaml.h"
 #include "tests/support/temp_folder.h"
+#include "tests/unit/config/refusal.h"
 
 namespace penstock::app {
 namespace {
@@ -19,11 +20,6 @@ using base::kMiB;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string Refusal(const std::string& text) {
-  const auto config = ParseConfig(text, "p.yaml");
-  return config.ok() ? "not refused" : std::string(config.status().message());
-}
 
 struct Impossible {
   std::string key, value, wanted;

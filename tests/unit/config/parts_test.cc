@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "server/app/config.h"
+#include "tests/unit/config/refusal.h"
 
 namespace penstock::app {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string Refusal(const std::string& text) {
-  const auto config = ParseConfig(text, "p.yaml");
-  return config.ok() ? "not refused" : std::string(config.status().message());
-}
 
 TEST(ConfigPartsTest, ARangeIsTwoNumbersOrTwoPercents) {
   EXPECT_THAT(Refusal("datasets:\n  - name: a\n    folder: /a\n    range: 5..5\n"),

@@ -7,6 +7,7 @@
 
 #include "server/app/config.h"
 #include "server/app/config_yaml.h"
+#include "tests/unit/config/refusal.h"
 
 namespace penstock::app {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string Refusal(const std::string& text) {
-  const auto config = ParseConfig(text, "p.yaml");
-  if (config.ok()) return "not refused";
-  EXPECT_TRUE(absl::IsInvalidArgument(config.status())) << config.status();
-  const std::string message(config.status().message());
-  EXPECT_EQ(message.find('\n'), std::string::npos) << "more than one line: " << message;
-  return message;
-}
 
 TEST(ConfigYamlTest, WhatIsNoYamlIsRefusedWithItsLine) {
   EXPECT_THAT(Refusal("pool:\n  max: [1GiB\n"), StartsWith("p.yaml:3: this is no YAML: "));

@@ -7,14 +7,13 @@
 
 #include <fstream>
 
+#include "tests/support/message_of.h"
 #include "tests/unit/doorway/visit.h"
 
 namespace penstock::doorway {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string Words(const absl::Status& status) { return std::string(status.message()); }
 
 unsigned ModeOf(const std::string& path) {
   struct stat status;
@@ -44,7 +43,7 @@ TEST_F(AddressTest, AnUnknownGroupIsRefusedWithARemedy) {
   const auto claim = ClaimAddress(path_, "no-such-group");
 
   EXPECT_TRUE(absl::IsInvalidArgument(claim.status()));
-  EXPECT_THAT(Words(claim.status()), HasSubstr("groupadd --system no-such-group"));
+  EXPECT_THAT(MessageOf(claim.status()), HasSubstr("groupadd --system no-such-group"));
 }
 
 TEST_F(AddressTest, ADirectoryThatOthersMayWriteToIsRefused) {
@@ -54,7 +53,7 @@ TEST_F(AddressTest, ADirectoryThatOthersMayWriteToIsRefused) {
   const auto claim = ClaimAddress(path_, "");
 
   EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
-  EXPECT_THAT(Words(claim.status()), HasSubstr("chmod go-w"));
+  EXPECT_THAT(MessageOf(claim.status()), HasSubstr("chmod go-w"));
 }
 
 TEST_F(AddressTest, ASymbolicLinkInPlaceOfTheDirectoryIsRefused) {
@@ -64,7 +63,7 @@ TEST_F(AddressTest, ASymbolicLinkInPlaceOfTheDirectoryIsRefused) {
   const auto claim = ClaimAddress(path_, "");
 
   EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
-  EXPECT_THAT(Words(claim.status()), HasSubstr("symbolic link"));
+  EXPECT_THAT(MessageOf(claim.status()), HasSubstr("symbolic link"));
 }
 
 TEST_F(AddressTest, ADirectoryOfAnotherUserIsRefused) {
@@ -75,7 +74,7 @@ TEST_F(AddressTest, ADirectoryOfAnotherUserIsRefused) {
   const auto claim = ClaimAddress(path_, "");
 
   EXPECT_TRUE(absl::IsPermissionDenied(claim.status()));
-  EXPECT_THAT(Words(claim.status()), HasSubstr("belongs to user 12345"));
+  EXPECT_THAT(MessageOf(claim.status()), HasSubstr("belongs to user 12345"));
 }
 
 TEST_F(AddressTest, ADirectoryThatTheGroupCannotEnterIsRefused) {
@@ -84,7 +83,7 @@ TEST_F(AddressTest, ADirectoryThatTheGroupCannotEnterIsRefused) {
   const auto claim = ClaimAddress(path_, our_group_);
 
   EXPECT_TRUE(absl::IsFailedPrecondition(claim.status()));
-  EXPECT_THAT(Words(claim.status()), HasSubstr("chgrp"));
+  EXPECT_THAT(MessageOf(claim.status()), HasSubstr("chgrp"));
 }
 
 TEST_F(AddressTest, AMissingParentIsNotMade) {
@@ -106,7 +105,7 @@ TEST_F(AddressTest, ASecondDaemonIsRefusedAndToldTheFirstOnesPid) {
   const auto second = ClaimAddress(path_, "");
 
   EXPECT_TRUE(absl::IsAlreadyExists(second.status()));
-  EXPECT_THAT(Words(second.status()), HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
+  EXPECT_THAT(MessageOf(second.status()), HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
   EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
 }
 

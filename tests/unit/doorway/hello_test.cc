@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/posix/process.h"
+#include "tests/support/message_of.h"
 #include "tests/unit/doorway/visit.h"
 
 namespace penstock::doorway {
@@ -19,8 +20,6 @@ std::vector<std::byte> BytesOf(const shm::DoorwayHello& hello) {
   std::memcpy(bytes.data(), &hello, sizeof(hello));
   return bytes;
 }
-
-std::string Words(const absl::Status& status) { return std::string(status.message()); }
 
 absl::Status NoPeerPidfd() { return absl::UnimplementedError("before Linux 6.5"); }
 
@@ -37,9 +36,9 @@ TEST(HelloTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
   const auto client = ReadHello(BytesOf(hello));
 
   EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
-  EXPECT_THAT(Words(client.status()), HasSubstr("the client speaks protocol version 0"));
-  EXPECT_THAT(Words(client.status()), HasSubstr("this daemon version 1"));
-  EXPECT_THAT(Words(client.status()), HasSubstr("upgrade the client library"));
+  EXPECT_THAT(MessageOf(client.status()), HasSubstr("the client speaks protocol version 0"));
+  EXPECT_THAT(MessageOf(client.status()), HasSubstr("this daemon version 1"));
+  EXPECT_THAT(MessageOf(client.status()), HasSubstr("upgrade the client library"));
 }
 
 TEST(HelloTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
@@ -51,7 +50,7 @@ TEST(HelloTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
   const auto client = ReadHello(bytes);
 
   EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
-  EXPECT_THAT(Words(client.status()), HasSubstr("upgrade the daemon"));
+  EXPECT_THAT(MessageOf(client.status()), HasSubstr("upgrade the daemon"));
 }
 
 TEST(HelloTest, AClientIsWelcomedInTheVersionThatItSpeaks) {
@@ -91,7 +90,7 @@ TEST(PidfdTest, WithoutTheKernelsWordAMissingPidfdIsRefusedInWords) {
   const auto pidfd = ChoosePidfd(NoPeerPidfd(), {}, ::getpid());
 
   EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
-  EXPECT_THAT(Words(pidfd.status()), HasSubstr("a pidfd of its sender; it carried 0"));
+  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("a pidfd of its sender; it carried 0"));
 }
 
 TEST(PidfdTest, WhatIsNoPidfdIsRefused) {
@@ -100,7 +99,7 @@ TEST(PidfdTest, WhatIsNoPidfdIsRefused) {
   const auto pidfd = ChoosePidfd(NoPeerPidfd(), One(std::move(event)), ::getpid());
 
   EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
-  EXPECT_THAT(Words(pidfd.status()), HasSubstr("is no pidfd"));
+  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("is no pidfd"));
 }
 
 TEST(PidfdTest, APidfdOfAnotherProcessIsRefused) {

@@ -8,13 +8,13 @@ namespace {
 using Found = DeviceSlots::Found;
 using Counts = DeviceSlots::Counts;
 
-constexpr uint64_t kSlot = 4096;
+constexpr uint64_t kSmallSlot = 4096;
 
 Content Batch(uint32_t number) { return {.slot = number, .generation = 1}; }
 
 class DeviceSlotsTest : public ::testing::Test {
  protected:
-  DeviceSlotsTest() { slots_.AddSlab(7, 3 * kSlot); }
+  DeviceSlotsTest() { slots_.AddSlab(7, 3 * kSmallSlot); }
 
   // A batch that is there and held once.
   DeviceSlotId Held(uint32_t number) {
@@ -29,11 +29,11 @@ class DeviceSlotsTest : public ::testing::Test {
     return id;
   }
 
-  DeviceSlots slots_{kSlot};
+  DeviceSlots slots_{kSmallSlot};
 };
 
 TEST_F(DeviceSlotsTest, WithoutASlabThereIsNoSlot) {
-  EXPECT_FALSE(DeviceSlots(kSlot).Take(Batch(1)).has_value());
+  EXPECT_FALSE(DeviceSlots(kSmallSlot).Take(Batch(1)).has_value());
 }
 
 TEST_F(DeviceSlotsTest, WhatIsHeldOrCopiedToIsNeverGivenToOthers) {
@@ -45,12 +45,12 @@ TEST_F(DeviceSlotsTest, WhatIsHeldOrCopiedToIsNeverGivenToOthers) {
 }
 
 TEST_F(DeviceSlotsTest, ASlabIsCutFromItsStartIntoWholeSlots) {
-  DeviceSlots slots(kSlot);
-  slots.AddSlab(9, 2 * kSlot + 100);
+  DeviceSlots slots(kSmallSlot);
+  slots.AddSlab(9, 2 * kSmallSlot + 100);
 
   EXPECT_EQ(slots.size(), 2u);
   EXPECT_EQ(slots.PlaceOf(slots.Take(Batch(1))->id), (DevicePlace{9, 0}));
-  EXPECT_EQ(slots.PlaceOf(slots.Take(Batch(2))->id), (DevicePlace{9, kSlot}));
+  EXPECT_EQ(slots.PlaceOf(slots.Take(Batch(2))->id), (DevicePlace{9, kSmallSlot}));
 }
 
 TEST_F(DeviceSlotsTest, WhoeverWantsTheSameBatchGetsTheSameSlotAndOneCopyIsMade) {
@@ -140,7 +140,7 @@ TEST_F(DeviceSlotsTest, ASlabWithAHeldSlotOrACopyUnderWayCannotBeSpared) {
 TEST_F(DeviceSlotsTest, ASlabThatReservationsNeedCannotBeSpared) {
   slots_.Reserve(2);
   EXPECT_FALSE(slots_.CanSpare(7));
-  slots_.AddSlab(8, 2 * kSlot);
+  slots_.AddSlab(8, 2 * kSmallSlot);
   EXPECT_TRUE(slots_.CanSpare(7));
   EXPECT_TRUE(slots_.CanSpare(8));
 
@@ -160,8 +160,8 @@ TEST_F(DeviceSlotsTest, ARemovedSlabTakesItsCacheWithIt) {
 }
 
 TEST_F(DeviceSlotsTest, WithoutACacheTheLastHolderLeavesNothing) {
-  DeviceSlots slots(kSlot, DeviceSlots::Unheld::kForget);
-  slots.AddSlab(7, kSlot);
+  DeviceSlots slots(kSmallSlot, DeviceSlots::Unheld::kForget);
+  slots.AddSlab(7, kSmallSlot);
   const DeviceSlotId id = slots.Take(Batch(1))->id;
   slots.Take(Batch(1));
   slots.Copied(id);

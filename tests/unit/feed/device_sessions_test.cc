@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr uint64_t kPeer = 5, kOtherPeer = 6;
+constexpr uint64_t kOwner = 5, kOtherOwner = 6;
 
 class DeviceSessionsTest : public ::testing::Test {
  protected:
@@ -47,7 +47,7 @@ class DeviceSessionsTest : public ::testing::Test {
     return options;
   }
 
-  OpenRequest Request(uint64_t peer = kPeer) const {
+  OpenRequest Request(uint64_t peer = kOwner) const {
     OpenRequest request;
     request.peer = peer;
     request.user = 1000;
@@ -141,7 +141,7 @@ TEST_F(DeviceSessionsTest, APeerThatCannotBeSentItsDescriptorsLeavesNothing) {
 
   Ask(Request());
   engine_.Pump(now_);
-  engine_.PeerGone(kPeer, now_);
+  engine_.PeerGone(kOwner, now_);
 
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(answers_[0].status().code(), absl::StatusCode::kUnavailable);
@@ -154,7 +154,7 @@ TEST_F(DeviceSessionsTest, APeerThatIsGoneBeforeItsSlabIsMadeLeavesNothing) {
   engine_.Pump(now_);
   EXPECT_THAT(answers_, IsEmpty());
 
-  engine_.PeerGone(kPeer, now_);
+  engine_.PeerGone(kOwner, now_);
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(answers_[0].status().code(), absl::StatusCode::kUnavailable);
   copier_->CompleteSlab();
@@ -197,27 +197,27 @@ TEST_F(DeviceSessionsTest, ADescriptorOfASlabIsSentBeforeTheGrant) {
 TEST_F(DeviceSessionsTest, SlabsAreListedForTheSessionsOwnerAlone) {
   const uint64_t session = Open(Request()).session;
 
-  EXPECT_THAT(*engine_.Slabs(kPeer, session), SizeIs(1));
-  EXPECT_EQ(engine_.Slabs(kOtherPeer, session).status().code(),
+  EXPECT_THAT(*engine_.Slabs(kOwner, session), SizeIs(1));
+  EXPECT_EQ(engine_.Slabs(kOtherOwner, session).status().code(),
             absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(engine_.Slabs(kPeer, 99).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(engine_.Slabs(kOwner, 99).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(DeviceSessionsTest, AHostSessionHasNoSlabs) {
   OpenRequest request = Request();
   request.device.reset();
 
-  EXPECT_EQ(engine_.Slabs(kPeer, Open(request).session).status().code(),
+  EXPECT_EQ(engine_.Slabs(kOwner, Open(request).session).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(DeviceSessionsTest, AClosedSessionsSlabIsFreedWhenItsProcessIsGone) {
   const uint64_t session = Open(Request()).session;
 
-  EXPECT_TRUE(engine_.Close(kPeer, session, now_).ok());
+  EXPECT_TRUE(engine_.Close(kOwner, session, now_).ok());
   EXPECT_THAT(copier_->freed, IsEmpty());
   EXPECT_FALSE(engine_.MustBePolled());
-  engine_.PeerGone(kPeer, now_);
+  engine_.PeerGone(kOwner, now_);
 
   EXPECT_THAT(copier_->freed, SizeIs(1));
   ExpectNothingLeft();

@@ -15,42 +15,46 @@ using google::protobuf::Struct;
 using std::chrono::microseconds;
 using ::testing::ElementsAre;
 
-constexpr base::TimePoint kStart{std::chrono::hours(1)};
+constexpr base::TimePoint kTraceStart{std::chrono::hours(1)};
 constexpr size_t kPiece = 64 << 10;
-constexpr SlotFill kFill{.slot = 3, .generation = 7};
-base::TimePoint At(int us) { return kStart + microseconds(us); }
+constexpr SlotFill kTracedFill{.slot = 3, .generation = 7};
+base::TimePoint AtMicrosecond(int us) { return kTraceStart + microseconds(us); }
 
-TraceRows Row(uint64_t sample, int begin) {
+TraceRows TracedRow(uint64_t sample, int begin) {
   return {.feed = 1,
-          .fill = kFill,
+          .fill = kTracedFill,
           .sample = sample,
           .worker = 2,
-          .given = At(begin),
-          .read_begin = At(begin + 1),
-          .read_end = At(begin + 3),
-          .decode_begin = At(begin + 4),
-          .ended = At(begin + 9)};
+          .given = AtMicrosecond(begin),
+          .read_begin = AtMicrosecond(begin + 1),
+          .read_end = AtMicrosecond(begin + 3),
+          .decode_begin = AtMicrosecond(begin + 4),
+          .ended = AtMicrosecond(begin + 9)};
 }
 
 // One batch of two samples, which one session gets on its GPU.
 Trace OneBatch() {
-  TraceLog log(kStart);
+  TraceLog log(kTraceStart);
   log.NameFeed(1, "flowers");
   log.NameSession(5, "resnet");
-  log.Add(Row(11, 0));
-  log.Add(Row(12, 5));
-  log.Add(
-      TraceFill{.feed = 1, .fill = kFill, .epoch = 4, .first = 8, .begun = At(0), .ended = At(14)});
+  log.Add(TracedRow(11, 0));
+  log.Add(TracedRow(12, 5));
+  log.Add(TraceFill{.feed = 1,
+                    .fill = kTracedFill,
+                    .epoch = 4,
+                    .first = 8,
+                    .begun = AtMicrosecond(0),
+                    .ended = AtMicrosecond(14)});
   log.Add(TraceBatch{.session = 5,
                      .device = true,
                      .batch = {.sequence = 9,
-                               .fill = kFill,
+                               .fill = kTracedFill,
                                .epoch = 4,
-                               .full = At(20),
-                               .ready = At(30),
-                               .taken = At(40),
-                               .released = At(50)}});
-  return log.End(At(100));
+                               .full = AtMicrosecond(20),
+                               .ready = AtMicrosecond(30),
+                               .taken = AtMicrosecond(40),
+                               .released = AtMicrosecond(50)}});
+  return log.End(AtMicrosecond(100));
 }
 
 struct Written {
@@ -90,7 +94,7 @@ std::string Argument(const Struct& event, const std::string& key) {
 // ---- Little, much, and what is no plain text. ----
 
 TEST(TraceTextTest, ATraceInWhichNothingHappenedIsADocument) {
-  const Written written(TraceLog(kStart).End(At(1)));
+  const Written written(TraceLog(kTraceStart).End(AtMicrosecond(1)));
 
   EXPECT_EQ(written.pieces.size(), 1u);
   EXPECT_TRUE(written.Events("X").empty());
@@ -107,10 +111,10 @@ TEST(TraceTextTest, NamesThatAreNoPlainTextAreStillADocument) {
 }
 
 TEST(TraceTextTest, WhatDoesNotFitIsCountedAndSaid) {
-  TraceLog log(kStart, 2);
-  for (uint64_t sample = 0; sample < 5; ++sample) log.Add(Row(sample, 0));
+  TraceLog log(kTraceStart, 2);
+  for (uint64_t sample = 0; sample < 5; ++sample) log.Add(TracedRow(sample, 0));
 
-  const Trace trace = log.End(At(100));
+  const Trace trace = log.End(AtMicrosecond(100));
 
   EXPECT_EQ(trace.dropped, 3u);
   EXPECT_EQ(TraceText(trace).dropped(), 3u);
@@ -118,11 +122,11 @@ TEST(TraceTextTest, WhatDoesNotFitIsCountedAndSaid) {
 }
 
 TEST(TraceTextTest, ALongTextComesInPiecesOfNoMoreThanWasSaid) {
-  TraceLog log(kStart);
+  TraceLog log(kTraceStart);
   for (uint64_t sample = 0; sample < 1000; ++sample)
-    log.Add(Row(sample, static_cast<int>(sample) * 3));
+    log.Add(TracedRow(sample, static_cast<int>(sample) * 3));
 
-  const Written written(log.End(At(10'000)));
+  const Written written(log.End(AtMicrosecond(10'000)));
 
   EXPECT_GT(written.pieces.size(), 5u);
   for (const size_t piece : written.pieces) EXPECT_LE(piece, kPiece);
@@ -183,12 +187,12 @@ TEST(TraceTextTest, ASamplesPartsAreWithinItAndFollowEachOther) {
 }
 
 TEST(TraceTextTest, WhatIsAtOnceIsOnTracksOfItsOwn) {
-  TraceLog log(kStart);
-  log.Add(Row(1, 0));
-  log.Add(Row(2, 5));
-  log.Add(Row(3, 9));  // when sample 1 has ended
+  TraceLog log(kTraceStart);
+  log.Add(TracedRow(1, 0));
+  log.Add(TracedRow(2, 5));
+  log.Add(TracedRow(3, 9));  // when sample 1 has ended
 
-  const Written written(log.End(At(100)));
+  const Written written(log.End(AtMicrosecond(100)));
 
   std::vector<double> tracks;
   for (const Struct& each : written.Events("X", "sample")) tracks.push_back(Number(each, "tid"));
@@ -197,7 +201,7 @@ TEST(TraceTextTest, WhatIsAtOnceIsOnTracksOfItsOwn) {
 
 TEST(TraceTextTest, TheEarliestEventIsTheBeginEvenWhereItWasBeforeTheTrace) {
   Trace trace = OneBatch();
-  trace.begun = At(10);
+  trace.begun = AtMicrosecond(10);
 
   EXPECT_EQ(Number(Written(std::move(trace)).Events("X", "fill").at(0), "ts"), 0);
 }

@@ -12,7 +12,7 @@ using ::testing::StartsWith;
 constexpr auto kWorkers = Road::kWorkers;
 constexpr auto kCarriers = Road::kCarriers;
 
-struct Row {
+struct Case {
   const char* what;
   FlowFigures seen;
   Bottleneck bottleneck;
@@ -20,7 +20,7 @@ struct Row {
   const char* words;
 };
 
-const Row kTable[] = {
+const Case kTable[] = {
     {"a session that was just opened",
      {.starved = 1, .workers = 4, .workers_busy = 1},
      Bottleneck::kUnknown,
@@ -90,7 +90,7 @@ const Row kTable[] = {
 };
 
 TEST(VerdictTest, WhoWaitsForWhomFollowsFromTheFigures) {
-  for (const Row& row : kTable) {
+  for (const Case& row : kTable) {
     SCOPED_TRACE(row.what);
     const FlowVerdict verdict = Judge(row.seen);
 

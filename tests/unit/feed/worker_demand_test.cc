@@ -14,11 +14,11 @@ namespace {
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr base::TimePoint kStart{std::chrono::hours(1)};
+constexpr base::TimePoint kDemandStart{std::chrono::hours(1)};
 constexpr WorkerDemand::Options kEight{.most = 8};
 
 std::optional<uint32_t> Ask(WorkerDemand& demand, const WorkerDemand::Seen& seen, int at) {
-  const auto change = demand.Ask(seen, kStart + seconds(at));
+  const auto change = demand.Ask(seen, kDemandStart + seconds(at));
   if (!change) return std::nullopt;
   return change->workers;
 }
@@ -58,7 +58,8 @@ TEST(WorkerDemandTest, AMomentOfWorkBeginsTheIdleTimeAnew) {
 TEST(WorkerDemandTest, AsManyAsAreMissedAreAdded) {
   WorkerDemand demand(kEight);
 
-  const auto change = demand.Ask({.workers = 4, .more_wanted = 2, .anybody_starves = true}, kStart);
+  const auto change =
+      demand.Ask({.workers = 4, .more_wanted = 2, .anybody_starves = true}, kDemandStart);
 
   ASSERT_TRUE(change);
   EXPECT_EQ(change->workers, 6u);

@@ -20,7 +20,7 @@ std::vector<uint64_t> OrderOf(const Windows& windows, uint64_t samples, uint64_t
   return all;
 }
 
-bool IsPermutation(const std::vector<uint64_t>& order) {
+bool IsOrderOfAll(const std::vector<uint64_t>& order) {
   const std::set<uint64_t> seen(order.begin(), order.end());
   return seen.size() == order.size() && *seen.rbegin() == order.size() - 1;
 }
@@ -44,14 +44,14 @@ TEST(WindowsTest, EverySampleComesOnceForEverySmallSize) {
     for (uint64_t shard = 1; shard <= 12; ++shard)
       for (uint32_t shards = 1; shards <= 8; ++shards)
         for (uint64_t epoch : {0, 1, 2})
-          ASSERT_TRUE(IsPermutation(OrderOf({shard, shards}, samples, 9, epoch)))
+          ASSERT_TRUE(IsOrderOfAll(OrderOf({shard, shards}, samples, 9, epoch)))
               << samples << " in shards of " << shard << ", " << shards << " a window";
 }
 
 TEST(WindowsTest, EverySampleComesOnceForLargerSizes) {
   for (uint64_t samples : {5000, 4999, 5001, 65'536})
     for (uint64_t shard : {7, 100, 1000, 9999})
-      ASSERT_TRUE(IsPermutation(OrderOf({shard, 3}, samples))) << samples << " " << shard;
+      ASSERT_TRUE(IsOrderOfAll(OrderOf({shard, 3}, samples))) << samples << " " << shard;
 }
 
 // What it is for: between a window's first and last sample only so many shards are touched, each
@@ -105,7 +105,7 @@ TEST(WindowsTest, AnotherSeedOrEpochGivesAnotherOrder) {
 }
 
 TEST(WindowsTest, MoreThanThereIsIsAllThereIs) {
-  EXPECT_TRUE(IsPermutation(OrderOf({kMaxSamples, UINT32_MAX}, 100)));
+  EXPECT_TRUE(IsOrderOfAll(OrderOf({kMaxSamples, UINT32_MAX}, 100)));
   EXPECT_EQ(OrderOf({10, 10}, 100), OrderOf({10, 4000}, 100));
 }
 

@@ -15,25 +15,23 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 TEST(FutexTest, AWaitForAWordThatNeverChangesEndsWithItsTimeout) {
   std::atomic<uint32_t> word{7};
-  const base::TimePoint before = Now();
+  const base::TimePoint before = base::Now();
 
   FutexWait(word, 7, milliseconds(20));
 
-  EXPECT_GE(Now() - before, milliseconds(10));
-  EXPECT_LT(Now() - before, seconds(10));
+  EXPECT_GE(base::Now() - before, milliseconds(10));
+  EXPECT_LT(base::Now() - before, seconds(10));
 }
 
 TEST(FutexTest, AWordThatHasChangedIsNotWaitedFor) {
   std::atomic<uint32_t> word{8};
-  const base::TimePoint before = Now();
+  const base::TimePoint before = base::Now();
 
   FutexWait(word, 7, seconds(30));
 
-  EXPECT_LT(Now() - before, seconds(10));
+  EXPECT_LT(base::Now() - before, seconds(10));
 }
 
 TEST(FutexTest, AWakeReachesAnotherProcess) {
@@ -47,12 +45,12 @@ TEST(FutexTest, AWakeReachesAnotherProcess) {
     // Another mapping of the same memory, as another program would have.
     const auto other = Mapping::Map(*memory, 4096, Access::kReadWrite);
     auto* theirs = reinterpret_cast<std::atomic<uint32_t>*>(other->data());
-    const base::TimePoint before = Now();
+    const base::TimePoint before = base::Now();
     theirs[1].store(1);
-    while (theirs[0].load() == 0 && Now() - before < seconds(20)) {
+    while (theirs[0].load() == 0 && base::Now() - before < seconds(20)) {
       FutexWait(theirs[0], 0, seconds(20));
     }
-    ::_exit(Now() - before < seconds(10) ? 0 : 1);
+    ::_exit(base::Now() - before < seconds(10) ? 0 : 1);
   }
   while (words[1].load() == 0) ::usleep(1000);
   ::usleep(20'000);  // now it most likely sleeps; the test holds either way

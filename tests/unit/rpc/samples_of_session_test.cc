@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-v1::OpenSessionRequest GoodRequest() {
+v1::OpenSessionRequest DigitsRequest() {
   v1::OpenSessionRequest request;
   request.set_protocol_version(shm::kProtocolVersion);
   request.set_batch_size(32);
@@ -26,7 +26,7 @@ std::string Refusal(const v1::OpenSessionRequest& request) {
 }
 
 TEST(OrderTest, AWindowThatIsNotMeantOrWhoseShardsCannotBeIsRefused) {
-  v1::OpenSessionRequest not_meant = GoodRequest(), too_many = GoodRequest();
+  v1::OpenSessionRequest not_meant = DigitsRequest(), too_many = DigitsRequest();
   not_meant.mutable_feed()->mutable_shuffle_window();
   too_many.mutable_feed()->set_order(v1::ORDER_SHUFFLED_IN_WINDOWS);
   too_many.mutable_feed()->mutable_shuffle_window()->set_shard_samples(~0ull);
@@ -38,7 +38,7 @@ TEST(OrderTest, AWindowThatIsNotMeantOrWhoseShardsCannotBeIsRefused) {
 }
 
 TEST(RangeTest, OneOfNothingAndOneThatEndsNowhereAreRefused) {
-  v1::OpenSessionRequest empty = GoodRequest(), endless = GoodRequest();
+  v1::OpenSessionRequest empty = DigitsRequest(), endless = DigitsRequest();
   empty.mutable_feed()->mutable_range();
   endless.mutable_feed()->mutable_range()->set_first(5);
   endless.mutable_feed()->mutable_range()->set_count(~0ull);
@@ -48,7 +48,7 @@ TEST(RangeTest, OneOfNothingAndOneThatEndsNowhereAreRefused) {
 }
 
 TEST(OrderTest, AWindowHasSixteenShardsWhereNobodySaysMoreAndShardsAreTheDatasetsOwn) {
-  v1::OpenSessionRequest request = GoodRequest();
+  v1::OpenSessionRequest request = DigitsRequest();
   request.mutable_feed()->set_order(v1::ORDER_SHUFFLED_IN_WINDOWS);
   const auto by_default = SessionFrom(request, Ticket());
   request.mutable_feed()->mutable_shuffle_window()->set_shard_samples(1000);
@@ -62,7 +62,7 @@ TEST(OrderTest, AWindowHasSixteenShardsWhereNobodySaysMoreAndShardsAreTheDataset
 }
 
 TEST(RangeTest, ItIsTakenAsItIsAndNoneIsNone) {
-  v1::OpenSessionRequest request = GoodRequest();
+  v1::OpenSessionRequest request = DigitsRequest();
   EXPECT_FALSE(SessionFrom(request, Ticket())->range.has_value());
 
   request.mutable_feed()->mutable_range()->set_first(50'000);

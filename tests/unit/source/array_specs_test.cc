@@ -55,25 +55,25 @@ TEST(TokensTextTest, AllOfItIsReadAndWrittenBack) {
   EXPECT_EQ(ToString(*ParseTokens(text)), text);
 }
 
-std::string NpyRefusal(const std::string& text) {
+std::string NpySpecRefusal(const std::string& text) {
   const auto spec = ParseNpyText(text);
   return spec.ok() ? "not refused" : std::string(spec.status().message());
 }
 
 TEST(NpyTextTest, WhatIsNotUnderstoodIsRefusedWithTheGrammar) {
-  EXPECT_THAT(NpyRefusal("npy:"), HasSubstr("wanted npy:NAME=/FILE.npy"));
-  EXPECT_THAT(NpyRefusal("npy:/a.npy"), HasSubstr("'/a.npy' is not understood"));
-  EXPECT_THAT(NpyRefusal("npy:x=a.npy"), HasSubstr("'x=a.npy' is not understood"));
-  EXPECT_THAT(NpyRefusal("npy:x=/a.npy,"), HasSubstr("'' is not understood"));
+  EXPECT_THAT(NpySpecRefusal("npy:"), HasSubstr("wanted npy:NAME=/FILE.npy"));
+  EXPECT_THAT(NpySpecRefusal("npy:/a.npy"), HasSubstr("'/a.npy' is not understood"));
+  EXPECT_THAT(NpySpecRefusal("npy:x=a.npy"), HasSubstr("'x=a.npy' is not understood"));
+  EXPECT_THAT(NpySpecRefusal("npy:x=/a.npy,"), HasSubstr("'' is not understood"));
 }
 
 TEST(NpyTextTest, NamesThatCannotBeAreRefused) {
-  EXPECT_THAT(NpyRefusal("npy:a b=/a.npy"), HasSubstr("got 'a b'"));
-  EXPECT_THAT(NpyRefusal("npy:" + std::string(65, 'x') + "=/a.npy"), HasSubstr("1 to 64"));
-  EXPECT_THAT(NpyRefusal("npy:x=/a.npy,x=/b.npy"), HasSubstr("'x' twice"));
+  EXPECT_THAT(NpySpecRefusal("npy:a b=/a.npy"), HasSubstr("got 'a b'"));
+  EXPECT_THAT(NpySpecRefusal("npy:" + std::string(65, 'x') + "=/a.npy"), HasSubstr("1 to 64"));
+  EXPECT_THAT(NpySpecRefusal("npy:x=/a.npy,x=/b.npy"), HasSubstr("'x' twice"));
   std::string many = "npy:x=/a.npy";
   for (int i = 0; i < 32; ++i) many += ",y" + std::to_string(i) + "=/a.npy";
-  EXPECT_THAT(NpyRefusal(many), HasSubstr("32 at most, got 33"));
+  EXPECT_THAT(NpySpecRefusal(many), HasSubstr("32 at most, got 33"));
   EXPECT_FALSE(Validate(NpySpec{}).ok());
 }
 

@@ -22,58 +22,59 @@ using ::testing::HasSubstr;
 
 // ---- Headers. ----
 
-absl::StatusOr<IdxHeader> Parse(const std::string& bytes, IdxRole role = IdxRole::kImages) {
+absl::StatusOr<IdxHeader> ParseIdx(const std::string& bytes, IdxRole role = IdxRole::kImages) {
   return ParseIdxHeader(std::as_bytes(std::span(bytes)), role, "/data/x");
 }
 
-std::string Refusal(const std::string& bytes, IdxRole role = IdxRole::kImages) {
-  const auto header = Parse(bytes, role);
+std::string IdxRefusal(const std::string& bytes, IdxRole role = IdxRole::kImages) {
+  const auto header = ParseIdx(bytes, role);
   EXPECT_EQ(header.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(header.status().message());
 }
 
 TEST(IdxHeaderTest, AnEmptyFileIsTruncated) {
-  EXPECT_THAT(Refusal(""), AllOf(HasSubstr("'/data/x'"), HasSubstr("truncated: it has 0 bytes")));
+  EXPECT_THAT(IdxRefusal(""),
+              AllOf(HasSubstr("'/data/x'"), HasSubstr("truncated: it has 0 bytes")));
 }
 
 TEST(IdxHeaderTest, AHeaderThatEndsInItsDimensionsIsTruncated) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 28, 28}).substr(0, 15)),
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}).substr(0, 15)),
               HasSubstr("its header has 16 bytes, the file 15"));
 }
 
 TEST(IdxHeaderTest, AnythingElseIsNamedByItsMagicNumber) {
-  EXPECT_THAT(Refusal("\xff\xd8\xff\xe0 a photograph"),
+  EXPECT_THAT(IdxRefusal("\xff\xd8\xff\xe0 a photograph"),
               AllOf(HasSubstr("byte 0 is ffd8ffe0"), HasSubstr("none of IDX"),
                     HasSubstr("wanted an IDX file of images")));
 }
 
 TEST(IdxHeaderTest, ElementsThatAreNoUnsignedBytesAreNamed) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 28, 28}, 0x0D)), HasSubstr("32-bit floats"));
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 28, 28}, 0x0A)), HasSubstr("does not know"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}, 0x0D)), HasSubstr("32-bit floats"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}, 0x0A)), HasSubstr("does not know"));
 }
 
 TEST(IdxHeaderTest, ImagesAndLabelsAreToldApartByTheirDimensions) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5})),
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5})),
               HasSubstr("1 dimensions; wanted an IDX file of images"));
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 28, 28}), IdxRole::kLabels),
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}), IdxRole::kLabels),
               HasSubstr("3 dimensions; wanted an IDX file of labels"));
 }
 
 TEST(IdxHeaderTest, ADimensionOfNoneIsRefusedWithItsPlace) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 0, 28})), HasSubstr("dimension 1, at byte 8, is 0"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 0, 28})), HasSubstr("dimension 1, at byte 8, is 0"));
 }
 
 TEST(IdxHeaderTest, DimensionsWhoseProductNoFileCanHoldAreRefused) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({~0u, ~0u, ~0u})), HasSubstr("more than a file can hold"));
-  EXPECT_THAT(Refusal(IdxHeaderBytes({1, ~0u, ~0u, 16})), HasSubstr("more than 2"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({~0u, ~0u, ~0u})), HasSubstr("more than a file can hold"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({1, ~0u, ~0u, 16})), HasSubstr("more than 2"));
 }
 
 TEST(IdxHeaderTest, MoreChannelsThanAFinishTakesAreRefused) {
-  EXPECT_THAT(Refusal(IdxHeaderBytes({5, 3, 32, 32})), HasSubstr("at most 16 channels"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 3, 32, 32})), HasSubstr("at most 16 channels"));
 }
 
 TEST(IdxHeaderTest, SizesAreBigEndian) {
-  const auto header = Parse(IdxHeaderBytes({60'000, 28, 29}));
+  const auto header = ParseIdx(IdxHeaderBytes({60'000, 28, 29}));
 
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(header->items(), 60'000u);

@@ -79,7 +79,7 @@ Field FieldOf(std::string name, std::vector<uint32_t> shape) {
   return {.name = std::move(name), .shape = std::move(shape)};
 }
 
-std::string Refusal(std::vector<MixturePart> parts) {
+std::string MixtureRefusal(std::vector<MixturePart> parts) {
   const absl::Status status = Mix(std::move(parts)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   return std::string(status.message());
@@ -90,17 +90,18 @@ TEST(MixtureSourceTest, PartsThatDoNotGoTogetherAreNamedWithTheReason) {
   const auto photographs = std::make_shared<FakeDataset>(5);
   const std::shared_ptr<const Dataset> noise = MakeSynthetic({});
 
-  EXPECT_THAT(Refusal({Whole("a", rows), Whole("b", photographs)}),
+  EXPECT_THAT(MixtureRefusal({Whole("a", rows), Whole("b", photographs)}),
               AllOf(HasSubstr("'a' and 'b'"), HasSubstr("stored rows and photographs")));
-  EXPECT_THAT(Refusal({Whole("a", noise)}), HasSubstr("'a' is synthetic"));
+  EXPECT_THAT(MixtureRefusal({Whole("a", noise)}), HasSubstr("'a' is synthetic"));
+  EXPECT_THAT(MixtureRefusal(
+                  {Whole("a", rows), Whole("b", std::make_shared<FakeRows>(5, RowShape{2, 3, 1}))}),
+              HasSubstr("image uint8[2 x 2 x 1] and image uint8[2 x 3 x 1]"));
   EXPECT_THAT(
-      Refusal({Whole("a", rows), Whole("b", std::make_shared<FakeRows>(5, RowShape{2, 3, 1}))}),
-      HasSubstr("image uint8[2 x 2 x 1] and image uint8[2 x 3 x 1]"));
-  EXPECT_THAT(Refusal({Whole("a", rows),
-                       Whole("b", std::make_shared<OtherRows>(
-                                      std::vector<std::string>(),
-                                      std::vector<Field>{FieldOf("image", {2, 2, 1})}, false))}),
-              HasSubstr("labeled and without labels"));
+      MixtureRefusal({Whole("a", rows),
+                      Whole("b", std::make_shared<OtherRows>(
+                                     std::vector<std::string>(),
+                                     std::vector<Field>{FieldOf("image", {2, 2, 1})}, false))}),
+      HasSubstr("labeled and without labels"));
 }
 
 TEST(MixtureSourceTest, SamplesStandPartBehindPartAndOfARangeThatAlone) {
@@ -190,8 +191,8 @@ TEST(MixtureSourceTest, RowsWithOtherTensorsDoNotGoTogether) {
   const std::vector<Field> two = {FieldOf("x", {1}), FieldOf("y", {1})};
   const std::vector<Field> three = {FieldOf("x", {1}), FieldOf("y", {1}), FieldOf("z", {1})};
 
-  EXPECT_THAT(Refusal({Whole("a", std::make_shared<OtherRows>(none, two)),
-                       Whole("b", std::make_shared<OtherRows>(none, three))}),
+  EXPECT_THAT(MixtureRefusal({Whole("a", std::make_shared<OtherRows>(none, two)),
+                              Whole("b", std::make_shared<OtherRows>(none, three))}),
               HasSubstr("x uint8[1], y uint8[1] and x uint8[1], y uint8[1], z uint8[1]"));
 }
 

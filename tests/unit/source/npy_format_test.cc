@@ -16,38 +16,38 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<NpyHeader> Parse(const std::string& bytes) {
+absl::StatusOr<NpyHeader> ParseNpy(const std::string& bytes) {
   return ParseNpyHeader(std::as_bytes(std::span(bytes)), "/data/x.npy");
 }
 
-std::string Refusal(const std::string& bytes) {
-  const auto header = Parse(bytes);
+std::string NpyRefusal(const std::string& bytes) {
+  const auto header = ParseNpy(bytes);
   if (header.ok()) return "not refused";
   EXPECT_EQ(header.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(header.status().message());
 }
 
-std::string Literal(const std::string& literal) { return Refusal(NpyHeaderAround(literal)); }
+std::string Literal(const std::string& literal) { return NpyRefusal(NpyHeaderAround(literal)); }
 
 TEST(NpyHeaderTest, AnythingElseIsRefusedWithWhatItIs) {
-  EXPECT_THAT(Refusal(""), AllOf(HasSubstr("'/data/x.npy'"), HasSubstr("byte 0 is its end")));
-  EXPECT_THAT(Refusal("\x93NUMPX\x01\x00"), HasSubstr("wanted a .npy file"));
-  EXPECT_THAT(Refusal("PK\x03\x04 and so on"), HasSubstr("unpack it, a .npz is .npy files"));
+  EXPECT_THAT(NpyRefusal(""), AllOf(HasSubstr("'/data/x.npy'"), HasSubstr("byte 0 is its end")));
+  EXPECT_THAT(NpyRefusal("\x93NUMPX\x01\x00"), HasSubstr("wanted a .npy file"));
+  EXPECT_THAT(NpyRefusal("PK\x03\x04 and so on"), HasSubstr("unpack it, a .npz is .npy files"));
 }
 
 TEST(NpyHeaderTest, AHeaderThatEndsAnywhereIsTruncated) {
   const std::string whole = Npy("<f4", "(5, 3)", "");
   for (size_t bytes = 6; bytes < whole.size(); ++bytes)
-    ASSERT_THAT(Refusal(whole.substr(0, bytes)), HasSubstr("truncated")) << bytes;
+    ASSERT_THAT(NpyRefusal(whole.substr(0, bytes)), HasSubstr("truncated")) << bytes;
 }
 
 TEST(NpyHeaderTest, AVersionThatIsNotKnownIsRefused) {
-  EXPECT_THAT(Refusal(NpyHeaderAround("{}", 4)), HasSubstr("at byte 6 is 4.0"));
-  EXPECT_THAT(Refusal(std::string("\x93NUMPY\x01\x07", 8)), HasSubstr("at byte 6 is 1.7"));
+  EXPECT_THAT(NpyRefusal(NpyHeaderAround("{}", 4)), HasSubstr("at byte 6 is 4.0"));
+  EXPECT_THAT(NpyRefusal(std::string("\x93NUMPY\x01\x07", 8)), HasSubstr("at byte 6 is 1.7"));
 }
 
 TEST(NpyHeaderTest, AHeaderLongerThanAnyArraysOfNumbersIsRefused) {
-  EXPECT_THAT(Refusal(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
+  EXPECT_THAT(NpyRefusal(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
               HasSubstr("has 4294967295 bytes"));
 }
 
@@ -87,7 +87,7 @@ TEST(NpyHeaderTest, ElementsThatNoTensorHasAreRefusedWithAReasonAndARemedy) {
       {">>f4", "a type that no"},
   };
   for (const Foreign& type : foreign)
-    EXPECT_THAT(Refusal(Npy(type.descr, "(5, 3)", "")), HasSubstr(type.said)) << type.descr;
+    EXPECT_THAT(NpyRefusal(Npy(type.descr, "(5, 3)", "")), HasSubstr(type.said)) << type.descr;
 }
 
 TEST(NpyHeaderTest, RecordsOfSeveralFieldsAreRefused) {
@@ -96,15 +96,16 @@ TEST(NpyHeaderTest, RecordsOfSeveralFieldsAreRefused) {
 }
 
 TEST(NpyHeaderTest, AShapeWithoutSamplesIsRefused) {
-  EXPECT_THAT(Refusal(Npy("<f4", "()", "")), HasSubstr("a single number"));
-  EXPECT_THAT(Refusal(Npy("<f4", "(0, 3)", "")), HasSubstr("dimension 0 of its shape is 0"));
-  EXPECT_THAT(Refusal(Npy("<f4", "(3, 0)", "")), HasSubstr("dimension 1 of its shape is 0"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "()", "")), HasSubstr("a single number"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "(0, 3)", "")), HasSubstr("dimension 0 of its shape is 0"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "(3, 0)", "")), HasSubstr("dimension 1 of its shape is 0"));
 }
 
 TEST(NpyHeaderTest, AShapeThatNoFileCanHoldIsRefused) {
-  EXPECT_THAT(Refusal(Npy("<f4", "(4294967296, 4294967296)", "")),
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "(4294967296, 4294967296)", "")),
               HasSubstr("more bytes than a file can hold"));
-  EXPECT_THAT(Refusal(Npy("|u1", "(9223372036854775807,)", "")), HasSubstr("than a file can hold"));
+  EXPECT_THAT(NpyRefusal(Npy("|u1", "(9223372036854775807,)", "")),
+              HasSubstr("than a file can hold"));
 }
 
 TEST(NpyHeaderTest, FortransOrderIsRefusedWhereItMakesADifference) {
@@ -112,8 +113,8 @@ TEST(NpyHeaderTest, FortransOrderIsRefusedWhereItMakesADifference) {
     return NpyHeaderAround("{'descr': '<f4', 'fortran_order': True, 'shape': " + shape + "}");
   };
 
-  EXPECT_THAT(Refusal(header("(5, 3)")), HasSubstr("numpy.ascontiguousarray(array)"));
-  EXPECT_TRUE(Parse(header("(5,)")).ok());
+  EXPECT_THAT(NpyRefusal(header("(5, 3)")), HasSubstr("numpy.ascontiguousarray(array)"));
+  EXPECT_TRUE(ParseNpy(header("(5,)")).ok());
 }
 
 TEST(NpyHeaderTest, EveryTypeThatNumPyAndTensorsShareIsTaken) {
@@ -125,7 +126,7 @@ TEST(NpyHeaderTest, EveryTypeThatNumPyAndTensorsShareIsTaken) {
       {">u1", DType::kUInt8},
   };
   for (const auto& [descr, type] : types) {
-    const auto header = Parse(Npy(descr, "(7, 2, 3)", ""));
+    const auto header = ParseNpy(Npy(descr, "(7, 2, 3)", ""));
     ASSERT_TRUE(header.ok()) << header.status();
     EXPECT_EQ(header->type, type);
     EXPECT_EQ(header->item_bytes, 6 * base::ElementBytes(type));
@@ -136,7 +137,7 @@ TEST(NpyHeaderTest, VersionsOneToThreeAndAnyOrderOfKeysAreTaken) {
   for (const char version : {1, 2, 3}) {
     const std::string bytes = NpyHeaderAround(
         "{\"shape\":(60000L, 28,28,),'fortran_order':False , 'descr':'|u1'}", version);
-    const auto header = Parse(bytes);
+    const auto header = ParseNpy(bytes);
     ASSERT_TRUE(header.ok()) << header.status();
     EXPECT_THAT(header->shape, ElementsAre(60000, 28, 28));
     EXPECT_EQ(header->header_bytes, bytes.size());

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Refusal(const std::string& text) {
+std::string SyntheticRefusal(const std::string& text) {
   const auto spec = ParseSynthetic(text);
   EXPECT_EQ(spec.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(spec.status().message());
@@ -21,17 +21,20 @@ std::string Refusal(const std::string& text) {
 TEST(SyntheticSourceTest, WhatIsNotUnderstoodIsQuotedWithTheGrammar) {
   for (const std::string part : {"224x224", "224x224x3x1", "axbxc", "-1x2x3", "samples=many",
                                  "rows=5", "samples", "1x1x1,2x2x2", "samples=5,,classes=2"}) {
-    EXPECT_THAT(Refusal("synthetic:" + part), HasSubstr("synthetic:HEIGHTxWIDTHxCHANNELS")) << part;
+    EXPECT_THAT(SyntheticRefusal("synthetic:" + part), HasSubstr("synthetic:HEIGHTxWIDTHxCHANNELS"))
+        << part;
   }
-  EXPECT_THAT(Refusal("synthetic:224x224x3,sample=9"), HasSubstr("'sample=9' is not understood"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:224x224x3,sample=9"),
+              HasSubstr("'sample=9' is not understood"));
 }
 
 TEST(SyntheticSourceTest, NumbersThatCannotBeAreNamed) {
-  EXPECT_THAT(Refusal("synthetic:0x8x3"), HasSubstr("synthetic height: wanted 1 to 65536, got 0"));
-  EXPECT_THAT(Refusal("synthetic:8x8x17"), HasSubstr("channels"));
-  EXPECT_THAT(Refusal("synthetic:samples=0"), HasSubstr("samples"));
-  EXPECT_THAT(Refusal("synthetic:samples=2000000000000"), HasSubstr("samples"));
-  EXPECT_THAT(Refusal("synthetic:classes=65537"), HasSubstr("classes"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:0x8x3"),
+              HasSubstr("synthetic height: wanted 1 to 65536, got 0"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:8x8x17"), HasSubstr("channels"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:samples=0"), HasSubstr("samples"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:samples=2000000000000"), HasSubstr("samples"));
+  EXPECT_THAT(SyntheticRefusal("synthetic:classes=65537"), HasSubstr("classes"));
 }
 
 TEST(SyntheticSourceTest, WhatIsLeftOutIsImageNets) {

@@ -218,8 +218,8 @@ TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
 }
 
 // An array's file, as NumPy 1.0 writes it; `padding` more spaces in its header.
-std::string Npy(const std::string& descr, const std::string& shape, const std::string& data,
-                size_t padding = 0) {
+std::string NpyMember(const std::string& descr, const std::string& shape, const std::string& data,
+                      size_t padding = 0) {
   std::string literal = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +
                         ", }" + std::string(padding, ' ') + "\n";
   const std::string length = {static_cast<char>(literal.size()), '\0'};
@@ -228,10 +228,10 @@ std::string Npy(const std::string& descr, const std::string& shape, const std::s
 
 TEST_F(TarFieldsTest, ArraysOfAnotherTypeOrShapeThanTheFirstAreMalformed) {
   folder_.Write("x.tar",
-                TarFile("a.jpg", "image") + TarFile("a.npy", Npy("<u2", "(2,)", "1234")) +
-                    TarFile("b.jpg", "image") + TarFile("b.npy", Npy("<i2", "(2,)", "1234")) +
-                    TarFile("c.jpg", "image") + TarFile("c.npy", Npy("<u2", "(1,)", "12")) +
-                    TarFile("d.jpg", "image") + TarFile("d.npy", Npy("<u2", "(2,)", "12")) +
+                TarFile("a.jpg", "image") + TarFile("a.npy", NpyMember("<u2", "(2,)", "1234")) +
+                    TarFile("b.jpg", "image") + TarFile("b.npy", NpyMember("<i2", "(2,)", "1234")) +
+                    TarFile("c.jpg", "image") + TarFile("c.npy", NpyMember("<u2", "(1,)", "12")) +
+                    TarFile("d.jpg", "image") + TarFile("d.npy", NpyMember("<u2", "(2,)", "12")) +
                     TarFile("e.jpg", "image") + TarFile("e.npy", "no array"));
   const auto dataset = Open();
 
@@ -241,9 +241,9 @@ TEST_F(TarFieldsTest, ArraysOfAnotherTypeOrShapeThanTheFirstAreMalformed) {
 
 TEST_F(TarFieldsTest, ArraysAreTensorsWhateverTheirHeadersLength) {
   folder_.Write("x.tar", TarFile("a.jpg", "image") +
-                             TarFile("a.box.npy", Npy("<f4", "(1, 2)", "12345678")) +
+                             TarFile("a.box.npy", NpyMember("<f4", "(1, 2)", "12345678")) +
                              TarFile("b.jpg", "image") +
-                             TarFile("b.box.npy", Npy("<f4", "(1, 2)", "abcdefgh", 7)));
+                             TarFile("b.box.npy", NpyMember("<f4", "(1, 2)", "abcdefgh", 7)));
   const auto dataset = Open();
   const Field field = dataset->fields()[1];
   EXPECT_EQ(field.name, "box.npy");
@@ -259,7 +259,7 @@ TEST_F(TarFieldsTest, ArraysAreTensorsWhateverTheirHeadersLength) {
 
 TEST_F(TarFieldsTest, WhatIsNoTensorComesAsBytes) {
   folder_.Write("x.tar",
-                TarFile("a.jpg", "image") + TarFile("a.npy", Npy("|O", "(2,)", "pickles")));
+                TarFile("a.jpg", "image") + TarFile("a.npy", NpyMember("|O", "(2,)", "pickles")));
 
   EXPECT_TRUE(Open()->fields()[1].variable);
 }

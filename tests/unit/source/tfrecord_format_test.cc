@@ -58,7 +58,7 @@ TEST(Crc32cTest, TheInstructionAndTheTableAgreeAtEveryLengthAndPlace) {
 
 // ---- Framing. ----
 
-absl::StatusOr<uint64_t> Parse(const std::string& file, uint64_t offset = 0) {
+absl::StatusOr<uint64_t> ParseRecord(const std::string& file, uint64_t offset = 0) {
   const size_t bytes = std::min<size_t>(kRecordHeader, file.size() - offset);
   return ParseRecordHeader(Bytes(file).subspan(offset, bytes), {"/x", offset, file.size()});
 }
@@ -69,12 +69,14 @@ TEST(RecordHeaderTest, WhatIsNoRecordIsRefusedWithItsPlace) {
   damaged[0] ^= 1;
   const std::string huge = LittleEndian<uint64_t>(UINT64_MAX);
 
-  EXPECT_THAT(Parse(record + record.substr(0, 11), record.size()).status().message(),
+  EXPECT_THAT(ParseRecord(record + record.substr(0, 11), record.size()).status().message(),
               HasSubstr("'/x' at byte 20: the file is truncated"));
-  EXPECT_THAT(Parse(damaged).status().message(), HasSubstr("byte 0: wanted a record"));
-  EXPECT_THAT(Parse(record.substr(0, 19)).status().message(), HasSubstr("a record has 4 bytes"));
-  EXPECT_THAT(Parse(record.substr(0, 12)).status().message(), HasSubstr("truncated"));
-  EXPECT_THAT(Parse(huge + RecordSum(huge) + "data").status().message(), HasSubstr("truncated"));
+  EXPECT_THAT(ParseRecord(damaged).status().message(), HasSubstr("byte 0: wanted a record"));
+  EXPECT_THAT(ParseRecord(record.substr(0, 19)).status().message(),
+              HasSubstr("a record has 4 bytes"));
+  EXPECT_THAT(ParseRecord(record.substr(0, 12)).status().message(), HasSubstr("truncated"));
+  EXPECT_THAT(ParseRecord(huge + RecordSum(huge) + "data").status().message(),
+              HasSubstr("truncated"));
 }
 
 TEST(RecordHeaderTest, ARecordIsWhatTensorFlowWritesForIt) {
@@ -82,13 +84,13 @@ TEST(RecordHeaderTest, ARecordIsWhatTensorFlowWritesForIt) {
   const std::string empty("\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xD8\xEA\x82\xA2", 16);
 
   EXPECT_EQ(RecordBytes(""), empty);
-  EXPECT_EQ(*Parse(empty), 0u);
+  EXPECT_EQ(*ParseRecord(empty), 0u);
   EXPECT_TRUE(IsRecordWhole(Bytes(empty).subspan(12)));
 }
 
 TEST(RecordHeaderTest, DataAreWholeOrNot) {
   std::string record = RecordBytes("some data");
-  ASSERT_EQ(*Parse(record), 9u);
+  ASSERT_EQ(*ParseRecord(record), 9u);
   EXPECT_TRUE(IsRecordWhole(Bytes(record).subspan(12)));
 
   record[15] ^= 4;

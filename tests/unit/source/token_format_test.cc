@@ -28,7 +28,8 @@ absl::StatusOr<TokenExtent> Find(TokenFormat format, const std::string& bytes,
       raw);
 }
 
-std::string Refusal(TokenFormat format, const std::string& bytes, DType raw = DType::kUInt16) {
+std::string TokensRefusal(TokenFormat format, const std::string& bytes,
+                          DType raw = DType::kUInt16) {
   const auto extent = Find(format, bytes, raw);
   if (extent.ok()) return "not refused";
   EXPECT_EQ(extent.status().code(), absl::StatusCode::kInvalidArgument);
@@ -40,13 +41,13 @@ TokenFormat FormatOf(const std::string& bytes) {
 }
 
 TEST(RawTokensTest, AnEmptyFileIsRefused) {
-  EXPECT_THAT(Refusal(TokenFormat::kRaw, ""),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kRaw, ""),
               AllOf(HasSubstr("'/data/x.bin'"), HasSubstr("it is empty")));
 }
 
 TEST(RawTokensTest, AFileThatEndsInTheMiddleOfATokenIsRefusedWithThePlace) {
-  EXPECT_THAT(Refusal(TokenFormat::kRaw, "abc"), HasSubstr("ends at byte 3, in the middle"));
-  EXPECT_THAT(Refusal(TokenFormat::kRaw, "abcdef", DType::kUInt32),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kRaw, "abc"), HasSubstr("ends at byte 3, in the middle"));
+  EXPECT_THAT(TokensRefusal(TokenFormat::kRaw, "abcdef", DType::kUInt32),
               HasSubstr("type uint32 have 4 bytes"));
 }
 
@@ -59,30 +60,30 @@ TEST(RawTokensTest, AllBytesAreTokens) {
 }
 
 TEST(LlmCTest, AHeaderThatEndsTooEarlyIsTruncated) {
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3)).substr(0, 1023)),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3)).substr(0, 1023)),
               HasSubstr("has 1024 bytes, the file 1023"));
 }
 
 TEST(LlmCTest, AnythingElseIsRefusedWithWhatIsKnown) {
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20251013)),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20251013)),
               AllOf(HasSubstr("are 20251013 and 1"), HasSubstr("20240520 with version 1")));
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20240520, 2)),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20240520, 2)),
               HasSubstr("are 20240520 and 2"));
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20240522)),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, LlmC(CountUp<uint16_t>(3), 20240522)),
               HasSubstr("an evaluation's questions"));
 }
 
 TEST(LlmCTest, ACountThatTheFileDoesNotHaveIsRefusedWithBothEnds) {
   const std::string whole = LlmC(CountUp<uint16_t>(5));
 
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, whole.substr(0, whole.size() - 1)),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, whole.substr(0, whole.size() - 1)),
               HasSubstr("end at byte 1034; the file ends at byte 1033"));
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, whole + "x"), HasSubstr("ends at byte 1035"));
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, LlmC(std::vector<uint16_t>{})),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, whole + "x"), HasSubstr("ends at byte 1035"));
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, LlmC(std::vector<uint16_t>{})),
               HasSubstr("says 0 tokens"));
   std::string negative = whole;
   negative[11] = '\xff';
-  EXPECT_THAT(Refusal(TokenFormat::kLlmC, negative), HasSubstr("says -"));
+  EXPECT_THAT(TokensRefusal(TokenFormat::kLlmC, negative), HasSubstr("says -"));
 }
 
 TEST(LlmCTest, TokensHaveTheTypeOfTheirMagicNumber) {
@@ -97,13 +98,13 @@ TEST(LlmCTest, TokensHaveTheTypeOfTheirMagicNumber) {
 }
 
 TEST(NpyTokensTest, WhatIsNoRowOfIntegersIsRefused) {
-  EXPECT_THAT(Refusal(TokenFormat::kNpy, Npy("<f4", "(3,)", std::string(12, 'x'))),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, Npy("<f4", "(3,)", std::string(12, 'x'))),
               HasSubstr("1 dimensions of float32; wanted tokens"));
-  EXPECT_THAT(Refusal(TokenFormat::kNpy, Npy("<u2", "(3, 1)", "abcdef")),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, Npy("<u2", "(3, 1)", "abcdef")),
               HasSubstr("2 dimensions"));
-  EXPECT_THAT(Refusal(TokenFormat::kNpy, Npy("<u2", "(3,)", "abcde")),
+  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, Npy("<u2", "(3,)", "abcde")),
               HasSubstr("3 tokens, which"));
-  EXPECT_THAT(Refusal(TokenFormat::kNpy, "raw tokens"), HasSubstr("wanted a .npy file"));
+  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, "raw tokens"), HasSubstr("wanted a .npy file"));
 }
 
 TEST(NpyTokensTest, TheArraysTypeIsTheTokens) {

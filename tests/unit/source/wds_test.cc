@@ -148,7 +148,7 @@ TEST_F(WdsSamplesTest, TheDigestIsOfNamesSizesAndLabels) {
 
 constexpr uint64_t kShardBytes = 10240;
 
-absl::StatusOr<std::vector<TarMember>> Parse(const std::string& text) {
+absl::StatusOr<std::vector<TarMember>> ParseMembers(const std::string& text) {
   return ParseWdsIndex(text, kShardBytes, "/x.idx");
 }
 
@@ -175,7 +175,7 @@ TEST(WdsIndexTest, WhatIsNotRightIsRefusedWithTheLine) {
       {"v1.2 2\njpg 512 3 a.jpg\ncls 1536 1 a.cls\n", "line 3: its sample is that of the line"},
   };
   for (const auto& [text, why] : wrong) {
-    const auto members = Parse(text);
+    const auto members = ParseMembers(text);
     ASSERT_TRUE(absl::IsInvalidArgument(members.status())) << text;
     EXPECT_THAT(members.status().message(), HasSubstr("'/x.idx' line "));
     EXPECT_THAT(members.status().message(), HasSubstr(why)) << text;
@@ -183,7 +183,8 @@ TEST(WdsIndexTest, WhatIsNotRightIsRefusedWithTheLine) {
 }
 
 TEST(WdsIndexTest, MembersComeInTheOrderOfTheFile) {
-  const auto members = Parse("v1.2 2\njpg 512 600 a/b.jpg cls 2048 1 a/b.cls\nJPG 3072 7168 c.JPG");
+  const auto members =
+      ParseMembers("v1.2 2\njpg 512 600 a/b.jpg cls 2048 1 a/b.cls\nJPG 3072 7168 c.JPG");
 
   ASSERT_TRUE(members.ok()) << members.status();
   ASSERT_EQ(members->size(), 3u);

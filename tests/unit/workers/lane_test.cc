@@ -17,12 +17,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-base::TimePoint Now() { return base::SteadyClock().Now(); }
-
 bool Eventually(const std::function<bool()>& condition) {
-  const base::TimePoint deadline = Now() + seconds(20);
+  const base::TimePoint deadline = base::Now() + seconds(20);
   while (!condition()) {
-    if (Now() > deadline) return false;
+    if (base::Now() > deadline) return false;
     ::poll(nullptr, 0, 1);
   }
   return true;
@@ -109,7 +107,7 @@ class LaneTest : public ::testing::Test {
     completions_->Push({.sequence = sequence, .fault = fault, .decode_us = 0, .ended_ns = 0});
   }
 
-  bool Collect() { return lane_->Collect(Now(), outcomes_); }
+  bool Collect() { return lane_->Collect(base::Now(), outcomes_); }
   bool CollectSome(size_t count) {
     return Eventually([&] {
       EXPECT_TRUE(Collect());
@@ -167,7 +165,7 @@ TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
 }
 
 TEST_F(LaneTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
-  const base::TimePoint begin = Now();
+  const base::TimePoint begin = base::Now();
   Give(10, 100);
   Give(11, 101);
   completions_->Push({.sequence = Take().sequence,
@@ -182,19 +180,19 @@ TEST_F(LaneTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
   ASSERT_TRUE(CollectSome(2));
 
   for (const Outcome& outcome : outcomes_) {
-    EXPECT_LE(outcome.times.ended, Now());
+    EXPECT_LE(outcome.times.ended, base::Now());
     EXPECT_GE(outcome.times.ended, outcome.times.read_end);
-    EXPECT_LE(outcome.times.decode, Now() - begin);
+    EXPECT_LE(outcome.times.decode, base::Now() - begin);
   }
   EXPECT_EQ(outcomes_[1].times.decode, base::Duration::zero());
 }
 
 TEST_F(LaneTest, AnItemsTimesFollowEachOther) {
-  const base::TimePoint given = Now();
+  const base::TimePoint given = base::Now();
   lane_->Give({.id = 10, .dataset = &dataset_, .sample = 100, .given = given});
   const uint64_t sequence = Take().sequence;
   ::poll(nullptr, 0, 5);
-  const auto ended = static_cast<uint64_t>(Now().time_since_epoch().count());
+  const auto ended = static_cast<uint64_t>(base::Now().time_since_epoch().count());
   completions_->Push(
       {.sequence = sequence, .fault = base::Fault::kNone, .decode_us = 4000, .ended_ns = ended});
 
@@ -255,7 +253,7 @@ TEST_F(LaneTest, ASourceThatRecoversIsTriedUntilItDoes) {
   Answer(request.sequence);
   ASSERT_TRUE(CollectSome(1));
   EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kDone);
-  EXPECT_FALSE(lane_->Stalled(Now()).has_value());
+  EXPECT_FALSE(lane_->Stalled(base::Now()).has_value());
 }
 
 TEST_F(LaneTest, ASourceThatDoesNotRecoverIsShownThenFails) {
@@ -263,24 +261,24 @@ TEST_F(LaneTest, ASourceThatDoesNotRecoverIsShownThenFails) {
   dataset_.open_failures = 1 << 20;
   Give(10, 100);
 
-  EXPECT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
+  EXPECT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
   ASSERT_TRUE(CollectSome(1));
 
   EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kSourceFailed);
   EXPECT_THAT(std::string(outcomes_[0].status.message()), HasSubstr("the disk is away"));
   EXPECT_EQ(outcomes_[0].status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_FALSE(lane_->Stalled(Now()).has_value());
+  EXPECT_FALSE(lane_->Stalled(base::Now()).has_value());
 }
 
 TEST_F(LaneTest, TheEndDoesNotWaitForASourceToRecover) {
   dataset_.open_failures = 1 << 20;
   Give(10, 100);
-  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
-  const base::TimePoint before = Now();
+  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
+  const base::TimePoint before = base::Now();
 
   lane_.reset();
 
-  EXPECT_LT(Now() - before, seconds(10));
+  EXPECT_LT(base::Now() - before, seconds(10));
 }
 
 TEST_F(LaneTest, WhatIsInHandOfADeadWorkerEndsAsItDiedAndTheRestIsLost) {
@@ -318,7 +316,7 @@ TEST_F(LaneTest, WhatADeadWorkerHadNotStartedIsLostAndNotAStrike) {
 TEST_F(LaneTest, WhatIsStillBeingReadWhenTheWorkerDiesIsLostAndTheNextWorkerServes) {
   dataset_.open_failures = 1 << 20;
   Give(10, 100);
-  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(Now()).has_value(); }));
+  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
 
   lane_->Detach({}, outcomes_);
   dataset_.open_failures = 0;

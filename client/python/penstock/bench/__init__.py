@@ -84,23 +84,27 @@ def _daemon(data):
         address, config = os.path.join(folder, "penstock.sock"), os.path.join(folder, "penstock.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(_CONFIG.format(folder=folder, workers=cores(), data=json.dumps(data)))
-        with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
+        with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
             daemon = subprocess.Popen([program, "--config", config], stderr=log)
             try:
-                _await_ready(daemon, address, log)
+                _await_ready(daemon, log.name)
                 yield {"address": address, "daemon": daemon.pid}
             finally:
                 daemon.terminate()
                 daemon.wait()
 
 
-def _await_ready(daemon, address, log):
+def _await_ready(daemon, log):
     deadline = time.monotonic() + 30
-    while not os.path.exists(address + ".door"):
+    while "event=serving" not in _text(log):
         if daemon.poll() is not None or time.monotonic() > deadline:
-            log.seek(0)
-            raise SystemExit("penstock: the daemon did not start; it said:\n" + log.read())
+            raise SystemExit("penstock: the daemon did not start; it said:\n" + _text(log))
         time.sleep(0.01)
+
+
+def _text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _report(arguments, workers, tried, runs, idle):

@@ -1,0 +1,56 @@
+#include "tests/support/busy_trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/trainer.h"
+
+namespace penstock::testing {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+BusyTrainer::BusyTrainer(const std::string& address)
+    : thread_([this, address] { Train(address); }) {
+  for (int i = 0; i < 3000 && batches_ == 0; ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_GT(batches_, 0u) << "no batch came";
+}
+
+BusyTrainer::~BusyTrainer() {
+  stopping_ = true;
+  thread_.join();
+}
+
+void BusyTrainer::Train(const std::string& address) {
+  Client client = Client::Connect({.address = address}).OrDie();
+  SessionOptions options = SmallRows("photographs", 8);
+  options.epochs = 1'000'000;
+  Session session = client.Open(options).OrDie();
+  while (!stopping_) {
+    const Result<Batch> batch = session.Next(seconds(30));
+    if (batch.ok()) ++batches_;
+    if (!batch.ok() && batch.status().code() != Code::kEndOfEpoch) break;
+  }
+}
+
+double BusyTrainer::RateFor(milliseconds time) const {
+  const auto began = steady_clock::now();
+  const uint64_t before = batches_;
+  std::this_thread::sleep_for(time);
+  return static_cast<double>(batches_ - before) /
+         duration<double>(steady_clock::now() - began).count();
+}
+
+Rounds MeasureRounds(double enough, const std::function<double()>& round) {
+  Rounds rounds;
+  while (rounds.sorted.size() < 3 || (rounds.sorted.size() < 7 && rounds.median() < enough)) {
+    rounds.sorted.push_back(round());
+    std::sort(rounds.sorted.begin(), rounds.sorted.end());
+  }
+  return rounds;
+}
+
+}  // namespace penstock::testing
