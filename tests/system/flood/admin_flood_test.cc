@@ -153,9 +153,10 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
   EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100);
 }
 
-// Those that say nothing, or HTTP/2's preface and no more, are closed after five seconds.
+// Those that say nothing, or HTTP/2's preface and no more, are closed after five seconds. (Where
+// memory for calls runs short, idle ones are, too: gRPC's clients connect again when they call.)
 TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {
-  Flooder flooder(daemon_.address(), "flood", OutputFile());
+  Flooder flooder(daemon_.address(), "connections", OutputFile());
   trainer_.RateFor(seconds(8));
   const Flooder::Done done = flooder.End();
 
@@ -163,7 +164,7 @@ TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {
               static_cast<unsigned long>(done.half_open_dropped),
               static_cast<unsigned long>(done.dropped));
   EXPECT_GE(done.half_open_dropped, 80u);
-  EXPECT_LE(done.dropped, 90u);
+  EXPECT_LE(done.dropped, 45u);  // on a busy machine
 }
 
 // A message is refused by the length that it says; what is on its way until then is not kept.

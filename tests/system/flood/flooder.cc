@@ -1,6 +1,7 @@
 // penstock-test-flooder ADDRESS KIND: does what a client must not, until SIGTERM; then says on
-// standard output how often. KIND is "flood" or, for the same without a daemon, "burn": as many
-// threads turn in circles.
+// standard output how often. KIND is "flood"; "connections", its connections alone; or, for the
+// same without a daemon, "burn": as many threads turn in circles.
+#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -25,6 +27,7 @@ namespace v1 = penstock::v1;
 using std::chrono::milliseconds;
 
 constexpr int kChannels = 8, kCallsAtOnce = 16;         // of each
+constexpr int kCallsASecond = 10'000;                   // of all together, where they are answered
 constexpr int kIdle = 900, kSilent = 50, kCutOff = 50;  // connections
 constexpr size_t kLong = 8 << 20;                       // bytes, where 1 MiB is allowed
 constexpr int kBurners = 2;
@@ -50,26 +53,39 @@ class Caller {
  public:
   using Start = void (*)(v1::AdminService::Stub&, grpc::ClientContext*, const Request*, Response*,
                          std::function<void(grpc::Status)>);
-  Caller(v1::AdminService::Stub& stub, Start start) : stub_(stub), start_(start) { Call(); }
+  Caller(v1::AdminService::Stub& stub, Start start) : stub_(stub), start_(start) { AwaitTurn(); }
 
  private:
+  // Callers take turns; one that was held up begins again from now.
+  void AwaitTurn() {
+    using Clock = std::chrono::system_clock;
+    constexpr auto kTurn =
+        std::chrono::microseconds(1'000'000 * kChannels * kCallsAtOnce / kCallsASecond);
+    next_ = std::max(next_ + kTurn, Clock::now());
+    alarm_.Set(next_, [this](bool) {
+      if (!stopping) Call();
+    });
+  }
+
   void Call() {
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
     start_(stub_, context_.get(), &request_, &response_, [this](const grpc::Status& status) {
       ++(status.ok() ? answered : refused);
-      if (!stopping) Call();
+      AwaitTurn();
     });
   }
 
   v1::AdminService::Stub& stub_;
   const Start start_;
+  std::chrono::system_clock::time_point next_{};
+  grpc::Alarm alarm_;
   std::unique_ptr<grpc::ClientContext> context_;
   const Request request_;
   Response response_;
 };
 
-void Calls(v1::AdminService::Stub& stub) {
+void CallsOf(v1::AdminService::Stub& stub) {
   for (int i = 0; i < kCallsAtOnce; i += 2) {
     new Caller<v1::GetStatusRequest, v1::GetStatusResponse>(
         stub, [](auto& stub, auto* context, auto* request, auto* response, auto done) {
@@ -151,10 +167,9 @@ void Burn() {
     }).detach();
 }
 
-void Flood(const std::string& address) {
+void Calls(const std::string& address) {
   static std::vector<std::unique_ptr<v1::AdminService::Stub>> stubs;
-  for (int i = 0; i < kChannels; ++i) Calls(*stubs.emplace_back(Connect(address)));
-  std::thread([address] { Connections(address); }).detach();
+  for (int i = 0; i < kChannels; ++i) CallsOf(*stubs.emplace_back(Connect(address)));
   std::thread([address] { LongMessages(*Connect(address)); }).detach();
 }
 
@@ -167,10 +182,12 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   if (nice(kGivesWay) == -1) return 3;
-  if (std::string(argv[2]) == "flood") {
-    Flood(argv[1]);
-  } else {
+  const std::string kind = argv[2], address = argv[1];
+  if (kind == "burn") {
     Burn();
+  } else {
+    std::thread([address] { Connections(address); }).detach();
+    if (kind == "flood") Calls(address);
   }
   int signal = 0;
   sigwait(&signals, &signal);
