@@ -1,6 +1,7 @@
 """torch.utils.data.DataLoader's conventions, kept by penstock.torch.DataLoader."""
 import os
 import pickle
+import re
 
 import support
 
@@ -293,6 +294,28 @@ class LoaderTest(LoaderFixture):
         self.addCleanup(other.close)
 
         self.assertEqual(next(iter(other)).position.first, 10)
+
+    def test_large_batches_lie_on_huge_pages(self):
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            if "[never]" in file.read():
+                self.skipTest("this kernel gives no transparent huge pages")
+        loader = self.loader(batch_size=50, transform=[penstock.RandomResizedCrop(224)])
+
+        batch = next(iter(loader))
+
+        self.assertGreater(huge_bytes_at(batch["image"].data_ptr() + 2**23), 2**24)
+
+
+def huge_bytes_at(address):
+    """Of the mapping that holds it."""
+    inside = False
+    with open("/proc/self/smaps", encoding="ascii") as file:
+        for line in file:
+            if bounds := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+                inside = int(bounds[1], 16) <= address < int(bounds[2], 16)
+            elif inside and line.startswith("AnonHugePages:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #include "client/python/src/errors.h"
 #include "client/python/src/host_copy.h"
+#include "client/python/src/huge_pages.h"
 
 namespace nb = nanobind;
 
@@ -166,6 +167,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
     finished = batch->FinishInto(finish, into, on);
   } else {
     const nb::gil_scoped_release released;
+    PreferHugePages(into.images, into.image_bytes);
     finished = batch->FinishInto(finish, into, on);
   }
   Check(finished);
