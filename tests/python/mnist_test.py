@@ -16,7 +16,7 @@ if not os.path.isfile(IMAGES):
     support.skip("PENSTOCK_TEST_DATA has no mnist/t10k-images-idx3-ubyte.gz")
 
 TRAIN, TEST = range(8000), range(8000, 10_000)
-EPOCHS = 5
+EPOCHS = 3
 
 
 class Shuffled(torch.utils.data.Sampler):
