@@ -25,7 +25,7 @@ using grpc::experimental::ExternalConnectionAcceptor;
 
 constexpr int kHandshakeMs = 5'000;
 constexpr int kReadBytes = 2048;           // at first, of each connection: requests are short
-constexpr size_t kBufferBytes = 12 << 20;  // of all connections of one half; idle ones go first
+constexpr size_t kBufferBytes = 20 << 20;  // of all connections of one half; idle ones go first
 constexpr int kGivesWay = 10;              // steps of nice: a tenth of a feed's thread's share
 // A connection takes three descriptors: gRPC's, the acceptor's, and perhaps one at the doorway. The
 // feeds have half of all for their files.
