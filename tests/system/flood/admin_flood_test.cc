@@ -25,7 +25,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Connections that come through in a flood, being opened and closed all the time, the most that the
-// daemon has open meanwhile (so that it is a flood), and the share of its rate that the feed keeps: sanitizers multiply what a connection costs.
+// daemon has open meanwhile (so that it is a flood), and the share of its rate that the feed keeps:
+// sanitizers multiply what a connection costs.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr uint64_t kConnections = 300;
 constexpr size_t kDescriptors = 500;
