@@ -38,31 +38,38 @@ void MixInks(uint8_t* row, uint32_t pixels) {
 // damaged file that lacks its own would be decoded with theirs. It costs a microsecond.
 Fault JpegReader::ReadHeader(std::span<const std::byte> file) {
   Close();
-  source_.Reset(file);
-  info_ = {};
-  info_.err = errors_.manager();
+  file_ = file;
   open_ = true;
-  const bool ok = errors_.Guard([this] {
-    jpeg_create_decompress(&info_);
-    info_.src = source_.manager();
-    jpeg_read_header(&info_, TRUE);
-  });
-  if (!ok) return Failure();
+  if (!errors_.Guard([this] { Create(); })) return Failure();
   return IsSupported(info_.jpeg_color_space) ? Fault::kNone : Fault::kUnsupported;
 }
 
+void JpegReader::Create() {
+  source_.Reset(file_);
+  info_ = {};
+  info_.err = errors_.manager();
+  jpeg_create_decompress(&info_);
+  info_.src = source_.manager();
+  jpeg_read_header(&info_, TRUE);
+}
+
 Fault JpegReader::Begin(const Box& window) {
-  judged_ = jpeg_has_multiple_scans(&info_) || source_.ScanIsComplete();
+  window_ = window;
+  rows_read_ = 0;
+  started_over_ = false;
+  scan_.reset();
+  if (!jpeg_has_multiple_scans(&info_)) scan_ = source_.CompleteScan();
+  judged_ = jpeg_has_multiple_scans(&info_) || scan_.has_value();
   discarded_.resize(size_t{4} * info_.image_width);
-  if (!errors_.Guard([this] { Start(); })) return Failure();
+  if (!errors_.Guard([this] { Start(entropy_choice_); })) return Failure();
   if (source_.exhausted()) return Fault::kTruncated;  // several scans: all of them are read by now
-  if (!errors_.Guard([this, &window] { SkipTo(window); })) return Failure();
+  if (!errors_.Guard([this] { SkipToWindow(); }) && !StartOver()) return Failure();
   return Fault::kNone;
 }
 
 // A file of one scan costs what its size says; each further one costs the whole image again, so
 // they are counted.
-void JpegReader::Start() {
+void JpegReader::Start(Entropy entropy) {
   if (jpeg_has_multiple_scans(&info_)) {
     progress_.manager.progress_monitor = &CountScans;
     info_.progress = &progress_.manager;
@@ -70,6 +77,23 @@ void JpegReader::Start() {
   info_.out_color_space = HasFourInks(info_.jpeg_color_space) ? JCS_CMYK : JCS_EXT_RGBX;
   info_.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&info_);
+  entropy_.LetGo();
+  if (entropy == Entropy::kOwn && scan_ && EntropyDecoder::Knows(info_)) {
+    entropy_.TakeOver(info_, *scan_);
+  }
+}
+
+// What the entropy decoder gives up, libjpeg decodes alone; the rows that were read are the same.
+bool JpegReader::StartOver() {
+  if (!entropy_.irregular()) return false;
+  started_over_ = true;
+  jpeg_destroy_decompress(&info_);
+  return errors_.Guard([this] {
+    Create();
+    Start(Entropy::kLibjpeg);
+    SkipToWindow();
+    DiscardRows(rows_read_);
+  });
 }
 
 void JpegReader::CountScans(j_common_ptr info) {
@@ -80,17 +104,18 @@ void JpegReader::CountScans(j_common_ptr info) {
   }
 }
 
-void JpegReader::SkipTo(const Box& window) {
+void JpegReader::SkipToWindow() {
   if (NeedsWholeImage()) {
-    window_offset_ = size_t{4} * window.x;
-    DiscardRows(window.y);
+    window_offset_ = size_t{4} * window_.x;
+    DiscardRows(window_.y);
     return;
   }
-  JDIMENSION x = window.x - std::min(window.x, kMargin);
-  JDIMENSION columns = std::min(window.x + window.width + kMargin, info_.image_width) - x;
+  JDIMENSION x = window_.x - std::min(window_.x, kMargin);
+  JDIMENSION columns = std::min(window_.x + window_.width + kMargin, info_.image_width) - x;
   jpeg_crop_scanline(&info_, &x, &columns);  // moves x down to a whole block
-  window_offset_ = size_t{4} * (window.x - x);
-  if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
+  if (entropy_.has_taken_over()) entropy_.KeepColumns(x, columns);
+  window_offset_ = size_t{4} * (window_.x - x);
+  if (window_.y > 0) jpeg_skip_scanlines(&info_, window_.y);
 }
 
 // Block smoothing looks two blocks away in every direction; and a file of one scan without its end
@@ -111,13 +136,14 @@ void JpegReader::DiscardRows(uint32_t rows) {
 }
 
 Fault JpegReader::ReadRows(std::span<uint8_t* const> rows) {
-  const bool ok = errors_.Guard([this, rows] {
+  const auto read = [this, rows] {
     for (uint8_t* row : rows) {
       JSAMPROW into = row;
       jpeg_read_scanlines(&info_, &into, 1);
     }
-  });
-  if (!ok) return Failure();
+  };
+  if (!errors_.Guard(read) && !(StartOver() && errors_.Guard(read))) return Failure();
+  rows_read_ += static_cast<uint32_t>(rows.size());
   if (IsCmyk()) {
     for (uint8_t* row : rows) MixInks(row, info_.output_width);
   }

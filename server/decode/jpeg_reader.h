@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "server/decode/entropy_decoder.h"
 #include "server/decode/image_reader.h"
 #include "server/decode/jpeg_errors.h"
 #include "server/decode/jpeg_source.h"
@@ -16,9 +18,13 @@
 
 namespace penstock::decode {
 
+// Who decodes the Huffman codes of files that EntropyDecoder knows. The pixels are the same.
+enum class Entropy { kOwn, kLibjpeg };
+
 class JpegReader : public ImageReader {
  public:
-  explicit JpegReader(uint64_t max_scans) : progress_{.manager = {}, .max_scans = max_scans} {}
+  explicit JpegReader(uint64_t max_scans, Entropy entropy = Entropy::kOwn)
+      : entropy_choice_(entropy), progress_{.manager = {}, .max_scans = max_scans} {}
   ~JpegReader() override { Close(); }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
@@ -34,6 +40,9 @@ class JpegReader : public ImageReader {
   base::Fault ReadRows(std::span<uint8_t* const> rows) override;
   base::Fault End() override;
 
+  // Whether the file in hand, or the last one, was read again by libjpeg alone.
+  bool started_over() const { return started_over_; }
+
  private:
   struct Progress {
     jpeg_progress_mgr manager;  // first: libjpeg's pointer to it is a pointer to Progress
@@ -41,8 +50,10 @@ class JpegReader : public ImageReader {
   };
   static void CountScans(j_common_ptr info);
 
-  void Start();
-  void SkipTo(const Box& window);
+  void Create();
+  void Start(Entropy entropy);
+  void SkipToWindow();
+  bool StartOver();
   bool IsCmyk() const { return info_.out_color_space == JCS_CMYK; }
   bool NeedsWholeImage() const;
   void DiscardRows(uint32_t rows);
@@ -50,11 +61,18 @@ class JpegReader : public ImageReader {
   base::Fault Failure();
   void Close();
 
+  const Entropy entropy_choice_;
   jpeg_decompress_struct info_{};
   JpegErrors errors_;
   JpegSource source_;
+  EntropyDecoder entropy_;
   Progress progress_;
   bool open_ = false;
+  std::span<const std::byte> file_;
+  std::optional<std::span<const uint8_t>> scan_;  // the only one, if it is complete
+  Box window_{};
+  uint32_t rows_read_ = 0;  // of the window
+  bool started_over_ = false;
   // Known to be complete, or all of it read: rows below the window are not needed.
   bool judged_ = false;
   size_t window_offset_ = 0;

@@ -42,17 +42,20 @@ void JpegSource::Skip(j_decompress_ptr info, long bytes) {
   info->src->bytes_in_buffer -= static_cast<size_t>(bytes);
 }
 
-bool JpegSource::ScanIsComplete() const {
-  const JOCTET* at = hooks_.manager.next_input_byte;
-  const JOCTET* const end = at + hooks_.manager.bytes_in_buffer;
+std::optional<std::span<const uint8_t>> JpegSource::CompleteScan() const {
+  const JOCTET* const begin = hooks_.manager.next_input_byte;
+  const JOCTET* const end = begin + hooks_.manager.bytes_in_buffer;
+  const JOCTET* at = begin;
   while ((at = static_cast<const JOCTET*>(std::memchr(at, 0xFF, static_cast<size_t>(end - at))))) {
+    const JOCTET* const marker = at;
     while (at != end && *at == 0xFF) ++at;  // a marker may begin with any number of them
-    if (at == end) return false;
+    if (at == end) return std::nullopt;
+    if (*at == JPEG_EOI) return std::span(begin, marker);
     const bool in_scan = *at == 0 || (*at >= JPEG_RST0 && *at <= JPEG_RST0 + 7);
-    if (!in_scan) return *at == JPEG_EOI;
+    if (!in_scan) return std::nullopt;
     ++at;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace penstock::decode

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "server/decode/libjpeg.h"
@@ -24,10 +26,10 @@ class JpegSource {
   // libjpeg wanted more than there is.
   bool exhausted() const { return hooks_.exhausted; }
 
-  // To be asked when libjpeg has just read the header of a file's only scan: whether the scan's
-  // data end with the end marker. If they do, decoding never wants more than there is, whichever
+  // To be asked when libjpeg has just read the header of a file's only scan: the scan's data, if
+  // they end with the end marker. If they do, decoding never wants more than there is, whichever
   // part of the image is decoded and however damaged it is.
-  bool ScanIsComplete() const;
+  std::optional<std::span<const uint8_t>> CompleteScan() const;
 
  private:
   struct Hooks {

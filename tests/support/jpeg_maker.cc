@@ -9,7 +9,9 @@
 namespace penstock::testing {
 namespace {
 
-std::vector<uint8_t> MakePixels(uint32_t width, uint32_t height, int components, uint32_t seed) {
+std::vector<uint8_t> MakePixels(uint32_t width, uint32_t height, const JpegOptions& options,
+                                uint32_t seed) {
+  const int components = options.components;
   std::mt19937 random(seed);
   std::vector<uint8_t> pixels;
   pixels.reserve(size_t{width} * height * components);
@@ -18,7 +20,7 @@ std::vector<uint8_t> MakePixels(uint32_t width, uint32_t height, int components,
       for (int c = 0; c < components; ++c) {
         const uint32_t slope = (x * (c + 2) + y * (5 - c)) / 3;
         const uint32_t edge = ((x / 11) ^ (y / 7) ^ c) & 1 ? 90 : 0;
-        pixels.push_back(static_cast<uint8_t>(slope + edge + random() % 24));
+        pixels.push_back(static_cast<uint8_t>(slope + edge + random() % options.noise));
       }
     }
   }
@@ -31,6 +33,7 @@ void Configure(jpeg_compress_struct* info, const JpegOptions& options) {
   info->in_color_space = kSpaces[options.components];
   jpeg_set_defaults(info);
   jpeg_set_quality(info, options.quality, TRUE);
+  info->optimize_coding = options.optimized ? TRUE : FALSE;
   info->restart_in_rows = options.restart_rows;
   if (options.ycck) jpeg_set_colorspace(info, JCS_YCCK);
   info->comp_info[0].h_samp_factor = options.horizontal;
@@ -43,7 +46,7 @@ void Configure(jpeg_compress_struct* info, const JpegOptions& options) {
 
 std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptions& options,
                                 uint32_t seed) {
-  std::vector<uint8_t> pixels = MakePixels(width, height, options.components, seed);
+  std::vector<uint8_t> pixels = MakePixels(width, height, options, seed);
   jpeg_compress_struct info{};
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);

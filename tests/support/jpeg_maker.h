@@ -17,6 +17,8 @@ struct JpegOptions {
   int restart_rows = 0;  // block rows between restart markers; 0: none
   bool ycck = false;     // four components: YCCK
   bool adobe_marker = true;
+  bool optimized = false;  // Huffman codes of its own instead of the standard's
+  int noise = 24;          // values up to it are added to each
 };
 
 // A picture with slopes, edges and noise, the same for the same arguments.
