@@ -15,10 +15,7 @@ absl::Status GiveWay(int steps) {
   return base::ErrnoStatus(errno, "lowering a thread's priority");
 }
 
-void KeepFewHeaps() {
-  constexpr int kHeaps = 4;
-  (void)::mallopt(M_ARENA_MAX, kHeaps);
-}
+void KeepOneHeap() { (void)::mallopt(M_ARENA_MAX, 1); }
 
 uint64_t AllowAllOpenFiles() {
   rlimit limit{};

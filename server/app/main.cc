@@ -151,7 +151,7 @@ int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
   ReportCrashes(program);
   posix::AllowAllOpenFiles();
-  posix::KeepFewHeaps();
+  posix::KeepOneHeap();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
   if (!options.ok()) return Complain(options.status(), kWrongCall);
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
