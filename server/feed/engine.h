@@ -154,7 +154,7 @@ class Engine {
   // Why nothing is delivered any more, if so; for good: workers cannot be kept up, a GPU is lost.
   absl::Status status() const;
 
-  size_t sessions() const;  // of trainers
+  size_t sessions() const;   // of trainers
   Vitals GetVitals() const;  // all but the runner's own: passes, ticked
   EngineView View() const;
   // Counts and stalls over all feeds; what feeds count is added up first.
@@ -220,7 +220,8 @@ class Engine {
   bool CollectRuns();
   bool SubmitRuns();
   bool NoteRows();
-  // The longest that a read of the feed's source has failed, or not come back; nothing: all is well.
+  // The longest that a read of the feed's source has failed, or not come back; nothing: all is
+  // well.
   struct Stall {
     base::TimePoint since;
     std::string reason;
@@ -236,7 +237,7 @@ class Engine {
   void NoteFull(Session& session, const Announcement& announcement);
   void NoteConsumer(uint64_t id, Session& session, const exporting::Delivery::Heard& heard);
   void LookAround(base::TimePoint now);
-  void LookAtWorkers(base::Duration since);
+  FeedFlow::Look LookAtWorkers(base::Duration since);  // without sessions
   void LookAtSession(const Session& session, const SessionView& view, FeedFlow::Look& look) const;
   void AskForWorkers(const std::map<Feed*, FeedFlow::Look>& feeds, base::TimePoint now);
   FlowFigures FiguresOf(const Feed& feed) const;
@@ -273,7 +274,7 @@ class Engine {
   struct Load {
     base::TimePoint looked_at{};
     base::Duration read{}, carried{};  // since then
-    Recent workers, readers, carriers;
+    Recent workers;
   };
   Load load_;
   std::optional<WorkerDemand> demand_;  // nothing: the workers' number is fixed

@@ -100,25 +100,28 @@ void Engine::LookAround(base::TimePoint now) {
   const bool first = load_.looked_at == base::TimePoint();
   const base::Duration since = now - std::exchange(load_.looked_at, now);
   if (first || since <= base::Duration::zero()) return;
-  LookAtWorkers(since);
+  const FeedFlow::Look daemon = LookAtWorkers(since);
   std::map<Feed*, FeedFlow::Look> feeds;
   for (const auto& [id, session] : sessions_) {
     const SessionView view = core_.View(SessionId(id)).value_or(SessionView{});
-    if (!session.ended && !view.finished) LookAtSession(session, view, feeds[session.feed.get()]);
+    if (!session.ended && !view.finished)
+      LookAtSession(session, view, feeds.try_emplace(session.feed.get(), daemon).first->second);
   }
   for (auto& [feed, look] : feeds) feed->flow.Seen(look, since);
   if (demand_ && now - demand_asked_ >= kAskEvery) AskForWorkers(feeds, now);
 }
 
-void Engine::LookAtWorkers(base::Duration since) {
+FeedFlow::Look Engine::LookAtWorkers(base::Duration since) {
   const auto share = [since](base::Duration spent, uint32_t of) {
     const double there_was = static_cast<double>(since.count()) * of;
     return of == 0 ? 0.0 : std::min(1.0, static_cast<double>(spent.count()) / there_was);
   };
-  load_.workers.Add(workers_.utilisation(), since);
-  load_.readers.Add(share(load_.read, workers_.count()), since);
-  load_.carriers.Add(share(load_.carried, options_.carriers.count), since);
+  const FeedFlow::Look look = {.workers = workers_.utilisation(),
+                               .readers = share(load_.read, workers_.count()),
+                               .carriers = share(load_.carried, options_.carriers.count)};
+  load_.workers.Add(look.workers, since);
   load_.read = load_.carried = {};
+  return look;
 }
 
 void Engine::LookAtSession(const Session& session, const SessionView& view,
@@ -170,8 +173,8 @@ FlowFigures Engine::FiguresOf(const Feed& feed) const {
       .starved = feed.flow.starved.mean(),
       .copying = feed.flow.copying.mean(),
       .workers = workers_.count(),
-      .workers_busy = load_.workers.mean(),
-      .readers_busy = road == Road::kWorkers ? load_.readers.mean() : load_.carriers.mean(),
+      .workers_busy = feed.flow.workers.mean(),
+      .readers_busy = (road == Road::kWorkers ? feed.flow.readers : feed.flow.carriers).mean(),
       .stalled_reason = {}};
   if (const auto stall = StallOf(feed, now_)) {
     figures.stalled = now_ - stall->since;

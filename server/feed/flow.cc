@@ -71,6 +71,9 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
   occupancy.Add(look.occupancy / look.sessions, since);
   starved.Add(look.starved / look.sessions, since);
   copying.Add(look.copying / look.sessions, since);
+  workers.Add(look.workers, since);
+  readers.Add(look.readers, since);
+  carriers.Add(look.carriers, since);
   if (totals_ == nullptr) return;
   const auto part = [since](double share) {
     return std::chrono::duration_cast<base::Duration>(since * share);

@@ -72,6 +72,8 @@ class FeedFlow {
   struct Look {
     uint32_t sessions = 0;
     double occupancy = 0, starved = 0, copying = 0;  // summed up over them
+    // How busy the daemon's own were meanwhile, 0 … 1.
+    double workers = 0, readers = 0, carriers = 0;
   };
   void Seen(const Look& look, base::Duration since);
 
@@ -81,6 +83,8 @@ class FeedFlow {
   Recent occupancy;  // of their windows, that was ready
   Recent starved;    // of them, that slept without a batch
   Recent copying;    // of them, that slept while a full batch was on its way to their GPU
+  // How busy the daemon's own were while it had sessions.
+  Recent workers, readers, carriers;
 
  private:
   struct Filling {

@@ -163,6 +163,17 @@ TEST(FeedFlowTest, TheTotalsHaveTheTimeOfEachSession) {
   EXPECT_DOUBLE_EQ(flow.starved.mean(), 0.5);
 }
 
+TEST(FeedFlowTest, WorkersThatWereIdleBeforeItHadSessionsAreNotItsIdleWorkers) {
+  FeedFlow flow;
+
+  flow.Seen({.sessions = 0, .workers = 0, .readers = 0, .carriers = 0}, seconds(30));
+  flow.Seen({.sessions = 1, .workers = 0.9, .readers = 0.4, .carriers = 0.2}, seconds(1));
+
+  EXPECT_DOUBLE_EQ(flow.workers.mean(), 0.9);
+  EXPECT_DOUBLE_EQ(flow.readers.mean(), 0.4);
+  EXPECT_DOUBLE_EQ(flow.carriers.mean(), 0.2);
+}
+
 TEST(FeedFlowTest, ASlotThatIsFilledAnewBeginsAnew) {
   FeedFlow flow;
   flow.Given(kFill, At(0));
