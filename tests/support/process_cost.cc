@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 
 std::string ProcPath(pid_t pid, const std::string& name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+// "socket:[4711]" is a socket.
+std::string WithoutNumber(const std::string& name) {
+  const size_t number = name.find(":[");
+  const bool has_one = number != std::string::npos && std::isdigit(name[number + 2]) != 0;
+  return has_one ? name.substr(0, number) : name;
 }
 
 }  // namespace
@@ -46,11 +53,6 @@ size_t OpenDescriptorsOf(pid_t pid) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(ProcPath(pid, "fd")), {}));
 }
 
-size_t MappingsOf(pid_t pid) {
-  std::ifstream maps(ProcPath(pid, "maps"));
-  return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
-}
-
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
   for (const auto& thread : fs::directory_iterator(ProcPath(pid, "task"))) {
@@ -58,6 +60,26 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
     children.insert(children.end(), std::istream_iterator<pid_t>(of_thread), {});
   }
   return children;
+}
+
+std::vector<std::string> DescriptorsOf(pid_t pid) {
+  std::vector<std::string> names;
+  for (const auto& descriptor : fs::directory_iterator(ProcPath(pid, "fd"))) {
+    std::error_code closed_meanwhile;
+    const std::string name = fs::read_symlink(descriptor, closed_meanwhile);
+    if (!closed_meanwhile) names.push_back(WithoutNumber(name));
+  }
+  return names;
+}
+
+std::vector<std::string> MappingsOf(pid_t pid) {
+  std::vector<std::string> names;
+  std::ifstream maps(ProcPath(pid, "maps"));
+  for (std::string line; std::getline(maps, line);) {
+    const size_t name = line.find_first_of("/[");
+    names.push_back(name == std::string::npos ? "" : line.substr(name));
+  }
+  return names;
 }
 
 }  // namespace penstock::testing

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace penstock::testing {
@@ -21,7 +22,11 @@ MemoryUse MemoryOf(pid_t pid);
 std::chrono::nanoseconds CpuTimeOf(pid_t pid);
 
 size_t OpenDescriptorsOf(pid_t pid);
-size_t MappingsOf(pid_t pid);
 std::vector<pid_t> ChildrenOf(pid_t pid);
+
+// What its descriptors and its mappings are of, each as often as there is one: "socket", "pipe",
+// "anon_inode:[pidfd]", a file's path. Memory of no file is "".
+std::vector<std::string> DescriptorsOf(pid_t pid);
+std::vector<std::string> MappingsOf(pid_t pid);
 
 }  // namespace penstock::testing
