@@ -34,7 +34,7 @@ void SetDefaults(config::v1::Server& server) {
 
 void SetDefaults(config::v1::Pool& pool) {
   pool.set_max_bytes(4 * kGiB);
-  pool.set_segment_bytes(64 * kMiB);
+  pool.set_segment_bytes(32 * kMiB);
 }
 
 void SetDefaults(config::v1::Gpu& gpu) {

@@ -73,7 +73,7 @@ class Pool {
  public:
   struct Options {
     uint64_t max_bytes = 0;
-    uint64_t segment_bytes = 64u << 20;  // a new segment's size, where the budget allows it
+    uint64_t segment_bytes = 32u << 20;  // a new segment's size, where the budget allows it
     uint64_t preallocate_bytes = 0;      // made by Preallocate; the first segments are cut from it
     // What the machine can still give; asked before a segment is made.
     std::function<uint64_t()> available_bytes;
