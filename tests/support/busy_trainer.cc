@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/support/trainer.h"
 
 namespace penstock::testing {
@@ -42,15 +40,6 @@ double BusyTrainer::RateFor(milliseconds time) const {
   std::this_thread::sleep_for(time);
   return static_cast<double>(batches_ - before) /
          duration<double>(steady_clock::now() - began).count();
-}
-
-Rounds MeasureRounds(double enough, const std::function<double()>& round) {
-  Rounds rounds;
-  while (rounds.sorted.size() < 3 || (rounds.sorted.size() < 7 && rounds.median() < enough)) {
-    rounds.sorted.push_back(round());
-    std::sort(rounds.sorted.begin(), rounds.sorted.end());
-  }
-  return rounds;
 }
 
 }  // namespace penstock::testing

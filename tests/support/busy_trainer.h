@@ -4,10 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace penstock::testing {
 
@@ -27,13 +25,5 @@ class BusyTrainer {
   std::atomic<uint64_t> batches_ = 0;
   std::thread thread_;
 };
-
-// Medians of what rounds gave, in order: of three, and of up to seven where three gave less than
-// `enough`, as they may on a busy machine.
-struct Rounds {
-  std::vector<double> sorted;
-  double median() const { return sorted[sorted.size() / 2]; }
-};
-Rounds MeasureRounds(double enough, const std::function<double()>& round);
 
 }  // namespace penstock::testing

@@ -15,9 +15,9 @@
 namespace penstock::testing {
 namespace {
 
+using std::chrono::milliseconds;
 using ::testing::Le;
 using ::testing::SizeIs;
-using std::chrono::milliseconds;
 
 // While 211 sessions come and go: far from one a session. Stacks of threads that gRPC keeps come
 // and go, two mappings each, and memory that the allocator keeps.

@@ -92,10 +92,15 @@ TEST_F(FlowTest, ATrainerThatWaitsForBusyWorkersIsToldHowManyMoreWouldHideIt) {
   const uint64_t session = OpenEndless(rig);
   Hunger(rig, session);
 
+  const std::string expected = "decoding is the bottleneck: at least 9 more workers";
+
   RunFor(rig, seconds(4));
+  // Where others take the machine's time, workers look idle for a while.
+  for (int more = 0; more < 4 && !Feed(rig).verdict.starts_with(expected); ++more)
+    RunFor(rig, seconds(4));
 
   EXPECT_GT(Feed(rig).starved, 0.8);
-  EXPECT_THAT(Feed(rig).verdict, HasSubstr("decoding is the bottleneck: at least 9 more workers"))
+  EXPECT_THAT(Feed(rig).verdict, HasSubstr(expected))
       << "busy: " << rig.engine().Workers(base::Now()).at(0).utilisation;
   EXPECT_EQ(rig.engine().WorkersPolicy(), "fixed");
 }

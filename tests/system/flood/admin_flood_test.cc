@@ -17,6 +17,7 @@
 #include "tests/support/busy_trainer.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/process_cost.h"
+#include "tests/support/rounds.h"
 
 namespace penstock::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "tests/support/daemon_process.h"
 #include "tests/support/http_get.h"
 #include "tests/support/process_cost.h"
+#include "tests/support/rounds.h"
 
 namespace penstock::testing {
 namespace {

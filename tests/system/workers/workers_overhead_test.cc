@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <vector>
 
 #include "server/decode/decoder.h"
+#include "tests/support/rounds.h"
 #include "tests/system/workers/rig.h"
 
 namespace penstock::workers {
@@ -45,11 +47,6 @@ double Workers(Rig& rig) {
   return kRows * kRounds / Seconds(start);
 }
 
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 TEST(OverheadTest, WorkersReachMostOfBareLoops) {
   std::vector<std::vector<std::byte>> files;
   for (int i = 0; i < 16; ++i) files.push_back(MakeJpeg(500, 375, i));
@@ -58,17 +55,20 @@ TEST(OverheadTest, WorkersReachMostOfBareLoops) {
   for (uint32_t count = 1; count <= std::min(cores, 4u); ++count) {
     Rig rig(dataset, {.count = count}, kRows);
     Workers(rig);  // touches the memory
-    std::vector<double> bare, workers;
-    for (int run = 0; run < 5; ++run) {
-      bare.push_back(Bare(rig, dataset, count));
-      workers.push_back(Workers(rig));
-    }
-
-    const double ratio = Median(workers) / Median(bare);
-    std::printf("%u workers on %u cores: %.0f images/s, bare loops %.0f, ratio %.3f\n", count,
-                cores, Median(workers), Median(bare), ratio);
     // The goal is 0.90 on a quiet machine; what is asserted leaves room for a busy one.
-    EXPECT_GT(ratio, count < cores ? 0.6 : 0.5);
+    const double enough = count < cores ? 0.6 : 0.5;
+    double images_per_second = 0;
+
+    const testing::Rounds rounds = testing::MeasureRounds(enough, [&] {
+      const double bare = Bare(rig, dataset, count);
+      images_per_second = Workers(rig);
+      return images_per_second / bare;
+    });
+
+    std::printf("%u workers on %u cores: %.0f images/s, %.3f of bare loops (%.3f to %.3f)\n", count,
+                cores, images_per_second, rounds.median(), rounds.sorted.front(),
+                rounds.sorted.back());
+    EXPECT_GT(rounds.median(), enough);
   }
 }
 
