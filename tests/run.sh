@@ -38,10 +38,15 @@ case $label in
     select="-L ^fuzz$"
     needs=--fuzz
     ;;
+  slow)
+    select="-L ^slow$"
+    needs="--tests --packages"
+    ;;
   *) select="-L ^$label$" ;;
 esac
 [ $preset = release ] || fixed_addresses="setarch -R"
 
+# shellcheck disable=SC2086
 deploy/install-deps.sh $needs
 [ $preset != release ] || tests/python/venv.sh
 began=$(date +%s)
