@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kCacheLine = 64;
 // Of a segment, unless more are wanted at once: small slots need no large segment.
-constexpr uint64_t kMostSlots = 1024;
+constexpr uint64_t kMostSlots = 64;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 

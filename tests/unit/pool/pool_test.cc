@@ -60,6 +60,18 @@ TEST_F(PoolTest, AReservationThatDoesNotFitIsRefusedWithTheNumbers) {
   EXPECT_EQ(pool.Used().reserved_bytes, 3 * kSlot);
 }
 
+TEST_F(PoolTest, SmallSlotsMakeASmallSegmentUnlessMoreAreWanted) {
+  Pool pool = MakePool(1024 * kSlot, 512 * kSlot);
+  const uint64_t arena = pool.ArenaOf(1000, kLayout);
+
+  ASSERT_TRUE(pool.Reserve(arena, 4).ok());
+  EXPECT_EQ(pool.Used().slots, 64u);
+  EXPECT_EQ(pool.Used().segment_bytes, 64 * kSlot);
+
+  ASSERT_TRUE(pool.Reserve(arena, 260).ok());
+  EXPECT_EQ(pool.Used().slots, 264u);
+}
+
 TEST_F(PoolTest, ASlotLargerThanThePoolIsRefused) {
   Pool pool = MakePool(4 * kSlot, kSlot);
 
