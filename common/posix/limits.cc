@@ -8,10 +8,9 @@
 namespace penstock::posix {
 
 // PRIO_PROCESS with 0 means the calling thread, whatever POSIX says: see setpriority(2).
-absl::Status GiveWay(int steps) {
-  errno = 0;
-  const int now = ::getpriority(PRIO_PROCESS, 0);
-  if (errno == 0 && ::setpriority(PRIO_PROCESS, 0, now + steps) == 0) return absl::OkStatus();
+absl::Status GiveWay() {
+  constexpr int kHighest = 19;
+  if (::setpriority(PRIO_PROCESS, 0, kHighest) == 0) return absl::OkStatus();
   return base::ErrnoStatus(errno, "lowering a thread's priority");
 }
 

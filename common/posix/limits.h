@@ -7,10 +7,10 @@
 
 namespace penstock::posix {
 
-// The calling thread, and those that are started from it, give way to others by so many steps of
-// nice(2) more, of 20: ten steps are a tenth of another's share where both want a core. There is no
+// The calling thread, and those that are started from it, give way to all others: the highest
+// nice(2), with which it has a sixty-eighth of another's share where both want a core. There is no
 // way back without privileges.
-absl::Status GiveWay(int steps);
+absl::Status GiveWay();
 
 // Lets all threads allocate from one heap, for programs that hardly allocate where it matters: glibc
 // makes up to eight a core, one for each thread that asks while others do, and each keeps what was

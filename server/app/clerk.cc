@@ -7,11 +7,6 @@
 #include "common/posix/limits.h"
 
 namespace penstock::app {
-namespace {
-
-constexpr int kGivesWay = 10;  // as gRPC's threads (server/rpc/server.cc)
-
-}  // namespace
 
 Clerk::Clerk() : thread_([this] { Run(); }) {}
 
@@ -36,7 +31,7 @@ void Clerk::Do(Job job) {
 
 void Clerk::Run() {
   ::pthread_setname_np(::pthread_self(), "clerk");
-  posix::GiveWay(kGivesWay).IgnoreError();
+  posix::GiveWay().IgnoreError();
   for (;;) {
     std::vector<Job> jobs;
     {

@@ -26,7 +26,6 @@ using grpc::experimental::ExternalConnectionAcceptor;
 constexpr int kHandshakeMs = 5'000;
 constexpr int kReadBytes = 2048;           // at first, of each connection: requests are short
 constexpr size_t kBufferBytes = 20 << 20;  // of all connections of one half; idle ones go first
-constexpr int kGivesWay = 10;              // steps of nice: a tenth of a feed's thread's share
 // A connection takes three descriptors: gRPC's, the acceptor's, and perhaps one at the doorway. The
 // feeds have half of all for their files.
 constexpr uint64_t kDescriptorsEach = 3 * 2;
@@ -138,7 +137,7 @@ class GrpcServer final : public Server {
 absl::Status GrpcServer::Begin(posix::Fd listener) {
   absl::Status status;
   std::thread starter([&] {
-    if (const absl::Status gave_way = posix::GiveWay(kGivesWay); !gave_way.ok())
+    if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
       PENSTOCK_LOG(kWarning, "rpc_priority", {"why", gave_way.message()});
     status = BeginHere(std::move(listener));
   });

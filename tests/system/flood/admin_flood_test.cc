@@ -33,10 +33,11 @@ constexpr uint64_t kConnections = 300;
 constexpr size_t kDescriptors = 500;
 constexpr double kRateKept = 0.6;
 #else
-constexpr uint64_t kConnections = 900;
+constexpr uint64_t kConnections = 600;
 constexpr size_t kDescriptors = 1000;
-constexpr double kRateKept = 0.8;
+constexpr double kRateKept = 0.9;
 #endif
+constexpr double kGoal = 0.95;
 constexpr uint64_t kPromised = (64 + 32) << 20;  // of memory beside the pool, with one worker
 
 class Flooder {
@@ -47,7 +48,9 @@ class Flooder {
   };
 
   Flooder(const std::string& address, const std::string& kind, std::string output)
-      : output_(std::move(output)), pid_(fork()) {
+      : output_(std::move(output)) {
+    std::fflush(stdout);  // which the child has, too
+    pid_ = fork();
     if (pid_ != 0) return;
     const std::string program = ProgramPath("penstock-test-flooder");
     if (std::freopen(output_.c_str(), "w", stdout) != nullptr)
@@ -75,7 +78,7 @@ class Flooder {
 
  private:
   const std::string output_;
-  pid_t pid_;
+  pid_t pid_ = -1;
 };
 
 class AdminFloodTest : public ::testing::Test {
@@ -99,19 +102,20 @@ class AdminFloodTest : public ::testing::Test {
 
 // What all floods did, and the most that the daemon took meanwhile.
 struct Sum {
+  int floods = 0;
   uint64_t answered = 0, connected = 0, long_refused = 0, memory = 0;
   size_t descriptors = 0;
   std::chrono::nanoseconds cpu{};
 };
 
-// The goal is 95 %; on a busy machine of two cores, where all of them share these, four fifths are
-// asked for.
+// The goal is 95 %: rounds are made until their median says so; on a busy machine of two cores,
+// which all of them share, it may not.
 TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) {
   trainer_.RateFor(seconds(1));
   const size_t descriptors = OpenDescriptorsOf(daemon_.pid());
   Sum sum;
 
-  const Rounds rounds = MeasureRounds(kRateKept, [&] {
+  const Rounds rounds = MeasureRounds(kGoal, [&] {
     Flooder burner(daemon_.address(), "burn", OutputFile());
     trainer_.RateFor(milliseconds(300));
     const auto begun = CpuTimeOf(daemon_.pid());
@@ -122,6 +126,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
     trainer_.RateFor(milliseconds(1000));
     const auto flooded = CpuTimeOf(daemon_.pid());
     const double beside_a_flood = trainer_.RateFor(milliseconds(1500));
+    ++sum.floods;
     sum.cpu += (CpuTimeOf(daemon_.pid()) - flooded) - (between - begun);
     sum.memory = std::max(sum.memory, Memory());
     sum.descriptors = std::max(sum.descriptors, OpenDescriptorsOf(daemon_.pid()));
@@ -134,18 +139,17 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
     return beside_a_flood / beside_a_burner;
   });
 
-  const auto count = static_cast<double>(rounds.sorted.size());
   std::printf(
       "flooded: %.3f of the rate (%.3f to %.3f), %.0f calls a second, %lu connections, %lu "
       "long messages, %.0f %% of a core more, %lu MiB, %zu descriptors\n",
       rounds.median(), rounds.sorted.front(), rounds.sorted.back(),
-      static_cast<double>(sum.answered) / (2.5 * count), static_cast<unsigned long>(sum.connected),
-      static_cast<unsigned long>(sum.long_refused),
-      std::chrono::duration<double>(sum.cpu).count() / (1.5 * count) * 100,
+      static_cast<double>(sum.answered) / (2.5 * sum.floods),
+      static_cast<unsigned long>(sum.connected), static_cast<unsigned long>(sum.long_refused),
+      std::chrono::duration<double>(sum.cpu).count() / (1.5 * sum.floods) * 100,
       static_cast<unsigned long>(sum.memory >> 20), sum.descriptors);
   EXPECT_GE(rounds.median(), kRateKept);
   EXPECT_GE(sum.answered, 3000u);
-  EXPECT_GE(sum.connected, rounds.sorted.size() * kConnections);
+  EXPECT_GE(sum.connected, static_cast<uint64_t>(sum.floods) * kConnections);
   EXPECT_GE(sum.descriptors, kDescriptors);
   EXPECT_GE(sum.long_refused, 3u);
 #if !defined(__SANITIZE_ADDRESS__)  // which keeps what was freed

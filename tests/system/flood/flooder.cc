@@ -31,7 +31,7 @@ constexpr int kCallsASecond = 10'000;                   // of all together, wher
 constexpr int kIdle = 900, kSilent = 50, kCutOff = 50;  // connections
 constexpr size_t kLong = 8 << 20;                       // bytes, where 1 MiB is allowed
 constexpr int kBurners = 2;
-constexpr int kGivesWay = 10;  // as the daemon's own threads that serve calls
+constexpr int kGivesWay = 10;  // steps of nice: a tenth of the feed's share
 
 std::atomic<bool> stopping = false;
 std::atomic<uint64_t> answered = 0, refused = 0, connected = 0, long_refused = 0;
