@@ -1,6 +1,7 @@
 // How many calls are in progress: at its end the server waits for their answers, and not for
-// clients that have none and keep their connection; and beyond a number nothing more is asked of
-// the daemon. Owned by the server; any thread.
+// clients that have none and keep their connection; beyond a number nothing more is asked of the
+// daemon; and answers leave at a pace that keeps serving calls cheap. Owned by the server; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +10,19 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "server/rpc/turns.h"
 
 namespace penstock::rpc {
 
 class Calls {
  public:
   struct Limits {
-    uint64_t at_once = 2048;  // that are answered once
-    uint32_t watchers = 256;  // that are answered again and again
+    uint64_t at_once = 0;   // that are answered once
+    uint32_t watchers = 0;  // that are answered again and again
+    uint32_t answers_per_second = 1, answers_in_a_burst = 0;
   };
-  Calls() = default;
-  explicit Calls(const Limits& limits) : limits_(limits) {}
+  explicit Calls(const Limits& limits)
+      : limits_(limits), turns_(limits.answers_per_second, limits.answers_in_a_burst) {}
 
   // Whether a call that has begun may ask the daemon.
   absl::Status MayAsk() {
@@ -28,6 +31,14 @@ class Calls {
     return absl::ResourceExhaustedError(absl::StrCat(
         limits_.at_once, " calls are under way, as many as there may be at once; wait ",
         "for answers before asking for more"));
+  }
+
+  // How long the answer to a call waits until it leaves: about a second at most, because no more
+  // calls than may ask wait for their turn.
+  base::Duration UntilTurn() {
+    base::MutexLock lock(mutex_);
+    if (under_way_ > limits_.at_once) return base::Duration::zero();
+    return turns_.Take(base::Now());
   }
 
   // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
@@ -66,6 +77,7 @@ class Calls {
   const Limits limits_;
   base::Mutex mutex_;
   base::CondVar changed_;
+  Turns turns_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
@@ -77,6 +89,9 @@ class CallUnderWay {
   CallUnderWay(const CallUnderWay&) = delete;
   CallUnderWay& operator=(const CallUnderWay&) = delete;
   ~CallUnderWay() { Done(); }
+
+  // Before it is done.
+  base::Duration UntilTurn() { return calls_->UntilTurn(); }
 
   // Once gRPC is done, however long the object lives on.
   void Done() {

@@ -35,7 +35,10 @@ constexpr uint64_t kDescriptorsEach = 3 * 2;
 class Half {
  public:
   Half(Controller& controller, Caller caller, const Options& options)
-      : calls_({.at_once = options.max_calls, .watchers = options.max_watchers}),
+      : calls_({.at_once = options.max_calls,
+                .watchers = options.max_watchers,
+                .answers_per_second = options.answers_per_second,
+                .answers_in_a_burst = options.answers_in_a_burst}),
         feed_service_(MakeFeedService(controller, calls_)),
         admin_service_(MakeAdminService(controller, calls_, caller)) {}
   ~Half();

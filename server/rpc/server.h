@@ -19,6 +19,8 @@ struct Options {
   uint32_t max_calls_per_connection = 64;
   // Of owners, and of all others: calls that are answered once, and that watch.
   uint32_t max_calls = 2048, max_watchers = 256;
+  // Of each likewise: beyond them answers wait, so that calls take little of the machine.
+  uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
   // Where health is answered over TCP, too; empty: nowhere.
   std::string health_address;
   // For answers to calls that are in progress; then these are cancelled.

@@ -1,11 +1,14 @@
-// One unary call: answered once, by the controller or by its cancellation, whichever is first. Any
-// thread.
+// One unary call: answered once, by the controller or by its cancellation, whichever is first, when
+// it is its turn. Any thread.
 #pragma once
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/base/status.h"
@@ -31,9 +34,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   void Answer(absl::StatusOr<Response> answer) {
     if (answered_.exchange(true)) return;
-    // The response lives at least until Finish, which only this line reaches.
+    // The response lives at least until Finish, which only these lines reach.
     if (answer.ok()) *response_ = *std::move(answer);
-    Finish(ToGrpc(answer.status()));
+    status_ = ToGrpc(answer.status());
+    const base::Duration wait = under_way_.UntilTurn();
+    if (wait == base::Duration::zero()) return Finish(status_);
+    alarm_.emplace();
+    alarm_->Set(std::chrono::system_clock::now() + wait, [this](bool) { Finish(status_); });
   }
 
   void OnCancel() override { Answer(absl::CancelledError("the call was cancelled")); }
@@ -48,6 +55,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   CallUnderWay under_way_;
   Response* const response_;
   std::atomic<bool> answered_{false};
+  grpc::Status status_;
+  std::optional<grpc::Alarm> alarm_;  // where the answer waits for its turn
   std::shared_ptr<UnaryCall> self_;
 };
 

@@ -322,9 +322,9 @@ TEST(HealthTest, APortServesHealthAloneAndFollowsADrain) {
        .config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'")});
   Session session = OpenOn(daemon);
 
-  EXPECT_EQ(HealthAt(port), "SERVING");
+  EXPECT_TRUE(daemon.Eventually([&] { return HealthAt(port) == "SERVING"; }));
   EXPECT_EQ(daemon.Ctl({"drain", "--deadline", "1s"}).exit_code, 1);
-  EXPECT_EQ(HealthAt(port), "NOT_SERVING");
+  EXPECT_TRUE(daemon.Eventually([&] { return HealthAt(port) == "NOT_SERVING"; }));
 
   const auto stub = v1::AdminService::NewStub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));

@@ -40,6 +40,35 @@ TEST_F(ServerTest, MoreCallsThanMayBeUnderWayAreRefusedAndAnswersMakeRoom) {
   EXPECT_TRUE(WaitFor([&] { return admin_->GetStatus(Context().get(), {}, &response).ok(); }));
 }
 
+TEST_F(ServerTest, MoreAnswersThanMayLeaveInASecondWaitForTheirTurn) {
+  using std::chrono::steady_clock;
+  Serve({.answers_per_second = 20, .answers_in_a_burst = 5});
+  v1::GetStatusResponse response;
+  const auto begun = steady_clock::now();
+
+  for (int i = 0; i < 5 + 4; ++i)
+    ASSERT_TRUE(admin_->GetStatus(Context().get(), {}, &response).ok());
+
+  EXPECT_GE(steady_clock::now() - begun, std::chrono::milliseconds(4 * 50));
+}
+
+TEST_F(ServerTest, AnAnswerThatWaitsForItsTurnWhenTheServerEndsIsGiven) {
+  Serve({.answers_per_second = 5, .answers_in_a_burst = 1});
+  v1::GetStatusResponse response;
+  ASSERT_TRUE(admin_->GetStatus(Context().get(), {}, &response).ok());
+  grpc::Status late;
+  std::thread caller([&] {
+    v1::GetStatusResponse of_late;
+    late = admin_->GetStatus(Context().get(), {}, &of_late);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is there, and waits
+
+  server_.reset();
+  caller.join();
+
+  EXPECT_TRUE(late.ok()) << late.error_message();
+}
+
 TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
   Serve({.max_watchers = 1, .shutdown_timeout = std::chrono::milliseconds(50)});
   v1::WatchStatusResponse look;
