@@ -22,7 +22,9 @@ class Calls {
     uint32_t answers_per_second = 1, answers_in_a_burst = 0;
   };
   explicit Calls(const Limits& limits)
-      : limits_(limits), turns_(limits.answers_per_second, limits.answers_in_a_burst) {}
+      : limits_(limits),
+        answers_(limits.answers_per_second, limits.answers_in_a_burst),
+        refusals_(answers_) {}
 
   // Whether a call that has begun may ask the daemon.
   absl::Status MayAsk() {
@@ -33,12 +35,11 @@ class Calls {
         "for answers before asking for more"));
   }
 
-  // How long the answer to a call waits until it leaves: about a second at most, because no more
-  // calls than may ask wait for their turn.
-  base::Duration UntilTurn() {
+  // How long the answer to a call waits until it leaves. Those that are refused for want of room
+  // have a line of their own, which the others do not wait for.
+  base::Duration UntilTurn(bool is_refusal) {
     base::MutexLock lock(mutex_);
-    if (under_way_ > limits_.at_once) return base::Duration::zero();
-    return turns_.Take(base::Now());
+    return (is_refusal ? refusals_ : answers_).Take(base::Now());
   }
 
   // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
@@ -77,7 +78,7 @@ class Calls {
   const Limits limits_;
   base::Mutex mutex_;
   base::CondVar changed_;
-  Turns turns_ PENSTOCK_GUARDED_BY(mutex_);
+  Turns answers_ PENSTOCK_GUARDED_BY(mutex_), refusals_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
@@ -91,7 +92,7 @@ class CallUnderWay {
   ~CallUnderWay() { Done(); }
 
   // Before it is done.
-  base::Duration UntilTurn() { return calls_->UntilTurn(); }
+  base::Duration UntilTurn(bool is_refusal) { return calls_->UntilTurn(is_refusal); }
 
   // Once gRPC is done, however long the object lives on.
   void Done() {

@@ -16,9 +16,9 @@ namespace penstock::rpc {
 struct Options {
   int max_message_bytes = 1 << 20;  // of a request
   uint32_t max_connections = 1024;  // at once; more are closed
-  uint32_t max_calls_per_connection = 64;
+  uint32_t max_calls_per_connection = 16;
   // Of owners, and of all others: calls that are answered once, and that watch.
-  uint32_t max_calls = 2048, max_watchers = 256;
+  uint32_t max_calls = 1024, max_watchers = 256;
   // Of each likewise: beyond them answers wait, so that calls take little of the machine.
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
   // Where health is answered over TCP, too; empty: nowhere.

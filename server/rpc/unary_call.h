@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/rpc/calls.h"
 
@@ -37,13 +38,18 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     // The response lives at least until Finish, which only these lines reach.
     if (answer.ok()) *response_ = *std::move(answer);
     status_ = ToGrpc(answer.status());
-    const base::Duration wait = under_way_.UntilTurn();
-    if (wait == base::Duration::zero()) return Finish(status_);
-    alarm_.emplace();
-    alarm_->Set(std::chrono::system_clock::now() + wait, [this](bool) { Finish(status_); });
+    FinishInTurn();
   }
 
-  void OnCancel() override { Answer(absl::CancelledError("the call was cancelled")); }
+  // Nobody waits for the answer any more, and it for no turn.
+  void OnCancel() override {
+    {
+      base::MutexLock lock(mutex_);
+      cancelled_ = true;
+      if (alarm_.has_value()) alarm_->Cancel();
+    }
+    Answer(absl::CancelledError("the call was cancelled"));
+  }
   void OnDone() override {
     under_way_.Done();
     self_.reset();
@@ -52,11 +58,29 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  private:
   UnaryCall(Calls& calls, Response* response) : under_way_(calls), response_(response) {}
 
+  void FinishInTurn() {
+    const auto lives = self_;  // the alarm may be quicker than this function
+    {
+      base::MutexLock lock(mutex_);
+      const base::Duration wait =
+          cancelled_ ? base::Duration::zero()
+                     : under_way_.UntilTurn(status_.error_code() == grpc::RESOURCE_EXHAUSTED);
+      if (wait > base::Duration::zero()) {
+        alarm_.emplace();
+        alarm_->Set(std::chrono::system_clock::now() + wait, [this](bool) { Finish(status_); });
+        return;
+      }
+    }
+    Finish(status_);
+  }
+
   CallUnderWay under_way_;
   Response* const response_;
   std::atomic<bool> answered_{false};
   grpc::Status status_;
-  std::optional<grpc::Alarm> alarm_;  // where the answer waits for its turn
+  base::Mutex mutex_;
+  bool cancelled_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Alarm> alarm_ PENSTOCK_GUARDED_BY(mutex_);  // the answer waits for its turn
   std::shared_ptr<UnaryCall> self_;
 };
 

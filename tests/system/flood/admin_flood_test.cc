@@ -168,7 +168,7 @@ TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {
   trainer_.RateFor(seconds(8));
   const Flooder::Done done = flooder.End();
 
-  std::printf("dropped: %lu of 100 half open, %lu of 900 that speak\n",
+  std::printf("dropped: %lu of 100 half open, %lu of those that speak\n",
               static_cast<unsigned long>(done.half_open_dropped),
               static_cast<unsigned long>(done.dropped));
   EXPECT_GE(done.half_open_dropped, 80u);

@@ -26,9 +26,11 @@ namespace {
 namespace v1 = penstock::v1;
 using std::chrono::milliseconds;
 
-constexpr int kChannels = 8, kCallsAtOnce = 16;         // of each
+// As many calls as the daemon answers at once, nearly, on connections with more than it takes of
+// each.
+constexpr int kChannels = 60, kCallsAtOnce = 32;        // of each
 constexpr int kCallsASecond = 10'000;                   // of all together, where they are answered
-constexpr int kIdle = 900, kSilent = 50, kCutOff = 50;  // connections
+constexpr int kIdle = 820, kSilent = 50, kCutOff = 50;  // connections
 constexpr size_t kLong = 8 << 20;                       // bytes, where 1 MiB is allowed
 constexpr int kBurners = 2;
 constexpr int kGivesWay = 10;  // steps of nice: a tenth of the feed's share
@@ -60,7 +62,7 @@ class Caller {
   void AwaitTurn() {
     using Clock = std::chrono::system_clock;
     constexpr auto kTurn =
-        std::chrono::microseconds(1'000'000 * kChannels * kCallsAtOnce / kCallsASecond);
+        std::chrono::microseconds(std::chrono::seconds(kChannels * kCallsAtOnce)) / kCallsASecond;
     next_ = std::max(next_ + kTurn, Clock::now());
     alarm_.Set(next_, [this](bool) {
       if (!stopping) Call();

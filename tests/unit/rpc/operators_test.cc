@@ -69,6 +69,26 @@ TEST_F(ServerTest, AnAnswerThatWaitsForItsTurnWhenTheServerEndsIsGiven) {
   EXPECT_TRUE(late.ok()) << late.error_message();
 }
 
+TEST_F(ServerTest, WhoWaitsNoLongerForAnAnswerKeepsNoTurn) {
+  using std::chrono::steady_clock;
+  Serve({.answers_per_second = 1,
+         .answers_in_a_burst = 1,
+         .shutdown_timeout = std::chrono::seconds(10)});
+  v1::GetStatusResponse response;
+  ASSERT_TRUE(admin_->GetStatus(Context().get(), {}, &response).ok());
+  for (int i = 0; i < 5; ++i) {
+    const auto context = Context();
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(20));
+    EXPECT_EQ(admin_->GetStatus(context.get(), {}, &response).error_code(),
+              grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  const auto begun = steady_clock::now();
+
+  server_.reset();  // waits for calls that are under way
+
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(700));
+}
+
 TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
   Serve({.max_watchers = 1, .shutdown_timeout = std::chrono::milliseconds(50)});
   v1::WatchStatusResponse look;
