@@ -25,16 +25,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Connections that come through in a flood, being opened and closed all the time, the most that the
-// daemon has open meanwhile (so that it is a flood), and the share of its rate that the feed keeps:
-// sanitizers multiply what a connection costs.
-#if defined(__SANITIZE_ADDRESS__)
+// At least, so that it is a flood, on a machine that has little time for those who give way:
+// connections that come through in each, being opened and closed all the time; the most that the
+// daemon has open meanwhile; and calls that are answered in all.
 constexpr uint64_t kConnections = 300;
 constexpr size_t kDescriptors = 500;
+constexpr uint64_t kAnswered = 500;
+// The share of its rate that the feed keeps: sanitizers multiply what a connection costs.
+#if defined(__SANITIZE_ADDRESS__)
 constexpr double kRateKept = 0.6;
 #else
-constexpr uint64_t kConnections = 600;
-constexpr size_t kDescriptors = 1000;
 constexpr double kRateKept = 0.9;
 #endif
 constexpr double kGoal = 0.95;
@@ -148,7 +148,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
       std::chrono::duration<double>(sum.cpu).count() / (1.5 * sum.floods) * 100,
       static_cast<unsigned long>(sum.memory >> 20), sum.descriptors);
   EXPECT_GE(rounds.median(), kRateKept);
-  EXPECT_GE(sum.answered, 3000u);
+  EXPECT_GE(sum.answered, kAnswered);
   EXPECT_GE(sum.connected, static_cast<uint64_t>(sum.floods) * kConnections);
   EXPECT_GE(sum.descriptors, kDescriptors);
   EXPECT_GE(sum.long_refused, 3u);
