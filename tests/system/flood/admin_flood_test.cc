@@ -35,7 +35,7 @@ constexpr uint64_t kAnswered = 500;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr double kRateKept = 0.6;
 #else
-constexpr double kRateKept = 0.9;
+constexpr double kRateKept = 0.8;
 #endif
 constexpr double kGoal = 0.95;
 constexpr uint64_t kPromised = (64 + 32) << 20;  // of memory beside the pool, with one worker
