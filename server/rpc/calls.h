@@ -41,6 +41,10 @@ class Calls {
     base::MutexLock lock(mutex_);
     return (is_refusal ? refusals_ : answers_).Take(base::Now());
   }
+  void GiveTurnBack(bool is_refusal) {
+    base::MutexLock lock(mutex_);
+    (is_refusal ? refusals_ : answers_).GiveBack();
+  }
 
   // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
   absl::StatusOr<std::shared_ptr<const void>> TakeSeat() {
@@ -93,6 +97,7 @@ class CallUnderWay {
 
   // Before it is done.
   base::Duration UntilTurn(bool is_refusal) { return calls_->UntilTurn(is_refusal); }
+  void GiveTurnBack(bool is_refusal) { calls_->GiveTurnBack(is_refusal); }
 
   // Once gRPC is done, however long the object lives on.
   void Done() {

@@ -62,12 +62,15 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     const auto lives = self_;  // the alarm may be quicker than this function
     {
       base::MutexLock lock(mutex_);
+      const bool is_refusal = status_.error_code() == grpc::RESOURCE_EXHAUSTED;
       const base::Duration wait =
-          cancelled_ ? base::Duration::zero()
-                     : under_way_.UntilTurn(status_.error_code() == grpc::RESOURCE_EXHAUSTED);
+          cancelled_ ? base::Duration::zero() : under_way_.UntilTurn(is_refusal);
       if (wait > base::Duration::zero()) {
         alarm_.emplace();
-        alarm_->Set(std::chrono::system_clock::now() + wait, [this](bool) { Finish(status_); });
+        alarm_->Set(std::chrono::system_clock::now() + wait, [this, is_refusal](bool came) {
+          if (!came) under_way_.GiveTurnBack(is_refusal);
+          Finish(status_);
+        });
         return;
       }
     }

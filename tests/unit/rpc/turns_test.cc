@@ -28,6 +28,15 @@ TEST(TurnsTest, WhoComesAtThePaceNeverWaits) {
     EXPECT_EQ(turns.Take(kNow + i * milliseconds(10)), Duration::zero());
 }
 
+TEST(TurnsTest, WhatIsGivenBackIsTheNextOnes) {
+  Turns turns(100, 1);
+  for (int i = 0; i < 5; ++i) turns.Take(kNow);
+
+  for (int i = 0; i < 4; ++i) turns.GiveBack();
+
+  EXPECT_EQ(turns.Take(kNow), milliseconds(10));
+}
+
 TEST(TurnsTest, APauseGivesABurstBackAndNoMore) {
   Turns turns(100, 3);
   for (int i = 0; i < 10; ++i) turns.Take(kNow);
