@@ -17,14 +17,16 @@ v1::Remainder RemainderOf(const SessionOptions& options) {
   switch (options.remainder) {
     case Remainder::kDrop:
       return v1::REMAINDER_DROP;
-    case Remainder::kPad:
-      return v1::REMAINDER_PAD;
+    case Remainder::kPadBatch:
+      return v1::REMAINDER_PAD_BATCH;
     case Remainder::kPartial:
       return v1::REMAINDER_PARTIAL;
+    case Remainder::kPadRanks:
+      return v1::REMAINDER_PAD_RANKS;
     case Remainder::kDefault:
       break;
   }
-  return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD;
+  return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD_RANKS;
 }
 
 v1::Order OrderOf(Order order) {

@@ -14,7 +14,7 @@ namespace penstock::plan {
 enum class Order : uint32_t { kSequential = 0, kShuffled = 1, kShuffledInWindows = 3 };
 
 // What happens to the samples of an epoch that do not fill a batch of every rank.
-enum class Remainder : uint32_t { kDrop = 0, kPad = 1, kPartial = 2 };
+enum class Remainder : uint32_t { kDrop = 0, kPadBatch = 1, kPartial = 2, kPadRanks = 3 };
 
 // The largest dataset, and the largest world × batch size, that the arithmetic is made for.
 inline constexpr uint64_t kMaxSamples = uint64_t{1} << 62;
@@ -94,12 +94,12 @@ struct Share {
 // InvalidArgument says which number is impossible and what would be possible.
 absl::Status Validate(const Share& share);
 
-// How many batches this rank takes in what is left of the epoch. Equal for all ranks with kDrop and
-// kPad.
+// How many batches this rank takes in what is left of the epoch. Equal for all ranks, but with
+// kPartial.
 uint64_t BatchCount(const Share& share);
 
 struct Batch {
-  uint64_t first = 0;       // c₀ + (k·W + r)·B
+  uint64_t first = 0;       // c₀ + k·W·B + r·B; in kPadRanks' last step r times its rows
   uint32_t rows = 0;        // in the slot: B, or fewer for a short last batch
   uint32_t valid_rows = 0;  // that are not padding
   uint64_t consumed = 0;    // by all ranks together once they all took step k; at most N

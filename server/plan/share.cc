@@ -17,6 +17,13 @@ uint64_t PartialCount(const Share& share, uint64_t left) {
   return base::DivideUp(batches - share.rank, share.world);
 }
 
+// The run that each rank takes in a step which begins with `left` ≥ 1 samples left.
+uint32_t RowsOfARank(const Share& share, uint64_t left) {
+  if (share.remainder != Remainder::kPadRanks) return share.batch_size;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(share.batch_size, base::DivideUp(left, share.world)));
+}
+
 }  // namespace
 
 absl::Status Validate(const Share& share) {
@@ -47,10 +54,11 @@ absl::Status Validate(const Share& share) {
         absl::StrCat(share.world, " ranks with batches of ", share.batch_size, " take more than ",
                      kMaxSamples, " samples a step; use smaller batches"));
   }
-  if (share.remainder > Remainder::kPartial) {
+  if (share.remainder > Remainder::kPadRanks) {
     return absl::InvalidArgumentError(
         absl::StrCat("remainder ", static_cast<uint32_t>(share.remainder),
-                     " is unknown; it must be 0 (drop), 1 (pad) or 2 (partial)"));
+                     " is unknown; it must be 0 (drop), 1 (pad batches), 2 (partial) or "
+                     "3 (pad ranks)"));
   }
   return absl::OkStatus();
 }
@@ -60,7 +68,8 @@ uint64_t BatchCount(const Share& share) {
   switch (share.remainder) {
     case Remainder::kDrop:
       return left / SamplesOfOneStep(share);
-    case Remainder::kPad:
+    case Remainder::kPadBatch:
+    case Remainder::kPadRanks:
       return base::DivideUp(left, SamplesOfOneStep(share));
     case Remainder::kPartial:
       return PartialCount(share, left);
@@ -70,13 +79,14 @@ uint64_t BatchCount(const Share& share) {
 
 Batch BatchAt(const Share& share, uint64_t step) {
   PENSTOCK_CHECK(step < BatchCount(share));
-  const uint64_t start = share.consumed + step * SamplesOfOneStep(share);  // ≤ samples
-  const uint64_t first = start + uint64_t{share.rank} * share.batch_size;
+  const uint64_t start = share.consumed + step * SamplesOfOneStep(share);  // < samples
+  const uint32_t width = RowsOfARank(share, share.samples - start);
+  const uint64_t first = start + uint64_t{share.rank} * width;
   const uint64_t left = first < share.samples ? share.samples - first : 0;
-  const auto valid = static_cast<uint32_t>(std::min<uint64_t>(left, share.batch_size));
+  const auto valid = static_cast<uint32_t>(std::min<uint64_t>(left, width));
   Batch batch;
   batch.first = first;
-  batch.rows = share.remainder == Remainder::kPartial ? valid : share.batch_size;
+  batch.rows = share.remainder == Remainder::kPartial ? valid : width;
   batch.valid_rows = valid;
   batch.consumed = std::min(share.samples, start + SamplesOfOneStep(share));
   return batch;

@@ -181,16 +181,19 @@ absl::Status SetRange(const v1::FeedSpec& feed, SessionRequest& request) {
 absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
   switch (static_cast<int>(remainder)) {
     case v1::REMAINDER_UNSPECIFIED:
-      return world == 1 ? plan::Remainder::kPartial : plan::Remainder::kPad;
+      return world == 1 ? plan::Remainder::kPartial : plan::Remainder::kPadRanks;
     case v1::REMAINDER_DROP:
       return plan::Remainder::kDrop;
-    case v1::REMAINDER_PAD:
-      return plan::Remainder::kPad;
+    case v1::REMAINDER_PAD_BATCH:
+      return plan::Remainder::kPadBatch;
     case v1::REMAINDER_PARTIAL:
       return plan::Remainder::kPartial;
+    case v1::REMAINDER_PAD_RANKS:
+      return plan::Remainder::kPadRanks;
     default:
-      return Wrong("remainder: wanted REMAINDER_DROP (1), REMAINDER_PAD (2), REMAINDER_PARTIAL ",
-                   "(3) or none, got ", static_cast<int>(remainder));
+      return Wrong("remainder: wanted REMAINDER_DROP (1), REMAINDER_PAD_BATCH (2), ",
+                   "REMAINDER_PARTIAL (3), REMAINDER_PAD_RANKS (4) or none, got ",
+                   static_cast<int>(remainder));
   }
 }
 

@@ -38,10 +38,6 @@ struct SyntheticRows;
 struct TensorPlace;
 }  // namespace client
 
-// What happens to samples that do not fill a batch of every rank. kDefault: kPartial for one rank,
-// kPad for more.
-enum class Remainder { kDefault, kDrop, kPad, kPartial };
-
 // A random box of the image, resized; with torchvision's defaults.
 struct RandomResizedCrop {
   uint32_t height = 224, width = 224;

@@ -14,6 +14,14 @@ namespace penstock {
 // is read best in sequence; SessionOptions::shuffle_window says how.
 enum class Order { kSequential, kShuffled, kGiven, kShuffledInWindows };
 
+// What happens to samples that do not fill a batch of every rank. kDrop: they are left out.
+// kPadRanks: every rank takes equally many samples, as few as that allows, in a last batch that may
+// be short, as with torch's DistributedSampler. kPadBatch: the last batches are full. In both, the
+// epoch's first samples fill up, in rows that valid_rows() does not count. kPartial: every sample
+// once; a rank's last batch may be short or missing. kDefault: kPartial for one rank, kPadRanks for
+// more.
+enum class Remainder { kDefault, kDrop, kPadBatch, kPartial, kPadRanks };
+
 // Samples of a dataset that lie together, by their numbers there, which they keep.
 struct SampleRange {
   uint64_t first = 0;

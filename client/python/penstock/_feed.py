@@ -9,7 +9,7 @@ from .sampling import ShuffleWindow
 
 _REMAINDERS = {
     "drop": native.Remainder.DROP,
-    "pad": native.Remainder.PAD,
+    "pad": native.Remainder.PAD_BATCH,
     "partial": native.Remainder.PARTIAL,
 }
 

@@ -43,8 +43,9 @@ void BindEnums(nb::module_& module) {
   nb::enum_<Remainder>(module, "Remainder")
       .value("DEFAULT", Remainder::kDefault)
       .value("DROP", Remainder::kDrop)
-      .value("PAD", Remainder::kPad)
-      .value("PARTIAL", Remainder::kPartial);
+      .value("PAD_BATCH", Remainder::kPadBatch)
+      .value("PARTIAL", Remainder::kPartial)
+      .value("PAD_RANKS", Remainder::kPadRanks);
   nb::enum_<Delivery>(module, "Delivery")
       .value("AUTO", Delivery::kAuto)
       .value("DEVICE", Delivery::kDevice)

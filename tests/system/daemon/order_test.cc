@@ -159,7 +159,7 @@ TEST_F(OrderTest, TwoRanksResumedAsThreeLoseAndDoubleNothing) {
 
 TEST_F(OrderTest, PaddingComesFromTheOrdersBeginningAndDropLeavesItsEndOut) {
   SessionOptions options = Given({9, 8, 7, 6, 5}, 4);
-  options.remainder = Remainder::kPad;
+  options.remainder = Remainder::kPadBatch;
   Session padded = Connect().Open(options).OrDie();
   options.remainder = Remainder::kDrop;
   Session dropped = Connect().Open(options).OrDie();
@@ -170,6 +170,32 @@ TEST_F(OrderTest, PaddingComesFromTheOrdersBeginningAndDropLeavesItsEndOut) {
   EXPECT_THAT(last.sample_ids(), ::testing::ElementsAre(5, 9, 8, 7));
   EXPECT_EQ(last.valid_rows(), 1u);
   EXPECT_EQ(dropped.batches_in_epoch(), 1u);
+}
+
+TEST_F(OrderTest, ByDefaultTwoRanksTakeTwentyOfThirtyNineSamplesEachTheLastOneThatOfTheFirst) {
+  std::vector<uint64_t> order;
+  for (uint64_t sample = 39; sample > 0; --sample) order.push_back(sample);
+  std::vector<std::vector<uint64_t>> rows(2);
+  std::vector<std::vector<uint32_t>> valid(2);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    SessionOptions options = Given(order, 16);
+    options.rank = rank;
+    options.world_size = 2;
+    Session session = Connect().Open(options).OrDie();
+    ASSERT_EQ(session.batches_in_epoch(), 2u);
+    for (int step = 0; step < 2; ++step) {
+      const Batch batch = session.Next(std::chrono::seconds(30)).OrDie();
+      rows[rank].insert(rows[rank].end(), batch.sample_ids().begin(), batch.sample_ids().end());
+      valid[rank].push_back(batch.valid_rows());
+    }
+    EXPECT_EQ(session.Next(std::chrono::seconds(30)).status().code(), Code::kEndOfEpoch);
+  }
+
+  EXPECT_EQ(rows[0].size(), 20u);
+  EXPECT_EQ(rows[1].size(), 20u);
+  EXPECT_THAT(valid[0], ::testing::ElementsAre(16, 4));
+  EXPECT_THAT(valid[1], ::testing::ElementsAre(16, 3));
+  EXPECT_EQ(rows[1].back(), 39u);
 }
 
 TEST_F(OrderTest, AfterADaemonsDeathTheOrderIsSentAgainAndGoesOnWithTheSameBytes) {

@@ -109,7 +109,7 @@ TEST_F(StoredRowsTest, ShuffledAndPaddedRowsAreThoseThatThePlanNames) {
   request.seed = 9;
   request.share.world = 3;
   request.share.rank = 2;
-  request.share.remainder = plan::Remainder::kPad;
+  request.share.remainder = plan::Remainder::kPadBatch;
 
   const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(request));
 

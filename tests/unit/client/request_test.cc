@@ -6,12 +6,16 @@
 namespace penstock::client {
 namespace {
 
-TEST(RequestTest, TheDefaultRemainderIsPartialForOneRankAndPadForMore) {
+TEST(RequestTest, TheDefaultRemainderIsPartialForOneRankAndPadsRanksAlikeForMore) {
   SessionOptions options;
   EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_PARTIAL);
 
   options.world_size = 2;
-  EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_PAD);
+  EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_PAD_RANKS);
+  options.remainder = Remainder::kPadBatch;
+  EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_PAD_BATCH);
+  options.remainder = Remainder::kPadRanks;
+  EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_PAD_RANKS);
   options.remainder = Remainder::kDrop;
   EXPECT_EQ(MakeOpenRequest(options, {}, 0).remainder(), v1::REMAINDER_DROP);
 }

@@ -46,7 +46,7 @@ TEST(CursorTest, LaterEpochsBeginAtTheirStart) {
 }
 
 TEST(CursorTest, AnEpochWithNothingLeftIsPassedOver) {
-  const Cursor cursor(ShareOf(10, 10, 1, 0, plan::Remainder::kPad), 0, 2);
+  const Cursor cursor(ShareOf(10, 10, 1, 0, plan::Remainder::kPadBatch), 0, 2);
 
   EXPECT_EQ(Walk(cursor), (std::vector<Place>{{1, 0, false}, {1, 4, false}, {1, 8, true}}));
 }

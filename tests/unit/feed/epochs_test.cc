@@ -45,7 +45,7 @@ TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
   spec.share.world = 2;
   spec.share.rank = 1;
   spec.share.consumed = 1;
-  spec.share.remainder = plan::Remainder::kPad;
+  spec.share.remainder = plan::Remainder::kPadBatch;
   spec.first_epoch = 5;
   spec.epochs = 1;
   const SessionId session = harness_.Open(1, spec);
@@ -65,7 +65,7 @@ TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
 
 TEST_F(EpochsTest, PaddingIsFilledFromTheEpochsFirstSamples) {
   SessionSpec spec = Harness::Spec(3, 5);
-  spec.share.remainder = plan::Remainder::kPad;
+  spec.share.remainder = plan::Remainder::kPadBatch;
   harness_.Open(1, spec);
 
   std::vector<uint64_t> indices;

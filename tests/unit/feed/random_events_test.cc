@@ -128,7 +128,7 @@ class World {
     spec.share.rank = static_cast<uint32_t>(Pick(spec.share.world));
     spec.share.batch_size = static_cast<uint32_t>(1 + Pick(4));
     spec.share.consumed = Pick(3) == 0 ? Pick(spec.share.samples + 1) : 0;
-    spec.share.remainder = static_cast<plan::Remainder>(Pick(3));
+    spec.share.remainder = static_cast<plan::Remainder>(Pick(4));
     spec.first_epoch = Pick(2);
     spec.epochs = Pick(4);
     if (Pick(4) > 0) {  // one of many alike, so that there is something to share

@@ -70,7 +70,7 @@ TEST_F(SessionTest, ARankThatWouldNeverHaveABatchIsRefusedWithTheNumbers) {
   spec.share.remainder = plan::Remainder::kPartial;
   spec.share.rank = 3;
   EXPECT_THAT(Message(TryOpen(1, spec)), HasSubstr("rank 3 of 4 would never have a batch"));
-  spec.share.remainder = plan::Remainder::kPad;
+  spec.share.remainder = plan::Remainder::kPadBatch;
   EXPECT_TRUE(TryOpen(1, spec).ok());
 }
 

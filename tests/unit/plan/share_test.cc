@@ -53,8 +53,11 @@ std::vector<uint64_t> Range(uint64_t from, uint64_t to) {
   return range;
 }
 
+constexpr Remainder kAll[] = {Remainder::kDrop, Remainder::kPadBatch, Remainder::kPartial,
+                              Remainder::kPadRanks};
+
 TEST(ShareTest, NumbersThatCannotBeAreRefusedWithWhatWouldBePossible) {
-  const Share good = ShareOf(100, 0, 4, 8, Remainder::kPad);
+  const Share good = ShareOf(100, 0, 4, 8, Remainder::kPadBatch);
   Share share = good;
   EXPECT_TRUE(Validate(share).ok());
 
@@ -79,13 +82,13 @@ TEST(ShareTest, NumbersThatCannotBeAreRefusedWithWhatWouldBePossible) {
   share.world = share.batch_size = UINT32_MAX;
   EXPECT_THAT(Refusal(share), HasSubstr("use smaller batches"));
   share = good;
-  share.remainder = static_cast<Remainder>(3);
-  EXPECT_THAT(Refusal(share), HasSubstr("remainder 3 is unknown"));
+  share.remainder = static_cast<Remainder>(4);
+  EXPECT_THAT(Refusal(share), HasSubstr("remainder 4 is unknown"));
   EXPECT_EQ(Validate(share).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ShareDeathTest, AStepBeyondTheEpochIsOurBug) {
-  EXPECT_DEATH(BatchAt(ShareOf(10, 0, 1, 5, Remainder::kPad), 2), "step");
+  EXPECT_DEATH(BatchAt(ShareOf(10, 0, 1, 5, Remainder::kPadBatch), 2), "step");
 }
 
 TEST(ShareTest, DropGivesFullBatchesAlone) {
@@ -101,7 +104,7 @@ TEST(ShareTest, DropGivesNothingWhereTheRanksTakeMoreThanIsLeft) {
 }
 
 TEST(ShareTest, PadFillsTheLastBatchesFromBeyondTheEnd) {
-  const Share share = ShareOf(25, 0, 2, 10, Remainder::kPad);
+  const Share share = ShareOf(25, 0, 2, 10, Remainder::kPadBatch);
 
   const Batch first_rank = BatchAt(OfRank(share, 0), 1), second_rank = BatchAt(OfRank(share, 1), 1);
 
@@ -127,13 +130,13 @@ TEST(ShareTest, PartialShortensTheLastBatchOrLeavesItOut) {
 }
 
 TEST(ShareTest, AnEpochThatIsConsumedHasNoBatchLeft) {
-  for (Remainder remainder : {Remainder::kDrop, Remainder::kPad, Remainder::kPartial}) {
+  for (Remainder remainder : kAll) {
     EXPECT_EQ(BatchCount(ShareOf(64, 64, 2, 8, remainder)), 0u);
   }
 }
 
 TEST(ShareTest, TheLargestNumbersDoNotOverflow) {
-  Share share = ShareOf(kMaxSamples, kMaxSamples - 1, UINT32_MAX, 1u << 30, Remainder::kPad);
+  Share share = ShareOf(kMaxSamples, kMaxSamples - 1, UINT32_MAX, 1u << 30, Remainder::kPadBatch);
   share.rank = share.world - 1;
   ASSERT_TRUE(Validate(share).ok());
 
@@ -206,7 +209,7 @@ TEST_P(ShareProperty, ResumedUnderAnotherWorldTheSequenceGoesOn) {
   }
 }
 
-TEST_P(ShareProperty, DropAndPadGiveEveryRankEquallyMany) {
+TEST_P(ShareProperty, AllButPartialGiveEveryRankEquallyMany) {
   for (int i = 0; i < 1000; ++i) {
     const Share share = Random();
     uint64_t fewest = UINT64_MAX, most = 0;
@@ -225,10 +228,13 @@ TEST_P(ShareProperty, RowsAreTheBatchSizeUnlessTheLastIsShort) {
       const Batch batch = BatchAt(share, step);
       ASSERT_GE(batch.rows, 1u);
       ASSERT_LE(batch.valid_rows, batch.rows);
-      if (GetParam() != Remainder::kPartial) {
+      ASSERT_LE(batch.rows, share.batch_size);
+      const bool full = GetParam() == Remainder::kDrop || GetParam() == Remainder::kPadBatch;
+      if (full || step + 1 < BatchCount(share)) {
         ASSERT_EQ(batch.rows, share.batch_size);
       }
-      if (GetParam() != Remainder::kPad) {
+      const bool pads = GetParam() == Remainder::kPadBatch || GetParam() == Remainder::kPadRanks;
+      if (!pads || step + 1 < BatchCount(share)) {
         ASSERT_EQ(batch.valid_rows, batch.rows);
       }
     }
@@ -236,13 +242,11 @@ TEST_P(ShareProperty, RowsAreTheBatchSizeUnlessTheLastIsShort) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Remainder>& info) {
-  const char* names[] = {"Drop", "Pad", "Partial"};
+  const char* names[] = {"Drop", "PadBatch", "Partial", "PadRanks"};
   return names[static_cast<uint32_t>(info.param)];
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, ShareProperty,
-                         ::testing::Values(Remainder::kDrop, Remainder::kPad, Remainder::kPartial),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Every, ShareProperty, ::testing::ValuesIn(kAll), NameOf);
 
 }  // namespace
 }  // namespace penstock::plan

@@ -206,7 +206,20 @@ TEST(SessionTest, WithSeveralRanksTheRemainderIsPaddedByDefault) {
   v1::OpenSessionRequest request = GoodRequest();
   request.set_world_size(2);
 
-  EXPECT_EQ(SessionFrom(request, Ticket())->remainder, plan::Remainder::kPad);
+  EXPECT_EQ(SessionFrom(request, Ticket())->remainder, plan::Remainder::kPadRanks);
+}
+
+TEST(SessionTest, ByDefaultTwoRanksOfFortySamplesTakeTwentyEachAsWithTorch) {
+  v1::OpenSessionRequest request = GoodRequest();
+  request.set_world_size(2);
+  request.set_batch_size(16);
+
+  plan::Share share = {.samples = 40, .world = 2, .batch_size = 16};
+  share.remainder = SessionFrom(request, Ticket())->remainder;
+
+  ASSERT_EQ(plan::BatchCount(share), 2u);
+  EXPECT_EQ(plan::BatchAt(share, 0).rows, 16u);
+  EXPECT_EQ(plan::BatchAt(share, 1).rows, 4u);
 }
 
 TEST(SessionTest, AStateGoesOnWhereItWasTakenWithItsOwnSeed) {
