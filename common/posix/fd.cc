@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -52,6 +53,32 @@ void Drain(const Fd& event) {
     got = ::preadv2(event.get(), &into, 1, -1, RWF_NOWAIT);
   } while (got < 0 && errno == EINTR);
   PENSTOCK_CHECK(got == sizeof(count) || errno == EAGAIN);
+}
+
+// Sockets, because each single send and receive can be told not to wait. Of an event that only its
+// O_NONBLOCK says, which belongs to whoever has the descriptor. Datagrams, because few are kept.
+absl::StatusOr<Bell> MakeBell() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
+    return base::ErrnoStatus(errno, "making a bell", "raise the limit on open files (ulimit -n)");
+  }
+  return Bell{.ringing = Fd(ends[0]), .listening = Fd(ends[1])};
+}
+
+void RingBell(const Fd& ringing) {
+  // What fails need not be sent: it is full of rings that nobody heard yet, or nobody listens.
+  const char ring = 1;
+  while (::send(ringing.get(), &ring, sizeof(ring), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+         errno == EINTR) {
+  }
+}
+
+void DrainBell(const Fd& listening) {
+  char ring;
+  ssize_t got;
+  do {
+    got = ::recv(listening.get(), &ring, sizeof(ring), MSG_DONTWAIT);
+  } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
 }  // namespace penstock::posix

@@ -36,7 +36,18 @@ class Fd {
 // eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all, and is fine when empty.
 // It never waits, also where a process that shares the event has made it a blocking one.
 absl::StatusOr<Fd> MakeEvent();
+// Only for events that no process shares which we do not trust: such a one can make Ring wait. A
+// bell is for those.
 void Ring(const Fd& event);
 void Drain(const Fd& event);
+
+// What an event is, between two processes of which the ringing one trusts the other in nothing: it
+// never waits for it, whatever that one does with its end and leaves unread.
+struct Bell {
+  Fd ringing, listening;  // the listening end is readable from a ring to the next DrainBell
+};
+absl::StatusOr<Bell> MakeBell();
+void RingBell(const Fd& ringing);
+void DrainBell(const Fd& listening);
 
 }  // namespace penstock::posix

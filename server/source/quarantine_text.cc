@@ -25,7 +25,7 @@ bool ParseHex(absl::string_view text, uint64_t& value) {
 
 bool IsKnown(uint32_t fault) {
   const auto known = static_cast<base::Fault>(fault);
-  return known != base::Fault::kNone && base::FaultName(known) != "unknown";
+  return known != base::Fault::kNone && base::FactsOf(known).has_value();
 }
 
 bool ParseEntry(absl::string_view line, BadSample& entry) {

@@ -10,7 +10,7 @@
 // One memfd a worker process, never used for another. The daemon trusts nothing that is in it: it
 // remembers itself what it asked for, in order, and a completion only says "the oldest is
 // finished". Each side announces its sleep by exchanging its flag before it looks at its ring a
-// last time; the other exchanges it back after a push, and rings the eventfd if it was set: no
+// last time; the other exchanges it back after a push, and rings if it was set: no
 // wake-up is lost.
 #pragma once
 
@@ -26,13 +26,13 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 4;
+inline constexpr uint32_t kChannelVersion = 5;
 inline constexpr uint32_t kRingCapacity = 16;  // the most that a lane reads ahead, and one in hand
 
 // The descriptors that a worker is born with.
 inline constexpr int kSocketNumber = 3;   // SEQPACKET: segments come through it; its end is our end
 inline constexpr int kChannelNumber = 4;  // the memfd with this struct
-inline constexpr int kWorkNumber = 5;     // eventfd: there are requests
+inline constexpr int kWorkNumber = 5;     // listening end of a bell: there are requests
 inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
 
 struct Request {

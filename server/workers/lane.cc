@@ -11,11 +11,6 @@ namespace {
 
 constexpr base::Duration kLongRead = std::chrono::seconds(1);
 
-// What a decoder may say. The other faults are the daemon's to find: they mean more.
-bool IsDecodersFault(base::Fault fault) {
-  return static_cast<uint32_t>(fault) <= static_cast<uint32_t>(base::Fault::kTooManyPixels);
-}
-
 // What the worker says of its time, held within what there was of it.
 Times WithDecode(Times times, const Completion& completion, base::TimePoint now) {
   constexpr auto kFarOff = std::chrono::nanoseconds(INT64_MAX / 2);
@@ -89,7 +84,7 @@ bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcome
     {
       const base::MutexLock lock(mutex_);
       if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
-      if (!IsDecodersFault(completion.fault)) return false;
+      if (!base::IsDecoders(completion.fault)) return false;
       outcomes.push_back(OutcomeOf(sent_.front(), completion));
       sent_.pop_front();
       oldest_since_ = now;

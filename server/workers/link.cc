@@ -16,7 +16,7 @@ absl::StatusOr<std::shared_ptr<Link>> Link::Make(const Options& options) {
   channel->memory_bytes = options.memory_bytes;
   channel->limits = options.limits;
   std::shared_ptr<Link> link(new Link(options, std::move(memory), std::move(mapping)));
-  PENSTOCK_ASSIGN_OR_RETURN(link->work_event_, posix::MakeEvent());
+  PENSTOCK_ASSIGN_OR_RETURN(link->work_bell_, posix::MakeBell());
   PENSTOCK_ASSIGN_OR_RETURN(link->done_event_, posix::MakeEvent());
   return link;
 }
@@ -41,7 +41,7 @@ bool Link::Push(Request& request) {
 }
 
 void Link::WakeWorker() {
-  if (EndSleep(channel().worker_asleep)) posix::Ring(work_event_);
+  if (EndSleep(channel().worker_asleep)) posix::RingBell(work_bell_.ringing);
 }
 
 }  // namespace penstock::workers

@@ -30,7 +30,7 @@ class Link {
 
   // What the worker process inherits.
   const posix::Fd& memory() const { return memory_; }
-  const posix::Fd& work_event() const { return work_event_; }
+  const posix::Fd& work_bell() const { return work_bell_.listening; }
   const posix::Fd& done_event() const { return done_event_; }
 
   Arena& arena() { return arena_; }
@@ -54,7 +54,9 @@ class Link {
   Link(const Options& options, posix::Fd memory, posix::Mapping mapping);
   Channel& channel() const { return *reinterpret_cast<Channel*>(mapping_.data()); }
 
-  posix::Fd memory_, work_event_, done_event_;
+  posix::Fd memory_;
+  posix::Bell work_bell_;  // the worker has its listening end, and may do what it likes with it
+  posix::Fd done_event_;
   posix::Mapping mapping_;
   Arena arena_;
   uint64_t arena_bytes_;

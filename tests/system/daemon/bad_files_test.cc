@@ -91,6 +91,28 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   EXPECT_EQ(Reasons(daemon), expected);
 }
 
+// Whole and valid, and each as many as the limit on scans forbids. None of them is the worker's
+// fault.
+TEST_F(BadFilesTest, FilesWithTooManyScansCostTheirSamplesAndNoWorker) {
+  constexpr int kScans = 14;
+  for (int file = 0; file < kScans; ++file)
+    Write(file, MakeJpeg(96, 64, {.progressive = true}, static_cast<uint32_t>(file)));
+  DaemonProcess daemon({.workers = 1,
+                        .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"
+                                  "limits: {max_scans: 3, max_quarantined: 80%}\n"
+                                  "datasets: [{name: photographs, folder: " +
+                                  folder_ + "}]\n"});
+
+  const Delivered got = OneEpoch(daemon.address(), SmallRows("photographs", 8));
+
+  EXPECT_EQ(got.rows.size(), size_t{kImages});
+  const std::map<std::string, std::string> reasons = Reasons(daemon);
+  EXPECT_EQ(reasons.size(), size_t{kScans});
+  for (const auto& [file, reason] : reasons) EXPECT_EQ(reason, "too many scans") << file;
+  EXPECT_EQ(daemon.Status().worker_restarts(), 0u);
+  EXPECT_TRUE(daemon.Status().serving()) << daemon.Status().reason();
+}
+
 TEST_F(BadFilesTest, TheOperatorSeesThemInTheQuarantineAndCanClearIt) {
   Write(0, "");
   Write(1, "this is a text and not a photograph");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace penstock::posix {
@@ -81,6 +82,34 @@ TEST(EventTest, ManyRingsAreDrainedAtOnce) {
   Drain(*event);
 
   EXPECT_FALSE(IsReadable(*event));
+}
+
+TEST(BellTest, IsHeardFromARingToADrain) {
+  const Bell bell = MakeBell().value();
+  EXPECT_FALSE(IsReadable(bell.listening));
+
+  RingBell(bell.ringing);
+  RingBell(bell.ringing);
+  EXPECT_TRUE(IsReadable(bell.listening));
+
+  DrainBell(bell.listening);
+  EXPECT_FALSE(IsReadable(bell.listening));
+  RingBell(bell.ringing);
+  EXPECT_TRUE(IsReadable(bell.listening));
+}
+
+TEST(BellTest, RingingNeverWaitsForOneThatDoesNotListenFillsItsEndOrIsGone) {
+  Bell bell = MakeBell().value();
+  ASSERT_EQ(::fcntl(bell.listening.get(), F_SETFL, 0), 0);
+  const char noise[64] = {};
+  while (::send(bell.listening.get(), noise, sizeof(noise), MSG_DONTWAIT) > 0) {
+  }
+
+  for (int i = 0; i < 10'000; ++i) RingBell(bell.ringing);
+  EXPECT_TRUE(IsReadable(bell.listening));
+
+  bell.listening.Close();
+  for (int i = 0; i < 100; ++i) RingBell(bell.ringing);
 }
 
 }  // namespace

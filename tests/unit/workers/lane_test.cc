@@ -1,9 +1,11 @@
 // A lane against a worker that the test plays, through the same shared memory.
 #include "server/workers/lane.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -158,6 +160,28 @@ TEST_F(LaneTest, AFaultThatIsNotADecodersToFindIsNotBelieved) {
   EXPECT_FALSE(Collect());
 }
 
+TEST_F(LaneTest, EachFaultIsBelievedOfADecoderExactlyWhereItIsADecodersToFind) {
+  constexpr uint32_t kBeyondAll = 64;
+  for (uint32_t fault = 1; fault <= kBeyondAll; ++fault) {
+    SCOPED_TRACE(fault);
+    lane_.reset();
+    Open({.number = 0, .retry_for = seconds(60), .limits = {.max_bytes = kArena}});
+    Give(fault, 100);
+    Answer(Take().sequence, static_cast<base::Fault>(fault));
+
+    EXPECT_EQ(Collect(), base::IsDecoders(static_cast<base::Fault>(fault)));
+  }
+}
+
+TEST_F(LaneTest, AJpegOfTooManyScansIsTheSamplesFaultAndNotItsWorkers) {
+  Give(10, 100);
+  Answer(Take().sequence, base::Fault::kTooManyScans);
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kRefused);
+  EXPECT_EQ(outcomes_[0].fault, base::Fault::kTooManyScans);
+}
+
 TEST_F(LaneTest, ACounterThatCannotBeIsNotBelieved) {
   channel_->completions.pushed.store(1000);
 
@@ -185,6 +209,21 @@ TEST_F(LaneTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
     EXPECT_LE(outcome.times.decode, base::Now() - begin);
   }
   EXPECT_EQ(outcomes_[1].times.decode, base::Duration::zero());
+}
+
+// All that a worker can do to the descriptor that it is woken by.
+TEST_F(LaneTest, AWorkerThatMakesItsDescriptorBlockAndFillsItHoldsUpNoReader) {
+  const int theirs = link_->work_bell().get();
+  ASSERT_EQ(::fcntl(theirs, F_SETFL, 0), 0);
+  const uint64_t most = UINT64_MAX - 1;
+  ASSERT_EQ(::write(theirs, &most, sizeof(most)), ssize_t{sizeof(most)});
+
+  for (uint64_t item = 0; item < 50; ++item) {
+    channel_->worker_asleep.store(1);  // each is rung for, and none is heard
+    Give(item, 100);
+    Answer(Take().sequence);
+    ASSERT_TRUE(CollectSome(item + 1));
+  }
 }
 
 TEST_F(LaneTest, AnItemsTimesFollowEachOther) {
@@ -354,9 +393,9 @@ TEST_F(LaneTest, ASleepingWorkerIsWokenOnceAndAWakingOneNotAtAll) {
   Give(10, 100);
   Take();
   EXPECT_TRUE(Eventually([&] { return channel_->worker_asleep.load() == 0; }));
-  pollfd event{.fd = link_->work_event().get(), .events = POLLIN, .revents = 0};
+  pollfd event{.fd = link_->work_bell().get(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&event, 1, 10'000), 1);
-  posix::Drain(link_->work_event());
+  posix::DrainBell(link_->work_bell());
 
   Give(11, 101);
   Take();

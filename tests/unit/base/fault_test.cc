@@ -1,0 +1,47 @@
+#include "common/base/fault.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace penstock::base {
+namespace {
+
+// More than there are: what is behind the last one is no fault.
+constexpr uint32_t kBeyondAll = 64;
+
+TEST(FaultTest, NamesAreUniqueSoThatAListOfThemCanBeRead) {
+  std::set<std::string> names;
+  uint32_t faults = 0;
+  for (uint32_t number = 0; number < kBeyondAll; ++number) {
+    const auto facts = FactsOf(static_cast<Fault>(number));
+    if (!facts) continue;
+    ++faults;
+    names.emplace(facts->name);
+  }
+  EXPECT_EQ(names.size(), faults);
+  EXPECT_FALSE(names.contains("unknown"));
+}
+
+// Numbers are kept in files and sent to clients: none is left out, none comes back.
+TEST(FaultTest, NumbersFollowEachOther) {
+  uint32_t number = 0;
+  while (FactsOf(static_cast<Fault>(number))) ++number;
+  EXPECT_GE(number, 16u);
+  for (; number < kBeyondAll; ++number) EXPECT_FALSE(FactsOf(static_cast<Fault>(number))) << number;
+}
+
+TEST(FaultTest, WhatADecoderReportsIsTheSamplesAndCostsNoWorker) {
+  for (uint32_t number = 1; number < kBeyondAll; ++number) {
+    const auto facts = FactsOf(static_cast<Fault>(number));
+    if (!facts || facts->finder != FaultFinder::kDecoder) continue;
+    EXPECT_EQ(facts->follows, FaultFollows::kReplaced) << facts->name;
+  }
+  EXPECT_TRUE(IsDecoders(Fault::kTooManyScans));
+  EXPECT_FALSE(IsDecoders(Fault::kTimeout));
+  EXPECT_FALSE(IsDecoders(static_cast<Fault>(kBeyondAll)));
+}
+
+}  // namespace
+}  // namespace penstock::base
