@@ -147,7 +147,10 @@ Result<Session> Client::Open(const SessionOptions& options) {
   if (!opened.ok()) return client::ToPublic(opened.status());
   return Session(std::make_unique<client::SessionCore>(
       *std::move(opener), *std::move(opened),
-      client::SessionCore::Begin{options.state, options.epochs, client::SeedOf(options)}));
+      client::SessionCore::Begin{.start = options.state,
+                                 .epochs = options.epochs,
+                                 .seed = client::SeedOf(options),
+                                 .ranks_differ = options.remainder == Remainder::kPartial}));
 }
 
 Result<DatasetInfo> Client::Describe(const std::string& dataset) {

@@ -33,6 +33,7 @@ SessionCore::SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Be
       grant_(attachment_->grant()),
       epochs_(begin.epochs),
       begin_epoch_(begin.start ? begin.start->epoch : 0),
+      ranks_differ_(begin.ranks_differ),
       first_epoch_(begin_epoch_) {
   if (begin.start) state_ = *begin.start;
   if (!begin.start) state_.seed = begin.seed;
@@ -59,6 +60,7 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
     return Status(Code::kFailedPrecondition, "the session is closed; open another one");
   }
   if (std::exchange(epoch_ended_, false)) {
+    if (state_.epoch == last_->first) GoToNextEpoch();
     return Status(Code::kEndOfEpoch,
                   absl::StrCat("epoch ", state_.epoch - 1, " has no more batches for this rank"));
   }
@@ -192,10 +194,17 @@ Batch SessionCore::Hand(const Attachment::Taken& taken, Lender* lender) {
   if (batch.view_.epoch == first_epoch_) batch.view_.step += steps_before_;
   last_ = {batch.view_.epoch, batch.view_.step};
   epoch_ended_ = batch.view_.last_of_epoch;
-  state_.epoch = batch.view_.epoch + (epoch_ended_ ? 1 : 0);
-  state_.consumed = epoch_ended_ ? 0 : taken.consumed;
+  state_.epoch = batch.view_.epoch;
+  state_.consumed = taken.consumed;
+  const bool others_go_on = ranks_differ_ && taken.consumed < grant_.epoch_samples;
+  if (epoch_ended_ && !others_go_on) GoToNextEpoch();
   waits_.Taken();
   return batch;
+}
+
+void SessionCore::GoToNextEpoch() {
+  ++state_.epoch;
+  state_.consumed = 0;
 }
 
 Status SessionCore::Unfetched(const absl::Status& why) {

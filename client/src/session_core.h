@@ -1,7 +1,8 @@
 // A session's logic: which batch comes next, where it stands, what to do when the daemon is gone.
 // Knows nothing of gRPC or the doorway; an Opener does that. One thread at a time.
 //
-// What always holds: state() is that after the last batch that Next returned; without an attachment
+// What always holds: state() is that after the last batch that Next returned, the same on every
+// rank that called Next as often; without an attachment
 // the session is closed, failed, at its end, or will open again at state().
 #pragma once
 
@@ -44,6 +45,7 @@ class SessionCore {
     std::optional<State> start;
     uint64_t epochs = 0;
     uint64_t seed = 0;
+    bool ranks_differ = false;  // other ranks may have one batch more in an epoch
   };
   SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Begin& begin);
 
@@ -95,6 +97,7 @@ class SessionCore {
   absl::Status Reattach(base::TimePoint deadline);
   absl::Status TryReattach(base::TimePoint deadline);
   bool AllEpochsDone() const;
+  void GoToNextEpoch();
 
   const uint32_t generation_;  // of forks
   std::unique_ptr<Opener> opener_;
@@ -108,6 +111,7 @@ class SessionCore {
 
   const uint64_t epochs_;
   const uint64_t begin_epoch_;
+  const bool ranks_differ_;
   // The epoch in which the attachment began, and how many batches of it came before.
   uint64_t first_epoch_;
   uint64_t steps_before_ = 0;

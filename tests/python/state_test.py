@@ -81,6 +81,29 @@ class StateTest(LoaderFixture):
                 if each is not None:
                     self.assertEqual([len(batches) for batches in taken], [each, each])
 
+    def test_after_as_many_steps_the_state_is_the_same_on_every_rank(self):
+        for last_batch in ("drop", "pad", "partial"):
+            with self.subTest(last_batch=last_batch):
+                loaders = [self.loader(batch_size=16, shuffle=True, rank=rank, world_size=2, last_batch=last_batch)
+                           for rank in range(2)]
+                for _ in range(2):  # epochs
+                    iterators = [iter(loader) for loader in loaders]
+                    for _ in range(max(len(loader) for loader in loaders)):
+                        for iterator in iterators:
+                            next(iterator, None)
+                        self.assertEqual(loaders[0].state_dict(), loaders[1].state_dict())
+
+    def test_a_rank_that_ends_earlier_goes_on_with_the_next_epoch_without_a_look_at_its_end(self):
+        loaders = [self.loader(batch_size=16, rank=rank, world_size=2, last_batch="partial") for rank in range(2)]
+        for between in (lambda loader: None, lambda loader: loader.close()):
+            for loader in loaders:
+                iterator = iter(loader)
+                for _ in range(len(loader)):
+                    next(iterator)
+                between(loader)
+        for rank, loader in enumerate(loaders):
+            self.assertEqual(next(iter(loader)).position[:3], (2, 0, 16 * rank))
+
     def test_a_rank_without_a_batch_has_an_empty_epoch(self):
         loader = self.loader(batch_size=100, rank=1, world_size=2, last_batch="partial")
 

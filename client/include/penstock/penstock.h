@@ -54,8 +54,8 @@ struct ResizeCenterCrop {
 // What the rows of images hold: three channels, or one of luma, as Pillow's convert("L") has it.
 enum class Color { kRgb, kGray };
 
-// Where a session stands after the last batch that Next returned. Resumes with any world size and
-// batch size.
+// Where a session stands after the last batch that Next returned; the same on every rank that
+// called Next as often since its epoch began. Resumes with any world size and batch size.
 struct PENSTOCK_EXPORT State {
   uint64_t epoch = 0;
   uint64_t consumed = 0;  // samples of the epoch, by all ranks together

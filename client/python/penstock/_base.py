@@ -37,6 +37,7 @@ class LoaderBase:
         self._session = None
         self._take = None  # what _taker made for the session
         self._order = None  # of this epoch, where there is sampling
+        self._at_end = False  # the batch taken last is its epoch's last
         self._live = lambda: None  # weak: the live iterator; not named as torch's, which frameworks reset
 
     # What a framework's loader adds.
@@ -126,6 +127,7 @@ class LoaderBase:
             older.end("a newer iterator of this loader was made")
         if self._begun:
             self._go(self._at.epoch + 1, 0)
+        self._end_epoch()
         if self._sampling is not None:
             self._draw()
         iterator = EpochIterator(self)
@@ -151,8 +153,16 @@ class LoaderBase:
         taken = self._taken()
         if taken is None and not self._begun:  # the end of the epoch before
             taken = self._taken()
+        self._at_end = taken is not None and taken[1]
         self._begun = taken is not None and not taken[1]
         return taken
+
+    def _end_epoch(self):
+        """After this rank's last batch of an epoch that has one more for another rank, the session stands
+        where that rank's does; it goes on to the next epoch when it is asked once more."""
+        if self._at_end and self._goal is None and self._session.state.consumed != 0:
+            self._take()
+        self._at_end = False
 
     @property
     def _at(self):
@@ -193,6 +203,7 @@ class LoaderBase:
         self._goal = None
 
     def _end_session(self):
+        self._end_epoch()
         session, self._session, self._take = self._session, None, None
         if session is not None:
             if self._goal is None:
@@ -261,6 +272,8 @@ class EpochIterator:
 
     def __next__(self):
         if self._done:
+            if self._ended is None:
+                self._loader._end_epoch()
             raise StopIteration
         if self._ended is not None:
             raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")

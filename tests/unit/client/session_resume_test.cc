@@ -75,6 +75,47 @@ TEST_F(SessionResumeTest, AReopenedSessionAsksForItsStateAndTheEpochsThatAreLeft
   EXPECT_EQ(session.state().consumed, 16u);
 }
 
+TEST_F(SessionResumeTest, WhereOtherRanksHaveABatchMoreTheStateStaysInTheEpochUntilItsEnd) {
+  shm::ControlEntry last = daemon_.Entry(1);
+  last.last_of_epoch = 1;
+  last.consumed = 96;  // of 100: another rank takes the last four
+  daemon_.Announce(last);
+  SessionCore session = Open({.start = {}, .epochs = 0, .seed = 9, .ranks_differ = true});
+  ASSERT_TRUE(session.Next(kNow).ok());
+
+  EXPECT_EQ(session.state().epoch, 0u);
+  EXPECT_EQ(session.state().consumed, 96u);
+  const Status end = session.Next(kNow).status();
+  EXPECT_EQ(end.code(), Code::kEndOfEpoch);
+  EXPECT_THAT(end.message(), HasSubstr("epoch 0 has"));
+  EXPECT_EQ(session.state().epoch, 1u);
+  EXPECT_EQ(session.state().consumed, 0u);
+}
+
+TEST_F(SessionResumeTest, WhereNoRankHasABatchMoreTheStateIsTheNextEpochsStart) {
+  shm::ControlEntry last = daemon_.Entry(1);
+  last.last_of_epoch = 1;
+  last.consumed = 100;
+  daemon_.Announce(last);
+  SessionCore session = Open({.start = {}, .epochs = 0, .seed = 9, .ranks_differ = true});
+  ASSERT_TRUE(session.Next(kNow).ok());
+
+  EXPECT_EQ(session.state().epoch, 1u);
+  EXPECT_EQ(session.state().consumed, 0u);
+}
+
+TEST_F(SessionResumeTest, WhatIsDroppedIsNoBatchOfAnotherRank) {
+  shm::ControlEntry last = daemon_.Entry(1);
+  last.last_of_epoch = 1;
+  last.consumed = 96;  // of 100
+  daemon_.Announce(last);
+  SessionCore session = Open({.start = {}, .epochs = 0, .seed = 9, .ranks_differ = false});
+  ASSERT_TRUE(session.Next(kNow).ok());
+
+  EXPECT_EQ(session.state().epoch, 1u);
+  EXPECT_EQ(session.state().consumed, 0u);
+}
+
 TEST_F(SessionResumeTest, ReopeningIsTriedUntilTheDaemonIsBack) {
   daemon_.link->dead = true;
   reopening_.refusals = {absl::UnavailableError("nobody listens"),
