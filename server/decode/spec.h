@@ -38,6 +38,8 @@ struct Spec {
   double flip_probability = 0.0;  // horizontal
   Color color = Color::kRgb;
   Exif exif = Exif::kIgnore;
+
+  bool operator==(const Spec&) const = default;
 };
 
 inline uint32_t Channels(const Spec& spec) { return spec.color == Color::kGray ? 1 : 3; }

@@ -371,6 +371,13 @@ std::optional<FeedView> Core::View(FeedId id) const {
   return feed->counts;
 }
 
+absl::flat_hash_set<FeedId> Core::FeedsInSlots() const {
+  absl::flat_hash_set<FeedId> feeds;
+  for (const auto& [id, slot] : state_->slots)
+    if (slot->state != SlotState::kFree) feeds.insert(slot->key.feed);
+  return feeds;
+}
+
 SlotCounts Core::Count(ArenaId id) const {
   const Arena* arena = Get(state_->arenas, id);
   return arena == nullptr ? SlotCounts() : arena->Count();

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -29,7 +30,7 @@
 namespace penstock::feed {
 
 using SessionId = base::StrongId<struct SessionTag>;
-using FeedId = base::StrongId<struct FeedTag>;  // one per fingerprint
+using FeedId = base::StrongId<struct FeedTag>;  // FeedBook's number, never used again
 using SlotId = base::StrongId<struct SlotTag, uint32_t>;
 using ArenaId = base::StrongId<struct ArenaTag>;  // slots of one user and one size
 using UserId = base::StrongId<struct UserTag, uint32_t>;
@@ -151,6 +152,8 @@ class Core {
 
   std::optional<SessionView> View(SessionId session) const;
   std::optional<FeedView> View(FeedId feed) const;
+  // The feeds whose rows are in slots, or on the way there: those that a session can still find.
+  absl::flat_hash_set<FeedId> FeedsInSlots() const;
   SlotCounts Count(ArenaId arena) const;
   SlotCounts CountAll() const;
 

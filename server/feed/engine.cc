@@ -49,7 +49,7 @@ void Engine::WatchWith(std::function<void(int, bool)> changed) {
 void Engine::QuarantineChanged(const DatasetState& dataset) {
   for (const auto& [id, session] : sessions_)
     if (session.feed->dataset.get() == &dataset)
-      core_.SetVariant(FeedId(session.feed->fingerprint), dataset.quarantine.version());
+      core_.SetVariant(session.feed->id, dataset.quarantine.version());
 }
 
 void Engine::CloseAll() {
@@ -271,7 +271,7 @@ void Engine::Tick(base::TimePoint now) {
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
   SettleCounts();
-  std::erase_if(feeds_, [](const auto& entry) { return entry.second.expired(); });
+  if (feeds_.HasIdle()) feeds_.Prune(core_.FeedsInSlots());
 }
 
 absl::Status Engine::status() const {

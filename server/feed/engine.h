@@ -21,6 +21,7 @@
 #include "server/feed/core.h"
 #include "server/feed/dataset_counts.h"
 #include "server/feed/epoch_rest.h"
+#include "server/feed/feed_book.h"
 #include "server/feed/flow.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
@@ -285,8 +286,7 @@ class Engine {
   bool draining_ = false;
   std::map<uint64_t, Session> sessions_;
   std::vector<Leaving> leaving_;
-  // By fingerprint and user: what one user makes of a fingerprint is nothing to another.
-  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<Feed>> feeds_;
+  FeedBook feeds_;
   std::map<uint64_t, std::set<uint32_t>> segments_sent_;  // by peer
   uint64_t next_session_ = 1;
 };

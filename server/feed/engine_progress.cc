@@ -31,7 +31,7 @@ absl::StatusOr<SessionProgress> Engine::Progress(uint64_t peer, uint64_t id,
   PENSTOCK_RETURN_IF_ERROR(CheckOwner(peer, id, session));
 
   const SessionView view = core_.View(SessionId(id)).value_or(SessionView{});
-  const FeedView feed = core_.View(FeedId(session.feed->fingerprint)).value_or(FeedView{});
+  const FeedView feed = core_.View(session.feed->id).value_or(FeedView{});
   SessionProgress progress = {.announced = view.announced,
                               .taken = view.taken,
                               .released = view.released,

@@ -12,7 +12,7 @@ constexpr int kNotedInAPass = 64;
 }  // namespace
 
 std::shared_ptr<Feed> Engine::FeedOf(const RowTask& task) const {
-  std::shared_ptr<Feed> feed = feeds_.at({task.feed.value(), task.user.value()}).lock();
+  std::shared_ptr<Feed> feed = feeds_.At(task.feed).feed.lock();
   PENSTOCK_CHECK(feed != nullptr);
   return feed;
 }

@@ -128,11 +128,13 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   const uint64_t fingerprint = Fingerprint(spec);
   PENSTOCK_RETURN_IF_ERROR(Admit(request, fingerprint));
 
-  std::weak_ptr<Feed>& known = feeds_[{fingerprint, request.user}];
+  const FeedId feed_id = feeds_.IdOf(UserId(request.user), request.dataset, spec);
+  std::weak_ptr<Feed>& known = feeds_.At(feed_id).feed;
   std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
     feed = std::make_shared<Feed>(
-        Feed{.fingerprint = fingerprint,
+        Feed{.id = feed_id,
+             .fingerprint = fingerprint,
              .spec = spec,
              .dataset = request.dataset,
              .failed = absl::OkStatus(),
@@ -142,8 +144,7 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
     known = feed;
   }
   if (!request.canary)
-    dataset_counts_.Watch(FeedId(fingerprint), request.dataset->name,
-                          core_.View(FeedId(fingerprint)).value_or(FeedView{}));
+    dataset_counts_.Watch(feed_id, request.dataset->name, core_.View(feed_id).value_or(FeedView{}));
   const pool::SlotLayout layout = LayoutOf(request);
   const uint64_t arena = pool_.ArenaOf(request.user, layout);
   PENSTOCK_RETURN_IF_ERROR(pool_.Reserve(arena, request.window));
@@ -207,7 +208,7 @@ absl::Status Engine::MakeDelivery(Session& session, uint64_t id,
 absl::Status Engine::Enter(Session& session, uint64_t id, base::TimePoint now) {
   const OpenRequest& request = session.request;
   const SessionSpec spec = {.user = UserId(request.user),
-                            .feed = FeedId(session.feed->fingerprint),
+                            .feed = session.feed->id,
                             .arena = ArenaId(session.arena),
                             .road = RoadOf(session.feed->spec),
                             .run = RunOf(session.feed->spec),

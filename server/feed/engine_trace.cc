@@ -20,8 +20,8 @@ void Engine::TakeTrace(base::Duration length, base::TimePoint now, std::function
 void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   const workers::Times& times = outcome.times;
   if (times.ended == base::TimePoint()) return;  // it was given back untouched
-  tracing_->log.NameFeed(row.feed->fingerprint, row.feed->dataset->name);
-  tracing_->log.Add(TraceRows{.feed = row.feed->fingerprint,
+  tracing_->log.NameFeed(row.feed->id.value(), row.feed->dataset->name);
+  tracing_->log.Add(TraceRows{.feed = row.feed->id.value(),
                               .fill = {row.task.slot.value(), row.task.generation},
                               .done = outcome.kind == workers::OutcomeKind::kDone,
                               .sample = row.sample,
@@ -34,8 +34,8 @@ void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) 
 }
 
 void Engine::TraceCarried(const carry::Outcome& outcome, const RowTrouble& run) {
-  tracing_->log.NameFeed(run.feed->fingerprint, run.feed->dataset->name);
-  tracing_->log.Add(TraceRows{.feed = run.feed->fingerprint,
+  tracing_->log.NameFeed(run.feed->id.value(), run.feed->dataset->name);
+  tracing_->log.Add(TraceRows{.feed = run.feed->id.value(),
                               .fill = {run.task.slot.value(), run.task.generation},
                               .carried = true,
                               .done = outcome.status.ok(),
@@ -49,8 +49,8 @@ void Engine::TraceCarried(const carry::Outcome& outcome, const RowTrouble& run) 
 
 void Engine::TraceFull(const Session& session, const Announcement& announcement,
                        const FeedFlow::Filled& filled) {
-  tracing_->log.NameFeed(session.feed->fingerprint, session.feed->dataset->name);
-  tracing_->log.Add(TraceFill{.feed = session.feed->fingerprint,
+  tracing_->log.NameFeed(session.feed->id.value(), session.feed->dataset->name);
+  tracing_->log.Add(TraceFill{.feed = session.feed->id.value(),
                               .fill = {announcement.slot.value(), announcement.generation},
                               .epoch = announcement.position.epoch,
                               .first = announcement.position.first,

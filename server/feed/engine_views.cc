@@ -52,19 +52,17 @@ EngineView Engine::View() const {
         gpu.batches_ahead += static_cast<uint32_t>(progress.announced - progress.taken);
   }
   view.slots = core_.CountAll();
-  for (const auto& [key, weak] : feeds_) {
-    const uint64_t fingerprint = key.first;
-    const std::shared_ptr<Feed> feed = weak.lock();
-    const std::optional<FeedView> counts = core_.View(FeedId(fingerprint));
+  for (const auto& [number, entry] : feeds_.entries()) {
+    const std::shared_ptr<Feed> feed = entry.feed.lock();
+    const std::optional<FeedView> counts = core_.View(FeedId(number));
     if (feed == nullptr || !counts || feed->canary) continue;
-    if (view.feeds.empty() || view.feeds.back().fingerprint != fingerprint)
-      view.feeds.push_back({fingerprint, feed->dataset->name, 0, 0, *counts});
+    view.feeds.push_back({.fingerprint = feed->fingerprint,
+                          .dataset = feed->dataset->name,
+                          .user = entry.user.value(),
+                          .counts = *counts});
     AddFlow(*feed, view.feeds.back());
-    for (const auto& [id, session] : sessions_) {
-      if (session.feed != feed) continue;
-      ++view.feeds.back().sessions;  // of several users, the last one is shown
-      view.feeds.back().user = session.request.user;
-    }
+    for (const auto& [id, session] : sessions_)
+      if (session.feed == feed) ++view.feeds.back().sessions;
   }
   return view;
 }
@@ -83,13 +81,10 @@ TotalsView Engine::Totals(base::TimePoint now) {
 
 // A feed is forgotten when nobody has it any more, and its counts with it.
 void Engine::SettleCounts() {
-  for (const auto& [key, weak] : feeds_) {
-    const FeedId id(key.first);
+  for (const auto& [number, entry] : feeds_.entries()) {
+    const FeedId id(number);
     dataset_counts_.Settle(id, core_.View(id).value_or(FeedView{}));
-    const auto next = feeds_.upper_bound({key.first, UINT32_MAX});
-    const bool gone = std::all_of(feeds_.lower_bound({key.first, 0}), next,
-                                  [](const auto& entry) { return entry.second.expired(); });
-    if (gone) dataset_counts_.Forget(id);
+    if (entry.feed.expired()) dataset_counts_.Forget(id);
   }
 }
 

@@ -32,7 +32,8 @@ struct DatasetState {
 
 // One feed. Shared by its sessions and by its rows in flight, which may outlive them.
 struct Feed {
-  uint64_t fingerprint = 0;
+  FeedId id;                 // what its slots are keyed by
+  uint64_t fingerprint = 0;  // what sessions keep in their states; says nothing about content
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
   absl::Status failed;  // once set, none of its rows is decoded any more

@@ -16,7 +16,7 @@ namespace penstock::feed {
 
 // A sample that a worker decoded, or a run of rows that a carrier copied.
 struct TraceRows {
-  uint64_t feed = 0;  // fingerprint
+  uint64_t feed = 0;  // FeedId
   SlotFill fill;
   bool carried = false;
   bool done = true;     // false: it did not come about, and is tried again
@@ -46,7 +46,7 @@ struct Trace {
   std::vector<TraceRows> rows;
   std::vector<TraceFill> fills;
   std::vector<TraceBatch> batches;
-  std::map<uint64_t, std::string> feeds;     // names, by fingerprint
+  std::map<uint64_t, std::string> feeds;     // names, by FeedId
   std::map<uint64_t, std::string> sessions;  // names, by number
   uint64_t dropped = 0;
 };

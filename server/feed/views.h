@@ -20,7 +20,6 @@ struct FeedInfo {
   uint32_t user = 0;
   uint32_t sessions = 0;
   FeedView counts;
-  // Of several users' feeds: the sums of all, and else of the one that starves most.
   StageSums stages = {};
   double occupancy = 0, starved = 0;
   std::string verdict = {};

@@ -46,6 +46,7 @@ struct Wish {
 struct Selection {
   std::vector<uint32_t> fields;  // places in Dataset::fields(), one for each tensor of the layout
   RowLayout layout;
+  bool operator==(const Selection&) const = default;
 };
 
 class Dataset {

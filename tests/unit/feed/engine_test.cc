@@ -97,15 +97,17 @@ TEST_F(EngineTest, ASessionsProgressIsForItsOwnProcessAlone) {
   EXPECT_EQ(progress.stalled, base::Duration::zero());
 }
 
-TEST_F(EngineTest, AFeedOfTwoUsersIsShownAsOne) {
+TEST_F(EngineTest, EqualFeedsOfTwoUsersAreShownAsTwo) {
   const uint64_t one = Ask(Request(kPeer, 1000))->fingerprint;
   const uint64_t other = Ask(Request(kOtherPeer, 1001))->fingerprint;
   ASSERT_EQ(one, other);
 
   const EngineView view = engine_.View();
 
-  ASSERT_EQ(view.feeds.size(), 1u);
-  EXPECT_EQ(view.feeds[0].sessions, 2u);
+  ASSERT_EQ(view.feeds.size(), 2u);
+  EXPECT_EQ(view.feeds[0].user, 1000u);
+  EXPECT_EQ(view.feeds[1].user, 1001u);
+  EXPECT_EQ(view.feeds[0].sessions, 1u);
 }
 
 class RefusalTest : public EngineTest {
@@ -256,13 +258,33 @@ TEST_F(LeavingTest, SegmentsGoAWhileAfterTheLastSession) {
 
 class SharingTest : public EngineTest {};
 
-TEST_F(SharingTest, TwoUsersOfOneDatasetHaveOneFeedAndNoSlotInCommon) {
+TEST_F(SharingTest, SessionsOfOneOpenedDatasetHaveOneFeed) {
+  ASSERT_TRUE(Ask(Request()).ok());
+  ASSERT_TRUE(Ask(Request()).ok());
+
+  ASSERT_EQ(engine_.View().feeds.size(), 1u);
+  EXPECT_EQ(engine_.View().feeds[0].sessions, 2u);
+}
+
+// Their manifests agree in everything that a digest is made of.
+TEST_F(SharingTest, TwoDatasetsThatLookAlikeHaveTwoFeeds) {
+  OpenRequest other = Request();
+  other.dataset = Dataset(100);
+
+  const auto first = Ask(Request());
+  const auto second = Ask(other);
+
+  EXPECT_EQ(first->fingerprint, second->fingerprint) << "a state survives a copied dataset";
+  EXPECT_EQ(engine_.View().feeds.size(), 2u);
+}
+
+TEST_F(SharingTest, TwoUsersOfOneDatasetHaveNoSlotInCommon) {
   const auto mine = Ask(Request(kPeer, 1000));
   const auto theirs = Ask(Request(kOtherPeer, 2000));
 
   ASSERT_TRUE(mine.ok() && theirs.ok());
   EXPECT_EQ(mine->fingerprint, theirs->fingerprint);
-  EXPECT_EQ(engine_.View().feeds.size(), 1u);
+  EXPECT_EQ(engine_.View().feeds.size(), 2u);
   EXPECT_EQ(engine_.View().pool.segments, 2u);
 }
 
@@ -276,16 +298,15 @@ TEST_F(SharingTest, AnotherSeedIsAnotherFeed) {
   EXPECT_NE(first->fingerprint, second->fingerprint);
 }
 
-TEST_F(SharingTest, ASessionSpeaksOfTheQuarantineOfItsFeed) {
+TEST_F(SharingTest, ADatasetsQuarantineIsNotThatOfOneThatLooksLikeIt) {
   Open(Request());
   dataset_->quarantine.Add({.sample = 1, .path = "", .fault = base::Fault::kTimeout});
   engine_.QuarantineChanged(*dataset_);
-  OpenRequest by_another_state = Request();
-  by_another_state.dataset = Dataset(100);  // the same manifest
+  OpenRequest of_another = Request();
+  of_another.dataset = Dataset(100);
 
-  const auto grant = Ask(by_another_state);
-
-  EXPECT_EQ(grant->quarantine_version, 1u);
+  EXPECT_EQ(Ask(Request())->quarantine_version, 1u);
+  EXPECT_EQ(Ask(of_another)->quarantine_version, 0u);
 }
 
 }  // namespace
