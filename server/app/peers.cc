@@ -18,7 +18,13 @@ absl::StatusOr<doorway::Peer> Peers::Find(const rpc::Ticket& ticket) const {
   if (found == by_ticket_.end())
     return absl::UnauthenticatedError(
         "this ticket is not one of a connected process; connect through the doorway first");
-  return found->second;
+  const doorway::Peer& peer = found->second;
+  const rpc::Origin& origin = ticket.origin;
+  const bool other_process = origin.pid != 0 && peer.pid != 0 && origin.pid != peer.pid;
+  if (origin.user != peer.uid || other_process)
+    return absl::UnauthenticatedError(
+        "this ticket was given to another user or process; connect through the doorway yourself");
+  return peer;
 }
 
 size_t Peers::size() const {

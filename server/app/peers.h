@@ -15,7 +15,8 @@ class Peers {
  public:
   void Add(const doorway::Peer& peer);
   void Remove(doorway::PeerId peer);
-  // Unauthenticated when no process that is connected holds this ticket.
+  // Unauthenticated when no process that is connected holds this ticket, or when it came on a
+  // connection of somebody else's.
   absl::StatusOr<doorway::Peer> Find(const rpc::Ticket& ticket) const;
   size_t size() const;
 

@@ -46,7 +46,10 @@ Acceptor::Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Li
       stop_(std::move(stop)),
       limits_(limits),
       owner_(::geteuid()),
-      hand_over_(std::move(hand_over)) {}
+      hand_over_(std::move(hand_over)),
+      places_(std::make_shared<Places>()) {
+  places_->taken = base::Shares(limits.connections, limits.kept);
+}
 
 Acceptor::~Acceptor() {
   posix::Ring(stop_);
@@ -68,11 +71,7 @@ void Acceptor::Run() {
 
 bool Acceptor::Serve(int fd) {
   if (fd == stop_.get()) return false;
-  if (fd == listener_.get()) {
-    AcceptAll();
-  } else {
-    Ended(fd);
-  }
+  AcceptAll();
   return true;
 }
 
@@ -89,47 +88,43 @@ void Acceptor::AcceptAll() {
   }
 }
 
+// Root and the daemon's own user are who can put an end to a flood.
 void Acceptor::Admit(posix::Fd connection) {
   const auto peer = posix::PeerCredentials(connection);
   if (!peer.ok()) return;
-  if (!HasPlaceFor(peer->uid)) return Refuse(peer->uid);
-  auto end = connection.Duplicate();
-  if (!end.ok()) return;
-  const int fd = end->get();
-  // No event but the hang-up of both sides, which epoll always reports.
-  if (!Watch(epoll_, fd, 0).ok()) return;
-  ends_.emplace(fd, End{*std::move(end), peer->uid});
-  ++users_[peer->uid];
-  connections_.store(static_cast<uint32_t>(ends_.size()));
-  hand_over_(std::move(connection));
+  const bool privileged = peer->uid == 0 || peer->uid == owner_;
+  // The kernel gives the lowest number that is free.
+  if (!privileged && static_cast<uint64_t>(connection.get()) >= limits_.descriptors)
+    return Refuse(peer->uid, "raise the limit of open files (LimitNOFILE)");
+  std::shared_ptr<const void> place = PlaceFor(peer->uid, privileged);
+  if (place == nullptr)
+    return Refuse(peer->uid, "close clients that are not used, or raise server.max_connections");
+  hand_over_(std::move(connection), *peer, std::move(place));
 }
 
-// Root and the daemon's own user are who can put an end to a flood.
-bool Acceptor::HasPlaceFor(uint32_t user) const {
-  if (ends_.size() >= limits_.connections) return false;
-  if (user == 0 || user == owner_) return true;
-  const auto found = users_.find(user);
-  return found == users_.end() || found->second < limits_.of_a_user;
+std::shared_ptr<const void> Acceptor::PlaceFor(uint32_t user, bool privileged) {
+  const std::shared_ptr<Places> places = places_;
+  base::MutexLock lock(places->mutex);
+  if (!places->taken.HasRoomFor(user, privileged)) return nullptr;
+  places->taken.Add(user);
+  return std::shared_ptr<const void>(places.get(), [places, user](const void*) {
+    base::MutexLock lock(places->mutex);
+    places->taken.Remove(user);
+  });
 }
 
-void Acceptor::Refuse(uint32_t user) {
+uint32_t Acceptor::connections() const {
+  base::MutexLock lock(places_->mutex);
+  return static_cast<uint32_t>(places_->taken.held());
+}
+
+void Acceptor::Refuse(uint32_t user, const char* remedy) {
   ++refused_;
   const base::TimePoint now = base::Now();
   if (now - refusal_said_ < kSayEvery) return;
   refusal_said_ = now;
   PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(refused_, 0)},
-               {"user", user}, {"connections", ends_.size()},
-               {"remedy", "close clients that are not used, or raise server.max_connections"});
-}
-
-void Acceptor::Ended(int fd) {
-  // Taken out by hand: the open file lives on in the hands of whoever got the first descriptor.
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  const auto found = ends_.find(fd);
-  if (found == ends_.end()) return;
-  if (const auto user = users_.find(found->second.user); --user->second == 0) users_.erase(user);
-  ends_.erase(found);
-  connections_.store(static_cast<uint32_t>(ends_.size()));
+               {"user", user}, {"connections", connections()}, {"remedy", remedy});
 }
 
 // The listener stays readable while descriptors are short; not to spin, it is left alone for a

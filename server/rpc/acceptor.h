@@ -1,29 +1,32 @@
 // Accepts connections on a listening socket in a thread of its own ("rpc-accept") and hands them
-// over, at most so many at once. To know when one ends it keeps a second descriptor of each:
-// whoever got the first ends a connection with shutdown(2), as gRPC does.
+// over, at most so many at once, and of one user no more than its share (common/base/shares.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <thread>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/shares.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "common/posix/socket.h"
 
 namespace penstock::rpc {
 
 class Acceptor {
  public:
-  using HandOver = std::function<void(posix::Fd connection)>;  // called from the acceptor's thread
+  // A connection has its place as long as `place` is held. Called from the acceptor's thread.
+  using HandOver = std::function<void(posix::Fd connection, const posix::Credentials& peer,
+                                      std::shared_ptr<const void> place)>;
 
   struct Limits {
     uint32_t connections = 1024;
-    // Of one user, who is neither root nor the daemon's own.
-    uint32_t of_a_user = 512;
+    uint32_t kept = 0;  // of these, for root and the daemon's own user
+    // Descriptors below this number are for connections; the process needs the rest.
+    uint64_t descriptors = UINT64_MAX;
   };
 
   // What comes beyond the limits is closed as soon as it comes, and said once a second at most.
@@ -31,13 +34,13 @@ class Acceptor {
                                                          HandOver hand_over);
   ~Acceptor();  // ends the thread; connections that were handed over live on
 
-  uint32_t connections() const { return connections_.load(); }
+  uint32_t connections() const;
 
  private:
-  // A connection that is handed over: our second descriptor of it.
-  struct End {
-    posix::Fd fd;
-    uint32_t user = 0;
+  // Lives as long as there is a place. Any thread.
+  struct Places {
+    mutable base::Mutex mutex;
+    base::Shares taken PENSTOCK_GUARDED_BY(mutex);
   };
 
   Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Limits& limits,
@@ -46,9 +49,8 @@ class Acceptor {
   bool Serve(int fd);  // false: it is time to stop
   void AcceptAll();
   void Admit(posix::Fd connection);
-  bool HasPlaceFor(uint32_t user) const;
-  void Refuse(uint32_t user);
-  void Ended(int fd);
+  std::shared_ptr<const void> PlaceFor(uint32_t user, bool privileged);
+  void Refuse(uint32_t user, const char* remedy);
   void SetListening(bool listening);
 
   const posix::Fd listener_;
@@ -57,13 +59,11 @@ class Acceptor {
   const Limits limits_;
   const uint32_t owner_;  // whose process this is
   const HandOver hand_over_;
-  std::atomic<uint32_t> connections_{0};  // the size of ends_
+  const std::shared_ptr<Places> places_;
 
   // Of the thread.
   bool listening_ = false;
-  std::map<int, End> ends_;             // by descriptor
-  std::map<uint32_t, uint32_t> users_;  // how many of these a user has
-  uint64_t refused_ = 0;                // since that was said last
+  uint64_t refused_ = 0;  // since that was said last
   base::TimePoint refusal_said_{};
 
   std::thread thread_;

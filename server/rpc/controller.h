@@ -23,9 +23,17 @@
 
 namespace penstock::rpc {
 
-// Who is asking: the doorway knows, by the ticket.
+// Whose connection a call came on, by the kernel's word.
+struct Origin {
+  uint32_t user = 0;
+  int32_t pid = 0;  // 0 where the kernel cannot name it
+  bool operator==(const Origin&) const = default;
+};
+
+// Who is asking: the doorway knows, by the ticket. It is good on connections of its holder alone.
 struct Ticket {
   uint8_t bytes[16] = {};
+  Origin origin = {};  // of the call that brought it; nothing that the doorway makes
   bool operator==(const Ticket&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
 #include "server/rpc/order_call.h"
+#include "server/rpc/origin.h"
 #include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
@@ -16,7 +17,12 @@ absl::StatusOr<Ticket> TicketOf(const CallbackServerContext& context) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find(shm::kTicketMetadataKey);
   if (found == metadata.end()) return TicketFrom(std::nullopt);
-  return TicketFrom(absl::string_view(found->second.data(), found->second.size()));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Ticket ticket, TicketFrom(absl::string_view(found->second.data(), found->second.size())));
+  const std::optional<Origin> origin = OriginOf(context.peer());
+  if (!origin) return absl::UnauthenticatedError("whose connection this is, is not known");
+  ticket.origin = *origin;
+  return ticket;
 }
 
 class FeedService final : public v1::FeedService::CallbackService {

@@ -16,6 +16,7 @@
 #include "common/telemetry/log.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/health_server.h"
+#include "server/rpc/relay.h"
 #include "server/rpc/services.h"
 
 namespace penstock::rpc {
@@ -26,9 +27,11 @@ using grpc::experimental::ExternalConnectionAcceptor;
 constexpr int kHandshakeMs = 5'000;
 constexpr int kReadBytes = 2048;           // at first, of each connection: requests are short
 constexpr size_t kBufferBytes = 20 << 20;  // of all connections of one half; idle ones go first
-// A connection takes three descriptors: gRPC's, the acceptor's, and perhaps one at the doorway. The
-// feeds have half of all for their files.
-constexpr uint64_t kDescriptorsEach = 3 * 2;
+// A connection takes three descriptors: the client's, and both ends of the pair that stands for it.
+// A third of all is for these; feeds, workers and the doorway have the rest.
+constexpr uint64_t kDescriptorsEach = 3 * 3;
+constexpr uint64_t kForOthers = 64;  // descriptors that no client's connection gets
+constexpr uint32_t kKeptPart = 16;   // of the places, one part is for those who are in charge
 
 // What serves the connections of one kind of caller: whoever is at the other end of a call is known
 // by the half that it came to, and by nothing that it says.
@@ -110,7 +113,10 @@ Acceptor::Limits LimitsOf(uint32_t max_connections) {
     PENSTOCK_LOG(kWarning, "rpc_connections_limited", {"to", most}, {"wanted", max_connections},
                  {"open_files", posix::MaxOpenFiles()},
                  {"remedy", "raise the limit of open files (LimitNOFILE, ulimit -n)"});
-  return {.connections = most, .of_a_user = std::max(most / 2, 1u)};
+  const uint64_t files = posix::MaxOpenFiles();
+  return {.connections = most,
+          .kept = most / kKeptPart,
+          .descriptors = files - std::min(files / 4, kForOthers)};
 }
 
 class GrpcServer final : public Server {
@@ -127,10 +133,12 @@ class GrpcServer final : public Server {
   uint32_t connections() const override { return acceptor_->connections(); }
 
  private:
-  Half& HalfOf(const posix::Fd& connection);
+  void Take(posix::Fd connection, const posix::Credentials& peer,
+            std::shared_ptr<const void> place);
 
   const Options options_;
   std::unique_ptr<HealthServer> health_;  // where it was asked for
+  std::unique_ptr<Relay> relay_;          // outlives gRPC's ends of what it relays
   Half others_, owners_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -156,20 +164,26 @@ absl::Status GrpcServer::BeginHere(posix::Fd listener) {
   }
   PENSTOCK_RETURN_IF_ERROR(others_.Begin(options_));
   PENSTOCK_RETURN_IF_ERROR(owners_.Begin(options_));
-  PENSTOCK_ASSIGN_OR_RETURN(acceptor_,
-                            Acceptor::Start(std::move(listener), LimitsOf(options_.max_connections),
-                                            [this](posix::Fd connection) {
-                                              HalfOf(connection).Take(std::move(connection));
-                                            }));
+  PENSTOCK_ASSIGN_OR_RETURN(relay_, Relay::Start());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      acceptor_, Acceptor::Start(std::move(listener), LimitsOf(options_.max_connections),
+                                 [this](posix::Fd connection, const posix::Credentials& peer,
+                                        std::shared_ptr<const void> place) {
+                                   Take(std::move(connection), peer, std::move(place));
+                                 }));
   return absl::OkStatus();
 }
 
-// As the connection was made: what its process becomes later, or whom it hands it to, changes
-// nothing.
-Half& GrpcServer::HalfOf(const posix::Fd& connection) {
-  const auto peer = posix::PeerCredentials(connection);
-  const bool is_owner = peer.ok() && (peer->uid == 0 || peer->uid == ::geteuid());
-  return is_owner ? owners_ : others_;
+// Whose it is, is settled when it is made: what its process becomes later, or whom it hands it to,
+// changes nothing.
+void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
+                      std::shared_ptr<const void> place) {
+  const bool is_owner = peer.uid == 0 || peer.uid == ::geteuid();
+  absl::StatusOr<posix::Fd> end =
+      relay_->Take(std::move(connection), {.user = peer.uid, .pid = peer.pid}, std::move(place));
+  if (end.ok()) return (is_owner ? owners_ : others_).Take(*std::move(end));
+  PENSTOCK_LOG(kWarning, "rpc_connection_lost", {"user", peer.uid},
+               {"why", end.status().message()});
 }
 
 void GrpcServer::SetServing(bool serving) {

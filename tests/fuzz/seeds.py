@@ -158,7 +158,22 @@ def http_request():
     yield "http2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
-SEEDS = {"array_text": array_text, "exif": exif, "http_request": http_request, "idx": idx,
+def http2():
+    def frame(kind, flags, stream, payload=b""):
+        return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+    yield "settings", frame(4, 0, 0) + frame(4, 1, 0) + frame(4, 0, 0, bytes(6))
+    yield "call", frame(1, 4, 1, b"headers") + frame(0, 1, 1, b"message") + frame(3, 0, 1, bytes(4))
+    yield "pieces", frame(1, 0, 1, b"head") + frame(9, 0, 1, b"e") + frame(9, 4, 1, b"rs") + frame(0, 0, 1, b"x") * 9
+    yield "pings", frame(6, 0, 0, bytes(8)) * 20 + frame(6, 1, 0, bytes(8))
+    yield "calls", b"".join(frame(1, 4, 2 * n + 1) for n in range(70))
+    yield "resets", b"".join(frame(1, 4, 2 * n + 1) + frame(3, 0, 2 * n + 1, bytes(4)) for n in range(70))
+    yield "long", frame(1, 4, 1, b"x" * 70000)
+    yield "preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(8, 0, 0, bytes(4)) + frame(77, 0, 9)
+    yield "no_preface", b"POST / HTTP/1.1\r\n\r\n"
+
+
+SEEDS = {"array_text": array_text, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
          "image": image, "megatron": megatron, "npy": npy, "tar": tar, "tfrecord": tfrecord,
          "tokens": tokens, "wds_index": wds_index}
 

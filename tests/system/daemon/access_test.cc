@@ -126,5 +126,25 @@ TEST(AccessTest, AnOldClientIsToldBothVersionsAtTheDoorwayAndInEachOpening) {
   EXPECT_EQ(daemon.Status().sessions(), 0u);
 }
 
+// A ticket is no password: whoever finds one in a log or an environment gets nothing for it.
+TEST(AccessTest, ATicketOfAnotherUserOrProcessIsWorthNothing) {
+  SKIP_UNLESS_ROOT();
+  DaemonProcess daemon({.workers = 1, .config = SharedConfig(std::to_string(kGroup))});
+  const auto socket =
+      posix::Connect(daemon.address() + shm::kDoorwaySuffix, posix::SocketKind::kSeqPacket);
+  ASSERT_TRUE(socket.ok());
+  const Greeting ours = SayHello(*socket, shm::kProtocolVersion);
+  ASSERT_EQ(ours.ticket.size(), 32u) << ours.refusal;
+  const auto use_as = [&](const Identity& who) {
+    return RunProgram("penstock-test-ticket", {daemon.address(), ours.ticket, "photographs"}, who);
+  };
+
+  const Ended stranger = use_as({.user = kStranger, .groups = {kGroup}});
+  const Ended other_process = use_as({});
+
+  EXPECT_THAT(stranger.output, HasSubstr("given to another user"));
+  EXPECT_THAT(other_process.output, HasSubstr("given to another user or process"));
+}
+
 }  // namespace
 }  // namespace penstock::testing

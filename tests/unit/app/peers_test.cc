@@ -35,6 +35,25 @@ TEST(PeersTest, WhoLeftIsNotFoundAndTheOthersAre) {
   EXPECT_EQ(peers.size(), 1u);
 }
 
+TEST(PeersTest, ATicketIsGoodOnConnectionsOfItsHolderAlone) {
+  doorway::Peer holder = PeerWith(1, 1);
+  holder.uid = 1000;
+  holder.pid = 42;
+  Peers peers;
+  peers.Add(holder);
+  const auto on = [&](rpc::Origin origin) {
+    rpc::Ticket ticket = holder.ticket;
+    ticket.origin = origin;
+    return peers.Find(ticket).status().code();
+  };
+
+  EXPECT_EQ(on({.user = 1000, .pid = 42}), absl::StatusCode::kOk);
+  EXPECT_EQ(on({.user = 1001, .pid = 42}), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(on({.user = 0, .pid = 42}), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(on({.user = 1000, .pid = 43}), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(on({.user = 1000, .pid = 0}), absl::StatusCode::kOk);  // of another PID namespace
+}
+
 TEST(PeersTest, WhoWasNeverHereMayLeave) {
   Peers peers;
 

@@ -39,6 +39,7 @@ class ServiceTest : public ::testing::Test {
   static rpc::Ticket TicketOf(uint8_t id) {
     rpc::Ticket ticket;
     ticket.bytes[0] = id;
+    ticket.origin = {.user = 1000u + id, .pid = 100 + id};
     return ticket;
   }
   void Arrive(uint8_t id) {
