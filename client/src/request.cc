@@ -84,6 +84,10 @@ void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
     feed.mutable_range()->set_first(options.range->first);
     feed.mutable_range()->set_count(options.range->count);
   }
+  if (options.given_by) {
+    feed.mutable_given_by()->set_rank(options.given_by->rank);
+    feed.mutable_given_by()->set_ranks(options.given_by->ranks);
+  }
   if (!options.shuffle_window) return;
   feed.mutable_shuffle_window()->set_shard_samples(options.shuffle_window->shard_samples);
   feed.mutable_shuffle_window()->set_shards(options.shuffle_window->shards);

@@ -193,6 +193,7 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
   request.name = from.name;
   request.order = from.order;
   request.given = parts.given;
+  request.given_by = from.given_by;
   request.seed = from.seed;
   request.decoding = from.spec;
   PENSTOCK_ASSIGN_OR_RETURN(request.selection, SelectionOf(from, *parts.dataset));

@@ -239,8 +239,7 @@ std::vector<uint64_t> Core::Outstanding(SessionId id) const {
 Slot& Core::State::Begin(Session& session) {
   const SlotKey key = session.NextKey();
   const SessionSpec& spec = session.spec();
-  Slot& slot = session.arena().Begin(
-      key, {.samples = spec.share.samples, .road = spec.road, .run = spec.run});
+  Slot& slot = session.arena().Begin(key, {.road = spec.road, .run = spec.run});
   Give(session, slot);
   Join(session);
   ScheduleOf(spec.road).VisitSessions(key.user, [&](Session& other) {

@@ -67,8 +67,8 @@ struct RowTask {
   uint32_t row = 0;   // the first
   uint32_t rows = 1;  // how many
   uint64_t epoch = 0;
-  uint64_t index = 0;    // of the first in the epoch's order, < samples; the others follow, and
-                         // behind the last sample comes the first
+  uint64_t index = 0;    // of the first in the epoch's order; the others follow, and what is beyond
+                         // the last sample is padding
   uint32_t attempt = 0;  // how many samples before this one could not be used
 };
 

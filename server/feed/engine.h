@@ -48,6 +48,7 @@ struct OpenRequest {
   std::shared_ptr<DatasetState> dataset;
   plan::Order order = plan::Order::kSequential;
   std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
+  plan::GivenBy given_by = {};                   // of `given`
   plan::Windows windows = {};                    // of kShuffledInWindows
   std::optional<plan::Range> range = {};         // as FeedSpec's
   uint64_t seed = 0;

@@ -16,6 +16,7 @@ FeedSpec SpecOf(const OpenRequest& request) {
                    .samples = dataset.samples(),
                    .order = request.order,
                    .given = request.given,
+                   .given_by = request.given_by,
                    .windows = request.windows,
                    .range = request.range,
                    .mixture = request.dataset->mixture,
@@ -30,6 +31,7 @@ FeedSpec SpecOf(const OpenRequest& request) {
 
 absl::Status Validate(const OpenRequest& request) {
   PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.given_by));
   if (request.order == plan::Order::kShuffledInWindows)
     PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.windows));
   const source::Storage storage = request.dataset->dataset->storage();

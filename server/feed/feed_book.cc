@@ -18,7 +18,7 @@ bool IsSame(const std::weak_ptr<T>& one, const std::shared_ptr<T>& other) {
 bool AsksForTheSame(const FeedSpec& a, const FeedSpec& b) {
   return a.order == b.order && a.windows == b.windows && a.Within() == b.Within() &&
          a.seed == b.seed && a.storage == b.storage && a.decoding == b.decoding &&
-         a.selection == b.selection && a.mixture == b.mixture;
+         a.selection == b.selection && a.mixture == b.mixture && a.given_by == b.given_by;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr uint64_t kExif = 3000;
 // Stand behind the order, where there is one of them.
 constexpr uint64_t kRange = 4000;
 constexpr uint64_t kMixture = 5000;
+constexpr uint64_t kGivenBy = 6000;
 
 class Hash {
  public:
@@ -82,6 +83,15 @@ void AddOrder(const FeedSpec& spec, Hash& hash) {
   }
 }
 
+void AddGiven(const FeedSpec& spec, Hash& hash) {
+  hash.Add(kGiven);
+  hash.Add(spec.given->hash());
+  if (spec.given_by == plan::GivenBy{}) return;
+  hash.Add(kGivenBy);
+  hash.Add(uint64_t{spec.given_by.rank});
+  hash.Add(uint64_t{spec.given_by.ranks});
+}
+
 }  // namespace
 
 source::RowLayout FeedSpec::Layout() const {
@@ -109,8 +119,7 @@ uint64_t Fingerprint(const FeedSpec& spec) {
   hash.Add(spec.dataset_digest);
   hash.Add(spec.samples);
   if (spec.given != nullptr) {
-    hash.Add(kGiven);
-    hash.Add(spec.given->hash());
+    AddGiven(spec, hash);
   } else {
     AddOrder(spec, hash);
   }

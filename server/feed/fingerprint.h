@@ -20,6 +20,7 @@ struct FeedSpec {
   plan::Order order = plan::Order::kSequential;
   // In place of `order`, where a client gave one. Shared with what keeps it for later sessions.
   std::shared_ptr<const GivenOrder> given = {};
+  plan::GivenBy given_by = {};            // of `given`
   plan::Windows windows = {};             // of kShuffledInWindows
   std::optional<plan::Range> range = {};  // of the dataset's samples; none: all of them
   // How the dataset's samples are drawn, where it is a mixture and no order is given. Shared with

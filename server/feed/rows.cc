@@ -43,8 +43,7 @@ absl::Status StandInIn(const Feed& feed, const plan::Position& position,
                        const pool::SlotPlace& place) {
   const FeedSpec& spec = feed.spec;
   for (uint32_t row = 0; row < position.rows; ++row) {
-    const uint64_t place_in_epoch = (position.first + row) % spec.epoch_samples();
-    const uint64_t planned = PlannedAt(spec, {position.epoch, place_in_epoch});
+    const uint64_t planned = PlannedAt(spec, {position.epoch, position.first + row});
     uint64_t held;
     std::memcpy(&held, place.data + place.layout.ids_offset + row * sizeof(held), sizeof(held));
     if (held == planned) continue;

@@ -5,8 +5,12 @@
 namespace penstock::feed {
 namespace {
 
-// Whether a sample may come more than once in an epoch.
-bool MayRepeat(const FeedSpec& spec) { return spec.given != nullptr || spec.mixture != nullptr; }
+// Whether a sample may come at other places of the epoch, too: where it is padding or stands in for
+// another one, it does.
+bool MayRepeat(const FeedSpec& spec, const Place& at, uint64_t sample) {
+  return spec.given != nullptr || spec.mixture != nullptr || at.place >= spec.epoch_samples() ||
+         sample != PlannedAt(spec, at);
+}
 
 // Calls `fill` with what says the sample at a place of the epoch.
 template <typename Fill>
@@ -34,14 +38,15 @@ void WithOrder(const FeedSpec& spec, uint64_t epoch, const Fill& fill) {
 
 uint64_t PlannedAt(const FeedSpec& spec, const Place& at) {
   uint64_t sample = 0;
-  WithOrder(spec, at.epoch, [&](const auto& order) { sample = order(at.place); });
+  const uint64_t place = at.place % spec.epoch_samples();
+  WithOrder(spec, at.epoch, [&](const auto& order) { sample = order(place); });
   return sample;
 }
 
 void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> into) {
   const uint64_t samples = spec.epoch_samples();
   WithOrder(spec, first.epoch, [&](const auto& order) {
-    uint64_t place = first.place;
+    uint64_t place = first.place % samples;
     for (uint64_t& sample : into) {
       sample = order(place);
       if (++place == samples) place = 0;
@@ -81,7 +86,8 @@ std::string OrderWords(const FeedSpec& spec) {
 }
 
 decode::DrawKey DrawKeyOf(const FeedSpec& spec, const Place& at, uint64_t sample) {
-  const uint64_t drawn = MayRepeat(spec) ? plan::DrawNumber(at.place, sample) : sample;
+  const bool repeats = MayRepeat(spec, at, sample);
+  const uint64_t drawn = repeats ? plan::DrawNumber(spec.given_by.Among(at.place), sample) : sample;
   return {.seed = spec.seed, .epoch = at.epoch, .sample = drawn};
 }
 

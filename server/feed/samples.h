@@ -13,7 +13,8 @@
 
 namespace penstock::feed {
 
-// One place of one epoch; place < spec.epoch_samples().
+// One place of one epoch. At or beyond spec.epoch_samples() it is padding: behind the epoch's last
+// sample comes its first again.
 struct Place {
   uint64_t epoch = 0;
   uint64_t place = 0;
@@ -21,7 +22,7 @@ struct Place {
 
 uint64_t PlannedAt(const FeedSpec& spec, const Place& at);
 
-// The same for as many places in a row as `into` has; behind the epoch's last comes its first.
+// The same for as many places in a row as `into` has.
 void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> into);
 
 // What stands in for `planned` when its attempts before `attempt` (≥ 1) could not be used: one of
@@ -29,7 +30,8 @@ void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> i
 // them; in a mixture, of the same part.
 uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint32_t attempt);
 
-// `sample`: what is decoded there.
+// `sample`: what is decoded there. No two places of an epoch draw by the same key, but for one
+// rank's and another's where each gave an order and the feeds do not say so (FeedSpec::given_by).
 decode::DrawKey DrawKeyOf(const FeedSpec& spec, const Place& at, uint64_t sample);
 
 // The order, and the range where it is one, for people.

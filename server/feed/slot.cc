@@ -12,7 +12,7 @@ RowTask Slot::GiveFresh() {
   task.row = run.first;
   task.rows = run.count;
   task.epoch = key.position.epoch;
-  task.index = (key.position.first % filling.samples + task.row) % filling.samples;
+  task.index = key.position.first + task.row;
   return task;
 }
 

@@ -30,7 +30,6 @@ struct SlotKey {
 
 // How a feed's slots are filled, as its sessions' specs say.
 struct Filling {
-  uint64_t samples = 0;  // of an epoch
   Road road = Road::kWorkers;
   uint32_t run = 1;
 };

@@ -77,9 +77,22 @@ uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, 
 uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t sample,
                        uint32_t attempt);
 
-// What stands in a sample's place in the key of its random choices where a client gave the order: a
-// sample that comes twice in an epoch gets another crop the second time.
+// What stands in a sample's place in the key of its random choices where it may come more than once
+// in an epoch: it gets another crop each time.
 uint64_t DrawNumber(uint64_t place, uint64_t sample);
+
+// Who gave an order: which of how many ranks that each gave one of its own; all ranks together,
+// where it is 0 of 1.
+struct GivenBy {
+  uint32_t rank = 0;
+  uint32_t ranks = 1;
+  bool operator==(const GivenBy&) const = default;
+  // A place of this order among the places of all of them, dealt out one by one.
+  uint64_t Among(uint64_t place) const { return place * ranks + rank; }
+};
+
+// InvalidArgument: there is no such rank.
+absl::Status Validate(const GivenBy& by);
 
 // One rank's share of one epoch, from `consumed` samples (by all ranks together) on.
 struct Share {

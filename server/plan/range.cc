@@ -14,4 +14,11 @@ absl::Status Validate(const Range& range, const Range& whole) {
                    whole.first + (whole.count - 1), "; ask for a range within them"));
 }
 
+absl::Status Validate(const GivenBy& by) {
+  if (by.rank < by.ranks) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("an order given by rank ", by.rank, " of ",
+                                                 by.ranks, "; ranks are 0 to ", by.ranks,
+                                                 " - 1, and there is at least one"));
+}
+
 }  // namespace penstock::plan

@@ -79,6 +79,7 @@ struct SessionRequest {
   std::string dataset;  // a name, or an absolute path
   plan::Order order = plan::Order::kSequential;
   std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
+  plan::GivenBy given_by;               // of given_order
   plan::Windows windows;                // of kShuffledInWindows; shard_samples 0: the dataset's own
   std::optional<plan::Range> range;     // none: all that the dataset's name means
   uint64_t seed = 0;

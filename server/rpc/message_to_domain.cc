@@ -142,6 +142,15 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
   }
 }
 
+absl::Status SetGivenBy(const v1::FeedSpec& feed, SessionRequest& request) {
+  if (!feed.has_given_by()) return absl::OkStatus();
+  if (feed.order() != v1::ORDER_GIVEN)
+    return Wrong("feed.given_by: wanted none, because feed.order is ", v1::Order_Name(feed.order()),
+                 "; say ORDER_GIVEN to use it");
+  request.given_by = {.rank = feed.given_by().rank(), .ranks = feed.given_by().ranks()};
+  return base::Annotate(plan::Validate(request.given_by), "feed.given_by");
+}
+
 absl::Status SetOrder(const v1::FeedSpec& feed, SessionRequest& request) {
   if (feed.order() != v1::ORDER_GIVEN) {
     PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(feed.order()));
@@ -315,6 +324,7 @@ absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message
   request.ticket = ticket;
   PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
   PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
+  PENSTOCK_RETURN_IF_ERROR(SetGivenBy(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetWindows(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetRange(message.feed(), request));
   PENSTOCK_RETURN_IF_ERROR(SetDecoding(message.feed(), request));

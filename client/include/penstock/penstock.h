@@ -94,6 +94,9 @@ struct SessionOptions {
   // once. Shared with whoever made it: it is sent when a session opens, and again to a daemon that
   // came back.
   std::shared_ptr<const std::vector<uint64_t>> given = {};
+  // Of kGiven, where every rank gives an order of its own: a sample that comes on several of them
+  // is cropped and flipped anew on each. None: one order, which all ranks share.
+  std::optional<GivenBy> given_by = {};
   // Of kShuffledInWindows; none: its defaults.
   std::optional<ShuffleWindow> shuffle_window = {};
   std::optional<SampleRange> range = {};  // these samples alone; not of a mixture

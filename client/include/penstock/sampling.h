@@ -14,6 +14,12 @@ namespace penstock {
 // is read best in sequence; SessionOptions::shuffle_window says how.
 enum class Order { kSequential, kShuffled, kGiven, kShuffledInWindows };
 
+// Which of how many ranks that each give an order of their own.
+struct GivenBy {
+  uint32_t rank = 0, ranks = 1;
+  bool operator==(const GivenBy&) const = default;
+};
+
 // What happens to samples that do not fill a batch of every rank. kDrop: they are left out.
 // kPadRanks: every rank takes equally many samples, as few as that allows, in a last batch that may
 // be short, as with torch's DistributedSampler. kPadBatch: the last batches are full. In both, the

@@ -197,7 +197,8 @@ class LoaderBase:
         if self.dataset.decoded and not self._settings.plan.has_geometry:
             raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
                                   "not make them one; give RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
-        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order)
+        given_by = None if self._sampling is None else self._sampling.given_by
+        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by)
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
         self._goal = None

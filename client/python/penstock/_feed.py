@@ -41,8 +41,8 @@ def finish_of(settings):
     return finish
 
 
-def options_of(settings, state, device, order=None):
-    """`order`: the samples of one epoch, as uint64; None: the daemon's own."""
+def options_of(settings, state, device, order=None, given_by=None):
+    """`order`: the samples of one epoch, as uint64; None: the daemon's own. `given_by`: the rank whose own it is."""
     options = native.SessionOptions()
     options.dataset = settings.dataset
     options.batch_size = settings.batch_size
@@ -53,6 +53,8 @@ def options_of(settings, state, device, order=None):
         options.range = _range_of(settings.range)
     if order is not None:
         options.order, options.given, options.epochs = native.Order.GIVEN, order, 1
+        if given_by is not None:
+            options.given_by = native.GivenBy(given_by.rank, given_by.world_size)
     options.seed = settings.seed
     _set_decoding(options, settings.plan)
     options.rank = settings.rank.rank

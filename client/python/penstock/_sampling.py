@@ -1,16 +1,17 @@
 """Samplers of the program's own: their indices are sent to the daemon, an epoch at a time."""
 from array import array
 
-from . import _settings
+from . import _settings, ranks
 from .errors import InvalidArgument
 from .sampling import WeightedSampler
 
 
 class Sampler:
-    """Draws an epoch's order from `sampler`."""
+    """Draws an epoch's order from `sampler`. `given_by`: the rank that it is of, where ranks have theirs."""
 
-    def __init__(self, sampler, batch_size):
+    def __init__(self, sampler, batch_size, given_by=None):
         self._sampler, self._batch_size = sampler, batch_size
+        self.given_by = given_by
 
     def __len__(self):
         """Samples in an epoch."""
@@ -26,8 +27,9 @@ class Sampler:
 class BatchSampler:
     """Draws an epoch's batches from `sampler`: lists of one length, the last may be shorter."""
 
-    def __init__(self, sampler):
+    def __init__(self, sampler, given_by=None):
         self._sampler = sampler
+        self.given_by = given_by
 
     def batches(self):
         return len(self._sampler)
@@ -50,9 +52,19 @@ class BatchSampler:
 def of(sampler, batch_size, rank, world_size):
     """What draws the order, and the rank: a sampler of the program's own has taken it into account, of
     Penstock's every rank takes its share."""
-    if rank is None and world_size is None and not isinstance(sampler, WeightedSampler):
-        rank, world_size = 0, 1
-    return Sampler(sampler, _settings.positive(batch_size, "batch_size")), rank, world_size
+    given_by = None
+    if not isinstance(sampler, WeightedSampler):
+        rank, world_size, given_by = share_of(rank, world_size)
+    return Sampler(sampler, _settings.positive(batch_size, "batch_size"), given_by), rank, world_size
+
+
+def share_of(rank, world_size):
+    """(rank, world size, given by) for an order that the program drew. Without a word it is this rank's alone,
+    which takes all of it; a sample that comes on other ranks, too, is then cropped anew there."""
+    if rank is not None or world_size is not None:
+        return rank, world_size, None
+    here = ranks.find()
+    return 0, 1, here if here.world_size > 1 else None
 
 
 def _indices(indices):

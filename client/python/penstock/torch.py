@@ -173,9 +173,8 @@ def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, w
         raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it says them all")
     if batch_sampler is None:
         return _sampling.of(sampler, batch_size, rank, world_size)
-    if rank is None and world_size is None:
-        rank, world_size = 0, 1
-    return _sampling.BatchSampler(batch_sampler), rank, world_size
+    rank, world_size, given_by = _sampling.share_of(rank, world_size)
+    return _sampling.BatchSampler(batch_sampler, given_by), rank, world_size
 
 
 def _seed(seed, generator):

@@ -81,6 +81,10 @@ void BindStructs(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("first", &SampleRange::first)
       .def_rw("count", &SampleRange::count);
+  nb::class_<GivenBy>(module, "GivenBy")
+      .def(nb::init<uint32_t, uint32_t>())
+      .def_ro("rank", &GivenBy::rank)
+      .def_ro("ranks", &GivenBy::ranks);
   nb::class_<ShuffleWindow>(module, "ShuffleWindow")
       .def(nb::init<>())
       .def_rw("shard_samples", &ShuffleWindow::shard_samples)
@@ -137,6 +141,7 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("batch_size", &SessionOptions::batch_size)
       .def_rw("order", &SessionOptions::order)
       .def_prop_rw("given", &GivenSize, &SetGiven, "Samples of an epoch; reads as how many.")
+      .def_rw("given_by", &SessionOptions::given_by)
       .def_rw("shuffle_window", &SessionOptions::shuffle_window)
       .def_rw("range", &SessionOptions::range)
       .def_rw("seed", &SessionOptions::seed)

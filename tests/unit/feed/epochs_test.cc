@@ -63,7 +63,7 @@ TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
   EXPECT_TRUE(told[2].last_of_epoch);
 }
 
-TEST_F(EpochsTest, PaddingIsFilledFromTheEpochsFirstSamples) {
+TEST_F(EpochsTest, PaddingIsWhatIsBeyondTheEpochsLastSample) {
   SessionSpec spec = Harness::Spec(3, 5);
   spec.share.remainder = plan::Remainder::kPadBatch;
   harness_.Open(1, spec);
@@ -71,7 +71,7 @@ TEST_F(EpochsTest, PaddingIsFilledFromTheEpochsFirstSamples) {
   std::vector<uint64_t> indices;
   for (int row = 0; row < 5; ++row) indices.push_back(harness_.Give().index);
 
-  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 0, 1));
+  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST_F(EpochsTest, AShortLastBatchHasFewerRows) {

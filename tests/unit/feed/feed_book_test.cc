@@ -48,7 +48,7 @@ TEST(FeedBookTest, AnotherUserOrAnotherDatasetIsAnotherFeed) {
 TEST(FeedBookTest, EveryFieldOfTheSpecTellsFeedsApart) {
   FeedBook book;
   const auto dataset = Opened();
-  std::vector<FeedSpec> specs(8, AnySpec());
+  std::vector<FeedSpec> specs(9, AnySpec());
   specs[1].seed = 8;
   specs[2].order = plan::Order::kShuffled;
   specs[3].range = plan::Range{.first = 1, .count = 99};
@@ -56,6 +56,8 @@ TEST(FeedBookTest, EveryFieldOfTheSpecTellsFeedsApart) {
   specs[5].decoding.height = 32;
   specs[6].selection.fields = {1};
   specs[7].storage = source::Storage::kRows;
+  specs[8].given = specs[4].given;
+  specs[8].given_by = {.rank = 1, .ranks = 2};
 
   for (size_t i = 0; i < specs.size(); ++i)
     for (size_t j = 0; j < specs.size(); ++j)

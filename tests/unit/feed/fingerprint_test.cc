@@ -113,6 +113,20 @@ TEST(FingerprintTest, AGivenOrdersContentTakesThePlaceOfTheOrder) {
   EXPECT_NE(Fingerprint(given({1, 2})), Fingerprint(Spec()));
 }
 
+TEST(FingerprintTest, WhichRankGaveAnOrderCountsWhereThereAreSeveral) {
+  FeedSpec spec = Spec();
+  GivenOrderBuilder builder(1);
+  ASSERT_TRUE(builder.Add(std::vector<uint64_t>{4}).ok());
+  spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+  std::set<uint64_t> seen;
+  for (const plan::GivenBy by : {plan::GivenBy{0, 1}, {0, 2}, {1, 2}, {1, 3}}) {
+    spec.given_by = by;
+    seen.insert(Fingerprint(spec));
+  }
+
+  EXPECT_EQ(seen.size(), 4u);
+}
+
 TEST(FingerprintTest, HeightAndWidthAreNotMistakenForEachOther) {
   FeedSpec tall = Spec(), wide = Spec();
   tall.decoding.height = wide.decoding.width = 300;

@@ -37,6 +37,23 @@ TEST(OrderTest, AWindowThatIsNotMeantOrWhoseShardsCannotBeIsRefused) {
               HasSubstr("feed.shuffle_window: a shard of 18446744073709551615 samples"));
 }
 
+TEST(OrderTest, WhoGaveAnOrderIsTakenAsSaidAndRefusedWhereItIsNoRankOrNothingWasGiven) {
+  v1::OpenSessionRequest none = DigitsRequest(), request = DigitsRequest();
+  none.mutable_feed()->mutable_given_by()->set_ranks(2);
+  request.mutable_feed()->set_order(v1::ORDER_GIVEN);
+  request.mutable_feed()->set_given_order(5);
+  ASSERT_EQ(SessionFrom(request, Ticket())->given_by, plan::GivenBy{});
+  request.mutable_feed()->mutable_given_by()->set_rank(2);
+  request.mutable_feed()->mutable_given_by()->set_ranks(3);
+  v1::OpenSessionRequest beyond = request;
+  beyond.mutable_feed()->mutable_given_by()->set_ranks(2);
+
+  EXPECT_THAT(Refusal(none),
+              HasSubstr("feed.given_by: wanted none, because feed.order is ORDER_SH"));
+  EXPECT_THAT(Refusal(beyond), HasSubstr("feed.given_by: an order given by rank 2 of 2"));
+  EXPECT_EQ(SessionFrom(request, Ticket())->given_by, (plan::GivenBy{.rank = 2, .ranks = 3}));
+}
+
 TEST(RangeTest, OneOfNothingAndOneThatEndsNowhereAreRefused) {
   v1::OpenSessionRequest empty = DigitsRequest(), endless = DigitsRequest();
   empty.mutable_feed()->mutable_range();
