@@ -19,16 +19,28 @@ absl::StatusCode CodeOf(int error_number) {
     case EAGAIN:
     case ENOMEM:
     case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
       return absl::StatusCode::kResourceExhausted;
     case EPIPE:
     case ECONNREFUSED:
     case ECONNRESET:
+    case EIO:
+    case ESTALE:
+    case EBUSY:
       return absl::StatusCode::kUnavailable;
     case ETIMEDOUT:
       return absl::StatusCode::kDeadlineExceeded;
+    case ELOOP:
+    case EISDIR:
+    case EROFS:
+    case ENXIO:
+    case ENODEV:
+      return absl::StatusCode::kFailedPrecondition;
     case EINVAL:
+    case ENAMETOOLONG:
       return absl::StatusCode::kInvalidArgument;
     default:
       return absl::StatusCode::kInternal;

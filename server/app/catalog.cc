@@ -265,14 +265,28 @@ absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset,
   return OpenMixture(dataset, parts);
 }
 
+// A state is shared with those alone who ask for the very same files, and with nobody new once a
+// read found that they changed.
+bool Catalog::IsSame(const Entry& entry, const DatasetIdentity& identity) {
+  return entry.stamp == identity.stamp && !entry.state->dataset->changed();
+}
+
 // The one that is open, if that is still what it is. Null: none.
 Catalog::State Catalog::FindUnchanged(const NamedDataset& dataset,
                                       const DatasetIdentity& identity) {
   base::MutexLock lock(mutex_);
   const auto found = open_.find(identity.key);
-  if (found == open_.end() || found->second.stamp != identity.stamp) return nullptr;
-  if (dataset.name != dataset.path) configured_[dataset.path] = identity.key;
+  if (found == open_.end() || !IsSame(found->second, identity)) return nullptr;
+  Remember(dataset, identity.key);
   return found->second.state;
+}
+
+// What it is called may be another name for it: a link, a text with other words. Names of what is
+// open no more are forgotten once there are many.
+void Catalog::Remember(const NamedDataset& dataset, const std::string& key) {
+  if (configured_.size() >= options_.max_datasets + offer_->datasets.size())
+    std::erase_if(configured_, [this](const auto& named) { return !open_.contains(named.second); });
+  configured_[dataset.path] = key;
 }
 
 // The state of a dataset that is open already and did not change goes on, by whatever name it was
@@ -281,11 +295,9 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
   const DatasetIdentity identity = opened.identity;
   {
     base::MutexLock lock(mutex_);
-    if (dataset.name != dataset.path) configured_[dataset.path] = identity.key;
+    Remember(dataset, identity.key);
     const auto found = open_.find(identity.key);
-    if (found != open_.end() && found->second.stamp == identity.stamp &&
-        found->second.state->dataset->digest() == opened.dataset->digest())
-      return found->second.state;
+    if (found != open_.end() && IsSame(found->second, identity)) return found->second.state;
     const bool full = found == open_.end() && open_.size() >= options_.max_datasets;
     std::erase_if(open_, [full](const auto& entry) {
       const State& state = entry.second.state;
@@ -296,12 +308,15 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
           absl::StrCat(options_.max_datasets, " datasets are open, all in use; close sessions"));
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  source::Quarantine::Loaded loaded =
-      source::Quarantine::Load(options_.state_dir, opened.dataset->digest(),
-                               std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  source::Quarantine::Loaded loaded = source::Quarantine::Load(
+      options_.state_dir, source::Quarantine::NumberOf(opened.dataset->digest(), identity.key),
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   if (!loaded.warning.empty())
     PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
                  {"reason", loaded.warning});
+  loaded.quarantine.ForgetOthers([&](uint64_t sample) {
+    return sample < opened.dataset->samples() ? opened.dataset->stamp(sample) : 0;
+  });
   feed::FaultPolicy policy(opened.dataset->samples(), offer()->faults);
   for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
   auto state = std::make_shared<feed::DatasetState>(

@@ -82,7 +82,7 @@ class Catalog {
   using Job = std::function<void()>;
   struct Entry {
     State state;
-    uint64_t stamp = 0;
+    std::string stamp;
   };
   struct Opened {
     State state;
@@ -96,6 +96,8 @@ class Catalog {
                                           const std::function<bool(uint64_t)>& seen);
   absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset,
                                           const std::function<bool(uint64_t)>& seen);
+  void Remember(const NamedDataset& dataset, const std::string& key) PENSTOCK_REQUIRES(mutex_);
+  static bool IsSame(const Entry& entry, const DatasetIdentity& identity);
   State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
   absl::Status UnknownDataset(const std::string& dataset) const;
@@ -114,7 +116,7 @@ class Catalog {
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;               // on a job
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
-  // The keys of configured ones, by the path that the configuration has; once opened.
+  // Their keys, by the path that the configuration or a client has; once opened.
   std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);
   std::thread thread_;
 };

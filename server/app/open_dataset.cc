@@ -8,6 +8,7 @@
 #include "server/source/braces.h"
 #include "server/source/folder.h"
 #include "server/source/idx_pair.h"
+#include "server/source/listing.h"
 #include "server/source/npy.h"
 #include "server/source/roots.h"
 #include "server/source/tar.h"
@@ -51,6 +52,8 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));
   OpenedDataset result;
   PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, source::RealPath(dataset.path));
+  result.identity.stamp = std::move(opened.identity);
+  result.all_examined = opened.all_examined;
   result.dataset = std::move(opened.dataset);
   result.from_cache = opened.from_cache;
   result.warning = std::move(opened.warning);
@@ -75,6 +78,26 @@ absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const Open
   result.from_cache = opened.from_cache;
   result.warning = std::move(opened.warning);
   return result;
+}
+
+// What is asked of the files beside which they are, in words and numbers. Another request makes
+// another dataset of the same files.
+std::string NpyWords(const source::NpySpec& spec) {
+  const auto name_of = [](std::string* out, const source::NpyArray& array) {
+    absl::StrAppend(out, array.name, ",");
+  };
+  return absl::StrJoin(spec.arrays, "", name_of);
+}
+
+std::string TokensWords(source::TokensSpec spec) {
+  for (std::string& file : spec.files) file.clear();
+  return source::ToString(spec);
+}
+
+DatasetIdentity IdentityOf(const std::string& words, source::FilesStamp files) {
+  return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
+          .stamp = absl::StrCat(files.stamp, " ", words),
+          .changed_ns = files.changed_ns};
 }
 
 }  // namespace
@@ -136,44 +159,53 @@ absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOption
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options) {
   if (dataset.synthetic) return DatasetIdentity{.key = dataset.path};
-  DatasetIdentity identity{.key = dataset.path};
   if (dataset.npy) {
-    PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::NpyStamp(NpyOptionsOf(dataset, options)));
-    return identity;
+    PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                              source::NpyStamp(NpyOptionsOf(dataset, options)));
+    return IdentityOf(NpyWords(*dataset.npy), std::move(files));
   }
   if (dataset.tokens) {
-    PENSTOCK_ASSIGN_OR_RETURN(identity.stamp,
+    PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                               source::TokensStamp(TokensOptionsOf(dataset, options)));
-    return identity;
+    return IdentityOf(TokensWords(*dataset.tokens), std::move(files));
   }
   if (dataset.tar || dataset.tfrecord) {
     const absl::string_view suffix = dataset.tar ? source::kTarSuffix : source::kRecordsSuffix;
-    PENSTOCK_ASSIGN_OR_RETURN(const source::ShardsIdentity shards,
+    PENSTOCK_ASSIGN_OR_RETURN(source::ShardsIdentity shards,
                               source::IdentityOfShards(ShardOptionsOf(dataset, options), suffix));
-    return DatasetIdentity{.key = shards.key, .stamp = shards.stamp};
+    return DatasetIdentity{.key = std::move(shards.key),
+                           .stamp = std::move(shards.files.stamp),
+                           .changed_ns = shards.files.changed_ns};
   }
   if (!dataset.idx) return std::nullopt;
-  PENSTOCK_ASSIGN_OR_RETURN(identity.stamp, source::IdxStamp(IdxOptionsOf(dataset, options)));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string images, source::RealPath(dataset.idx->images));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string labels, source::RealPath(dataset.idx->labels));
-  identity.key = absl::StrCat(images, " ", labels);
-  return identity;
+  PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                            source::IdxStamp(IdxOptionsOf(dataset, options)));
+  return IdentityOf("", std::move(files));
 }
 
+// The identity as it was before the files were read holds only if it still is that behind it, and
+// if no change within the same tick of the file system's clock can hide.
 absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                                           const OpeningOptions& options,
                                           const std::function<bool(uint64_t)>& seen) {
-  // Before it is opened: what changes meanwhile is noticed the next time.
-  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
+  PENSTOCK_ASSIGN_OR_RETURN(std::optional<DatasetIdentity> identity,
                             QuickIdentity(dataset, options));
   if (!identity) return OpenPhotographs(dataset, options, seen);
+  if (source::WaitForTick(identity->changed_ns) == source::Waited::kYes) {
+    PENSTOCK_ASSIGN_OR_RETURN(identity, QuickIdentity(dataset, options));
+  }
   OpenedDataset result;
   if (dataset.tar || dataset.tfrecord) {
     PENSTOCK_ASSIGN_OR_RETURN(result, OpenShards(dataset, options, seen));
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
   }
-  result.identity = *identity;
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> now,
+                            QuickIdentity(dataset, options));
+  if (now->stamp != identity->stamp)
+    return absl::AbortedError(
+        absl::StrCat("'", dataset.path, "' changed while it was opened; open it once it is whole"));
+  result.identity = *std::move(identity);
   return result;
 }
 

@@ -70,10 +70,13 @@ struct OpeningOptions {
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options);
 
 // What tells whether an open dataset is the one that is asked for: `key` names it, whatever it is
-// called; `stamp` changes with it. Nothing for folders, whose manifest knows.
+// called; `stamp` says which files these are, in which state: equal for the very same files alone,
+// never for two datasets that only look alike. Nothing for folders, whose manifest knows, and for
+// mixtures, whose parts know.
 struct DatasetIdentity {
   std::string key;
-  uint64_t stamp = 0;
+  std::string stamp;
+  int64_t changed_ns = 0;  // when a file changed last; 0: not known
 };
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options);
@@ -84,6 +87,7 @@ struct OpenedDataset {
   DatasetIdentity identity;
   bool from_cache = false;
   std::string warning;
+  bool all_examined = true;  // OpenedFolder's
 };
 
 // `seen` is told how many files were found so far; false cancels.

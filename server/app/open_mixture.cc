@@ -27,7 +27,12 @@ absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
   OpenedDataset opened;
   opened.dataset = *std::move(mixed);
   opened.mixture = std::make_shared<const plan::Mixture>(*std::move(plan));
-  opened.identity = {.key = dataset.path, .stamp = opened.mixture->hash()};
+  // A part that was opened anew is another object, and the mixture of it another mixture. What the
+  // addresses are of lives as long as the mixture that is compared with.
+  opened.identity = {.key = dataset.path, .stamp = absl::StrCat(absl::Hex(opened.mixture->hash()))};
+  for (const OpenPart& part : parts)
+    absl::StrAppend(&opened.identity.stamp, " ", part.range.first, "+", part.range.count, "@",
+                    absl::Hex(reinterpret_cast<uintptr_t>(part.dataset.get())));
   return opened;
 }
 

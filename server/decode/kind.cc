@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace penstock::decode {
@@ -17,6 +18,8 @@ std::string_view Head(std::span<const std::byte> file) {
 bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
   return head.size() >= offset + wanted.size() && head.substr(offset, wanted.size()) == wanted;
 }
+
+constexpr size_t kTgaHeader = 18;
 
 constexpr std::string_view kOtherSignatures[] = {
     "GIF87a"sv,
@@ -54,6 +57,27 @@ bool IsBmp(std::string_view head) {
          head.substr(15, 3) == "\0\0\0"sv;
 }
 
+// TGA begins with no signature: version 2 ends with one, and all have a header whose bytes can only
+// be a few.
+bool IsTga(std::string_view head, std::span<const std::byte> file) {
+  constexpr std::string_view kFooter = "TRUEVISION-XFILE.\0"sv;
+  const std::string_view all(reinterpret_cast<const char*>(file.data()), file.size());
+  if (all.size() >= kTgaHeader &&
+      all.substr(all.size() - std::min(all.size(), kFooter.size())) == kFooter)
+    return true;
+  if (head.size() < kTgaHeader) return false;
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(head[at]); };
+  const auto one_of = [](uint8_t value, std::initializer_list<int> set) {
+    return std::find(set.begin(), set.end(), value) != set.end();
+  };
+  const bool palette = one_of(byte(2), {1, 9});
+  const bool map_fits = palette ? byte(1) == 1 && one_of(byte(7), {15, 16, 24, 32})
+                                : byte(1) == 0 && head.substr(3, 5) == "\0\0\0\0\0"sv;
+  const bool sized = (byte(12) | byte(13)) != 0 && (byte(14) | byte(15)) != 0;
+  return map_fits && sized && one_of(byte(2), {1, 2, 3, 9, 10, 11}) &&
+         one_of(byte(16), {8, 15, 16, 24, 32}) && (byte(17) & 0xC0) == 0;
+}
+
 }  // namespace
 
 Kind KindOf(std::span<const std::byte> file) {
@@ -63,8 +87,9 @@ Kind KindOf(std::span<const std::byte> file) {
   if (IsWebP(head)) return Kind::kWebP;
   const bool other = std::any_of(std::begin(kOtherSignatures), std::end(kOtherSignatures),
                                  [&](std::string_view s) { return HasAt(head, 0, s); });
-  return other || IsHeifFamily(head) || IsBmp(head) || IsNetpbm(head) ? Kind::kOtherImage
-                                                                      : Kind::kUnknown;
+  return other || IsHeifFamily(head) || IsBmp(head) || IsNetpbm(head) || IsTga(head, file)
+             ? Kind::kOtherImage
+             : Kind::kUnknown;
 }
 
 }  // namespace penstock::decode

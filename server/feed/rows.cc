@@ -173,7 +173,8 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
        .path = dataset.dataset->path(row.sample),
        .fault = fault,
        .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
-       .attempts = row.task.attempt + 1});
+       .attempts = row.task.attempt + 1,
+       .stamp = dataset.dataset->stamp(row.sample)});
   if (added != source::Quarantine::Added::kNews) return;
   if (const absl::Status saved = dataset.quarantine.Save(); !saved.ok())
     PENSTOCK_LOG(kWarning, "quarantine_not_saved", {"dataset", dataset.name},

@@ -62,6 +62,12 @@ class Dataset {
   // The labels of many samples, int64 each, one behind the other.
   virtual void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const;
   virtual std::string path(uint64_t sample) const = 0;  // for people: where the sample's bytes are
+  // Of the file that the sample's bytes are in, and its state (StampOf): another one, another
+  // stamp. Survives a restart. 0: not known, or no file.
+  virtual uint64_t stamp(uint64_t) const { return 0; }
+  // Whether a read found a file that is not the one that was indexed: then nothing here is to be
+  // shared with anybody new, and opening the dataset again indexes it anew. Never unset.
+  virtual bool changed() const { return false; }
 
   virtual Storage storage() const { return Storage::kEncoded; }
   // Of what lies in files that are read best from front to end: how many samples the longest has.
@@ -81,13 +87,15 @@ class Dataset {
    public:
     virtual ~Reader() = default;
     // Opens the sample; its size in bytes. A status is the source's trouble (EIO, gone, time-out):
-    // try again. A fault is the sample's own (empty, changed).
+    // try again; but DataLoss, which says that what is stored is not what was indexed, and stays
+    // so. A fault is the sample's own (empty, no image).
     struct Opened {
       uint64_t bytes = 0;
       base::Fault fault = base::Fault::kNone;
     };
     virtual absl::StatusOr<Opened> Open(uint64_t sample) = 0;
-    // Reads the opened sample into `into`, which has exactly the size that Open gave.
+    // Reads the opened sample into `into`, which has exactly the size that Open gave. A status as
+    // of Open.
     virtual absl::Status Read(std::span<std::byte> into) = 0;
     // Fills the row of each block of the selection with what the opened sample has, all of it.
     // Between Open and Read. A status and a fault as of Open; then nothing is known of the rows.

@@ -15,13 +15,14 @@ struct Indexed {
   Manifest manifest;
   bool from_cache = false;
   std::string warning;
+  bool all_examined = true;
 };
 
 // The cached manifest, if it may be used. That there is none is worth no warning; that it
 // is damaged, or of another version, is.
-absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, const Tree& tree,
-                                                   const FolderOptions& options,
-                                                   std::string& warning) {
+absl::StatusOr<std::optional<Indexed>> TakeCached(const ManifestCache& cache, const Tree& tree,
+                                                  const FolderOptions& options,
+                                                  std::string& warning) {
   const int64_t stored_at = cache.StoredAt();  // before: another process may replace it by a newer
   auto cached = cache.Load();
   if (!cached.ok()) {
@@ -34,7 +35,11 @@ absl::StatusOr<std::optional<Manifest>> TakeCached(const ManifestCache& cache, c
   if (options.progress) crew.watch = [&] { return options.progress({}); };
   PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, crew));
   if (!current) return std::nullopt;
-  return *std::move(cached);
+  PENSTOCK_ASSIGN_OR_RETURN(const FilesFound found, ExamineFiles(*cached, tree, crew));
+  if (found == FilesFound::kChanged) return std::nullopt;
+  return Indexed{.manifest = *std::move(cached),
+                 .from_cache = true,
+                 .all_examined = found == FilesFound::kUnchanged};
 }
 
 absl::StatusOr<Manifest> Build(const Tree& tree, const FolderOptions& options) {
@@ -59,9 +64,9 @@ absl::StatusOr<Indexed> Index(const std::optional<ManifestCache>& cache, const T
   }
   std::string warning;
   if (options.cache == CacheUse::kUse) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Manifest> cached,
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Indexed> cached,
                               TakeCached(*cache, tree, options, warning));
-    if (cached) return Indexed{*std::move(cached), true, ""};
+    if (cached) return *std::move(cached);
   }
   return BuildAndStore(*cache, tree, options, std::move(warning));
 }
@@ -77,6 +82,8 @@ class FolderDataset final : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(uint64_t sample) const override { return state_->manifest.label(sample); }
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  uint64_t stamp(uint64_t sample) const override { return state_->manifest.StampAt(sample); }
+  bool changed() const override { return state_->changed.load(); }
   std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
 
  private:
@@ -98,8 +105,12 @@ absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(Indexed indexed, Index(cache, tree, options));
   auto state = std::make_shared<const FolderState>(std::move(tree), std::move(indexed.manifest),
                                                    std::move(cache));
-  return OpenedFolder{std::make_unique<FolderDataset>(std::move(state)), indexed.from_cache,
-                      std::move(indexed.warning)};
+  std::string identity = state->manifest.Identity();
+  return OpenedFolder{.dataset = std::make_unique<FolderDataset>(std::move(state)),
+                      .from_cache = indexed.from_cache,
+                      .warning = std::move(indexed.warning),
+                      .identity = std::move(identity),
+                      .all_examined = indexed.all_examined};
 }
 
 }  // namespace penstock::source

@@ -33,8 +33,10 @@ struct FolderOptions {
 struct OpenedFolder {
   std::unique_ptr<Dataset> dataset;
   bool from_cache = false;
-  std::string
-      warning;  // why nothing could be cached, or the cache had to be replaced; empty: all well
+  // Why nothing could be cached, or the cache had to be replaced; empty: all well.
+  std::string warning;
+  std::string identity;      // Manifest::Identity
+  bool all_examined = true;  // false: some files may have changed since they were indexed
 };
 
 // Indexes the folder, or takes its cached manifest. A state directory that is full, damaged or

@@ -9,7 +9,6 @@
 
 #include "common/base/check.h"
 #include "server/source/for_people.h"
-#include "server/source/listing.h"
 
 namespace penstock::source {
 namespace {
@@ -23,6 +22,8 @@ class FolderReader final : public Dataset::Reader {
 
  private:
   absl::Status Trouble(int error_number) const;
+  absl::Status WhyNotOpened(const absl::Status& trouble) const;
+  absl::Status CheckUnchanged(const struct stat& stat) const;
   absl::Status ReadAll(std::span<std::byte> into);
 
   std::shared_ptr<const FolderState> state_;  // with the dataset and its other readers
@@ -34,21 +35,34 @@ class FolderReader final : public Dataset::Reader {
 absl::StatusOr<Dataset::Reader::Opened> FolderReader::Open(uint64_t sample) {
   file_ = posix::Fd();
   sample_ = sample;
-  // Not blocking: a FIFO with an image's name must not hold the thread.
-  PENSTOCK_ASSIGN_OR_RETURN(
-      posix::Fd file,
-      state_->tree.OpenBeneath(state_->manifest.RelativePath(sample), O_RDONLY | O_NONBLOCK));
+  if (!state_->manifest.IsFile(sample)) return Opened{0, base::Fault::kNotAnImage};
+  // Not blocking: a FIFO that took an image's name must not hold the thread.
+  absl::StatusOr<posix::Fd> file =
+      state_->tree.OpenBeneath(state_->manifest.RelativePath(sample), O_RDONLY | O_NONBLOCK);
+  if (!file.ok()) return WhyNotOpened(file.status());
   struct stat stat {};
-  if (::fstat(file.get(), &stat) != 0) return Trouble(errno);
-  if (!S_ISREG(stat.st_mode)) return Opened{0, base::Fault::kNotAnImage};
-  if (!state_->manifest.IsUnchanged(sample, StateOf(stat))) {
-    state_->DropCache();
-    return Opened{0, base::Fault::kChangedOnDisk};
-  }
+  if (::fstat(file->get(), &stat) != 0) return Trouble(errno);
+  PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(stat));
   if (stat.st_size == 0) return Opened{0, base::Fault::kEmpty};
-  file_ = std::move(file);
+  file_ = *std::move(file);
   bytes_ = static_cast<uint64_t>(stat.st_size);
   return Opened{bytes_, base::Fault::kNone};
+}
+
+// A socket cannot be opened, whoever asks: what has the name is looked at without opening it.
+absl::Status FolderReader::WhyNotOpened(const absl::Status& trouble) const {
+  const auto there = state_->tree.OpenBeneath(state_->manifest.RelativePath(sample_), O_PATH);
+  struct stat stat {};
+  if (!there.ok() || ::fstat(there->get(), &stat) != 0 || S_ISREG(stat.st_mode)) return trouble;
+  return CheckUnchanged(stat);
+}
+
+absl::Status FolderReader::CheckUnchanged(const struct stat& stat) const {
+  if (!S_ISREG(stat.st_mode))
+    return state_->NoteChange(sample_, "it was a regular file and is none");
+  const FileState now = state_->tree.StateOf(stat);
+  if (state_->manifest.IsUnchanged(sample_, now)) return absl::OkStatus();
+  return state_->NoteChange(sample_, state_->manifest.ChangeOf(sample_, now));
 }
 
 absl::Status FolderReader::Read(std::span<std::byte> into) {
@@ -58,7 +72,6 @@ absl::Status FolderReader::Read(std::span<std::byte> into) {
   return status;
 }
 
-// A file that changes meanwhile is trouble now, and a fault when it is opened again.
 absl::Status FolderReader::ReadAll(std::span<std::byte> into) {
   for (size_t at = 0; at < into.size();) {
     const ssize_t count =
@@ -70,9 +83,7 @@ absl::Status FolderReader::ReadAll(std::span<std::byte> into) {
   }
   struct stat stat {};
   if (::fstat(file_.get(), &stat) != 0) return Trouble(errno);
-  if (state_->manifest.IsUnchanged(sample_, StateOf(stat))) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("'", state_->PathForPeople(sample_), "' changed while it was read"));
+  return CheckUnchanged(stat);
 }
 
 absl::Status FolderReader::Trouble(int error_number) const {
@@ -87,8 +98,9 @@ std::string FolderState::PathForPeople(uint64_t sample) const {
   return ForPeople(tree.FullPath(manifest.RelativePath(sample)));
 }
 
-void FolderState::DropCache() const {
-  if (cache && !dropped.exchange(true)) cache->Forget();
+absl::Status FolderState::NoteChange(uint64_t sample, const std::string& how) const {
+  if (!changed.exchange(true) && cache) cache->Forget();
+  return Changed(PathForPeople(sample), how);
 }
 
 std::unique_ptr<Dataset::Reader> MakeFolderReader(std::shared_ptr<const FolderState> state) {

@@ -21,13 +21,13 @@ struct FolderState {
   // The full path in valid UTF-8: bytes that are not, and control characters, are escaped.
   std::string PathForPeople(uint64_t sample) const;
 
-  // A file is not what the manifest says: index anew the next time.
-  void DropCache() const;
+  // A file is not what the manifest says: the next opening indexes anew. DataLoss.
+  absl::Status NoteChange(uint64_t sample, const std::string& how) const;
 
   const Tree tree;
   const Manifest manifest;
   const std::optional<ManifestCache> cache;
-  mutable std::atomic<bool> dropped{false};
+  mutable std::atomic<bool> changed{false};
 };
 
 std::unique_ptr<Dataset::Reader> MakeFolderReader(std::shared_ptr<const FolderState> state);

@@ -65,7 +65,7 @@ class IdxFile {
   IdxFile(TreeFile file, IdxRole role) : file_(std::move(file)), role_(role) {}
 
   absl::Status ReadHeader() {
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened_, path()));
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file_.StateOf(opened_));
     std::array<std::byte, kLongestIdxHeader> begin;
     std::span<std::byte> bytes =
         std::span(begin).first(std::min<uint64_t>(begin.size(), identity.bytes));
@@ -160,6 +160,7 @@ class IdxDataset final : public Dataset {
     PENSTOCK_CHECK(sample < samples_);
     return absl::StrCat(path_, "#", sample);
   }
+  bool changed() const override { return rows_->changed(); }
   Storage storage() const override { return Storage::kRows; }
   std::vector<Field> fields() const override {
     return {{.name = kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
@@ -204,7 +205,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
   return dataset;
 }
 
-absl::StatusOr<uint64_t> IdxStamp(const IdxOptions& options) {
+absl::StatusOr<FilesStamp> IdxStamp(const IdxOptions& options) {
   const std::string paths[] = {options.files.images, options.files.labels};
   return FileFinder(options.roots, options.confinement).Stamp(paths);
 }

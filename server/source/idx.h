@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "server/source/dataset.h"
 #include "server/source/tree.h"
+#include "server/source/tree_file.h"
 
 namespace penstock::source {
 
@@ -32,6 +33,6 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options);
 
 // A number that changes when one of the files does: which files they are, their sizes and times.
 // Reads neither of them.
-absl::StatusOr<uint64_t> IdxStamp(const IdxOptions& options);
+absl::StatusOr<FilesStamp> IdxStamp(const IdxOptions& options);
 
 }  // namespace penstock::source

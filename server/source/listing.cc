@@ -71,20 +71,13 @@ int64_t ReadEntries(DIR* folder, const std::function<void(absl::string_view, Ent
 
 }  // namespace
 
-int64_t MtimeOf(const struct stat& stat) {
-  return stat.st_mtim.tv_sec * 1'000'000'000 + stat.st_mtim.tv_nsec;
-}
-
-FileState StateOf(const struct stat& stat) {
-  return {static_cast<uint64_t>(stat.st_size), MtimeOf(stat)};
-}
-
-void WaitForTick(int64_t mtime_ns) {
+Waited WaitForTick(int64_t time_ns) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - mtime_ns;
-  if (age >= 0 && age < kTickNs)
-    std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
+  const int64_t age = now.tv_sec * 1'000'000'000 + now.tv_nsec - time_ns;
+  if (age < 0 || age >= kTickNs) return Waited::kNo;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age));
+  return Waited::kYes;
 }
 
 absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder) {
@@ -94,7 +87,9 @@ absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folde
   if (::fstat(fd.get(), &stat) != 0 || ::fstatfs(fd.get(), &system) != 0)
     return base::ErrnoStatus(errno, tree.FullPath(folder));
   return FolderChange{.mtime_ns = MtimeOf(stat),
-                      .ctime_ns = stat.st_ctim.tv_sec * 1'000'000'000 + stat.st_ctim.tv_nsec,
+                      .ctime_ns = CtimeOf(stat),
+                      .device = stat.st_dev,
+                      .inode = stat.st_ino,
                       .is_sure = KeepsTimes(static_cast<uint32_t>(system.f_type))};
 }
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
-#include "server/source/manifest.h"
+#include "server/source/file_state.h"
 #include "server/source/tree.h"
 
 namespace penstock::source {
@@ -23,17 +23,16 @@ struct FolderTimes {
   uint64_t inode = 0;
 };
 
-int64_t MtimeOf(const struct stat& stat);
-FileState StateOf(const struct stat& stat);
-
-// Waits until what changed at `mtime_ns` can change no more without another time: file times are
-// taken from a clock that moves in steps. 20 ms at most.
-void WaitForTick(int64_t mtime_ns);
+// Waits until what changed at this time can change no more without another time: file times are
+// taken from a clock that moves in steps. 20 ms at most. Whether it had to.
+enum class Waited { kNo, kYes };
+Waited WaitForTick(int64_t time_ns);
 
 // When a folder changed last, without a look at its entries.
 struct FolderChange {
   int64_t mtime_ns = 0;  // of its entries; can be set
   int64_t ctime_ns = 0;  // of anything in it; cannot
+  uint64_t device = 0, inode = 0;
   // Whether both are this kernel's own: of a file system on this machine that always keeps them.
   bool is_sure = false;
 };

@@ -35,13 +35,6 @@ bool SizesAgree(const ManifestHeader& header, uint64_t total) {
 
 }  // namespace
 
-uint32_t StampOf(const FileState& state) {
-  Hasher hasher;
-  hasher.Add(state.bytes);
-  hasher.Add(static_cast<uint64_t>(state.mtime_ns));
-  return static_cast<uint32_t>(hasher.Digest());
-}
-
 uint64_t ChecksumOf(std::span<const std::byte> manifest) {
   ManifestHeader header;
   std::memcpy(&header, manifest.data(), sizeof header);
@@ -104,21 +97,61 @@ const FolderRecord& Manifest::FolderOf(uint64_t sample) const {
   return *(next - 1);
 }
 
-std::string Manifest::RelativePath(uint64_t sample) const {
-  const FolderRecord& folder = FolderOf(sample);
-  const ManifestRecord* record = &records()[sample];
-  const uint64_t begin = record[0].name_offset, end = record[1].name_offset;
+Manifest::SampleRange Manifest::SamplesIn(size_t folder) const {
+  const auto folders = this->folders();
+  const uint64_t first = folders[folder].first_sample;
+  const uint64_t end = folder + 1 < folders.size() ? folders[folder + 1].first_sample : samples();
+  PENSTOCK_CHECK(first <= end && end <= samples());
+  return {first, end - first};
+}
+
+// The names of a folder's last sample ends where the next folder's names begin.
+absl::string_view Manifest::NameIn(const FolderRecord& folder, uint64_t sample) const {
+  const auto number = static_cast<size_t>(&folder - folders().data());
+  const SampleRange range = SamplesIn(number);
+  const bool last = sample + 1 == range.first + range.count;
+  const uint64_t all_end =
+      number + 1 < folders().size() ? folders()[number + 1].first_name : header().name_bytes;
+  const uint64_t begin = folder.first_name + records()[sample].name_offset;
+  const uint64_t end = last ? all_end : folder.first_name + records()[sample + 1].name_offset;
   PENSTOCK_CHECK(begin <= end && end <= header().name_bytes);
   const std::byte* names = mapping_.data() + mapping_.size() - header().name_bytes;
-  const absl::string_view name(reinterpret_cast<const char*>(names + begin), end - begin);
-  return absl::StrCat(FolderPath(static_cast<size_t>(&folder - folders().data())), "/", name);
+  return {reinterpret_cast<const char*>(names + begin), end - begin};
+}
+
+absl::string_view Manifest::NameOf(uint64_t sample) const {
+  return NameIn(FolderOf(sample), sample);
+}
+
+std::string Manifest::RelativePath(uint64_t sample) const {
+  const FolderRecord& folder = FolderOf(sample);
+  return absl::StrCat(FolderPath(static_cast<size_t>(&folder - folders().data())), "/",
+                      NameIn(folder, sample));
+}
+
+std::string Manifest::Identity() const {
+  return absl::StrCat(absl::Hex(folders()[0].device), ".",
+                      absl::Hex(header().digest, absl::kZeroPad16),
+                      absl::Hex(header().states, absl::kZeroPad16));
+}
+
+uint64_t Manifest::StampAt(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples());
+  return records()[sample].stamp;
 }
 
 bool Manifest::IsUnchanged(uint64_t sample, const FileState& now) const {
-  PENSTOCK_CHECK(sample < samples());
-  const ManifestRecord& record = records()[sample];
+  return StampAt(sample) == StampOf(now);
+}
+
+std::string Manifest::ChangeOf(uint64_t sample, const FileState& now) const {
   constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
-  return record.bytes == std::min(now.bytes, kLargest) && record.stamp == StampOf(now);
+  const uint64_t before = records()[sample].bytes;
+  if (before != std::min(now.bytes, kLargest))
+    return absl::StrCat("its size was ", before, " and is ", now.bytes);
+  return absl::StrCat("it was written to, or replaced, at ", TimeText(now.ctime_ns),
+                      "; its size is the same (changing its permissions, owner, name or links "
+                      "counts, too)");
 }
 
 // A class is a folder directly under the root; they come in the order of their labels.

@@ -39,30 +39,41 @@ class Writer {
 
   void Add(const ScannedFolder& folder, absl::string_view path) {
     if (!folder.path.empty() && folder.path.find('/') == std::string::npos) ++label_;
-    folders_[folder_++] = {path_at_,       static_cast<uint32_t>(path.size()),
-                           label_,         sample_,
-                           folder.entries, folder.mtime_ns};
+    folders_[folder_++] = {.path_offset = path_at_,
+                           .path_bytes = static_cast<uint32_t>(path.size()),
+                           .label = label_,
+                           .first_sample = sample_,
+                           .entries = folder.entries,
+                           .mtime_ns = folder.mtime_ns,
+                           .first_name = name_at_,
+                           .device = folder.device,
+                           .inode = folder.inode};
     std::memcpy(paths_ + path_at_, path.data(), path.size());
     path_at_ += path.size();
-    for (const ScannedFile& file : folder.files) Add(folder.path, folder.NameOf(file), file.state);
+    const uint64_t first_name = name_at_;
+    for (const ScannedFile& file : folder.files)
+      Add(folder.path, folder.NameOf(file), file, first_name);
   }
 
-  uint64_t Finish() {
-    records_[sample_].name_offset = name_at_;
-    return digest_.Digest();
+  void Finish(ManifestHeader& header) {
+    records_[sample_] = {};
+    header.digest = digest_.Digest();
+    header.states = states_.Digest();
   }
 
  private:
-  void Add(absl::string_view folder, absl::string_view name, const FileState& state) {
+  void Add(absl::string_view folder, absl::string_view name, const ScannedFile& file,
+           uint64_t first_name) {
     constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
-    records_[sample_++] = {name_at_, static_cast<uint32_t>(std::min(state.bytes, kLargest)),
-                           StampOf(state)};
+    records_[sample_++] = {static_cast<uint32_t>(name_at_ - first_name),
+                           static_cast<uint32_t>(std::min(file.bytes, kLargest)), file.stamp};
     std::memcpy(names_ + name_at_, name.data(), name.size());
     name_at_ += name.size();
     digest_.Add(folder);
     digest_.Add(name);
-    digest_.Add(state.bytes);
+    digest_.Add(file.bytes);
     digest_.Add(uint64_t{label_});
+    states_.Add(file.stamp);
   }
 
   ManifestRecord* records_;
@@ -72,7 +83,7 @@ class Writer {
   size_t folder_ = 0;
   uint64_t sample_ = 0, path_at_ = 0, name_at_ = 0;
   uint32_t label_ = kNoLabel;  // the first class makes it 0
-  Hasher digest_;
+  Hasher digest_, states_;
 };
 
 }  // namespace
@@ -88,7 +99,7 @@ absl::StatusOr<Manifest> BuildManifest(const std::string& root, Scan scan) {
     writer.Add(folder, folder.path.empty() ? root : folder.path);
     folder = ScannedFolder();
   }
-  header.digest = writer.Finish();
+  writer.Finish(header);
   std::memcpy(mapping.data(), &header, sizeof header);
   header.checksum = ChecksumOf(mapping.bytes());
   std::memcpy(mapping.data(), &header, sizeof header);

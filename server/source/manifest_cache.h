@@ -38,10 +38,18 @@ class ManifestCache {
   std::string root_;
 };
 
-// Whether every folder still has the time and the number of entries that the manifest knows.
-// Entries are not counted where nothing can have changed: in a local folder whose own time is what
-// it was, and which nobody touched since the manifest was stored. What cannot be read is not
-// current; Cancelled when the crew's watch said so.
+// What a look at the files themselves says.
+enum class FilesFound { kUnchanged, kChanged, kNotAllExamined };
+
+// Looks at every file, without opening it, on the crew's threads; where that takes long, which is
+// over a network, it stops after 5 s with what it has (kNotAllExamined), and reading finds the
+// rest. Cancelled when the crew's watch said so.
+absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew);
+
+// Whether every folder is still the same one, with the time and the number of entries that the
+// manifest knows. Entries are not counted where nothing can have changed: in a local folder whose
+// own time is what it was, and which nobody touched since the manifest was stored. What cannot be
+// read is not current; Cancelled when the crew's watch said so.
 absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
                                const Crew& crew);
 

@@ -14,8 +14,8 @@ absl::Status Trouble(const absl::Status& status) {
 
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Map(TreeFile file, posix::Fd opened,
                                                             uint64_t bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
-  std::unique_ptr<MappedFile> mapped(new MappedFile(std::move(file), identity, bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(const FileState state, file.StateOf(opened));
+  std::unique_ptr<MappedFile> mapped(new MappedFile(std::move(file), state, bytes));
   PENSTOCK_ASSIGN_OR_RETURN(View view, mapped->MapOpened(std::move(opened)));
   const base::MutexLock lock(mapped->mutex_);
   mapped->view_ = std::move(view);
@@ -37,19 +37,24 @@ absl::StatusOr<MappedFile::View> MappedFile::Look() const {
   if (view_.mapped_ != nullptr) return view_;
   absl::StatusOr<posix::Fd> opened = file_.Open();
   if (!opened.ok()) return Trouble(opened.status());
-  PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(*opened));
+  const absl::Status same = CheckUnchanged(*opened);
+  if (absl::IsDataLoss(same)) changed_ = true;
+  PENSTOCK_RETURN_IF_ERROR(same);
   absl::StatusOr<View> view = MapOpened(*std::move(opened));
   if (!view.ok()) return Trouble(view.status());
   view_ = *std::move(view);
   return view_;
 }
 
+// A file that is not what it was may have lost its name only, to nobody: what the name leads to now
+// decides.
 absl::Status MappedFile::Check(const View& view, Copied copied) const {
   const absl::Status same = CheckUnchanged(view.mapped_->file);
   if (copied == Copied::kWhole && same.ok()) return absl::OkStatus();
   OpenAnewNext();
-  if (!same.ok()) return same;
-  return Trouble(base::ErrnoStatus(EIO, absl::StrCat("reading '", path(), "'")));
+  if (same.ok()) return Trouble(base::ErrnoStatus(EIO, absl::StrCat("reading '", path(), "'")));
+  PENSTOCK_RETURN_IF_ERROR(Look().status());
+  return absl::UnavailableError(absl::StrCat("'", path(), "' changed while it was read"));
 }
 
 absl::Status MappedFile::Read(uint64_t offset, std::span<std::byte> into) const {
@@ -64,17 +69,10 @@ void MappedFile::OpenAnewNext() const {
 
 // Behind a read: what the pages of a file that was cut off or written to held is not told apart.
 absl::Status MappedFile::CheckUnchanged(const posix::Fd& file) const {
-  const absl::StatusOr<FileIdentity> now = IdentityOf(file, path());
+  const absl::StatusOr<FileState> now = file_.StateOf(file);
   if (!now.ok()) return Trouble(now.status());
-  if (*now == identity_) return absl::OkStatus();
-  if (now->bytes < identity_.bytes)
-    return absl::UnavailableError(absl::StrCat("'", path(), "' was cut off: it has ", now->bytes,
-                                               " bytes and had ", identity_.bytes,
-                                               " when it was opened; put it back"));
-  return absl::UnavailableError(absl::StrCat(
-      "'", path(),
-      "' is another file, or was written to, since it was opened; open a new session for what it "
-      "holds now"));
+  if (*now == state_) return absl::OkStatus();
+  return Changed(path(), DescribeChange(state_, *now));
 }
 
 }  // namespace penstock::source

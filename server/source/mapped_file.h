@@ -6,6 +6,7 @@
 // happens to a file that changes under us.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,26 +45,29 @@ class MappedFile {
   absl::StatusOr<View> Look() const;
 
   enum class Copied { kWhole, kBusError };
-  // Behind a copy. Unavailable: what it copied means nothing; the file is in trouble, was cut off
-  // or is another one; try again.
+  // Behind a copy. Unavailable: what it copied means nothing; the file is in trouble or gone; try
+  // again. DataLoss: it was written to, cut off, or is another one (Changed), for good.
   absl::Status Check(const View& view, Copied copied) const;
 
   // By read(2), for those who read much once. The errors of Look and ReadExactly.
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const;
 
   std::string path() const { return file_.path(); }
-  uint64_t file_bytes() const { return identity_.bytes; }
+  uint64_t file_bytes() const { return state_.bytes; }
+  // Whether it was found to be another file than was opened first.
+  bool changed() const { return changed_.load(); }
 
  private:
-  MappedFile(TreeFile file, const FileIdentity& identity, uint64_t bytes)
-      : file_(std::move(file)), identity_(identity), bytes_(bytes) {}
+  MappedFile(TreeFile file, const FileState& state, uint64_t bytes)
+      : file_(std::move(file)), state_(state), bytes_(bytes) {}
   absl::StatusOr<View> MapOpened(posix::Fd opened) const;
   absl::Status CheckUnchanged(const posix::Fd& file) const;
   void OpenAnewNext() const;
 
   const TreeFile file_;
-  const FileIdentity identity_;
+  const FileState state_;
   const uint64_t bytes_;
+  mutable std::atomic<bool> changed_{false};
   mutable base::Mutex mutex_;
   mutable View view_ PENSTOCK_GUARDED_BY(mutex_);  // empty: to be opened again
 };

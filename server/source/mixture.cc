@@ -119,6 +119,14 @@ class MixtureDataset final : public Dataset {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->path(Parts::InPart(part, sample));
   }
+  uint64_t stamp(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    return part.of.dataset->stamp(Parts::InPart(part, sample));
+  }
+  bool changed() const override {
+    return std::any_of(parts_->all().begin(), parts_->all().end(),
+                       [](const Part& part) { return part.of.dataset->changed(); });
+  }
   Storage storage() const override { return first().storage(); }
   // As many as those of the part with the longest.
   uint64_t shard_samples() const override {

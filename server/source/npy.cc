@@ -43,7 +43,7 @@ absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder) {
   PENSTOCK_ASSIGN_OR_RETURN(file.file, finder.Find(array.file));
   file.path = file.file.path();
   PENSTOCK_ASSIGN_OR_RETURN(file.opened, file.file.Open());
-  PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(file.opened, file.path));
+  PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file.file.StateOf(file.opened));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                             ReadBeginning(file.opened, file.path, kLongestNpyHeader));
   PENSTOCK_ASSIGN_OR_RETURN(file.header, ParseNpyHeader(begin, file.path));
@@ -142,6 +142,10 @@ class NpyDataset final : public Dataset {
     PENSTOCK_CHECK(sample < samples_);
     return absl::StrCat(path_, "#", sample);
   }
+  bool changed() const override {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [](const auto& rows) { return rows->changed(); });
+  }
   Storage storage() const override { return Storage::kRows; }
   std::vector<Field> fields() const override { return fields_; }
 
@@ -216,7 +220,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options) {
   return NpyDataset::Make(std::move(files));
 }
 
-absl::StatusOr<uint64_t> NpyStamp(const NpyOptions& options) {
+absl::StatusOr<FilesStamp> NpyStamp(const NpyOptions& options) {
   std::vector<std::string> paths;
   for (const NpyArray& array : options.spec.arrays) paths.push_back(array.file);
   return FileFinder(options.roots, options.confinement).Stamp(paths);

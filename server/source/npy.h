@@ -11,6 +11,7 @@
 #include "server/source/dataset.h"
 #include "server/source/npy_spec.h"
 #include "server/source/tree.h"
+#include "server/source/tree_file.h"
 
 namespace penstock::source {
 
@@ -26,6 +27,6 @@ struct NpyOptions {
 absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options);
 
 // A number that changes when one of the files does. Reads none of them.
-absl::StatusOr<uint64_t> NpyStamp(const NpyOptions& options);
+absl::StatusOr<FilesStamp> NpyStamp(const NpyOptions& options);
 
 }  // namespace penstock::source

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "server/source/hash.h"
 #include "server/source/quarantine_text.h"
 #include "server/source/state_file.h"
 
@@ -13,10 +14,10 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than the longest lists take
 
-absl::StatusOr<QuarantineText> ReadAndParse(const std::string& path, uint64_t digest) {
+absl::StatusOr<QuarantineText> ReadAndParse(const std::string& path, uint64_t dataset) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadStateFile(path, kMaxFileBytes));
   PENSTOCK_ASSIGN_OR_RETURN(QuarantineText content, ParseQuarantine(text));
-  if (content.digest != digest)
+  if (content.dataset != dataset)
     return absl::DataLossError("the quarantine file is of another dataset");
   return content;
 }
@@ -34,15 +35,15 @@ bool IsQuarantined(base::Fault fault) {
   return fault == base::Fault::kTimeout || fault == base::Fault::kWorkerCrashed;
 }
 
-Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t digest,
+Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t dataset,
                                     int64_t now_unix_ms) {
   Loaded loaded;
   Quarantine& quarantine = loaded.quarantine;
-  quarantine.digest_ = digest;
+  quarantine.dataset_ = dataset;
   if (state_dir.empty()) return loaded;
   quarantine.folder_ = absl::StrCat(state_dir, "/quarantine");
-  quarantine.path_ = absl::StrFormat("%s/%016x.quarantine", quarantine.folder_, digest);
-  auto content = ReadAndParse(quarantine.path_, digest);
+  quarantine.path_ = absl::StrFormat("%s/%016x.quarantine", quarantine.folder_, dataset);
+  auto content = ReadAndParse(quarantine.path_, dataset);
   if (absl::IsNotFound(content.status())) return loaded;
   if (!content.ok()) {
     quarantine.BeginAnew(content.status(), now_unix_ms, loaded.warning);
@@ -112,6 +113,27 @@ std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const 
   return entries;
 }
 
+uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
+  Hasher hasher;
+  hasher.Add(digest);
+  hasher.Add(place);
+  return hasher.Digest();
+}
+
+size_t Quarantine::ForgetOthers(const std::function<uint64_t(uint64_t)>& stamp_of) {
+  const auto forget = [&](std::map<uint64_t, BadSample>& list) {
+    return std::erase_if(list, [&](const auto& entry) {
+      if (entry.second.stamp == stamp_of(entry.first)) return false;
+      --by_fault_[entry.second.fault];
+      return true;
+    });
+  };
+  const size_t refused = forget(refused_), quarantined = forget(quarantined_);
+  if (quarantined > 0) ++version_;
+  if (refused + quarantined > 0) is_saved_ = false;
+  return refused + quarantined;
+}
+
 size_t Quarantine::Clear() {
   const size_t cleared = refused_.size() + quarantined_.size();
   if (!quarantined_.empty()) ++version_;
@@ -125,7 +147,7 @@ size_t Quarantine::Clear() {
 absl::Status Quarantine::Save() {
   if (is_saved_ || path_.empty()) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
-  const std::string text = FormatQuarantine({digest_, version_, Entries()});
+  const std::string text = FormatQuarantine({dataset_, version_, Entries()});
   PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, std::as_bytes(std::span(text))));
   is_saved_ = true;
   return absl::OkStatus();

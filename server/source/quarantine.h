@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct BadSample {
   base::Fault fault = base::Fault::kNone;
   int64_t time_unix_ms = 0;
   uint32_t attempts = 0;
+  uint64_t stamp = 0;  // Dataset::stamp of the sample: of the very file that was bad
 };
 
 // Whether a sample with this fault is quarantined (kTimeout, kWorkerCrashed) or only reported.
@@ -42,10 +44,18 @@ class Quarantine {
   // An empty quarantine that is kept nowhere.
   Quarantine() = default;
 
-  // The quarantine of the dataset with this digest. Always gives one: a damaged file is moved
+  // Which dataset: of its digest and of where it lies, so that two that look alike have two
+  // quarantines.
+  static uint64_t NumberOf(uint64_t digest, absl::string_view place);
+
+  // The quarantine of the dataset with this number. Always gives one: a damaged file is moved
   // aside, and what could not be read or moved costs a warning. `now_unix_ms` becomes the version
   // in place of a lost one, so that no version ever means two things.
-  static Loaded Load(const std::string& state_dir, uint64_t digest, int64_t now_unix_ms);
+  static Loaded Load(const std::string& state_dir, uint64_t dataset, int64_t now_unix_ms);
+
+  // Forgets the samples whose files are not the ones that were bad: `stamp_of` says what they are
+  // now. How many. Raises version() when one was quarantined.
+  size_t ForgetOthers(const std::function<uint64_t(uint64_t sample)>& stamp_of);
 
   // Records a bad sample; a refused one may become quarantined, never the other way round. Raises
   // version() when the set of quarantined samples grew.
@@ -83,7 +93,7 @@ class Quarantine {
   void BeginAnew(const absl::Status& why, int64_t now_unix_ms, std::string& warning);
 
   std::string folder_, path_;  // empty: kept nowhere
-  uint64_t digest_ = 0;
+  uint64_t dataset_ = 0;
   uint64_t version_ = 0;
   void Keep(const BadSample& bad);
 

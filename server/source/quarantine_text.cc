@@ -12,7 +12,7 @@ namespace penstock::source {
 namespace {
 
 constexpr absl::string_view kQuarantineMagic = "penstock-quarantine ";
-constexpr absl::string_view kFirstLine = "penstock-quarantine 1";
+constexpr absl::string_view kFirstLine = "penstock-quarantine 2";
 constexpr absl::string_view kChecksum = "checksum ";
 
 absl::Status Damaged(absl::string_view why) {
@@ -29,15 +29,15 @@ bool IsKnown(uint32_t fault) {
 }
 
 bool ParseEntry(absl::string_view line, BadSample& entry) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(' ', 4));
+  const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(' ', 5));
   uint32_t fault = 0;
-  if (parts.size() != 5 || !absl::SimpleAtoi(parts[0], &entry.sample) ||
+  if (parts.size() != 6 || !absl::SimpleAtoi(parts[0], &entry.sample) ||
       !absl::SimpleAtoi(parts[1], &fault) || !IsKnown(fault) ||
       !absl::SimpleAtoi(parts[2], &entry.time_unix_ms) ||
-      !absl::SimpleAtoi(parts[3], &entry.attempts))
+      !absl::SimpleAtoi(parts[3], &entry.attempts) || !ParseHex(parts[4], entry.stamp))
     return false;
   entry.fault = static_cast<base::Fault>(fault);
-  absl::string_view path = parts[4];
+  absl::string_view path = parts[5];
   return absl::ConsumePrefix(&path, "\"") && absl::ConsumeSuffix(&path, "\"") &&
          absl::CUnescape(path, &entry.path);
 }
@@ -57,11 +57,12 @@ absl::StatusOr<absl::string_view> CheckedBody(absl::string_view text) {
 }  // namespace
 
 std::string FormatQuarantine(const QuarantineText& content) {
-  std::string text = absl::StrFormat("%s\ndigest %016x\nversion %d\n", kFirstLine, content.digest,
+  std::string text = absl::StrFormat("%s\ndataset %016x\nversion %d\n", kFirstLine, content.dataset,
                                      content.version);
   for (const BadSample& bad : content.entries)
     absl::StrAppend(&text, bad.sample, " ", static_cast<uint32_t>(bad.fault), " ", bad.time_unix_ms,
-                    " ", bad.attempts, " \"", absl::CHexEscape(bad.path), "\"\n");
+                    " ", bad.attempts, " ", absl::Hex(bad.stamp, absl::kZeroPad16), " \"",
+                    absl::CHexEscape(bad.path), "\"\n");
   return absl::StrFormat("%s%s%016x\n", text, kChecksum, Hash(text));
 }
 
@@ -71,14 +72,14 @@ absl::StatusOr<QuarantineText> ParseQuarantine(absl::string_view text) {
     return absl::DataLossError(
         absl::StrCat("the quarantine file has version '",
                      absl::CHexEscape(first.substr(kQuarantineMagic.size(), 8)),
-                     "', wanted 1: another version of the daemon wrote it, ", "or it is damaged"));
+                     "', wanted 2: another version of the daemon wrote it, ", "or it is damaged"));
   PENSTOCK_ASSIGN_OR_RETURN(const absl::string_view body, CheckedBody(text));
   std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(body, "\n"), '\n');
   QuarantineText content;
   if (lines.size() < 3 || lines[0] != kFirstLine)
     return Damaged(absl::StrCat("wanted '", kFirstLine, "' and two more lines"));
-  if (!absl::ConsumePrefix(&lines[1], "digest ") || !ParseHex(lines[1], content.digest))
-    return Damaged("line 2 is no digest");
+  if (!absl::ConsumePrefix(&lines[1], "dataset ") || !ParseHex(lines[1], content.dataset))
+    return Damaged("line 2 names no dataset");
   if (!absl::ConsumePrefix(&lines[2], "version ") || !absl::SimpleAtoi(lines[2], &content.version))
     return Damaged("line 3 is no version");
   for (size_t i = 3; i < lines.size(); ++i)

@@ -1,9 +1,9 @@
 // The quarantine's file, which people may read:
 //
-//   penstock-quarantine 1
-//   digest <16 hex digits>
+//   penstock-quarantine 2
+//   dataset <16 hex digits>
 //   version <number>
-//   <sample> <fault's number> <Unix time, ms> <attempts> "<path, C-escaped>"      a line each
+//   <sample> <fault's number> <Unix time, ms> <attempts> <stamp> "<path, C-escaped>"   a line each
 //   checksum <16 hex digits>                                         XXH3 of all lines before
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace penstock::source {
 
 struct QuarantineText {
-  uint64_t digest = 0;
+  uint64_t dataset = 0;
   uint64_t version = 0;
   std::vector<BadSample> entries;
 };

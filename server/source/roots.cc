@@ -29,7 +29,9 @@ absl::Status CheckSpelling(const std::string& path) {
 absl::StatusOr<std::string> RealPath(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);
-  if (real == nullptr) return base::ErrnoStatus(errno, absl::StrCat("'", path, "'"));
+  if (real == nullptr)
+    return base::ErrnoStatus(errno, absl::StrCat("'", path, "'"),
+                             errno == ELOOP ? "a link in it leads back to itself: remove it" : "");
   return std::string(real.get());
 }
 

@@ -38,6 +38,9 @@ class KeptRows final : public RowStore {
     return absl::OkStatus();
   }
 
+  // Nothing is read from the file any more.
+  bool changed() const override { return false; }
+
   absl::StatusOr<uint64_t> Hash() const override {
     Hasher hasher;
     PENSTOCK_RETURN_IF_ERROR(ForEachPiece(extent_.bytes(), [&](uint64_t at, uint64_t bytes) {
@@ -63,6 +66,8 @@ class MappedRows final : public RowStore {
         {.from = view.data() + extent_.offset, .row_bytes = extent_.row_bytes, .rows = rows}, into);
     return file_->Check(view, read ? MappedFile::Copied::kWhole : MappedFile::Copied::kBusError);
   }
+
+  bool changed() const override { return file_->changed(); }
 
   absl::StatusOr<uint64_t> Hash() const override {
     Hasher hasher;

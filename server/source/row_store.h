@@ -16,9 +16,11 @@ namespace penstock::source {
 class RowStore {
  public:
   virtual ~RowStore() = default;
-  // Rows `rows` one behind the other. Unavailable: what they are stored in is in trouble, is not
-  // there any more, or is another file than when it was opened; try again.
+  // Rows `rows` one behind the other. Unavailable: what they are stored in is in trouble, or not
+  // there any more; try again. DataLoss: it is another file than when it was opened.
   virtual absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const = 0;
+  // Dataset::changed.
+  virtual bool changed() const = 0;
   // XXH3 over the rows: all of them, of more than 1 GiB 64 pieces of 1 MiB. Reads them.
   virtual absl::StatusOr<uint64_t> Hash() const = 0;
 };

@@ -70,8 +70,9 @@ class Scanner {
 
   absl::Status Examine(Scan& scan);
   absl::Status ExamineSome(ScannedFolder& folder, size_t begin, size_t end);
-  absl::StatusOr<FileState> StateOfFile(const posix::Fd& fd, const ScannedFolder& folder,
-                                        const ScannedFile& file) const;
+  absl::Status Examine(const posix::Fd& fd, const ScannedFolder& folder, ScannedFile& file) const;
+  absl::StatusOr<struct stat> StatOf(const posix::Fd& fd, const ScannedFolder& folder,
+                                     const ScannedFile& file) const;
 
   const Tree& tree_;
   const ScanOptions& options_;
@@ -122,8 +123,8 @@ absl::Status Scanner::List(size_t at) {
   if (!times.ok()) return times.status();
   folder.entries = times->entries;
   folder.mtime_ns = times->mtime_ns;
-  visit.device = times->device;
-  visit.inode = times->inode;
+  folder.device = visit.device = times->device;
+  folder.inode = visit.inode = times->inode;
   PENSTOCK_RETURN_IF_ERROR(CheckNoCircle(visit));
   for (auto& [name, kind] : entries) {
     if (kind == EntryKind::kFolder)
@@ -246,24 +247,37 @@ absl::Status Scanner::ExamineSome(ScannedFolder& folder, size_t begin, size_t en
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd,
                             tree_.OpenBeneath(folder.path, O_RDONLY | O_DIRECTORY));
   for (size_t i = begin; i < end; ++i) {
-    PENSTOCK_ASSIGN_OR_RETURN(folder.files[i].state, StateOfFile(fd, folder, folder.files[i]));
+    PENSTOCK_RETURN_IF_ERROR(Examine(fd, folder, folder.files[i]));
     ++examined_;
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<FileState> Scanner::StateOfFile(const posix::Fd& fd, const ScannedFolder& folder,
-                                               const ScannedFile& file) const {
+// Of a file that changed within the last tick, what it is once no other change can have the same
+// time. What is no regular file keeps its place among the samples, as ImageFolder has it, and is
+// never opened: a FIFO would wait, a device may do anything.
+absl::Status Scanner::Examine(const posix::Fd& fd, const ScannedFolder& folder,
+                              ScannedFile& file) const {
+  PENSTOCK_ASSIGN_OR_RETURN(struct stat stat, StatOf(fd, folder, file));
+  if (WaitForTick(CtimeOf(stat)) == Waited::kYes) {
+    PENSTOCK_ASSIGN_OR_RETURN(stat, StatOf(fd, folder, file));
+  }
+  file.bytes = static_cast<uint64_t>(stat.st_size);
+  file.stamp = S_ISREG(stat.st_mode) ? StampOf(tree_.StateOf(stat)) : kNoFile;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<struct stat> Scanner::StatOf(const posix::Fd& fd, const ScannedFolder& folder,
+                                            const ScannedFile& file) const {
   struct stat stat {};
   const std::string relative = Join(folder.path, folder.NameOf(file));
   const std::string what = absl::StrCat("'", tree_.FullPath(relative), "'");
   if (file.is_link) {
     PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd target, tree_.OpenBeneath(relative, O_PATH));
     if (::fstat(target.get(), &stat) != 0) return base::ErrnoStatus(errno, what);
-    return StateOf(stat);
+    return stat;
   }
-  if (::fstatat(fd.get(), folder.NameOf(file).data(), &stat, AT_SYMLINK_NOFOLLOW) == 0)
-    return StateOf(stat);
+  if (::fstatat(fd.get(), folder.NameOf(file).data(), &stat, AT_SYMLINK_NOFOLLOW) == 0) return stat;
   if (errno == ENOENT)
     return absl::AbortedError(
         absl::StrCat(what, " went away while it was indexed; index the folder once it is whole"));

@@ -21,13 +21,15 @@ bool HasImageExtension(absl::string_view name);
 struct ScannedFile {
   uint32_t name_offset = 0;  // in its folder's names
   bool is_link = false;
-  FileState state;
+  uint64_t bytes = 0;
+  uint64_t stamp = 0;  // ManifestRecord's
 };
 
 struct ScannedFolder {
   std::string path;  // relative to the root, "" for the root itself
   uint64_t entries = 0;
   int64_t mtime_ns = 0;
+  uint64_t device = 0, inode = 0;
   std::string names;               // of its files, each ended by a zero byte
   std::vector<ScannedFile> files;  // sorted by name
 

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_format.h"
 #include "common/posix/fd.h"
-#include "server/source/shard_files.h"
 #include "server/source/state_file.h"
 
 namespace penstock::source {
@@ -55,8 +54,8 @@ absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<
     if (manifest.PathOf(i) != files[i].path()) return false;
     const auto file = files[i].Open();
     if (!file.ok()) return false;
-    const auto now = StateOfFile(*file, files[i].path());
-    return now.ok() && now->bytes == shard.bytes && now->mtime_ns == shard.mtime_ns;
+    const auto now = files[i].StateOf(*file);
+    return now.ok() && *now == shard.state;
   };
   const size_t tasks = (files.size() + kFilesPerTask - 1) / kFilesPerTask;
   const absl::Status status = crew.ForEach(tasks, [&](size_t task) {

@@ -32,7 +32,7 @@ class ShardCache {
   uint64_t identity_;
 };
 
-// Whether every shard has the path, the size and the time that the manifest knows. What cannot be
+// Whether every shard is the file, in the state, that the manifest knows. What cannot be
 // looked at is not current; Cancelled when the crew's watch said so.
 absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
                                const Crew& crew);

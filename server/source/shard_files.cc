@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/source/listing.h"
 
 namespace penstock::source {
 namespace {
@@ -24,10 +23,6 @@ size_t MostOpen() {
 
 absl::Status Trouble(const absl::Status& status) {
   return absl::UnavailableError(status.message());
-}
-
-bool IsSame(const FileState& a, const FileState& b) {
-  return a.bytes == b.bytes && a.mtime_ns == b.mtime_ns;
 }
 
 }  // namespace
@@ -59,7 +54,7 @@ ShardFiles::Handle ShardFiles::Known(size_t shard) const {
   if (handle == nullptr) return nullptr;
   struct stat stat {};
   if (::fstat(handle->get(), &stat) == 0 && stat.st_nlink > 0 &&
-      IsSame(StateOf(stat), states_[shard]))
+      files_[shard].tree->StateOf(stat) == states_[shard])
     return handle;
   Forget(shard);
   return nullptr;
@@ -92,30 +87,28 @@ absl::Status ShardFiles::Read(const Handle& handle, size_t shard, uint64_t offse
                               std::span<std::byte> into) const {
   const absl::Status read = ReadExactly(*handle, path(shard), offset, into);
   if (read.ok()) return read;
+  PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(handle, shard));
   Forget(shard);
   return Trouble(read);
 }
 
+// One that lost its name only may be gone for a moment: what the name leads to decides.
 absl::Status ShardFiles::CheckUnchanged(const Handle& handle, size_t shard) const {
-  const absl::StatusOr<FileState> now = StateOfFile(*handle, path(shard));
-  if (now.ok() && IsSame(*now, states_[shard])) return absl::OkStatus();
+  const absl::StatusOr<FileState> now = files_[shard].StateOf(*handle);
+  if (now.ok() && *now == states_[shard]) return absl::OkStatus();
   Forget(shard);
   if (!now.ok()) return Trouble(now.status());
-  if (now->bytes < states_[shard].bytes)
-    return absl::UnavailableError(absl::StrCat("'", path(shard), "' was cut off: it has ",
-                                               now->bytes, " bytes and had ", states_[shard].bytes,
-                                               " when it was indexed; put it back"));
-  return absl::UnavailableError(absl::StrCat("'", path(shard),
-                                             "' is another file, or was written to, since it was "
-                                             "indexed; put it back, or open a new session "
-                                             "for what it holds now"));
+  const absl::StatusOr<posix::Fd> named = files_[shard].Open();
+  if (!named.ok()) return Trouble(named.status());
+  const absl::StatusOr<FileState> there = files_[shard].StateOf(*named);
+  if (!there.ok()) return Trouble(there.status());
+  if (*there != states_[shard]) return NoteChange(shard, *there);
+  return absl::UnavailableError(absl::StrCat("'", path(shard), "' changed while it was read"));
 }
 
-absl::StatusOr<FileState> StateOfFile(const posix::Fd& file, const std::string& path) {
-  struct stat stat {};
-  if (::fstat(file.get(), &stat) != 0)
-    return base::ErrnoStatus(errno, absl::StrCat("'", path, "'"));
-  return StateOf(stat);
+absl::Status ShardFiles::NoteChange(size_t shard, const FileState& now) const {
+  changed_ = true;
+  return Changed(path(shard), DescribeChange(states_[shard], now));
 }
 
 }  // namespace penstock::source

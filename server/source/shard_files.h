@@ -2,6 +2,7 @@
 // while they are what they were when they were indexed. Any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -23,15 +24,19 @@ class ShardFiles {
   ShardFiles(std::vector<TreeFile> files, std::vector<FileState> states);
 
   // A shard that is what it was a moment ago. Keep it while it is read, so that it stays open.
-  // Unavailable: it is gone, cannot be opened, or is another one; try again.
+  // Unavailable: it is gone or cannot be opened; try again. DataLoss: it is another one now
+  // (Changed), for good.
   using Handle = std::shared_ptr<const posix::Fd>;
   absl::StatusOr<Handle> Open(size_t shard) const;
 
-  // Reads all of `into`. Unavailable: it cannot be, or the shard was changed meanwhile.
+  // Reads all of `into`. Unavailable: it cannot be; DataLoss: the shard was changed meanwhile.
   absl::Status Read(const Handle& handle, size_t shard, uint64_t offset,
                     std::span<std::byte> into) const;
-  // Unavailable, in words, when the shard is not what it was.
+  // DataLoss, in words, when the shard is not what it was.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
+  // Whether one was found to be another file than was indexed.
+  bool changed() const { return changed_.load(); }
+  const FileState& state(size_t shard) const { return states_[shard]; }
 
   std::string path(size_t shard) const { return files_[shard].path(); }
   // The open ones; a quarter of the descriptors that this process may have, at most 1,024.
@@ -41,18 +46,17 @@ class ShardFiles {
   Handle Known(size_t shard) const;
   absl::StatusOr<Handle> OpenAnew(size_t shard) const;
   void Forget(size_t shard) const;
+  absl::Status NoteChange(size_t shard, const FileState& now) const;
 
   const std::vector<TreeFile> files_;
   const std::vector<FileState> states_;
   const size_t most_open_;
+  mutable std::atomic<bool> changed_{false};
   mutable base::Mutex mutex_;
   // With those who read; null: not open.
   mutable std::vector<Handle> open_ PENSTOCK_GUARDED_BY(mutex_);
   // The open ones, oldest first: with shards read in any order as good as the least recently used.
   mutable std::deque<size_t> opened_ PENSTOCK_GUARDED_BY(mutex_);
 };
-
-// What a file of this size and time is told apart by.
-absl::StatusOr<FileState> StateOfFile(const posix::Fd& file, const std::string& path);
 
 }  // namespace penstock::source

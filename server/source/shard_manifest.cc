@@ -81,7 +81,7 @@ std::span<const ShardSample> ShardManifest::samples() const {
 
 std::vector<FileState> ShardManifest::States() const {
   std::vector<FileState> states;
-  for (const ShardRecord& shard : shards()) states.push_back({shard.bytes, shard.mtime_ns});
+  for (const ShardRecord& shard : shards()) states.push_back(shard.state);
   return states;
 }
 

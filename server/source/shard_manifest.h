@@ -2,7 +2,7 @@
 // read-only block of memory, the same in a file and out of it. Immutable; any thread.
 //
 //   Header
-//   ShardRecord[shards]             32 bytes each
+//   ShardRecord[shards]             48 bytes each
 //   ShardSample[samples + 1]        16 bytes each, in the order of shards and of samples in them
 //   ExtensionRecord[extensions]     24 bytes each
 //   ShardMember[members]            12 bytes each, of tar shards
@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
 #include "common/posix/memory.h"
-#include "server/source/manifest.h"
+#include "server/source/file_state.h"
 
 namespace penstock::source {
 
@@ -41,12 +41,11 @@ struct ShardManifestHeader {
 static_assert(sizeof(ShardManifestHeader) == 96);
 
 struct ShardRecord {
-  uint64_t bytes = 0;
-  int64_t mtime_ns = 0;
+  FileState state;
   uint64_t first_sample = 0;
   uint32_t path_offset = 0, path_bytes = 0;  // in the text
 };
-static_assert(sizeof(ShardRecord) == 32);
+static_assert(sizeof(ShardRecord) == 48);
 
 struct ShardSample {
   uint64_t place = 0;  // tar: its first member, the image where it has one; else: its offset
@@ -73,7 +72,7 @@ struct ShardMember {
 static_assert(sizeof(ShardMember) == 12);
 
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 1;
+inline constexpr uint32_t kShardVersion = 2;
 
 // The checksum of a manifest's bytes, which begin with a header.
 uint64_t ShardChecksumOf(std::span<const std::byte> manifest);

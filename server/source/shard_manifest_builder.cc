@@ -145,7 +145,7 @@ class Builder {
     for (size_t i = 0; i < build_.shards.size(); ++i) {
       const FileState& state = build_.shards[i].state;
       const auto path_bytes = static_cast<uint32_t>(build_.paths[i].size());
-      writer.Put(ShardRecord{state.bytes, state.mtime_ns, sample, text, path_bytes});
+      writer.Put(ShardRecord{state, sample, text, path_bytes});
       sample += build_.shards[i].samples.size();
       text += path_bytes;
     }

@@ -1,5 +1,7 @@
 #include "server/source/shards.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "server/source/hash.h"
 #include "server/source/shard_list.h"
@@ -27,20 +29,10 @@ uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec
 absl::StatusOr<ShardsIdentity> IdentityOfShards(const ShardOptions& options,
                                                 absl::string_view suffix) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<TreeFile> files, FilesOf(options, suffix));
-  std::vector<uint64_t> numbers;
-  for (const TreeFile& file : files) {
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
-    for (const uint64_t number : {identity.device, identity.inode, identity.bytes,
-                                  static_cast<uint64_t>(identity.mtime_ns)})
-      numbers.push_back(number);
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(FilesStamp stamp, StampFiles(files));
   const uint64_t which = ShardsNumber(files, options.spec, suffix);
-  const std::string others =
-      files.size() == 1 ? "" : absl::StrCat(" and ", files.size() - 1, " more");
-  return ShardsIdentity{
-      .key = absl::StrCat(files.front().path(), others, " ", absl::Hex(which, absl::kZeroPad16)),
-      .stamp = Hash(std::as_bytes(std::span(numbers)))};
+  std::string key = absl::StrCat(stamp.paths, " ", absl::Hex(which, absl::kZeroPad16));
+  return ShardsIdentity{.key = std::move(key), .files = std::move(stamp)};
 }
 
 }  // namespace penstock::source

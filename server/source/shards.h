@@ -54,11 +54,11 @@ absl::StatusOr<std::vector<TreeFile>> FilesOf(const ShardOptions& options,
 uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec,
                       absl::string_view suffix);
 
-// What tells whether open shards are the ones that are asked for: which they are, and a number that
-// changes when one of them does. Reads none of them.
+// What tells whether open shards are the ones that are asked for: which they are, and what changes
+// when one of them does. Reads none of them.
 struct ShardsIdentity {
   std::string key;
-  uint64_t stamp = 0;
+  FilesStamp files;
 };
 absl::StatusOr<ShardsIdentity> IdentityOfShards(const ShardOptions& options,
                                                 absl::string_view suffix);

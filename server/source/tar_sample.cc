@@ -66,7 +66,7 @@ absl::StatusOr<std::string> KeyOf(const TarState& state, uint64_t sample, size_t
   uint64_t first = std::numeric_limits<uint64_t>::max();
   for (const ShardMember& member : state.manifest.MembersOf(sample))
     first = std::min(first, OffsetOf(member));
-  return ReadKey(*file, state.files.path(shard), record.bytes, from, first);
+  return ReadKey(*file, state.files.path(shard), record.state.bytes, from, first);
 }
 
 class TarReader final : public Dataset::Reader {

@@ -45,13 +45,13 @@ class Scanner {
 
   absl::StatusOr<ScannedShard> Scan() {
     PENSTOCK_ASSIGN_OR_RETURN(file_, shard_.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(state_, StateOfFile(file_, path_));
-    WaitForTick(state_.mtime_ns);
-    PENSTOCK_ASSIGN_OR_RETURN(state_, StateOfFile(file_, path_));
+    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
+    WaitForTick(state_.ctime_ns);
+    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
     PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed());
     PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, Find());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, StateOfFile(file_, path_));
-    if (after.bytes != state_.bytes || after.mtime_ns != state_.mtime_ns)
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file_));
+    if (after != state_)
       return absl::AbortedError(
           absl::StrCat("'", path_, "' changed while it was indexed; index it once it is whole"));
     scanned.state = state_;
@@ -118,7 +118,7 @@ class Scanner {
 
   absl::StatusOr<std::vector<TarMember>> ReadIndex(const TreeFile& beside,
                                                    const posix::Fd& file) const {
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState state, StateOfFile(file, beside.path()));
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState state, beside.StateOf(file));
     if (state.bytes > kLongestIndex)
       return absl::InvalidArgumentError(
           absl::StrCat("'", beside.path(), "' has more than ", base::FormatBytes(kLongestIndex)));
@@ -142,6 +142,9 @@ class Scanner {
   }
 
   absl::Status CheckNext(uint64_t from, const TarMember* wanted, ShardWindow& window) const {
+    if (from > state_.bytes)
+      return absl::InvalidArgumentError(absl::StrCat("its last member is padded to byte ", from,
+                                                     ", the shard ends at ", state_.bytes));
     TarWalk walk(path_, state_.bytes, std::min(from, state_.bytes));
     std::optional<TarMember> found;
     if (from == 0 || from < state_.bytes) {

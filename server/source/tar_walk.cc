@@ -116,10 +116,15 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
   return TarMember{.name = std::move(header.name), .offset = data, .bytes = header.bytes};
 }
 
-// The padding behind the last member's data may be missing.
+// With the padding behind its data: a shard that ends within it was cut off, as Python's tarfile
+// has it, too.
 absl::Status TarWalk::CheckFits(const TarHeader& header) const {
   const uint64_t left = shard_bytes_ - at_ - kTarBlock;
-  if (header.bytes <= left) return absl::OkStatus();
+  if (header.bytes <= left && TarDataEnd(0, header.bytes) <= left) return absl::OkStatus();
+  if (header.bytes <= left)
+    return Wrong(place(), "the shard is truncated: it ends within the padding of '",
+                 ForPeople(header.name), "', which has ", header.bytes, " bytes and is padded to ",
+                 TarDataEnd(0, header.bytes), ", and ", left, " are left; copy it again");
   return Wrong(place(), "the shard is truncated: '", ForPeople(header.name), "' has ", header.bytes,
                " bytes, and ", left, " are left; copy it again");
 }

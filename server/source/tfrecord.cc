@@ -31,6 +31,10 @@ class RecordDataset final : public Dataset {
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  uint64_t stamp(uint64_t sample) const override {
+    return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
+  }
+  bool changed() const override { return state_->files.changed(); }
   uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
 
   Storage storage() const override {

@@ -16,7 +16,8 @@ inline constexpr char kRecordsSuffix[] = ".tfrecord";
 absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options);
 
 // Whether a path that somebody gives means such files: a name or a pattern that ends in .tfrecord
-// or .tfrecords, or like train-00003-of-01024, or a folder with .tfrecord files and without sub-folders.
+// or .tfrecords, or like train-00003-of-01024, or a folder with .tfrecord files and without
+// sub-folders.
 bool IsRecordsPath(const std::string& path);
 
 }  // namespace penstock::source

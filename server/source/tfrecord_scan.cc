@@ -41,16 +41,16 @@ class Scanner {
 
   absl::StatusOr<ScannedShard> Scan() {
     PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd file, shard_.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(FileState state, StateOfFile(file, path_));
-    WaitForTick(state.mtime_ns);
-    PENSTOCK_ASSIGN_OR_RETURN(state, StateOfFile(file, path_));
+    PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard_.StateOf(file));
+    WaitForTick(state.ctime_ns);
+    PENSTOCK_ASSIGN_OR_RETURN(state, shard_.StateOf(file));
     ShardWindow window(file, path_, state.bytes);
     PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed(window, state.bytes));
     for (uint64_t at = 0; at < state.bytes;) {
       PENSTOCK_ASSIGN_OR_RETURN(at, ScanRecord(window, at, state.bytes));
     }
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, StateOfFile(file, path_));
-    if (after.bytes != state.bytes || after.mtime_ns != state.mtime_ns)
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file));
+    if (after != state)
       return absl::AbortedError(
           absl::StrCat("'", path_, "' changed while it was indexed; index it once it is whole"));
     scanned_.state = state;

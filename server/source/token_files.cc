@@ -69,7 +69,7 @@ class Opener {
     Opened opened;
     PENSTOCK_ASSIGN_OR_RETURN(opened.file, finder_.Find(path));
     PENSTOCK_ASSIGN_OR_RETURN(opened.fd, opened.file.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened.fd, opened.path()));
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, opened.file.StateOf(opened.fd));
     opened.bytes = identity.bytes;
     if (opened.bytes >= kMaxTokenFileBytes)
       return absl::InvalidArgumentError(
@@ -86,7 +86,7 @@ class Opener {
     return AddFile(std::move(tokens));
   }
 
-  // The index, if it is one of Megatron's or was said to be.
+  // The index, if there is one. InvalidArgument: what has its name is none.
   absl::StatusOr<std::optional<Opened>> FindIndex(const Paths& paths) {
     if (paths.index.empty()) return std::nullopt;
     absl::StatusOr<Opened> opened = OpenFile(paths.index);
@@ -94,8 +94,13 @@ class Opener {
     if (!opened.ok()) return opened.status();
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                               ReadBeginning(opened->fd, opened->path(), 16));
-    if (!paths.index_given && !IsMegatronIndex(begin)) return std::nullopt;
-    return *std::move(opened);
+    if (paths.index_given || IsMegatronIndex(begin)) return *std::move(opened);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", opened->path(), "' lies beside '", paths.tokens,
+        "' and does not begin as one of Megatron's indexes: it is damaged, or of something else, "
+        "and "
+        "what the tokens' type is cannot be told; repair it, or say what the file holds (format: "
+        "raw, with its dtype)"));
   }
 
   absl::Status AddFile(Opened file) {
@@ -207,7 +212,7 @@ absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& fi
   return Opener(spec, finder).Open();
 }
 
-absl::StatusOr<uint64_t> TokensStamp(const TokensSpec& spec, FileFinder& finder) {
+absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec));
   std::vector<std::string> paths;
   for (const std::string& path : files) {

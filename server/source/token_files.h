@@ -33,6 +33,6 @@ struct TokenFiles {
 absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder);
 
 // A number that changes when one of the files does, indexes among them. Reads none of them.
-absl::StatusOr<uint64_t> TokensStamp(const TokensSpec& spec, FileFinder& finder);
+absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder);
 
 }  // namespace penstock::source

@@ -1,6 +1,8 @@
 #include "server/source/token_format.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "common/base/check.h"
@@ -39,12 +41,19 @@ absl::Status Wrong(const TokenFileFacts& file, const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat("'", file.path, "': ", words...));
 }
 
-// Both together are no chance: raw tokens that begin so would be the numbers 55304, 308, 1, 0.
 const LlmCKind* LlmCKindOf(std::span<const std::byte> begin) {
   if (begin.size() < kLlmCHeader) return nullptr;
   for (const LlmCKind& kind : kLlmCKinds)
     if (kind.magic == Word(begin, 0) && kind.version == Word(begin, 1)) return &kind;
   return nullptr;
+}
+
+// The magic number alone decides: raw tokens that begin so would be 55304 and 308, or 60481 and
+// 308, and another version's header read as tokens would be wrong without a word.
+bool HasLlmCMagic(std::span<const std::byte> begin) {
+  if (begin.size() < sizeof(int32_t)) return false;
+  return std::any_of(std::begin(kLlmCKinds), std::end(kLlmCKinds),
+                     [&](const LlmCKind& kind) { return kind.magic == Word(begin, 0); });
 }
 
 bool IsLlmCEvaluation(std::span<const std::byte> begin) {
@@ -72,7 +81,7 @@ absl::StatusOr<TokenExtent> FindLlmC(const TokenFileFacts& file) {
         Word(file.begin, 1),
         IsLlmCEvaluation(file.begin) ? ", an evaluation's questions, which are no text" : "",
         "; known of llm.c are 20240520 with version 1 (uint16) and 20240801 with version 7 "
-        "(uint32)");
+        "(uint32); if these are raw tokens, say so (format: raw)");
   const int32_t tokens = Word(file.begin, 2);
   if (tokens < 1)
     return Wrong(file, "its header, at byte 8, says ", tokens, " tokens; wanted some");
@@ -131,7 +140,7 @@ bool IsTokenType(DType type) {
 
 TokenFormat FormatOf(std::span<const std::byte> begin) {
   if (IsNpy(begin)) return TokenFormat::kNpy;
-  const bool llm_c = LlmCKindOf(begin) != nullptr || IsLlmCEvaluation(begin);
+  const bool llm_c = HasLlmCMagic(begin) || IsLlmCEvaluation(begin);
   return llm_c ? TokenFormat::kLlmC : TokenFormat::kRaw;
 }
 

@@ -137,6 +137,10 @@ class TokensDataset final : public Dataset {
     });
     return path;
   }
+  bool changed() const override {
+    return std::any_of(files_.files.begin(), files_.files.end(),
+                       [](const TokenFile& file) { return file.mapped->changed(); });
+  }
   Storage storage() const override { return Storage::kRows; }
 
   std::vector<Field> fields() const override {
@@ -285,7 +289,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options
   return dataset;
 }
 
-absl::StatusOr<uint64_t> TokensStamp(const TokensOptions& options) {
+absl::StatusOr<FilesStamp> TokensStamp(const TokensOptions& options) {
   FileFinder finder(options.roots, options.confinement);
   return TokensStamp(options.spec, finder);
 }

@@ -12,6 +12,7 @@
 #include "server/source/dataset.h"
 #include "server/source/tokens_spec.h"
 #include "server/source/tree.h"
+#include "server/source/tree_file.h"
 
 namespace penstock::source {
 
@@ -27,6 +28,6 @@ struct TokensOptions {
 absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options);
 
 // A number that changes when one of the files does. Reads none of them.
-absl::StatusOr<uint64_t> TokensStamp(const TokensOptions& options);
+absl::StatusOr<FilesStamp> TokensStamp(const TokensOptions& options);
 
 }  // namespace penstock::source

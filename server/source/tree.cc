@@ -1,8 +1,10 @@
 #include "server/source/tree.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +48,20 @@ absl::StatusOr<posix::Fd> OpenFolderAt(const std::string& path) {
   return posix::Fd(fd);
 }
 
+// Linux's own file systems on this machine: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, a container's
+// layers of them.
+bool IsLocal(uint32_t system) {
+  constexpr uint32_t kF2fs = 0xF2F52010;
+  return system == EXT4_SUPER_MAGIC || system == XFS_SUPER_MAGIC || system == BTRFS_SUPER_MAGIC ||
+         system == kF2fs || system == TMPFS_MAGIC || system == OVERLAYFS_SUPER_MAGIC;
+}
+
+// Those that may give a file another number each time it is looked up: FUSE, SMB, Plan 9.
+bool InventsInodes(uint32_t system) {
+  constexpr uint32_t kCifs = 0xFF534D42, kSmb2 = 0xFE534D42;
+  return system == FUSE_SUPER_MAGIC || system == V9FS_MAGIC || system == kCifs || system == kSmb2;
+}
+
 // The part of canonical `path` beneath canonical `root`; "." for the root itself.
 std::string Beneath(const std::string& path, const std::string& root) {
   if (path == root) return ".";
@@ -75,11 +91,22 @@ absl::StatusOr<Tree> Tree::Open(const std::string& folder, const std::vector<std
   tree.folder_ = folder;
   tree.confinement_ = confinement;
   PENSTOCK_ASSIGN_OR_RETURN(tree.folder_fd_, OpenFolderAt(folder));
+  struct statfs system {};
+  if (::fstatfs(tree.folder_fd_.get(), &system) != 0)
+    return base::ErrnoStatus(errno, absl::StrCat("'", folder, "'"));
+  tree.is_local_ = IsLocal(static_cast<uint32_t>(system.f_type));
+  tree.keeps_inodes_ = !InventsInodes(static_cast<uint32_t>(system.f_type));
   for (const std::string& root : roots) {
     PENSTOCK_ASSIGN_OR_RETURN(posix::Fd fd, OpenFolderAt(root));
     tree.roots_.push_back({root, std::move(fd)});
   }
   return tree;
+}
+
+FileState Tree::StateOf(const struct stat& stat) const {
+  FileState state = source::StateOf(stat);
+  if (!keeps_inodes_) state.inode = 0;
+  return state;
 }
 
 std::string Tree::FullPath(absl::string_view relative) const {

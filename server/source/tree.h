@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "server/source/file_state.h"
 
 namespace penstock::source {
 
@@ -24,6 +25,12 @@ class Tree {
   // links are followed while they stay under the roots; PermissionDenied when they do not.
   absl::StatusOr<posix::Fd> OpenBeneath(const std::string& relative, int flags) const;
 
+  // As file_state.h's, without what this file system does not keep.
+  FileState StateOf(const struct stat& stat) const;
+  // Whether the file system is on this machine's disks or in its memory: looking at a file costs
+  // microseconds there, and no other machine writes to it.
+  bool is_local() const { return is_local_; }
+
   const std::string& folder() const { return folder_; }
   std::string FullPath(absl::string_view relative) const;
 
@@ -39,6 +46,8 @@ class Tree {
                                              int flags) const;
 
   std::string folder_;
+  bool is_local_ = false;
+  bool keeps_inodes_ = true;
   posix::Fd folder_fd_;
   std::vector<Root> roots_;
   Confinement confinement_ = Confinement::kKernel;

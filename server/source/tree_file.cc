@@ -7,12 +7,24 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/base/check.h"
 #include "server/source/hash.h"
-#include "server/source/listing.h"
 #include "server/source/roots.h"
+#include "server/source/sha256.h"
 
 namespace penstock::source {
 namespace {
+
+// One or two by their names; of more the first, and a number of all.
+std::string NamesOf(std::span<const TreeFile> files) {
+  std::string names = files.front().path();
+  if (files.size() == 2) absl::StrAppend(&names, " ", files.back().path());
+  if (files.size() <= 2) return names;
+  Hasher hasher;
+  for (const TreeFile& file : files) hasher.Add(file.path());
+  return absl::StrCat(names, " and ", files.size() - 1, " more ",
+                      absl::Hex(hasher.Digest(), absl::kZeroPad16));
+}
 
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -30,14 +42,33 @@ absl::StatusOr<posix::Fd> TreeFile::Open() const {
   return absl::InvalidArgumentError(absl::StrCat("'", path(), "' is no regular file"));
 }
 
-absl::StatusOr<FileIdentity> IdentityOf(const posix::Fd& file, const std::string& path) {
+absl::StatusOr<FileState> TreeFile::StateOf(const posix::Fd& opened) const {
   struct stat stat {};
-  if (::fstat(file.get(), &stat) != 0)
-    return base::ErrnoStatus(errno, absl::StrCat("'", path, "'"));
-  return FileIdentity{.device = stat.st_dev,
-                      .inode = stat.st_ino,
-                      .bytes = static_cast<uint64_t>(stat.st_size),
-                      .mtime_ns = MtimeOf(stat)};
+  if (::fstat(opened.get(), &stat) != 0)
+    return base::ErrnoStatus(errno, absl::StrCat("'", path(), "'"));
+  return tree->StateOf(stat);
+}
+
+absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
+  PENSTOCK_CHECK(!files.empty());
+  FilesStamp all;
+  Sha256 sum;
+  for (const TreeFile& file : files) {
+    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
+    struct stat stat {};
+    if (::fstat(opened.get(), &stat) != 0)
+      return base::ErrnoStatus(errno, absl::StrCat("'", file.path(), "'"));
+    const FileState state = file.tree->StateOf(stat);
+    sum.Add(file.path());
+    for (const uint64_t number :
+         {uint64_t{stat.st_dev}, state.inode, state.bytes, static_cast<uint64_t>(state.mtime_ns),
+          static_cast<uint64_t>(state.ctime_ns)})
+      sum.Add(number);
+    all.changed_ns = std::max(all.changed_ns, state.ctime_ns);
+  }
+  all.paths = NamesOf(files);
+  all.stamp = HexOf(sum.Finish());
+  return all;
 }
 
 absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
@@ -57,8 +88,9 @@ absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_
 
 absl::StatusOr<std::vector<std::byte>> ReadBeginning(const posix::Fd& file, const std::string& path,
                                                      size_t most) {
-  PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(file, path));
-  std::vector<std::byte> begin(std::min<uint64_t>(most, identity.bytes));
+  absl::StatusOr<size_t> bytes = posix::SizeOf(file);
+  if (!bytes.ok()) return base::Annotate(bytes.status(), absl::StrCat("'", path, "'"));
+  std::vector<std::byte> begin(std::min<uint64_t>(most, *bytes));
   PENSTOCK_RETURN_IF_ERROR(ReadExactly(file, path, 0, begin));
   return begin;
 }
@@ -77,17 +109,13 @@ absl::StatusOr<TreeFile> FileFinder::Find(const std::string& path) {
   return TreeFile{tree, real->substr(folder == "/" ? 1 : folder.size() + 1)};
 }
 
-absl::StatusOr<uint64_t> FileFinder::Stamp(std::span<const std::string> paths) {
-  std::vector<uint64_t> numbers;
+absl::StatusOr<FilesStamp> FileFinder::Stamp(std::span<const std::string> paths) {
+  std::vector<TreeFile> files;
   for (const std::string& path : paths) {
-    PENSTOCK_ASSIGN_OR_RETURN(const TreeFile file, Find(path));
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileIdentity identity, IdentityOf(opened, file.path()));
-    for (const uint64_t number : {identity.device, identity.inode, identity.bytes,
-                                  static_cast<uint64_t>(identity.mtime_ns)})
-      numbers.push_back(number);
+    PENSTOCK_ASSIGN_OR_RETURN(TreeFile file, Find(path));
+    files.push_back(std::move(file));
   }
-  return Hash(std::as_bytes(std::span(numbers)));
+  return StampFiles(files);
 }
 
 }  // namespace penstock::source

@@ -13,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "server/source/file_state.h"
 #include "server/source/tree.h"
 
 namespace penstock::source {
@@ -25,15 +26,18 @@ struct TreeFile {
   std::string path() const { return tree->FullPath(name); }
   // A regular file, for reading. Never waits for a FIFO's other side.
   absl::StatusOr<posix::Fd> Open() const;
+  // What the file is that Open gave.
+  absl::StatusOr<FileState> StateOf(const posix::Fd& opened) const;
 };
 
-// What a file is: another size, time, inode or device is another file.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0, bytes = 0;
-  int64_t mtime_ns = 0;
-  bool operator==(const FileIdentity&) const = default;
+// Which files these are, and in which state, as of now. Two that are equal mean the very same
+// files.
+struct FilesStamp {
+  std::string paths;       // the real ones, short, and never two lists alike
+  std::string stamp;       // 64 hexadecimal digits: real paths, devices, inodes, sizes, times
+  int64_t changed_ns = 0;  // when the one that changed last did
 };
-absl::StatusOr<FileIdentity> IdentityOf(const posix::Fd& file, const std::string& path);
+absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files);
 
 // Reads all of `into` at the offset. DataLoss: the file ends before that.
 absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
@@ -54,9 +58,8 @@ class FileFinder {
   // Errors: ResolveUnderRoots'.
   absl::StatusOr<TreeFile> Find(const std::string& path);
 
-  // A number that changes when one of these files does: which they are, their sizes and times.
-  // Reads none of them.
-  absl::StatusOr<uint64_t> Stamp(std::span<const std::string> paths);
+  // StampFiles of these. Reads none of them.
+  absl::StatusOr<FilesStamp> Stamp(std::span<const std::string> paths);
 
  private:
   const std::vector<std::string> roots_;

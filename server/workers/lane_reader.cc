@@ -33,6 +33,9 @@ void Lane::Bring(const Job& job) {
   for (uint32_t failures = 1;; ++failures) {
     const absl::StatusOr<Fetched> fetched = Fetch(job);
     if (fetched.ok()) return Deliver(job, *fetched);
+    // What is stored is not what was indexed, and stays so: nothing to try again.
+    if (absl::IsDataLoss(fetched.status()))
+      return End(job, OutcomeKind::kSourceFailed, base::Fault::kNone, fetched.status());
     if (!failing_since) failing_since = base::Now();
     const auto wait = policy.WaitAfter(failures, base::Now() - *failing_since);
     if (!wait) return GiveUp(job, fetched.status());

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -29,6 +30,7 @@ using penstock::testing::IdxLabels;
 using penstock::testing::LlmC;
 using penstock::testing::Megatron;
 using penstock::testing::Npy;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kHeight = 30, kWidth = 40;
@@ -133,6 +135,7 @@ class RowSourceContract : public ::testing::TestWithParam<Source> {
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return *std::move(dataset);
   }
+  static bool keeps_rows() { return GetParam().name.find("Gzip") != std::string::npos; }
   void CutOff(uint64_t bytes) { std::filesystem::resize_file(store_->path(), bytes); }
 
   // Whether the rows are those; or the source's own trouble, in words.
@@ -181,6 +184,28 @@ TEST_P(RowSourceContract, AFileThatIsWrittenToIsTroubleOrRightUntilItIsOpenedAne
 
   EXPECT_NE(Check(*before, {0, 99}), "wrong");
   EXPECT_EQ(Check(*after, {0, 100}), "right");
+}
+
+// What was unpacked into memory when the file was opened stays right, whatever becomes of the file.
+TEST_P(RowSourceContract, RowsOverwrittenInPlaceAreChangedOrRightThoughSizeAndTimeAreWhatTheyWere) {
+  const auto dataset = Open(100);
+  ASSERT_EQ(Check(*dataset, {0, 99}), "right");
+  const auto time = std::filesystem::last_write_time(store_->path());
+
+  std::fstream file(store_->path(), std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(-1, std::ios::end).put('?');
+  file.close();
+  std::filesystem::last_write_time(store_->path(), time);
+
+  const std::string checked = Check(*dataset, {0, 99});
+  if (!dataset->changed()) {
+    EXPECT_EQ(checked, "right");
+    EXPECT_EQ(Check(*dataset, {0, 99}), "right");
+  } else {
+    EXPECT_THAT(checked, AllOf(HasSubstr("DATA_LOSS"), HasSubstr(store_->path()),
+                               HasSubstr("changed since it was indexed")));
+  }
+  EXPECT_EQ(dataset->changed(), !keeps_rows());
 }
 
 TEST_P(RowSourceContract, WhatIsWishedForAndNotThereIsRefusedWithWhatIs) {

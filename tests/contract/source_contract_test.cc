@@ -22,6 +22,8 @@
 namespace penstock::source {
 namespace {
 
+namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -31,6 +33,14 @@ class Store {
   virtual ~Store() = default;
   virtual void Put(const std::string& sample, const std::string& bytes) = 0;
   virtual void Remove(const std::string& sample) = 0;
+  // In place, and the file's time of modification is what it was.
+  void Overwrite(const std::string& sample, const std::string& bytes) {
+    const std::string path = FileOf(sample);
+    const fs::file_time_type time = fs::last_write_time(path);
+    Put(sample, bytes);
+    fs::last_write_time(path, time);
+  }
+  virtual std::string FileOf(const std::string& sample) const = 0;
   virtual absl::StatusOr<std::unique_ptr<Dataset>> Open() = 0;
 };
 
@@ -43,6 +53,9 @@ class FolderStore final : public Store {
   }
   void Remove(const std::string& sample) override {
     std::filesystem::remove(temp_.At("data/" + sample));
+  }
+  std::string FileOf(const std::string& sample) const override {
+    return temp_.At("data/" + sample);
   }
   absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
     FolderOptions options;
@@ -70,6 +83,7 @@ class ShardStore : public Store {
   void Remove(const std::string& sample) override {
     std::filesystem::remove(temp_.At(ShardOf(sample)));
   }
+  std::string FileOf(const std::string& sample) const override { return temp_.At(ShardOf(sample)); }
   absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
     ShardOptions options;
     options.state_dir = temp_.At("state");
@@ -139,14 +153,10 @@ class RecordStore final : public ShardStore {
 
 // A class is named, or a number.
 enum class Classes { kNames, kNumbers };
-// A sample whose bytes on disk changed is its own fault, or its file's trouble: of a shard nobody
-// knows what else is not what it was.
-enum class Changed { kFault, kTrouble };
 
 struct Source {
   std::string name;
   Classes classes;
-  Changed changed;
   std::function<std::unique_ptr<Store>()> make_store;
 };
 
@@ -195,14 +205,42 @@ TEST_P(SourceContract, AChangedSampleIsNotReadAndItsNeighboursAre) {
 
   const auto opened = reader->Open(1);
 
-  if (GetParam().changed == Changed::kFault) {
-    ASSERT_TRUE(opened.ok());
-    EXPECT_EQ(opened->fault, base::Fault::kChangedOnDisk);
-  } else {
-    EXPECT_TRUE(absl::IsUnavailable(opened.status())) << opened.status();
-  }
+  EXPECT_TRUE(absl::IsDataLoss(opened.status())) << opened.status();
+  EXPECT_THAT(std::string(opened.status().message()),
+              AllOf(HasSubstr("dogs/a.jpg"), HasSubstr("changed since it was indexed")));
+  EXPECT_TRUE(dataset->changed());
   EXPECT_EQ(Read(*reader, 0), "the cat z");
   EXPECT_EQ(Read(*reader, 2), "dog b");
+}
+
+// Neither the bytes that were there nor those that are.
+TEST_P(SourceContract, ASampleWithAnotherContentIsNotReadThoughSizeAndTimeAreWhatTheyWere) {
+  PutThree();
+  const auto dataset = Open();
+  const auto reader = dataset->NewReader();
+  ASSERT_EQ(Read(*reader, 1), "dog a");
+
+  store_->Overwrite("dogs/a.jpg", "god a");
+
+  const auto opened = reader->Open(1);
+  EXPECT_TRUE(absl::IsDataLoss(opened.status())) << opened.status();
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("dogs/a.jpg"));
+  EXPECT_TRUE(dataset->changed());
+}
+
+TEST_P(SourceContract, WhatWasOverwrittenBetweenTwoOpeningsIsReadAnewBesideTheOldOne) {
+  PutThree();
+  const auto before = Open();
+  ASSERT_EQ(Read(*before->NewReader(), 1), "dog a");
+  const uint64_t stamp = before->stamp(1);
+
+  store_->Overwrite("dogs/a.jpg", "god a");
+  const auto after = Open();
+
+  EXPECT_EQ(Read(*after->NewReader(), 1), "god a");
+  EXPECT_NE(after->stamp(1), stamp);
+  EXPECT_EQ(after->stamp(2), before->stamp(2));
+  EXPECT_TRUE(absl::IsDataLoss(before->NewReader()->Open(1).status()));
 }
 
 TEST_P(SourceContract, ASampleThatIsGoneIsTheSourcesTroubleAndTheReaderGoesOn) {
@@ -329,16 +367,12 @@ std::unique_ptr<Store> Make() {
 }
 
 const Source kSources[] = {
-    {"Folder", Classes::kNames, Changed::kFault, Make<FolderStore, Tree::Confinement::kKernel>},
-    {"FolderPortable", Classes::kNames, Changed::kFault,
-     Make<FolderStore, Tree::Confinement::kPortable>},
-    {"Tar", Classes::kNumbers, Changed::kTrouble, Make<TarStore, Tree::Confinement::kKernel>},
-    {"TarPortable", Classes::kNumbers, Changed::kTrouble,
-     Make<TarStore, Tree::Confinement::kPortable>},
-    {"TfRecord", Classes::kNumbers, Changed::kTrouble,
-     Make<RecordStore, Tree::Confinement::kKernel>},
-    {"TfRecordPortable", Classes::kNumbers, Changed::kTrouble,
-     Make<RecordStore, Tree::Confinement::kPortable>},
+    {"Folder", Classes::kNames, Make<FolderStore, Tree::Confinement::kKernel>},
+    {"FolderPortable", Classes::kNames, Make<FolderStore, Tree::Confinement::kPortable>},
+    {"Tar", Classes::kNumbers, Make<TarStore, Tree::Confinement::kKernel>},
+    {"TarPortable", Classes::kNumbers, Make<TarStore, Tree::Confinement::kPortable>},
+    {"TfRecord", Classes::kNumbers, Make<RecordStore, Tree::Confinement::kKernel>},
+    {"TfRecordPortable", Classes::kNumbers, Make<RecordStore, Tree::Confinement::kPortable>},
 };
 
 INSTANTIATE_TEST_SUITE_P(Sources, SourceContract, ::testing::ValuesIn(kSources),

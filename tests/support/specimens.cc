@@ -60,7 +60,7 @@ EncodedImage MakeImage(const std::string& kind, std::mt19937& random) {
     decode::PngHeader header;
     header.width = header.height = kSpecimenSide;
     header.depth = 8;
-    header.color = decode::PngColor::kRgb;
+    header.color = decode::PngHeader::kRgb;
     const std::vector<uint16_t> samples = MakePngSamples(header, random());
     for (const uint16_t sample : samples) image.pixels += static_cast<char>(sample);
     image.file = TextOf(MakePng(header, samples));
@@ -83,7 +83,7 @@ Specimen MakeImages(const std::string& kind, std::mt19937& random) {
 }
 
 Specimen MakeShard(const std::string& kind, std::mt19937& random) {
-  Specimen made{.decoded = true, .yaml = kind + ": {shards: FOLDER/shard." + kind + "}"};
+  Specimen made{.decoded = true, .yaml = kind + ": {shards: [FOLDER/shard." + kind + "]}"};
   std::string& shard = made.files["shard." + kind];
   for (uint32_t i = 0; i < kSpecimenSamples; ++i) {
     EncodedImage image = MakeImage("png", random);
@@ -113,7 +113,7 @@ Specimen MakeRows(const std::string& kind, std::mt19937& random) {
     made.yaml = "idx: {images: FOLDER/images, labels: FOLDER/labels}";
   } else {
     made.files["rows.npy"] = Npy("|u1", "(" + std::to_string(kSpecimenSamples) + ", 48)", all);
-    made.yaml = "npy: {arrays: {data: FOLDER/rows.npy}}";
+    made.yaml = "npy: {arrays: [{name: data, file: FOLDER/rows.npy}]}";
   }
   return made;
 }
@@ -121,7 +121,7 @@ Specimen MakeRows(const std::string& kind, std::mt19937& random) {
 // Windows of 24 tokens, of which the first 24 and the last 24 of 25 are shown.
 Specimen MakeTokens(const std::string& kind, std::mt19937& random) {
   constexpr int32_t kLength = 24;
-  Specimen made{.yaml = "tokens: {files: FOLDER/tokens.bin, length: 24}"};
+  Specimen made{.yaml = "tokens: {files: [FOLDER/tokens.bin], length: 24}"};
   const std::string all = RandomBytes(random, 2 * (kLength * kSpecimenSamples + 1));
   made.files["tokens.bin"] = all;
   if (kind == "megatron")

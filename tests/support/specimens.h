@@ -1,5 +1,5 @@
-// Small datasets of every kind, in pairs that agree in everything but content: the same names, sizes,
-// labels and times. What each sample's bytes are is known without a daemon.
+// Small datasets of every kind, in pairs that agree in everything but content: the same names,
+// sizes, labels and times. What each sample's bytes are is known without a daemon.
 #pragma once
 
 #include <cstdint>

@@ -297,7 +297,10 @@ TEST_F(CatalogTest, DatasetsThatNobodyUsesMakeRoomAndUsedOnesDoNot) {
 TEST_F(CatalogTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
   {
     const Catalog::State state = Open(folder_.At("flowers")).value();
-    state->quarantine.Add({.sample = 1, .path = "p", .fault = base::Fault::kTimeout});
+    state->quarantine.Add({.sample = 1,
+                           .path = "p",
+                           .fault = base::Fault::kTimeout,
+                           .stamp = state->dataset->stamp(1)});
     ASSERT_TRUE(state->quarantine.Save().ok());
   }
   catalog_.reset();
@@ -306,6 +309,25 @@ TEST_F(CatalogTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
 
   EXPECT_TRUE(state->quarantine.Contains(1));
   EXPECT_EQ(state->policy.bad_samples(), 1u);
+}
+
+// The sample may have been mended: its file is not the one that held up workers.
+TEST_F(CatalogTest, ABadSampleWhoseFileWasReplacedIsTriedAgain) {
+  {
+    const Catalog::State state = Open(folder_.At("flowers")).value();
+    state->quarantine.Add({.sample = 1,
+                           .path = "p",
+                           .fault = base::Fault::kTimeout,
+                           .stamp = state->dataset->stamp(1) + 1});
+    ASSERT_TRUE(state->quarantine.Save().ok());
+  }
+  catalog_.reset();
+
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_EQ(state->quarantine.quarantined(), 0u);
+  EXPECT_EQ(state->quarantine.version(), 2u);
+  EXPECT_EQ(state->policy.bad_samples(), 0u);
 }
 
 TEST_F(CatalogTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {

@@ -38,5 +38,16 @@ TEST(KindTest, OtherImagesAreKnownByTheirSignatures) {
             Kind::kOtherImage);
 }
 
+TEST(KindTest, ATgaIsKnownByItsHeaderOrByWhatItEndsWith) {
+  EXPECT_EQ(Of("\0\0\x02\0\0\0\0\0\0\0\0\0\x40\0\x30\0\x18\x20pixels"sv), Kind::kOtherImage);
+  EXPECT_EQ(Of("\0\x01\x09\0\0\0\x01\x18\0\0\0\0\x40\0\x30\0\x08\0palette"sv), Kind::kOtherImage);
+  EXPECT_EQ(Of("whatever comes firstTRUEVISION-XFILE.\0"sv), Kind::kOtherImage);
+}
+
+TEST(KindTest, ZerosAndAHeaderWithoutSidesAreNoTga) {
+  EXPECT_EQ(Of(std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20)), Kind::kUnknown);
+  EXPECT_EQ(Of("\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x30\0\x18\x20pixels"sv), Kind::kUnknown);
+}
+
 }  // namespace
 }  // namespace penstock::decode

@@ -14,6 +14,7 @@
 namespace penstock::source {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -123,7 +124,7 @@ TEST_F(FolderTest, ACacheOfAnotherVersionIsBuiltAnewWithOneWarning) {
   const OpenedFolder opened = Open();
 
   EXPECT_FALSE(opened.from_cache);
-  EXPECT_THAT(opened.warning, AllOf(HasSubstr("version 2, wanted 1"), HasSubstr("indexed anew")));
+  EXPECT_THAT(opened.warning, AllOf(HasSubstr("version 3, wanted 2"), HasSubstr("indexed anew")));
   EXPECT_EQ(temp_.Read(CacheFile()), whole);
   EXPECT_THAT(Open().warning, IsEmpty());
 }
@@ -154,11 +155,14 @@ TEST_F(FolderTest, AFullStateFolderCostsAWarningAlone) {
   EXPECT_THAT(Open(options).warning, HasSubstr("not cached"));
 }
 
-TEST_F(FolderTest, AChangedFileIsAFaultAndTheNextOpeningIndexesAnew) {
+TEST_F(FolderTest, AChangedFileIsNotReadAndTheNextOpeningIndexesAnew) {
   const OpenedFolder opened = Open();
   temp_.Write("data/cats/one.jpg", "longer than before");
 
-  EXPECT_EQ(FaultOf(*opened.dataset, 0), base::Fault::kChangedOnDisk);
+  const absl::Status changed = opened.dataset->NewReader()->Open(0).status();
+  EXPECT_TRUE(absl::IsDataLoss(changed)) << changed;
+  EXPECT_THAT(std::string(changed.message()),
+              AllOf(HasSubstr("cats/one.jpg"), HasSubstr("its size was 5 and is 18")));
   EXPECT_EQ(FaultOf(*opened.dataset, 1), base::Fault::kNone);
 
   const OpenedFolder again = Open();
@@ -167,13 +171,66 @@ TEST_F(FolderTest, AChangedFileIsAFaultAndTheNextOpeningIndexesAnew) {
   EXPECT_NE(again.dataset->digest(), opened.dataset->digest());
 }
 
-TEST_F(FolderTest, AFileOfAnotherTimeIsAFaultThoughItsSizeIsTheSame) {
+TEST_F(FolderTest, AFileOfAnotherTimeIsNotReadThoughItsSizeIsTheSame) {
   Age("data/cats/one.jpg");
   const OpenedFolder opened = Open();
 
   SetTime("data/cats/one.jpg", 1'000'000'001);
 
-  EXPECT_EQ(FaultOf(*opened.dataset, 0), base::Fault::kChangedOnDisk);
+  EXPECT_TRUE(absl::IsDataLoss(opened.dataset->NewReader()->Open(0).status()));
+}
+
+TEST_F(FolderTest, TheIdentityIsOfTheVeryFilesAndNotOfWhatTheyLookLike) {
+  for (const char* file : {"data/cats/one.jpg", "data/dogs/two.jpg"}) Age(file);
+  const OpenedFolder opened = Open();
+  EXPECT_EQ(Open().identity, opened.identity);
+  std::filesystem::copy(temp_.At("data"), temp_.At("copy"),
+                        std::filesystem::copy_options::recursive);
+  for (const char* file : {"copy/cats/one.jpg", "copy/dogs/two.jpg"}) Age(file);
+  FolderOptions copy = Options();
+  copy.path = temp_.At("copy");
+
+  EXPECT_EQ(Open(copy).dataset->digest(), opened.dataset->digest());
+  EXPECT_NE(Open(copy).identity, opened.identity);
+}
+
+TEST_F(FolderTest, AFileThatWasOverwrittenIsIndexedAnewThoughAllTimesWerePutBack) {
+  for (const char* path :
+       {"data/cats/one.jpg", "data/dogs/two.jpg", "data/cats", "data/dogs", "data"})
+    Age(path);
+  const OpenedFolder before = Open();
+  ASSERT_TRUE(Open().from_cache);
+
+  temp_.Write("data/cats/one.jpg", "other");
+  Age("data/cats/one.jpg");
+
+  const OpenedFolder after = Open();
+  EXPECT_FALSE(after.from_cache);
+  EXPECT_NE(after.identity, before.identity);
+  EXPECT_EQ(FaultOf(*after.dataset, 0), base::Fault::kNone);
+}
+
+TEST_F(FolderTest, ASocketOrADeviceWithAnImagesNameIsAFaultAndIsNotOpened) {
+  const std::string path = temp_.At("data/cats/socket.jpg");
+  ASSERT_EQ(::mknod(path.c_str(), S_IFSOCK | 0600, 0), 0);
+
+  const OpenedFolder opened = Open();
+
+  EXPECT_EQ(opened.dataset->samples(), 3u);
+  EXPECT_EQ(FaultOf(*opened.dataset, 0), base::Fault::kNone);
+  EXPECT_EQ(FaultOf(*opened.dataset, 1), base::Fault::kNotAnImage);
+  EXPECT_TRUE(Open().from_cache);
+}
+
+TEST_F(FolderTest, AFileThatBecomesASocketChangedAndIsNoTroubleToTryAgain) {
+  const OpenedFolder opened = Open();
+  std::filesystem::remove(temp_.At("data/cats/one.jpg"));
+  ASSERT_EQ(::mknod(temp_.At("data/cats/one.jpg").c_str(), S_IFSOCK | 0600, 0), 0);
+
+  const absl::Status changed = opened.dataset->NewReader()->Open(0).status();
+
+  EXPECT_TRUE(absl::IsDataLoss(changed)) << changed;
+  EXPECT_THAT(std::string(changed.message()), HasSubstr("regular file"));
 }
 
 TEST_F(FolderTest, AFifoWithAnImagesNameIsAFaultAndHoldsNobody) {

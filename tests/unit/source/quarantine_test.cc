@@ -100,12 +100,12 @@ TEST_F(QuarantineTest, AFileCutAnywhereIsDamaged) {
 }
 
 TEST_F(QuarantineTest, AFileOfAnotherVersionIsKeptAsideAndSaid) {
-  const std::string later = "penstock-quarantine 2\nwho knows\n";
+  const std::string later = "penstock-quarantine 3\nwho knows\n";
   temp_.Write(kFile, later);
 
   const auto loaded = Load();
 
-  EXPECT_THAT(loaded.warning, AllOf(HasSubstr("has version '2', wanted 1"), HasSubstr("moved to")));
+  EXPECT_THAT(loaded.warning, AllOf(HasSubstr("has version '3', wanted 2"), HasSubstr("moved to")));
   EXPECT_EQ(loaded.quarantine.version(), static_cast<uint64_t>(kNow));
   EXPECT_EQ(temp_.Read(std::string(kFile) + ".damaged"), later);
 }
@@ -124,6 +124,34 @@ TEST_F(QuarantineTest, AnotherDatasetsFileIsNotTaken) {
   temp_.Write(kFile, FormatQuarantine({kDigest + 1, 4, {}}));
 
   EXPECT_THAT(Load().warning, HasSubstr("another dataset"));
+}
+
+TEST_F(QuarantineTest, DatasetsThatLookAlikeHaveQuarantinesOfTheirOwn) {
+  EXPECT_EQ(Quarantine::NumberOf(7, "/data/a"), Quarantine::NumberOf(7, "/data/a"));
+  EXPECT_NE(Quarantine::NumberOf(7, "/data/a"), Quarantine::NumberOf(7, "/data/b"));
+  EXPECT_NE(Quarantine::NumberOf(7, "/data/a"), Quarantine::NumberOf(8, "/data/a"));
+}
+
+TEST_F(QuarantineTest, ASampleWhoseFileIsAnotherOneNowIsForgotten) {
+  auto loaded = Load();
+  for (uint64_t sample : {1, 2, 3}) {
+    BadSample bad = Bad(sample, sample == 3 ? Fault::kCorrupt : Fault::kTimeout);
+    bad.stamp = 100 + sample;
+    loaded.quarantine.Add(bad);
+  }
+  ASSERT_TRUE(loaded.quarantine.Save().ok());
+  auto again = Load();
+  const uint64_t version = again.quarantine.version();
+
+  EXPECT_EQ(again.quarantine.ForgetOthers([](uint64_t sample) { return 100 + sample; }), 0u);
+  EXPECT_EQ(again.quarantine.version(), version);
+  EXPECT_EQ(again.quarantine.ForgetOthers([](uint64_t sample) { return sample == 1 ? 101u : 7u; }),
+            2u);
+
+  EXPECT_TRUE(again.quarantine.Contains(1));
+  EXPECT_FALSE(again.quarantine.Contains(2));
+  EXPECT_EQ(again.quarantine.refused(), 0u);
+  EXPECT_GT(again.quarantine.version(), version);
 }
 
 TEST_F(QuarantineTest, AFileThatCannotBeReadStaysAsItIs) {

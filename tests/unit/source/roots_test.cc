@@ -104,5 +104,15 @@ TEST_F(RootsTest, TheRootOfTheFileSystemAllowsEverything) {
   EXPECT_EQ(*ResolveUnderRoots("/", {"/"}), "/");
 }
 
+TEST_F(RootsTest, ALinkThatLeadsBackToItselfIsTheCallersToMendAndNoFaultOfOurs) {
+  temp_.Link("loop", temp_.At("pool"));
+  temp_.Link("pool", temp_.At("loop"));
+
+  const absl::Status refused = ResolveUnderRoots(temp_.At("loop"), {temp_.path()}).status();
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.message().find("remove it"), absl::string_view::npos) << refused;
+}
+
 }  // namespace
 }  // namespace penstock::source

@@ -168,7 +168,7 @@ TEST_F(ScanTest, LinksInsideCountAsWhatTheyLeadTo) {
 
   EXPECT_THAT(Paths(), ElementsAre("cats/one.jpg", "cats/two.jpg", "dogs/one.jpg", "dogs/two.jpg"));
   ASSERT_TRUE(scan.ok());
-  EXPECT_EQ(scan->folders[1].files[1].state.bytes, 5u);
+  EXPECT_EQ(scan->folders[1].files[1].bytes, 5u);
 }
 
 TEST_F(ScanTest, ThreadsDoNotChangeWhatIsFound) {

@@ -94,7 +94,7 @@ TEST_F(TarChangesTest, ACacheCutAnywhereOrOfAnotherVersionCostsAWarningAndANewIn
 
   EXPECT_EQ(Open()->digest(), digest);
 
-  EXPECT_THAT(warning_, AllOf(HasSubstr("version 2, wanted 1"), HasSubstr("indexed anew")));
+  EXPECT_THAT(warning_, AllOf(HasSubstr("version 3, wanted 2"), HasSubstr("indexed anew")));
   EXPECT_FALSE(from_cache_);
 }
 
@@ -107,29 +107,31 @@ TEST_F(TarChangesTest, TheDigestIsTheSameForACopyElsewhere) {
   EXPECT_EQ(Open()->digest(), digest);
 }
 
-TEST_F(TarChangesTest, AShardThatWasWrittenToIsTroubleInWordsUntilItIsOpenedAnew) {
+TEST_F(TarChangesTest, AShardThatWasWrittenToIsNotReadUntilItIsOpenedAnew) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
   const auto dataset = Open();
   ASSERT_EQ(Read(*dataset, 0), "image");
 
   folder_.Write("x.tar", TarSampleOf("a", "other", 1));
 
-  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("written to")));
+  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("DATA_LOSS"), HasSubstr("written to")));
   EXPECT_EQ(Read(*Open(), 0), "other");
 }
 
-TEST_F(TarChangesTest, AShardThatIsCutOffReplacedOrGoneIsTroubleAndOneThatIsBackIsRead) {
+TEST_F(TarChangesTest, AShardThatIsGoneIsTroubleAndOneThatIsCutOffOrReplacedIsAnotherOne) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
   const auto dataset = Open();
   ASSERT_EQ(Read(*dataset, 0), "image");
 
   fs::rename(folder_.At("x.tar"), folder_.At("kept"));
-  EXPECT_THAT(Read(*dataset, 0), "image") << "its name is gone, but the file is open";
+  EXPECT_THAT(Read(*dataset, 0), HasSubstr("UNAVAILABLE"));
+  EXPECT_FALSE(dataset->changed());
   fs::copy(folder_.At("kept"), folder_.At("x.tar"));
   fs::remove(folder_.At("kept"));
-  EXPECT_THAT(Read(*dataset, 0), HasSubstr("another file"));
+  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("DATA_LOSS"), HasSubstr("another file")));
+  EXPECT_TRUE(dataset->changed());
   fs::resize_file(folder_.At("x.tar"), 1024);
-  EXPECT_THAT(Read(*dataset, 0), HasSubstr("was cut off: it has 1024 bytes"));
+  EXPECT_THAT(Read(*dataset, 0), HasSubstr("and is 1024"));
   fs::remove(folder_.At("x.tar"));
   EXPECT_THAT(Read(*dataset, 0), HasSubstr("UNAVAILABLE"));
 }
@@ -151,6 +153,14 @@ TEST_F(TarChangesTest, AnIndexBesideTheShardGivesTheSameDataset) {
   EXPECT_EQ(dataset->digest(), digest);
   EXPECT_EQ(dataset->label(0), 4);
   EXPECT_EQ(Read(*dataset, 0), "image");
+}
+
+TEST_F(TarChangesTest, AnIndexDoesNotHideThatTheShardIsCutWithinItsPadding) {
+  const std::string shard = TarSampleOf("a", "image", 4);
+  folder_.Write("x.tar", shard.substr(0, shard.size() - 1));
+  folder_.Write("x.idx", IndexOf("jpg 512 5 a.jpg cls 1536 1 a.cls"));
+
+  EXPECT_THAT(Refusal(), HasSubstr("truncated"));
 }
 
 TEST_F(TarChangesTest, AnIndexThatIsNotRightIsPassedOverWithAWarning) {

@@ -302,10 +302,10 @@ TEST_F(TarTest, TheIdentityChangesWithAShardAndWithWhatIsAskedFor) {
   ShardOptions options;
   options.spec.shards = {folder_.At("x.tar")};
   const ShardsIdentity before = *IdentityOfShards(options, kTarSuffix);
-  EXPECT_EQ(IdentityOfShards(options, kTarSuffix)->stamp, before.stamp);
+  EXPECT_EQ(IdentityOfShards(options, kTarSuffix)->files.stamp, before.files.stamp);
 
   folder_.Write("x.tar", TarSampleOf("a", "longer image", 1));
-  EXPECT_NE(IdentityOfShards(options, kTarSuffix)->stamp, before.stamp);
+  EXPECT_NE(IdentityOfShards(options, kTarSuffix)->files.stamp, before.files.stamp);
   EXPECT_EQ(IdentityOfShards(options, kTarSuffix)->key, before.key);
 
   options.spec.image = "png";

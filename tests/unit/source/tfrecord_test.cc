@@ -219,13 +219,13 @@ TEST_F(RecordsTest, TheManifestIsCachedUntilAFileChanges) {
   EXPECT_FALSE(from_cache_);
 }
 
-TEST_F(RecordsTest, AFileThatWasWrittenToIsTroubleInWords) {
+TEST_F(RecordsTest, AFileThatWasWrittenToIsSaidInWords) {
   Write(ImageRecord("image", 1));
   const auto dataset = Open();
 
   Write(ImageRecord("other", 1));
 
-  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("written to")));
+  EXPECT_THAT(Read(*dataset, 0), AllOf(HasSubstr("DATA_LOSS"), HasSubstr("written to")));
 }
 
 TEST_F(RecordsTest, APathMeansThemByItsNameOrByWhatTheFolderHolds) {

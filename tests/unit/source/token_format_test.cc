@@ -73,6 +73,13 @@ TEST(LlmCTest, AnythingElseIsRefusedWithWhatIsKnown) {
               HasSubstr("an evaluation's questions"));
 }
 
+TEST(LlmCTest, ItsMagicNumberAloneTellsTheFormatWhateverTheVersion) {
+  for (const std::string& file :
+       {LlmC(CountUp<uint16_t>(3), 20240520, 2), LlmC(CountUp<uint32_t>(3), 20240801, 8),
+        LlmC(CountUp<uint16_t>(3)).substr(0, 6)})
+    EXPECT_EQ(FormatOf(file), TokenFormat::kLlmC);
+}
+
 TEST(LlmCTest, ACountThatTheFileDoesNotHaveIsRefusedWithBothEnds) {
   const std::string whole = LlmC(CountUp<uint16_t>(5));
 
@@ -120,7 +127,7 @@ TEST(TokenFormatTest, AFileIsToldByItsContent) {
   EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5))), TokenFormat::kLlmC);
   EXPECT_EQ(FormatOf(LlmC(CountUp<uint32_t>(5), 20240801, 7)), TokenFormat::kLlmC);
   EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5), 20240522)), TokenFormat::kLlmC);  // and refused
-  EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5), 20240520, 9)), TokenFormat::kRaw);
+  EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5), 20240520, 9)), TokenFormat::kLlmC);
   EXPECT_EQ(FormatOf(""), TokenFormat::kRaw);
   EXPECT_EQ(FormatOf(LittleEndian(CountUp<uint16_t>(5000))), TokenFormat::kRaw);
 }

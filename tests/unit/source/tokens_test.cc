@@ -183,7 +183,7 @@ TEST_F(TokensTest, NegativeTokensAreOfNoVocabulary) {
   EXPECT_THAT(Trouble(*dataset, {1}), HasSubstr("is -6; wanted 0 to 999"));
 }
 
-TEST_F(TokensTest, AFileThatIsCutOffIsTroubleWithItsNameAndNoSignal) {
+TEST_F(TokensTest, AFileThatIsCutOffIsSaidWithItsNameAndNoSignal) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer takes the signal of a page that is gone for itself";
 #endif
@@ -193,8 +193,9 @@ TEST_F(TokensTest, AFileThatIsCutOffIsTroubleWithItsNameAndNoSignal) {
   std::filesystem::resize_file(temp_.At("b.bin"), 9'000);
   const uint64_t last = dataset->samples() - 1;
 
-  EXPECT_TRUE(absl::IsUnavailable(Blocks(*dataset, {0, last}).status()));
-  EXPECT_THAT(Trouble(*dataset, {last}), HasSubstr("b.bin' was cut off: it has 9000 bytes"));
+  EXPECT_TRUE(absl::IsDataLoss(Blocks(*dataset, {0, last}).status()));
+  EXPECT_THAT(Trouble(*dataset, {last}),
+              AllOf(HasSubstr("b.bin' changed"), HasSubstr("and is 9000")));
   EXPECT_THAT(TokensOf(*dataset, 1), ElementsAre(3, 4, 5, 6));
 }
 
@@ -298,11 +299,21 @@ TEST_F(TokensTest, MegatronsPrefixIsEnoughWhereTheFormatIsSaid) {
   EXPECT_EQ(Open(spec)->samples(), 2u);
 }
 
-TEST_F(TokensTest, AnIndexOfAnybodyElseIsNotLookedAt) {
-  WriteTokens("a.bin", CountUp<uint16_t>(8));
-  temp_.Write("a.idx", "v1.2 2\n");
+// Its tokens may be of any type: read as uint16 they would be wrong without a word.
+TEST_F(TokensTest, ABinBesideAnIndexThatIsDamagedOrOfSomethingElseIsRefusedUnlessItIsSaidToBeRaw) {
+  WriteMegatron("a", CountUp<uint16_t>(8), Megatron::Of({8}));
+  for (const std::string& index :
+       {std::string("v1.2 2\n"), std::string(), "X" + Megatron::Of({8}).Bytes().substr(1)}) {
+    temp_.Write("a.idx", index);
 
-  EXPECT_EQ(Open(Spec({"a.bin"}))->samples(), 2u);
+    const absl::Status refused = OpenTokens({.spec = Spec({"a.bin"})}).status();
+
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("a.idx'"), HasSubstr("raw")));
+  }
+  TokensSpec raw = Spec({"a.bin"});
+  raw.format = TokenFormat::kRaw;
+  EXPECT_EQ(Open(raw)->samples(), 2u);
 }
 
 TEST_F(TokensTest, WindowsGoOverDocumentsInTheIndexsOrderWhereverTheyLie) {
@@ -369,12 +380,12 @@ TEST_F(TokensTest, TheDigestOfDocumentsSaysWhereTheyBegin) {
 TEST_F(TokensTest, TheStampChangesWithTheFileAndWithItsIndex) {
   WriteMegatron("a", CountUp<uint16_t>(8), Megatron::Of({4, 4}));
   const TokensOptions options = {.spec = Spec({"a.bin"})};
-  const uint64_t stamp = TokensStamp(options).value();
-  EXPECT_EQ(TokensStamp(options).value(), stamp);
+  const std::string stamp = TokensStamp(options)->stamp;
+  EXPECT_EQ(TokensStamp(options)->stamp, stamp);
 
   temp_.Write("a.idx", Megatron::Of({8}).Bytes());
 
-  EXPECT_NE(TokensStamp(options).value(), stamp);
+  EXPECT_NE(TokensStamp(options)->stamp, stamp);
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ bool Eventually(const std::function<bool()>& condition) {
 class FakeDataset final : public source::Dataset {
  public:
   std::atomic<int> open_failures{0}, read_failures{0};
+  std::atomic<int> opened{0};
   base::Fault fault = base::Fault::kNone;
+  absl::Status changed;  // what every opening says, if it is not OK
 
   absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return 1 << 20; }
@@ -51,6 +53,8 @@ class FakeDataset::FakeReader final : public Reader {
  public:
   explicit FakeReader(const FakeDataset& dataset) : dataset_(const_cast<FakeDataset&>(dataset)) {}
   absl::StatusOr<Opened> Open(uint64_t sample) override {
+    ++dataset_.opened;
+    PENSTOCK_RETURN_IF_ERROR(dataset_.changed);
     if (dataset_.open_failures-- > 0) return absl::UnavailableError("the disk is away");
     sample_ = sample;
     return Opened{.bytes = sample, .fault = dataset_.fault};
@@ -270,6 +274,17 @@ TEST_F(LaneTest, AFaultOfTheSourceNeedsNoWorker) {
   EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kRefused);
   EXPECT_EQ(outcomes_[0].fault, base::Fault::kChangedOnDisk);
   EXPECT_EQ(lane_->outstanding(), 0u);
+}
+
+// A file that changed since it was indexed stays so: the feed hears of it at once.
+TEST_F(LaneTest, WhatIsStoredWrongIsNotTriedAgain) {
+  dataset_.changed = absl::DataLossError("'/x' changed since it was indexed");
+  Give(10, 100);
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kSourceFailed);
+  EXPECT_EQ(outcomes_[0].status, dataset_.changed);
+  EXPECT_EQ(dataset_.opened.load(), 1);
 }
 
 TEST_F(LaneTest, AFileThatIsTooLargeIsRefusedUnread) {

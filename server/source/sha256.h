@@ -1,0 +1,41 @@
+// SHA-256 (FIPS 180-4, by OpenSSL): tells apart what people who mean harm would make alike.
+// One thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+struct evp_md_ctx_st;
+
+namespace penstock::source {
+
+class Sha256 {
+ public:
+  using Sum = std::array<std::byte, 32>;
+
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void AddBytes(std::span<const std::byte> bytes);
+  // A text, its length before it, so that it is told apart from what follows.
+  void Add(absl::string_view text);
+  void Add(uint64_t number);  // 8 bytes, little endian
+
+  Sum Finish();  // once
+
+ private:
+  evp_md_ctx_st* const state_;
+};
+
+// 64 hexadecimal digits.
+std::string HexOf(const Sha256::Sum& sum);
+
+}  // namespace penstock::source

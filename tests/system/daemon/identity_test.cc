@@ -1,0 +1,257 @@
+// A feed never gives another dataset's bytes: pairs of datasets that agree in everything but
+// content, of every kind, opened in random order by several users, and rewritten in place. Every
+// row is compared with the bytes that lie in the dataset that was asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <random>
+
+#include "tests/support/daemon_process.h"
+#include "tests/support/specimens.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/trainer.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr uid_t kStranger = 54321;
+constexpr gid_t kGroup = 54322;
+constexpr uint32_t kBatch = 4;
+
+SessionOptions OptionsFor(const std::string& dataset, bool decoded) {
+  SessionOptions options;
+  options.dataset = dataset;
+  options.batch_size = kBatch;
+  options.seed = 7;
+  options.epochs = 1;
+  if (decoded)
+    options.center_crop =
+        ResizeCenterCrop{.resize = kSpecimenSide, .height = kSpecimenSide, .width = kSpecimenSide};
+  return options;
+}
+
+// "" or the first row that is not the specimen's.
+std::string Compare(Session& session, const Specimen& specimen, uint64_t* rows = nullptr) {
+  for (;;) {
+    Result<Batch> batch = session.Next(std::chrono::seconds(30));
+    if (!batch.ok())
+      return batch.status().code() == Code::kEndOfEpoch ? "" : batch.status().ToString();
+    for (uint32_t row = 0; row < batch->rows(); ++row) {
+      const TensorView view = batch->tensor(0);
+      const std::string& wanted = specimen.rows[batch->sample_ids()[row]];
+      if (std::memcmp(view.data + row * view.row_stride, wanted.data(), wanted.size()) != 0)
+        return "sample " + std::to_string(batch->sample_ids()[row]) + " has other bytes";
+      if (rows != nullptr) ++*rows;
+    }
+  }
+}
+
+std::string Compare(const std::string& address, const std::string& dataset,
+                    const Specimen& specimen) {
+  Client client = Client::Connect({.address = address}).OrDie();
+  Result<Session> session = client.Open(OptionsFor(dataset, specimen.decoded));
+  if (!session.ok()) return session.status().ToString();
+  uint64_t rows = 0;
+  const std::string wrong = Compare(*session, specimen, &rows);
+  if (wrong.empty() && rows != specimen.rows.size()) return "got " + std::to_string(rows) + " rows";
+  return wrong;
+}
+
+// The same by another user, in a process of its own.
+std::string CompareAs(uid_t user, const std::string& address, const std::string& dataset,
+                      const Specimen& specimen, const TempFolder& folder) {
+  std::string rows;
+  for (const std::string& row : specimen.rows) rows += row;
+  folder.Write("wanted", rows);
+  const Ended ended = RunProgram(
+      "penstock-test-trainer",
+      {address, dataset, (specimen.decoded ? "compare-images=" : "compare=") + folder.At("wanted")},
+      {.user = user, .groups = {kGroup}});
+  return ended.exit_code == 0 ? "" : ended.output;
+}
+
+// Two datasets of one kind, "KIND-0" and "KIND-1".
+struct Pair {
+  std::string kind;
+  Specimen specimens[2];
+  uint32_t seeds = 2;  // used so far
+
+  std::string NameOf(int which) const { return kind + "-" + std::to_string(which); }
+};
+
+class IdentityTest : public ::testing::Test {
+ protected:
+  IdentityTest() {
+    for (const std::string& kind : SpecimenKinds()) {
+      Pair pair{.kind = kind, .specimens = {MakeSpecimen(kind, 0), MakeSpecimen(kind, 1)}};
+      for (int which : {0, 1}) WriteSpecimen(pair.specimens[which], FolderOf(pair.NameOf(which)));
+      pairs_.push_back(std::move(pair));
+    }
+    daemon_.emplace(DaemonProcess::Options{.workers = 2, .config = Config()});
+  }
+
+  std::string FolderOf(const std::string& name) const { return folder_.At("data/" + name); }
+
+  std::string Config() const {
+    std::string config = "server: {socket: SOCKET, group: '" + std::to_string(kGroup) +
+                         "', state_dir: " + folder_.At("state") +
+                         "}\npool: {max: 256MiB}\ndatasets:\n";
+    for (const Pair& pair : pairs_)
+      for (int which : {0, 1}) {
+        std::string yaml = pair.specimens[which].yaml;
+        for (size_t at; (at = yaml.find("FOLDER")) != std::string::npos;)
+          yaml.replace(at, 6, FolderOf(pair.NameOf(which)));
+        config += "- {name: " + pair.NameOf(which) + ", " + yaml + "}\n";
+      }
+    for (int which : {0, 1})
+      config += "- {name: mixture-" + std::to_string(which) + ", mixture: {parts: [{dataset: png-" +
+                std::to_string(which) + ", weight: 0.5}, {dataset: jpeg-" + std::to_string(which) +
+                ", weight: 0.5}]}}\n";
+    return config;
+  }
+
+  void Rewrite(Pair& pair, int which) {
+    pair.specimens[which] = MakeSpecimen(pair.kind, pair.seeds++);
+    WriteSpecimen(pair.specimens[which], FolderOf(pair.NameOf(which)));
+  }
+
+  // Of the two datasets' samples, one behind the other.
+  Specimen MixtureOf(int which) const {
+    Specimen both{.decoded = true};
+    for (const char* kind : {"png", "jpeg"})
+      for (const Pair& pair : pairs_)
+        if (pair.kind == kind)
+          both.rows.insert(both.rows.end(), pair.specimens[which].rows.begin(),
+                           pair.specimens[which].rows.end());
+    return both;
+  }
+
+  TempFolder folder_;
+  std::vector<Pair> pairs_;
+  std::optional<DaemonProcess> daemon_;
+};
+
+TEST_F(IdentityTest, WhateverComesFirstEveryRowIsOfTheDatasetThatWasAskedFor) {
+  std::mt19937 random(20251);
+  const bool two_users = geteuid() == 0;
+  for (Pair& pair : pairs_) {
+    std::vector<Session> held;  // stay open, with whatever they hold
+    for (int step = 0; step < 12; ++step) {
+      const int which = static_cast<int>(random() % 2);
+      const Specimen& specimen = pair.specimens[which];
+      const std::string name = pair.NameOf(which);
+      std::string wrong;
+      switch (random() % 4) {
+        case 0:
+          wrong = Compare(daemon_->address(), name, specimen);
+          break;
+        case 1:
+          held.push_back(Client::Connect({.address = daemon_->address()})
+                             .OrDie()
+                             .Open(OptionsFor(name, specimen.decoded))
+                             .OrDie());
+          (void)held.back().Next();
+          break;
+        case 2:
+          if (two_users) wrong = CompareAs(kStranger, daemon_->address(), name, specimen, folder_);
+          break;
+        case 3:
+          Rewrite(pair, which);
+          wrong = Compare(daemon_->address(), name, pair.specimens[which]);
+          break;
+      }
+      EXPECT_EQ(wrong, "") << name << " at step " << step;
+    }
+  }
+}
+
+TEST_F(IdentityTest, AMixtureGivesTheBytesOfItsPartsAlsoAfterOneWasRewritten) {
+  for (int which : {0, 1})
+    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), MixtureOf(which)),
+              "");
+
+  for (Pair& pair : pairs_)
+    if (pair.kind == "png") Rewrite(pair, 0);
+
+  for (int which : {1, 0})
+    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), MixtureOf(which)),
+              "");
+}
+
+// Old bytes until the change is noticed, which is at the next read; then an error that names the
+// file, at once, and no row any more. Whoever opens anew gets the new bytes.
+TEST_F(IdentityTest, AFeedWhoseFilesChangeFailsWithTheirNameAndGivesNoOtherBytes) {
+  for (Pair& pair : pairs_) {
+    SCOPED_TRACE(pair.kind);
+    const Specimen before = pair.specimens[0];
+    SessionOptions options = OptionsFor(pair.NameOf(0), before.decoded);
+    options.order = Order::kSequential;
+    options.batch_size = options.window = 1;
+    Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+    Session session = client.Open(options).OrDie();
+    ASSERT_TRUE(session.Next().ok());
+
+    Rewrite(pair, 0);
+
+    const auto rewritten = std::chrono::steady_clock::now();
+    const std::string ended = Compare(session, before);
+    EXPECT_THAT(ended, AllOf(HasSubstr("data loss"), HasSubstr("changed since it was indexed"),
+                             HasSubstr(FolderOf(pair.NameOf(0)))));
+    EXPECT_LT(std::chrono::steady_clock::now() - rewritten, std::chrono::seconds(20))
+        << "it was tried again";
+    EXPECT_FALSE(session.Next().ok());
+    EXPECT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "");
+  }
+  EXPECT_EQ(daemon_->Quarantine().entries_size(), 0) << "no sample is at fault";
+}
+
+TEST_F(IdentityTest, SessionsOfTheSameFilesShareWhatIsDecodedByWhateverName) {
+  const Pair& pair = pairs_[1];
+  folder_.Link("link", FolderOf(pair.NameOf(0)));
+  DaemonProcess daemon({.workers = 1});
+  const auto decoded = [&] { return daemon.Status().samples_decoded(); };
+  const std::string path = FolderOf(pair.NameOf(0));
+
+  ASSERT_EQ(Compare(daemon.address(), path, pair.specimens[0]), "");
+  ASSERT_EQ(decoded(), kSpecimenSamples);
+  ASSERT_EQ(Compare(daemon.address(), path, pair.specimens[0]), "");
+  ASSERT_EQ(Compare(daemon.address(), folder_.At("link"), pair.specimens[0]), "");
+
+  EXPECT_EQ(decoded(), kSpecimenSamples);
+}
+
+// Neither waits for a FIFO's other side nor tries a socket again and again.
+TEST_F(IdentityTest, WhatIsNoRegularFileIsABadSampleAndHoldsUpNobody) {
+  const std::string folder = FolderOf("png-0");
+  ASSERT_EQ(::mknod((folder + "/a/fifo.jpg").c_str(), S_IFIFO | 0600, 0), 0);
+  ASSERT_EQ(::mknod((folder + "/b/socket.jpg").c_str(), S_IFSOCK | 0600, 0), 0);
+
+  const Delivered got = OneEpoch(daemon_->address(), OptionsFor("png-0", true));
+
+  EXPECT_EQ(got.rows.size(), kSpecimenSamples + 2);
+  EXPECT_EQ(daemon_->Quarantine().entries_size(), 2);
+}
+
+// What is kept on disk does not bring the old bytes back, nor labels or sizes of them.
+TEST_F(IdentityTest, WhatWasRewrittenWhileNoDaemonRanIsReadAnew) {
+  for (const Pair& pair : pairs_)
+    ASSERT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "") << pair.kind;
+  daemon_->Kill(SIGTERM);
+  for (Pair& pair : pairs_) Rewrite(pair, 0);
+
+  daemon_->Start();
+
+  for (const Pair& pair : pairs_)
+    EXPECT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "") << pair.kind;
+}
+
+}  // namespace
+}  // namespace penstock::testing
