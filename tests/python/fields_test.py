@@ -84,7 +84,7 @@ class FieldsTest(support.FeedTest):
             with self.subTest(device=device, delivery=delivery):
                 seen = []
                 for batch in self.torch_loader(self.tokens_text, shuffle=True, seed=3, device=device, delivery=delivery):
-                    self.assertEqual(set(batch), {"tokens", "targets"})
+                    self.assertEqual(set(batch.keys()), {"tokens", "targets"})
                     self.assertEqual(batch["tokens"].dtype, torch.int64)
                     self.assertEqual(batch["tokens"].device.type, device)
                     for row, sample in enumerate(batch.sample_ids.tolist()):
@@ -124,7 +124,7 @@ class FieldsTest(support.FeedTest):
     def test_some_arrays_are_asked_for_and_cast(self):
         fields = [penstock.Field("x", dtype="float32"), "h"]
         for batch in self.torch_loader(self.arrays_text, fields=fields):
-            self.assertEqual(set(batch), {"x", "h", "label"})
+            self.assertEqual(set(batch.keys()), {"x", "h", "label"})
             np.testing.assert_array_equal(batch["x"].numpy(), self.arrays["x"].astype("float32")[batch.sample_ids.numpy()])
 
     def test_a_short_last_batch_is_short_in_every_tensor(self):

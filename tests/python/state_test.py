@@ -67,7 +67,7 @@ class StateTest(LoaderFixture):
     # Ranks.
 
     def test_ranks_share_an_epoch(self):
-        for last_batch, each in (("drop", 3), ("pad", 4), ("partial", None)):
+        for last_batch, each in (("drop", 3), ("pad_ranks", 4), ("pad_batch", 4), ("partial", None)):
             with self.subTest(last_batch=last_batch):
                 loaders = [self.loader(batch_size=16, shuffle=True, rank=rank, world_size=2, last_batch=last_batch)
                            for rank in range(2)]

@@ -1,11 +1,13 @@
 """What needs no daemon: ranks, transforms, lengths, settings."""
 import os
+import pathlib
+import tempfile
 import unittest
 
 import support
 
 import penstock
-from penstock import _lengths, _settings, ranks, transforms
+from penstock import _lengths, _settings, _where, ranks
 
 
 class RanksTest(unittest.TestCase):
@@ -50,51 +52,70 @@ class LengthsTest(unittest.TestCase):
                     for rank in range(world_size):
                         self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, "partial"), takes[rank])
                         self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, "drop"), whole)
-                        self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, "pad"), max(takes))
-
-
-class TransformsTest(unittest.TestCase):
-    def test_torchvisions_are_read_as_ours(self):
-        try:
-            from torchvision import transforms as theirs
-        except ImportError as error:
-            self.skipTest(f"torchvision is not installed ({error})")
-        train = theirs.Compose([theirs.RandomResizedCrop(64, scale=(0.2, 1)), theirs.RandomHorizontalFlip(0.25),
-                                theirs.ToTensor(), theirs.Normalize([0.5] * 3, [0.25] * 3)])
-        test = theirs.Compose([theirs.Resize(73), theirs.CenterCrop((64, 60)), theirs.ToTensor()])
-
-        self.assertEqual(transforms.plan_of(train), transforms.plan_of(
-            [penstock.RandomResizedCrop((64, 64), (0.2, 1)), penstock.HorizontalFlip(0.25),
-             penstock.Normalize([0.5] * 3, [0.25] * 3)]))
-        self.assertEqual(transforms.plan_of(test),
-                         transforms.plan_of([penstock.Resize(73), penstock.CenterCrop((64, 60))]))
-
-    def test_what_of_torchvisions_is_not_done_is_said(self):
-        try:
-            from torchvision import transforms as theirs
-        except ImportError as error:
-            self.skipTest(f"torchvision is not installed ({error})")
-        bicubic = theirs.InterpolationMode.BICUBIC
-        for words, transform in (("ColorJitter", theirs.ColorJitter(0.4)),
-                                 ("interpolation", theirs.RandomResizedCrop(8, interpolation=bicubic)),
-                                 ("CenterCrop", theirs.Compose([theirs.Resize((8, 8)), theirs.CenterCrop(8)])),
-                                 ("max_size", theirs.Resize(8, max_size=9))):
-            with self.subTest(words=words), self.assertRaisesRegex(penstock.InvalidArgument, words):
-                transforms.plan_of(transform)
+                        for padded in ("pad_ranks", "pad_batch"):
+                            self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, padded), max(takes))
 
 
 class SettingsTest(unittest.TestCase):
-    def test_names_and_paths_are_told_apart(self):
-        for given, meant in (("imagenet-train", "imagenet-train"), ("./x", os.path.abspath("x")), ("/a/../b", "/b"),
-                             (".", os.getcwd())):
-            self.assertEqual(_settings.dataset_of(given), meant)
+    def test_types_that_contradict_are_refused(self):
+        for transform, dtype, words in (([penstock.Normalize("imagenet")], "uint8", "fractions"), (None, "float64", "dtype is")):
+            with self.subTest(words=words), self.assertRaisesRegex(penstock.InvalidArgument, words):
+                _settings.make("x", transform=transform, dtype=dtype)
+
+    def test_the_usual_type_is_what_nobody_changed(self):
+        made = _settings.make("x", usual=("uint8", "NHWC"))
+
+        self.assertEqual((made.dtype, made.layout), ("uint8", "NHWC"))
+        self.assertEqual(_settings.make("x", usual=("uint8", "NHWC"), dtype="float16").dtype, "float16")
+
+    def test_last_batches(self):
+        for drop_last, last_batch, world_size, expected in (
+                (False, None, 1, "partial"), (False, None, 2, "pad_ranks"), (True, None, 2, "drop"),
+                (False, "pad_batch", 2, "pad_batch"), (True, "drop", 1, "drop")):
+            self.assertEqual(_settings.remainder_of(drop_last, last_batch, world_size), expected)
+        with self.assertRaisesRegex(penstock.InvalidArgument, "pad_ranks"):
+            _settings.remainder_of(False, "pad", 2)
+
+
+class WhereTest(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chdir(folder.name)
+        os.mkdir("val")
+
+    def test_names_paths_and_texts_are_told_apart(self):
+        here, home = os.getcwd(), os.path.expanduser("~")
+        for given, meant in (("imagenet-train", "imagenet-train"), ("./x", here + "/x"), ("/a/../b", "/b"), (".", here),
+                             ("..", os.path.dirname(here)), ("~", home), ("~/data", home + "/data"),
+                             (pathlib.Path("val"), here + "/val"), (pathlib.Path("~/x"), home + "/x"),
+                             ("train-{000..146}.tar", here + "/train-{000..146}.tar"), ("my photos", here + "/my photos"),
+                             ("file:///data/a%20b", "/data/a b"), ("file://localhost/data", "/data"),
+                             ("tokens:/data/train.bin,length=8", "tokens:/data/train.bin,length=8")):
+            with self.subTest(given=given):
+                self.assertEqual(_where.where_of(given), (meant, ""))
+
+    def test_a_name_that_is_here_too_may_be_either(self):
+        self.assertEqual(_where.where_of("val"), ("val", os.path.abspath("val")))
+
+    def test_what_lies_elsewhere_is_refused(self):
+        for url in ("s3://bucket/train", "gs://bucket/train", "https://example.org/train.tar", "hdfs://host/x", "S3://x"):
+            with self.subTest(url=url), self.assertRaisesRegex(penstock.InvalidArgument, "copy what is there to a disk"):
+                _where.where_of(url)
+        for url in ("file://data/train", "file://data"):
+            with self.subTest(url=url), self.assertRaisesRegex(penstock.InvalidArgument, "three slashes"):
+                _where.where_of(url)
 
     def test_a_torch_dataset_is_refused_with_its_root(self):
         class ImageFolder:
             root = "/data/train"
 
         with self.assertRaisesRegex(penstock.InvalidArgument, "for this ImageFolder: '/data/train'"):
-            _settings.dataset_of(ImageFolder())
+            _where.where_of(ImageFolder())
+        for nothing in ("", b"/data", None):
+            with self.assertRaises(penstock.InvalidArgument):
+                _where.where_of(nothing)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What every loader is: one consumer of one feed, epoch after epoch, with a state."""
+import copy
 import time
 import weakref
 from dataclasses import replace
@@ -6,13 +7,14 @@ from dataclasses import replace
 from . import _feed
 from . import _penstock as native
 from ._lengths import batches
-from ._sampling import BatchSampler
+from ._sampling import BatchSampler, Sampler
 from ._say import say
 from .dataset import Dataset
 from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
+from .ranks import Rank
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order", "_single")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -38,6 +40,7 @@ class LoaderBase:
         self._take = None  # what _taker made for the session
         self._order = None  # of this epoch, where there is sampling
         self._at_end = False  # the batch taken last is its epoch's last
+        self._single = None  # gives single samples
         self._live = lambda: None  # weak: the live iterator; not named as torch's, which frameworks reset
 
     # What a framework's loader adds.
@@ -51,13 +54,18 @@ class LoaderBase:
         the end of an epoch."""
         raise NotImplementedError
 
+    def _give(self, batch):
+        """What the loop gets of a batch."""
+        return batch
+
     # What is known before a batch is taken.
 
     @property
     def dataset(self):
         """Its name, length, classes and paths."""
         if self._dataset is None:
-            self._dataset = Dataset(self._connected(), self._settings.dataset, self._settings.range)
+            client = self._connected()
+            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._sample)
         return self._dataset
 
     @property
@@ -79,6 +87,38 @@ class LoaderBase:
         settings = self._settings
         return batches(left, settings.batch_size, settings.rank.rank, settings.rank.world_size,
                        settings.remainder)
+
+    def _samples_of_rank(self):
+        """That this rank takes in a whole epoch; where one is told how many there are."""
+        settings = self._settings
+        total = self.dataset.epoch_samples if self._sampling is None else len(self._sampling)
+        size, world_size = settings.batch_size, settings.rank.world_size
+        if settings.remainder == "pad_ranks":
+            return -(-total // world_size)
+        if settings.remainder != "partial":
+            return len(self) * size
+        last = total - (len(self) - 1) * size * world_size - settings.rank.rank * size  # begins there, or nowhere
+        return (len(self) - 1) * size + min(size, last) if len(self) else 0
+
+    def _sample(self, sample_id):
+        """One sample, of an epoch of its own, by a loader like this one. A tuple where it has two fields."""
+        if self._single is None:
+            self._single = self._for_single_samples()
+        self._single._sampling = Sampler([sample_id], 1)
+        batch = next(iter(self._single))
+        row = {name: value[0] for name, value in batch.items()}
+        if "label" in row:
+            row["label"] = int(row["label"])
+        return tuple(row.values()) if len(row) == 2 else row
+
+    def _for_single_samples(self):
+        single = copy.copy(self)
+        single._settings = replace(self._settings, batch_size=1, shuffle=False, rank=Rank(0, 1, "of single samples"),
+                                   remainder="partial", window=2, device="cpu", delivery="auto", range=None,
+                                   fail_on_bad_sample=True)
+        single._goal = native.State()
+        single._goal.seed = self._settings.seed
+        return single
 
     # Where it stands.
 
@@ -111,6 +151,15 @@ class LoaderBase:
         self._end_session()
         self._goal = state
         self._begun = False
+
+    def _next_epoch(self):
+        """That a new iterator would be of."""
+        return self._at.epoch + 1 if self._begun else self._at.epoch
+
+    def _go_to(self, epoch, step):
+        """The next iteration begins with that batch of this rank."""
+        self._end_session()
+        self._go(epoch, step * self._settings.batch_size * self._settings.rank.world_size)
 
     def _go(self, epoch, consumed):
         at = native.State()
@@ -189,7 +238,8 @@ class LoaderBase:
 
     def _connected(self):
         if self._client is None:
-            self._client = _feed.connect(self._settings)
+            self._client, dataset = _feed.connect(self._settings)
+            self._settings = replace(self._settings, dataset=dataset, beside="")
         return self._client
 
     def _open(self):
@@ -197,11 +247,22 @@ class LoaderBase:
         if self.dataset.decoded and not self._settings.plan.has_geometry:
             raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
                                   "not make them one; give RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
+        self._check_images()
         given_by = None if self._sampling is None else self._sampling.given_by
         options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by)
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
         self._goal = None
+
+    def _check_images(self):
+        """What was asked for of images, where there are none that Penstock finishes."""
+        dataset, asked = self.dataset, self._settings.of_images
+        if dataset.decoded or dataset.row_shape is not None or not asked:
+            return
+        stored = dataset.fields.get("image")
+        there = f"are {stored[0]}, and come as they are stored" if stored else "has it none"
+        raise InvalidArgument(f"{' and '.join(asked)} is said of images of bytes, and those of {dataset.name!r} {there}; "
+                              "leave it out and do it on the batch, or cast by fields=[penstock.Field(name, dtype=...)]")
 
     def _end_session(self):
         self._end_epoch()
@@ -227,6 +288,8 @@ class LoaderBase:
         if older is not None:
             older.end("the loader was closed")
         self._end_session()
+        if self._single is not None:
+            self._single.close()
         self._client = None
 
     def __enter__(self):
@@ -272,6 +335,10 @@ class EpochIterator:
         return len(self._loader)
 
     def __next__(self):
+        return self._loader._give(self.take())
+
+    def take(self):
+        """The batch as it came, before the loader's `_give`."""
         if self._done:
             if self._ended is None:
                 self._loader._end_epoch()

@@ -1,4 +1,5 @@
-"""A batch: a dict of arrays that knows where it comes from."""
+"""A batch: arrays by name or by place, which know where they come from."""
+import copy
 from typing import Any, NamedTuple
 
 from ._tensors import lengths_name
@@ -16,10 +17,60 @@ class Position(NamedTuple):
 
 
 class Batch(dict):
-    """`batch["image"]`, `batch["label"]`; and `sample_ids`, `position`, `valid_rows` beside them."""
+    """`batch["image"]`, `batch["label"]`, and `sample_ids`, `position`, `valid_rows`, `valid` beside them.
+
+    A dict by its names, and a sequence by its places: it iterates over its arrays, not over their names, so that
+    `images, labels = batch` and `batch[0]` mean what they mean with torch's DataLoader. `keys()`, `items()`,
+    `"label" in batch`, `dict(batch)` and `f(**batch)` are a dict's.
+    """
 
     sample_ids: Any = None
-    _step: Any = None  # what Position is made of
+    _step: Any = None  # what Position is made of; None: somebody else made this batch
+
+    # By place.
+
+    def __iter__(self):
+        return iter(self.values())
+
+    def __reversed__(self):
+        return reversed(self.values())
+
+    def __getitem__(self, name):
+        if isinstance(name, (int, slice)):
+            return list(self.values())[name]
+        return super().__getitem__(name)
+
+    def __setitem__(self, name, value):
+        super().__setitem__(list(self.keys())[name] if isinstance(name, int) else name, value)
+
+    def copy(self):
+        return copy.copy(self)
+
+    # Where it comes from.
+
+    @property
+    def position(self):
+        return Position(*self._known_step())
+
+    @property
+    def valid_rows(self):
+        """So many rows, the first ones, are real; the others repeat samples, so that all ranks have equally many."""
+        return self._known_step()[4]
+
+    @property
+    def valid(self):
+        """Of each row whether it is real: bool, where the batch is."""
+        return _range_like(next(iter(self)), self.position.rows) < self.valid_rows
+
+    def _known_step(self):
+        if self._step is None:
+            raise AttributeError(
+                "this batch was made from the arrays of another one, whose position, valid_rows and sample_ids did not "
+                "come along; move batches by batch.to(device), or make the loader with row_info=True, which puts "
+                "'sample_id' and 'valid' into each batch as tensors")
+        return self._step
+
+    # Fields of variable length.
 
     def mask(self, name):
         """Of a field of variable length: which of its elements are there, bool, rows x the greatest length."""
@@ -35,14 +86,6 @@ class Batch(dict):
         """A field of bytes, on the host: a list of bytes, one a row."""
         return [bytes(memoryview(row)[:length]) for row, length in
                 zip(_on_host(self[name]), _on_host(self[lengths_name(name)]).tolist())]
-
-    @property
-    def position(self):
-        return None if self._step is None else Position(*self._step)
-
-    @property
-    def valid_rows(self):
-        return self._step[4]
 
 
 def _is_torch(array):

@@ -4,12 +4,14 @@ import sys
 
 from . import _penstock as native
 from ._say import say_once
-from ._settings import is_path
+from ._where import is_path
+from .errors import NotFound
 from .sampling import ShuffleWindow
 
 _REMAINDERS = {
     "drop": native.Remainder.DROP,
-    "pad": native.Remainder.PAD_BATCH,
+    "pad_ranks": native.Remainder.PAD_RANKS,
+    "pad_batch": native.Remainder.PAD_BATCH,
     "partial": native.Remainder.PARTIAL,
 }
 
@@ -19,23 +21,48 @@ def program_name():
 
 
 def connect(settings):
-    """A client; where no daemon answers, this user's private one is started or joined."""
-    private = is_path(settings.dataset)
+    """(a client, the dataset as it knows it). Where no daemon answers, this user's private one is started or joined.
+
+    A configured dataset comes before what has its name in this program's folder."""
+    client = _client(settings, is_path(settings.dataset))
+    if not settings.beside:
+        return client, settings.dataset
+    if _knows(client, settings.dataset):
+        say_once(f"{settings.dataset!r} is the daemon's dataset of that name; for what is here give "
+                 f"{'./' + settings.dataset!r}")
+        return client, settings.dataset
+    if not client.is_private and not _is_addressed(settings):
+        client = _client(settings, True)
+    return client, settings.beside
+
+
+def _is_addressed(settings):
+    return bool(settings.address) or "PENSTOCK_ADDRESS" in os.environ
+
+
+def _client(settings, private):
     client = native.Client.connect(address=settings.address, start_private=True, name=program_name(),
-                                   only_private=private and not settings.address and
-                                   "PENSTOCK_ADDRESS" not in os.environ)
+                                   only_private=private and not _is_addressed(settings))
     if client.is_private:
         say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it ends "
                  "10 s after its last session")
     return client
 
 
+def _knows(client, name):
+    try:
+        client.describe(name)
+    except NotFound:
+        return False
+    return True
+
+
 def finish_of(settings):
     finish = native.Finish()
-    finish.type = getattr(native.Type, settings.dtype.upper())
+    finish.type = native.Type.UINT8 if settings.unscaled else getattr(native.Type, settings.dtype.upper())
     finish.layout = getattr(native.Layout, settings.layout)
     normalize = settings.plan.normalize
-    if normalize is not None:
+    if normalize is not None and not settings.unscaled:
         finish.mean = _three(normalize.mean)
         finish.stddev = _three(normalize.std)
     return finish

@@ -6,9 +6,10 @@ def _ceil(a, b):
 
 
 def batches(left, batch_size, rank, world_size, remainder):
-    """`left` samples remain to all ranks together; remainder is "drop", "pad" or "partial"."""
+    """`left` samples remain to all ranks together; remainder is "drop", "pad_ranks", "pad_batch" or "partial"."""
     if remainder == "drop":
         return left // (world_size * batch_size)
-    if remainder == "pad":
+    if remainder in ("pad_ranks", "pad_batch"):
         return _ceil(left, world_size * batch_size)
+    assert remainder == "partial", remainder
     return max(0, _ceil(left - rank * batch_size, world_size * batch_size))

@@ -2,6 +2,7 @@
 from array import array
 
 from . import _settings, ranks
+from ._say import say_once
 from .errors import InvalidArgument
 from .sampling import WeightedSampler
 
@@ -50,21 +51,47 @@ class BatchSampler:
 
 
 def of(sampler, batch_size, rank, world_size):
-    """What draws the order, and the rank: a sampler of the program's own has taken it into account, of
-    Penstock's every rank takes its share."""
+    """What draws the order, and the rank: of Penstock's own sampler every rank takes its share."""
     given_by = None
     if not isinstance(sampler, WeightedSampler):
-        rank, world_size, given_by = share_of(rank, world_size)
+        rank, world_size, given_by = _place(sampler, rank, world_size)
     return Sampler(sampler, _settings.positive(batch_size, "batch_size"), given_by), rank, world_size
 
 
-def share_of(rank, world_size):
-    """(rank, world size, given by) for an order that the program drew. Without a word it is this rank's alone,
-    which takes all of it; a sample that comes on other ranks, too, is then cropped anew there."""
-    if rank is not None or world_size is not None:
+def of_batches(sampler, rank, world_size):
+    rank, world_size, given_by = _place(sampler, rank, world_size)
+    return BatchSampler(sampler, given_by), rank, world_size
+
+
+def _place(sampler, rank, world_size):
+    """(rank, world size, given by) for an order that the program draws. It is what this rank shall take, as with
+    torch, and a sample that comes on other ranks, too, is cropped anew there; unless rank and world_size ask for
+    the order to be shared."""
+    name, share = type(sampler).__name__, _share(sampler)
+    given = rank is not None or world_size is not None
+    if share is not None and given and (rank, world_size) != share:
+        raise InvalidArgument(f"rank is {rank!r} and world_size {world_size!r}, but {name} draws for rank {share[0]} of "
+                              f"{share[1]}; leave them out: it has shared the samples already")
+    if share is None and given:
         return rank, world_size, None
-    here = ranks.find()
-    return 0, 1, here if here.world_size > 1 else None
+    found = ranks.find(rank, world_size)
+    if share is None and found.world_size > 1:
+        say_once(f"each of {found.world_size} ranks takes all that its {name} yields, as with torch; to have one order "
+                 f"shared give rank={found.rank}, world_size={found.world_size}, or a DistributedSampler")
+    elif share is not None and share != (found.rank, found.world_size):
+        say_once(f"{name} draws for rank {share[0]} of {share[1]}, while this process has rank {found}; it takes "
+                 f"what the sampler yields")
+    of = found if share is None else ranks.Rank(*share, f"by {name}")
+    return ranks.Rank(0, 1, f"what {name} yields for {of}"), None, of if of.world_size > 1 else None
+
+
+def _share(sampler):
+    """(rank, of how many) of a sampler that draws one rank's share, such as torch's DistributedSampler; else None."""
+    for each in (sampler, getattr(sampler, "sampler", None)):
+        share = getattr(each, "rank", None), getattr(each, "num_replicas", None)
+        if all(isinstance(part, int) for part in share):
+            return share
+    return None
 
 
 def _indices(indices):

@@ -65,7 +65,7 @@ def _put(values, tensor, value, lengths):
 
 def host_arrays(session, settings):
     """Arrays of their own."""
-    empty, dtype = numpy().empty, host_type(settings.dtype)
+    empty, dtype = numpy().empty, host_type("uint8" if settings.unscaled else settings.dtype)
     finish, rows = _feed.finish_of(settings), session.shape[0]
     shape, images = (rows, *sides_of(session, settings)), _tensors.has_image(session)
     others = _tensors.of(session, settings, _tensors.as_they_are)
@@ -83,9 +83,21 @@ def host_arrays(session, settings):
         position = Position(*step)
         if position.rows < rows:
             values = {name: value[:position.rows] for name, value in values.items()}
+        if settings.unscaled and images:
+            values["image"] = _floats_of_bytes(values["image"], settings)
         return _batch(values, numpy().frombuffer(bytearray(sample_ids), "uint64"), position)
 
     return take_array
+
+
+def _floats_of_bytes(image, settings):
+    """Floats from 0 to 255, as ToDtype gives them without scale, and what Normalize makes of those."""
+    normalize, floats = settings.plan.normalize, image.astype("float32")
+    if normalize is not None:
+        sides = (-1, 1, 1) if settings.layout == "NCHW" else (-1,)
+        mean, std = (numpy().array(values, "float32").reshape(sides) for values in (normalize.mean, normalize.std))
+        floats = (floats - mean) / std
+    return floats.astype(host_type(settings.dtype), copy=False)
 
 
 def _where(values, name):
@@ -140,6 +152,9 @@ def device_arrays_of_their_own(session, settings):
 
 
 def _on_device(session, settings, others, finish):
+    if settings.unscaled:
+        raise FailedPrecondition("the transform gives floats from 0 to 255, which on a GPU only penstock.torch makes; give "
+                                 "ToDtype scale=True, or take dtype='uint8' and cast the batch")
     pool = native.DevicePool.open(session.device)
     sides, dtype, timeout = sides_of(session, settings), settings.dtype, settings.timeout or None
     take, read_only, images = session.take_on_device, finish is None, _tensors.has_image(session)

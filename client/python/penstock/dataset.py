@@ -1,15 +1,23 @@
 """A dataset as the daemon describes it."""
+_AT_ONCE = 65536  # samples in one question
 
 
 class Dataset:
     """Its name, kind ("folder", "tar", "idx", "tokens", ...), how many samples it has, its classes, what can be
     asked for of each (`fields`: name to type, shape, None for a side whose length differs), and where each
-    sample lies. `epoch_samples`: how many an epoch has; of a mixture that is as configured."""
+    sample lies. `epoch_samples`: how many an epoch has; of a mixture that is as configured.
 
-    def __init__(self, client, dataset, within=None):
-        """`within`: (first, count) of the samples that are meant; None: all that the name means."""
+    `dataset[i]` is one sample, decoded and transformed, as torch's datasets give it: for a look at one, since
+    each opens a feed of its own.
+    """
+
+    def __init__(self, client, dataset, within=None, sample=None):
+        """`within`: (first, count) of the samples that are meant; None: all that the name means. `sample`: gives
+        the sample of an id."""
         self._client = client
         self._asked = dataset
+        self._sample = sample
+        self._described = None
         (self.name, samples, self.classes, self.kind, row, fields, self.decoded, self.labeled, first,
          self.epoch_samples) = client.describe(dataset)
         self._first, self._samples = within or (first, samples)
@@ -21,6 +29,17 @@ class Dataset:
 
     def __len__(self):
         return self._samples
+
+    def __getitem__(self, index):
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"the index is {index!r}; give the number of one sample, and iterate the loader for batches")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} of a dataset of {len(self)} samples")
+        return self._sample(self._first + index % len(self))
+
+    def __getitems__(self, place):
+        """What torch's DataLoader asks for: a batch's place in an epoch (`loader.batch_sampler`), or indices."""
+        return place.take() if hasattr(place, "take") else [self[int(index)] for index in place]
 
     @property
     def class_to_idx(self):
@@ -34,6 +53,28 @@ class Dataset:
     def path(self, sample_id):
         """Where a sample's bytes are, for people."""
         return self._client.samples(self._asked, [sample_id])[0][0]
+
+    @property
+    def samples(self):
+        """(path, label) of each, as ImageFolder has it."""
+        self._check_labeled("samples")
+        if self._described is None:
+            ids = self.sample_ids
+            self._described = [pair for begin in range(0, len(ids), _AT_ONCE)
+                               for pair in self._client.samples(self._asked, list(ids[begin:begin + _AT_ONCE]))]
+        return self._described
+
+    imgs = samples
+
+    @property
+    def targets(self):
+        """The label of each sample."""
+        return [label for _, label in self.samples]
+
+    def _check_labeled(self, what):
+        if not self.labeled:
+            raise AttributeError(f"the samples of {self.name!r} have no labels, and so it has no {what}; path(sample_id) "
+                                 "says where one lies")
 
     def __repr__(self):
         return f"<penstock dataset {self.name!r}: {len(self)} samples, {len(self.classes)} classes>"

@@ -29,7 +29,7 @@ class Loader(LoaderBase):
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, sharding=None, device=None, drop_last=False, timeout=0,
-                 prefetch_factor=None, transform=None, dtype="float32", layout="NHWC", seed=0, rank=None,
+                 prefetch_factor=None, transform=None, dtype=None, layout=None, seed=0, rank=None,
                  world_size=None, last_batch=None, delivery="auto", address="", name="", reconnect=60.0,
                  fail_on_bad_sample=False, fields=None, sampler=None, range=None):
         self._device = _device(sharding, device)
@@ -42,11 +42,14 @@ class Loader(LoaderBase):
                 raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
             sampling, rank, world_size = _sampling.of(sampler, batch_size, rank, world_size)
         super().__init__(_settings.make(
-            dataset, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
-            dtype=np.dtype(dtype).name, layout=layout, device=_name_of(self._device), rank=rank,
+            dataset, usual=("float32", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed,
+            transform=transform, dtype=None if dtype is None else np.dtype(dtype).name, layout=layout, device=_name_of(self._device), rank=rank,
             world_size=world_size, last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout,
             reconnect=reconnect, address=address, name=name, delivery=delivery,
             fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
+
+    def _for_single_samples(self):
+        raise TypeError("a penstock.jax.Loader gives no single samples; penstock.Loader does, loader.dataset[i]")
 
     def _taker(self, session):
         on_gpu = session.device >= 0

@@ -20,12 +20,12 @@ class Loader(LoaderBase):
     """An iterable of batches: `batch["image"]`, `batch["label"]`, `batch.sample_ids`, `batch.position`.
 
     The arguments have the names of torch's DataLoader where they mean the same. Images are as they are
-    stored, uint8 NHWC, unless `dtype` or `layout` ask for more. `device`: "cpu"; "cuda", the current
+    stored, uint8 NHWC, unless `dtype`, `layout` or the transform's own steps ask for more. `device`: "cpu"; "cuda", the current
     one; "cuda:N"; "auto". Read arrays on a GPU by `cupy.from_dlpack` and its like (penstock.array).
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
-                 transform=None, dtype="uint8", layout="NHWC", device="cpu", seed=0, rank=None, world_size=None,
+                 transform=None, dtype=None, layout=None, device="cpu", seed=0, rank=None, world_size=None,
                  last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False,
                  fields=None, sampler=None, range=None):
         _take.numpy()
@@ -35,12 +35,12 @@ class Loader(LoaderBase):
                 raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
             sampling, rank, world_size = _sampling.of(sampler, batch_size, rank, world_size)
         super().__init__(_settings.make(
-            dataset, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
+            dataset, usual=("uint8", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
             dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
             prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
             delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
         if device == "cpu":
-            _take.host_type(dtype)
+            _take.host_type(self._settings.dtype)
         if _take.is_stored(self._settings) and self._settings.window < 2:
             raise InvalidArgument("prefetch_factor is 1, but a batch that is not copied keeps its place while the loop "
                                   "asks for the next one; give 2 or more")

@@ -28,6 +28,8 @@ class Rank:
 def find(rank=None, world_size=None, environ=None):
     """The rank, and where it was found."""
     environ = os.environ if environ is None else environ
+    if isinstance(rank, Rank):
+        return rank
     if (rank is None) != (world_size is None):
         raise InvalidArgument(f"rank is {rank!r} and world_size {world_size!r}; give both, or neither to have them "
                               "found")

@@ -11,6 +11,8 @@ from . import _feed, _sampling, _settings, _tensors, ranks
 from ._base import LoaderBase
 from ._batch import Batch
 from ._say import say_once
+from ._torch_attributes import Attributes, BatchSampler, Sampler, explain
+from ._torch_batch import SAMPLE_ID, VALID, TensorBatch, add_row_info
 from .errors import FailedPrecondition, InvalidArgument
 
 __all__ = ["Batch", "DataLoader"]
@@ -22,51 +24,59 @@ _TYPES = {
     "bfloat16": torch.bfloat16,
 }
 
-_IGNORED = {
-    "num_workers": "the daemon's workers decode for all trainers of this node",
-    "pin_memory": "batches come by way of pinned memory, or are on the device already",
-    "pin_memory_device": "batches come to `device`",
-    "persistent_workers": "the daemon's workers outlive epochs",
-}
-
-
-class DataLoader(LoaderBase):
-    """An iterable of batches: `batch["image"]`, `batch["label"]`, `batch.sample_ids`, `batch.position`.
+class DataLoader(Attributes, LoaderBase):
+    """An iterable of batches: `images, labels = batch`, or `batch["image"]`, `batch["label"]`; and
+    `batch.sample_ids`, `batch.position`, `batch.valid_rows`.
 
     The arguments are torch's, with its meaning and defaults, but that `dataset` is a name or a path and
-    `transform` belongs here. Images are float32 NCHW in [0, 1], as ToTensor gives them; `dtype="uint8"`
-    leaves them unscaled. `prefetch_factor` is how many batches are kept ready. `in_order` is always true.
-    `fields`: what else of each sample shall be in a batch, by name (penstock.fields); tokens are int64.
+    `transform` belongs here. Images are float32 NCHW in [0, 1], as ToTensor gives them, unless the transform's
+    own steps, or `dtype` and `layout`, say otherwise; `dtype="uint8"` leaves them unscaled. `prefetch_factor` is
+    how many batches are kept ready. `in_order` is always true. `fields`: what else of each sample shall be in a
+    batch, by name (penstock.fields); tokens are int64. `row_info`: puts "sample_id" and "valid" of each row into
+    the batch as tensors.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
-                 pin_memory_device="", in_order=True, transform=None, dtype="float32", layout="NCHW", device="cpu",
+                 pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None):
+                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False):
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
-        _explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
-                 persistent_workers=persistent_workers)
+        explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
+                persistent_workers=persistent_workers)
+        if batch_size is None and batch_sampler is None:
+            raise InvalidArgument("batch_size is None, which with torch means single samples; Penstock gives batches: take "
+                                  "batch_size=1, and batch['image'][0]")
         sampling, rank, world_size = _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size)
         super().__init__(_settings.make(
-            dataset, batch_size=batch_size, shuffle=shuffle or False, drop_last=drop_last,
-            seed=_seed(seed, generator), transform=transform, dtype=str(dtype).removeprefix("torch."), layout=layout,
+            dataset, batch_size=1 if batch_size is None else batch_size, shuffle=shuffle or False, drop_last=drop_last,
+            seed=_seed(seed, generator), transform=transform,
+            dtype=None if dtype is None else str(dtype).removeprefix("torch."), layout=layout,
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
-            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
+            address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields,
+            range=range), sampling)
         self._collate = collate_fn
-        self._given_sampler = sampler
-        self.batch_sampler = batch_sampler
+        self._given_sampler, self._given_batch_sampler = sampler, batch_sampler
+        self._row_info = bool(row_info)
 
     @property
     def sampler(self):
         """The program's own; else something for programs that call `loader.sampler.set_epoch(epoch)`."""
-        return _EpochSetter(self) if self._given_sampler is None else self._given_sampler
+        return Sampler(self) if self._given_sampler is None else self._given_sampler
 
     @property
-    def drop_last(self):
-        return self._settings.remainder == "drop"
+    def batch_sampler(self):
+        return BatchSampler(self) if self._given_batch_sampler is None else self._given_batch_sampler
+
+    def _give(self, batch):
+        return batch if self._collate is None else self._collate(batch)
+
+    def _for_single_samples(self):
+        single = super()._for_single_samples()
+        single._row_info = False
+        return single
 
     def _open_device(self):
         device = self._settings.device
@@ -87,14 +97,18 @@ class DataLoader(LoaderBase):
         rows, height, width, channels = session.shape
         sides = (channels, height, width) if settings.layout == "NCHW" else (height, width, channels)
         finish = _feed.finish_of(settings)
-        dtype, shape = _TYPES[settings.dtype], (rows, *sides)
+        dtype, shape = torch.uint8 if settings.unscaled else _TYPES[settings.dtype], (rows, *sides)
         on_gpu = session.device >= 0
         device = torch.device("cuda", session.device) if on_gpu else torch.device("cpu")
         timeout = settings.timeout or None
         has_image, labeled = _tensors.has_image(session), session.labeled
         image_bytes = rows * height * width * channels * torch.empty((), dtype=dtype).element_size()
         others = _tensors.of(session, settings, _tokens_type if self.dataset.kind == "tokens" else _known_type)
-        empty, take_into, collate = torch.empty, session.take_into, self._collate
+        empty, take_into = torch.empty, session.take_into
+        float_bytes, row_info = _floats_of_bytes(settings) if settings.unscaled and has_image else None, self._row_info
+        if row_info and {SAMPLE_ID, VALID} & {tensor.name for tensor in others}:
+            raise InvalidArgument(f"row_info=True names tensors {SAMPLE_ID!r} and {VALID!r}, and the dataset has a field of "
+                                  "that name; leave one of them out")
 
         def take():
             values = {}
@@ -111,11 +125,28 @@ class DataLoader(LoaderBase):
             step, sample_ids = taken
             if step[3] < rows:
                 values = {name: value[:step[3]] for name, value in values.items()}
+            if float_bytes is not None:
+                values["image"] = float_bytes(values["image"])
             batch = TensorBatch(values)
             batch._step, batch._sample_ids = step, sample_ids
-            return batch if collate is None else collate(batch), step[5]
+            if row_info:
+                add_row_info(batch)
+            return batch, step[5]
 
         return take
+
+
+def _floats_of_bytes(settings):
+    """Floats from 0 to 255, as ToDtype gives them without scale, and what Normalize makes of those."""
+    normalize, sides = settings.plan.normalize, (-1, 1, 1) if settings.layout == "NCHW" else (-1,)
+
+    def convert(image):
+        if normalize is None:
+            return image.to(_TYPES[settings.dtype])
+        mean, std = (torch.tensor(values, device=image.device).view(sides) for values in (normalize.mean, normalize.std))
+        return image.to(torch.float32).sub_(mean).div_(std).to(_TYPES[settings.dtype])
+
+    return convert
 
 
 def _room(tensor, values, rows, device):
@@ -142,39 +173,17 @@ def _tokens_type(_):
     return "int64"  # what cross_entropy takes
 
 
-class TensorBatch(Batch):
-    """Batches of tensors; the samples' ids become one, int64, when they are asked for."""
-
-    _sample_ids = b""
-
-    @property
-    def sample_ids(self):
-        return torch.frombuffer(bytearray(self._sample_ids), dtype=torch.int64)
-
-
-class _EpochSetter:
-    def __init__(self, loader):
-        self._loader = loader
-
-    def set_epoch(self, epoch):
-        self._loader.set_epoch(epoch)
-
-    def __len__(self):
-        return len(self._loader.dataset)
-
-
 def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size):
     """What draws the order, and the rank: a sampler of the program's own has taken it into account."""
     if sampler is None and batch_sampler is None:
         return None, rank, world_size
     if sampler is not None and shuffle:
         raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
-    if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+    if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
         raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it says them all")
     if batch_sampler is None:
         return _sampling.of(sampler, batch_size, rank, world_size)
-    rank, world_size, given_by = _sampling.share_of(rank, world_size)
-    return _sampling.BatchSampler(batch_sampler, given_by), rank, world_size
+    return _sampling.of_batches(batch_sampler, rank, world_size)
 
 
 def _seed(seed, generator):
@@ -191,8 +200,3 @@ def _refuse(**arguments):
             raise InvalidArgument(f"{name} is given, but Penstock starts no worker processes here for it: its daemon "
                                   "decodes. Leave it out; seeds of augmentations come from `seed`")
 
-
-def _explain(**arguments):
-    for name, value in arguments.items():
-        if value:
-            say_once(f"{name}={value!r} has no effect: {_IGNORED[name]}")

@@ -7,9 +7,11 @@ batch. A transform is a list of these steps, in this order:
     then     Grayscale()               if one channel is wanted
     one of   RandomResizedCrop(size)   or   Resize(size), CenterCrop(size)
     then     HorizontalFlip(p)         if wanted
-    then     Normalize(mean, std)      if wanted
+    then     Normalize(mean, std)      if wanted; a flip may also be behind it
 
-torchvision's objects of the same names are understood as well, alone or in a Compose.
+torchvision's objects are understood as well, alone or in a Compose: those of the same names, and those that say of
+what type the result is (ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype). What would not come out as
+torchvision does it is refused.
 """
 import math
 from dataclasses import dataclass
@@ -144,52 +146,74 @@ class Plan:
     center_crop: Union[Tuple[Resize, CenterCrop], None] = None
     flip: float = 0.0
     normalize: Union[Normalize, None] = None
+    dtype: Union[str, None] = None  # of the result, where a step says it
+    scaled: bool = True  # whether floats go to 1, not to 255
 
     @property
     def has_geometry(self):
         return self.random_crop is not None or self.center_crop is not None
 
 
-_ORDER = "ExifTranspose; Grayscale; RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip; then Normalize"
+_ORDER = "ExifTranspose; Grayscale; RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip and Normalize"
+# Of each step: its place in that order, and its entry in a Plan. A flip and Normalize may change places.
+_STAGES = {ExifTranspose: (0, "upright"), Grayscale: (1, "gray"), RandomResizedCrop: (2, "random_crop"),
+           Resize: (2, "center_crop"), HorizontalFlip: (3, "flip"), Normalize: (3, "normalize")}
 
 
 def plan_of(transform):
     """The plan for a transform: None, one step, a list of them, or torchvision's."""
-    from ._torchvision import flatten
-    steps = flatten(transform)
+    from ._torchvision import read
+    steps, dtype, scaled = read(transform)
     plan, place = {}, 0
-    index = 0
-    while index < len(steps):
-        step = steps[index]
-        index += 1
-        if isinstance(step, ExifTranspose):
-            stage, entry = 0, {"upright": True}
-        elif isinstance(step, Grayscale):
-            stage, entry = 1, {"gray": True}
-        elif isinstance(step, RandomResizedCrop):
-            stage, entry = 2, {"random_crop": step}
-        elif isinstance(step, Resize):
-            crop = steps[index] if index < len(steps) else None
-            if not isinstance(crop, CenterCrop):
-                raise InvalidArgument("Resize alone leaves images of different widths, which make no batch; put a "
-                                      "CenterCrop(size) behind it")
-            index += 1
-            stage, entry = 2, {"center_crop": (step, crop)}
-        elif isinstance(step, CenterCrop):
-            raise InvalidArgument("CenterCrop needs a Resize(size) before it, so that every image is large enough")
-        elif isinstance(step, HorizontalFlip):
-            stage, entry = 3, {"flip": float(step.p)}
-        elif isinstance(step, Normalize):
-            stage, entry = 4, {"normalize": step}
-        else:
+    for step, behind in _paired(steps):
+        if type(step) not in _STAGES:
             raise InvalidArgument(f"Penstock does not know the transform {step!r}; it does {_ORDER}. Do others on the "
                                   "finished batch, which is on your device already")
-        if stage < place:
+        stage, entry = _STAGES[type(step)]
+        if stage < place or entry in plan or (stage == 2 and ("random_crop" in plan or "center_crop" in plan)):
             raise InvalidArgument(f"{type(step).__name__} comes too late or twice in the transform; the order is "
                                   f"{_ORDER}")
-        plan.update(entry)
-        place = stage + 1
-    return Plan(**plan)
+        plan[entry] = _entry(step, behind)
+        place = stage
+    _check_gray(plan)
+    return Plan(**plan, dtype=dtype, scaled=scaled)
+
+
+def _paired(steps):
+    """Steps, and of Resize the CenterCrop behind it."""
+    steps, index = list(steps), 0
+    while index < len(steps):
+        step, behind = steps[index], None
+        if isinstance(step, CenterCrop):
+            raise InvalidArgument("CenterCrop needs a Resize(size) before it, so that every image is large enough")
+        if isinstance(step, Resize):
+            behind = steps[index + 1] if index + 1 < len(steps) else None
+            _check_middle(step, behind)
+            index += 1
+        yield step, behind
+        index += 1
+
+
+def _check_middle(resize, crop):
+    if not isinstance(crop, CenterCrop):
+        raise InvalidArgument("Resize alone leaves images of different widths, which make no batch; put a "
+                              "CenterCrop(size) behind it")
+    if max(sides_of(crop)) > resize.size:
+        raise InvalidArgument(f"CenterCrop({crop.size}) is larger than what Resize({resize.size}) leaves, and Penstock does "
+                              "not fill up with black; give at most the size of the Resize")
+
+
+def _entry(step, behind):
+    if isinstance(step, Resize):
+        return step, behind
+    if isinstance(step, HorizontalFlip):
+        return float(step.p)
+    return True if isinstance(step, (ExifTranspose, Grayscale)) else step
+
+
+def _check_gray(plan):
+    if "gray" in plan and "normalize" in plan and len(plan["normalize"].mean) != 1:
+        raise InvalidArgument("Normalize has 3 numbers for mean and std, and gray rows have one channel; give 1 of each")
 
 
 def sides_of(crop):

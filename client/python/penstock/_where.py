@@ -1,0 +1,62 @@
+"""What a program says to name a dataset: a name in the daemon's configuration, a path, or a text."""
+import os
+import re
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from .errors import InvalidArgument
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")  # as the configuration takes them
+
+
+class Where(NamedTuple):
+    dataset: str  # a name, an absolute path, or a text
+    beside: str = ""  # a path that has this name here, for when no dataset is configured so
+
+
+def is_text(dataset):
+    """Whether it says in words what to read: "tokens:/data/train.bin,length=1024"."""
+    return isinstance(dataset, str) and dataset.partition(":")[0] in ("npy", "synthetic", "tokens")
+
+
+def is_path(dataset):
+    """Of what `where_of` gave: whether it, or its text, names files."""
+    return "/" in dataset
+
+
+def where_of(dataset):
+    if isinstance(dataset, os.PathLike) and isinstance(os.fspath(dataset), str):
+        return Where(_absolute(os.fspath(dataset)))
+    if not isinstance(dataset, str) or not dataset:
+        raise InvalidArgument(f"the dataset is {type(dataset).__name__} {dataset!r:.80}; Penstock reads the files itself, "
+                              f"so give a dataset's name or its path{_hint(dataset)}")
+    if is_text(dataset):
+        return Where(dataset)
+    if _URL.fullmatch(dataset):
+        return Where(_of_url(dataset))
+    if "/" in dataset or dataset[0] == "~" or not _NAME.fullmatch(dataset):
+        return Where(_absolute(dataset))
+    return Where(dataset, os.path.abspath(dataset) if os.path.lexists(dataset) else "")
+
+
+def _absolute(path):
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _of_url(url):
+    scheme, rest = _URL.fullmatch(url).groups()
+    if scheme.lower() != "file":
+        raise InvalidArgument(f"the dataset is {url!r}, and Penstock reads files of this machine; copy what is there to a "
+                              "disk, or mount it, and give that path")
+    host, slash, path = rest.partition("/")
+    if not slash or host not in ("", "localhost"):
+        raise InvalidArgument(f"the dataset is {url!r}; a file's address has three slashes and its whole path: "
+                              "file:///data/train")
+    return _absolute("/" + unquote(path))
+
+
+def _hint(dataset):
+    if isinstance(getattr(dataset, "root", None), (str, os.PathLike)):
+        return f"; for this {type(dataset).__name__}: {os.fspath(dataset.root)!r}"
+    return ""

@@ -1,0 +1,432 @@
+"""The lines of a training script give with Penstock what they give with torch's DataLoader, or are refused.
+
+Each test runs the same lines on both, over the same photographs; where the script draws at random, it compares what
+does not depend on the draw.
+"""
+import copy
+import itertools
+import os
+import pickle
+
+import support
+
+torch = support.need("torch")
+torchvision = support.need("torchvision")
+
+import torch.utils.data  # noqa: E402
+from torch.utils.data import DistributedSampler  # noqa: E402
+from torchvision import transforms  # noqa: E402
+
+import penstock  # noqa: E402
+import penstock.torch  # noqa: E402
+from loader_fixture import ids  # noqa: E402
+
+TEST = transforms.Compose([transforms.Resize(40), transforms.CenterCrop(32), transforms.ToTensor(),
+                           transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+
+
+class MovingFixture(support.FeedTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.images = torchvision.datasets.ImageFolder(cls.photographs, TEST)
+
+    def torchs(self, **keywords):
+        dataset = keywords.pop("dataset", self.images)
+        return torch.utils.data.DataLoader(dataset, **keywords)
+
+    def ours(self, **keywords):
+        loader = penstock.torch.DataLoader(self.photographs, transform=TEST, **keywords)
+        self.addCleanup(loader.close)
+        return loader
+
+    def both(self, **keywords):
+        return self.torchs(**keywords), self.ours(**keywords)
+
+    def check(self, theirs, ours):
+        """Pairs of images and labels, equal to the last bit."""
+        theirs, ours = list(theirs), list(ours)
+        self.assertEqual(len(theirs), len(ours))
+        for (images, labels), (our_images, our_labels) in zip(theirs, ours):
+            self.assertTrue(torch.equal(images, our_images))
+            self.assertTrue(torch.equal(labels, our_labels))
+
+
+class TableTest(MovingFixture):
+    def test_a_folder_and_its_transform(self):
+        theirs, ours = self.both(batch_size=16)
+
+        self.assertEqual(len(theirs), len(ours))
+        self.check(((images, labels) for images, labels in theirs), ((images, labels) for images, labels in ours))
+        for name in ("classes", "class_to_idx", "targets", "samples", "imgs"):
+            with self.subTest(name):
+                self.assertEqual(getattr(ours.dataset, name), getattr(theirs.dataset, name))
+        self.assertEqual(len(ours.dataset), len(theirs.dataset))
+
+    def test_positions_of_the_arguments(self):
+        self.check(torch.utils.data.DataLoader(self.images, 16, False), self.with_transform(16, False))
+
+    def with_transform(self, *arguments):
+        loader = penstock.torch.DataLoader(self.photographs, *arguments, transform=TEST)
+        self.addCleanup(loader.close)
+        return loader
+
+    def test_keyword_forms(self):
+        for keywords in ({"batch_size": 7}, {"batch_size": 7, "drop_last": True}, {"batch_size": 100}, {"batch_size": 101},
+                         {"batch_size": 16, "shuffle": None}, {"batch_size": 16, "timeout": 0}, {"sampler": [5, 3, 5, 99], "batch_size": 3},
+                         {"sampler": range(9, 0, -2)}, {"batch_sampler": [[1, 2], [3, 4], [7]]},
+                         {"sampler": torch.utils.data.SubsetRandomSampler([4])},
+                         {"sampler": torch.utils.data.SequentialSampler(range(100)), "batch_size": 30, "drop_last": True},
+                         {"batch_sampler": torch.utils.data.BatchSampler(range(50), 8, True)}):
+            with self.subTest(**keywords):
+                theirs, ours = self.both(**keywords)
+                self.assertEqual(len(theirs), len(ours))
+                self.check(theirs, ours)
+
+    def test_shuffled_epochs_have_every_sample_once_and_differ(self):
+        loader = self.ours(batch_size=16, shuffle=True)
+
+        first, second = ids(loader), ids(loader)
+
+        self.assertEqual(sorted(first), list(range(100)))
+        self.assertEqual(sorted(second), list(range(100)))
+        self.assertNotEqual(first, second)
+
+    def test_what_torch_refuses_is_refused(self):
+        for keywords in ({"sampler": [1], "shuffle": True}, {"batch_sampler": [[1]], "batch_size": 2},
+                         {"batch_sampler": [[1]], "drop_last": True}, {"batch_sampler": [[1]], "sampler": [1]},
+                         {"batch_size": 0}, {"batch_size": -1}, {"timeout": -1}):
+            with self.subTest(**keywords):
+                for make in (self.torchs, self.ours):
+                    with self.assertRaises(ValueError):
+                        make(**keywords)
+
+    def test_what_has_no_effect_is_taken_and_what_would_not_be_called_is_refused(self):
+        self.ours(num_workers=4, pin_memory=True, persistent_workers=True)
+        for name, value in (("worker_init_fn", print), ("multiprocessing_context", "fork")):
+            with self.assertRaisesRegex(penstock.InvalidArgument, name):
+                self.ours(**{name: value})
+
+
+class RanksTest(MovingFixture):
+    """A DistributedSampler, and what there is without one."""
+
+    def test_forty_samples_two_ranks_batches_of_sixteen(self):
+        for rank in range(2):
+            loader = self.ours(batch_size=16, rank=rank, world_size=2, range=(0, 40))
+
+            self.assertEqual([len(labels) for _, labels in loader], [16, 4])
+
+    def test_each_rank_has_as_many_rows_as_torch_gives_it(self):
+        for samples, world_size, batch_size in ((40, 2, 16), (100, 3, 8), (7, 4, 2), (1, 2, 4), (33, 2, 16), (31, 2, 16)):
+            with self.subTest(samples=samples, world_size=world_size, batch_size=batch_size):
+                taken = []
+                for rank in range(world_size):
+                    subset = torch.utils.data.Subset(self.images, range(samples))
+                    sampler = DistributedSampler(subset, world_size, rank, shuffle=False)
+                    theirs = self.torchs(dataset=subset, sampler=sampler, batch_size=batch_size)
+                    ours = self.ours(batch_size=batch_size, rank=rank, world_size=world_size, range=(0, samples))
+                    batches = list(ours)
+                    taken += batches
+                    self.assertEqual([len(labels) for _, labels in batches], [len(labels) for _, labels in theirs])
+                    self.assertEqual(len(ours), len(theirs))
+                    self.assertEqual(len(ours.sampler), len(sampler))
+                real = [int(sample) for batch in taken for sample in batch.sample_ids[batch.valid]]
+                self.assertEqual(sorted(real), list(range(samples)))  # counted by valid, each once
+
+    def test_drop_last_never_repeats_a_sample(self):
+        """As DistributedSampler(drop_last=True); without that, torch may take one more step that does."""
+        for samples, world_size, batch_size in ((40, 2, 16), (33, 2, 16), (31, 2, 16), (100, 3, 8)):
+            with self.subTest(samples=samples, world_size=world_size, batch_size=batch_size):
+                for rank in range(world_size):
+                    subset = torch.utils.data.Subset(self.images, range(samples))
+                    sampler = DistributedSampler(subset, world_size, rank, shuffle=False, drop_last=True)
+                    theirs = self.torchs(dataset=subset, sampler=sampler, batch_size=batch_size, drop_last=True)
+                    ours = self.ours(batch_size=batch_size, rank=rank, world_size=world_size, range=(0, samples),
+                                     drop_last=True)
+
+                    self.assertEqual([len(labels) for _, labels in ours], [len(labels) for _, labels in theirs])
+
+    def test_an_exact_evaluation_over_ranks(self):
+        for last_batch in (None, "pad_batch", "partial"):
+            with self.subTest(last_batch=last_batch):
+                seen = [0, 0]
+                for rank in range(3):
+                    loader = self.ours(batch_size=16, rank=rank, world_size=3, last_batch=last_batch, row_info=True)
+                    for batch in loader:
+                        moved = {name: value for name, value in batch.items()}  # as a framework makes it
+                        seen[0] += int(moved["valid"].sum())
+                        seen[1] += int((moved["label"] * moved["valid"]).sum())
+
+                self.assertEqual(seen, [100, sum(self.images.targets)])
+
+    def test_a_distributed_sampler_gives_exactly_its_samples(self):
+        class Repeated(torch.utils.data.Sampler):
+            """Repeated augmentation: every sample three times, shared out one by one."""
+
+            def __init__(self, rank, num_replicas):
+                self.rank, self.num_replicas = rank, num_replicas
+
+            def __iter__(self):
+                return iter([sample for sample in range(30) for _ in range(3)][self.rank::self.num_replicas])
+
+            def __len__(self):
+                return 30
+
+        for rank in range(3):
+            for make in (lambda: DistributedSampler(self.images, 3, rank, seed=3), lambda: Repeated(rank, 3)):
+                for drop_last in (False, True):
+                    sampler = make()
+                    theirs, ours = self.both(sampler=sampler, batch_size=8, drop_last=drop_last)
+                    self.assertEqual(len(theirs), len(ours))
+                    self.check(theirs, ours)
+                    theirs, ours = self.both(batch_sampler=torch.utils.data.BatchSampler(sampler, 8, drop_last))
+                    self.check(theirs, ours)
+
+    def test_a_rank_that_contradicts_the_samplers_is_refused(self):
+        sampler = DistributedSampler(self.images, 2, 1)
+
+        with self.assertRaisesRegex(penstock.InvalidArgument, "rank 1 of 2"):
+            self.ours(sampler=sampler, rank=0, world_size=2)
+        loader = self.ours(sampler=sampler, rank=1, world_size=2, batch_size=10)
+        self.assertEqual(ids(loader), list(sampler))
+
+    def test_a_sampler_that_shares_nothing_is_said_to_give_every_rank_all(self):
+        os.environ.update(RANK="1", WORLD_SIZE="2")
+        self.addCleanup(os.environ.pop, "RANK")
+        self.addCleanup(os.environ.pop, "WORLD_SIZE")
+        order = torch.randperm(100).tolist()
+        with self.assertLogs("penstock", "INFO") as logs:
+            loader = self.ours(sampler=order, batch_size=20)
+
+        self.assertIn("each of 2 ranks takes all that its list yields", logs.output[0])
+        self.assertEqual(ids(loader), order)
+        self.assertIn("what list yields for 1 of 2 (torchrun)", repr(loader))
+
+
+class IdiomsTest(MovingFixture):
+    def test_loops(self):
+        def enumerated(loader):
+            return [(index, labels.tolist()) for index, (images, labels) in enumerate(loader)]
+
+        def stepped(loader):
+            iterator = iter(loader)
+            return [next(iterator)[1].tolist() for _ in range(len(loader))]
+
+        def left_early(loader):
+            seen = []
+            for _ in range(2):
+                for index, (_, labels) in enumerate(loader):
+                    if index >= 2:
+                        break
+                    seen.append(labels.tolist())
+            return seen
+
+        def cycled(loader):
+            return [labels.tolist() for _, labels in itertools.islice(itertools.cycle(loader), 9)]
+
+        def again_and_again(loader):
+            return [next(iter(loader))[1].tolist() for _ in range(3)]
+
+        def lists(loader):
+            return [[tensor.shape[0] for tensor in batch] for batch in loader]
+
+        def moved(loader):
+            return [tuple(tensor.to("cpu") for tensor in batch)[1].tolist() for batch in loader]
+
+        def restarted(loader):
+            seen, iterator = [], iter(loader)
+            for _ in range(10):
+                try:
+                    images, labels = next(iterator)
+                except StopIteration:
+                    iterator = iter(loader)
+                    images, labels = next(iterator)
+                seen.append(labels.tolist())
+            return seen
+
+        def copied(loader):
+            return [labels.tolist() for _, labels in copy.copy(loader)]
+
+        def unpickled(loader):
+            return [labels.tolist() for _, labels in pickle.loads(pickle.dumps(loader))]
+
+        for idiom in (enumerated, stepped, left_early, cycled, again_and_again, lists, moved, restarted, copied, unpickled):
+            with self.subTest(idiom.__name__):
+                theirs, ours = self.both(batch_size=16)
+                self.assertEqual(idiom(ours), idiom(theirs))
+
+    def test_two_loaders_side_by_side(self):
+        def zipped(first, second):
+            return [(a.tolist(), b.tolist()) for (_, a), (_, b) in zip(first, second)]
+
+        theirs, ours = zip(self.both(batch_size=16), self.both(batch_size=30))
+        self.assertEqual(zipped(*ours), zipped(*theirs))
+
+    def test_epochs_are_set_as_torch_wants_it(self):
+        sampler = DistributedSampler(self.images, 2, 0, seed=1)
+        theirs, ours = self.both(sampler=sampler, batch_size=16)
+
+        def trained(loader):
+            seen = []
+            for epoch in range(3):
+                loader.sampler.set_epoch(epoch)
+                seen += [labels.tolist() for _, labels in loader]
+            return seen
+
+        self.assertEqual(trained(ours), trained(theirs))
+
+    def test_a_bar_of_progress_knows_the_length(self):
+        class Bar:
+            def __init__(self, iterable):
+                self.iterable, self.total = iterable, len(iterable)
+
+            def __iter__(self):
+                return iter(self.iterable)
+
+        for loader in self.both(batch_size=16):
+            self.assertEqual(Bar(loader).total, 7)
+            self.assertEqual(len(list(Bar(loader))), 7)
+
+    def test_a_loader_twice_at_once_is_refused_in_words(self):
+        with self.assertRaisesRegex(penstock.Error, "newer iterator"):
+            loader = self.ours(batch_size=16)
+            list(zip(loader, loader))
+
+
+class AttributesTest(MovingFixture):
+    def test_they_are_torchs(self):
+        theirs, ours = self.both(batch_size=16, drop_last=True)
+
+        for name in ("batch_size", "num_workers", "drop_last", "pin_memory", "timeout", "worker_init_fn", "generator",
+                     "multiprocessing_context", "persistent_workers", "pin_memory_device", "prefetch_factor"):
+            with self.subTest(name):
+                usual = {"prefetch_factor": None}.get(name, getattr(theirs, name, None))
+                self.assertEqual(getattr(ours, name), usual)
+        self.assertEqual(len(ours.sampler), 96)
+        self.assertEqual(len(ours.batch_sampler), len(theirs.batch_sampler))
+        self.assertEqual((ours.batch_sampler.batch_size, ours.batch_sampler.drop_last), (16, True))
+
+    def test_given_ones_are_given_back(self):
+        sampler, function = [1, 2, 3], list
+        loader = self.ours(sampler=sampler, collate_fn=function)
+
+        self.assertIs(loader.sampler, sampler)
+        self.assertIs(loader.collate_fn, function)
+        batches = [[1, 2], [3]]
+        self.assertIs(self.ours(batch_sampler=batches).batch_sampler, batches)
+
+    def test_what_torch_lets_nobody_set(self):
+        for loader in self.both(batch_size=16):
+            for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
+                with self.subTest(name=name), self.assertRaises(ValueError):
+                    setattr(loader, name, None)
+
+    def test_what_torch_lets_programs_set(self):
+        loader = self.ours(batch_size=50)
+
+        loader.collate_fn = lambda batch: batch["label"].tolist()
+        loader.anything = 1
+        with self.assertLogs("penstock", "INFO") as logs:
+            loader.num_workers = 3
+            loader.worker_init_fn = print
+
+        self.assertEqual(list(loader)[0], [labels for _, labels in self.images.samples[:50]])
+        self.assertEqual(len(logs.output), 2)
+        for name in ("prefetch_factor", "timeout", "generator"):
+            with self.assertRaisesRegex(ValueError, f"another loader with {name}"):
+                setattr(loader, name, 3)
+
+    def test_the_dataset_gives_single_samples(self):
+        theirs, ours = self.both(batch_size=16)
+
+        for index in (0, 37, 99, -1):
+            (image, label), (our_image, our_label) = theirs.dataset[index], ours.dataset[index]
+            self.assertTrue(torch.equal(image, our_image))
+            self.assertEqual((label, type(label)), (our_label, type(our_label)))
+        for index in (100, -101):
+            with self.assertRaises(IndexError):
+                ours.dataset[index]
+        with self.assertRaisesRegex(TypeError, "iterate the loader"):
+            ours.dataset[0:3]
+        self.check(theirs, ours)  # which that did not disturb
+
+    def test_of_a_part_they_are_counted_from_its_first(self):
+        part = self.ours(range=(30, 40))
+
+        self.assertEqual(part.dataset[2][1], self.images[32][1])
+        self.assertEqual(part.dataset.targets, self.images.targets[30:40])
+
+    def test_single_samples_of_a_random_transform_differ(self):
+        loader = penstock.torch.DataLoader(self.photographs, transform=[penstock.RandomResizedCrop(32)])
+        self.addCleanup(loader.close)
+
+        self.assertFalse(torch.equal(loader.dataset[5][0], loader.dataset[5][0]))
+
+    def test_orders_that_are_the_daemons_say_so(self):
+        loader = self.ours(batch_size=16)
+
+        with self.assertRaisesRegex(TypeError, "batch.sample_ids"):
+            list(loader.sampler)
+        with self.assertRaisesRegex(TypeError, "batch.sample_ids"):
+            [list(samples) for samples in loader.batch_sampler]
+
+
+class SkippingTest(MovingFixture):
+    """What accelerate.skip_first_batches does, and with it Transformers' Trainer when it resumes: a DataLoader of
+    torch of the loader's own parts, less the first batches."""
+
+    def skip(self, loader, count):
+        class Rest(torch.utils.data.BatchSampler):
+            def __init__(self, batches):
+                self.batches = batches
+
+            def __iter__(self):
+                return itertools.islice(iter(self.batches), count, None)
+
+            def __len__(self):
+                return len(self.batches) - count
+
+        same = {name: getattr(loader, name) for name in (
+            "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "generator")}
+        return torch.utils.data.DataLoader(loader.dataset, batch_sampler=Rest(loader.batch_sampler), **same)
+
+    def test_the_rest_of_an_epoch(self):
+        for keywords in ({}, {"shuffle": True}, {"drop_last": True}, {"rank": 1, "world_size": 2}, {"sampler": range(90)}):
+            for count in (0, 2, 3):
+                with self.subTest(count=count, **keywords):
+                    whole, loader = list(self.ours(batch_size=16, **keywords)), self.ours(batch_size=16, **keywords)
+                    rest = self.skip(loader, count)
+
+                    self.assertEqual(len(rest), len(whole) - count)
+                    got = list(rest)
+                    self.check([tuple(batch) for batch in whole[count:]], [tuple(batch) for batch in got])
+                    self.assertEqual([batch.sample_ids.tolist() for batch in got],
+                                     [batch.sample_ids.tolist() for batch in whole[count:]])
+
+    def test_of_the_epoch_that_comes_next(self):
+        loader = self.ours(batch_size=16, shuffle=True)
+        epochs = [list(loader), list(loader)]
+        loader.set_epoch(1)
+
+        self.assertEqual(ids(self.skip(loader, 3)), ids(epochs[1][3:]))
+
+    def test_a_collate_function_is_called_once(self):
+        loader = self.ours(batch_size=50, collate_fn=lambda batch: len(batch["label"]))
+
+        self.assertEqual(list(self.skip(loader, 1)), [50])
+
+    def test_a_loader_of_torch_over_the_dataset_decodes_single_samples(self):
+        theirs = torch.utils.data.DataLoader(self.ours().dataset, batch_size=4, sampler=range(8))
+
+        self.check(self.torchs(batch_size=4, sampler=range(8)), theirs)
+
+    def test_single_samples_are_no_batch(self):
+        loader = self.ours(batch_sampler=[[1, 2], [3, 4]])
+
+        with self.assertRaisesRegex(penstock.InvalidArgument, "finished batch"):
+            list(self.skip(loader, 1))
+
+
+if __name__ == "__main__":
+    support.main()
