@@ -70,6 +70,11 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="penstock-docs-") as folder:
             self.run_all(folder)
 
+    def check_that_each_row_was_drawn_for(self, image, before):
+        changed = (image != before).flatten(1).any(1)
+        self.assertGreater(int(changed.sum()), 0)
+        self.assertLess(int(changed.sum()), len(changed))
+
     def run_all(self, folder):
         subprocess.run([support.program("penstock-make-photographs"), folder + "/photographs", "--images", "520",
                         "--classes", "4"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -90,6 +95,8 @@ class DocsTest(unittest.TestCase):
                     text = text.replace(there, here)
                 with self.subTest(block=number):
                     exec(compile(text, f"{README.name}, block {number}", "exec"), names)
+                if "RandomErasing" in text:
+                    self.check_that_each_row_was_drawn_for(names["image"], names["batch"]["image"])
         finally:
             daemon.terminate()
             daemon.wait()

@@ -50,6 +50,7 @@ class Reading:
         follow, attributes = _KNOWN[name]
         _refuse_changed(transform, name, attributes)
         follow(self, transform)
+        self.wrapped = self.wrapped and _is_v2(transform)  # the older ones give plain tensors
 
     # Geometry.
 
@@ -119,7 +120,7 @@ class Reading:
         """A tensor is left as it is by v2, and an error of v1's."""
         if self.dtype is None:
             return False
-        if ".v2." not in type(transform).__module__ + ".":
+        if not _is_v2(transform):
             raise InvalidArgument(f"{type(transform).__name__} stands where the image is a tensor already, which "
                                   "torchvision refuses; leave one of them out")
         return True
@@ -181,6 +182,10 @@ class Reading:
 
 def _root(transform):
     return type(transform).__module__.split(".")[0]
+
+
+def _is_v2(transform):
+    return ".v2." in type(transform).__module__ + "."
 
 
 def _parts(transform):
