@@ -57,7 +57,7 @@ class RepeatsTest(LoaderFixture):
         found = {}
         for rank in range(3):
             loader = self.loader(rank=rank, world_size=3, batch_size=16, shuffle=True, dtype="uint8",
-                                 last_batch="pad", transform=[penstock.RandomResizedCrop(32)])
+                                 last_batch="pad_batch", transform=[penstock.RandomResizedCrop(32)])
             for batch in loader:
                 for sample, image in zip(batch.sample_ids.tolist(), batch["image"]):
                     found.setdefault(sample, []).append(image.numpy().tobytes())

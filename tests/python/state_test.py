@@ -82,7 +82,7 @@ class StateTest(LoaderFixture):
                     self.assertEqual([len(batches) for batches in taken], [each, each])
 
     def test_after_as_many_steps_the_state_is_the_same_on_every_rank(self):
-        for last_batch in ("drop", "pad", "partial"):
+        for last_batch in ("drop", "pad_batch", "pad_ranks", "partial"):
             with self.subTest(last_batch=last_batch):
                 loaders = [self.loader(batch_size=16, shuffle=True, rank=rank, world_size=2, last_batch=last_batch)
                            for rank in range(2)]

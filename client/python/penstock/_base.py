@@ -14,7 +14,7 @@ from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
 from .ranks import Rank
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order", "_single")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -40,7 +40,6 @@ class LoaderBase:
         self._take = None  # what _taker made for the session
         self._order = None  # of this epoch, where there is sampling
         self._at_end = False  # the batch taken last is its epoch's last
-        self._single = None  # gives single samples
         self._live = lambda: None  # weak: the live iterator; not named as torch's, which frameworks reset
 
     # What a framework's loader adds.
@@ -65,7 +64,7 @@ class LoaderBase:
         """Its name, length, classes and paths."""
         if self._dataset is None:
             client = self._connected()
-            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._sample)
+            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples())
         return self._dataset
 
     @property
@@ -100,25 +99,24 @@ class LoaderBase:
         last = total - (len(self) - 1) * size * world_size - settings.rank.rank * size  # begins there, or nowhere
         return (len(self) - 1) * size + min(size, last) if len(self) else 0
 
-    def _sample(self, sample_id):
-        """One sample, of an epoch of its own, by a loader like this one. A tuple where it has two fields."""
-        if self._single is None:
-            self._single = self._for_single_samples()
-        self._single._sampling = Sampler([sample_id], 1)
-        batch = next(iter(self._single))
-        row = {name: value[0] for name, value in batch.items()}
-        if "label" in row:
-            row["label"] = int(row["label"])
-        return tuple(row.values()) if len(row) == 2 else row
-
-    def _for_single_samples(self):
+    def _single_samples(self):
+        """What gives one sample, by its id: another loader's, so that a dataset does not keep this one."""
         single = copy.copy(self)
         single._settings = replace(self._settings, batch_size=1, shuffle=False, rank=Rank(0, 1, "of single samples"),
                                    remainder="partial", window=2, device="cpu", delivery="auto", range=None,
                                    fail_on_bad_sample=True)
-        single._goal = native.State()
-        single._goal.seed = self._settings.seed
-        return single
+        single._go(0, 0)
+        return single._sample
+
+    def _sample(self, sample_id):
+        """Of an epoch of its own, so that it is drawn anew. A tuple where it has two fields."""
+        self._sampling = Sampler([sample_id], 1)
+        with self:
+            batch = next(iter(self))
+        row = {name: value[0] for name, value in batch.items()}
+        if "label" in row:
+            row["label"] = int(row["label"])
+        return tuple(row.values()) if len(row) == 2 else row
 
     # Where it stands.
 
@@ -288,8 +286,6 @@ class LoaderBase:
         if older is not None:
             older.end("the loader was closed")
         self._end_session()
-        if self._single is not None:
-            self._single.close()
         self._client = None
 
     def __enter__(self):

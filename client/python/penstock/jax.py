@@ -48,8 +48,8 @@ class Loader(LoaderBase):
             reconnect=reconnect, address=address, name=name, delivery=delivery,
             fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
 
-    def _for_single_samples(self):
-        raise TypeError("a penstock.jax.Loader gives no single samples; penstock.Loader does, loader.dataset[i]")
+    def _single_samples(self):
+        return _no_single_samples
 
     def _taker(self, session):
         on_gpu = session.device >= 0
@@ -80,6 +80,10 @@ class Loader(LoaderBase):
     def __getstate__(self):
         raise TypeError("a penstock.jax.Loader names devices of this process; make another one where it is wanted, and "
                         "give it this one's state_dict()")
+
+
+def _no_single_samples(_):
+    raise TypeError("a penstock.jax.Loader gives no single samples; penstock.Loader does: loader.dataset[i]")
 
 
 class _Lender:

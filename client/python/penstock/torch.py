@@ -73,10 +73,9 @@ class DataLoader(Attributes, LoaderBase):
     def _give(self, batch):
         return batch if self._collate is None else self._collate(batch)
 
-    def _for_single_samples(self):
-        single = super()._for_single_samples()
-        single._row_info = False
-        return single
+    def _sample(self, sample_id):
+        self._collate, self._row_info = None, False
+        return super()._sample(sample_id)
 
     def _open_device(self):
         device = self._settings.device
