@@ -172,6 +172,17 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      response->epoch_samples()};
 }
 
+Result<std::string> Client::ContentDigest(const std::string& dataset,
+                                          std::chrono::milliseconds timeout) {
+  if (impl_ == nullptr) return ClientMovedFrom();
+  if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
+  if (!connection.ok()) return client::ToPublic(connection.status());
+  absl::StatusOr<std::string> digest = (*connection)->ContentDigest(dataset, timeout);
+  if (!digest.ok()) return client::ToPublic(digest.status());
+  return *std::move(digest);
+}
+
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
                                                 std::span<const uint64_t> ids) {
   if (impl_ == nullptr) return ClientMovedFrom();

@@ -166,6 +166,18 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
+absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset,
+                                                      base::Duration timeout) {
+  v1::DescribeDatasetRequest request;
+  request.set_dataset(dataset);
+  request.set_content_digest(true);
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DescribeDatasetResponse response,
+                            rpc_.DescribeDataset(request, timeout));
+  if (!response.content_digest().empty()) return response.content_digest();
+  return absl::UnimplementedError(
+      "this daemon makes no digests of content; use one of this library's version");
+}
+
 absl::StatusOr<v1::DescribeSamplesResponse> Connection::DescribeSamples(
     const std::string& dataset, std::span<const uint64_t> ids) {
   v1::DescribeSamplesRequest request;

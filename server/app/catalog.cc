@@ -10,11 +10,13 @@
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
 #include "server/app/open_mixture.h"
+#include "server/source/crew.h"
 
 namespace penstock::app {
 namespace {
 
 constexpr size_t kMaxJobs = 256;
+constexpr size_t kAskedAtOnce = 16;  // over a network an answer takes a while
 
 bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
   if (dataset.groups.empty() || opener.uid == 0) return true;
@@ -27,7 +29,8 @@ OpeningOptions OpeningOf(const Catalog::Options& options) {
   return {.roots = options.roots,
           .state_dir = options.state_dir,
           .index_threads = options.index_threads,
-          .max_unpacked_bytes = options.max_unpacked_bytes};
+          .max_unpacked_bytes = options.max_unpacked_bytes,
+          .look_for = options.look_for};
 }
 
 // To open it again: so it is not kept for nobody.
@@ -242,6 +245,7 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
   Opened result;
   result.from_cache = opened.from_cache;
   result.warning = opened.warning;
+  result.all_examined = opened.all_examined;
   PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened)));
   return result;
 }
@@ -260,7 +264,7 @@ absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset,
     PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, Locate(name, nullptr));
     PENSTOCK_ASSIGN_OR_RETURN(const Opened part, OpenNow(located, seen));
     PENSTOCK_ASSIGN_OR_RETURN(const plan::Range range, RangeOf(name, *part.state));
-    parts.push_back({name, part.state->dataset, range});
+    parts.push_back({name, part.state->dataset, range, part.all_examined});
   }
   return OpenMixture(dataset, parts);
 }
@@ -269,6 +273,23 @@ absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset,
 // read found that they changed.
 bool Catalog::IsSame(const Entry& entry, const DatasetIdentity& identity) {
   return entry.stamp == identity.stamp && !entry.state->dataset->changed();
+}
+
+// Where not all files could be looked at, those must be what they were whose rows are in slots; all
+// others are looked at when they are read.
+bool Catalog::IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const {
+  if (opened.all_examined) return true;
+  if (!options_.in_slots) return false;
+  const auto samples = options_.in_slots(state);
+  if (!samples) return false;
+  source::Crew crew;
+  crew.threads = kAskedAtOnce;
+  const absl::Status unchanged = crew.ForEach(samples->size(), [&](size_t i) {
+    const uint64_t sample = (*samples)[i];
+    const bool same = sample >= opened.dataset->samples() || opened.dataset->IsUnchanged(sample);
+    return same ? absl::OkStatus() : absl::FailedPreconditionError("changed");
+  });
+  return unchanged.ok();
 }
 
 // The one that is open, if that is still what it is. Null: none.
@@ -293,11 +314,17 @@ void Catalog::Remember(const NamedDataset& dataset, const std::string& key) {
 // found; else a new one begins.
 absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, OpenedDataset opened) {
   const DatasetIdentity identity = opened.identity;
+  State known;
   {
     base::MutexLock lock(mutex_);
     Remember(dataset, identity.key);
     const auto found = open_.find(identity.key);
-    if (found != open_.end() && IsSame(found->second, identity)) return found->second.state;
+    if (found != open_.end() && IsSame(found->second, identity)) known = found->second.state;
+  }
+  if (known != nullptr && IsSafeToShare(*known, opened)) return known;
+  {
+    base::MutexLock lock(mutex_);
+    const auto found = open_.find(identity.key);
     const bool full = found == open_.end() && open_.size() >= options_.max_datasets;
     std::erase_if(open_, [full](const auto& entry) {
       const State& state = entry.second.state;

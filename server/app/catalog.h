@@ -48,6 +48,10 @@ class Catalog {
     int index_threads = 1;
     uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file of rows
     uint32_t max_datasets = 256;                      // open at once
+    std::optional<base::Duration> look_for = {};      // FolderOptions'
+    // The samples of an open dataset that slots hold rows of: what opening could not look at must
+    // not come out of there. Nothing: not known. Waits a moment; a thread that opens calls it.
+    std::function<std::optional<std::vector<uint64_t>>(const feed::DatasetState&)> in_slots = {};
   };
   using State = std::shared_ptr<feed::DatasetState>;
 
@@ -88,6 +92,7 @@ class Catalog {
     State state;
     bool from_cache = false;
     std::string warning;
+    bool all_examined = true;
   };
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
   absl::Status MayOpenParts(const NamedDataset& dataset, const Opener& opener) const;
@@ -100,6 +105,7 @@ class Catalog {
   static bool IsSame(const Entry& entry, const DatasetIdentity& identity);
   State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
+  bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
   absl::Status UnknownDataset(const std::string& dataset) const;
   bool Enqueue(Job job);
   bool stopping() const;

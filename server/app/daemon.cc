@@ -1,6 +1,7 @@
 #include "server/app/daemon.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -21,6 +22,7 @@ namespace {
 // A driver that is asked for the first time may take its time; so long the line that says what
 // serves here waits for it.
 constexpr std::chrono::seconds kGpusWithin(5);
+constexpr std::chrono::seconds kLongestAnswer(2);  // of the runner
 
 telemetry::Level LevelOf(config::v1::Log::Level level) {
   switch (level) {
@@ -58,6 +60,7 @@ absl::Status Daemon::StartParts() {
       Catalog::Options catalog,
       CatalogOptions(config, options_.private_daemon ? Paths::kAny : Paths::kNamed));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(config));
+  catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   catalog_ = std::make_unique<Catalog>(std::move(catalog));
 
   const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
@@ -71,6 +74,7 @@ absl::Status Daemon::StartParts() {
   Service::Options service = {
       .private_daemon = options_.private_daemon,
       .orders = OrdersOptions(config),
+      .digest_threads = config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
   service.draining = [this](bool draining) {
     draining_.store(draining);
@@ -115,6 +119,20 @@ Daemon::~Daemon() {
   if (runner_ != nullptr) runner_->Close();
   if (catalog_ != nullptr) catalog_->Stop();
   runner_.reset();
+}
+
+// The runner does not wait for whoever opens datasets, and may be about to end: so this waits, but
+// not for long.
+std::optional<std::vector<uint64_t>> Daemon::AskForSlots(const feed::DatasetState& state) {
+  auto answer = std::make_shared<std::promise<std::vector<uint64_t>>>();
+  std::future<std::vector<uint64_t>> samples = answer->get_future();
+  // `state` is held by the caller, who may have gone on by then: only its address is used.
+  const bool posted =
+      runner_->Post([answer, address = &state](feed::Engine& engine, base::TimePoint) {
+        answer->set_value(engine.SamplesInSlots(address));
+      });
+  if (!posted || samples.wait_for(kLongestAnswer) != std::future_status::ready) return std::nullopt;
+  return samples.get();
 }
 
 void Daemon::Tick(base::TimePoint now) {

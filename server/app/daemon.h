@@ -67,6 +67,7 @@ class Daemon {
  private:
   explicit Daemon(const DaemonOptions& options) : options_(options), config_(options.config) {}
   absl::Status StartParts();
+  std::optional<std::vector<uint64_t>> AskForSlots(const feed::DatasetState& state);
   void LookAtCanary();
   void SayServing(base::TimePoint now);
   void SetHealth();

@@ -47,6 +47,7 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   folder.path = dataset.path;
   folder.roots = options.roots;
   folder.state_dir = options.state_dir;
+  folder.look_for = options.look_for;
   folder.threads = static_cast<size_t>(options.index_threads);
   folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
   PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));

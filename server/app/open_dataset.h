@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/app/range_text.h"
 #include "server/plan/mixture.h"
@@ -63,6 +64,7 @@ struct OpeningOptions {
   std::string state_dir;           // where manifests are cached; empty: nowhere
   int index_threads = 1;
   uint64_t max_unpacked_bytes = uint64_t{1} << 30;
+  std::optional<base::Duration> look_for = {};  // FolderOptions'
 };
 
 // Which kind lies at a path. What is known already stays. Errors: ResolveUnderRoots',

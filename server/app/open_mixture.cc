@@ -30,6 +30,7 @@ absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
   // A part that was opened anew is another object, and the mixture of it another mixture. What the
   // addresses are of lives as long as the mixture that is compared with.
   opened.identity = {.key = dataset.path, .stamp = absl::StrCat(absl::Hex(opened.mixture->hash()))};
+  for (const OpenPart& part : parts) opened.all_examined &= part.all_examined;
   for (const OpenPart& part : parts)
     absl::StrAppend(&opened.identity.stamp, " ", part.range.first, "+", part.range.count, "@",
                     absl::Hex(reinterpret_cast<uintptr_t>(part.dataset.get())));

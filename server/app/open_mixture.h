@@ -14,6 +14,7 @@ struct OpenPart {
   std::string name;
   std::shared_ptr<const source::Dataset> dataset;  // shared with whoever else opened it
   plan::Range range;
+  bool all_examined = true;  // OpenedDataset's
 };
 
 // InvalidArgument: the parts do not go together, or are too much together.

@@ -41,7 +41,11 @@ class WrittenTrace final : public rpc::TraceText {
 }  // namespace
 
 Service::Service(Options options, Catalog& catalog, feed::Runner& runner)
-    : options_(std::move(options)), catalog_(catalog), runner_(runner), orders_(options_.orders) {}
+    : options_(std::move(options)),
+      catalog_(catalog),
+      runner_(runner),
+      orders_(options_.orders),
+      digests_(options_.digest_threads) {}
 
 template <typename T>
 void Service::Ask(rpc::Callback<T> done,
@@ -127,16 +131,24 @@ void Service::CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
             });
 }
 
-void Service::DescribeDataset(const rpc::Ticket& ticket, const std::string& dataset,
+void Service::DescribeDataset(const rpc::Ticket& ticket, const rpc::DescribeQuery& query,
                               rpc::Callback<rpc::DatasetDescription> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
   if (!peer.ok()) return done(peer.status());
-  catalog_.Open(dataset, OpenerOf(*peer),
-                [this, dataset, done](const absl::StatusOr<Catalog::State>& state) {
+  catalog_.Open(query.dataset, OpenerOf(*peer),
+                [this, query, done](const absl::StatusOr<Catalog::State>& state) {
                   if (!state.ok()) return done(state.status());
-                  const auto range = catalog_.RangeOf(dataset, **state);
+                  const auto range = catalog_.RangeOf(query.dataset, **state);
                   if (!range.ok()) return done(range.status());
-                  done(DescriptionOf(**state, *range));
+                  const rpc::DatasetDescription description = DescriptionOf(**state, *range);
+                  if (!query.content_digest) return done(description);
+                  digests_.Ask((*state)->dataset, query.cancelled,
+                               [description, done](const absl::StatusOr<std::string>& digest) {
+                                 if (!digest.ok()) return done(digest.status());
+                                 rpc::DatasetDescription with_digest = description;
+                                 with_digest.content_digest = *digest;
+                                 done(with_digest);
+                               });
                 });
 }
 

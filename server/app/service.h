@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "server/app/catalog.h"
 #include "server/app/clerk.h"
+#include "server/app/content_digests.h"
 #include "server/app/orders.h"
 #include "server/app/peers.h"
 #include "server/feed/runner.h"
@@ -20,6 +21,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   struct Options {
     bool private_daemon = false;
     Orders::Options orders = {};
+    size_t digest_threads = 1;                                      // that read for a full digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
     // Any thread; answers later, from another one.
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
@@ -41,7 +43,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                  rpc::Callback<std::vector<rpc::Slab>> done) override;
   void CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
                     rpc::Callback<bool> done) override;
-  void DescribeDataset(const rpc::Ticket& ticket, const std::string& dataset,
+  void DescribeDataset(const rpc::Ticket& ticket, const rpc::DescribeQuery& query,
                        rpc::Callback<rpc::DatasetDescription> done) override;
   void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
@@ -84,6 +86,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   feed::Runner& runner_;
   Peers peers_;
   Orders orders_;
+  ContentDigests digests_;
   Clerk clerk_;
 };
 

@@ -377,6 +377,13 @@ absl::flat_hash_set<FeedId> Core::FeedsInSlots() const {
   return feeds;
 }
 
+std::vector<SlotId> Core::SlotsOf(const absl::flat_hash_set<FeedId>& feeds) const {
+  std::vector<SlotId> slots;
+  for (const auto& [id, slot] : state_->slots)
+    if (slot->state != SlotState::kFree && feeds.contains(slot->key.feed)) slots.push_back(id);
+  return slots;
+}
+
 SlotCounts Core::Count(ArenaId id) const {
   const Arena* arena = Get(state_->arenas, id);
   return arena == nullptr ? SlotCounts() : arena->Count();

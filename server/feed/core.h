@@ -154,6 +154,8 @@ class Core {
   std::optional<FeedView> View(FeedId feed) const;
   // The feeds whose rows are in slots, or on the way there: those that a session can still find.
   absl::flat_hash_set<FeedId> FeedsInSlots() const;
+  // The slots that hold, or begin to hold, rows of one of these feeds.
+  std::vector<SlotId> SlotsOf(const absl::flat_hash_set<FeedId>& feeds) const;
   SlotCounts Count(ArenaId arena) const;
   SlotCounts CountAll() const;
 

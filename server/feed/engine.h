@@ -119,6 +119,9 @@ class Engine {
   absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now);
   void PeerDisconnected(uint64_t peer);
   void PeerGone(uint64_t peer, base::TimePoint now);
+  // The samples whose rows slots hold for feeds over this dataset, and perhaps others: each once.
+  // `dataset` is an address to compare with; nothing where no feed is over it.
+  std::vector<uint64_t> SamplesInSlots(const DatasetState* dataset) const;
   // A dataset's quarantine has a new version: slots filled from now on are keyed by it.
   void QuarantineChanged(const DatasetState& dataset);
   // Every session is told that the daemon ends.

@@ -1,5 +1,6 @@
 // What status shows of the engine: counts and names, copied at one moment.
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "server/feed/engine.h"
@@ -65,6 +66,29 @@ EngineView Engine::View() const {
       if (session.feed == feed) ++view.feeds.back().sessions;
   }
   return view;
+}
+
+// As the slots themselves say; of rows that are not filled yet, what was there before.
+std::vector<uint64_t> Engine::SamplesInSlots(const DatasetState* dataset) const {
+  absl::flat_hash_set<FeedId> feeds;
+  uint64_t all = 0;
+  for (const auto& [number, entry] : feeds_.entries()) {
+    const std::shared_ptr<const DatasetState> state = entry.dataset.lock();
+    if (state == nullptr || state.get() != dataset) continue;
+    feeds.insert(FeedId(number));
+    all = state->dataset->samples();
+  }
+  absl::flat_hash_set<uint64_t> samples;
+  for (const SlotId slot : core_.SlotsOf(feeds)) {
+    const pool::SlotPlace& place = pool_.Place(slot.value());
+    for (uint64_t at = place.layout.ids_offset; at + sizeof(uint64_t) <= place.layout.slot_bytes;
+         at += sizeof(uint64_t)) {
+      uint64_t sample = 0;
+      std::memcpy(&sample, place.data + at, sizeof(sample));
+      if (sample < all) samples.insert(sample);
+    }
+  }
+  return {samples.begin(), samples.end()};
 }
 
 TotalsView Engine::Totals(base::TimePoint now) {

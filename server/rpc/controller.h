@@ -144,6 +144,13 @@ struct DatasetDescription {
   bool decoded = true, labeled = true;
   uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
   std::vector<std::string> classes;
+  std::string content_digest;  // empty: not asked for
+};
+
+struct DescribeQuery {
+  std::string dataset;  // a name, or an absolute path
+  bool content_digest = false;
+  std::function<bool()> cancelled = [] { return false; };  // asked while the digest is made
 };
 
 struct SampleDescription {
@@ -217,7 +224,7 @@ class Controller {
   virtual void ListSlabs(const Ticket& ticket, uint64_t session_id,
                          Callback<std::vector<Slab>> done) = 0;
   virtual void CloseSession(const Ticket& ticket, uint64_t session_id, Callback<bool> done) = 0;
-  virtual void DescribeDataset(const Ticket& ticket, const std::string& dataset,
+  virtual void DescribeDataset(const Ticket& ticket, const DescribeQuery& query,
                                Callback<DatasetDescription> done) = 0;
   // `progress` is called from time to time, and a last time with done = true or with an error.
   // `cancelled` is asked now and then.

@@ -108,6 +108,7 @@ v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description) {
   message.set_first_sample(description.first_sample);
   message.set_epoch_samples(description.epoch_samples);
   message.set_digest(description.digest);
+  message.set_content_digest(description.content_digest);
   message.set_kind(description.kind);
   if (description.row_shape) {
     v1::RowShape& shape = *message.mutable_row_shape();

@@ -112,7 +112,11 @@ class FeedService final : public v1::FeedService::CallbackService {
                         const Call<v1::DescribeDatasetResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
-    controller_.DescribeDataset(ticket, dataset, MessageTo<DatasetDescription>(call));
+    controller_.DescribeDataset(ticket,
+                                {.dataset = dataset,
+                                 .content_digest = request.content_digest(),
+                                 .cancelled = [call] { return call->answered(); }},
+                                MessageTo<DatasetDescription>(call));
     return absl::OkStatus();
   }
 

@@ -41,6 +41,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     FinishInTurn();
   }
 
+  // Whether it was answered, by its cancellation perhaps: nobody waits for more.
+  bool answered() const { return answered_.load(); }
+
   // Nobody waits for the answer any more, and it for no turn.
   void OnCancel() override {
     {

@@ -82,6 +82,11 @@ void Dataset::CopyLabels(std::span<const uint64_t> samples, std::byte* into) con
 
 // What a dataset does not have is not asked of it.
 
+absl::Status Dataset::AddContent(uint64_t, Sha256&) const {
+  PENSTOCK_CHECK(content_pieces() == 0);
+  return absl::OkStatus();
+}
+
 std::unique_ptr<Dataset::Reader> Dataset::NewReader() const {
   PENSTOCK_CHECK(storage() == Storage::kEncoded);
   return nullptr;

@@ -12,6 +12,7 @@
 #include "common/base/fault.h"
 #include "common/base/status.h"
 #include "server/source/row_layout.h"
+#include "server/source/sha256.h"
 
 namespace penstock::source {
 
@@ -65,6 +66,9 @@ class Dataset {
   // Of the file that the sample's bytes are in, and its state (StampOf): another one, another
   // stamp. Survives a restart. 0: not known, or no file.
   virtual uint64_t stamp(uint64_t) const { return 0; }
+  // Whether the sample's file is, as of now, the one that was indexed. Looks at it without opening
+  // it. True where opening the dataset has looked at all files.
+  virtual bool IsUnchanged(uint64_t) const { return true; }
   // Whether a read found a file that is not the one that was indexed: then nothing here is to be
   // shared with anybody new, and opening the dataset again indexes it anew. Never unset.
   virtual bool changed() const { return false; }
@@ -80,6 +84,11 @@ class Dataset {
   // Nothing wished: of encoded samples the image alone; of rows all fields but those of variable
   // length. InvalidArgument names the wish that cannot be, and what there is.
   virtual absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const;
+
+  // All content, in pieces that may be read apart, for content_digest.h. Errors as of a reader's
+  // Open.
+  virtual uint64_t content_pieces() const { return 0; }
+  virtual absl::Status AddContent(uint64_t piece, Sha256& sum) const;
 
   // How large a sample's bytes are now, then the bytes themselves. One SampleReader serves one
   // thread.

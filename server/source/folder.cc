@@ -35,7 +35,8 @@ absl::StatusOr<std::optional<Indexed>> TakeCached(const ManifestCache& cache, co
   if (options.progress) crew.watch = [&] { return options.progress({}); };
   PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, crew));
   if (!current) return std::nullopt;
-  PENSTOCK_ASSIGN_OR_RETURN(const FilesFound found, ExamineFiles(*cached, tree, crew));
+  PENSTOCK_ASSIGN_OR_RETURN(const FilesFound found,
+                            ExamineFiles(*cached, tree, crew, options.look_for));
   if (found == FilesFound::kChanged) return std::nullopt;
   return Indexed{.manifest = *std::move(cached),
                  .from_cache = true,
@@ -84,6 +85,23 @@ class FolderDataset final : public Dataset {
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
   uint64_t stamp(uint64_t sample) const override { return state_->manifest.StampAt(sample); }
   bool changed() const override { return state_->changed.load(); }
+  bool IsUnchanged(uint64_t sample) const override {
+    return IsUnchangedNow(state_->manifest, state_->tree, sample);
+  }
+  // A piece a sample.
+  uint64_t content_pieces() const override { return samples(); }
+  absl::Status AddContent(uint64_t sample, Sha256& sum) const override {
+    sum.Add(state_->manifest.RelativePath(sample));
+    sum.Add(static_cast<uint64_t>(label(sample)));
+    const std::unique_ptr<Reader> reader = NewReader();
+    PENSTOCK_ASSIGN_OR_RETURN(const Reader::Opened opened, reader->Open(sample));
+    sum.Add(opened.bytes);
+    if (opened.bytes == 0) return absl::OkStatus();
+    std::vector<std::byte> bytes(opened.bytes);
+    PENSTOCK_RETURN_IF_ERROR(reader->Read(bytes));
+    sum.AddBytes(bytes);
+    return absl::OkStatus();
+  }
   std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
 
  private:

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/source/dataset.h"
 #include "server/source/scan.h"
@@ -25,6 +27,9 @@ struct FolderOptions {
   std::string state_dir;           // where the manifest is cached; empty: nowhere
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
+  // How long to look at files whose index is cached; nothing: as long as it takes on this machine's
+  // file systems, else kLookFor (manifest_cache.h).
+  std::optional<base::Duration> look_for = {};
   // As ScanOptions::progress; not called when the cached manifest is current, but for cancelling.
   std::function<bool(const ScanProgress&)> progress;
   Tree::Confinement confinement = Tree::Confinement::kKernel;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "server/source/content_digest.h"
 #include "server/source/gunzip.h"
 #include "server/source/hash.h"
 #include "server/source/idx_format.h"
@@ -161,6 +162,18 @@ class IdxDataset final : public Dataset {
     return absl::StrCat(path_, "#", sample);
   }
   bool changed() const override { return rows_->changed(); }
+  // The images', and the labels as a piece of their own.
+  uint64_t content_pieces() const override { return PiecesOf(rows_->bytes()) + 1; }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    if (piece < PiecesOf(rows_->bytes())) {
+      const auto read = [&](uint64_t offset, std::span<std::byte> into) {
+        return rows_->Read(offset, into);
+      };
+      return AddPiece(rows_->bytes(), piece, read, sum);
+    }
+    sum.AddBytes({labels_.get(), samples_});
+    return absl::OkStatus();
+  }
   Storage storage() const override { return Storage::kRows; }
   std::vector<Field> fields() const override {
     return {{.name = kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};

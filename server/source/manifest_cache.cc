@@ -22,7 +22,6 @@ namespace {
 constexpr uint64_t kFilesPerLook = 1024;
 // Over a network an answer takes a while, whatever this machine's cores do meanwhile.
 constexpr size_t kAsked = 16;
-constexpr base::Duration kLookFor = std::chrono::seconds(5);
 
 // Some of one folder's samples.
 struct SomeFiles {
@@ -56,15 +55,23 @@ bool IsUnchanged(const Manifest& manifest, const Tree& tree, const posix::Fd& fo
 
 }  // namespace
 
-absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew) {
+bool IsUnchangedNow(const Manifest& manifest, const Tree& tree, uint64_t sample) {
+  const std::string path = manifest.RelativePath(sample);
+  const auto folder = tree.OpenBeneath(path.substr(0, path.rfind('/')), O_RDONLY | O_DIRECTORY);
+  return folder.ok() && IsUnchanged(manifest, tree, *folder, sample);
+}
+
+absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew,
+                                        std::optional<base::Duration> look_for) {
   const absl::Status changed = absl::FailedPreconditionError("a file has changed");
   const absl::Status enough = absl::DeadlineExceededError("not all files were looked at");
   if (!tree.is_local()) crew.threads = std::max(crew.threads, kAsked);
   const std::vector<SomeFiles> tasks = TasksOf(manifest);
-  const base::TimePoint until = base::Now() + kLookFor;
+  const bool bounded = look_for.has_value() || !tree.is_local();
+  const base::TimePoint until = base::Now() + look_for.value_or(kLookFor);
   const absl::Status status = crew.ForEach(tasks.size(), [&](size_t i) {
     const SomeFiles& some = tasks[i];
-    if (!tree.is_local() && base::Now() > until) return enough;
+    if (bounded && base::Now() >= until) return enough;
     const auto folder =
         tree.OpenBeneath(manifest.RelativeFolder(some.folder), O_RDONLY | O_DIRECTORY);
     if (!folder.ok()) return changed;

@@ -2,8 +2,11 @@
 // folder: each writes aside and renames.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/source/crew.h"
 #include "server/source/manifest.h"
@@ -41,10 +44,18 @@ class ManifestCache {
 // What a look at the files themselves says.
 enum class FilesFound { kUnchanged, kChanged, kNotAllExamined };
 
-// Looks at every file, without opening it, on the crew's threads; where that takes long, which is
-// over a network, it stops after 5 s with what it has (kNotAllExamined), and reading finds the
-// rest. Cancelled when the crew's watch said so.
-absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew);
+// How long looking at files may take over a network, where each answer does.
+inline constexpr base::Duration kLookFor = std::chrono::seconds(5);
+
+// Looks at every file, without opening it, on the crew's threads. Where they are not on this
+// machine it stops after `look_for` with what it has (kNotAllExamined), and reading finds the rest;
+// where they are, at the end. Cancelled when the crew's watch said so.
+absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew,
+                                        std::optional<base::Duration> look_for = std::nullopt);
+
+// Whether the sample's file is what the manifest says, without opening it; what cannot be looked at
+// is not.
+bool IsUnchangedNow(const Manifest& manifest, const Tree& tree, uint64_t sample);
 
 // Whether every folder is still the same one, with the time and the number of entries that the
 // manifest knows. Entries are not counted where nothing can have changed: in a local folder whose

@@ -59,7 +59,9 @@ absl::Status MappedFile::Check(const View& view, Copied copied) const {
 
 absl::Status MappedFile::Read(uint64_t offset, std::span<std::byte> into) const {
   PENSTOCK_ASSIGN_OR_RETURN(const View view, Look());
-  return ReadExactly(view.mapped_->file, path(), offset, into);
+  const absl::Status read = ReadExactly(view.mapped_->file, path(), offset, into);
+  PENSTOCK_RETURN_IF_ERROR(Check(view, Copied::kWhole));
+  return read;
 }
 
 void MappedFile::OpenAnewNext() const {

@@ -49,7 +49,7 @@ class MappedFile {
   // again. DataLoss: it was written to, cut off, or is another one (Changed), for good.
   absl::Status Check(const View& view, Copied copied) const;
 
-  // By read(2), for those who read much once. The errors of Look and ReadExactly.
+  // By read(2), for those who read much once. The errors of Look, Check and ReadExactly.
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const;
 
   std::string path() const { return file_.path(); }

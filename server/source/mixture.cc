@@ -123,6 +123,25 @@ class MixtureDataset final : public Dataset {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->stamp(Parts::InPart(part, sample));
   }
+  bool IsUnchanged(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    return part.of.dataset->IsUnchanged(Parts::InPart(part, sample));
+  }
+  // All of the parts, whatever of them is mixed.
+  uint64_t content_pieces() const override {
+    uint64_t pieces = 0;
+    for (const Part& part : parts_->all()) pieces += part.of.dataset->content_pieces();
+    return pieces;
+  }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    for (const Part& part : parts_->all()) {
+      const uint64_t own = part.of.dataset->content_pieces();
+      if (piece < own) return part.of.dataset->AddContent(piece, sum);
+      piece -= own;
+    }
+    PENSTOCK_CHECK(false);
+    return absl::OkStatus();
+  }
   bool changed() const override {
     return std::any_of(parts_->all().begin(), parts_->all().end(),
                        [](const Part& part) { return part.of.dataset->changed(); });

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "server/source/content_digest.h"
 #include "server/source/hash.h"
 #include "server/source/npy_format.h"
 #include "server/source/npy_labels.h"
@@ -145,6 +146,29 @@ class NpyDataset final : public Dataset {
   bool changed() const override {
     return std::any_of(rows_.begin(), rows_.end(),
                        [](const auto& rows) { return rows->changed(); });
+  }
+  // The arrays' in the order of the fields; labels are a piece of their own.
+  uint64_t content_pieces() const override {
+    uint64_t pieces = labels_ ? 1 : 0;
+    for (const auto& rows : rows_) pieces += PiecesOf(rows->bytes());
+    return pieces;
+  }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const uint64_t own = PiecesOf(rows_[i]->bytes());
+      if (piece >= own) {
+        piece -= own;
+        continue;
+      }
+      sum.Add(fields_[i].name);
+      const auto read = [&](uint64_t offset, std::span<std::byte> into) {
+        return rows_[i]->Read(offset, into);
+      };
+      return AddPiece(rows_[i]->bytes(), piece, read, sum);
+    }
+    sum.Add(kNpyLabel);
+    sum.AddBytes(labels_->bytes());
+    return absl::OkStatus();
   }
   Storage storage() const override { return Storage::kRows; }
   std::vector<Field> fields() const override { return fields_; }

@@ -1,6 +1,7 @@
 #include "server/source/row_store.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,11 @@ class KeptRows final : public RowStore {
     return absl::OkStatus();
   }
 
+  uint64_t bytes() const override { return extent_.bytes(); }
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    std::memcpy(into.data(), memory_.get() + offset, into.size());
+    return absl::OkStatus();
+  }
   // Nothing is read from the file any more.
   bool changed() const override { return false; }
 
@@ -67,6 +73,10 @@ class MappedRows final : public RowStore {
     return file_->Check(view, read ? MappedFile::Copied::kWhole : MappedFile::Copied::kBusError);
   }
 
+  uint64_t bytes() const override { return extent_.bytes(); }
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    return file_->Read(extent_.offset + offset, into);
+  }
   bool changed() const override { return file_->changed(); }
 
   absl::StatusOr<uint64_t> Hash() const override {

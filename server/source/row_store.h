@@ -19,6 +19,9 @@ class RowStore {
   // Rows `rows` one behind the other. Unavailable: what they are stored in is in trouble, or not
   // there any more; try again. DataLoss: it is another file than when it was opened.
   virtual absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const = 0;
+  // Of the rows alone, for content_digest.h.
+  virtual uint64_t bytes() const = 0;
+  virtual absl::Status Read(uint64_t offset, std::span<std::byte> into) const = 0;
   // Dataset::changed.
   virtual bool changed() const = 0;
   // XXH3 over the rows: all of them, of more than 1 GiB 64 pieces of 1 MiB. Reads them.

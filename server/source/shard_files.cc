@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "server/source/content_digest.h"
 
 namespace penstock::source {
 namespace {
@@ -104,6 +105,24 @@ absl::Status ShardFiles::CheckUnchanged(const Handle& handle, size_t shard) cons
   if (!there.ok()) return Trouble(there.status());
   if (*there != states_[shard]) return NoteChange(shard, *there);
   return absl::UnavailableError(absl::StrCat("'", path(shard), "' changed while it was read"));
+}
+
+uint64_t ShardFiles::content_pieces() const {
+  uint64_t pieces = 0;
+  for (const FileState& state : states_) pieces += PiecesOf(state.bytes);
+  return pieces;
+}
+
+absl::Status ShardFiles::AddContent(uint64_t piece, Sha256& sum) const {
+  size_t shard = 0;
+  for (; piece >= PiecesOf(states_[shard].bytes); ++shard) piece -= PiecesOf(states_[shard].bytes);
+  sum.Add(uint64_t{shard});
+  PENSTOCK_ASSIGN_OR_RETURN(const Handle handle, Open(shard));
+  const auto read = [&](uint64_t offset, std::span<std::byte> into) {
+    return Read(handle, shard, offset, into);
+  };
+  PENSTOCK_RETURN_IF_ERROR(AddPiece(states_[shard].bytes, piece, read, sum));
+  return CheckUnchanged(handle, shard);
 }
 
 absl::Status ShardFiles::NoteChange(size_t shard, const FileState& now) const {

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "server/source/manifest.h"
+#include "server/source/sha256.h"
 #include "server/source/tree_file.h"
 
 namespace penstock::source {
@@ -34,6 +35,9 @@ class ShardFiles {
                     std::span<std::byte> into) const;
   // DataLoss, in words, when the shard is not what it was.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
+  // The content of all shards, for content_digest.h.
+  uint64_t content_pieces() const;
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const;
   // Whether one was found to be another file than was indexed.
   bool changed() const { return changed_.load(); }
   const FileState& state(size_t shard) const { return states_[shard]; }

@@ -35,6 +35,10 @@ class TarDataset final : public Dataset {
     return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
   }
   bool changed() const override { return state_->files.changed(); }
+  uint64_t content_pieces() const override { return state_->files.content_pieces(); }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    return state_->files.AddContent(piece, sum);
+  }
   uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
 
   Storage storage() const override {

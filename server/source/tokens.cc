@@ -12,6 +12,7 @@
 #include "common/base/check.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
+#include "server/source/content_digest.h"
 #include "server/source/hash.h"
 #include "server/source/token_check.h"
 #include "server/source/token_files.h"
@@ -140,6 +141,21 @@ class TokensDataset final : public Dataset {
   bool changed() const override {
     return std::any_of(files_.files.begin(), files_.files.end(),
                        [](const TokenFile& file) { return file.mapped->changed(); });
+  }
+  uint64_t content_pieces() const override {
+    uint64_t pieces = 0;
+    for (const TokenFile& file : files_.files) pieces += PiecesOf(file.bytes);
+    return pieces;
+  }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    size_t i = 0;
+    for (; piece >= PiecesOf(files_.files[i].bytes); ++i) piece -= PiecesOf(files_.files[i].bytes);
+    const TokenFile& file = files_.files[i];
+    sum.Add(uint64_t{i});
+    const auto read = [&](uint64_t offset, std::span<std::byte> into) {
+      return file.mapped->Read(file.offset + offset, into);
+    };
+    return AddPiece(file.bytes, piece, read, sum);
   }
   Storage storage() const override { return Storage::kRows; }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/source/content_digest.h"
 #include "server/source/idx.h"
 #include "server/source/npy.h"
 #include "server/source/tokens.h"
@@ -206,6 +207,14 @@ TEST_P(RowSourceContract, RowsOverwrittenInPlaceAreChangedOrRightThoughSizeAndTi
                                HasSubstr("changed since it was indexed")));
   }
   EXPECT_EQ(dataset->changed(), !keeps_rows());
+}
+
+TEST_P(RowSourceContract, TheContentDigestIsOfEveryByte) {
+  const std::string digest = ContentDigest(*Open(100), Crew{.threads = 2}).value();
+
+  EXPECT_EQ(digest.size(), 64u);
+  EXPECT_EQ(ContentDigest(*Open(100), Crew{}).value(), digest);
+  EXPECT_NE(ContentDigest(*Open(101), Crew{}).value(), digest);
 }
 
 TEST_P(RowSourceContract, WhatIsWishedForAndNotThereIsRefusedWithWhatIs) {

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "server/source/content_digest.h"
 #include "server/source/dataset.h"
 #include "server/source/folder.h"
 #include "server/source/tar.h"
@@ -348,6 +349,22 @@ TEST_P(SourceContract, TheDigestStaysUntilSomethingChanges) {
   store_->Put("dogs/c.jpg", "dog c");
 
   EXPECT_NE(Open()->digest(), digest);
+}
+
+TEST_P(SourceContract, TheContentDigestIsOfEveryByte) {
+  PutThree();
+  const auto dataset = Open();
+  const std::string digest = ContentDigest(*dataset, Crew{.threads = 2}).value();
+
+  EXPECT_EQ(digest.size(), 64u);
+  EXPECT_EQ(ContentDigest(*Open(), Crew{}).value(), digest);
+  store_->Overwrite("dogs/a.jpg", "dog A");
+  const auto other = Open();
+  if (GetParam().classes == Classes::kNames) {
+    EXPECT_EQ(other->digest(), dataset->digest()) << "it is of names and sizes";
+  }
+  EXPECT_NE(ContentDigest(*other, Crew{}).value(), digest);
+  EXPECT_TRUE(absl::IsDataLoss(ContentDigest(*dataset, Crew{}).status()));
 }
 
 using SourceContractDeathTest = SourceContract;

@@ -58,6 +58,14 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
                         value.decoded, value.labeled, value.first_sample, value.epoch_samples);
 }
 
+std::string ContentDigest(Client& client, const std::string& dataset) {
+  Result<std::string> digest = [&] {
+    const nb::gil_scoped_release released;
+    return client.ContentDigest(dataset);
+  }();
+  return ValueOf(std::move(digest));
+}
+
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
   Result<std::vector<SampleInfo>> infos = [&] {
     const nb::gil_scoped_release released;
@@ -84,6 +92,8 @@ void BindClient(nb::module_& module) {
           "(name, samples, classes, kind, (height, width, channels) of images that are not decoded "
           "or zeros, [(name, type, shape, of variable length)], decoded, labeled, first sample, "
           "samples of an epoch)")
+      .def("content_digest", &ContentDigest, nb::arg("dataset"),
+           "SHA-256 of all content, as hexadecimal digits; the daemon reads everything for it")
       .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 

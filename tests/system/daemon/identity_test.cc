@@ -228,6 +228,20 @@ TEST_F(IdentityTest, SessionsOfTheSameFilesShareWhatIsDecodedByWhateverName) {
   EXPECT_EQ(decoded(), kSpecimenSamples);
 }
 
+TEST_F(IdentityTest, TheContentDigestTellsLookalikesApartAndNotCopies) {
+  Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+  for (Pair& pair : pairs_) {
+    SCOPED_TRACE(pair.kind);
+    const std::string zero = client.ContentDigest(pair.NameOf(0)).OrDie();
+    EXPECT_EQ(zero.size(), 64u);
+    EXPECT_NE(client.ContentDigest(pair.NameOf(1)).OrDie(), zero);
+
+    WriteSpecimen(pair.specimens[0], FolderOf(pair.NameOf(1)));
+
+    EXPECT_EQ(client.ContentDigest(pair.NameOf(1)).OrDie(), zero);
+  }
+}
+
 // Neither waits for a FIFO's other side nor tries a socket again and again.
 TEST_F(IdentityTest, WhatIsNoRegularFileIsABadSampleAndHoldsUpNobody) {
   const std::string folder = FolderOf("png-0");

@@ -95,7 +95,7 @@ TEST_F(ServiceTest, WithoutATicketNothingIsDone) {
   EXPECT_EQ(Open(Request(9)).status().code(), Code::kUnauthenticated);
   EXPECT_EQ(Close(9, 1).code(), Code::kUnauthenticated);
   Answer<rpc::DatasetDescription> described;
-  service_->DescribeDataset(TicketOf(9), folder_.At("flowers"), described.Callback());
+  service_->DescribeDataset(TicketOf(9), {.dataset = folder_.At("flowers")}, described.Callback());
   EXPECT_EQ(described.Get().status().code(), Code::kUnauthenticated);
 }
 
@@ -210,7 +210,7 @@ TEST_F(ServiceTest, WhatAProcessHeldIsFreeWhenItIsGoneAndNotBefore) {
 
 TEST_F(ServiceTest, ADatasetIsDescribedWithItsClasses) {
   Answer<rpc::DatasetDescription> answer;
-  service_->DescribeDataset(TicketOf(1), folder_.At("flowers"), answer.Callback());
+  service_->DescribeDataset(TicketOf(1), {.dataset = folder_.At("flowers")}, answer.Callback());
 
   const rpc::DatasetDescription description = answer.Get().value();
 

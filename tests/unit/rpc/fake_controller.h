@@ -90,10 +90,13 @@ class FakeController final : public Controller {
     if (session_id == 42) return done(true);
     done(absl::NotFoundError("no such session"));
   }
-  void DescribeDataset(const Ticket&, const std::string& dataset,
+  void DescribeDataset(const Ticket&, const DescribeQuery& query,
                        Callback<DatasetDescription> done) override {
-    done(DatasetDescription{
-        .name = dataset, .samples = 2, .digest = 9, .classes = {"daisy", "rose"}});
+    done(DatasetDescription{.name = query.dataset,
+                            .samples = 2,
+                            .digest = 9,
+                            .classes = {"daisy", "rose"},
+                            .content_digest = query.content_digest ? "c0ffee" : ""});
   }
   void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
                     Callback<IndexProgress> progress) override {

@@ -177,6 +177,11 @@ TEST_F(ServerTest, ADatasetIsDescribedWithItsClasses) {
 
   EXPECT_THAT(described.classes(), ElementsAre("daisy", "rose"));
   EXPECT_EQ(described.digest(), 9u);
+  EXPECT_EQ(described.content_digest(), "");
+
+  request.set_content_digest(true);
+  ASSERT_TRUE(feed_->DescribeDataset(Context().get(), request, &described).ok());
+  EXPECT_EQ(described.content_digest(), "c0ffee");
 }
 
 TEST_F(ServerTest, IndexingStreamsProgressAndEndsWithTheWholeFigure) {

@@ -1,0 +1,99 @@
+// Full digests: made once, for all who ask, and broken off when nobody waits any more.
+#include "server/app/content_digests.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
+
+namespace penstock::app {
+namespace {
+
+// Its content are as many pieces as the test says; reading one may wait for the test.
+class Pieces final : public source::Dataset {
+ public:
+  explicit Pieces(uint64_t pieces) : pieces_(pieces) {}
+  absl::string_view kind() const override { return "pieces"; }
+  uint64_t samples() const override { return 1; }
+  uint64_t digest() const override { return 1; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t) const override { return 0; }
+  std::string path(uint64_t) const override { return ""; }
+  uint64_t content_pieces() const override { return pieces_; }
+  absl::Status AddContent(uint64_t piece, source::Sha256& sum) const override {
+    ++read;
+    while (hold) std::this_thread::yield();
+    sum.Add(piece);
+    return absl::OkStatus();
+  }
+
+  mutable std::atomic<uint64_t> read{0};
+  std::atomic<bool> hold{false};
+
+ private:
+  const uint64_t pieces_;
+  const std::vector<std::string> classes_;
+};
+
+class ContentDigestsTest : public ::testing::Test {
+ protected:
+  using Answer = std::future<absl::StatusOr<std::string>>;
+  Answer Ask(std::shared_ptr<const source::Dataset> dataset, const std::atomic<bool>& cancelled) {
+    auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
+    Answer answer = promise->get_future();
+    digests_.Ask(
+        std::move(dataset), [&cancelled] { return cancelled.load(); },
+        [promise](absl::StatusOr<std::string> digest) { promise->set_value(std::move(digest)); });
+    return answer;
+  }
+
+  std::atomic<bool> no_{false}, cancelled_{false};
+  ContentDigests digests_{2};
+};
+
+TEST_F(ContentDigestsTest, OneIsMadeOnceAsLongAsTheDatasetIsOpen) {
+  const auto dataset = std::make_shared<Pieces>(5);
+
+  const absl::StatusOr<std::string> first = Ask(dataset, no_).get();
+  const absl::StatusOr<std::string> second = Ask(dataset, no_).get();
+
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(*second, *first);
+  EXPECT_EQ(dataset->read, 5u);
+  EXPECT_NE(*Ask(std::make_shared<Pieces>(6), no_).get(), *first);
+}
+
+TEST_F(ContentDigestsTest, WhoeverAsksMeanwhileWaitsForTheSame) {
+  const auto dataset = std::make_shared<Pieces>(3);
+  dataset->hold = true;
+  Answer one = Ask(dataset, no_), other = Ask(dataset, no_);
+  dataset->hold = false;
+
+  EXPECT_EQ(*one.get(), *other.get());
+  EXPECT_EQ(dataset->read, 3u);
+}
+
+TEST_F(ContentDigestsTest, ItIsBrokenOffWhenAllWhoAskedHaveGone) {
+  const auto dataset = std::make_shared<Pieces>(1'000'000);
+  dataset->hold = true;
+  Answer answer = Ask(dataset, cancelled_);
+  while (dataset->read == 0) std::this_thread::yield();
+  cancelled_ = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));  // it is asked every 100 ms
+  dataset->hold = false;
+
+  EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
+  EXPECT_LT(dataset->read, 1'000'000u);
+}
+
+TEST_F(ContentDigestsTest, NothingIsDigestedOnceItIsClosed) {
+  digests_.Close();
+
+  EXPECT_TRUE(absl::IsUnavailable(Ask(std::make_shared<Pieces>(1), no_).get().status()));
+}
+
+}  // namespace
+}  // namespace penstock::app
