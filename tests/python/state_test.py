@@ -1,5 +1,7 @@
 """Where a loader stands: states, ranks, samplers of the program's own, and a daemon that dies."""
 import pickle
+import threading
+import time
 
 import support
 
@@ -212,6 +214,37 @@ class DaemonDeathTest(support.FeedTest):
 
         self.assertEqual(len(got), len(expected))
         self.assertTrue(all(torch.equal(a, b) for a, b in zip(got, expected)))
+
+    def test_other_threads_may_ask_how_it_is_while_it_connects_again(self):
+        loader = penstock.torch.DataLoader(self.photographs, batch_size=4, shuffle=True, transform=CROP)
+        self.addCleanup(loader.close)
+        done, failed = threading.Event(), []
+
+        def ask():
+            while not done.is_set() and not failed:
+                try:
+                    self.assertRegex(loader.stats().get("verdict", "no session"), r"^[ -~]+$")
+                    self.assertLessEqual(loader.state_dict()["consumed"], 100)
+                    repr(loader)
+                except Exception as error:
+                    failed.append(error)
+
+        askers = [threading.Thread(target=ask) for _ in range(3)]
+        next(iter(loader))
+        for asker in askers:
+            asker.start()
+        for _ in range(4):
+            for place, _ in enumerate(loader):
+                if place == 12:
+                    self.daemon.freeze()  # so that they are waiting for its answer when it is gone
+                    time.sleep(0.02)
+                    self.daemon.kill()
+                    self.daemon.start()
+        done.set()
+        for asker in askers:
+            asker.join()
+
+        self.assertEqual(failed, [])
 
     def test_it_says_so_when_the_daemon_stays_away(self):
         loader = penstock.torch.DataLoader(self.photographs, batch_size=10, transform=CROP, reconnect=1)

@@ -213,8 +213,11 @@ class LoaderBase:
 
     @property
     def _at(self):
-        """Where the next batch is from."""
-        return self._session.state if self._goal is None else self._goal
+        """Where the next batch is from; any thread may ask."""
+        goal, session = self._goal, self._session
+        if goal is None and session is not None:
+            return session.state
+        return self._goal if goal is None else goal  # the session has just ended, and left a goal
 
     def _taken(self):
         """What the taker gives; a daemon that is gone is waited for."""
@@ -264,10 +267,11 @@ class LoaderBase:
 
     def _end_session(self):
         self._end_epoch()
-        session, self._session, self._take = self._session, None, None
+        session = self._session
         if session is not None:
             if self._goal is None:
                 self._goal = session.state
+            self._session = self._take = None
             try:
                 session.close()
             except (Unavailable, DeadlineExceeded):
@@ -275,8 +279,9 @@ class LoaderBase:
 
     def stats(self):
         """Who waits for whom since the session began: counts, seconds, and a verdict in words. Empty
-        before the first batch."""
-        return {} if self._session is None else self._session.stats()
+        before the first batch. Any thread may ask, while another takes batches."""
+        session = self._session
+        return {} if session is None else session.stats()
 
     # Its end.
 

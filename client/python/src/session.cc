@@ -38,25 +38,14 @@ milliseconds Left(Clock::time_point deadline) {
   return std::chrono::ceil<milliseconds>(std::max(deadline - Clock::now(), Clock::duration(0)));
 }
 
-// False: nothing came in time.
-bool AwaitReady(Session& session, Clock::time_point deadline) {
-  for (;;) {
-    const milliseconds slice = std::min(kSlice, Left(deadline));
-    bool ready = false;
-    {
-      const nb::gil_scoped_release released;
-      const Result<bool> news = session.WaitReady(slice);
-      ready = !news.ok() || *news;
-    }
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (ready) return true;
-    if (Clock::now() >= deadline) return false;
-  }
+// What one of its functions says.
+template <auto kFunction>
+auto Ask(HeldSession& held) {
+  return held.Asked([](const Session& session) { return (session.*kFunction)(); });
 }
 
 // Of a full batch: (rows, height, width, channels).
-nb::tuple ShapeOf(const Session& session) {
-  const Shape shape = session.shape();
+nb::tuple ShapeOf(const Shape& shape) {
   return nb::make_tuple(shape.rows, shape.height, shape.width, shape.channels);
 }
 
@@ -92,11 +81,8 @@ std::vector<Placed> PlacesIn(const Batch& batch, const HeldSession::Wanted& want
   return places;
 }
 
-nb::dict StatsOf(HeldSession& session) {
-  const SessionStats stats = [&] {
-    const nb::gil_scoped_release released;
-    return session.get().Stats();
-  }();
+nb::dict StatsOf(HeldSession& held) {
+  const SessionStats stats = held.Asked([](Session& session) { return session.Stats(); });
   nb::dict values;
   values["batches"] = stats.batches;
   values["batches_ready"] = stats.batches_ready;
@@ -112,6 +98,12 @@ nb::dict StatsOf(HeldSession& session) {
   return values;
 }
 
+nb::list DescribedTensors(HeldSession& held) { return TensorsOf(Ask<&Session::tensors>(held)); }
+
+nb::tuple View(HeldSession& held, nb::handle lease, size_t tensor) {
+  return ViewOf(lease, Ask<&Session::tensors>(held).at(tensor), tensor);
+}
+
 bool IsEnd(const Status& status) {
   return status.code() == Code::kEndOfEpoch || status.code() == Code::kEndOfData;
 }
@@ -119,7 +111,7 @@ bool IsEnd(const Status& status) {
 }  // namespace
 
 std::unique_lock<std::mutex> HeldSession::Enter() {
-  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<std::mutex> lock(taking_, std::try_to_lock);
   if (!lock.owns_lock()) {
     Raise(Status(Code::kFailedPrecondition,
                  "another thread is taking a batch from this session; give each thread a loader of "
@@ -128,19 +120,38 @@ std::unique_lock<std::mutex> HeldSession::Enter() {
   return lock;
 }
 
-// A ready batch is taken as it is. Only a session that lost its daemon may take its time: Next then
-// connects again.
-Result<Batch> HeldSession::Next(Stream stream, Seconds timeout) {
-  if (!lost_ && ValueOf(session_.WaitReady(milliseconds(0)))) {
-    Result<Batch> batch = session_.Next(stream, milliseconds(0));
-    lost_ = batch.status().code() == Code::kUnavailable;
-    return batch;
+// False: nothing came in time. Others have their turn between two slices.
+bool HeldSession::AwaitReady(Clock::time_point deadline) {
+  for (;;) {
+    const milliseconds slice = std::min(kSlice, Left(deadline));
+    const bool ready = Asked([&](Session& session) {
+      const Result<bool> news = session.WaitReady(slice);
+      return !news.ok() || *news;
+    });
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (ready) return true;
+    if (Clock::now() >= deadline) return false;
   }
-  const bool came = AwaitReady(session_, DeadlineOf(timeout));
-  const nb::gil_scoped_release released;
-  Result<Batch> batch = session_.Next(stream, came ? kConnect : milliseconds(0));
-  lost_ = batch.status().code() == Code::kUnavailable;
-  return batch;
+}
+
+// A ready batch is taken as it is, with the interpreter's lock. Nothing: none is ready, or somebody
+// else has the turn.
+std::optional<Result<Batch>> HeldSession::NextReady(Stream stream) {
+  const Turns::Turn turn = turns_.Try();
+  if (!turn || lost_ || !ValueOf(session_.WaitReady(milliseconds(0)))) return std::nullopt;
+  return session_.Next(stream, milliseconds(0));
+}
+
+// Only a session that lost its daemon may take its time: Next then connects again.
+Result<Batch> HeldSession::Next(Stream stream, Seconds timeout) {
+  std::optional<Result<Batch>> batch = NextReady(stream);
+  if (!batch) {
+    const bool came = AwaitReady(DeadlineOf(timeout));
+    batch = Asked(
+        [&](Session& session) { return session.Next(stream, came ? kConnect : milliseconds(0)); });
+  }
+  lost_ = batch->status().code() == Code::kUnavailable;
+  return *std::move(batch);
 }
 
 std::optional<Batch> HeldSession::Take(Address stream, Seconds timeout) {
@@ -212,12 +223,7 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
 
 void HeldSession::Close() {
   const std::unique_lock<std::mutex> lock = Enter();
-  Status status;
-  {
-    const nb::gil_scoped_release released;
-    status = session_.Close();
-  }
-  Check(status);
+  Check(Asked([](Session& session) { return session.Close(); }));
 }
 
 void BindSession(nb::module_& module) {
@@ -244,23 +250,18 @@ void BindSession(nb::module_& module) {
           "The next batch in GPU memory, finished on the pool's stream, or as it is stored: (step, "
           "memory, images, labels, labels on the host, sample_ids, [(address, row stride, address "
           "of lengths)] of the tensors that are wanted); None at the end of an epoch.")
-      .def_prop_ro("tensors", [](const HeldSession& session) { return TensorsOf(session.get()); })
-      .def_prop_ro("labeled", [](const HeldSession& session) { return session.get().labeled(); })
+      .def_prop_ro("tensors", &DescribedTensors)
+      .def_prop_ro("labeled", &Ask<&Session::labeled>)
       .def(
-          "view",
-          [](const HeldSession& session, nb::handle lease, size_t tensor) {
-            return ViewOf(lease, session.get().tensors().at(tensor), tensor);
-          },
-          nb::arg("lease"), nb::arg("tensor"),
+          "view", &View, nb::arg("lease"), nb::arg("tensor"),
           "A tensor of a batch of this session as a read-only NumPy view, and its lengths or None.")
-      .def_prop_ro("state", [](const HeldSession& session) { return session.get().state(); })
-      .def_prop_ro("samples", [](const HeldSession& session) { return session.get().samples(); })
-      .def_prop_ro("shape", [](const HeldSession& session) { return ShapeOf(session.get()); })
-      .def_prop_ro("device", [](const HeldSession& session) { return session.get().device(); })
-      .def_prop_ro("delivery", [](const HeldSession& session) { return session.get().delivery(); })
-      .def_prop_ro("delivery_reason",
-                   [](const HeldSession& session) { return session.get().delivery_reason(); })
-      .def_prop_ro("handle", [](const HeldSession& session) { return session.get().handle(); })
+      .def_prop_ro("state", &Ask<&Session::state>)
+      .def_prop_ro("samples", &Ask<&Session::samples>)
+      .def_prop_ro("shape", [](HeldSession& held) { return ShapeOf(Ask<&Session::shape>(held)); })
+      .def_prop_ro("device", &Ask<&Session::device>)
+      .def_prop_ro("delivery", &Ask<&Session::delivery>)
+      .def_prop_ro("delivery_reason", &Ask<&Session::delivery_reason>)
+      .def_prop_ro("handle", &Ask<&Session::handle>)
       .def("stats", &StatsOf)
       .def("close", &HeldSession::Close);
 }

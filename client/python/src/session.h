@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,28 @@ struct Room {
   std::vector<TensorRoom> tensors = {};
 };
 
+// Whose turn it is with a session, which serves one thread at a time: who takes batches, or who
+// asks how it is. In the order in which they came, so that who takes batch after batch lets others
+// in. Nobody who has the turn waits for the interpreter's lock; so nobody waits for it who holds
+// that.
+class Turns {
+ public:
+  using Turn = std::unique_lock<std::mutex>;
+  Turn Wait() {
+    const std::lock_guard line(line_);
+    return Turn(session_);
+  }
+  // Empty where somebody has it, or waits for it.
+  Turn Try() {
+    const Turn line(line_, std::try_to_lock);
+    return line ? Turn(session_, std::try_to_lock) : Turn();
+  }
+
+ private:
+  std::mutex line_, session_;
+};
+
+// Any thread; one at a time takes batches, while others may ask.
 class HeldSession {
  public:
   explicit HeldSession(Session session) : session_(std::move(session)) {}
@@ -48,18 +71,27 @@ class HeldSession {
   nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
                                 const Wanted& wanted, Seconds timeout);
 
-  const Session& get() const { return session_; }
-  Session& get() { return session_; }
+  // What `ask` says of the session, called in its turn without the interpreter's lock. It may wait
+  // for the daemon's answer, and then a batch waits for it.
+  template <typename Ask>
+  auto Asked(const Ask& ask) {
+    const nanobind::gil_scoped_release released;
+    const Turns::Turn turn = turns_.Wait();
+    return ask(session_);
+  }
   void Close();
 
  private:
   Result<Batch> Next(Stream stream, Seconds timeout);
-  // Sessions serve one thread at a time; a second one is told so.
+  std::optional<Result<Batch>> NextReady(Stream stream);
+  bool AwaitReady(std::chrono::steady_clock::time_point deadline);
+  // One thread takes batches; a second one is told so.
   std::unique_lock<std::mutex> Enter();
 
-  Session session_;
-  std::mutex mutex_;
-  bool lost_ = false;  // the daemon
+  Turns turns_;
+  Session session_;  // in a turn; but who takes batches may read what only taking changes
+  std::mutex taking_;
+  bool lost_ = false;  // the daemon; who takes batches
 };
 
 // (epoch, step, first, rows, valid_rows, last_of_epoch)

@@ -57,9 +57,9 @@ std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms) {
   return into;
 }
 
-nb::list TensorsOf(const Session& session) {
+nb::list TensorsOf(const std::vector<Field>& fields) {
   nb::list tensors;
-  for (const Field& field : session.tensors()) {
+  for (const Field& field : fields) {
     nb::list shape;
     for (const uint32_t side : field.shape) shape.append(side);
     tensors.append(

@@ -26,7 +26,7 @@ DType DTypeNamed(const std::string& name);
 nanobind::dlpack::dtype DlpackType(DType type);
 
 // [(name, type's name, shape of a row, of variable length)]
-nanobind::list TensorsOf(const Session& session);
+nanobind::list TensorsOf(const std::vector<Field>& fields);
 
 // Of host memory, read-only; the array keeps the lease. (values, lengths or None). bfloat16, which
 // NumPy does not know, comes as uint16.
