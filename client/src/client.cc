@@ -172,13 +172,12 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      response->epoch_samples()};
 }
 
-Result<std::string> Client::ContentDigest(const std::string& dataset,
-                                          std::chrono::milliseconds timeout) {
+Result<std::string> Client::ContentDigest(const std::string& dataset) {
   if (impl_ == nullptr) return ClientMovedFrom();
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
   const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
   if (!connection.ok()) return client::ToPublic(connection.status());
-  absl::StatusOr<std::string> digest = (*connection)->ContentDigest(dataset, timeout);
+  absl::StatusOr<std::string> digest = (*connection)->ContentDigest(dataset);
   if (!digest.ok()) return client::ToPublic(digest.status());
   return *std::move(digest);
 }

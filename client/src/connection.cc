@@ -12,6 +12,7 @@ namespace penstock::client {
 namespace {
 
 constexpr base::Duration kHelloTimeout = std::chrono::seconds(5);
+constexpr base::Duration kDigestTimeout = std::chrono::hours(24);      // it reads everything
 constexpr base::Duration kDescribeTimeout = std::chrono::minutes(30);  // it may index first
 constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
@@ -166,13 +167,12 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
-absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset,
-                                                      base::Duration timeout) {
+absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset) {
   v1::DescribeDatasetRequest request;
   request.set_dataset(dataset);
   request.set_content_digest(true);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DescribeDatasetResponse response,
-                            rpc_.DescribeDataset(request, timeout));
+                            rpc_.DescribeDataset(request, kDigestTimeout));
   if (!response.content_digest().empty()) return response.content_digest();
   return absl::UnimplementedError(
       "this daemon makes no digests of content; use one of this library's version");

@@ -24,7 +24,7 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
                                                              std::function<bool()> interrupted);
 
   absl::StatusOr<v1::DescribeDatasetResponse> Describe(const std::string& dataset);
-  absl::StatusOr<std::string> ContentDigest(const std::string& dataset, base::Duration timeout);
+  absl::StatusOr<std::string> ContentDigest(const std::string& dataset);
   absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(const std::string& dataset,
                                                               std::span<const uint64_t> ids);
   // Sends an order; its name.

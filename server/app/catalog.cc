@@ -10,13 +10,11 @@
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
 #include "server/app/open_mixture.h"
-#include "server/source/crew.h"
 
 namespace penstock::app {
 namespace {
 
 constexpr size_t kMaxJobs = 256;
-constexpr size_t kAskedAtOnce = 16;  // over a network an answer takes a while
 
 bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
   if (dataset.groups.empty() || opener.uid == 0) return true;
@@ -31,11 +29,6 @@ OpeningOptions OpeningOf(const Catalog::Options& options) {
           .index_threads = options.index_threads,
           .max_unpacked_bytes = options.max_unpacked_bytes,
           .look_for = options.look_for};
-}
-
-// To open it again: so it is not kept for nobody.
-bool CostsNothing(const source::Dataset& dataset) {
-  return dataset.storage() == source::Storage::kNothing;
 }
 
 absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
@@ -81,6 +74,11 @@ bool Catalog::stopping() const {
   return stopping_;
 }
 
+uint64_t Catalog::examinations() const {
+  base::MutexLock lock(mutex_);
+  return examinations_;
+}
+
 bool Catalog::busy() const {
   base::MutexLock lock(mutex_);
   return working_ || !jobs_.empty();
@@ -120,11 +118,12 @@ bool Catalog::Enqueue(Job job) {
 }
 
 void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done) {
-  const bool taken = Enqueue([this, dataset, opener, done] {
+  const bool taken = Enqueue([this, dataset, opener, done, asked = base::Now()] {
     if (stopping()) return done(Ending());
     absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
     if (!located.ok()) return done(located.status());
-    absl::StatusOr<Opened> opened = OpenNow(*located, [this](uint64_t) { return !stopping(); });
+    absl::StatusOr<Opened> opened =
+        OpenNow(*located, asked, [this](uint64_t) { return !stopping(); });
     if (!opened.ok()) return done(opened.status());
     done(opened->state);
   });
@@ -143,12 +142,12 @@ absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
 
 void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) {
-  const bool taken = Enqueue([this, dataset, cancelled, progress] {
+  const bool taken = Enqueue([this, dataset, cancelled, progress, asked = base::Now()] {
     if (stopping()) return progress(Ending());
     absl::StatusOr<NamedDataset> located = Locate(dataset, nullptr);
     if (!located.ok()) return progress(located.status());
     absl::StatusOr<Opened> opened =
-        OpenNow(*located, [this, &cancelled, &progress](uint64_t files) {
+        OpenNow(*located, asked, [this, &cancelled, &progress](uint64_t files) {
           progress(rpc::IndexProgress{.files_seen = files});
           return !stopping() && !cancelled();
         });
@@ -228,15 +227,18 @@ absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
                                           "; the configuration's key datasets adds one"));
 }
 
-absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
+absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named, base::TimePoint asked,
                                                  std::function<bool(uint64_t)> seen) {
   PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, OpeningOf(options_)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
                             QuickIdentity(dataset, OpeningOf(options_)));
   if (identity) {
     if (State known = FindUnchanged(dataset, *identity)) return Opened{std::move(known), true, ""};
+  } else if (State known = FindExamined(dataset, asked)) {
+    return Opened{std::move(known), true, ""};
   }
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenFiles(dataset, seen));
+  const base::TimePoint begun = base::Now();
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenFiles(dataset, asked, seen));
   if (!opened.warning.empty())
     PENSTOCK_LOG(kWarning, "index_warning", {"dataset", dataset.name}, {"reason", opened.warning});
   PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", dataset.name}, {"kind", opened.dataset->kind()},
@@ -247,111 +249,27 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named,
   result.warning = opened.warning;
   result.all_examined = opened.all_examined;
   PENSTOCK_ASSIGN_OR_RETURN(result.state, Adopt(dataset, std::move(opened)));
+  if (!identity && !dataset.mixture && result.all_examined) NoteExamined(result.state, begun);
   return result;
 }
 
-absl::StatusOr<OpenedDataset> Catalog::OpenFiles(const NamedDataset& dataset,
+absl::StatusOr<OpenedDataset> Catalog::OpenFiles(const NamedDataset& dataset, base::TimePoint asked,
                                                  const std::function<bool(uint64_t)>& seen) {
-  if (dataset.mixture) return OpenParts(dataset, seen);
+  if (dataset.mixture) return OpenParts(dataset, asked, seen);
   return OpenDataset(dataset, OpeningOf(options_), seen);
 }
 
 // The parts are open by their own names, too, as long as they are wanted there.
-absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset,
+absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset, base::TimePoint asked,
                                                  const std::function<bool(uint64_t)>& seen) {
   std::vector<OpenPart> parts;
   for (const std::string& name : dataset.mixture->parts) {
     PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, Locate(name, nullptr));
-    PENSTOCK_ASSIGN_OR_RETURN(const Opened part, OpenNow(located, seen));
+    PENSTOCK_ASSIGN_OR_RETURN(const Opened part, OpenNow(located, asked, seen));
     PENSTOCK_ASSIGN_OR_RETURN(const plan::Range range, RangeOf(name, *part.state));
     parts.push_back({name, part.state->dataset, range, part.all_examined});
   }
   return OpenMixture(dataset, parts);
-}
-
-// A state is shared with those alone who ask for the very same files, and with nobody new once a
-// read found that they changed.
-bool Catalog::IsSame(const Entry& entry, const DatasetIdentity& identity) {
-  return entry.stamp == identity.stamp && !entry.state->dataset->changed();
-}
-
-// Where not all files could be looked at, those must be what they were whose rows are in slots; all
-// others are looked at when they are read.
-bool Catalog::IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const {
-  if (opened.all_examined) return true;
-  if (!options_.in_slots) return false;
-  const auto samples = options_.in_slots(state);
-  if (!samples) return false;
-  source::Crew crew;
-  crew.threads = kAskedAtOnce;
-  const absl::Status unchanged = crew.ForEach(samples->size(), [&](size_t i) {
-    const uint64_t sample = (*samples)[i];
-    const bool same = sample >= opened.dataset->samples() || opened.dataset->IsUnchanged(sample);
-    return same ? absl::OkStatus() : absl::FailedPreconditionError("changed");
-  });
-  return unchanged.ok();
-}
-
-// The one that is open, if that is still what it is. Null: none.
-Catalog::State Catalog::FindUnchanged(const NamedDataset& dataset,
-                                      const DatasetIdentity& identity) {
-  base::MutexLock lock(mutex_);
-  const auto found = open_.find(identity.key);
-  if (found == open_.end() || !IsSame(found->second, identity)) return nullptr;
-  Remember(dataset, identity.key);
-  return found->second.state;
-}
-
-// What it is called may be another name for it: a link, a text with other words. Names of what is
-// open no more are forgotten once there are many.
-void Catalog::Remember(const NamedDataset& dataset, const std::string& key) {
-  if (configured_.size() >= options_.max_datasets + offer_->datasets.size())
-    std::erase_if(configured_, [this](const auto& named) { return !open_.contains(named.second); });
-  configured_[dataset.path] = key;
-}
-
-// The state of a dataset that is open already and did not change goes on, by whatever name it was
-// found; else a new one begins.
-absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, OpenedDataset opened) {
-  const DatasetIdentity identity = opened.identity;
-  State known;
-  {
-    base::MutexLock lock(mutex_);
-    Remember(dataset, identity.key);
-    const auto found = open_.find(identity.key);
-    if (found != open_.end() && IsSame(found->second, identity)) known = found->second.state;
-  }
-  if (known != nullptr && IsSafeToShare(*known, opened)) return known;
-  {
-    base::MutexLock lock(mutex_);
-    const auto found = open_.find(identity.key);
-    const bool full = found == open_.end() && open_.size() >= options_.max_datasets;
-    std::erase_if(open_, [full](const auto& entry) {
-      const State& state = entry.second.state;
-      return state.use_count() == 1 && (full || CostsNothing(*state->dataset));
-    });
-    if (found == open_.end() && open_.size() >= options_.max_datasets)
-      return absl::ResourceExhaustedError(
-          absl::StrCat(options_.max_datasets, " datasets are open, all in use; close sessions"));
-  }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  source::Quarantine::Loaded loaded = source::Quarantine::Load(
-      options_.state_dir, source::Quarantine::NumberOf(opened.dataset->digest(), identity.key),
-      std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  if (!loaded.warning.empty())
-    PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
-                 {"reason", loaded.warning});
-  loaded.quarantine.ForgetOthers([&](uint64_t sample) {
-    return sample < opened.dataset->samples() ? opened.dataset->stamp(sample) : 0;
-  });
-  feed::FaultPolicy policy(opened.dataset->samples(), offer()->faults);
-  for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
-  auto state = std::make_shared<feed::DatasetState>(
-      feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
-                         std::move(policy), std::move(opened.mixture)});
-  base::MutexLock lock(mutex_);
-  open_[identity.key] = {state, identity.stamp};
-  return state;
 }
 
 std::vector<DatasetView> Catalog::List() const {

@@ -79,6 +79,8 @@ class Catalog {
              rpc::Callback<rpc::IndexProgress> progress);
 
   std::vector<DatasetView> List() const;
+  // How often all files of a folder were looked at, or indexed, so far.
+  uint64_t examinations() const;
   // Whether something is being opened or indexed, or waits for that.
   bool busy() const;
 
@@ -87,6 +89,9 @@ class Catalog {
   struct Entry {
     State state;
     std::string stamp;
+    // Of a folder: when a look at all its files began that found what is open. Whoever asked before
+    // that needs no other.
+    base::TimePoint examined{};
   };
   struct Opened {
     State state;
@@ -96,13 +101,17 @@ class Catalog {
   };
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
   absl::Status MayOpenParts(const NamedDataset& dataset, const Opener& opener) const;
-  absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, std::function<bool(uint64_t)> seen);
-  absl::StatusOr<OpenedDataset> OpenFiles(const NamedDataset& dataset,
+  // Opens, or finds open, what is there at `asked` or later: when it was asked for.
+  absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, base::TimePoint asked,
+                                 std::function<bool(uint64_t)> seen);
+  absl::StatusOr<OpenedDataset> OpenFiles(const NamedDataset& dataset, base::TimePoint asked,
                                           const std::function<bool(uint64_t)>& seen);
-  absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset,
+  absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset, base::TimePoint asked,
                                           const std::function<bool(uint64_t)>& seen);
   void Remember(const NamedDataset& dataset, const std::string& key) PENSTOCK_REQUIRES(mutex_);
   static bool IsSame(const Entry& entry, const DatasetIdentity& identity);
+  State FindExamined(const NamedDataset& dataset, base::TimePoint asked);
+  void NoteExamined(const State& state, base::TimePoint begun);
   State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
   bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
@@ -120,6 +129,7 @@ class Catalog {
   // Shared with calls under way.
   std::shared_ptr<const Offer> offer_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  uint64_t examinations_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;               // on a job
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
   // Their keys, by the path that the configuration or a client has; once opened.

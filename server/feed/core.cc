@@ -370,18 +370,9 @@ std::optional<FeedView> Core::View(FeedId id) const {
   return feed->counts;
 }
 
-absl::flat_hash_set<FeedId> Core::FeedsInSlots() const {
-  absl::flat_hash_set<FeedId> feeds;
+void Core::ForEachSlot(absl::FunctionRef<void(SlotId, FeedId)> each) const {
   for (const auto& [id, slot] : state_->slots)
-    if (slot->state != SlotState::kFree) feeds.insert(slot->key.feed);
-  return feeds;
-}
-
-std::vector<SlotId> Core::SlotsOf(const absl::flat_hash_set<FeedId>& feeds) const {
-  std::vector<SlotId> slots;
-  for (const auto& [id, slot] : state_->slots)
-    if (slot->state != SlotState::kFree && feeds.contains(slot->key.feed)) slots.push_back(id);
-  return slots;
+    if (slot->state != SlotState::kFree) each(id, slot->key.feed);
 }
 
 SlotCounts Core::Count(ArenaId id) const {

@@ -20,7 +20,6 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -152,10 +151,8 @@ class Core {
 
   std::optional<SessionView> View(SessionId session) const;
   std::optional<FeedView> View(FeedId feed) const;
-  // The feeds whose rows are in slots, or on the way there: those that a session can still find.
-  absl::flat_hash_set<FeedId> FeedsInSlots() const;
-  // The slots that hold, or begin to hold, rows of one of these feeds.
-  std::vector<SlotId> SlotsOf(const absl::flat_hash_set<FeedId>& feeds) const;
+  // The slots with rows, or rows on the way, and the feeds that they are of.
+  void ForEachSlot(absl::FunctionRef<void(SlotId, FeedId)> each) const;
   SlotCounts Count(ArenaId arena) const;
   SlotCounts CountAll() const;
 

@@ -271,7 +271,7 @@ void Engine::Tick(base::TimePoint now) {
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
   SettleCounts();
-  if (feeds_.HasIdle()) feeds_.Prune(core_.FeedsInSlots());
+  PruneFeeds();
 }
 
 absl::Status Engine::status() const {

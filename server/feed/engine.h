@@ -221,6 +221,7 @@ class Engine {
   bool SubmitRows();
   uint64_t RowsOfAUser() const;
   void SettleCounts();
+  void PruneFeeds();
   std::shared_ptr<Feed> FeedOf(const RowTask& task) const;
   bool CollectRuns();
   bool SubmitRuns();

@@ -79,7 +79,8 @@ std::vector<uint64_t> Engine::SamplesInSlots(const DatasetState* dataset) const 
     all = state->dataset->samples();
   }
   absl::flat_hash_set<uint64_t> samples;
-  for (const SlotId slot : core_.SlotsOf(feeds)) {
+  core_.ForEachSlot([&](SlotId slot, FeedId feed) {
+    if (!feeds.contains(feed)) return;
     const pool::SlotPlace& place = pool_.Place(slot.value());
     for (uint64_t at = place.layout.ids_offset; at + sizeof(uint64_t) <= place.layout.slot_bytes;
          at += sizeof(uint64_t)) {
@@ -87,7 +88,7 @@ std::vector<uint64_t> Engine::SamplesInSlots(const DatasetState* dataset) const 
       std::memcpy(&sample, place.data + at, sizeof(sample));
       if (sample < all) samples.insert(sample);
     }
-  }
+  });
   return {samples.begin(), samples.end()};
 }
 
@@ -101,6 +102,14 @@ TotalsView Engine::Totals(base::TimePoint now) {
     view.longest_stall = std::max(view.longest_stall, now - stall.since);
   }
   return view;
+}
+
+// A feed's number stays as long as somebody may still find its slots.
+void Engine::PruneFeeds() {
+  if (!feeds_.HasIdle()) return;
+  absl::flat_hash_set<FeedId> in_slots;
+  core_.ForEachSlot([&](SlotId, FeedId feed) { in_slots.insert(feed); });
+  feeds_.Prune(in_slots);
 }
 
 // A feed is forgotten when nobody has it any more, and its counts with it.

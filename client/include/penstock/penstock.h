@@ -383,11 +383,7 @@ class PENSTOCK_EXPORT Client {
 
   Result<Session> Open(const SessionOptions& options);
   Result<DatasetInfo> Describe(const std::string& dataset);
-  // SHA-256 of all its content, with relative paths, labels and sizes: 64 hexadecimal digits. Tells
-  // apart whatever differs, which a fingerprint does not. The daemon reads everything for it, once
-  // as long as it keeps the dataset open; it stops when this call ends.
-  Result<std::string> ContentDigest(const std::string& dataset,
-                                    std::chrono::milliseconds timeout = std::chrono::hours(24));
+  Result<std::string> ContentDigest(const std::string& dataset);  // SHA-256 of every byte, in hex
   // What these samples of the dataset are, in the order of `ids`; any number of them, 4096 a call
   // to the daemon. kInvalidArgument names one that the dataset does not have.
   Result<std::vector<SampleInfo>> Samples(const std::string& dataset,

@@ -296,69 +296,6 @@ TEST_F(CatalogTest, DatasetsThatNobodyUsesMakeRoomAndUsedOnesDoNot) {
   EXPECT_TRUE(Open(folder_.At("trees")).ok());
 }
 
-TEST_F(CatalogTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
-  {
-    const Catalog::State state = Open(folder_.At("flowers")).value();
-    state->quarantine.Add({.sample = 1,
-                           .path = "p",
-                           .fault = base::Fault::kTimeout,
-                           .stamp = state->dataset->stamp(1)});
-    ASSERT_TRUE(state->quarantine.Save().ok());
-  }
-  catalog_.reset();
-
-  const Catalog::State state = Open(folder_.At("flowers")).value();
-
-  EXPECT_TRUE(state->quarantine.Contains(1));
-  EXPECT_EQ(state->policy.bad_samples(), 1u);
-}
-
-// Of many files over a network not all are looked at when a dataset is opened again: then no slot
-// may hold a row of one that changed. The others are looked at when they are read.
-TEST_F(CatalogTest, WhatWasNotLookedAtIsSharedWhileTheFilesOfRowsInSlotsAreWhatTheyWere) {
-  std::vector<uint64_t> in_slots;
-  options_.look_for = base::Duration::zero();
-  options_.in_slots = [&](const feed::DatasetState&) { return in_slots; };
-  const Catalog::State state = Open(folder_.At("flowers")).value();
-  in_slots = {0, 2};
-  EXPECT_EQ(Open(folder_.At("flowers")).value(), state);
-
-  const std::string file = state->dataset->path(0);
-  const auto time = std::filesystem::last_write_time(file);
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).put('?');
-  std::filesystem::last_write_time(file, time);
-
-  in_slots = {1, 2};
-  EXPECT_EQ(Open(folder_.At("flowers")).value(), state);
-  in_slots = {0};
-  EXPECT_NE(Open(folder_.At("flowers")).value(), state);
-}
-
-TEST_F(CatalogTest, WhatWasNotLookedAtIsNotSharedWhereNobodyKnowsTheSlots) {
-  options_.look_for = base::Duration::zero();
-  const Catalog::State state = Open(folder_.At("flowers")).value();
-  EXPECT_NE(Open(folder_.At("flowers")).value(), state);
-}
-
-// The sample may have been mended: its file is not the one that held up workers.
-TEST_F(CatalogTest, ABadSampleWhoseFileWasReplacedIsTriedAgain) {
-  {
-    const Catalog::State state = Open(folder_.At("flowers")).value();
-    state->quarantine.Add({.sample = 1,
-                           .path = "p",
-                           .fault = base::Fault::kTimeout,
-                           .stamp = state->dataset->stamp(1) + 1});
-    ASSERT_TRUE(state->quarantine.Save().ok());
-  }
-  catalog_.reset();
-
-  const Catalog::State state = Open(folder_.At("flowers")).value();
-
-  EXPECT_EQ(state->quarantine.quarantined(), 0u);
-  EXPECT_EQ(state->quarantine.version(), 2u);
-  EXPECT_EQ(state->policy.bad_samples(), 0u);
-}
-
 TEST_F(CatalogTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
   ServeByName();
   options_.offer.datasets[0].path = folder_.At("flowers/");  // as people write it

@@ -1,0 +1,124 @@
+// What is shared of datasets that are opened again, and what is known of bad samples then.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <optional>
+
+#include "server/app/catalog.h"
+#include "tests/support/temp_folder.h"
+
+namespace penstock::app {
+namespace {
+
+class CatalogSharingTest : public ::testing::Test {
+ protected:
+  CatalogSharingTest() {
+    for (const char* file : {"flowers/daisy/a.jpg", "flowers/daisy/b.jpg", "flowers/daisy/c.jpg"})
+      folder_.Write(file, "not looked at");
+  }
+
+  // Made with the options as they are at the first use.
+  Catalog& catalog() {
+    if (!catalog_) catalog_.emplace(options_);
+    return *catalog_;
+  }
+  absl::StatusOr<Catalog::State> Open(const std::string& dataset) {
+    std::promise<absl::StatusOr<Catalog::State>> answer;
+    catalog().Open(dataset, {}, [&](absl::StatusOr<Catalog::State> state) {
+      answer.set_value(std::move(state));
+    });
+    return answer.get_future().get();
+  }
+
+  testing::TempFolder folder_;
+  Catalog::Options options_{.any_path = true, .state_dir = folder_.At("state")};
+  std::optional<Catalog> catalog_;
+};
+
+TEST_F(CatalogSharingTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
+  {
+    const Catalog::State state = Open(folder_.At("flowers")).value();
+    state->quarantine.Add({.sample = 1,
+                           .path = "p",
+                           .fault = base::Fault::kTimeout,
+                           .stamp = state->dataset->stamp(1)});
+    ASSERT_TRUE(state->quarantine.Save().ok());
+  }
+  catalog_.reset();
+
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_TRUE(state->quarantine.Contains(1));
+  EXPECT_EQ(state->policy.bad_samples(), 1u);
+}
+
+// Of many files over a network not all are looked at when a dataset is opened again: then no slot
+// may hold a row of one that changed. The others are looked at when they are read.
+TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsSharedWhileTheFilesOfRowsInSlotsAreWhatTheyWere) {
+  std::vector<uint64_t> in_slots;
+  options_.look_for = base::Duration::zero();
+  options_.in_slots = [&](const feed::DatasetState&) { return in_slots; };
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+  in_slots = {0, 2};
+  EXPECT_EQ(Open(folder_.At("flowers")).value(), state);
+
+  const std::string file = state->dataset->path(0);
+  const auto time = std::filesystem::last_write_time(file);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).put('?');
+  std::filesystem::last_write_time(file, time);
+
+  in_slots = {1, 2};
+  EXPECT_EQ(Open(folder_.At("flowers")).value(), state);
+  in_slots = {0};
+  EXPECT_NE(Open(folder_.At("flowers")).value(), state);
+}
+
+// All asked before the first of them was looked for.
+TEST_F(CatalogSharingTest, RanksThatOpenAFolderTogetherCostOneLookAtItsFiles) {
+  std::promise<void> go;
+  std::shared_future<void> gone = go.get_future().share();
+  catalog().Open("nowhere", {}, [gone](const auto&) { gone.wait(); });  // holds up the others
+  std::vector<std::future<Catalog::State>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    auto answer = std::make_shared<std::promise<Catalog::State>>();
+    ranks.push_back(answer->get_future());
+    catalog().Open(folder_.At("flowers"), {},
+                   [answer](const auto& state) { answer->set_value(state.value()); });
+  }
+  go.set_value();
+
+  const Catalog::State first = ranks[0].get();
+  for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(ranks[rank].get(), first);
+
+  EXPECT_EQ(catalog().examinations(), 1u);
+}
+
+TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsNotSharedWhereNobodyKnowsTheSlots) {
+  options_.look_for = base::Duration::zero();
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+  EXPECT_NE(Open(folder_.At("flowers")).value(), state);
+}
+
+// The sample may have been mended: its file is not the one that held up workers.
+TEST_F(CatalogSharingTest, ABadSampleWhoseFileWasReplacedIsTriedAgain) {
+  {
+    const Catalog::State state = Open(folder_.At("flowers")).value();
+    state->quarantine.Add({.sample = 1,
+                           .path = "p",
+                           .fault = base::Fault::kTimeout,
+                           .stamp = state->dataset->stamp(1) + 1});
+    ASSERT_TRUE(state->quarantine.Save().ok());
+  }
+  catalog_.reset();
+
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_EQ(state->quarantine.quarantined(), 0u);
+  EXPECT_EQ(state->quarantine.version(), 2u);
+  EXPECT_EQ(state->policy.bad_samples(), 0u);
+}
+
+}  // namespace
+}  // namespace penstock::app
