@@ -108,6 +108,24 @@ class FloatArraysTest(support.FeedTest):
                 with self.subTest(words=words, make=make), self.assertRaisesRegex(penstock.InvalidArgument, words):
                     self.batch(self.array("float32"), make, **keywords)
 
+    def test_steps_to_a_tensor_are_said_of_images_of_bytes_too(self):
+        class ToTensor:
+            """As torchvision's; by name."""
+
+        ToTensor.__module__ = "torchvision.transforms.transforms"
+        with self.assertRaisesRegex(penstock.InvalidArgument, "a step to a tensor"):
+            self.batch(self.array("float32"), transform=[ToTensor()])
+        self.assertEqual(self.batch(self.array("uint8"), transform=[ToTensor()])["image"].dtype, torch.float32)
+
+    def test_normalize_has_as_many_numbers_as_channels(self):
+        path = os.path.join(self.folder, "gray.npy")
+        numpy.save(path, numpy.zeros((6, 4, 5, 1), "uint8"))
+
+        with self.assertRaisesRegex(penstock.InvalidArgument, "1 channel;"):
+            self.batch(f"npy:image={path}", transform=[penstock.Normalize("imagenet")])
+        image = self.batch(f"npy:image={path}", transform=[penstock.Normalize(0.5, 0.5)])["image"]
+        self.assertEqual((tuple(image.shape), float(image.max())), ((6, 1, 4, 5), -1.0))
+
     def test_images_of_bytes_are_finished(self):
         image = self.batch(self.array("uint8"), transform=[penstock.Normalize([0.5] * 3, [0.25] * 3)])["image"]
         self.assertEqual(tuple(image.shape), (6, 3, 4, 5))

@@ -258,12 +258,20 @@ class LoaderBase:
     def _check_images(self):
         """What was asked for of images, where there are none that Penstock finishes."""
         dataset, asked = self.dataset, self._settings.of_images
+        if not dataset.decoded and dataset.row_shape is not None:
+            self._check_channels(dataset.row_shape[2])
         if dataset.decoded or dataset.row_shape is not None or not asked:
             return
         stored = dataset.fields.get("image")
         there = f"are {stored[0]}, and come as they are stored" if stored else "has it none"
         raise InvalidArgument(f"{' and '.join(asked)} is said of images of bytes, and those of {dataset.name!r} {there}; "
                               "leave it out and do it on the batch, or cast by fields=[penstock.Field(name, dtype=...)]")
+
+    def _check_channels(self, channels):
+        normalize = self._settings.plan.normalize
+        if normalize is not None and len(normalize.mean) not in (1, channels):
+            raise InvalidArgument(f"Normalize has {len(normalize.mean)} numbers for mean and std, and the images of "
+                                  f"{self.dataset.name!r} have {channels} channel{'s' * (channels > 1)}; give one for each")
 
     def _end_session(self):
         self._end_epoch()

@@ -131,7 +131,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
     plan = transforms.plan_of(transform)
     where = where_of(dataset)
     of_images = tuple(what for what, given in (
-        ("Normalize", plan.normalize is not None), ("dtype", dtype is not None), ("layout", layout is not None)) if given)
+        ("Normalize", plan.normalize is not None), ("a step to a tensor", plan.dtype is not None), ("dtype", dtype is not None), ("layout", layout is not None)) if given)
     if layout is None:
         layout = usual[1] if plan.dtype is None else "NCHW"  # as torchvision's steps to a tensor give it
     return Settings(
