@@ -155,6 +155,7 @@ size_t Batch::FinishedBytes(const Finish& finish) const {
 
 Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
   if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
   if (view_.on_device) {
     return client::Invalid(
         "this batch is on a GPU: finish it there, by FinishInto(finish, {images, image_bytes, "
@@ -170,6 +171,7 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
 
 Status Batch::FinishInto(const Finish& finish, const Into& into, Stream stream) {
   if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
   if (Status known = CheckTensors(into.tensors); !known.ok()) return known;
   return view_.on_device ? FinishOnDevice(finish, into, stream) : FinishOnHost(finish, into);
 }

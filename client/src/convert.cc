@@ -1,5 +1,8 @@
 #include "client/src/convert.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace penstock::client {
 namespace {
 
@@ -40,6 +43,16 @@ Code ToPublic(absl::StatusCode code) {
 Status ToPublic(const absl::Status& status) {
   if (status.ok()) return {};
   return Status(ToPublic(status.code()), std::string(status.message()));
+}
+
+Status CheckFinish(const Finish& finish, bool has_image) {
+  const Finish none;
+  if (has_image || (std::equal(std::begin(finish.mean), std::end(finish.mean), none.mean) &&
+                    std::equal(std::begin(finish.stddev), std::end(finish.stddev), none.stddev)))
+    return {};
+  return Invalid(
+      "the finish has a mean or a standard deviation, which are of images of bytes, and these "
+      "batches have no image of bytes; normalise the other tensors yourself, and leave both out");
 }
 
 Status ForkedStatus() {

@@ -133,6 +133,7 @@ Status SessionCore::CheckRoom(std::span<const TensorInto> tensors) const {
 
 Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stream stream,
                                     milliseconds timeout) {
+  if (Status apt = CheckFinish(finish, grant_.height != 0); !apt.ok()) return apt;
   const uint64_t wanted =
       uint64_t{grant_.batch_size} * grant_.row_elements() * finish::ElementBytes(finish.type);
   if (into.image_bytes < wanted) {

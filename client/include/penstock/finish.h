@@ -12,7 +12,8 @@ enum class Layout { kNHWC, kNCHW };
 // What the consumer wants of the stored uint8 NHWC rows. uint8 stays as it is. Floats are computed
 // in float32 with each operation rounded to nearest even, as torchvision's ToTensor and Normalize
 // do on a CPU: ((value / 255) − mean) / stddev, per channel; half types are that result, rounded to
-// nearest even. So every machine gives the same bits.
+// nearest even. So every machine gives the same bits. A mean or a standard deviation for batches
+// without such an image is refused: floats that were stored come as they are.
 struct Finish {
   Type type = Type::kFloat32;
   Layout layout = Layout::kNCHW;

@@ -107,6 +107,24 @@ TEST_F(TensorSessionTest, NothingIsTakenWhereAFullBatchOfATensorHasNoRoom) {
   EXPECT_TRUE(session.Next(kNow).ok());
 }
 
+// Floats that were stored are not normalised, and who asks for it is told.
+TEST_F(TensorSessionTest, AMeanOrADeviationForABatchWithoutAnImageIsRefusedAndNothingIsTaken) {
+  SessionCore session = Open();
+  daemon_.AnnounceNext();
+  for (const Finish& finish : {Finish{.mean = {0.5f, 0, 0}}, Finish{.stddev = {1, 1, 2}}}) {
+    const Status status = session.NextInto(finish, {}, nullptr, kNow).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("no image of bytes"));
+  }
+  Result<Batch> batch = session.Next(kNow);
+  ASSERT_TRUE(batch.ok());
+  for (const Finish& finish : {Finish{.mean = {0.5f, 0, 0}}, Finish{.stddev = {1, 1, 2}}}) {
+    EXPECT_EQ(batch->FinishInto(finish, into_, 0).code(), Code::kInvalidArgument);
+    EXPECT_EQ(batch->FinishInto(finish, {}, nullptr).code(), Code::kInvalidArgument);
+  }
+  EXPECT_TRUE(batch->FinishInto(kAny, {}, nullptr).ok());
+}
+
 TEST_F(TensorSessionTest, MemoryThatIsNotTheHostsIsRefused) {
   SessionCore session = Open();
   Result<Batch> batch = Next(session);
