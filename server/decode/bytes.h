@@ -20,6 +20,17 @@ inline uint32_t ReadNumber(std::span<const std::byte> bytes, size_t offset, size
   return number;
 }
 
+// One, two and four of them, the lowest first.
+inline uint32_t ByteAt(std::span<const std::byte> bytes, size_t offset) {
+  return std::to_integer<uint32_t>(bytes[offset]);
+}
+inline uint32_t Little16(std::span<const std::byte> bytes, size_t offset) {
+  return ReadNumber(bytes, offset, 2, Endian::kLittle);
+}
+inline uint32_t Little32(std::span<const std::byte> bytes, size_t offset) {
+  return ReadNumber(bytes, offset, 4, Endian::kLittle);
+}
+
 // The number whose bytes, the first one the highest, are these letters: how containers name chunks.
 constexpr uint32_t FourLetters(const char (&letters)[5]) {
   uint32_t name = 0;

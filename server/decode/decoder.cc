@@ -6,14 +6,18 @@
 
 #include "common/base/check.h"
 #include "server/decode/aligned_buffer.h"
+#include "server/decode/bmp_reader.h"
 #include "server/decode/exif.h"
+#include "server/decode/gif_reader.h"
 #include "server/decode/gray.h"
 #include "server/decode/jpeg_reader.h"
 #include "server/decode/kind.h"
+#include "server/decode/netpbm_reader.h"
 #include "server/decode/oriented_reader.h"
 #include "server/decode/placement.h"
 #include "server/decode/png_reader.h"
 #include "server/decode/resampler.h"
+#include "server/decode/tiff_reader.h"
 #include "server/decode/webp_reader.h"
 
 namespace penstock::decode {
@@ -48,6 +52,10 @@ struct Decoder::State {
   JpegReader jpeg;
   PngReader png;
   WebpReader webp;
+  GifReader gif;
+  BmpReader bmp;
+  NetpbmReader netpbm;
+  TiffReader tiff;
   OrientedReader oriented;
   ImageReader* reader = nullptr;  // of the file in hand
   Resampler resampler;
@@ -102,6 +110,14 @@ ImageReader* Decoder::State::ReaderFor(Kind kind) {
       return &png;
     case Kind::kWebP:
       return &webp;
+    case Kind::kGif:
+      return &gif;
+    case Kind::kBmp:
+      return &bmp;
+    case Kind::kNetpbm:
+      return &netpbm;
+    case Kind::kTiff:
+      return &tiff;
     case Kind::kOtherImage:
     case Kind::kUnknown:
       break;

@@ -22,10 +22,8 @@ bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
 constexpr size_t kTgaHeader = 18;
 
 constexpr std::string_view kOtherSignatures[] = {
-    "GIF87a"sv,
-    "GIF89a"sv,
-    "II*\0"sv,
-    "MM\0*"sv,  // TIFF
+    "II+\0"sv,
+    "MM\0+"sv,  // TIFF of more than 4 GiB
     "\0\0\0\x0cjP  \r\n\x87\n"sv,
     "\xff\x4f\xff\x51"sv,  // JPEG 2000
     "\0\0\0\x0cJXL \r\n\x87\n"sv,
@@ -38,7 +36,7 @@ bool IsWebP(std::string_view head) { return HasAt(head, 0, "RIFF") && HasAt(head
 bool IsNetpbm(std::string_view head) {
   if (head.size() < 4 || head[0] != 'P' || head[1] < '1' || head[1] > '7') return false;
   const auto in = [](char c, std::string_view set) { return set.find(c) != set.npos; };
-  return in(head[2], " \t\r\n"sv) && in(head[3], "0123456789#WH"sv);
+  return in(head[2], " \t\r\n\v\f"sv) && in(head[3], "0123456789#WH"sv);
 }
 
 bool IsHeifFamily(std::string_view head) {
@@ -85,11 +83,13 @@ Kind KindOf(std::span<const std::byte> file) {
   if (HasAt(head, 0, "\xff\xd8\xff"sv)) return Kind::kJpeg;
   if (HasAt(head, 0, "\x89PNG\r\n\x1a\n"sv)) return Kind::kPng;
   if (IsWebP(head)) return Kind::kWebP;
+  if (HasAt(head, 0, "GIF87a"sv) || HasAt(head, 0, "GIF89a"sv)) return Kind::kGif;
+  if (HasAt(head, 0, "II*\0"sv) || HasAt(head, 0, "MM\0*"sv)) return Kind::kTiff;
+  if (IsBmp(head)) return Kind::kBmp;
+  if (IsNetpbm(head)) return Kind::kNetpbm;
   const bool other = std::any_of(std::begin(kOtherSignatures), std::end(kOtherSignatures),
                                  [&](std::string_view s) { return HasAt(head, 0, s); });
-  return other || IsHeifFamily(head) || IsBmp(head) || IsNetpbm(head) || IsTga(head, file)
-             ? Kind::kOtherImage
-             : Kind::kUnknown;
+  return other || IsHeifFamily(head) || IsTga(head, file) ? Kind::kOtherImage : Kind::kUnknown;
 }
 
 }  // namespace penstock::decode

@@ -11,7 +11,11 @@ enum class Kind {
   kJpeg,
   kPng,
   kWebP,
-  kOtherImage,  // GIF, BMP, PBM … PPM and PAM, TIFF, JPEG 2000, JPEG XL, AVIF, HEIF
+  kGif,
+  kBmp,
+  kNetpbm,  // PBM, PGM, PPM; PAM, too, which its reader refuses
+  kTiff,
+  kOtherImage,  // large TIFF, TGA, JPEG 2000, JPEG XL, AVIF, HEIF
 };
 
 Kind KindOf(std::span<const std::byte> file);

@@ -4,6 +4,7 @@ import struct
 import zlib
 
 from image_files import PALETTE, RGB, SIGNATURE, chunk, picture, png, saved, segments
+from raster_files import unsupported_rasters
 
 
 def png_chunks(data):
@@ -103,9 +104,8 @@ def damaged_webps():
 def refused():
     """What Pillow takes and Penstock does not: server/decode/README.md lists it."""
     size = (13, 9)
-    for kind in ("GIF", "BMP", "PPM", "TIFF", "JPEG2000"):
-        yield f"kind.{kind.lower()}", saved(picture(size), kind)
-    yield "gray.pgm", saved(picture(size, "L"), "PPM")
+    yield "kind.jp2", saved(picture(size), "JPEG2000")
+    yield from unsupported_rasters()
     yield "no-palette.png", png(size, PALETTE, 8, palette=0)
     whole = png(size, RGB, 8)
     [header] = [whole[begin:end] for name, begin, end in png_chunks(whole) if name == b"IHDR"]

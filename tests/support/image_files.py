@@ -295,7 +295,8 @@ def oriented():
 
 
 def all_files():
-    for files in (jpegs, pngs, webps, oriented):
+    from raster_files import raster_files
+    for files in (jpegs, pngs, webps, oriented, raster_files):
         yield from files()
 
 

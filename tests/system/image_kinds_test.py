@@ -35,11 +35,29 @@ def all_refused(program, paths):
     return not wrong
 
 
+def never_else(program, paths):
+    """Whether each of these is what Pillow makes of it, or refused; and none decoded that Pillow refuses."""
+    case = exact.Case("damaged rasters", exact.RANDOM_RESIZED_CROP, (31, 23), seed=9)
+    wrong, decoded = [], 0
+    for sample, (path, (fault, _, _, size, row)) in enumerate(zip(paths, exact.decoded(program, case, paths))):
+        image = case.image(path)
+        if fault in exact.REFUSALS:
+            continue
+        decoded += 1
+        if image is None or size != image.size or row != case.row(image, sample):
+            wrong.append(f"{path.name}: fault {fault}, Pillow takes it: {image is not None}")
+    enough = decoded * 3 > len(paths)
+    print(f"damaged rasters: {decoded} of {len(paths)} equal Pillow's, the others are refused" if not wrong and enough
+          else "damaged rasters: FAILED:\n  " + "\n  ".join(wrong or [f"only {decoded} of {len(paths)} decoded"]))
+    return not wrong and enough
+
+
 def main():
     if exact.Image is None:
         exact.skip("no Pillow for /usr/bin/python3; install python3-pil")
     import damaged_images
     import image_files
+    import raster_files
 
     program, failed = sys.argv[1], False
     with tempfile.TemporaryDirectory() as name:
@@ -49,6 +67,8 @@ def main():
         bad = image_files.write(damaged_images.damaged(), name)
         case = exact.Case("damaged", exact.RANDOM_RESIZED_CROP, (31, 23), seed=8)
         failed = not exact.report(program, case, bad) or failed
+        rasters = image_files.write(raster_files.damaged_rasters(), name)
+        failed = not never_else(program, rasters) or failed
         failed = not all_refused(program, image_files.write(damaged_images.refused(), name)) or failed
     sys.exit(1 if failed else 0)
 

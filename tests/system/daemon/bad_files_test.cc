@@ -74,7 +74,7 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   fs::resize_file(files_[3], (1 << 20) + 1);  // still whole: what is behind its end is ignored
   Write(4, MakeJpeg(2001, 2000, {.horizontal = 2, .vertical = 2, .quality = 10}));
   Write(5, SlowJpeg());
-  Write(6, "GIF89a, a kind that is known and not decoded");
+  Write(6, "P7 WIDTH: a kind that is known and not decoded");
   ASSERT_LE(fs::file_size(files_[4]), 1u << 20);
   ASSERT_LE(fs::file_size(files_[5]), 1u << 20);
   DaemonProcess daemon({.workers = 1, .config = Config()});

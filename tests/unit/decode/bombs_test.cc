@@ -69,6 +69,71 @@ TEST(BombTest, AnImageOfTwoAndAHalfBillionPixelsIsRefusedByItsHeader) {
   EXPECT_EQ(Decode(decoder, ClaimingWebP(16384, 16384)), Fault::kTooManyPixels);
 }
 
+File Of(const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return File(first, first + text.size());
+}
+
+template <typename... Numbers>
+std::string Little(size_t bytes, Numbers... numbers) {
+  std::string text;
+  for (const uint32_t number : {static_cast<uint32_t>(numbers)...})
+    for (size_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(number >> 8 * i));
+  return text;
+}
+
+File ClaimingBmp(uint32_t width, uint32_t height, uint32_t compression = 0) {
+  return Of("BM" +
+            Little(4, 54, 0, 54, 40, width, height, 8 << 16 | 1, compression, 0, 0, 0, 0, 0) +
+            std::string(1024, '\0'));
+}
+
+File ClaimingGif(uint32_t width, uint32_t height) {
+  return Of("GIF89a" + Little(2, 9, 9) + std::string(3, '\0') + "," +
+            Little(2, 0, 0, width, height) + std::string("\0\2\1\x44\0;", 6));
+}
+
+// Of one strip, or of tiles of the size of the image.
+File ClaimingTiff(uint32_t width, uint32_t height, uint32_t compression, bool tiles = false) {
+  std::string tags;
+  const auto tag = [&](uint32_t number, uint32_t value) {
+    tags += Little(2, number, 4) + Little(4, 1, value);
+  };
+  tag(256, tiles ? 1 : width), tag(257, tiles ? 1 : height), tag(258, 8), tag(259, compression);
+  tag(262, 1), tag(tiles ? 324 : 273, 8), tag(tiles ? 325 : 279, 100);
+  if (tiles) tag(322, width), tag(323, height);
+  const uint32_t count = tiles ? 9 : 7;
+  return Of(std::string("II*\0", 4) + Little(4, 8) + Little(2, count) + tags + Little(4, 0) +
+            std::string(100, 'x'));
+}
+
+TEST(BombTest, AnOlderImageOfBillionsOfPixelsIsRefusedByItsHeader) {
+  Decoder decoder{Limits()};
+  EXPECT_EQ(Decode(decoder, ClaimingBmp(50'000, 50'000)), Fault::kTooManyPixels);
+  EXPECT_EQ(Decode(decoder, ClaimingBmp(0x7FFF'FFFF, 0x7FFF'FFFF, 1)), Fault::kTooManyPixels);
+  EXPECT_EQ(Decode(decoder, ClaimingGif(65'535, 65'535)), Fault::kTooManyPixels);
+  EXPECT_EQ(Decode(decoder, Of("P6 4294967295 4294967295 255\nxyz")), Fault::kTooManyPixels);
+  EXPECT_EQ(Decode(decoder, Of("P1 9999999999 1 0")), Fault::kTooManyPixels);
+  for (const uint32_t compression : {1, 5, 8, 32773}) {
+    EXPECT_EQ(Decode(decoder, ClaimingTiff(50'000, 50'000, compression)), Fault::kTooManyPixels);
+    EXPECT_EQ(Decode(decoder, ClaimingTiff(0xFFFF'FFFF, 0xFFFF'FFFF, compression)),
+              Fault::kTooManyPixels);
+    EXPECT_EQ(Decode(decoder, ClaimingTiff(50'000, 50'000, compression, true)),
+              Fault::kTooManyPixels);
+  }
+}
+
+TEST(BombTest, AnOlderImageThatClaimsMoreThanItHoldsIsRefusedWithinTheLimit) {
+  Decoder decoder{Limits()};
+  EXPECT_EQ(Decode(decoder, ClaimingBmp(9'000, 9'000)), Fault::kTruncated);
+  EXPECT_EQ(Decode(decoder, ClaimingGif(9'000, 9'000)), Fault::kTruncated);
+  EXPECT_EQ(Decode(decoder, Of("P6 9000 9000 255\nxyz")), Fault::kTruncated);
+  EXPECT_EQ(Decode(decoder, Of("P2 9000 9000 255\n1 2 3")), Fault::kTruncated);
+  for (const uint32_t compression : {1, 5, 8, 32773})
+    EXPECT_NE(Decode(decoder, ClaimingTiff(9'000, 9'000, compression)), Fault::kNone);
+  EXPECT_EQ(Decode(decoder, Zeros(9, 9)), Fault::kNone);
+}
+
 TEST(BombTest, AHeaderThatClaimsMoreThanItsDataHoldIsRefusedWithinTheLimit) {
   Decoder decoder{Limits()};
   EXPECT_NE(Decode(decoder, Claiming(Zeros(9, 9), 9'000, 9'000)), Fault::kNone);
@@ -130,6 +195,10 @@ TEST_F(MemoryTest, APngOfOneRowThatDoesNotFitIsRefused) {
   ExpectRefusal(
       testing::MakePng({9'000'000, 1, 8, PngHeader::kGray}, std::vector<uint16_t>(9'000'000)),
       {.scale_min = 1e-9, .scale_max = 1e-9});
+}
+
+TEST_F(MemoryTest, ABitmapThatDoesNotFitIsRefused) {
+  ExpectRefusal(Of("P4 6000 6000\n" + std::string(4'500'000, 'x')));
 }
 
 TEST_F(MemoryTest, AWebPThatDoesNotFitIsRefused) { ExpectRefusal(WebP(2000, 2000)); }

@@ -67,8 +67,8 @@ TEST_F(DecoderTest, TextIsNotAnImage) {
 }
 
 TEST_F(DecoderTest, WhatIsKnownButNotDecodedIsUnsupported) {
-  EXPECT_EQ(Decode(Bytes("GIF89a and so on")), Fault::kUnsupported);
-  EXPECT_EQ(Decode(Bytes("P6 30 40 255 and so on")), Fault::kUnsupported);
+  EXPECT_EQ(Decode(Bytes("\xff\x0a and so on")), Fault::kUnsupported);
+  EXPECT_EQ(Decode(Bytes("P7 WIDTH 30 and so on")), Fault::kUnsupported);
 }
 
 TEST_F(DecoderTest, MoreScansThanTheLimitAreNotDecoded) {

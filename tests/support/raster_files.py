@@ -1,0 +1,383 @@
+"""GIF, BMP, Netpbm and TIFF files: see image_files.py. Sound ones that Penstock decodes, of every layout; and
+damaged ones."""
+import random
+import struct
+import zlib
+
+from image_files import picture, saved
+
+SIZES = [(1, 1), (3, 9), (17, 16), (33, 47)]
+
+
+def rows_of(rng, count, most=256):
+    return bytes(rng.randrange(most) for _ in range(count))
+
+
+# Netpbm
+
+def netpbms():
+    rng = random.Random(21)
+    for size in SIZES:
+        width, height = size
+        name = f"{width}x{height}"
+        yield f"{name}.ppm", saved(picture(size), "PPM")
+        yield f"{name}.pgm", saved(picture(size, "L"), "PPM")
+        yield f"{name}.pbm", saved(picture(size, "L").convert("1"), "PPM")
+        for most in (1, 7, 100, 254, 256, 1000, 65535):
+            for letter, channels in (("5", 1), ("6", 3)):
+                count = width * height * channels
+                values = [rng.randrange(most + 1) for _ in range(count)]
+                data = struct.pack(f">{count}{'B' if most < 256 else 'H'}", *values)
+                yield f"{name}-{most}-P{letter}.pnm", f"P{letter}\n# words\n{width} {height}\n{most}\n".encode() + data
+                text = " ".join(map(str, values)).encode()
+                plain = f"P{int(letter) - 3} {width}\t{height}\r{most} ".encode()
+                yield f"{name}-{most}-plain{letter}.pnm", plain + text + b"\n"
+        bits = [rng.randrange(2) for _ in range(width * height)]
+        yield f"{name}-plain.pbm", f"P1 {width} {height}\n".encode() + "".join(map(str, bits)).encode()
+        yield f"{name}-spaced.pbm", (f"P1 #c\n{width} {height}\n".encode()
+                                     + "\n#more\n".join(map(str, bits)).encode())
+    yield "beyond.pgm", b"P5 2 1 9\n" + bytes([3, 200])
+    yield "comments.ppm", b"P6 #one\n2 #two\n#three\r1\n25#four\n5\n" + bytes(range(6))
+
+
+# GIF
+
+def gif_codes(indices, bits, clears=4000):
+    """Image data that begin anew every `clears` indices; words are single indices, so codes grow."""
+    clear, out, window, held = 1 << bits, bytearray(), 0, 0
+    size, known = bits + 1, clear + 2
+
+    def put(code):
+        nonlocal window, held
+        window |= code << held
+        held += size
+        while held >= 8:
+            out.append(window & 255)
+            window, held = window >> 8, held - 8
+
+    put(clear)
+    table, prefix = {}, None
+    for place, index in enumerate(indices):
+        if prefix is None:
+            prefix = index
+        elif (prefix, index) in table:
+            prefix = table[prefix, index]
+        else:
+            put(prefix)
+            if known < 4096:
+                table[prefix, index] = known
+                if known == 1 << size and size < 12:
+                    size += 1
+                known += 1
+            prefix = index
+        if place % clears == clears - 1:
+            put(prefix)
+            if known == 1 << size and size < 12:
+                size += 1
+            put(clear)
+            table, prefix, size, known = {}, None, bits + 1, clear + 2
+    if prefix is not None:
+        put(prefix)
+        if known == 1 << size and size < 12:
+            size += 1
+    put(clear + 1)
+    if held:
+        out.append(window & 255)
+    blocks = b"".join(bytes([len(out[at:at + 255])]) + bytes(out[at:at + 255]) for at in range(0, len(out), 255))
+    return bytes([bits]) + blocks + b"\0"
+
+
+def gif(screen, frame, bits, rng, palette=None, local=None, transparent=None, interlaced=False, before=b"",
+        clears=4000):
+    x, y, width, height = frame
+    flags = 0 if palette is None else 0x80 | palette
+    data = b"GIF89a" + struct.pack("<HHBBB", *screen, flags, 3, 0)
+    data += b"" if palette is None else rows_of(rng, 3 << palette + 1)
+    data += before
+    if transparent is not None:
+        data += b"!\xf9\4" + bytes([1, 5, 0, transparent]) + b"\0"
+    flags = (0 if local is None else 0x80 | local) | 0x40 * interlaced
+    data += b"," + struct.pack("<HHHHB", x, y, width, height, flags)
+    data += b"" if local is None else rows_of(rng, 3 << local + 1)
+    return data + gif_codes(rows_of(rng, width * height, min(1 << bits, 256)), bits, clears) + b";"
+
+
+def gifs():
+    rng = random.Random(22)
+    for size in SIZES:
+        width, height = size
+        name = f"{width}x{height}"
+        yield f"{name}-saved.gif", saved(picture(size), "GIF")
+        yield f"{name}-gray.gif", saved(picture(size, "L"), "GIF")
+        for interlaced in (False, True):
+            for bits in (2, 4, 8):
+                yield (f"{name}-{bits}-{interlaced:d}.gif",
+                       gif(size, (0, 0, *size), bits, rng, palette=bits - 1, interlaced=interlaced))
+            yield f"{name}-local-{interlaced:d}.gif", gif(size, (0, 0, *size), 4, rng, 7, 3, interlaced=interlaced)
+        yield f"{name}-none.gif", gif(size, (0, 0, *size), 6, rng)
+        yield f"{name}-few.gif", gif(size, (0, 0, *size), 8, rng, palette=2)
+        yield f"{name}-again.gif", gif(size, (0, 0, *size), 3, rng, palette=2, clears=7)
+        yield f"{name}-transparent.gif", gif(size, (0, 0, *size), 4, rng, palette=3, transparent=5)
+        larger = (width + 5, height + 9)
+        for transparent in (None, 6, 200):
+            yield (f"{name}-part-{transparent}.gif",
+                   gif(larger, (3, 4, *size), 4, rng, palette=3, transparent=transparent))
+        yield f"{name}-beyond.gif", gif((2, 2), (1, 1, *size), 4, rng, palette=3)
+    comment = b"!\xfe\5words\0!\xff\x0bNETSCAPE2.0\3\1\0\0\0"
+    yield "extensions.gif", gif((9, 7), (0, 0, 9, 7), 4, rng, palette=3, before=comment)
+    frames = [picture((21, 13), "P", seed) for seed in range(3)]
+    yield "animated.gif", saved(frames[0], "GIF", save_all=True, append_images=frames[1:], duration=40)
+    yield "table-full.gif", gif((130, 130), (0, 0, 130, 130), 8, rng, palette=7, clears=10**9)
+
+
+# BMP
+
+def bmp(size, bits, data, palette=b"", colors=0, compression=0, header=40, masks=b"", top_down=False, offset=None):
+    width, height = size
+    if header == 12:
+        info = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    else:
+        info = struct.pack("<IiiHHIIiiII", header, width, -height if top_down else height, 1, bits, compression,
+                           len(data), 2835, 2835, colors, 0)
+        if header > 40:
+            info += masks.ljust(header - 40, b"\0")
+            masks = b""
+    at = 14 + len(info) + len(masks) + len(palette) if offset is None else offset
+    return b"BM" + struct.pack("<IHHI", at + len(data), 0, 0, at) + info + masks + palette + data
+
+
+def bmps():
+    rng = random.Random(23)
+    for size in SIZES:
+        width, height = size
+        name = f"{width}x{height}"
+
+        def pixels(bits):
+            return rows_of(rng, (width * bits + 31) // 32 * 4 * height)
+
+        yield f"{name}-saved.bmp", saved(picture(size), "BMP")
+        yield f"{name}-gray.bmp", saved(picture(size, "L"), "BMP")
+        yield f"{name}-two.bmp", saved(picture(size, "L").convert("1"), "BMP")
+        yield f"{name}-alpha.bmp", saved(picture(size, "RGBA"), "BMP")
+        for top_down in (False, True):
+            for bits in (1, 4, 8):
+                for header, each in ((12, 3), (40, 4), (64, 4), (108, 4), (124, 4)):
+                    if header == 12 and top_down:
+                        continue
+                    yield (f"{name}-{bits}-{header}-{top_down:d}.bmp",
+                           bmp(size, bits, pixels(bits), rows_of(rng, each << bits), header=header,
+                               top_down=top_down))
+            for bits in (16, 24, 32):
+                for header in (12, 40, 124):
+                    if header == 12 and top_down:
+                        continue
+                    yield (f"{name}-{bits}-{header}-{top_down:d}.bmp",
+                           bmp(size, bits, pixels(bits), header=header, top_down=top_down))
+        yield f"{name}-few.bmp", bmp(size, 8, pixels(8), rows_of(rng, 4 * 20), colors=20)
+        yield f"{name}-wrong-offset.bmp", bmp(size, 4, pixels(4), rows_of(rng, 64), offset=54)
+        for number, (bits, masks) in enumerate((
+                (32, (0xFF0000, 0xFF00, 0xFF, 0)), (32, (0xFF000000, 0xFF0000, 0xFF00, 0)),
+                (32, (0xFF000000, 0xFF0000, 0xFF00, 0xFF)), (32, (0xFF, 0xFF00, 0xFF0000, 0xFF000000)),
+                (32, (0xFF0000, 0xFF00, 0xFF, 0xFF000000)), (32, (0, 0, 0, 0)),
+                (16, (0xF800, 0x7E0, 0x1F, 0)), (16, (0x7C00, 0x3E0, 0x1F, 0)), (24, (0xFF0000, 0xFF00, 0xFF, 0)))):
+            for header in (40, 108):
+                if header == 40 and masks[3] != 0:
+                    continue
+                packed = struct.pack("<4I", *masks)
+                yield (f"{name}-fields-{number}-{header}.bmp",
+                       bmp(size, bits, pixels(bits), compression=3, header=header,
+                           masks=packed[:12] if header == 40 else packed))
+        runs = b""
+        for _ in range(height):
+            left = width
+            while left:
+                count = min(left, rng.randrange(1, 9))
+                if count >= 3 and rng.randrange(2):
+                    runs += bytes([0, count]) + rows_of(rng, count) + bytes(count % 2)
+                else:
+                    runs += bytes([count, rng.randrange(256)])
+                left -= count
+            runs += b"\0\0"
+        for top_down in (False, True):
+            yield (f"{name}-runs-{top_down:d}.bmp",
+                   bmp(size, 8, runs + b"\0\1", rows_of(rng, 1024), compression=1, top_down=top_down))
+        short = b"".join(bytes([max(1, width // 2), 7, 0, 0]) for _ in range(height)) + b"\0\1"
+        yield f"{name}-short-runs.bmp", bmp(size, 8, short, rows_of(rng, 1024), compression=1)
+
+
+# TIFF
+
+def packbits(data):
+    out = b""
+    for at in range(0, len(data), 5):
+        part = data[at:at + 5]
+        same = len(part) > 2 and at % 3 == 0
+        if not same:
+            out += bytes([len(part) - 1]) + part
+            continue
+        out += b"".join(bytes([0, byte]) for byte in part)
+    return out
+
+
+def tiff(size, samples, bits, photometric, rng, order="<", compression=1, rows=None, tile=None, extra=(), predictor=1,
+         planar=1, colormap=None, more=()):
+    width, height = size
+    sides = (width, height) if tile is None else tile
+    if tile is None:
+        sides = (width, rows or height)
+    pieces = []
+    for y in range(0, height, sides[1]):
+        high = sides[1] if tile is not None else min(sides[1], height - y)
+        for _ in range(0, width, sides[0]):
+            raw = rows_of(rng, (sides[0] * samples * bits + 7) // 8 * high)
+            pieces.append({1: lambda: raw, 8: lambda: zlib.compress(raw), 32946: lambda: zlib.compress(raw),
+                           32773: lambda: packbits(raw), 5: lambda: lzw(raw)}[compression]())
+    tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * samples), 259: (3, [compression]),
+            262: (3, [photometric]), 277: (3, [samples])}
+    if planar != 1:
+        tags[284] = 3, [planar]
+    if extra:
+        tags[338] = 3, list(extra)
+    if predictor != 1:
+        tags[317] = 3, [predictor]
+    if colormap is not None:
+        tags[320] = 3, colormap
+    if tile is None:
+        tags[278] = 4, [rows or height]
+    else:
+        tags[322], tags[323] = (3, [tile[0]]), (3, [tile[1]])
+    tags.update(more)
+    data, offsets = b"", []
+    for piece in pieces:
+        offsets.append(8 + len(data))
+        data += piece + bytes(len(piece) % 2)
+    tags[273 if tile is None else 324] = 4, offsets
+    tags[279 if tile is None else 325] = 4, [len(piece) for piece in pieces]
+    at = 8 + len(data)
+    behind = at + 2 + 12 * len(tags) + 4
+    entries, values = b"", b""
+    for tag in sorted(tags):
+        kind, numbers = tags[tag]
+        packed = struct.pack(f"{order}{len(numbers)}{'HI'[kind == 4]}", *numbers)
+        if len(packed) > 4:
+            where = struct.pack(order + "I", behind + len(values))
+            values += packed + bytes(len(packed) % 2)
+        else:
+            where = packed.ljust(4, b"\0")
+        entries += struct.pack(order + "HHI", tag, kind, len(numbers)) + where
+    head = (b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, at)
+    return head + data + struct.pack(order + "H", len(tags)) + entries + bytes(4) + values
+
+
+def lzw(data):
+    """Words as TIFF has them: the first bit the highest, longer by a bit one word early."""
+    out, window, held, size, table, prefix = bytearray(), 0, 0, 9, {}, None
+
+    def put(word):
+        nonlocal window, held
+        window, held = window << size | word, held + size
+        while held >= 8:
+            held -= 8
+            out.append(window >> held & 255)
+            window &= (1 << held) - 1
+
+    put(256)
+    known = 258
+    for byte in data:
+        if prefix is None:
+            prefix = byte
+        elif (prefix, byte) in table:
+            prefix = table[prefix, byte]
+        else:
+            put(prefix)
+            table[prefix, byte] = known
+            known += 1
+            size = max(9, min(12, (known).bit_length()))
+            if known == 4094:
+                put(256)
+                table, known, size = {}, 258, 9
+            prefix = byte
+    if prefix is not None:
+        put(prefix)
+        size = max(9, min(12, (known + 1).bit_length()))
+    put(257)
+    if held:
+        out.append(window << 8 - held & 255)
+    return bytes(out)
+
+
+def tiffs():
+    rng = random.Random(24)
+    for size in SIZES:
+        width, height = size
+        name = f"{width}x{height}"
+        for mode in ("1", "L", "P", "LA", "RGB", "RGBA", "CMYK"):
+            image = picture(size, "L").convert("1") if mode == "1" else picture(size, mode)
+            for compression in (None, "tiff_lzw", "tiff_adobe_deflate", "tiff_deflate", "packbits"):
+                yield f"{name}-{mode}-{compression}.tiff", saved(image, "TIFF", compression=compression)
+            if mode in ("L", "RGB", "RGBA", "CMYK"):
+                for compression in ("tiff_lzw", "tiff_adobe_deflate"):
+                    yield (f"{name}-{mode}-{compression}-predicted.tiff",
+                           saved(image, "TIFF", compression=compression, tiffinfo={317: 2}))
+        for order in "<>":
+            which = name + "lb"[order == ">"]
+            for photometric in (0, 1):
+                for bits in (1, 2, 4, 8):
+                    yield f"{which}-gray-{photometric}-{bits}.tiff", tiff(size, 1, bits, photometric, rng, order)
+            for bits in (1, 2, 4, 8):
+                colors = [rng.randrange(65536) for _ in range(3 << bits)]
+                yield f"{which}-colors-{bits}.tiff", tiff(size, 1, bits, 3, rng, order, colormap=colors)
+            for extra in ((), (0,), (2,), (999,)):
+                yield f"{which}-four-{extra}.tiff", tiff(size, 4, 8, 2, rng, order, extra=extra)
+            yield f"{which}-five.tiff", tiff(size, 5, 8, 2, rng, order, extra=(2, 0))
+            yield f"{which}-five-inks.tiff", tiff(size, 5, 8, 5, rng, order, extra=(0,))
+            for samples, extra in ((3, ()), (4, ()), (4, (0,)), (4, (2,))):
+                for compression in (1, 8, 5):
+                    yield (f"{which}-16-{samples}-{extra}-{compression}.tiff",
+                           tiff(size, samples, 16, 2, rng, order, compression, extra=extra))
+            for compression in (1, 5, 8, 32773, 32946):
+                for samples, bits, photometric in ((3, 8, 2), (1, 8, 1), (4, 8, 5), (1, 1, 1), (1, 4, 1)):
+                    yield (f"{which}-strips-{compression}-{samples}-{bits}.tiff",
+                           tiff(size, samples, bits, photometric, rng, order, compression, rows=4))
+                    if compression != 1 or bits == 8:
+                        yield (f"{which}-tiles-{compression}-{samples}-{bits}.tiff",
+                               tiff(size, samples, bits, photometric, rng, order, compression, tile=(16, 32)))
+    yield "long-words.tiff", tiff((150, 90), 3, 8, 2, rng, compression=5)
+    yield "two-pages.tiff", saved(picture((9, 8)), "TIFF", save_all=True, append_images=[picture((5, 4))])
+
+
+def raster_files():
+    for files in (netpbms, gifs, bmps, tiffs):
+        yield from files()
+
+
+def unsupported_rasters():
+    """What Pillow takes and Penstock does not."""
+    rng, size = random.Random(25), (13, 9)
+    yield "deep.tiff", tiff(size, 1, 16, 1, rng)
+    yield "jpeg.tiff", saved(picture(size), "TIFF", compression="jpeg")
+    yield "fax.tiff", saved(picture(size, "L").convert("1"), "TIFF", compression="group4")
+    yield "floats.tiff", saved(picture(size, "L").convert("F"), "TIFF")
+    yield "turned.tiff", tiff(size, 3, 8, 2, rng, more={274: (3, [6])})
+    yield "steps.bmp", bmp(size, 8, b"\0\2\1\1\1\1" + b"\x0d\1\0\0" * 9, rows_of(rng, 1024), compression=1)
+
+
+def damaged_rasters():
+    rng, size = random.Random(26), (21, 14)
+    whole = {"netpbm.ppm": saved(picture(size), "PPM"), "plain.pgm": b"P2 3 2 100\n" + b"7 50 100\n99 0 3 ",
+             "frame.gif": gif((25, 20), (2, 3, *size), 5, rng, palette=4, transparent=3),
+             "interlaced.gif": gif(size, (0, 0, *size), 8, rng, palette=7, interlaced=True),
+             "true.bmp": bmp(size, 24, rows_of(rng, 64 * 14)),
+             "runs.bmp": bmp(size, 8, b"".join(b"\x15" + rows_of(rng, 1) + b"\0\0" for _ in range(14)) + b"\0\1",
+                             rows_of(rng, 1024), compression=1),
+             "strips.tiff": tiff(size, 3, 8, 2, rng, rows=5), "lzw.tiff": tiff(size, 3, 8, 2, rng, compression=5),
+             "deflated.tiff": tiff(size, 1, 8, 3, rng, compression=8, rows=4, colormap=list(range(0, 65536, 85))[:768]),
+             "tiles.tiff": tiff(size, 3, 8, 2, rng, compression=32773, tile=(16, 16))}
+    for name, data in whole.items():
+        for cut in sorted({*range(1, min(len(data), 120)), *range(120, len(data), 37)}):
+            yield f"cut-{cut}-{name}", data[:cut]
+        for number in range(250):
+            flipped = bytearray(data)
+            at = rng.randrange(min(len(data), 200)) if number % 2 else rng.randrange(len(data))
+            flipped[at] ^= 1 << rng.randrange(8)
+            yield f"flipped-{number}-{name}", bytes(flipped)
