@@ -124,6 +124,7 @@ class RefusalTest(unittest.TestCase):
             ("num_output_channels", [theirs.Grayscale(3), CROP]), ("another way", [floats, theirs.Grayscale()]),
             ("too late", [CROP, theirs.Grayscale()]),
             ("already", [CROP, floats, floats]), ("already", [CROP, tensor, floats]), ("already", [CROP, floats, tensor]),
+            ("from 0 to 255", [CROP, v2("ToImage"), v2("ToDtype", dtype=torch.float32, scale=False), penstock.Normalize("imagenet")]),
             ("no tensor yet", [CROP, half]), ("no tensor yet", [v2("ToDtype", dtype=torch.float32, scale=True), CROP]),
             ("to float64", [CROP, floats, theirs.ConvertImageDtype(torch.float64)]),
             ("to uint8", [CROP, floats, theirs.ConvertImageDtype(torch.uint8)]),

@@ -17,6 +17,9 @@ def read(transform):
     """(Penstock's steps, the type of the result or None where no step says it, whether 255 became 1)"""
     reading = Reading()
     reading.follow(transform)
+    if reading.own_normalize and not reading.scaled:
+        raise InvalidArgument("penstock.Normalize is said of numbers from 0 to 1, and ToDtype without scale=True leaves them "
+                              "from 0 to 255; give it scale=True, or torchvision's Normalize")
     return reading.steps, reading.dtype, reading.scaled
 
 
@@ -28,6 +31,7 @@ class Reading:
         self.dtype = None  # a tensor's; None: an image of Pillow's
         self.scaled = True  # floats from 0 to 1, not to 255
         self.wrapped = False  # a tensor of torchvision's class Image
+        self.own_normalize = False  # Penstock's, not torchvision's
 
     def follow(self, transform):
         if transform is None:
@@ -38,6 +42,7 @@ class Reading:
                 self.follow(part)
         elif _root(transform) != "torchvision":
             self.steps.append(transform)
+            self.own_normalize = self.own_normalize or isinstance(transform, transforms.Normalize)
         else:
             self._follow_one(transform)
 
