@@ -247,6 +247,11 @@ class LoaderTest(LoaderFixture):
         self.assertLess(int(max(batch["label"].max() for batch in batches)), 7)
         self.assertGreater(float(batches[0]["image"].std()), 0.2)
 
+    def test_an_order_for_synthetic_rows_is_refused_because_it_would_change_nothing(self):
+        for keywords in ({"shuffle": True}, {"sampler": [3, 1, 2]}):
+            with self.subTest(keywords), self.assertRaisesRegex(penstock.InvalidArgument, "order of their numbers"):
+                list(self.loader(dataset="synthetic:16x8x3,samples=50", batch_size=20, transform=None, **keywords))
+
     def test_a_dataset_that_is_not_there_is_not_found(self):
         with self.assertRaisesRegex(LookupError, "/nowhere"):
             list(self.loader(dataset="/nowhere/at/all"))

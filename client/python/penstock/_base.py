@@ -249,11 +249,19 @@ class LoaderBase:
             raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
                                   "not make them one; give RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
         self._check_images()
+        self._check_order()
         given_by = None if self._sampling is None else self._sampling.given_by
         options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by)
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
         self._goal = None
+
+    def _check_order(self):
+        """Rows that nobody stores come by their numbers, whoever asks for what."""
+        asked = "a sampler" if self._sampling is not None else "shuffle" if self._settings.shuffle else None
+        if self.dataset.kind == "synthetic" and asked is not None:
+            raise InvalidArgument(f"{self.dataset.name!r} makes its rows in the order of their numbers, and {asked} would "
+                                  "change nothing: they are noise in any order; leave it out")
 
     def _check_images(self):
         """What was asked for of images, where there are none that Penstock finishes."""
