@@ -161,7 +161,7 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
   }
   if (call.command == Command::kCheck) return Check(call, sheet);
 
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemon(call.address));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemonToOperate(call.address));
   const std::unique_ptr<AdminClient> daemon = AdminClient::Make(address);
   switch (call.command) {
     case Command::kStatus:

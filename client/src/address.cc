@@ -1,5 +1,7 @@
 #include "client/src/address.h"
 
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,6 +89,22 @@ class Search {
   bool forbidden_ = false;
 };
 
+// A daemon greets whom it takes for an operator, and hangs up on others.
+bool TakesUsForOperators(const std::string& path) {
+  constexpr int kPatienceMs = 1000;
+  const auto socket = posix::Connect(path, posix::SocketKind::kStream);
+  if (!socket.ok()) return false;
+  pollfd poll = {.fd = socket->get(), .events = POLLIN};
+  if (::poll(&poll, 1, kPatienceMs) == 0) return true;  // busy: let the call itself find out
+  char byte;
+  return ::recv(socket->get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+// The operators' socket that goes with a trainers' one, unless the daemon was told another.
+std::string OperatorsSocketOf(const std::string& trainers) {
+  return absl::StrCat(trainers.substr(0, trainers.rfind('/')), "-admin/admin.sock");
+}
+
 }  // namespace
 
 Surroundings OurSurroundings() {
@@ -119,6 +137,26 @@ absl::StatusOr<std::string> FindDaemon(const std::string& argument, const Surrou
   const std::string of_user = absl::StrCat(ours, "/", kSocket);
   if (search.Try(of_user, CheckOurs(ours, around.user))) return of_user;
   return search.Failure();
+}
+
+absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument) {
+  return FindDaemonToOperate(argument, OurSurroundings());
+}
+
+absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument,
+                                                const Surroundings& around) {
+  const std::string& named = argument.empty() ? around.penstock_address : argument;
+  if (named.empty()) {
+    const std::string of_system =
+        absl::StrCat(around.system_directory, "/penstock-admin/admin.sock");
+    if (TakesUsForOperators(of_system)) return of_system;
+  } else {
+    absl::string_view path = named;
+    absl::ConsumePrefix(&path, "unix:");
+    const std::string operators = OperatorsSocketOf(std::string(path));
+    if (!path.empty() && path[0] == '/' && TakesUsForOperators(operators)) return operators;
+  }
+  return FindDaemon(argument, around);
 }
 
 }  // namespace penstock::client

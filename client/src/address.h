@@ -28,4 +28,11 @@ Surroundings OurSurroundings();
 absl::StatusOr<std::string> FindDaemon(const std::string& argument);
 absl::StatusOr<std::string> FindDaemon(const std::string& argument, const Surroundings& around);
 
+// Where an operator calls the daemon: like FindDaemon, but at each place the operators' socket that
+// belongs to a trainers' socket there ("<folder>-admin/admin.sock") comes first, if it lets us in.
+// Without it, as with a private daemon or for those who are no operators, the trainers' socket.
+absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument);
+absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument,
+                                                const Surroundings& around);
+
 }  // namespace penstock::client

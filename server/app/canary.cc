@@ -28,8 +28,8 @@ std::shared_ptr<feed::DatasetState> MakeState() {
                                                                  .policy = feed::FaultPolicy(1)});
 }
 
-// `seed`: another one each time. What was decoded before is kept for a while, and would come through
-// without a worker.
+// `seed`: another one each time. What was decoded before is kept for a while, and would come
+// through without a worker.
 feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset, uint64_t seed) {
   feed::OpenRequest request;
   request.peer = Canary::kPeer;

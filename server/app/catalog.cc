@@ -1,6 +1,7 @@
 #include "server/app/catalog.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,14 +11,15 @@
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
 #include "server/app/open_mixture.h"
+#include "server/rpc/refusal.h"
 
 namespace penstock::app {
 namespace {
 
 constexpr size_t kMaxJobs = 256;
 
-bool MayOpen(const NamedDataset& dataset, const Opener& opener) {
-  if (dataset.groups.empty() || opener.uid == 0) return true;
+bool IsInAGroup(const NamedDataset& dataset, const Opener& opener) {
+  if (dataset.groups.empty()) return true;
   return std::any_of(dataset.groups.begin(), dataset.groups.end(), [&](gid_t group) {
     return std::find(opener.groups.begin(), opener.groups.end(), group) != opener.groups.end();
   });
@@ -140,11 +142,11 @@ absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
   return found == open_.end() ? nullptr : found->second.state;
 }
 
-void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
-                    rpc::Callback<rpc::IndexProgress> progress) {
-  const bool taken = Enqueue([this, dataset, cancelled, progress, asked = base::Now()] {
+void Catalog::Index(const std::string& dataset, const Opener& opener,
+                    std::function<bool()> cancelled, rpc::Callback<rpc::IndexProgress> progress) {
+  const bool taken = Enqueue([this, dataset, opener, cancelled, progress, asked = base::Now()] {
     if (stopping()) return progress(Ending());
-    absl::StatusOr<NamedDataset> located = Locate(dataset, nullptr);
+    absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
     if (!located.ok()) return progress(located.status());
     absl::StatusOr<Opened> opened =
         OpenNow(*located, asked, [this, &cancelled, &progress](uint64_t files) {
@@ -163,47 +165,40 @@ void Catalog::Index(const std::string& dataset, std::function<bool()> cancelled,
   if (!taken) progress(NotTaken());
 }
 
-// Where a dataset lies, and whether the opener may have it. No opener: the operator.
+// Where a dataset lies, and whether the opener may have it. No opener: the daemon itself.
 absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
                                              const Opener* opener) const {
   if (dataset.empty()) return absl::InvalidArgumentError("no dataset was named");
   if (source::IsSynthetic(dataset)) return SyntheticNamed(dataset);
-  if (NamesFiles(dataset)) {
-    if (options_.any_path) return FilesNamed(dataset);
+  const bool names_files = NamesFiles(dataset);
+  if (!options_.any_path && (names_files || dataset.front() == '/'))
     return absl::PermissionDeniedError(absl::StrCat(
-        "'", dataset, "' names files, and this daemon serves datasets by name only; known are: ",
-        UnknownDataset("").message()));
+        "'", dataset, names_files ? "' names files" : "' is a path",
+        ", and this daemon serves datasets by name only; known are: ", NamesFor(opener)));
+  if (names_files) return FilesNamed(dataset);
+  if (dataset.front() == '/')
+    return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
+  const auto offer = this->offer();
+  for (const NamedDataset& known : offer->datasets) {
+    if (known.name != dataset) continue;
+    if (opener == nullptr || MayOpen(known, *offer, *opener)) return known;
+    return rpc::Refused(UnknownDataset(dataset, opener), rpc::Refusal::kNotInGroup,
+                        absl::StrCat("user ", opener->uid, " is in none of the groups of dataset '",
+                                     dataset, "' or of a part of it"));
   }
-  if (dataset.front() != '/') {
-    const auto offer = this->offer();
-    for (const NamedDataset& known : offer->datasets) {
-      if (known.name != dataset) continue;
-      if (opener == nullptr) return known;
-      if (MayOpen(known, *opener)) {
-        PENSTOCK_RETURN_IF_ERROR(MayOpenParts(known, *opener));
-        return known;
-      }
-      return absl::PermissionDeniedError(
-          absl::StrCat("dataset '", dataset, "' is for certain groups, and user ", opener->uid,
-                       " is in none of them; ask the operator to add one to datasets[].groups"));
-    }
-    return UnknownDataset(dataset);
-  }
-  if (!options_.any_path)
-    return absl::PermissionDeniedError(absl::StrCat(
-        "'", dataset, "' is a path, and this daemon serves datasets by name only; known are: ",
-        UnknownDataset("").message()));
-  return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
+  return UnknownDataset(dataset, opener);
 }
 
 // A mixture opens no part of it to those who may not have it.
-absl::Status Catalog::MayOpenParts(const NamedDataset& dataset, const Opener& opener) const {
-  if (!dataset.mixture) return absl::OkStatus();
-  for (const std::string& part : dataset.mixture->parts)
-    PENSTOCK_RETURN_IF_ERROR(
-        base::Annotate(Locate(part, &opener).status(),
-                       absl::StrCat("a part of the mixture '", dataset.name, "'")));
-  return absl::OkStatus();
+bool Catalog::MayOpen(const NamedDataset& dataset, const Offer& offer, const Opener& opener) {
+  if (opener.is_operator) return true;
+  if (!IsInAGroup(dataset, opener)) return false;
+  if (!dataset.mixture) return true;
+  const auto& parts = dataset.mixture->parts;
+  return std::all_of(offer.datasets.begin(), offer.datasets.end(), [&](const NamedDataset& each) {
+    const bool is_part = std::find(parts.begin(), parts.end(), each.name) != parts.end();
+    return !is_part || IsInAGroup(each, opener);
+  });
 }
 
 absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
@@ -216,15 +211,22 @@ absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
   return base::Annotate(range.status(), absl::StrCat("the range of dataset '", dataset, "'"));
 }
 
-absl::Status Catalog::UnknownDataset(const std::string& dataset) const {
+// The same words whether there is none or it is not for this opener: that it exists is none of
+// their business.
+absl::Status Catalog::UnknownDataset(const std::string& dataset, const Opener* opener) const {
+  return absl::NotFoundError(absl::StrCat(
+      "no dataset '", dataset, "' that user ", opener == nullptr ? ::geteuid() : opener->uid,
+      " may open; known are: ", NamesFor(opener),
+      options_.any_path ? "; an absolute path works, too" : "",
+      "; the configuration's key datasets adds one, and its groups say who may open it"));
+}
+
+std::string Catalog::NamesFor(const Opener* opener) const {
   std::vector<std::string> names;
   const auto offer = this->offer();
-  for (const NamedDataset& known : offer->datasets) names.push_back(known.name);
-  const std::string list = names.empty() ? "none" : absl::StrJoin(names, ", ");
-  if (dataset.empty()) return absl::NotFoundError(list);
-  return absl::NotFoundError(absl::StrCat("no dataset '", dataset, "'; known are: ", list,
-                                          options_.any_path ? "; an absolute path works, too" : "",
-                                          "; the configuration's key datasets adds one"));
+  for (const NamedDataset& known : offer->datasets)
+    if (opener == nullptr || MayOpen(known, *offer, *opener)) names.push_back(known.name);
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
 absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named, base::TimePoint asked,
@@ -272,19 +274,23 @@ absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset, ba
   return OpenMixture(dataset, parts);
 }
 
-std::vector<DatasetView> Catalog::List() const {
+std::vector<DatasetView> Catalog::List(const std::optional<Opener>& opener) const {
   std::vector<DatasetView> views;
   base::MutexLock lock(mutex_);
   std::set<std::string> shown;
   for (const NamedDataset& known : offer_->datasets) {
+    if (opener && !MayOpen(known, *offer_, *opener)) continue;
     const auto path = configured_.find(known.path);
     const auto found = path == configured_.end() ? open_.end() : open_.find(path->second);
     views.push_back({known.name, known.path, found == open_.end() ? nullptr : found->second.state,
                      known.range});
     if (found != open_.end()) shown.insert(found->first);
   }
+  // What no name of the configuration means (any more) was opened by a path or a text.
+  const bool sees_all = !opener || opener->is_operator || options_.any_path;
   for (const auto& [key, entry] : open_)
-    if (!shown.contains(key)) views.push_back({entry.state->name, key, entry.state, {}});
+    if (!shown.contains(key) && (sees_all || source::IsSynthetic(entry.state->name)))
+      views.push_back({entry.state->name, key, entry.state, {}});
   return views;
 }
 

@@ -20,10 +20,11 @@
 
 namespace penstock::app {
 
-// Who wants to open a dataset.
+// Who wants to open a dataset, or to see what there is.
 struct Opener {
   uid_t uid = 0;
   std::vector<gid_t> groups;
+  bool is_operator = false;  // may open and see all that is configured
 };
 
 struct DatasetView {
@@ -74,11 +75,12 @@ class Catalog {
                                       const feed::DatasetState& state) const;
   // The one that is open, as when it was last opened; null: it is not. Its errors are Open's.
   absl::StatusOr<State> FindOpen(const std::string& dataset, const Opener& opener) const;
-  // The same as Open for the operator, telling how far it is.
-  void Index(const std::string& dataset, std::function<bool()> cancelled,
+  // The same as Open, telling how far it is.
+  void Index(const std::string& dataset, const Opener& opener, std::function<bool()> cancelled,
              rpc::Callback<rpc::IndexProgress> progress);
 
-  std::vector<DatasetView> List() const;
+  // What this one may open; nullopt: the daemon itself, which sees everything.
+  std::vector<DatasetView> List(const std::optional<Opener>& opener = {}) const;
   // How often all files of a folder were looked at, or indexed, so far.
   uint64_t examinations() const;
   // Whether something is being opened or indexed, or waits for that.
@@ -100,7 +102,7 @@ class Catalog {
     bool all_examined = true;
   };
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
-  absl::Status MayOpenParts(const NamedDataset& dataset, const Opener& opener) const;
+  static bool MayOpen(const NamedDataset& dataset, const Offer& offer, const Opener& opener);
   // Opens, or finds open, what is there at `asked` or later: when it was asked for.
   absl::StatusOr<Opened> OpenNow(const NamedDataset& dataset, base::TimePoint asked,
                                  std::function<bool(uint64_t)> seen);
@@ -115,7 +117,8 @@ class Catalog {
   State FindUnchanged(const NamedDataset& dataset, const DatasetIdentity& identity);
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened);
   bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
-  absl::Status UnknownDataset(const std::string& dataset) const;
+  absl::Status UnknownDataset(const std::string& dataset, const Opener* opener) const;
+  std::string NamesFor(const Opener* opener) const;
   bool Enqueue(Job job);
   bool stopping() const;
   std::shared_ptr<const Offer> offer() const;

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/units.h"
 #include "common/posix/tcp.h"
 #include "server/app/config.h"
@@ -24,7 +26,7 @@ using config::v1::Config;
 constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
 constexpr size_t kLongestSocket = 100;
 constexpr size_t kLongestName = 128;
-constexpr int kMostDatasets = 10'000;
+constexpr int kMostDatasets = 10'000, kMostAdmins = 64;
 constexpr uint64_t kMostShards = 10'000;  // paths or patterns of one dataset
 
 std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
@@ -104,6 +106,28 @@ class Checker {
   absl::Status status_;
 };
 
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Whoever is shown the trainers' folder, or one above it, would find the operators' socket there.
+void CheckOperators(const config::v1::Server& server, Checker& checker) {
+  for (int i = 0; i < server.admins_size(); ++i) {
+    absl::string_view name = server.admins(i);
+    absl::ConsumePrefix(&name, "group:");
+    checker.IsName(absl::StrCat("server.admins[", i, "]"), std::string(name));
+  }
+  if (server.admins_size() > kMostAdmins)
+    checker.Refuse("server.admins", absl::StrCat(server.admins_size()), "at most 64");
+  if (server.admin_socket().empty()) return;
+  checker.IsPath("server.admin_socket", server.admin_socket());
+  if (server.admin_socket().size() > kLongestSocket || server.admin_socket().back() == '/')
+    checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
+                   "a file's path of at most 100 bytes");
+  const std::string trainers = absl::StrCat(FolderOf(server.socket()), "/");
+  if (absl::StartsWith(server.admin_socket(), trainers))
+    checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
+                   absl::StrCat("one outside of ", trainers, ", which containers mount"));
+}
+
 void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsPath("server.socket", server.socket());
   if (server.socket().size() > kLongestSocket)
@@ -119,6 +143,7 @@ void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsTime("server.drain_for", server.drain_for_ms(), {0, 24 * kHour});
   checker.IsAddress("server.health_address", server.health_address());
   checker.IsAddress("server.metrics_address", server.metrics_address());
+  CheckOperators(server, checker);
 }
 
 void Check(const config::v1::Pool& pool, Checker& checker) {

@@ -8,6 +8,7 @@
 #include "common/base/units.h"
 #include "common/shm/doorway_wire.h"
 #include "common/telemetry/log.h"
+#include "server/app/admin_socket.h"
 #include "server/app/config.h"
 #include "server/app/config_diff.h"
 #include "server/app/metrics_snapshot.h"
@@ -53,6 +54,14 @@ absl::Status Daemon::StartParts() {
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
                                                                         config.server().group()));
   address_.emplace(std::move(claim));
+  rpc::Options rpc;
+  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, AdminsOf(config.server()));
+  if (!options_.private_daemon) {
+    PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim admin,
+                              ClaimAdminSocket(AdminSocketOf(config.server()), rpc.admins));
+    rpc.operators_path = admin.path();
+    admin_address_.emplace(std::move(admin));
+  }
   if (!config.server().metrics_address().empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(config.server().metrics_address()));
   }
@@ -95,10 +104,11 @@ absl::Status Daemon::StartParts() {
   PENSTOCK_ASSIGN_OR_RETURN(doorway_, doorway::Doorway::Start(doorway, *service_));
   courier_.Use(doorway_.get());
 
-  rpc::Options rpc;
   rpc.max_connections = config.server().max_connections();
   rpc.health_address = config.server().health_address();
-  PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(address_->TakeListener(), *service_, rpc));
+  rpc::Listeners listeners = {.trainers = address_->TakeListener()};
+  if (admin_address_) listeners.operators = admin_address_->TakeListener();
+  PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(std::move(listeners), *service_, rpc));
   if (metrics_ == nullptr) return absl::OkStatus();
   return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
                           .facts = [this] { return GetFacts(); }});
@@ -116,6 +126,7 @@ Daemon::~Daemon() {
   courier_.Use(nullptr);
   doorway_.reset();
   if (address_) address_->RemoveSockets();
+  if (admin_address_) admin_address_->RemoveSockets();
   if (runner_ != nullptr) runner_->Close();
   if (catalog_ != nullptr) catalog_->Stop();
   runner_.reset();
@@ -154,6 +165,7 @@ void Daemon::SayServing(base::TimePoint now) {
   if (!ready() || gpus_are_awaited) return;
   said_serving_ = true;
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
+               {"admin_socket", admin_address_ ? admin_address_->path() : "none"},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
                {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
                {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
@@ -208,9 +220,7 @@ void Daemon::SetHealth() {
 
 // ---- While it runs. ----
 
-void Daemon::Drain() {
-  service_->SetDraining(true, [](const absl::StatusOr<v1::DrainResponse>&) {});
-}
+void Daemon::Drain() { service_->Drain(); }
 
 bool Daemon::drained() const {
   const feed::Vitals vitals = runner_->vitals();

@@ -87,7 +87,8 @@ class Daemon {
 
   // In start order: later ones use earlier ones.
   std::optional<doorway::Claim> address_;
-  std::unique_ptr<MetricsPort> metrics_;  // null: not asked for
+  std::optional<doorway::Claim> admin_address_;  // a private daemon has none
+  std::unique_ptr<MetricsPort> metrics_;         // null: not asked for
   Courier courier_;
   Canary canary_;
   std::unique_ptr<Catalog> catalog_;

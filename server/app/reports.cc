@@ -137,6 +137,10 @@ class QuarantinePage {
   size_t bytes_ = 0;
 };
 
+bool MaySee(const Opener& viewer, uint32_t user) {
+  return viewer.is_operator || viewer.uid == user;
+}
+
 uint64_t Milliseconds(base::Duration duration) {
   return static_cast<uint64_t>(std::max<int64_t>(duration.count() / 1'000'000, 0));
 }
@@ -162,14 +166,18 @@ std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
 
 }  // namespace
 
-v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now) {
+v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& viewer,
+                                   base::TimePoint now) {
   const feed::EngineView view = engine.View();
   v1::GetStatusResponse response;
   response.set_version(kVersion);
   response.set_protocol_version(shm::kProtocolVersion);
   response.set_pid(getpid());
   response.set_serving(view.status.ok());
-  response.set_reason(std::string(view.status.message()));
+  // It may name the sample that a worker died of.
+  if (!view.status.ok())
+    response.set_reason(viewer.is_operator ? std::string(view.status.message())
+                                           : "the daemon cannot go on; its operator sees why");
   response.set_draining(view.draining);
   if (view.draining) {
     response.set_serving(false);
@@ -188,7 +196,8 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint n
   response.set_workers_policy(engine.WorkersPolicy());
   response.set_worker_restarts(restarts);
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
-  for (const feed::FeedInfo& info : view.feeds) Fill(info, *response.add_feeds());
+  for (const feed::FeedInfo& info : view.feeds)
+    if (MaySee(viewer, info.user)) Fill(info, *response.add_feeds());
   response.set_samples_decoded(view.samples_decoded);
   for (const feed::GpuInfo& info : view.gpus) Fill(info, *response.add_gpus());
   return response;
@@ -219,9 +228,10 @@ v1::DrainResponse ReportDrain(const feed::Engine& engine) {
   return response;
 }
 
-v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
+v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener& viewer) {
   v1::ListSessionsResponse response;
   for (const feed::SessionInfo& info : engine.Sessions()) {
+    if (!MaySee(viewer, info.user)) continue;
     v1::SessionStatus& session = *response.add_sessions();
     session.set_session_id(info.id);
     session.set_name(info.name);
@@ -246,10 +256,17 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine) {
   return response;
 }
 
-v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now) {
+// What a worker reads, and what it died of, name a sample's path.
+v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
+                                      base::TimePoint now) {
   v1::ListWorkersResponse response;
-  for (const workers::WorkerView& view : engine.Workers(now))
+  for (workers::WorkerView& view : engine.Workers(now)) {
+    if (!viewer.is_operator) {
+      view.last_death = "its operator sees why";
+      if (view.stalled) view.stalled->reason.clear();
+    }
     *response.add_workers() = ReportWorker(view, now);
+  }
   return response;
 }
 

@@ -10,10 +10,14 @@
 
 namespace penstock::app {
 
-v1::GetStatusResponse ReportStatus(const feed::Engine& engine, base::TimePoint now);
+// Operators are shown everything, others what is their own user's, and how busy the daemon is: no
+// other user's feed, session or worker, and no sample's path but of datasets that they may open.
+v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& viewer,
+                                   base::TimePoint now);
 v1::DrainResponse ReportDrain(const feed::Engine& engine);
-v1::ListSessionsResponse ReportSessions(const feed::Engine& engine);
-v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, base::TimePoint now);
+v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener& viewer);
+v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
+                                      base::TimePoint now);
 v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
 

@@ -12,9 +12,17 @@
 namespace penstock::app {
 namespace {
 
+// Of a trainer, which is never an operator, wherever it comes from.
 Opener OpenerOf(const doorway::Peer& peer) {
   Opener opener{.uid = peer.uid, .groups = peer.groups};
   opener.groups.push_back(peer.gid);
+  return opener;
+}
+
+Opener OpenerOf(const rpc::Permit& permit) {
+  const rpc::Caller& caller = permit.caller();
+  Opener opener{.uid = caller.uid, .groups = caller.groups, .is_operator = permit.is_operator()};
+  opener.groups.push_back(caller.gid);
   return opener;
 }
 
@@ -57,15 +65,16 @@ void Service::Ask(rpc::Callback<T> done,
   if (!posted) done(Overloaded());
 }
 
-absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const rpc::Ticket& ticket,
+absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const rpc::Permit& permit,
                                                                           uint64_t length) {
-  PENSTOCK_ASSIGN_OR_RETURN(const doorway::Peer peer, peers_.Find(ticket));
+  PENSTOCK_ASSIGN_OR_RETURN(const doorway::Peer peer, peers_.Find(permit.ticket()));
   return orders_.Receive({.user = peer.uid, .peer = peer.id.value()}, length);
 }
 
 // The order is held from here on: an index may take its time.
-void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(request.ticket);
+void Service::OpenSession(const rpc::Permit& permit, rpc::SessionRequest request,
+                          rpc::Callback<rpc::SessionGrant> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   std::shared_ptr<const feed::GivenOrder> given;  // shared with `orders_`
   if (request.given_order) {
@@ -78,24 +87,24 @@ void Service::OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::Sessio
   const Opener opener = OpenerOf(*peer);
   catalog_.Open(
       dataset, opener,
-      [this, request = std::move(request), peer = *std::move(peer), given = std::move(given),
-       done = std::move(done)](absl::StatusOr<Catalog::State> state) {
+      [this, permit, request = std::move(request), peer = *std::move(peer),
+       given = std::move(given), done = std::move(done)](absl::StatusOr<Catalog::State> state) {
         if (!state.ok()) return done(state.status());
         const auto range = catalog_.RangeOf(request.dataset, **state);
         if (!range.ok()) return done(range.status());
         auto open = RequestOf(request, peer, {*std::move(state), *range, given});
         if (!open.ok()) return done(open.status());
-        OpenOn(*std::move(open), request.ticket, done);
+        OpenOn(*std::move(open), permit, done);
       });
 }
 
 // The peer may have left while the catalogue was busy. Whoever is here when the engine is asked is
 // heard to leave afterwards, so that nothing is kept for one that is gone.
-void Service::OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
+void Service::OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
                      rpc::Callback<rpc::SessionGrant> done) {
   const bool posted = runner_.Post(
-      [this, open = std::move(open), ticket, done](feed::Engine& engine, base::TimePoint now) {
-        if (const absl::Status here = peers_.Find(ticket).status(); !here.ok()) return done(here);
+      [this, open = std::move(open), permit, done](feed::Engine& engine, base::TimePoint now) {
+        if (const absl::Status here = peers_.Find(permit.ticket()).status(); !here.ok()) return done(here);
         engine.Open(open, now, [open, done](const absl::StatusOr<feed::Grant>& grant) {
           if (!grant.ok()) return done(grant.status());
           LogOpened(*grant, open);
@@ -105,9 +114,9 @@ void Service::OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
   if (!posted) done(Overloaded());
 }
 
-void Service::ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
+void Service::ListSlabs(const rpc::Permit& permit, uint64_t session_id,
                         rpc::Callback<std::vector<rpc::Slab>> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   Ask<std::vector<rpc::Slab>>(
       std::move(done),
@@ -118,9 +127,9 @@ void Service::ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
       });
 }
 
-void Service::CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
+void Service::CloseSession(const rpc::Permit& permit, uint64_t session_id,
                            rpc::Callback<bool> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   Ask<bool>(std::move(done),
             [id = peer->id.value(), session_id](feed::Engine& engine,
@@ -131,9 +140,9 @@ void Service::CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
             });
 }
 
-void Service::DescribeDataset(const rpc::Ticket& ticket, const rpc::DescribeQuery& query,
+void Service::DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                               rpc::Callback<rpc::DatasetDescription> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   catalog_.Open(query.dataset, OpenerOf(*peer),
                 [this, query, done](const absl::StatusOr<Catalog::State>& state) {
@@ -152,10 +161,10 @@ void Service::DescribeDataset(const rpc::Ticket& ticket, const rpc::DescribeQuer
                 });
 }
 
-void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+void Service::DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
                               std::vector<uint64_t> ids,
                               rpc::Callback<std::vector<rpc::SampleDescription>> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   auto describe = [this, dataset, ids = std::move(ids),
                    done](const absl::StatusOr<Catalog::State>& state) {
@@ -171,9 +180,9 @@ void Service::DescribeSamples(const rpc::Ticket& ticket, const std::string& data
   }
 }
 
-void Service::GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+void Service::GetProgress(const rpc::Permit& permit, uint64_t session_id,
                           rpc::Callback<rpc::Progress> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(ticket);
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   Ask<rpc::Progress>(
       std::move(done),
@@ -185,13 +194,15 @@ void Service::GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
       });
 }
 
-void Service::IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
+void Service::IndexDataset(const rpc::Permit& permit, const std::string& dataset,
+                           std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
-  catalog_.Index(dataset, std::move(cancelled), std::move(progress));
+  catalog_.Index(dataset, OpenerOf(permit), std::move(cancelled), std::move(progress));
 }
 
-v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, base::TimePoint now) const {
-  v1::GetStatusResponse response = ReportStatus(engine, now);
+v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& viewer,
+                                        base::TimePoint now) const {
+  v1::GetStatusResponse response = ReportStatus(engine, viewer, now);
   if (const std::string why = options_.not_ready(); response.serving() && !why.empty()) {
     response.set_serving(false);
     response.set_reason(why);
@@ -200,16 +211,19 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, base::TimePoint no
   response.add_deliveries("host");
   if (options_.delivers_to_gpus()) response.add_deliveries("device");
   response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
-  for (const DatasetView& view : catalog_.List())
+  for (const DatasetView& view : catalog_.List(viewer))
     if (view.state != nullptr)
       response.set_quarantined(response.quarantined() + BadSamples(*view.state));
   return response;
 }
 
-void Service::TakeTrace(base::Duration length, std::function<bool()> cancelled,
+void Service::TakeTrace(const rpc::Permit& permit, base::Duration length,
+                        std::function<bool()> cancelled,
                         rpc::Callback<std::unique_ptr<rpc::TraceText>> done) {
-  const bool posted = runner_.Post([=](feed::Engine& engine, base::TimePoint now) {
-    engine.TakeTrace(length, now, cancelled, [done](absl::StatusOr<feed::Trace> trace) {
+  feed::TraceWish wish = {.length = length, .cancelled = std::move(cancelled)};
+  if (!permit.is_operator()) wish.user = permit.caller().uid;
+  const bool posted = runner_.Post([wish, done](feed::Engine& engine, base::TimePoint now) {
+    engine.TakeTrace(wish, now, [done](absl::StatusOr<feed::Trace> trace) {
       if (!trace.ok()) return done(trace.status());
       done(std::make_unique<WrittenTrace>(*std::move(trace)));
     });
@@ -217,59 +231,68 @@ void Service::TakeTrace(base::Duration length, std::function<bool()> cancelled,
   if (!posted) done(Overloaded());
 }
 
-void Service::GetStatus(rpc::Callback<v1::GetStatusResponse> done) {
-  Ask<v1::GetStatusResponse>(std::move(done), [this](feed::Engine& engine, base::TimePoint now) {
-    return StatusOf(engine, now);
+void Service::GetStatus(const rpc::Permit& permit, rpc::Callback<v1::GetStatusResponse> done) {
+  Ask<v1::GetStatusResponse>(std::move(done), [this, viewer = OpenerOf(permit)](
+                                                  feed::Engine& engine, base::TimePoint now) {
+    return StatusOf(engine, viewer, now);
   });
 }
 
-void Service::ListSessions(rpc::Callback<v1::ListSessionsResponse> done) {
-  Ask<v1::ListSessionsResponse>(std::move(done), [](feed::Engine& engine, base::TimePoint) {
-    return ReportSessions(engine);
-  });
+void Service::ListSessions(const rpc::Permit& permit,
+                           rpc::Callback<v1::ListSessionsResponse> done) {
+  Ask<v1::ListSessionsResponse>(std::move(done),
+                                [viewer = OpenerOf(permit)](feed::Engine& engine, base::TimePoint) {
+                                  return ReportSessions(engine, viewer);
+                                });
 }
 
-void Service::ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) {
-  Ask<v1::ListWorkersResponse>(std::move(done), [](feed::Engine& engine, base::TimePoint now) {
-    return ReportWorkers(engine, now);
-  });
+void Service::ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorkersResponse> done) {
+  Ask<v1::ListWorkersResponse>(
+      std::move(done), [viewer = OpenerOf(permit)](feed::Engine& engine, base::TimePoint now) {
+        return ReportWorkers(engine, viewer, now);
+      });
 }
 
 // Quarantines belong to the runner's thread, so lists that show them are made there.
-void Service::ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) {
-  Ask<v1::ListDatasetsResponse>(std::move(done), [this](feed::Engine&, base::TimePoint) {
-    return ReportDatasets(catalog_.List());
-  });
+void Service::ListDatasets(const rpc::Permit& permit,
+                           rpc::Callback<v1::ListDatasetsResponse> done) {
+  Ask<v1::ListDatasetsResponse>(std::move(done),
+                                [this, opener = OpenerOf(permit)](feed::Engine&, base::TimePoint) {
+                                  return ReportDatasets(catalog_.List(opener));
+                                });
 }
 
-void Service::ListQuarantine(const rpc::QuarantineQuery& query,
+void Service::ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQuery& query,
                              rpc::Callback<v1::ListQuarantineResponse> done) {
-  Ask<v1::ListQuarantineResponse>(std::move(done), [this, query](feed::Engine&, base::TimePoint) {
-    return ReportQuarantine(catalog_.List(), query);
+  Ask<v1::ListQuarantineResponse>(
+      std::move(done), [this, opener = OpenerOf(permit), query](feed::Engine&, base::TimePoint) {
+        return ReportQuarantine(catalog_.List(opener), query);
+      });
+}
+
+void Service::ClearQuarantine(const rpc::Permit& permit, const std::string& dataset,
+                              rpc::Callback<v1::ClearQuarantineResponse> done) {
+  Ask<v1::ClearQuarantineResponse>(std::move(done), [this, opener = OpenerOf(permit), dataset](
+                                                        feed::Engine& engine, base::TimePoint) {
+    return app::ClearQuarantine(catalog_.List(opener), dataset, engine);
   });
 }
 
-void Service::ClearQuarantine(const std::string& dataset,
-                              rpc::Callback<v1::ClearQuarantineResponse> done) {
-  Ask<v1::ClearQuarantineResponse>(std::move(done),
-                                   [this, dataset](feed::Engine& engine, base::TimePoint) {
-                                     return app::ClearQuarantine(catalog_.List(), dataset, engine);
-                                   });
-}
-
-void Service::LookAround(rpc::Callback<v1::WatchStatusResponse> done) {
-  Ask<v1::WatchStatusResponse>(std::move(done), [this](feed::Engine& engine, base::TimePoint now) {
+void Service::LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatusResponse> done) {
+  Ask<v1::WatchStatusResponse>(std::move(done), [this, viewer = OpenerOf(permit)](
+                                                    feed::Engine& engine, base::TimePoint now) {
     v1::WatchStatusResponse all;
-    *all.mutable_status() = StatusOf(engine, now);
-    *all.mutable_sessions() = std::move(*ReportSessions(engine).mutable_sessions());
-    *all.mutable_workers() = std::move(*ReportWorkers(engine, now).mutable_workers());
+    *all.mutable_status() = StatusOf(engine, viewer, now);
+    *all.mutable_sessions() = std::move(*ReportSessions(engine, viewer).mutable_sessions());
+    *all.mutable_workers() = std::move(*ReportWorkers(engine, viewer, now).mutable_workers());
     const auto time = std::chrono::system_clock::now().time_since_epoch();
     all.set_time_unix_ms(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
     return all;
   });
 }
 
-void Service::SetWorkers(uint32_t count, rpc::Callback<v1::SetWorkersResponse> done) {
+void Service::SetWorkers(const rpc::Permit&, uint32_t count,
+                         rpc::Callback<v1::SetWorkersResponse> done) {
   Ask<v1::SetWorkersResponse>(
       std::move(done),
       [count](feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::SetWorkersResponse> {
@@ -279,6 +302,15 @@ void Service::SetWorkers(uint32_t count, rpc::Callback<v1::SetWorkersResponse> d
         response.set_before(before);
         return response;
       });
+}
+
+void Service::SetDraining(const rpc::Permit&, bool draining,
+                          rpc::Callback<v1::DrainResponse> done) {
+  SetDraining(draining, std::move(done));
+}
+
+void Service::Drain() {
+  SetDraining(true, [](const absl::StatusOr<v1::DrainResponse>&) {});
 }
 
 void Service::SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) {
@@ -292,7 +324,7 @@ void Service::SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) 
   });
 }
 
-void Service::GetDraining(rpc::Callback<v1::DrainResponse> done) {
+void Service::GetDraining(const rpc::Permit&, rpc::Callback<v1::DrainResponse> done) {
   Ask<v1::DrainResponse>(
       std::move(done),
       [](feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::DrainResponse> {
@@ -302,7 +334,7 @@ void Service::GetDraining(rpc::Callback<v1::DrainResponse> done) {
       });
 }
 
-void Service::Reload(rpc::Callback<v1::ReloadResponse> done) {
+void Service::Reload(const rpc::Permit&, rpc::Callback<v1::ReloadResponse> done) {
   if (options_.reload == nullptr)
     return done(absl::FailedPreconditionError(
         "a private daemon has no configuration; start it anew with other options"));

@@ -12,6 +12,7 @@
 #include "server/app/orders.h"
 #include "server/app/peers.h"
 #include "server/feed/runner.h"
+#include "server/rpc/access.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {
@@ -31,43 +32,51 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
-  void DescribeSamples(const rpc::Ticket& ticket, const std::string& dataset,
+  void DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
                        std::vector<uint64_t> ids,
                        rpc::Callback<std::vector<rpc::SampleDescription>> done) override;
-  void GetProgress(const rpc::Ticket& ticket, uint64_t session_id,
+  void GetProgress(const rpc::Permit& permit, uint64_t session_id,
                    rpc::Callback<rpc::Progress> done) override;
-  absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Ticket& ticket,
+  absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Permit& permit,
                                                                    uint64_t length) override;
-  void OpenSession(rpc::SessionRequest request, rpc::Callback<rpc::SessionGrant> done) override;
-  void ListSlabs(const rpc::Ticket& ticket, uint64_t session_id,
+  void OpenSession(const rpc::Permit& permit, rpc::SessionRequest request,
+                   rpc::Callback<rpc::SessionGrant> done) override;
+  void ListSlabs(const rpc::Permit& permit, uint64_t session_id,
                  rpc::Callback<std::vector<rpc::Slab>> done) override;
-  void CloseSession(const rpc::Ticket& ticket, uint64_t session_id,
+  void CloseSession(const rpc::Permit& permit, uint64_t session_id,
                     rpc::Callback<bool> done) override;
-  void DescribeDataset(const rpc::Ticket& ticket, const rpc::DescribeQuery& query,
+  void DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                        rpc::Callback<rpc::DatasetDescription> done) override;
-  void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
+  void IndexDataset(const rpc::Permit& permit, const std::string& dataset,
+                    std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
-  void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+  void TakeTrace(const rpc::Permit& permit, base::Duration length, std::function<bool()> cancelled,
                  rpc::Callback<std::unique_ptr<rpc::TraceText>> done) override;
-  void GetStatus(rpc::Callback<v1::GetStatusResponse> done) override;
-  void ListSessions(rpc::Callback<v1::ListSessionsResponse> done) override;
-  void ListWorkers(rpc::Callback<v1::ListWorkersResponse> done) override;
-  void ListDatasets(rpc::Callback<v1::ListDatasetsResponse> done) override;
-  void ListQuarantine(const rpc::QuarantineQuery& query,
+  void GetStatus(const rpc::Permit& permit, rpc::Callback<v1::GetStatusResponse> done) override;
+  void ListSessions(const rpc::Permit& permit,
+                    rpc::Callback<v1::ListSessionsResponse> done) override;
+  void ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorkersResponse> done) override;
+  void ListDatasets(const rpc::Permit& permit,
+                    rpc::Callback<v1::ListDatasetsResponse> done) override;
+  void ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQuery& query,
                       rpc::Callback<v1::ListQuarantineResponse> done) override;
-  void ClearQuarantine(const std::string& dataset,
+  void ClearQuarantine(const rpc::Permit& permit, const std::string& dataset,
                        rpc::Callback<v1::ClearQuarantineResponse> done) override;
-  void LookAround(rpc::Callback<v1::WatchStatusResponse> done) override;
-  void SetWorkers(uint32_t count, rpc::Callback<v1::SetWorkersResponse> done) override;
-  void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) override;
-  void GetDraining(rpc::Callback<v1::DrainResponse> done) override;
-  void Reload(rpc::Callback<v1::ReloadResponse> done) override;
+  void LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatusResponse> done) override;
+  void SetWorkers(const rpc::Permit& permit, uint32_t count,
+                  rpc::Callback<v1::SetWorkersResponse> done) override;
+  void SetDraining(const rpc::Permit& permit, bool draining,
+                   rpc::Callback<v1::DrainResponse> done) override;
+  void GetDraining(const rpc::Permit& permit, rpc::Callback<v1::DrainResponse> done) override;
+  void Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) override;
 
   void OnArrived(const doorway::Peer& peer) override;
   void OnDisconnected(doorway::PeerId peer) override;
   void OnGone(doorway::PeerId peer) override;
 
   size_t connected() const { return peers_.size(); }
+  // Nobody's call: the daemon drains itself, as a signal asked.
+  void Drain();
   // Forgets what nobody needs any more. Several times a minute.
   void Tick(base::TimePoint now) { orders_.Tick(now); }
 
@@ -76,8 +85,10 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   template <typename T>
   void Ask(rpc::Callback<T> done,
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
-  v1::GetStatusResponse StatusOf(feed::Engine& engine, base::TimePoint now) const;
-  void OpenOn(feed::OpenRequest open, const rpc::Ticket& ticket,
+  v1::GetStatusResponse StatusOf(feed::Engine& engine, const Opener& viewer,
+                                 base::TimePoint now) const;
+  void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done);
+  void OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
               rpc::Callback<rpc::SessionGrant> done);
 
   const Options options_;

@@ -265,7 +265,8 @@ void Engine::Tick(base::TimePoint now) {
   gpus_.Tick(now);
   decoding_rate_.Update(now, rows_.decoded());
   LookAround(now);
-  if (tracing_ && (now >= tracing_->until || tracing_->cancelled())) EndTrace(absl::OkStatus());
+  if (tracing_ && (now >= tracing_->until || tracing_->wish.cancelled()))
+    EndTrace(absl::OkStatus());
   if (const absl::Status lost = status(); !lost.ok())
     for (auto& [id, session] : sessions_) Fail(id, lost);
   core_.Tick(now);

@@ -74,6 +74,12 @@ struct Admission {
   double max_workers_per_user = 1;  // share of the rows that are being decoded
 };
 
+struct TraceWish {
+  base::Duration length{};
+  std::optional<uint32_t> user = {};  // whose sessions and feeds; nothing: everybody's
+  std::function<bool()> cancelled;    // asked several times a second: it ends early then
+};
+
 // Of device delivery.
 struct DeviceGrant {
   uint32_t depth = 0;
@@ -136,11 +142,10 @@ class Engine {
   // InvalidArgument: 0, or more than can be. How many there were.
   absl::StatusOr<uint32_t> SetWorkers(uint32_t count);
 
-  // Answers exactly once: with what happened from now on for so long, or less when `cancelled` says
-  // so, which is asked several times a second. ResourceExhausted: one is being taken.
+  // Answers exactly once: with what happened from now on. ResourceExhausted: one is being taken;
+  // but one of everybody's feeds ends one of a single user's, which is answered Aborted.
   using Traced = std::function<void(absl::StatusOr<Trace>)>;
-  void TakeTrace(base::Duration length, base::TimePoint now, std::function<bool()> cancelled,
-                 Traced done);
+  void TakeTrace(const TraceWish& wish, base::TimePoint now, Traced done);
 
   // One pass over everything that may have happened. False when nothing had.
   bool Pump(base::TimePoint now);
@@ -251,10 +256,11 @@ class Engine {
   // While a trace is taken (engine_trace.cc).
   struct Tracing {
     TraceLog log;
+    TraceWish wish;
     base::TimePoint until;
-    std::function<bool()> cancelled;
     Traced done;
   };
+  bool Traces(uint32_t user) const;
   void TraceEnded(const workers::Outcome& outcome, const RowTrouble& row);
   void TraceCarried(const carry::Outcome& outcome, const RowTrouble& run);
   void TraceFull(const Session& session, const Announcement& announcement,

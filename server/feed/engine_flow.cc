@@ -35,7 +35,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   const base::Duration read = times.read_end - times.read_begin - times.held_up;
   load_.read += read;
   now_ = std::max(now_, times.ended);  // what follows from it is later
-  if (tracing_) TraceEnded(outcome, row);
+  if (Traces(row.task.user.value())) TraceEnded(outcome, row);
   if (outcome.kind != workers::OutcomeKind::kDone) return;
   row.feed->flow.Ended({.fill = FillOf(row.task),
                         .given = times.given,
@@ -48,7 +48,7 @@ void Engine::NoteCarried(const carry::Outcome& outcome, const RowTrouble& run) {
   const base::Duration read = outcome.ended - outcome.begun;
   load_.carried += read;
   now_ = std::max(now_, outcome.ended);
-  if (tracing_) TraceCarried(outcome, run);
+  if (Traces(run.task.user.value())) TraceCarried(outcome, run);
   if (!outcome.status.ok()) return;
   run.feed->flow.Ended({.fill = FillOf(run.task),
                         .rows = run.task.rows,
@@ -60,7 +60,7 @@ void Engine::NoteCarried(const carry::Outcome& outcome, const RowTrouble& run) {
 void Engine::NoteFull(Session& session, const Announcement& announcement) {
   const SlotFill fill = {announcement.slot.value(), announcement.generation};
   const std::optional<FeedFlow::Filled> filled = session.feed->flow.Full(fill);
-  if (tracing_ && filled) TraceFull(session, announcement, *filled);
+  if (filled && Traces(session.request.user)) TraceFull(session, announcement, *filled);
   session.flow.Full({.sequence = announcement.sequence,
                      .fill = fill,
                      .epoch = announcement.position.epoch,
@@ -91,7 +91,7 @@ void Engine::NoteConsumer(uint64_t id, Session& session, const exporting::Delive
 
 void Engine::NoteReleased(uint64_t id, Session& session, uint64_t sequence) {
   const std::optional<SessionFlow::Batch> batch = session.flow.Released(sequence, now_);
-  if (tracing_ && batch) TraceReleased(id, session, *batch);
+  if (batch && Traces(session.request.user)) TraceReleased(id, session, *batch);
 }
 
 // ---- Ticks. ----

@@ -6,15 +6,19 @@
 
 namespace penstock::feed {
 
-void Engine::TakeTrace(base::Duration length, base::TimePoint now, std::function<bool()> cancelled,
-                       Traced done) {
+// An operator must not be kept out by a trainer that takes one trace after the other.
+void Engine::TakeTrace(const TraceWish& wish, base::TimePoint now, Traced done) {
+  if (tracing_ && tracing_->wish.user && !wish.user)
+    EndTrace(absl::AbortedError("an operator takes a trace; try again once it has ended"));
   if (tracing_)
     return done(absl::ResourceExhaustedError(
         "a trace is being taken already; try again once it has ended"));
-  tracing_.emplace(Tracing{.log = TraceLog(now),
-                           .until = now + length,
-                           .cancelled = std::move(cancelled),
-                           .done = std::move(done)});
+  tracing_.emplace(Tracing{
+      .log = TraceLog(now), .wish = wish, .until = now + wish.length, .done = std::move(done)});
+}
+
+bool Engine::Traces(uint32_t user) const {
+  return tracing_ && tracing_->wish.user.value_or(user) == user;
 }
 
 void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) {
@@ -71,7 +75,7 @@ void Engine::EndTrace(const absl::Status& status) {
   if (status.ok())
     for (const auto& [id, session] : sessions_)
       for (const SessionFlow::Batch& batch : session.flow.batches())
-        TraceReleased(id, session, batch);
+        if (Traces(session.request.user)) TraceReleased(id, session, batch);
   const Traced done = std::move(tracing_->done);
   Trace trace = tracing_->log.End(now_);
   tracing_.reset();

@@ -88,11 +88,11 @@ void Acceptor::AcceptAll() {
   }
 }
 
-// Root and the daemon's own user are who can put an end to a flood.
 void Acceptor::Admit(posix::Fd connection) {
   const auto peer = posix::PeerCredentials(connection);
   if (!peer.ok()) return;
-  const bool privileged = peer->uid == 0 || peer->uid == owner_;
+  const bool privileged =
+      limits_.in_charge == InCharge::kOwner && (peer->uid == 0 || peer->uid == owner_);
   // The kernel gives the lowest number that is free.
   if (!privileged && static_cast<uint64_t>(connection.get()) >= limits_.descriptors)
     return Refuse(peer->uid, "raise the limit of open files (LimitNOFILE)");

@@ -22,9 +22,14 @@ class Acceptor {
   using HandOver = std::function<void(posix::Fd connection, const posix::Credentials& peer,
                                       std::shared_ptr<const void> place)>;
 
+  // Who has the kept places, the last descriptors and no share: root and the daemon's own user, who
+  // can put an end to a flood; or nobody, where anybody's root may connect.
+  enum class InCharge { kOwner, kNobody };
+
   struct Limits {
+    InCharge in_charge = InCharge::kOwner;
     uint32_t connections = 1024;
-    uint32_t kept = 0;  // of these, for root and the daemon's own user
+    uint32_t kept = 0;  // of these, for who is in charge
     // Descriptors below this number are for connections; the process needs the rest.
     uint64_t descriptors = UINT64_MAX;
   };

@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
 #include "server/rpc/drain_news.h"
@@ -21,141 +18,149 @@ constexpr std::chrono::milliseconds kDrainLooks(200);
 
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  AdminService(Controller& controller, Calls& calls, Caller caller)
-      : controller_(controller), calls_(calls), caller_(caller) {}
+  explicit AdminService(const Serving& serving)
+      : controller_(serving.controller), calls_(serving.calls), gate_(serving.gate) {}
 
-  ServerUnaryReactor* GetStatus(CallbackServerContext*, const v1::GetStatusRequest*,
+  ServerUnaryReactor* GetStatus(CallbackServerContext* context, const v1::GetStatusRequest* request,
                                 v1::GetStatusResponse* response) override {
-    return Ask(response, &Controller::GetStatus);
+    return Ask(*context, *request, response, &Controller::GetStatus);
   }
 
-  ServerUnaryReactor* ListSessions(CallbackServerContext*, const v1::ListSessionsRequest*,
+  ServerUnaryReactor* ListSessions(CallbackServerContext* context,
+                                   const v1::ListSessionsRequest* request,
                                    v1::ListSessionsResponse* response) override {
-    return Ask(response, &Controller::ListSessions);
+    return Ask(*context, *request, response, &Controller::ListSessions);
   }
 
-  ServerUnaryReactor* ListWorkers(CallbackServerContext*, const v1::ListWorkersRequest*,
+  ServerUnaryReactor* ListWorkers(CallbackServerContext* context,
+                                  const v1::ListWorkersRequest* request,
                                   v1::ListWorkersResponse* response) override {
-    return Ask(response, &Controller::ListWorkers);
+    return Ask(*context, *request, response, &Controller::ListWorkers);
   }
 
-  ServerUnaryReactor* ListDatasets(CallbackServerContext*, const v1::ListDatasetsRequest*,
+  ServerUnaryReactor* ListDatasets(CallbackServerContext* context,
+                                   const v1::ListDatasetsRequest* request,
                                    v1::ListDatasetsResponse* response) override {
-    return Ask(response, &Controller::ListDatasets);
+    return Ask(*context, *request, response, &Controller::ListDatasets);
   }
 
-  ServerUnaryReactor* ListQuarantine(CallbackServerContext*,
+  ServerUnaryReactor* ListQuarantine(CallbackServerContext* context,
                                      const v1::ListQuarantineRequest* request,
                                      v1::ListQuarantineResponse* response) override {
-    const auto call = UnaryCall<v1::ListQuarantineResponse>::Make(calls_, response);
-    const auto query = QuarantineQueryFrom(*request);
-    const absl::Status may = calls_.MayAsk();
-    if (query.ok() && may.ok()) {
-      controller_.ListQuarantine(*query, AnswerOf(call));
-    } else {
-      call->Answer(query.ok() ? may : query.status());
-    }
-    return call.get();
+    return Serve(*context, *request, response, [&](const Permit& permit, auto done) {
+      PENSTOCK_ASSIGN_OR_RETURN(const QuarantineQuery query, QuarantineQueryFrom(*request));
+      controller_.ListQuarantine(permit, query, std::move(done));
+      return absl::OkStatus();
+    });
   }
 
-  ServerUnaryReactor* ClearQuarantine(CallbackServerContext*,
+  ServerUnaryReactor* ClearQuarantine(CallbackServerContext* context,
                                       const v1::ClearQuarantineRequest* request,
                                       v1::ClearQuarantineResponse* response) override {
-    const auto call = UnaryCall<v1::ClearQuarantineResponse>::Make(calls_, response);
-    const auto dataset = DatasetFrom(request->dataset());
-    if (const absl::Status may = MayChange(dataset.status()); !may.ok()) {
-      call->Answer(may);
-    } else {
-      controller_.ClearQuarantine(*dataset, AnswerOf(call));
-    }
-    return call.get();
+    return Serve(*context, *request, response, [&](const Permit& permit, auto done) {
+      PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request->dataset()));
+      controller_.ClearQuarantine(permit, dataset, std::move(done));
+      return absl::OkStatus();
+    });
   }
 
-  ServerUnaryReactor* SetWorkers(CallbackServerContext*, const v1::SetWorkersRequest* request,
+  ServerUnaryReactor* SetWorkers(CallbackServerContext* context,
+                                 const v1::SetWorkersRequest* request,
                                  v1::SetWorkersResponse* response) override {
-    const auto call = UnaryCall<v1::SetWorkersResponse>::Make(calls_, response);
-    if (const absl::Status may = MayChange(); !may.ok()) {
-      call->Answer(may);
-    } else {
-      controller_.SetWorkers(request->count(), AnswerOf(call));
-    }
-    return call.get();
+    return Serve(*context, *request, response, [&](const Permit& permit, auto done) {
+      controller_.SetWorkers(permit, request->count(), std::move(done));
+      return absl::OkStatus();
+    });
   }
 
-  ServerUnaryReactor* Reload(CallbackServerContext*, const v1::ReloadRequest*,
+  ServerUnaryReactor* Reload(CallbackServerContext* context, const v1::ReloadRequest* request,
                              v1::ReloadResponse* response) override {
-    const auto call = UnaryCall<v1::ReloadResponse>::Make(calls_, response);
-    if (const absl::Status may = MayChange(); !may.ok()) {
-      call->Answer(may);
-    } else {
-      controller_.Reload(AnswerOf(call));
-    }
-    return call.get();
+    return Ask(*context, *request, response, &Controller::Reload);
   }
 
-  grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext*,
+  grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext* context,
                                                      const v1::DrainRequest* request) override {
     using Call = RepeatedCall<v1::DrainResponse>;
-    Call::Options options;
-    options.pause = kDrainLooks;
+    Gate::Judged judged = gate_.Judge<v1::DrainRequest>(CallOf(*context, WhatOf(*request)));
+    Call::Options options = {.audited = std::move(judged.audited), .pause = kDrainLooks};
     // The first time it is told to drain, then only asked how far it is.
-    options.ask = [this, cancel = request->cancel(),
-                   told = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
-      if (std::exchange(*told, true)) return controller_.GetDraining(std::move(done));
-      controller_.SetDraining(!cancel, std::move(done));
-    };
+    if (judged.permit.ok())
+      options.ask = [this, cancel = request->cancel(), permit = *judged.permit,
+                     told = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
+        if (std::exchange(*told, true)) return controller_.GetDraining(permit, std::move(done));
+        controller_.SetDraining(permit, !cancel, std::move(done));
+      };
     options.judge = [news = std::make_shared<DrainNews>()](const v1::DrainResponse& look) {
       if (look.done()) return Call::Then::kEnd;
       const bool is_news = news->IsNews(look, base::Now());
       return is_news ? Call::Then::kAgain : Call::Then::kSkipAgain;
     };
-    return Begin(Call::Make(std::move(options)), MayChange());
+    return Begin(Call::Make(std::move(options)), judged.permit.status());
   }
 
   grpc::ServerWriteReactor<v1::WatchStatusResponse>* WatchStatus(
-      CallbackServerContext*, const v1::WatchStatusRequest* request) override {
+      CallbackServerContext* context, const v1::WatchStatusRequest* request) override {
     using Call = RepeatedCall<v1::WatchStatusResponse>;
+    Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(CallOf(*context, ""));
+    Call::Options options = {.audited = std::move(judged.audited)};
+    absl::Status may = judged.permit.status();
     const auto interval = IntervalFrom(*request);
-    Call::Options options;
-    if (interval.ok()) options.pause = *interval;
+    if (may.ok()) may = interval.status();
+    if (!may.ok()) return Begin(Call::Make(std::move(options)), may);
+    options.pause = *interval;
     const auto seat = calls_.TakeSeat();
-    options.ask = [this, seat = seat.value_or(nullptr)](Callback<v1::WatchStatusResponse> done) {
-      controller_.LookAround(std::move(done));
+    options.ask = [this, permit = *judged.permit,
+                   seat = seat.value_or(nullptr)](Callback<v1::WatchStatusResponse> done) {
+      controller_.LookAround(permit, std::move(done));
     };
-    return Begin(Call::Make(std::move(options)), interval.ok() ? seat.status() : interval.status());
+    return Begin(Call::Make(std::move(options)), seat.status());
   }
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
-      CallbackServerContext*, const v1::IndexDatasetRequest* request) override {
-    const auto call = IndexCall::Make(calls_);
+      CallbackServerContext* context, const v1::IndexDatasetRequest* request) override {
+    Gate::Judged judged = gate_.Judge<v1::IndexDatasetRequest>(CallOf(*context, WhatOf(*request)));
+    const auto call = IndexCall::Make(calls_, std::move(judged.audited));
     const auto dataset = DatasetFrom(request->dataset());
-    if (!dataset.ok()) {
-      call->Progress(dataset.status());
+    if (!judged.permit.ok() || !dataset.ok()) {
+      call->Progress(judged.permit.ok() ? dataset.status() : judged.permit.status());
       return call.get();
     }
     controller_.IndexDataset(
-        *dataset, [call] { return call->cancelled(); },
+        *judged.permit, *dataset, [call] { return call->cancelled(); },
         [call](const absl::StatusOr<IndexProgress>& progress) { call->Progress(progress); });
     return call.get();
   }
 
   grpc::ServerWriteReactor<v1::GetTraceResponse>* GetTrace(
-      CallbackServerContext*, const v1::GetTraceRequest* request) override {
-    const auto call = TraceCall::Make();
-    call->Begin(controller_, TraceLengthFrom(*request));
+      CallbackServerContext* context, const v1::GetTraceRequest* request) override {
+    Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(CallOf(*context, ""));
+    const auto call = TraceCall::Make(std::move(judged.audited));
+    call->Begin(controller_, judged.permit, TraceLengthFrom(*request));
     return call.get();
   }
 
  private:
-  template <typename Response>
-  ServerUnaryReactor* Ask(Response* response, void (Controller::*method)(Callback<Response>)) {
-    const auto call = UnaryCall<Response>::Make(calls_, response);
-    if (const absl::Status may = calls_.MayAsk(); !may.ok()) {
-      call->Answer(may);
-    } else {
-      (controller_.*method)(AnswerOf(call));
-    }
+  // `method` hands the call over to the controller, or says why not.
+  template <typename Request, typename Response, typename Method>
+  ServerUnaryReactor* Serve(const CallbackServerContext& context, const Request& request,
+                            Response* response, const Method& method) {
+    Gate::Judged judged = gate_.Judge<Request>(CallOf(context, WhatOf(request)));
+    const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
+    absl::Status status = judged.permit.status();
+    if (status.ok()) status = calls_.MayAsk();
+    if (status.ok()) status = method(*judged.permit, AnswerOf(call));
+    if (!status.ok()) call->Answer(status);
     return call.get();
+  }
+
+  template <typename Request, typename Response>
+  ServerUnaryReactor* Ask(const CallbackServerContext& context, const Request& request,
+                          Response* response,
+                          void (Controller::*method)(const Permit&, Callback<Response>)) {
+    return Serve(context, request, response, [&](const Permit& permit, auto done) {
+      (controller_.*method)(permit, std::move(done));
+      return absl::OkStatus();
+    });
   }
 
   template <typename Response>
@@ -169,25 +174,15 @@ class AdminService final : public v1::AdminService::CallbackService {
     return call.get();
   }
 
-  // Whether this caller may change what the daemon does; `request`: whether what it says is right.
-  absl::Status MayChange(const absl::Status& request = absl::OkStatus()) const {
-    if (caller_ == Caller::kOwner) return request;
-    return absl::PermissionDeniedError(absl::StrCat(
-        "this changes what the daemon does for everybody, and is for root and the daemon's "
-        "own user, ",
-        ::geteuid(), "; call as one of them"));
-  }
-
   Controller& controller_;
   Calls& calls_;
-  const Caller caller_;
+  Gate& gate_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls,
-                                                Caller caller) {
-  return std::make_unique<AdminService>(controller, calls, caller);
+std::unique_ptr<grpc::Service> MakeAdminService(const Serving& serving) {
+  return std::make_unique<AdminService>(serving);
 }
 
 }  // namespace penstock::rpc

@@ -208,50 +208,57 @@ class TraceText {
   virtual uint64_t dropped() const = 0;
 };
 
+class Permit;  // access.h
+
+// Each method is told who calls, by a permit that only the gate makes.
 class Controller {
  public:
   virtual ~Controller() = default;
 
   // An order of so many samples (≥ 1) will come.
-  virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Ticket& ticket,
+  virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit& permit,
                                                                       uint64_t length) = 0;
   // At least one id. InvalidArgument: one that the dataset does not have.
-  virtual void DescribeSamples(const Ticket& ticket, const std::string& dataset,
+  virtual void DescribeSamples(const Permit& permit, const std::string& dataset,
                                std::vector<uint64_t> ids,
                                Callback<std::vector<SampleDescription>> done) = 0;
-  virtual void GetProgress(const Ticket& ticket, uint64_t session_id, Callback<Progress> done) = 0;
-  virtual void OpenSession(SessionRequest request, Callback<SessionGrant> done) = 0;
-  virtual void ListSlabs(const Ticket& ticket, uint64_t session_id,
+  virtual void GetProgress(const Permit& permit, uint64_t session_id, Callback<Progress> done) = 0;
+  virtual void OpenSession(const Permit& permit, SessionRequest request,
+                           Callback<SessionGrant> done) = 0;
+  virtual void ListSlabs(const Permit& permit, uint64_t session_id,
                          Callback<std::vector<Slab>> done) = 0;
-  virtual void CloseSession(const Ticket& ticket, uint64_t session_id, Callback<bool> done) = 0;
-  virtual void DescribeDataset(const Ticket& ticket, const DescribeQuery& query,
+  virtual void CloseSession(const Permit& permit, uint64_t session_id, Callback<bool> done) = 0;
+  virtual void DescribeDataset(const Permit& permit, const DescribeQuery& query,
                                Callback<DatasetDescription> done) = 0;
   // `progress` is called from time to time, and a last time with done = true or with an error.
   // `cancelled` is asked now and then.
-  virtual void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
-                            Callback<IndexProgress> progress) = 0;
+  virtual void IndexDataset(const Permit& permit, const std::string& dataset,
+                            std::function<bool()> cancelled, Callback<IndexProgress> progress) = 0;
 
   // Once `length` has passed. `cancelled` is asked several times a second. ResourceExhausted: one
   // is being taken.
-  virtual void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+  virtual void TakeTrace(const Permit& permit, base::Duration length,
+                         std::function<bool()> cancelled,
                          Callback<std::unique_ptr<TraceText>> done) = 0;
 
   // Status is a snapshot for people, made of the contract's own messages.
-  virtual void GetStatus(Callback<v1::GetStatusResponse> done) = 0;
-  virtual void ListSessions(Callback<v1::ListSessionsResponse> done) = 0;
-  virtual void ListWorkers(Callback<v1::ListWorkersResponse> done) = 0;
-  virtual void ListDatasets(Callback<v1::ListDatasetsResponse> done) = 0;
-  virtual void ListQuarantine(const QuarantineQuery& query,
+  virtual void GetStatus(const Permit& permit, Callback<v1::GetStatusResponse> done) = 0;
+  virtual void ListSessions(const Permit& permit, Callback<v1::ListSessionsResponse> done) = 0;
+  virtual void ListWorkers(const Permit& permit, Callback<v1::ListWorkersResponse> done) = 0;
+  virtual void ListDatasets(const Permit& permit, Callback<v1::ListDatasetsResponse> done) = 0;
+  virtual void ListQuarantine(const Permit& permit, const QuarantineQuery& query,
                               Callback<v1::ListQuarantineResponse> done) = 0;
-  virtual void ClearQuarantine(const std::string& dataset,
+  virtual void ClearQuarantine(const Permit& permit, const std::string& dataset,
                                Callback<v1::ClearQuarantineResponse> done) = 0;
   // One look at all of it, as WatchStatus sends it.
-  virtual void LookAround(Callback<v1::WatchStatusResponse> done) = 0;
-  virtual void SetWorkers(uint32_t count, Callback<v1::SetWorkersResponse> done) = 0;
-  virtual void SetDraining(bool draining, Callback<v1::DrainResponse> done) = 0;
+  virtual void LookAround(const Permit& permit, Callback<v1::WatchStatusResponse> done) = 0;
+  virtual void SetWorkers(const Permit& permit, uint32_t count,
+                          Callback<v1::SetWorkersResponse> done) = 0;
+  virtual void SetDraining(const Permit& permit, bool draining,
+                           Callback<v1::DrainResponse> done) = 0;
   // How far it is; Cancelled once it drains no more.
-  virtual void GetDraining(Callback<v1::DrainResponse> done) = 0;
-  virtual void Reload(Callback<v1::ReloadResponse> done) = 0;
+  virtual void GetDraining(const Permit& permit, Callback<v1::DrainResponse> done) = 0;
+  virtual void Reload(const Permit& permit, Callback<v1::ReloadResponse> done) = 0;
 };
 
 }  // namespace penstock::rpc

@@ -3,7 +3,6 @@
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
 #include "server/rpc/order_call.h"
-#include "server/rpc/origin.h"
 #include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
@@ -13,31 +12,15 @@ namespace {
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-absl::StatusOr<Ticket> TicketOf(const CallbackServerContext& context) {
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find(shm::kTicketMetadataKey);
-  if (found == metadata.end()) return TicketFrom(std::nullopt);
-  PENSTOCK_ASSIGN_OR_RETURN(
-      Ticket ticket, TicketFrom(absl::string_view(found->second.data(), found->second.size())));
-  const std::optional<Origin> origin = OriginOf(context.peer());
-  if (!origin) return absl::UnauthenticatedError("whose connection this is, is not known");
-  ticket.origin = *origin;
-  return ticket;
-}
-
 class FeedService final : public v1::FeedService::CallbackService {
  public:
-  FeedService(Controller& controller, Calls& calls) : controller_(controller), calls_(calls) {}
+  explicit FeedService(const Serving& serving)
+      : controller_(serving.controller), calls_(serving.calls), gate_(serving.gate) {}
 
-  ServerUnaryReactor* GetVersion(CallbackServerContext*, const v1::GetVersionRequest*,
+  ServerUnaryReactor* GetVersion(CallbackServerContext* context,
+                                 const v1::GetVersionRequest* request,
                                  v1::GetVersionResponse* response) override {
-    const auto call = UnaryCall<v1::GetVersionResponse>::Make(calls_, response);
-    v1::GetVersionResponse version;
-    version.set_protocol_version(shm::kServed.newest);
-    version.set_oldest_protocol_version(shm::kServed.oldest);
-    version.set_daemon_version(PENSTOCK_VERSION);
-    call->Answer(std::move(version));
-    return call.get();
+    return Serve(*context, *request, response, &FeedService::Version);
   }
 
   ServerUnaryReactor* DescribeDataset(CallbackServerContext* context,
@@ -60,7 +43,8 @@ class FeedService final : public v1::FeedService::CallbackService {
 
   grpc::ServerReadReactor<v1::SendOrderRequest>* SendOrder(
       CallbackServerContext* context, v1::SendOrderResponse* response) override {
-    return OrderCall::Start(controller_, calls_, TicketOf(*context), response);
+    return OrderCall::Start(controller_, calls_,
+                            gate_.Judge<v1::SendOrderRequest>(CallOf(*context, "")), response);
   }
 
   ServerUnaryReactor* OpenSession(CallbackServerContext* context,
@@ -87,12 +71,13 @@ class FeedService final : public v1::FeedService::CallbackService {
   template <typename Request, typename Response>
   ServerUnaryReactor* Serve(const CallbackServerContext& context, const Request& request,
                             Response* response,
-                            absl::Status (FeedService::*method)(const CallbackServerContext&,
-                                                                const Request&,
+                            absl::Status (FeedService::*method)(const Permit&, const Request&,
                                                                 const Call<Response>&)) {
-    const auto call = UnaryCall<Response>::Make(calls_, response);
-    absl::Status status = calls_.MayAsk();
-    if (status.ok()) status = (this->*method)(context, request, call);
+    Gate::Judged judged = gate_.Judge<Request>(CallOf(context, WhatOf(request)));
+    const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
+    absl::Status status = judged.permit.status();
+    if (status.ok()) status = calls_.MayAsk();
+    if (status.ok()) status = (this->*method)(*judged.permit, request, call);
     if (!status.ok()) call->Answer(status);
     return call.get();
   }
@@ -106,13 +91,21 @@ class FeedService final : public v1::FeedService::CallbackService {
     };
   }
 
+  absl::Status Version(const Permit&, const v1::GetVersionRequest&,
+                       const Call<v1::GetVersionResponse>& call) {
+    v1::GetVersionResponse version;
+    version.set_protocol_version(shm::kServed.newest);
+    version.set_oldest_protocol_version(shm::kServed.oldest);
+    version.set_daemon_version(PENSTOCK_VERSION);
+    call->Answer(std::move(version));
+    return absl::OkStatus();
+  }
+
   // Each hands the call over to the controller, or says why not.
-  absl::Status Describe(const CallbackServerContext& context,
-                        const v1::DescribeDatasetRequest& request,
+  absl::Status Describe(const Permit& permit, const v1::DescribeDatasetRequest& request,
                         const Call<v1::DescribeDatasetResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
-    controller_.DescribeDataset(ticket,
+    controller_.DescribeDataset(permit,
                                 {.dataset = dataset,
                                  .content_digest = request.content_digest(),
                                  .cancelled = [call] { return call->answered(); }},
@@ -120,49 +113,40 @@ class FeedService final : public v1::FeedService::CallbackService {
     return absl::OkStatus();
   }
 
-  absl::Status Samples(const CallbackServerContext& context,
-                       const v1::DescribeSamplesRequest& request,
+  absl::Status Samples(const Permit& permit, const v1::DescribeSamplesRequest& request,
                        const Call<v1::DescribeSamplesResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint64_t> ids, SampleIdsFrom(request));
-    controller_.DescribeSamples(ticket, dataset, std::move(ids),
+    controller_.DescribeSamples(permit, dataset, std::move(ids),
                                 MessageTo<std::vector<SampleDescription>>(call));
     return absl::OkStatus();
   }
 
-  absl::Status Progress(const CallbackServerContext& context, const v1::GetProgressRequest& request,
+  absl::Status Progress(const Permit& permit, const v1::GetProgressRequest& request,
                         const Call<v1::GetProgressResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
-    controller_.GetProgress(ticket, session_id, MessageTo<rpc::Progress>(call));
+    controller_.GetProgress(permit, session_id, MessageTo<rpc::Progress>(call));
     return absl::OkStatus();
   }
 
-  absl::Status Open(const CallbackServerContext& context, const v1::OpenSessionRequest& request,
+  absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
-    PENSTOCK_ASSIGN_OR_RETURN(SessionRequest session, SessionFrom(request, ticket));
-    controller_.OpenSession(std::move(session), [call](const absl::StatusOr<SessionGrant>& grant) {
-      if (!grant.ok()) return call->Answer(grant.status());
-      call->Answer(MessageOf(*grant));
-    });
+    PENSTOCK_ASSIGN_OR_RETURN(SessionRequest session, SessionFrom(request, permit.ticket()));
+    controller_.OpenSession(permit, std::move(session), MessageTo<SessionGrant>(call));
     return absl::OkStatus();
   }
 
-  absl::Status List(const CallbackServerContext& context, const v1::ListSlabsRequest& request,
+  absl::Status List(const Permit& permit, const v1::ListSlabsRequest& request,
                     const Call<v1::ListSlabsResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
-    controller_.ListSlabs(ticket, session_id, MessageTo<std::vector<Slab>>(call));
+    controller_.ListSlabs(permit, session_id, MessageTo<std::vector<Slab>>(call));
     return absl::OkStatus();
   }
 
-  absl::Status Close(const CallbackServerContext& context, const v1::CloseSessionRequest& request,
+  absl::Status Close(const Permit& permit, const v1::CloseSessionRequest& request,
                      const Call<v1::CloseSessionResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Ticket ticket, TicketOf(context));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
-    controller_.CloseSession(ticket, session_id, [call](const absl::StatusOr<bool>& closed) {
+    controller_.CloseSession(permit, session_id, [call](const absl::StatusOr<bool>& closed) {
       if (!closed.ok()) return call->Answer(closed.status());
       call->Answer(v1::CloseSessionResponse());
     });
@@ -171,12 +155,13 @@ class FeedService final : public v1::FeedService::CallbackService {
 
   Controller& controller_;
   Calls& calls_;
+  Gate& gate_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller, Calls& calls) {
-  return std::make_unique<FeedService>(controller, calls);
+std::unique_ptr<grpc::Service> MakeFeedService(const Serving& serving) {
+  return std::make_unique<FeedService>(serving);
 }
 
 }  // namespace penstock::rpc

@@ -7,8 +7,8 @@
 
 namespace penstock::rpc {
 
-std::shared_ptr<IndexCall> IndexCall::Make(Calls& calls) {
-  std::shared_ptr<IndexCall> call(new IndexCall(calls));
+std::shared_ptr<IndexCall> IndexCall::Make(Calls& calls, AuditedCall audited) {
+  std::shared_ptr<IndexCall> call(new IndexCall(calls, std::move(audited)));
   call->self_ = call;
   return call;
 }
@@ -62,6 +62,7 @@ void IndexCall::GoOn() {
     }
   }
   if (end.has_value()) {
+    audited_.Ended(*end);
     Finish(ToGrpc(*end));
   } else {
     StartWrite(&in_flight_);

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "common/base/mutex.h"
 #include "penstock/v1/admin.pb.h"
+#include "server/rpc/audit.h"
 #include "server/rpc/calls.h"
 #include "server/rpc/controller.h"
 
@@ -18,7 +20,7 @@ namespace penstock::rpc {
 class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse> {
  public:
   // Owned by gRPC until OnDone, and by the controller's callbacks until the last was called.
-  static std::shared_ptr<IndexCall> Make(Calls& calls);
+  static std::shared_ptr<IndexCall> Make(Calls& calls, AuditedCall audited);
 
   // The last one has done = true or is an error; what comes later is ignored.
   void Progress(const absl::StatusOr<IndexProgress>& progress);
@@ -32,11 +34,12 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
   }
 
  private:
-  explicit IndexCall(Calls& calls) : under_way_(calls) {}
+  IndexCall(Calls& calls, AuditedCall audited) : under_way_(calls), audited_(std::move(audited)) {}
   // Starts the next write or the end, if one is due; called without the lock.
   void GoOn();
 
   CallUnderWay under_way_;
+  AuditedCall audited_;  // of whoever ends the call
   std::atomic<bool> cancelled_{false};
   base::Mutex mutex_;
   bool writing_ PENSTOCK_GUARDED_BY(mutex_) = false;

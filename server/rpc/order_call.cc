@@ -5,15 +5,20 @@
 
 namespace penstock::rpc {
 
-OrderCall* OrderCall::Start(Controller& controller, Calls& calls,
-                            const absl::StatusOr<Ticket>& ticket, v1::SendOrderResponse* response) {
-  auto* call = new OrderCall(controller, calls, ticket.value_or(Ticket()), response);
-  if (ticket.ok()) {
+OrderCall* OrderCall::Start(Controller& controller, Calls& calls, Gate::Judged judged,
+                            v1::SendOrderResponse* response) {
+  auto* call = new OrderCall(controller, calls, std::move(judged), response);
+  if (call->permit_.ok()) {
     call->StartRead(&call->message_);
   } else {
-    call->Finish(ToGrpc(ticket.status()));
+    call->EndWith(call->permit_.status());
   }
   return call;
+}
+
+void OrderCall::EndWith(const absl::Status& status) {
+  audited_.Ended(status);
+  Finish(ToGrpc(status));
 }
 
 // Not ok: the client has sent its last message, or is gone; then nobody hears the answer.
@@ -23,14 +28,14 @@ void OrderCall::OnReadDone(bool ok) {
     StartRead(&message_);
   } else {
     order_.reset();
-    Finish(ToGrpc(status));
+    EndWith(status);
   }
 }
 
 absl::Status OrderCall::Take(const v1::SendOrderRequest& message) {
   if (order_ == nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t length, OrderLengthFrom(message));
-    PENSTOCK_ASSIGN_OR_RETURN(order_, controller_.ReceiveOrder(ticket_, length));
+    PENSTOCK_ASSIGN_OR_RETURN(order_, controller_.ReceiveOrder(*permit_, length));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const auto samples, OrderChunkFrom(message));
   return order_->Add(samples);

@@ -5,32 +5,40 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <utility>
 
 #include "penstock/v1/feed.pb.h"
 #include "server/rpc/calls.h"
 #include "server/rpc/controller.h"
+#include "server/rpc/gate.h"
 
 namespace penstock::rpc {
 
 class OrderCall final : public grpc::ServerReadReactor<v1::SendOrderRequest> {
  public:
   // Deletes itself once gRPC is done with it. The controller outlives it.
-  static OrderCall* Start(Controller& controller, Calls& calls,
-                          const absl::StatusOr<Ticket>& ticket, v1::SendOrderResponse* response);
+  static OrderCall* Start(Controller& controller, Calls& calls, Gate::Judged judged,
+                          v1::SendOrderResponse* response);
 
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
-  OrderCall(Controller& controller, Calls& calls, const Ticket& ticket,
+  OrderCall(Controller& controller, Calls& calls, Gate::Judged judged,
             v1::SendOrderResponse* response)
-      : under_way_(calls), controller_(controller), ticket_(ticket), response_(response) {}
+      : under_way_(calls),
+        controller_(controller),
+        permit_(std::move(judged.permit)),
+        audited_(std::move(judged.audited)),
+        response_(response) {}
+  void EndWith(const absl::Status& status);
   absl::Status Take(const v1::SendOrderRequest& message);
   absl::Status End();
 
   const CallUnderWay under_way_;
   Controller& controller_;
-  const Ticket ticket_;
+  const absl::StatusOr<Permit> permit_;
+  AuditedCall audited_;
   v1::SendOrderResponse* const response_;
   v1::SendOrderRequest message_;          // gRPC's while a read is under way
   std::unique_ptr<IncomingOrder> order_;  // from the first message on

@@ -26,6 +26,7 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
     kEnd,        // this was the last
   };
   struct Options {
+    AuditedCall audited = {};
     std::chrono::milliseconds pause{1000};
     std::function<void(Callback<Response>)> ask;
     std::function<Then(const Response&)> judge = [](const Response&) { return Then::kAgain; };
@@ -99,9 +100,12 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
   }
 
   // One step is under way at a time, and only a step's end comes here: once.
-  void End(const absl::Status& status) { this->Finish(ToGrpc(status)); }
+  void End(const absl::Status& status) {
+    options_.audited.Ended(status);
+    this->Finish(ToGrpc(status));
+  }
 
-  const Options options_;
+  Options options_;
   grpc::Alarm alarm_;
   Response response_;  // gRPC's while it is written
   bool last_ = false;

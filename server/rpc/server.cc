@@ -33,17 +33,19 @@ constexpr uint64_t kDescriptorsEach = 3 * 3;
 constexpr uint64_t kForOthers = 64;  // descriptors that no client's connection gets
 constexpr uint32_t kKeptPart = 16;   // of the places, one part is for those who are in charge
 
-// What serves the connections of one kind of caller: whoever is at the other end of a call is known
-// by the half that it came to, and by nothing that it says.
+constexpr uint32_t kOperatorConnections = 128;
+
+// What serves the connections of one kind of caller, so that what trainers do is not the operators'
+// trouble.
 class Half {
  public:
-  Half(Controller& controller, Caller caller, const Options& options)
+  Half(Controller& controller, Gate& gate, const Options& options)
       : calls_({.at_once = options.max_calls,
                 .watchers = options.max_watchers,
                 .answers_per_second = options.answers_per_second,
                 .answers_in_a_burst = options.answers_in_a_burst}),
-        feed_service_(MakeFeedService(controller, calls_)),
-        admin_service_(MakeAdminService(controller, calls_, caller)) {}
+        feed_service_(MakeFeedService({controller, calls_, gate})),
+        admin_service_(MakeAdminService({controller, calls_, gate})) {}
   ~Half();
 
   absl::Status Begin(const Options& options);
@@ -119,92 +121,148 @@ Acceptor::Limits LimitsOf(uint32_t max_connections) {
           .descriptors = files - std::min(files / 4, kForOthers)};
 }
 
+std::string WhereOperatorsCall(const Options& options) {
+  if (options.operators_path.empty())
+    return absl::StrCat("call as the daemon's own user, ", ::geteuid());
+  return absl::StrCat("call at the operators' socket, ", options.operators_path,
+                      ", as root, as user ", ::geteuid(), " or as one of server.admins");
+}
+
+bool IsAdmin(const Caller& caller, const Admins& admins) {
+  if (caller.uid == 0 || caller.uid == ::geteuid()) return true;
+  const auto in = [](const auto& list, auto id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  return in(admins.users, caller.uid) || in(admins.groups, caller.gid) ||
+         std::any_of(caller.groups.begin(), caller.groups.end(),
+                     [&](gid_t group) { return in(admins.groups, group); });
+}
+
 class GrpcServer final : public Server {
  public:
   GrpcServer(Controller& controller, const Options& options)
       : options_(options),
-        others_(controller, Caller::kOther, options),
-        owners_(controller, Caller::kOwner, options) {}
+        gate_(callers_, audit_, WhereOperatorsCall(options)),
+        trainers_(controller, gate_, options),
+        operators_(controller, gate_, options) {}
   ~GrpcServer() override;
 
-  absl::Status Begin(posix::Fd listener);
-  absl::Status BeginHere(posix::Fd listener);
+  absl::Status Begin(Listeners listeners);
+  absl::Status BeginHere(Listeners listeners);
   void SetServing(bool serving) override;
-  uint32_t connections() const override { return acceptor_->connections(); }
+  uint32_t connections() const override { return at_trainers_->connections(); }
+  Audit::Counts audited() const override { return audit_.counts(); }
 
  private:
-  void Take(posix::Fd connection, const posix::Credentials& peer,
-            std::shared_ptr<const void> place);
+  enum class Entrance { kTrainers, kOperators, kBoth };
+  absl::StatusOr<std::unique_ptr<Acceptor>> Open(posix::Fd listener, Entrance entrance,
+                                                 const Acceptor::Limits& limits);
+  void Take(posix::Fd connection, const posix::Credentials& peer, std::shared_ptr<const void> place,
+            Entrance entrance);
 
   const Options options_;
+  Audit audit_;
+  Callers callers_;
+  Gate gate_;
   std::unique_ptr<HealthServer> health_;  // where it was asked for
   std::unique_ptr<Relay> relay_;          // outlives gRPC's ends of what it relays
-  Half others_, owners_;
-  std::unique_ptr<Acceptor> acceptor_;
+  Half trainers_, operators_;
+  std::unique_ptr<Acceptor> at_trainers_, at_operators_;  // the latter may be null
 };
 
 // gRPC's threads are started by whoever comes first, and by each other: they have the priority of
 // that one, which is why it is a thread of its own.
-absl::Status GrpcServer::Begin(posix::Fd listener) {
+absl::Status GrpcServer::Begin(Listeners listeners) {
   absl::Status status;
   std::thread starter([&] {
     if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
       PENSTOCK_LOG(kWarning, "rpc_priority", {"why", gave_way.message()});
-    status = BeginHere(std::move(listener));
+    status = BeginHere(std::move(listeners));
   });
   starter.join();
   return status;
 }
 
-absl::Status GrpcServer::BeginHere(posix::Fd listener) {
+absl::Status GrpcServer::BeginHere(Listeners listeners) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   if (!options_.health_address.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(health_, HealthServer::Start(options_.health_address));
   }
-  PENSTOCK_RETURN_IF_ERROR(others_.Begin(options_));
-  PENSTOCK_RETURN_IF_ERROR(owners_.Begin(options_));
+  PENSTOCK_RETURN_IF_ERROR(trainers_.Begin(options_));
+  PENSTOCK_RETURN_IF_ERROR(operators_.Begin(options_));
   PENSTOCK_ASSIGN_OR_RETURN(relay_, Relay::Start());
+  const Entrance entrance = listeners.operators.valid() ? Entrance::kTrainers : Entrance::kBoth;
+  Acceptor::Limits limits = LimitsOf(options_.max_connections);
+  if (entrance == Entrance::kTrainers) {
+    limits.in_charge = Acceptor::InCharge::kNobody;
+    limits.kept = 0;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(at_trainers_, Open(std::move(listeners.trainers), entrance, limits));
+  if (entrance == Entrance::kBoth) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(
-      acceptor_, Acceptor::Start(std::move(listener), LimitsOf(options_.max_connections),
-                                 [this](posix::Fd connection, const posix::Credentials& peer,
-                                        std::shared_ptr<const void> place) {
-                                   Take(std::move(connection), peer, std::move(place));
-                                 }));
+      at_operators_, Open(std::move(listeners.operators), Entrance::kOperators,
+                          {.connections = kOperatorConnections, .kept = kOperatorConnections / 4}));
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Acceptor>> GrpcServer::Open(posix::Fd listener, Entrance entrance,
+                                                           const Acceptor::Limits& limits) {
+  return Acceptor::Start(std::move(listener), limits,
+                         [this, entrance](posix::Fd connection, const posix::Credentials& peer,
+                                          std::shared_ptr<const void> place) {
+                           Take(std::move(connection), peer, std::move(place), entrance);
+                         });
+}
+
 // Whose it is, is settled when it is made: what its process becomes later, or whom it hands it to,
-// changes nothing.
+// changes nothing. At the trainers' socket root and the daemon's own user are trainers like any
+// other: a container's root is the machine's.
 void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
-                      std::shared_ptr<const void> place) {
-  const bool is_owner = peer.uid == 0 || peer.uid == ::geteuid();
+                      std::shared_ptr<const void> place, Entrance entrance) {
+  auto groups = posix::PeerGroups(connection);
+  if (!groups.ok()) return;  // it is gone
+  Caller caller = {.pid = peer.pid, .uid = peer.uid, .gid = peer.gid, .groups = *std::move(groups)};
+  if (entrance == Entrance::kOperators && !IsAdmin(caller, options_.admins))
+    return audit_.Refuse(
+        caller, "connect", "the operators' socket",
+        Refused(absl::PermissionDeniedError("not one of server.admins"), Refusal::kNotOperator));
+  caller.is_operator =
+      entrance == Entrance::kBoth ? caller.uid == ::geteuid() : entrance == Entrance::kOperators;
+  Half& half = caller.is_operator ? operators_ : trainers_;
+  // Kept by the relay as long as the connection lasts.
+  const auto known = std::make_shared<Callers::Entry>(callers_, std::move(place));
   absl::StatusOr<posix::Fd> end =
-      relay_->Take(std::move(connection), {.user = peer.uid, .pid = peer.pid}, std::move(place));
-  if (end.ok()) return (is_owner ? owners_ : others_).Take(*std::move(end));
-  PENSTOCK_LOG(kWarning, "rpc_connection_lost", {"user", peer.uid},
-               {"why", end.status().message()});
+      relay_->Take(std::move(connection), {.user = peer.uid, .pid = peer.pid}, known);
+  if (!end.ok()) {
+    PENSTOCK_LOG(kWarning, "rpc_connection_lost", {"user", peer.uid},
+                 {"why", end.status().message()});
+    return;
+  }
+  known->Is(PeerOf(*end), std::move(caller));
+  half.Take(*std::move(end));
 }
 
 void GrpcServer::SetServing(bool serving) {
-  others_.SetServing(serving);
-  owners_.SetServing(serving);
+  trainers_.SetServing(serving);
+  operators_.SetServing(serving);
   if (health_ != nullptr) health_->SetServing(serving);
 }
 
 GrpcServer::~GrpcServer() {
-  acceptor_.reset();
+  at_trainers_.reset();
+  at_operators_.reset();
   const base::TimePoint deadline = base::Now() + options_.shutdown_timeout;
-  others_.End(options_.shutdown_timeout);
-  owners_.End(std::max(deadline - base::Now(), base::Duration::zero()));
+  trainers_.End(options_.shutdown_timeout);
+  operators_.End(std::max(deadline - base::Now(), base::Duration::zero()));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(posix::Fd listener, Controller& controller,
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(Listeners listeners, Controller& controller,
                                                       const Options& options) {
   auto server = std::make_unique<GrpcServer>(controller, options);
-  PENSTOCK_RETURN_IF_ERROR(server->Begin(std::move(listener)));
+  PENSTOCK_RETURN_IF_ERROR(server->Begin(std::move(listeners)));
   return server;
 }
 

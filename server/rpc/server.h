@@ -1,19 +1,39 @@
-// The gRPC server on the daemon's own socket: FeedService, AdminService, health, reflection. Owned
+// The gRPC server on the daemon's own sockets: FeedService, AdminService, health, reflection. Owned
 // by the application, which owns the controller, too, and destroys it later. Any thread.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "server/rpc/audit.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {
 
+// Bound and listening Unix stream sockets.
+struct Listeners {
+  posix::Fd trainers;
+  // Where operators call. Without it, as of a private daemon, connections of this process's own
+  // user are an operator's; with it nobody's at the trainers' socket are, not even root's.
+  posix::Fd operators = {};
+};
+
+// Who may operate the daemon beside root and this process's own user, at the operators' socket.
+struct Admins {
+  std::vector<uid_t> users;
+  std::vector<gid_t> groups;
+};
+
 struct Options {
+  Admins admins = {};
+  std::string operators_path;  // of the operators' socket, for those who are told to call there
   int max_message_bytes = 1 << 20;  // of a request
   uint32_t max_connections = 1024;  // at once; more are closed
   uint32_t max_calls_per_connection = 16;
@@ -29,9 +49,9 @@ struct Options {
 
 class Server {
  public:
-  // Serves a bound and listening Unix stream socket. Health says "not serving" at first.
-  // FailedPrecondition: the health address cannot be listened on.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(posix::Fd listener, Controller& controller,
+  // Health says "not serving" at first. FailedPrecondition: the health address cannot be listened
+  // on.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(Listeners listeners, Controller& controller,
                                                        const Options& options);
   // Takes no more connections, lets calls end until the time-out, cancels the rest. Callbacks of
   // the controller may still come afterwards.
@@ -41,6 +61,9 @@ class Server {
   virtual void SetServing(bool serving) = 0;
 
   virtual uint32_t connections() const = 0;
+
+  // What was refused, and what operators did, since the start.
+  virtual Audit::Counts audited() const = 0;
 };
 
 }  // namespace penstock::rpc

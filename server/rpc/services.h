@@ -1,5 +1,6 @@
-// The services, made so that whoever registers them needs no gRPC header. A method is: message →
-// domain type (message_to_domain.cc), one call of the controller, domain type → message. Each
+// The services, made so that whoever registers them needs no gRPC header. A method is: the gate's
+// permit, message → domain type (message_to_domain.cc), one call of the controller, domain type →
+// message. Each
 // answers once, however late the controller does; a call that was cancelled is answered at once.
 #pragma once
 
@@ -7,6 +8,7 @@
 
 #include "server/rpc/calls.h"
 #include "server/rpc/controller.h"
+#include "server/rpc/gate.h"
 
 namespace grpc {
 class Service;
@@ -14,15 +16,14 @@ class Service;
 
 namespace penstock::rpc {
 
-// Who is at the other end of a connection, by the kernel's word.
-enum class Caller {
-  kOwner,  // root, or the daemon's own user
-  kOther,
+// What the services of one half of the server work with; all of it outlives them.
+struct Serving {
+  Controller& controller;
+  Calls& calls;
+  Gate& gate;
 };
 
-// Controller and calls outlive the services.
-std::unique_ptr<grpc::Service> MakeFeedService(Controller& controller, Calls& calls);
-std::unique_ptr<grpc::Service> MakeAdminService(Controller& controller, Calls& calls,
-                                                Caller caller);
+std::unique_ptr<grpc::Service> MakeFeedService(const Serving& serving);
+std::unique_ptr<grpc::Service> MakeAdminService(const Serving& serving);
 
 }  // namespace penstock::rpc

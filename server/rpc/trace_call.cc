@@ -22,19 +22,20 @@ absl::StatusOr<base::Duration> TraceLengthFrom(const v1::GetTraceRequest& messag
   return std::chrono::milliseconds(ms);
 }
 
-std::shared_ptr<TraceCall> TraceCall::Make() {
-  std::shared_ptr<TraceCall> call(new TraceCall());
+std::shared_ptr<TraceCall> TraceCall::Make(AuditedCall audited) {
+  std::shared_ptr<TraceCall> call(new TraceCall(std::move(audited)));
   call->self_ = call;
   return call;
 }
 
-void TraceCall::Begin(Controller& controller, const absl::StatusOr<base::Duration>& length) {
-  if (!length.ok()) {
-    if (!answered_.exchange(true)) End(length.status());
+void TraceCall::Begin(Controller& controller, const absl::StatusOr<Permit>& permit,
+                      const absl::StatusOr<base::Duration>& length) {
+  if (!permit.ok() || !length.ok()) {
+    if (!answered_.exchange(true)) End(permit.ok() ? length.status() : permit.status());
     return;
   }
   controller.TakeTrace(
-      *length, [call = self_] { return call->cancelled_.load(); },
+      *permit, *length, [call = self_] { return call->cancelled_.load(); },
       [call = self_](absl::StatusOr<std::unique_ptr<TraceText>> text) {
         if (call->answered_.exchange(true)) return;
         if (!text.ok()) return call->End(text.status());
@@ -56,6 +57,9 @@ void TraceCall::Send() {
   StartWrite(&message_);
 }
 
-void TraceCall::End(const absl::Status& status) { Finish(ToGrpc(status)); }
+void TraceCall::End(const absl::Status& status) {
+  audited_.Ended(status);
+  Finish(ToGrpc(status));
+}
 
 }  // namespace penstock::rpc

@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "penstock/v1/admin.pb.h"
+#include "server/rpc/access.h"
+#include "server/rpc/audit.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {
@@ -20,9 +23,10 @@ absl::StatusOr<base::Duration> TraceLengthFrom(const v1::GetTraceRequest& messag
 class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
  public:
   // Owned by gRPC until OnDone, and by the controller's callback until it was called.
-  static std::shared_ptr<TraceCall> Make();
+  static std::shared_ptr<TraceCall> Make(AuditedCall audited);
   // Once, after Make; the controller outlives the call.
-  void Begin(Controller& controller, const absl::StatusOr<base::Duration>& length);
+  void Begin(Controller& controller, const absl::StatusOr<Permit>& permit,
+             const absl::StatusOr<base::Duration>& length);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override {
@@ -32,10 +36,11 @@ class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
   void OnDone() override { self_.reset(); }
 
  private:
-  TraceCall() = default;
+  explicit TraceCall(AuditedCall audited) : audited_(std::move(audited)) {}
   void Send();
   void End(const absl::Status& status);
 
+  AuditedCall audited_;                // of whoever ends the call
   std::atomic<bool> answered_{false};  // the trace is there, or is not waited for any more
   std::atomic<bool> cancelled_{false};
   std::unique_ptr<TraceText> text_;  // from the first message on; one step is under way at a time

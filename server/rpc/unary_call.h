@@ -13,7 +13,10 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/shm/protocol.h"
+#include "server/rpc/audit.h"
 #include "server/rpc/calls.h"
+#include "server/rpc/gate.h"
 
 namespace penstock::rpc {
 
@@ -22,19 +25,29 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
+// What the gate judges a call by. The ticket is the context's, and lives as long.
+inline Gate::Call CallOf(const grpc::CallbackServerContext& context, std::string what) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find(shm::kTicketMetadataKey);
+  std::optional<absl::string_view> ticket;
+  if (found != metadata.end()) ticket.emplace(found->second.data(), found->second.size());
+  return {.peer = context.peer(), .ticket = ticket, .what = std::move(what)};
+}
+
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   // Owned by gRPC until OnDone, and by the controller's callback until it was called: the latter
   // may come after the call was cancelled.
-  static std::shared_ptr<UnaryCall> Make(Calls& calls, Response* response) {
-    std::shared_ptr<UnaryCall> call(new UnaryCall(calls, response));
+  static std::shared_ptr<UnaryCall> Make(Calls& calls, Response* response, AuditedCall audited) {
+    std::shared_ptr<UnaryCall> call(new UnaryCall(calls, response, std::move(audited)));
     call->self_ = call;
     return call;
   }
 
   void Answer(absl::StatusOr<Response> answer) {
     if (answered_.exchange(true)) return;
+    audited_.Ended(answer.status());
     // The response lives at least until Finish, which only these lines reach.
     if (answer.ok()) *response_ = *std::move(answer);
     status_ = ToGrpc(answer.status());
@@ -59,7 +72,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   }
 
  private:
-  UnaryCall(Calls& calls, Response* response) : under_way_(calls), response_(response) {}
+  UnaryCall(Calls& calls, Response* response, AuditedCall audited)
+      : under_way_(calls), response_(response), audited_(std::move(audited)) {}
 
   void FinishInTurn() {
     const auto lives = self_;  // the alarm may be quicker than this function
@@ -82,6 +96,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   CallUnderWay under_way_;
   Response* const response_;
+  AuditedCall audited_;  // of whoever answers
   std::atomic<bool> answered_{false};
   grpc::Status status_;
   base::Mutex mutex_;

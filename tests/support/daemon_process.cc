@@ -182,25 +182,25 @@ bool DaemonProcess::Answers() {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(500));
   v1::GetStatusResponse response;
-  if (!StubAt(address())->GetStatus(&context, {}, &response).ok()) return false;
+  if (!StubAt(admin_address())->GetStatus(&context, {}, &response).ok()) return false;
   return response.serving() || !options_.serves;
 }
 
 v1::GetStatusResponse DaemonProcess::Status() {
-  return Call(*StubAt(address()), &v1::AdminService::Stub::GetStatus);
+  return Call(*StubAt(admin_address()), &v1::AdminService::Stub::GetStatus);
 }
 
 v1::ListSessionsResponse DaemonProcess::Sessions() {
-  return Call(*StubAt(address()), &v1::AdminService::Stub::ListSessions);
+  return Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListSessions);
 }
 
 v1::ListQuarantineResponse DaemonProcess::Quarantine() {
-  return Call(*StubAt(address()), &v1::AdminService::Stub::ListQuarantine);
+  return Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListQuarantine);
 }
 
 std::vector<pid_t> DaemonProcess::WorkerPids() {
   std::vector<pid_t> pids;
-  const auto response = Call(*StubAt(address()), &v1::AdminService::Stub::ListWorkers);
+  const auto response = Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListWorkers);
   for (const v1::WorkerStatus& worker : response.workers())
     if (worker.pid() > 0) pids.push_back(worker.pid());
   return pids;

@@ -54,6 +54,10 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
   std::string address() const { return directory_.path() + "/run/penstock.sock"; }
+  // Where operators call: apart, unless it is a private daemon.
+  std::string admin_address() const {
+    return options_.config.empty() ? address() : directory_.path() + "/run-admin/admin.sock";
+  }
   std::string log() const;
 
   v1::GetStatusResponse Status();

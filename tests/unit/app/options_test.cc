@@ -113,7 +113,8 @@ datasets:
   EXPECT_EQ(catalog.offer.datasets[2].synthetic,
             (source::SyntheticSpec{.samples = 9, .shape = {8, 224, 3}, .classes = 7}));
   EXPECT_EQ(catalog.offer.datasets[3].path, "/a/t-{0..3}.tar, /b image=png label=none");
-  EXPECT_THAT(catalog.offer.datasets[3].tar->shards, ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
+  EXPECT_THAT(catalog.offer.datasets[3].tar->shards,
+              ::testing::ElementsAre("/a/t-{0..3}.tar", "/b"));
   EXPECT_EQ(catalog.offer.datasets[3].tar->image, "png");
   EXPECT_EQ(catalog.offer.datasets[3].tar->label, "none");
   EXPECT_EQ(catalog.offer.datasets[4].path, "/a/t-00000-of-00001 image=jpeg");

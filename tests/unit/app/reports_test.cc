@@ -24,6 +24,8 @@ std::shared_ptr<feed::DatasetState> Dataset(const std::string& name) {
   return state;
 }
 
+const Opener kOperator = {.is_operator = true};
+
 class ReportsTest : public ::testing::Test {
  protected:
   ReportsTest() { EXPECT_TRUE(engine_.Start().ok()); }
@@ -170,7 +172,7 @@ TEST_F(ReportsTest, AWorkersStateIsSaidInWords) {
 }
 
 TEST_F(ReportsTest, StatusOfADaemonThatNobodyUses) {
-  const v1::GetStatusResponse status = ReportStatus(engine_, {});
+  const v1::GetStatusResponse status = ReportStatus(engine_, kOperator, {});
 
   EXPECT_TRUE(status.serving());
   EXPECT_EQ(status.reason(), "");
@@ -194,8 +196,8 @@ TEST_F(ReportsTest, StatusAndSessionsOfADaemonInUse) {
                [&](const absl::StatusOr<feed::Grant>& grant) { opened = grant.status(); });
   ASSERT_TRUE(opened.ok()) << opened;
 
-  const v1::GetStatusResponse status = ReportStatus(engine_, {});
-  const v1::ListSessionsResponse sessions = ReportSessions(engine_);
+  const v1::GetStatusResponse status = ReportStatus(engine_, kOperator, {});
+  const v1::ListSessionsResponse sessions = ReportSessions(engine_, kOperator);
 
   EXPECT_EQ(status.sessions(), 1u);
   ASSERT_EQ(status.feeds_size(), 1);
@@ -208,6 +210,14 @@ TEST_F(ReportsTest, StatusAndSessionsOfADaemonInUse) {
   EXPECT_EQ(sessions.sessions(0).world_size(), 2u);
   EXPECT_EQ(sessions.sessions(0).window(), 3u);
   EXPECT_EQ(sessions.sessions(0).state(), "decoding");
+  const Opener same_user = {.uid = 1000}, other = {.uid = 1001}, root = {.uid = 0};
+  EXPECT_EQ(ReportStatus(engine_, same_user, {}).feeds_size(), 1);
+  EXPECT_EQ(ReportSessions(engine_, same_user).sessions_size(), 1);
+  for (const Opener& viewer : {other, root}) {
+    EXPECT_EQ(ReportStatus(engine_, viewer, {}).feeds_size(), 0);
+    EXPECT_EQ(ReportStatus(engine_, viewer, {}).sessions(), 1u);
+    EXPECT_EQ(ReportSessions(engine_, viewer).sessions_size(), 0);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <future>
 
+#include "tests/support/permits.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {
@@ -42,6 +43,10 @@ class ServiceTest : public ::testing::Test {
     ticket.origin = {.user = 1000u + id, .pid = 100 + id};
     return ticket;
   }
+  static rpc::Permit PermitOf(uint8_t id) {
+    return rpc::PermitForTest::Make({.pid = 100 + id, .uid = 1000u + id}, TicketOf(id));
+  }
+  static rpc::Permit Operator() { return rpc::PermitForTest::Operator(); }
   void Arrive(uint8_t id) {
     doorway::Peer peer;
     peer.id = doorway::PeerId(id);
@@ -70,17 +75,17 @@ class ServiceTest : public ::testing::Test {
   }
   absl::StatusOr<rpc::SessionGrant> Open(const rpc::SessionRequest& request) {
     Answer<rpc::SessionGrant> answer;
-    service_->OpenSession(request, answer.Callback());
+    service_->OpenSession(PermitOf(request.ticket.bytes[0]), request, answer.Callback());
     return answer.Get();
   }
   absl::Status Close(uint8_t peer, uint64_t session) {
     Answer<bool> answer;
-    service_->CloseSession(TicketOf(peer), session, answer.Callback());
+    service_->CloseSession(PermitOf(peer), session, answer.Callback());
     return answer.Get().status();
   }
   v1::GetStatusResponse Status() {
     Answer<v1::GetStatusResponse> answer;
-    service_->GetStatus(answer.Callback());
+    service_->GetStatus(Operator(), answer.Callback());
     return answer.Get().value();
   }
 
@@ -95,7 +100,7 @@ TEST_F(ServiceTest, WithoutATicketNothingIsDone) {
   EXPECT_EQ(Open(Request(9)).status().code(), Code::kUnauthenticated);
   EXPECT_EQ(Close(9, 1).code(), Code::kUnauthenticated);
   Answer<rpc::DatasetDescription> described;
-  service_->DescribeDataset(TicketOf(9), {.dataset = folder_.At("flowers")}, described.Callback());
+  service_->DescribeDataset(PermitOf(9), {.dataset = folder_.At("flowers")}, described.Callback());
   EXPECT_EQ(described.Get().status().code(), Code::kUnauthenticated);
 }
 
@@ -185,7 +190,7 @@ TEST_F(ServiceTest, WhoAsksIsWhoTheDoorwaySaysItIs) {
   const uint64_t session = Open(Request(2))->session_id;
 
   Answer<v1::ListSessionsResponse> list;
-  service_->ListSessions(list.Callback());
+  service_->ListSessions(Operator(), list.Callback());
 
   const v1::ListSessionsResponse sessions = list.Get().value();
   ASSERT_EQ(sessions.sessions_size(), 1);
@@ -210,7 +215,7 @@ TEST_F(ServiceTest, WhatAProcessHeldIsFreeWhenItIsGoneAndNotBefore) {
 
 TEST_F(ServiceTest, ADatasetIsDescribedWithItsClasses) {
   Answer<rpc::DatasetDescription> answer;
-  service_->DescribeDataset(TicketOf(1), {.dataset = folder_.At("flowers")}, answer.Callback());
+  service_->DescribeDataset(PermitOf(1), {.dataset = folder_.At("flowers")}, answer.Callback());
 
   const rpc::DatasetDescription description = answer.Get().value();
 
@@ -231,10 +236,10 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
   EXPECT_EQ(Status().quarantined(), 2u);
 
   Answer<v1::ListQuarantineResponse> listed;
-  service_->ListQuarantine({.dataset = "", .page_size = 10}, listed.Callback());
+  service_->ListQuarantine(Operator(), {.dataset = "", .page_size = 10}, listed.Callback());
   EXPECT_EQ(listed.Get()->entries_size(), 2);
   Answer<v1::ClearQuarantineResponse> cleared;
-  service_->ClearQuarantine(folder_.At("flowers"), cleared.Callback());
+  service_->ClearQuarantine(Operator(), folder_.At("flowers"), cleared.Callback());
   EXPECT_EQ(cleared.Get()->cleared(), 2u);
 
   EXPECT_EQ(Status().quarantined(), 0u);

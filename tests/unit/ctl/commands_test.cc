@@ -28,7 +28,7 @@ class CommandsTest : public ::testing::Test {
     address_ = directory_ + "/socket";
     auto listener = posix::Listen(address_, posix::SocketKind::kStream);
     PENSTOCK_CHECK(listener.ok());
-    auto server = rpc::Server::Start(*std::move(listener), controller_, {});
+    auto server = rpc::Server::Start({.trainers = *std::move(listener)}, controller_, {});
     PENSTOCK_CHECK(server.ok());
     server_ = *std::move(server);
   }

@@ -10,29 +10,30 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "server/rpc/access.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {
 
 class FakeController final : public Controller {
  public:
-  absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Ticket&,
+  absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit&,
                                                               uint64_t length) override {
     if (length > 1'000'000) return absl::ResourceExhaustedError("at most 1000000 samples");
     return std::make_unique<FakeOrder>(*this);
   }
-  void DescribeSamples(const Ticket&, const std::string&, std::vector<uint64_t> ids,
+  void DescribeSamples(const Permit&, const std::string&, std::vector<uint64_t> ids,
                        Callback<std::vector<SampleDescription>> done) override {
     std::vector<SampleDescription> samples;
     for (const uint64_t id : ids)
       samples.push_back({absl::StrCat("/flowers/", id), static_cast<int64_t>(id % 2)});
     done(samples);
   }
-  void GetProgress(const Ticket&, uint64_t session_id, Callback<Progress> done) override {
+  void GetProgress(const Permit&, uint64_t session_id, Callback<Progress> done) override {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
     done(Progress{.announced = 3, .decoding = 2, .stalled_reason = "/flowers/7: gone"});
   }
-  void OpenSession(SessionRequest request, Callback<SessionGrant> done) override {
+  void OpenSession(const Permit&, SessionRequest request, Callback<SessionGrant> done) override {
     {
       base::MutexLock lock(mutex_);
       opened_.push_back(request);
@@ -49,35 +50,35 @@ class FakeController final : public Controller {
                       .window = request.window,
                       .segments = {3, 5}});
   }
-  void LookAround(Callback<v1::WatchStatusResponse> done) override {
+  void LookAround(const Permit&, Callback<v1::WatchStatusResponse> done) override {
     v1::WatchStatusResponse all;
     all.set_time_unix_ms(++looks_);
     done(all);
   }
-  void SetWorkers(uint32_t count, Callback<v1::SetWorkersResponse> done) override {
+  void SetWorkers(const Permit&, uint32_t count, Callback<v1::SetWorkersResponse> done) override {
     if (count == 0) return done(absl::InvalidArgumentError("0 workers"));
     v1::SetWorkersResponse response;
     response.set_before(count - 1);
     done(response);
   }
   // Three sessions that end one after the other.
-  void SetDraining(bool draining, Callback<v1::DrainResponse> done) override {
+  void SetDraining(const Permit& permit, bool draining, Callback<v1::DrainResponse> done) override {
     left_ = draining ? 3 : 0;
-    GetDraining(std::move(done));
+    GetDraining(permit, std::move(done));
   }
-  void GetDraining(Callback<v1::DrainResponse> done) override {
+  void GetDraining(const Permit&, Callback<v1::DrainResponse> done) override {
     v1::DrainResponse response;
     response.set_sessions_left(left_);
     response.set_done(left_ == 0);
     if (left_ > 0) --left_;
     done(response);
   }
-  void Reload(Callback<v1::ReloadResponse> done) override {
+  void Reload(const Permit&, Callback<v1::ReloadResponse> done) override {
     v1::ReloadResponse response;
     response.add_changed("log.level: info, now debug");
     done(response);
   }
-  void ListSlabs(const Ticket&, uint64_t session_id, Callback<std::vector<Slab>> done) override {
+  void ListSlabs(const Permit&, uint64_t session_id, Callback<std::vector<Slab>> done) override {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
     done(std::vector<Slab>{{.id = 5,
                             .bytes = 2u << 20,
@@ -86,11 +87,11 @@ class FakeController final : public Controller {
                             .canary_offset = 4096,
                             .canary = "tweet"}});
   }
-  void CloseSession(const Ticket&, uint64_t session_id, Callback<bool> done) override {
+  void CloseSession(const Permit&, uint64_t session_id, Callback<bool> done) override {
     if (session_id == 42) return done(true);
     done(absl::NotFoundError("no such session"));
   }
-  void DescribeDataset(const Ticket&, const DescribeQuery& query,
+  void DescribeDataset(const Permit&, const DescribeQuery& query,
                        Callback<DatasetDescription> done) override {
     done(DatasetDescription{.name = query.dataset,
                             .samples = 2,
@@ -98,14 +99,14 @@ class FakeController final : public Controller {
                             .classes = {"daisy", "rose"},
                             .content_digest = query.content_digest ? "c0ffee" : ""});
   }
-  void IndexDataset(const std::string& dataset, std::function<bool()> cancelled,
+  void IndexDataset(const Permit&, const std::string& dataset, std::function<bool()> cancelled,
                     Callback<IndexProgress> progress) override {
     if (dataset == "endless") return Hold([cancelled] { (void)cancelled(); });
     if (dataset == "broken") return progress(absl::DataLossError("/data/broken: unreadable"));
     for (uint64_t files = 0; files < 100; ++files) progress(IndexProgress{.files_seen = files});
     progress(IndexProgress{.files_seen = 100, .done = true, .samples = 99, .classes = 2});
   }
-  void TakeTrace(base::Duration length, std::function<bool()> cancelled,
+  void TakeTrace(const Permit&, base::Duration length, std::function<bool()> cancelled,
                  Callback<std::unique_ptr<TraceText>> done) override {
     if (length == std::chrono::seconds(60)) {
       {
@@ -118,28 +119,29 @@ class FakeController final : public Controller {
       return done(absl::ResourceExhaustedError("a trace is being taken already"));
     done(std::make_unique<FakeTrace>());
   }
-  void GetStatus(Callback<v1::GetStatusResponse> done) override {
+  void GetStatus(const Permit&, Callback<v1::GetStatusResponse> done) override {
     v1::GetStatusResponse status;
     status.set_pid(4711);
     done(status);
   }
-  void ListSessions(Callback<v1::ListSessionsResponse> done) override {
+  void ListSessions(const Permit&, Callback<v1::ListSessionsResponse> done) override {
     done(v1::ListSessionsResponse());
   }
-  void ListWorkers(Callback<v1::ListWorkersResponse> done) override {
+  void ListWorkers(const Permit&, Callback<v1::ListWorkersResponse> done) override {
     done(v1::ListWorkersResponse());
   }
-  void ListDatasets(Callback<v1::ListDatasetsResponse> done) override {
+  void ListDatasets(const Permit&, Callback<v1::ListDatasetsResponse> done) override {
     done(v1::ListDatasetsResponse());
   }
-  void ListQuarantine(const QuarantineQuery& query,
+  void ListQuarantine(const Permit&, const QuarantineQuery& query,
                       Callback<v1::ListQuarantineResponse> done) override {
     v1::ListQuarantineResponse list;
     list.add_entries()->set_dataset(query.dataset);
     list.set_total(query.page_size);
     done(list);
   }
-  void ClearQuarantine(const std::string&, Callback<v1::ClearQuarantineResponse> done) override {
+  void ClearQuarantine(const Permit&, const std::string&,
+                       Callback<v1::ClearQuarantineResponse> done) override {
     v1::ClearQuarantineResponse cleared;
     cleared.set_cleared(3);
     done(cleared);

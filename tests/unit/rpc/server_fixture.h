@@ -44,7 +44,7 @@ class ServerTest : public ::testing::Test {
     server_.reset();
     auto listener = posix::Listen(path_, posix::SocketKind::kStream);
     PENSTOCK_CHECK(listener.ok());
-    auto server = Server::Start(*std::move(listener), controller_, options);
+    auto server = Server::Start({.trainers = *std::move(listener)}, controller_, options);
     PENSTOCK_CHECK(server.ok());
     server_ = *std::move(server);
     // Of its own: gRPC shares connections between channels with equal arguments.

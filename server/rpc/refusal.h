@@ -1,0 +1,30 @@
+// Why a call was refused, in the daemon's own terms: for the log and for metrics, never for the
+// caller, who may have to be told less. Travels with the status as a payload, which does not leave
+// the process.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+
+namespace penstock::rpc {
+
+// In the order of these names, which metrics show.
+enum class Refusal { kNoTicket, kNotOperator, kNotInGroup, kNotOwner, kLimit, kNoRule };
+inline constexpr std::array<absl::string_view, 6> kRefusals = {
+    "no_ticket", "not_operator", "not_in_group", "not_owner", "limit", "no_rule"};
+
+inline constexpr char kRefusalUrl[] = "penstock/refusal";
+inline constexpr char kRefusalWhyUrl[] = "penstock/refusal-why";
+
+// `why`: what the log says beside it; may name what the caller is not told.
+inline absl::Status Refused(absl::Status told, Refusal refusal, absl::string_view why = "") {
+  told.SetPayload(kRefusalUrl, absl::Cord(kRefusals[static_cast<size_t>(refusal)]));
+  if (!why.empty()) told.SetPayload(kRefusalWhyUrl, absl::Cord(why));
+  return told;
+}
+
+}  // namespace penstock::rpc

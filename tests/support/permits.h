@@ -1,0 +1,18 @@
+// Permits without a gate, for tests of what is behind it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "server/rpc/access.h"
+
+namespace penstock::rpc {
+
+struct PermitForTest {
+  static Permit Make(Caller caller, const Ticket& ticket = {}) {
+    return Permit(std::make_shared<const Caller>(std::move(caller)), ticket);
+  }
+  static Permit Operator() { return Make({.is_operator = true}); }
+};
+
+}  // namespace penstock::rpc

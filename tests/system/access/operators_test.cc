@@ -1,0 +1,123 @@
+// The operators' socket, and what is written down of refusals and of what operators did.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "tests/support/http_get.h"
+#include "tests/system/access/node.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kSetWorkers[] = "penstock.v1.AdminService.SetWorkers";
+
+#define SKIP_UNLESS_ROOT() \
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user"
+
+unsigned ModeOf(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+TEST(OperatorsTest, TheirSocketIsOutsideOfTheTrainersFolderAndClosedToOthers) {
+  SKIP_UNLESS_ROOT();
+  Node node({.with_admins = false});
+
+  EXPECT_EQ(FolderOf(node.admin_address()), FolderOf(node.address()) + "-admin");
+  EXPECT_EQ(ModeOf(node.admin_address()), 0600u);
+  EXPECT_EQ(ModeOf(FolderOf(node.admin_address())), 0700u);
+  CallerProcess outsider(node.admin_address(), "", kOutsider);
+  EXPECT_EQ(outsider.Call("penstock.v1.AdminService.GetStatus", "{}").code, 14);
+}
+
+TEST(OperatorsTest, PenstockctlFindsItsSocketAndOthersAreToldOfIt) {
+  SKIP_UNLESS_ROOT();
+  Node node({});
+  const std::vector<std::string> set = {"--address", node.address(), "workers", "--set", "1"};
+
+  const Ended by_root = RunProgram("penstockctl", set);
+  const Ended by_admin = RunProgram("penstockctl", set, kAdmin);
+  const Ended by_member = RunProgram("penstockctl", set, kMember);
+  const Ended seen =
+      RunProgram("penstockctl", {"--address", node.address(), "datasets"}, kOutsider);
+
+  EXPECT_EQ(by_root.exit_code, 0) << by_root.output;
+  EXPECT_EQ(by_admin.exit_code, 0) << by_admin.output;
+  EXPECT_EQ(by_member.exit_code, 1);
+  EXPECT_THAT(by_member.output, AllOf(HasSubstr("for operators"), HasSubstr(node.admin_address()),
+                                      HasSubstr("server.admins")));
+  EXPECT_EQ(seen.exit_code, 0) << seen.output;
+  EXPECT_THAT(seen.output, AllOf(HasSubstr("flowers"), Not(HasSubstr("secret-set"))));
+}
+
+TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
+  SKIP_UNLESS_ROOT();
+  const uint16_t port = FreePort();
+  Node node({.metrics_address = "127.0.0.1:" + std::to_string(port)});
+  auto outsider = node.Trainer(kOutsider);
+  CallerProcess admin(node.admin_address(), "", kAdmin);
+
+  outsider->Call(kSetWorkers, R"({"count":7})");
+  outsider->Call("penstock.v1.FeedService.DescribeDataset", R"({"dataset":"secret-set"})");
+  admin.Call(kSetWorkers, R"({"count":1})");
+  CallerProcess stranger(node.admin_address(), "", kOutsider);
+  stranger.Call(kSetWorkers, "{}");
+
+  const std::string who = "user=" + std::to_string(kOutsiderUser) +
+                          " pid=" + std::to_string(outsider->pid()) + " method=";
+  EXPECT_THAT(
+      node.daemon().log(),
+      AllOf(HasSubstr("event=refused " + who +
+                      "AdminService.SetWorkers what=\"7 workers\" reason=not_operator"),
+            HasSubstr("event=refused " + who +
+                      "FeedService.DescribeDataset what=\"dataset "
+                      "'secret-set'\" reason=not_in_group"),
+            HasSubstr("is in none of the groups of dataset 'secret-set'"),
+            HasSubstr("event=operator_action user=" + std::to_string(kAdminUser) +
+                      " pid=" + std::to_string(admin.pid()) +
+                      " method=AdminService.SetWorkers what=\"1 workers\" result=ok"),
+            HasSubstr("method=connect what=\"the operators' socket\" reason=not_operator")));
+  const std::string page = Scrape(port);
+  EXPECT_EQ(ValueOf(page,
+                    "penstock_refusals_total{method=\"AdminService.SetWorkers\",reason=\"not_"
+                    "operator\"}"),
+            1);
+  EXPECT_EQ(ValueOf(page,
+                    "penstock_refusals_total{method=\"FeedService.DescribeDataset\",reason="
+                    "\"not_in_group\"}"),
+            1);
+  EXPECT_EQ(ValueOf(page, "penstock_operator_actions_total{method=\"AdminService.SetWorkers\"}"),
+            1);
+}
+
+TEST(OperatorsTest, AFloodOfRefusalsDoesNotFloodTheLogAndHidesNobodyElses) {
+  SKIP_UNLESS_ROOT();
+  Node node({});
+  auto flood = node.Trainer(kOutsider);
+  auto other = node.Trainer({.user = 54332, .groups = {kSocketGroup}});
+
+  for (int i = 0; i < 300; ++i) flood->Call(kSetWorkers, "{}");
+  other->Call(kSetWorkers, "{}");
+  sleep(1);
+  flood->Call(kSetWorkers, "{}");
+
+  const std::string log = node.daemon().log();
+  int lines = 0;
+  for (size_t at = 0; (at = log.find("event=refused", at)) != std::string::npos; ++at) ++lines;
+  EXPECT_LE(lines, 60);
+  EXPECT_THAT(log, HasSubstr("suppressed="));
+  EXPECT_THAT(log, HasSubstr("event=refused user=54332"));
+}
+
+}  // namespace
+}  // namespace penstock::testing

@@ -1,0 +1,140 @@
+// Which methods there are, and who may call them, by their rules and at a real server's two
+// sockets.
+#include "server/rpc/access.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <set>
+
+#include "tests/unit/rpc/server_fixture.h"
+
+namespace penstock::rpc {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+const google::protobuf::DescriptorPool& Contract() {
+  v1::GetVersionRequest::descriptor();
+  v1::GetStatusRequest::descriptor();
+  return *google::protobuf::DescriptorPool::generated_pool();
+}
+
+// grpc.reflection.v1alpha: ServerReflectionRequest.list_services is field 7.
+std::set<std::string> ServicesOf(const std::string& answer) {
+  std::set<std::string> found;
+  for (size_t at = answer.find("penstock."); at != std::string::npos;
+       at = answer.find("penstock.", at + 1))
+    found.insert(answer.substr(at, static_cast<unsigned char>(answer[at - 1])));
+  return found;
+}
+
+class AccessTest : public ServerTest {
+ protected:
+  // A daemon of a system: operators have a socket of their own.
+  void ServeBoth(const Admins& admins = {}) {
+    server_.reset();
+    const std::string operators = directory_ + "/operators";
+    server_ = Server::Start({.trainers = *posix::Listen(path_, posix::SocketKind::kStream),
+                             .operators = *posix::Listen(operators, posix::SocketKind::kStream)},
+                            controller_, {.admins = admins, .operators_path = operators})
+                  .value();
+    at_trainers_ = StubAt(path_);
+    at_operators_ = StubAt(operators);
+  }
+  static std::unique_ptr<v1::AdminService::Stub> StubAt(const std::string& path) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return v1::AdminService::NewStub(
+        grpc::CreateCustomChannel("unix:" + path, grpc::InsecureChannelCredentials(), arguments));
+  }
+  static grpc::Status SetWorkers(v1::AdminService::Stub& stub) {
+    v1::SetWorkersRequest request;
+    request.set_count(3);
+    v1::SetWorkersResponse response;
+    return stub.SetWorkers(Context("").get(), request, &response);
+  }
+
+  std::unique_ptr<v1::AdminService::Stub> at_trainers_, at_operators_;
+};
+
+TEST_F(AccessTest, EveryMethodOfEveryServiceThatIsServedHasARule) {
+  const std::set<std::string> services = ServicesOf(
+      Call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*"));
+  ASSERT_THAT(services, ::testing::SizeIs(2));
+
+  for (const std::string& name : services) {
+    const auto* service = Contract().FindServiceByName(name);
+    ASSERT_NE(service, nullptr) << name;
+    for (int i = 0; i < service->method_count(); ++i)
+      EXPECT_NE(FindRule(service->method(i)->full_name()), nullptr)
+          << service->method(i)->full_name() << " has no rule in server/rpc/access.cc";
+  }
+}
+
+TEST_F(AccessTest, EveryRuleOfOursIsOfAMethodThatIsThere) {
+  for (const AccessRule& rule : AccessRules()) {
+    const std::string method(rule.method);
+    if (method.rfind("penstock.", 0) == 0) {
+      EXPECT_NE(Contract().FindMethodByName(method), nullptr) << method;
+    }
+  }
+}
+
+TEST_F(AccessTest, WhatNoRuleNamesIsForNobody) {
+  EXPECT_EQ(FindRule("penstock.v1.AdminService.DropEverything"), nullptr);
+}
+
+TEST_F(AccessTest, AtTheTrainersSocketNobodyIsAnOperatorAndIsToldWhereToCall) {
+  ServeBoth();
+
+  const grpc::Status refused = SetWorkers(*at_trainers_);
+
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), AllOf(HasSubstr("SetWorkers"), HasSubstr("for operators"),
+                                             HasSubstr(directory_ + "/operators")));
+  EXPECT_TRUE(SetWorkers(*at_operators_).ok());
+}
+
+TEST_F(AccessTest, APrivateDaemonsOwnUserIsItsOperatorAtItsOneSocket) {
+  EXPECT_TRUE(SetWorkers(*admin_).ok());
+}
+
+TEST_F(AccessTest, RefusalsAndOperatorsActionsAreCountedByMethod) {
+  ServeBoth();
+  v1::GetStatusResponse status;
+
+  SetWorkers(*at_trainers_);
+  SetWorkers(*at_trainers_);
+  SetWorkers(*at_operators_);
+  at_operators_->GetStatus(Context("").get(), {}, &status);
+  at_trainers_->GetStatus(Context("").get(), {}, &status);
+
+  const Audit::Counts counts = server_->audited();
+  EXPECT_THAT(counts.refused,
+              ::testing::ElementsAre(Pair(Pair("AdminService.SetWorkers", "not_operator"), 2)));
+  EXPECT_THAT(counts.acted, ::testing::ElementsAre(Pair("AdminService.SetWorkers", 1)));
+}
+
+TEST_F(AccessTest, ACallWithoutATicketIsCountedAsRefused) {
+  Open(GoodRequest("flowers"), "");
+
+  EXPECT_THAT(server_->audited().refused,
+              ::testing::ElementsAre(Pair(Pair("FeedService.OpenSession", "no_ticket"), 1)));
+}
+
+TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {
+  const AccessRule* close = FindRule("penstock.v1.FeedService.CloseSession");
+
+  EXPECT_FALSE(Audit::RefusalOf(absl::OkStatus(), close));
+  EXPECT_FALSE(Audit::RefusalOf(absl::NotFoundError("no such session"), close));
+  EXPECT_FALSE(Audit::RefusalOf(absl::CancelledError(), close));
+  EXPECT_EQ(Audit::RefusalOf(absl::PermissionDeniedError(""), close), Refusal::kNotOwner);
+  EXPECT_EQ(Audit::RefusalOf(absl::ResourceExhaustedError(""), close), Refusal::kLimit);
+  EXPECT_EQ(Audit::RefusalOf(Refused(absl::NotFoundError("none"), Refusal::kNotInGroup), close),
+            Refusal::kNotInGroup);
+}
+
+}  // namespace
+}  // namespace penstock::rpc
