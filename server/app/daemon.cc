@@ -121,8 +121,8 @@ Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
   for (const auto& done : TakeReloads()) done(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
+  metrics_.reset();  // asks the server, too
   server_.reset();
-  metrics_.reset();
   courier_.Use(nullptr);
   doorway_.reset();
   if (address_) address_->RemoveSockets();
@@ -182,6 +182,7 @@ status::Facts Daemon::GetFacts() const {
   const config::v1::Server& server = options_.config.server();
   const feed::Vitals vitals = runner_->vitals();
   const base::TimePoint now = base::Now();
+  rpc::Audit::Counts audited = server_->audited();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -195,7 +196,9 @@ status::Facts Daemon::GetFacts() const {
           .pool_bytes = vitals.pool_bytes,
           .reserved_bytes = vitals.reserved_bytes,
           .since_last_pass = now - std::max(vitals.ticked, started_),
-          .process = status::ReadProcessFacts()};
+          .process = status::ReadProcessFacts(),
+          .refused = std::move(audited.refused),
+          .acted = std::move(audited.acted)};
 }
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {

@@ -161,6 +161,17 @@ void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& sna
   }
 }
 
+void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapshot) {
+  for (const feed::UserView& user : users)
+    snapshot.users.push_back({.user = user.totals.user,
+                              .others = user.totals.others,
+                              .sessions = user.sessions,
+                              .pool_bytes = user.pool_bytes,
+                              .reserved_bytes = user.reserved_bytes,
+                              .samples_decoded = user.totals.rows_decoded,
+                              .worker_cpu = user.worker_cpu});
+}
+
 status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,
                               base::TimePoint now) {
   status::Snapshot snapshot;
@@ -172,6 +183,7 @@ status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetVie
   AddTotals(engine.Totals(now), snapshot);
   for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
   AddDatasets(datasets, snapshot);
+  AddUsers(engine.Users(), snapshot);
   return snapshot;
 }
 

@@ -22,5 +22,6 @@ void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
 void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
                 status::Snapshot& snapshot);
 void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot);
+void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapshot);
 
 }  // namespace penstock::app

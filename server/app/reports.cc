@@ -51,6 +51,18 @@ void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
   feed.set_verdict(info.verdict);
 }
 
+void Fill(const feed::UserView& view, v1::UserStatus& user) {
+  user.set_user_id(view.totals.user);
+  user.set_others(view.totals.others);
+  user.set_sessions(view.sessions);
+  user.set_pool_bytes(view.pool_bytes);
+  user.set_pool_reserved_bytes(view.reserved_bytes);
+  user.set_samples_decoded(view.totals.rows_decoded);
+  user.set_batches_announced(view.totals.batches_announced);
+  user.set_decode_seconds(Seconds(view.totals.decode));
+  user.set_worker_cpu_seconds(Seconds(view.worker_cpu));
+}
+
 void Fill(const feed::GpuInfo& info, v1::GpuStatus& gpu) {
   gpu.set_uuid(info.view.uuid);
   gpu.set_name(info.view.name);
@@ -198,6 +210,9 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
   for (const feed::FeedInfo& info : view.feeds)
     if (MaySee(viewer, info.user)) Fill(info, *response.add_feeds());
+  for (const feed::UserView& user : engine.Users())
+    if (viewer.is_operator || (!user.totals.others && viewer.uid == user.totals.user))
+      Fill(user, *response.add_users());
   response.set_samples_decoded(view.samples_decoded);
   for (const feed::GpuInfo& info : view.gpus) Fill(info, *response.add_gpus());
   return response;

@@ -217,6 +217,7 @@ void Engine::Announce(const Announcement& announcement) {
     Fail(id, base::Annotate(sent, "a segment could not be sent"));
     return;
   }
+  if (!session.request.canary) ++user_counts_.Of(session.request.user).batches_announced;
   shm::ControlEntry entry = {};
   entry.sequence = announcement.sequence;
   entry.generation = announcement.generation;

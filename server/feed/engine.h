@@ -170,6 +170,8 @@ class Engine {
   // Counts and stalls over all feeds; what feeds count is added up first.
   TotalsView Totals(base::TimePoint now);
   std::vector<SessionInfo> Sessions() const;
+  // Everybody who had a session since the start.
+  std::vector<UserView> Users() const;
   // What a session waits for. NotFound, PermissionDenied as Slabs.
   absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
                                            base::TimePoint now) const;
@@ -244,6 +246,7 @@ class Engine {
 
   // Where the time goes (engine_flow.cc).
   void NoteEnded(const workers::Outcome& outcome, const RowTrouble& row);
+  void NoteUser(const RowTrouble& row, uint64_t rows, base::Duration decode);
   void NoteCarried(const carry::Outcome& outcome, const RowTrouble& run);
   void NoteFull(Session& session, const Announcement& announcement);
   void NoteConsumer(uint64_t id, Session& session, const exporting::Delivery::Heard& heard);
@@ -282,6 +285,7 @@ class Engine {
   carry::Carriers carriers_;
   Rate decoding_rate_;  // samples
   DatasetCounts dataset_counts_;
+  UserCounts user_counts_;
   // How busy those are whom all feeds share, as of the last ticks.
   struct Load {
     base::TimePoint looked_at{};

@@ -30,6 +30,13 @@ void Add(const StageSums& from, StageSums& to) {
 
 }  // namespace
 
+void Engine::NoteUser(const RowTrouble& row, uint64_t rows, base::Duration decode) {
+  if (row.feed->canary) return;
+  UserTotals& user = user_counts_.Of(row.task.user.value());
+  user.rows_decoded += rows;
+  user.decode += decode;
+}
+
 void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   const workers::Times& times = outcome.times;
   const base::Duration read = times.read_end - times.read_begin - times.held_up;
@@ -37,6 +44,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   now_ = std::max(now_, times.ended);  // what follows from it is later
   if (Traces(row.task.user.value())) TraceEnded(outcome, row);
   if (outcome.kind != workers::OutcomeKind::kDone) return;
+  NoteUser(row, 1, times.decode);
   row.feed->flow.Ended({.fill = FillOf(row.task),
                         .given = times.given,
                         .ended = times.ended,
@@ -50,6 +58,7 @@ void Engine::NoteCarried(const carry::Outcome& outcome, const RowTrouble& run) {
   now_ = std::max(now_, outcome.ended);
   if (Traces(run.task.user.value())) TraceCarried(outcome, run);
   if (!outcome.status.ok()) return;
+  NoteUser(run, run.task.rows, {});
   run.feed->flow.Ended({.fill = FillOf(run.task),
                         .rows = run.task.rows,
                         .given = outcome.given,

@@ -203,6 +203,26 @@ std::vector<SessionInfo> Engine::Sessions() const {
   return infos;
 }
 
+std::vector<UserView> Engine::Users() const {
+  std::vector<UserView> views;
+  for (const UserTotals& totals : user_counts_.all()) views.push_back({.totals = totals});
+  // Those beyond the limit are counted with the last entry, as their totals are.
+  const auto view_of = [&](uint32_t user) -> UserView* {
+    for (UserView& view : views)
+      if (view.totals.user == user && !view.totals.others) return &view;
+    return views.empty() || !views.back().totals.others ? nullptr : &views.back();
+  };
+  for (const auto& [id, session] : sessions_)
+    if (UserView* view = session.request.canary ? nullptr : view_of(session.request.user))
+      ++view->sessions;
+  for (const auto& [user, used] : pool_.UsedByUser())
+    if (UserView* view = view_of(user)) {
+      view->pool_bytes += used.segment_bytes;
+      view->reserved_bytes += used.reserved_bytes;
+    }
+  return views;
+}
+
 absl::StatusOr<uint32_t> Engine::SetWorkers(uint32_t count) {
   if (count == 0) return absl::InvalidArgumentError("0 workers; wanted 1 to 1024");
   const uint32_t before = workers_.count();

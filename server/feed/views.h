@@ -10,6 +10,7 @@
 #include "server/feed/core.h"
 #include "server/feed/dataset_counts.h"
 #include "server/feed/flow.h"
+#include "server/feed/user_counts.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {
@@ -50,6 +51,14 @@ struct TotalsView {
   // oldest.
   uint32_t stalled_runs = 0;
   base::Duration longest_stall{};
+};
+
+// What a user has now, and what was done for it since the start.
+struct UserView {
+  UserTotals totals;
+  uint32_t sessions = 0;
+  uint64_t pool_bytes = 0, reserved_bytes = 0;
+  base::Duration worker_cpu{};
 };
 
 // How the runner fares, as of its last tick.

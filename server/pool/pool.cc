@@ -199,4 +199,20 @@ Usage Pool::Used() const {
   return usage;
 }
 
+std::map<uint32_t, Usage> Pool::UsedByUser() const {
+  std::map<uint32_t, Usage> users;
+  for (const auto& [id, segment] : segments_) {
+    Usage& usage = users[arenas_[segment.arena].user];
+    usage.segment_bytes += segment.bytes;
+    ++usage.segments;
+  }
+  for (const Arena& arena : arenas_) {
+    if (arena.slots == 0 && arena.reserved == 0) continue;
+    Usage& usage = users[arena.user];
+    usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;
+    usage.slots += static_cast<uint32_t>(arena.slots);
+  }
+  return users;
+}
+
 }  // namespace penstock::pool

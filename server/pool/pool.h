@@ -106,6 +106,8 @@ class Pool {
   const SlotPlace& Place(uint32_t slot) const;  // of a living segment; good as long as that lives
   const Segment* Find(SegmentId segment) const;
   Usage Used() const;
+  // Of each user who has segments or reservations: the bytes.
+  std::map<uint32_t, Usage> UsedByUser() const;
 
  private:
   struct Arena {

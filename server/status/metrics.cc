@@ -228,6 +228,58 @@ void Gpus(const Snapshot& snapshot, Families& out) {
        &GpuFacts::copied_bytes);
 }
 
+// The first users that came keep series of their own, so that no count ever goes back.
+void Users(const Snapshot& snapshot, Families& out) {
+  std::vector<UserFacts> shown;
+  for (const UserFacts& user : snapshot.users) {
+    const bool own = !user.others && shown.size() < kMaxUsers;
+    if (own) {
+      shown.push_back(user);
+      continue;
+    }
+    if (shown.empty() || !shown.back().others) shown.push_back({.others = true});
+    UserFacts& others = shown.back();
+    others.sessions += user.sessions;
+    others.pool_bytes += user.pool_bytes;
+    others.reserved_bytes += user.reserved_bytes;
+    others.samples_decoded += user.samples_decoded;
+    others.worker_cpu += user.worker_cpu;
+  }
+  const auto each = [&](MetricType type, const char* name, const char* help, auto value) {
+    out.Each(type, name, help, shown, [&](const UserFacts& user) {
+      return Sample{{{"user", user.others ? std::string(kOther) : absl::StrCat(user.user)}},
+                    value(user)};
+    });
+  };
+  const auto number = [](uint64_t UserFacts::*count) {
+    return [count](const UserFacts& user) { return static_cast<double>(user.*count); };
+  };
+  each(MetricType::kGauge, "user_sessions", "Sessions of a user.", number(&UserFacts::sessions));
+  each(MetricType::kGauge, "user_pool_bytes", "Memory of a user's segments.",
+       number(&UserFacts::pool_bytes));
+  each(MetricType::kGauge, "user_pool_reserved_bytes",
+       "Of the pool, what the windows of a user's open sessions take.",
+       number(&UserFacts::reserved_bytes));
+  each(MetricType::kCounter, "user_samples_decoded_total",
+       "Samples that were decoded, or copied, for a user.", number(&UserFacts::samples_decoded));
+  each(MetricType::kCounter, "user_worker_cpu_seconds_total",
+       "Processor time of a user's decoding processes.",
+       [](const UserFacts& user) { return Seconds(user.worker_cpu); });
+}
+
+void Access(const Facts& facts, Families& out) {
+  out.Each(MetricType::kCounter, "refusals_total",
+           "Calls that were refused, by method and reason; the log says whose.", facts.refused,
+           [](const auto& entry) {
+             return Sample{{{"method", entry.first.first}, {"reason", entry.first.second}},
+                           static_cast<double>(entry.second)};
+           });
+  out.Each(MetricType::kCounter, "operator_actions_total",
+           "What operators did, by method; the log says who.", facts.acted, [](const auto& entry) {
+             return Sample{{{"method", entry.first}}, static_cast<double>(entry.second)};
+           });
+}
+
 void Scrapes(const ScrapeFacts& scrapes, Families& out) {
   out.Counter("scrapes_total", "Requests that these metrics answered.",
               static_cast<double>(scrapes.answered));
@@ -274,7 +326,9 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Datasets(*snapshot, out);
     Workers(*snapshot, out);
     Gpus(*snapshot, out);
+    Users(*snapshot, out);
   }
+  Access(facts, out);
   Scrapes(scrapes, out);
   Process(facts.process, out);
   return out.Take();

@@ -57,6 +57,15 @@ struct GpuFacts {
   uint64_t copies = 0, copied_bytes = 0;
 };
 
+// What a user has, and what was done for it since the start.
+struct UserFacts {
+  uint32_t user = 0;
+  bool others = false;  // all users beyond a number; they have no number
+  uint64_t sessions = 0, pool_bytes = 0, reserved_bytes = 0;
+  uint64_t samples_decoded = 0;
+  base::Duration worker_cpu{};
+};
+
 // What only the runner's thread can tell.
 struct Snapshot {
   uint32_t segments = 0;
@@ -75,6 +84,7 @@ struct Snapshot {
   uint32_t stalls = 0;      // reads that do not come back, or fail and are tried again
   base::Duration longest_stall{};
   std::vector<GpuFacts> gpus;
+  std::vector<UserFacts> users;  // in the order in which they came first
 };
 
 // Of this process, as the kernel counts.
@@ -96,6 +106,9 @@ struct Facts {
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   base::Duration since_last_pass{};  // of the runner's loop
   ProcessFacts process;
+  // By method and reason, and by method: as many as there are methods at most.
+  std::map<std::pair<std::string, std::string>, uint64_t> refused;
+  std::map<std::string, uint64_t> acted;
 };
 
 }  // namespace penstock::status

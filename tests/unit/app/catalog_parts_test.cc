@@ -102,9 +102,9 @@ TEST_F(CatalogMixtureTest, WhoMayNotHaveAPartMayNotHaveTheMixture) {
 
   const auto stranger = Open("both", {.uid = 1000, .groups = {1000}});
 
-  EXPECT_EQ(stranger.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(stranger.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(MessageOf(stranger.status()),
-              AllOf(HasSubstr("mixture 'both'"), HasSubstr("'flowers'")));
+              AllOf(HasSubstr("no dataset 'both'"), HasSubstr("known are: trees;")));
   EXPECT_TRUE(Open("both", {.uid = 1000, .groups = {4711}}).ok());
 }
 

@@ -30,7 +30,15 @@ Snapshot Everything() {
   snapshot.counts["flowers"] = {.batches_decoded = 7, .batches_announced = 14};
   snapshot.datasets = {{"flowers", 1000, {{"truncated", 2}}}};
   snapshot.gpus = {{.uuid = "GPU-1", .name = "a GPU"}};
+  snapshot.users = {{.user = 1000, .sessions = 2}};
   return snapshot;
+}
+
+Facts SomeFacts() {
+  Facts facts;
+  facts.refused[{"AdminService.Drain", "not_operator"}] = 3;
+  facts.acted["AdminService.Drain"] = 1;
+  return facts;
 }
 
 TEST(MetricsTest, ManyDatasetsShareTheLastSeries) {
@@ -50,6 +58,29 @@ TEST(MetricsTest, DatasetsOfOneNameAreSummedUp) {
   EXPECT_THAT(TextOf(snapshot), HasSubstr("penstock_dataset_samples{dataset=\"(other)\"} 30\n"));
   EXPECT_THAT(TextOf(snapshot),
               HasSubstr("penstock_bad_samples{dataset=\"(other)\",reason=\"truncated\"} 3\n"));
+}
+
+TEST(MetricsTest, TheFirstUsersHaveSeriesOfTheirOwnAndAllOthersShareOne) {
+  Snapshot snapshot;
+  for (uint32_t i = 0; i < kMaxUsers + 100; ++i)
+    snapshot.users.push_back({.user = 1000 + i, .sessions = 1, .samples_decoded = 10});
+  snapshot.users.push_back({.others = true, .sessions = 7});
+
+  EXPECT_EQ(SeriesOf("penstock_user_sessions", snapshot), kMaxUsers + 1);
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("penstock_user_sessions{user=\"1000\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_user_sessions{user=\"1031\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_user_sessions{user=\"(other)\"} 107\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_user_samples_decoded_total{user=\"(other)\"} 1000\n"));
+}
+
+TEST(MetricsTest, RefusalsAndOperatorsActionsAreCounted) {
+  const std::string text = Format(Metrics(SomeFacts(), nullptr, {}));
+
+  EXPECT_THAT(text, HasSubstr("penstock_refusals_total{method=\"AdminService.Drain\",reason=\"not_"
+                              "operator\"} 3\n"));
+  EXPECT_THAT(text,
+              HasSubstr("penstock_operator_actions_total{method=\"AdminService.Drain\"} 1\n"));
 }
 
 TEST(MetricsTest, ANameThatNeedsEscapingIsEscaped) {
@@ -74,7 +105,7 @@ TEST(MetricsTest, WithoutASnapshotThereIsWhatNeedsNone) {
 TEST(MetricsTest, NamesAreThoseOfTheConventions) {
   std::set<std::string> names;
   const Snapshot snapshot = Everything();
-  for (const Family& family : Metrics({}, &snapshot, {})) {
+  for (const Family& family : Metrics(SomeFacts(), &snapshot, {})) {
     EXPECT_TRUE(names.insert(family.name).second) << family.name << " is there twice";
     EXPECT_EQ(absl::EndsWith(family.name, "_total"), family.type == MetricType::kCounter)
         << family.name;
@@ -87,12 +118,12 @@ TEST(MetricsTest, NamesAreThoseOfTheConventions) {
   EXPECT_GE(names.size(), 50u);
 }
 
-TEST(MetricsTest, NoLabelIsOfASampleAPathASessionAUserOrAProcess) {
-  const std::set<std::string> allowed = {"dataset", "delivery",         "gpu",
-                                         "name",    "reason",           "state",
-                                         "stage",   "protocol_version", "version"};
+TEST(MetricsTest, NoLabelIsOfASampleAPathASessionOrAProcess) {
+  const std::set<std::string> allowed = {
+      "dataset", "delivery", "gpu",     "method",          "name", "reason", "state",
+      "stage",   "user",     "version", "protocol_version"};
   const Snapshot snapshot = Everything();
-  for (const Family& family : Metrics({}, &snapshot, {}))
+  for (const Family& family : Metrics(SomeFacts(), &snapshot, {}))
     for (const Sample& sample : family.samples)
       for (const auto& [label, value] : sample.labels)
         EXPECT_TRUE(allowed.contains(label)) << family.name << " has " << label;
