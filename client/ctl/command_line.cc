@@ -41,7 +41,9 @@ What you can do
   completion SHELL          what completes these words in bash, zsh or fish, on standard output
 
 Options
-  --address PATH            the daemon's socket. Without it: $PENSTOCK_ADDRESS,
+  --address PATH            the daemon's socket; the operators' one beside it comes first, where it
+                            lets you in. Without it: $PENSTOCK_ADDRESS,
+                            /run/penstock-admin/admin.sock,
                             /run/penstock/penstock.sock, $XDG_RUNTIME_DIR/penstock/penstock.sock,
                             /tmp/penstock-$UID/penstock.sock, whichever answers first
   -o, --output table|json   tables for people (default), or JSON for programs
@@ -50,7 +52,8 @@ Options
   --config FILE             with check: the daemon's configuration is looked at, too
   --help, --version
 
-drain, reload, workers --set and quarantine clear are for root and the daemon's own user.
+drain, reload, workers --set and quarantine clear are for operators: root, the daemon's own user
+and those of server.admins, at the operators' socket. Others see what is their own.
 
 Examples
   penstockctl status

@@ -61,7 +61,8 @@ class ImageTest(unittest.TestCase):
         cls.addClassCleanup(cls.node.close)
         room = cls.node.room
         # New volumes begin as what the image has there.
-        for name, inside in (("socket", "run/penstock"), ("state", "var/lib/penstock")):
+        for name, inside in (("socket", "run/penstock"), ("state", "var/lib/penstock"),
+                             ("operators", "run/penstock-admin")):
             subprocess.run(["cp", "-a", cls.images["penstock"].root / inside, room / name], check=True)
         shutil.copy(CONTAINER / "penstock.yaml", room)
         (room / "data").mkdir()
@@ -69,6 +70,7 @@ class ImageTest(unittest.TestCase):
                        check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["chmod", "-R", "a+rX", room / "data"], check=True)
         cls.daemon = cls.start("penstock", {"socket": ("/run/penstock", "rw"), "state": ("/var/lib/penstock", "rw"),
+                                            "operators": ("/run/penstock-admin", "rw"),
                                             "penstock.yaml": ("/etc/penstock/penstock.yaml", "ro"),
                                             "data": ("/data", "ro")})
 

@@ -189,6 +189,7 @@ class KubernetesTest(unittest.TestCase):
         trainers = [volume["hostPath"]["path"] for volume in self.trainer["volumes"]]
 
         self.assertEqual(trainers, ["/run/penstock"])
+        self.assertNotIn("/run/penstock-admin", paths)
         self.assertIn("/run/penstock", paths)
         self.assertEqual(self.trainer["securityContext"]["supplementalGroups"], [GROUP])
 

@@ -96,6 +96,8 @@ class UnitsTest(unittest.TestCase):
         folder = (self.room / "run/penstock").stat()
         self.assertEqual(name, settings("penstockd.service")["User"][0])
         self.assertEqual((folder.st_uid, folder.st_gid, folder.st_mode & 0o7777), (int(user), int(group), 0o750))
+        operators = (self.room / "run/penstock-admin").stat()
+        self.assertEqual((operators.st_uid, operators.st_mode & 0o7777), (int(user), 0o700))
 
 
 if __name__ == "__main__":
