@@ -133,7 +133,8 @@ int Check(const Call& call, const Sheet& sheet) {
   Facts facts = GatherFacts(call.address, call.config);
   facts.version = PENSTOCK_VERSION;
   if (facts.daemon.ok()) {
-    const std::unique_ptr<AdminClient> daemon = AdminClient::Make(facts.daemon->address);
+    const std::unique_ptr<AdminClient> daemon = AdminClient::Make(
+        client::FindDaemonToOperate(facts.daemon->address).value_or(facts.daemon->address));
     AddAnswers(daemon->GetStatus(), daemon->ListDatasets(), facts);
   }
   const std::vector<Finding> findings = GradeFacts(facts);

@@ -62,6 +62,23 @@ std::string FeedsTable(const v1::GetStatusResponse& status) {
   return table.Text();
 }
 
+// Who uses how much.
+std::string UsersTable(const v1::GetStatusResponse& status) {
+  Table table({{"USER"},
+               {"SESSIONS", kRight},
+               {"POOL", kRight},
+               {"POOL RESERVED", kRight},
+               {"BATCHES", kRight},
+               {"SAMPLES", kRight},
+               {"WORKER CPU", kRight}});
+  for (const v1::UserStatus& user : status.users())
+    table.Add({user.others() ? "(others)" : UserName(user.user_id()), Count(user.sessions()),
+               base::FormatBytes(user.pool_bytes()), base::FormatBytes(user.pool_reserved_bytes()),
+               Count(user.batches_announced()), Count(user.samples_decoded()),
+               absl::StrFormat("%.1f s", user.worker_cpu_seconds())});
+  return table.Text();
+}
+
 // A line for each feed, of those that have sessions: who waits for whom.
 std::string Verdicts(const v1::GetStatusResponse& status) {
   std::string text;
@@ -95,6 +112,7 @@ std::string Show(const v1::GetStatusResponse& status) {
                   Count(status.quarantined()), " quarantined\n");
   if (status.gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(status));
   if (status.feeds_size() > 0) absl::StrAppend(&text, "\n", FeedsTable(status));
+  if (status.users_size() > 0) absl::StrAppend(&text, "\n", UsersTable(status));
   if (const std::string verdicts = Verdicts(status); !verdicts.empty())
     absl::StrAppend(&text, "\n", verdicts);
   return text;

@@ -111,7 +111,11 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
   Ending ending;
   for (;;) {
     const timespec slice = {.tv_sec = 0, .tv_nsec = herald.ready() ? 200'000'000 : 10'000'000};
-    const int number = sigtimedwait(&signals, nullptr, &slice);
+    siginfo_t sender = {};
+    const int number = sigtimedwait(&signals, &sender, &slice);
+    if (number > 0)
+      PENSTOCK_LOG(kInfo, "operator_action", {"user", sender.si_uid}, {"pid", sender.si_pid},
+                   {"method", "signal"}, {"what", number});
     const base::TimePoint now = clock.Now();
     if (const auto reason = ending.OnSignal(number, daemon, now)) return *reason;
     if (const auto reason = ending.Look(daemon, now)) return *reason;

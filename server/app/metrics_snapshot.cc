@@ -169,7 +169,7 @@ void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapsh
                               .pool_bytes = user.pool_bytes,
                               .reserved_bytes = user.reserved_bytes,
                               .samples_decoded = user.totals.rows_decoded,
-                              .worker_cpu = user.worker_cpu});
+                              .worker_cpu = user.totals.worker_cpu});
 }
 
 status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,

@@ -60,7 +60,7 @@ void Fill(const feed::UserView& view, v1::UserStatus& user) {
   user.set_samples_decoded(view.totals.rows_decoded);
   user.set_batches_announced(view.totals.batches_announced);
   user.set_decode_seconds(Seconds(view.totals.decode));
-  user.set_worker_cpu_seconds(Seconds(view.worker_cpu));
+  user.set_worker_cpu_seconds(Seconds(view.totals.worker_cpu));
 }
 
 void Fill(const feed::GpuInfo& info, v1::GpuStatus& gpu) {

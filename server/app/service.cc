@@ -205,7 +205,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
   v1::GetStatusResponse response = ReportStatus(engine, viewer, now);
   if (const std::string why = options_.not_ready(); response.serving() && !why.empty()) {
     response.set_serving(false);
-    response.set_reason(why);
+    response.set_reason(viewer.is_operator ? why : "it is not ready; its operator sees why");
   }
   response.set_private_daemon(options_.private_daemon);
   response.add_deliveries("host");

@@ -27,8 +27,10 @@
 #include "server/feed/rows.h"
 #include "server/feed/runs.h"
 #include "server/feed/trace.h"
+#include "server/feed/user_counts.h"
 #include "server/feed/verdict.h"
 #include "server/feed/views.h"
+#include "server/feed/worker_cpu.h"
 #include "server/feed/worker_demand.h"
 #include "server/pool/pool.h"
 #include "server/workers/supervisor.h"
@@ -246,6 +248,7 @@ class Engine {
 
   // Where the time goes (engine_flow.cc).
   void NoteEnded(const workers::Outcome& outcome, const RowTrouble& row);
+  void NoteWorkerCpu(base::TimePoint now);
   void NoteUser(const RowTrouble& row, uint64_t rows, base::Duration decode);
   void NoteCarried(const carry::Outcome& outcome, const RowTrouble& run);
   void NoteFull(Session& session, const Announcement& announcement);
@@ -286,6 +289,7 @@ class Engine {
   Rate decoding_rate_;  // samples
   DatasetCounts dataset_counts_;
   UserCounts user_counts_;
+  WorkerCpu worker_cpu_;
   // How busy those are whom all feeds share, as of the last ticks.
   struct Load {
     base::TimePoint looked_at{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/cpu_time.h"
 #include "common/telemetry/log.h"
 #include "server/feed/engine.h"
 
@@ -44,6 +45,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   now_ = std::max(now_, times.ended);  // what follows from it is later
   if (Traces(row.task.user.value())) TraceEnded(outcome, row);
   if (outcome.kind != workers::OutcomeKind::kDone) return;
+  if (!row.feed->canary) worker_cpu_.Decoded(outcome.worker, row.task.user.value(), times.decode);
   NoteUser(row, 1, times.decode);
   row.feed->flow.Ended({.fill = FillOf(row.task),
                         .given = times.given,
@@ -109,6 +111,7 @@ void Engine::LookAround(base::TimePoint now) {
   const bool first = load_.looked_at == base::TimePoint();
   const base::Duration since = now - std::exchange(load_.looked_at, now);
   if (first || since <= base::Duration::zero()) return;
+  NoteWorkerCpu(now);
   const FeedFlow::Look daemon = LookAtWorkers(since);
   std::map<Feed*, FeedFlow::Look> feeds;
   for (const auto& [id, session] : sessions_) {
@@ -118,6 +121,16 @@ void Engine::LookAround(base::TimePoint now) {
   }
   for (auto& [feed, look] : feeds) feed->flow.Seen(look, since);
   if (demand_ && now - demand_asked_ >= kAskEvery) AskForWorkers(feeds, now);
+}
+
+void Engine::NoteWorkerCpu(base::TimePoint now) {
+  for (const workers::WorkerView& worker : workers_.View(now)) {
+    const auto used = worker.pid > 0 ? posix::CpuTimeOf(worker.pid) : std::nullopt;
+    if (!used) continue;
+    worker_cpu_.Look(worker.number, worker.pid, *used, [&](uint32_t user, base::Duration time) {
+      user_counts_.Of(user).worker_cpu += time;
+    });
+  }
 }
 
 FeedFlow::Look Engine::LookAtWorkers(base::Duration since) {

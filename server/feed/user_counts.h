@@ -17,7 +17,8 @@ struct UserTotals {
   uint32_t user = 0;
   bool others = false;  // all users beyond the limit
   uint64_t rows_decoded = 0, batches_announced = 0;
-  base::Duration decode{};  // workers' time on its rows
+  base::Duration decode{};      // workers' time on its rows
+  base::Duration worker_cpu{};  // processor time of the workers that decoded them
 };
 
 class UserCounts {

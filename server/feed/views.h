@@ -58,7 +58,6 @@ struct UserView {
   UserTotals totals;
   uint32_t sessions = 0;
   uint64_t pool_bytes = 0, reserved_bytes = 0;
-  base::Duration worker_cpu{};
 };
 
 // How the runner fares, as of its last tick.

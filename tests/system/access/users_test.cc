@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <set>
+
+#include "penstock/v1/admin.pb.h"
+#include "tests/support/http_get.h"
 #include "tests/support/trainer_process.h"
 #include "tests/system/access/node.h"
 
 namespace penstock::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -30,6 +35,67 @@ TEST(UsersTest, ATraceShowsAnOperatorEverythingAndOthersTheirOwn) {
   EXPECT_THAT(of_outsider.text, Not(HasSubstr("\"ph\":\"X\"")));
   EXPECT_THAT(of_member.text, HasSubstr("secret-set"));
   EXPECT_THAT(of_root.text, HasSubstr("secret-set"));
+}
+
+// One feed for each, though they ask for the same.
+TEST(UsersTest, TwoUsersOnEqualFeedsAreTwoRowsAndEachHasItsUsage) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const uint16_t port = FreePort();
+  Node node({.metrics_address = "127.0.0.1:" + std::to_string(port)});
+  TrainerProcess one(node.address(), "flowers", "hold", kMember);
+  TrainerProcess two(node.address(), "flowers", "hold", kOutsider);
+
+  ASSERT_TRUE(node.daemon().Eventually([&] {  // looked at ten times a second
+    const v1::GetStatusResponse look = node.daemon().Status();
+    return look.users_size() == 2 && look.users(0).worker_cpu_seconds() > 0 &&
+           look.users(1).worker_cpu_seconds() > 0;
+  }));
+
+  const v1::GetStatusResponse status = node.daemon().Status();
+
+  ASSERT_EQ(status.feeds_size(), 2);
+  EXPECT_EQ(status.feeds(0).fingerprint(), status.feeds(1).fingerprint());
+  EXPECT_THAT((std::set<uint32_t>{status.feeds(0).user_id(), status.feeds(1).user_id()}),
+              ElementsAre(kMemberUser, kOutsiderUser));
+  ASSERT_EQ(status.users_size(), 2);
+  uint64_t bytes = 0;
+  for (const v1::UserStatus& user : status.users()) {
+    EXPECT_EQ(user.sessions(), 1u);
+    EXPECT_GE(user.samples_decoded(), 12u);
+    EXPECT_GE(user.batches_announced(), 2u);
+    EXPECT_GT(user.pool_reserved_bytes(), 0u);
+    EXPECT_GT(user.decode_seconds(), 0);
+    EXPECT_GT(user.worker_cpu_seconds(), 0);
+    EXPECT_GT(user.pool_bytes(), 0u);
+    bytes += user.pool_bytes();
+  }
+  EXPECT_LE(bytes, status.pool().segment_bytes());  // the daemon tries itself, too
+  for (const v1::FeedStatus& feed : status.feeds()) {
+    EXPECT_EQ(feed.sessions(), 1u);
+    EXPECT_GE(feed.samples_decoded(), 12u);
+    EXPECT_LT(feed.samples_decoded(), status.samples_decoded());
+  }
+  const std::string page = Scrape(port), of_one = "{user=\"" + std::to_string(kMemberUser) + "\"}";
+  EXPECT_EQ(ValueOf(page, "penstock_user_sessions" + of_one), 1);
+  EXPECT_GE(ValueOf(page, "penstock_user_samples_decoded_total" + of_one), 12);
+  EXPECT_GT(ValueOf(page, "penstock_user_pool_bytes" + of_one), 0);
+  EXPECT_THAT(node.daemon().Ctl({"status"}).output, HasSubstr("POOL RESERVED"));
+}
+
+TEST(UsersTest, AUserSeesItsOwnUsageAndSessionsAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Node node({});
+  TrainerProcess one(node.address(), "flowers", "hold", kMember);
+  TrainerProcess two(node.address(), "flowers", "hold", kOutsider);
+  auto outsider = node.Trainer(kOutsider);
+  const std::string theirs = "\"user_id\":" + std::to_string(kMemberUser);
+  const std::string own = "\"user_id\":" + std::to_string(kOutsiderUser);
+
+  for (const char* method : {"GetStatus", "ListSessions", "WatchStatus"}) {
+    const auto seen = outsider->Call(std::string("penstock.v1.AdminService.") + method, "{}");
+    EXPECT_THAT(seen.text, HasSubstr(own)) << method;
+    EXPECT_THAT(seen.text, Not(HasSubstr(theirs))) << method;
+  }
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Session OpenOn(DaemonProcess& daemon, uint32_t window = 2) {
 
 std::unique_ptr<v1::AdminService::Stub> AdminOf(DaemonProcess& daemon) {
   return v1::AdminService::NewStub(
-      grpc::CreateChannel("unix:" + daemon.address(), grpc::InsecureChannelCredentials()));
+      grpc::CreateChannel("unix:" + daemon.admin_address(), grpc::InsecureChannelCredentials()));
 }
 
 // ---- Draining. ----
@@ -287,7 +287,7 @@ TEST(OperateTest, WatchingShowsEverythingAgainAndAgainUntilItIsCancelled) {
 
 // ---- Who may. ----
 
-TEST(MayTest, WhoChangesWhatEverybodyGetsIsTheOwnerOrRootAndTheGroupReads) {
+TEST(MayTest, WhoChangesWhatEverybodyGetsIsAnOperatorAndTheGroupReads) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   std::string config = Config("");
   config.replace(config.find("group: ''"), 9, "group: '" + std::to_string(kGroup) + "'");
@@ -307,7 +307,7 @@ TEST(MayTest, WhoChangesWhatEverybodyGetsIsTheOwnerOrRootAndTheGroupReads) {
                                                {"quarantine", "clear", "photographs"}}) {
     const Ended ended = as_member(call);
     EXPECT_EQ(ended.exit_code, 1) << call[0];
-    EXPECT_THAT(ended.output, HasSubstr("own user"));
+    EXPECT_THAT(ended.output, HasSubstr("for operators"));
   }
   EXPECT_TRUE(daemon.Status().serving());
   EXPECT_FALSE(daemon.Status().draining());

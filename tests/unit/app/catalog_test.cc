@@ -10,7 +10,6 @@
 #include <future>
 #include <optional>
 
-#include "absl/strings/str_replace.h"
 #include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
 #include "tests/support/message_of.h"
@@ -73,69 +72,6 @@ class CatalogTest : public ::testing::Test {
 };
 
 // ---- Who gets what. ----
-
-TEST_F(CatalogTest, AnUnknownNameIsToldTheKnownOnes) {
-  ServeByName();
-
-  const auto state = Open("birds");
-
-  EXPECT_EQ(state.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(MessageOf(state.status()), AllOf(HasSubstr("'birds'"), HasSubstr("flowers, trees")));
-}
-
-TEST_F(CatalogTest, APathIsForPrivateDaemonsAlone) {
-  ServeByName();
-
-  const auto state = Open(folder_.At("flowers"));
-
-  EXPECT_EQ(state.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(MessageOf(state.status()), HasSubstr("by name only"));
-}
-
-TEST_F(CatalogTest, ADatasetForAGroupIsForItsMembersAndOperatorsAndRootIsNeither) {
-  ServeByName({4711, 4712});
-
-  EXPECT_TRUE(Open("flowers", {.uid = 1000, .groups = {1000, 4712}}).ok());
-  EXPECT_TRUE(Open("flowers", {.uid = 1000, .groups = {1000}, .is_operator = true}).ok());
-  EXPECT_EQ(Open("flowers", {.uid = 0, .groups = {0}}).status().code(),
-            absl::StatusCode::kNotFound);
-}
-
-TEST_F(CatalogTest, WhoMayNotOpenADatasetIsToldWhatIsSaidOfOnesThatAreNotThere) {
-  ServeByName({4711});
-  const Opener stranger = {.uid = 1000, .groups = {1000}};
-
-  const std::string hidden = MessageOf(Open("flowers", stranger).status());
-  const std::string absent = MessageOf(Open("nothing", stranger).status());
-
-  EXPECT_EQ(absl::StrReplaceAll(hidden, {{"flowers", "nothing"}}), absent);
-  EXPECT_THAT(hidden, AllOf(HasSubstr("user 1000"), HasSubstr("known are: trees;"),
-                            HasSubstr("groups say who may open it")));
-}
-
-TEST_F(CatalogTest, AListIsOfWhatOneMayOpen) {
-  ServeByName({4711});
-  ASSERT_TRUE(Open("flowers", {.is_operator = true}).ok());
-  ASSERT_TRUE(Open("synthetic:8x9x3").ok());
-
-  const auto list = catalog().List(Opener{.uid = 1000, .groups = {1000}});
-
-  ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0].name, "trees");
-  EXPECT_THAT(list[1].name, HasSubstr("synthetic"));
-  EXPECT_EQ(catalog().List(Opener{.uid = 1000, .groups = {4711}}).size(), 3u);
-  EXPECT_EQ(catalog().List(Opener{.is_operator = true}).size(), 3u);
-}
-
-TEST_F(CatalogTest, WhatTheConfigurationNamesNoMoreIsForOperatorsToSee) {
-  ServeByName();
-  const Catalog::State held = Open("flowers").value();
-
-  catalog().SetOffer({.datasets = {{"trees", folder_.At("trees"), {}}}, .faults = {}});
-
-  EXPECT_EQ(catalog().List(Opener{.uid = 1000}).size(), 1u);
-  EXPECT_EQ(catalog().List(Opener{.is_operator = true}).size(), 2u);
-}
 
 TEST_F(CatalogTest, NothingOutsideTheRootsIsOpened) {
   options_.roots = {folder_.At("flowers")};
@@ -357,15 +293,6 @@ TEST_F(CatalogTest, AnIndexSaysWhatItFoundAndThatItIsCached) {
   EXPECT_EQ(made.classes, 1u);
   EXPECT_FALSE(made.from_cache);
   EXPECT_TRUE(again.from_cache);
-}
-
-TEST_F(CatalogTest, TheOperatorIndexesWhateverTheGroupsAndOthersWhatTheyMayOpen) {
-  ServeByName({4711});
-
-  EXPECT_EQ(Index("flowers", {.uid = 1000, .groups = {1000}}).status().code(),
-            absl::StatusCode::kNotFound);
-  EXPECT_TRUE(Index("flowers", {.uid = 1000, .groups = {4711}}).ok());
-  EXPECT_TRUE(Index("flowers").ok());
 }
 
 TEST_F(CatalogTest, AnIndexThatNobodyWaitsForIsBrokenOff) {

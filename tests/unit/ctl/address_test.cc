@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "common/base/check.h"
 #include "common/posix/socket.h"
@@ -51,6 +53,54 @@ class AddressTest : public ::testing::Test {
   Surroundings around_;
   std::vector<posix::Fd> listeners_;
 };
+
+// A daemon greets operators at once, as gRPC does with its settings; with others it hangs up.
+class OperatorsDoor {
+ public:
+  OperatorsDoor(const std::string& folder, const std::string& greeting) {
+    PENSTOCK_CHECK(::mkdir(folder.c_str(), 0700) == 0);
+    listener_ = *posix::Listen(folder + "/admin.sock", posix::SocketKind::kStream);
+    thread_ = std::thread([this, greeting] {
+      pollfd poll = {.fd = listener_.get(), .events = POLLIN};
+      if (::poll(&poll, 1, 5000) != 1) return;
+      auto socket = posix::Accept(listener_);
+      PENSTOCK_CHECK(socket.ok() && socket->has_value());
+      (void)!::write((*socket)->get(), greeting.data(), greeting.size());
+    });
+  }
+  ~OperatorsDoor() { thread_.join(); }
+
+ private:
+  posix::Fd listener_;
+  std::thread thread_;
+};
+
+TEST_F(AddressTest, AnOperatorFindsTheOperatorsSocketBesideTheTrainers) {
+  const std::string trainers = Daemon(root_ + "/own");
+  OperatorsDoor door(root_ + "/own-admin", "hello");
+
+  EXPECT_EQ(*FindDaemonToOperate(trainers, around_), root_ + "/own-admin/admin.sock");
+}
+
+TEST_F(AddressTest, AnOperatorFindsTheOperatorsSocketOfTheSystem) {
+  Daemon(root_ + "/run/penstock");
+  OperatorsDoor door(root_ + "/run/penstock-admin", "hello");
+
+  EXPECT_EQ(*FindDaemonToOperate("", around_), root_ + "/run/penstock-admin/admin.sock");
+}
+
+TEST_F(AddressTest, WhoIsNotLetInThereCallsWhereTrainersDo) {
+  const std::string trainers = Daemon(root_ + "/own");
+  OperatorsDoor door(root_ + "/own-admin", "");
+
+  EXPECT_EQ(*FindDaemonToOperate(trainers, around_), trainers);
+}
+
+TEST_F(AddressTest, APrivateDaemonIsOperatedAtItsOneSocket) {
+  const std::string path = Daemon(root_ + "/own");
+
+  EXPECT_EQ(*FindDaemonToOperate(path, around_), path);
+}
 
 TEST_F(AddressTest, NoDaemonAnywhereSaysEachPlaceAndWhyNot) {
   around_.xdg_runtime_dir = "";

@@ -73,6 +73,26 @@ TEST(ViewsTest, AStatusIsReadAtAGlance) {
             "         0\n");
 }
 
+TEST(ViewsTest, EachUserIsARowWithWhatItUses) {
+  v1::GetStatusResponse status;
+  v1::UserStatus& user = *status.add_users();
+  user.set_user_id(4'000'000'000);
+  user.set_sessions(2);
+  user.set_pool_bytes(64 << 20);
+  user.set_pool_reserved_bytes(32 << 20);
+  user.set_batches_announced(7);
+  user.set_samples_decoded(1000);
+  user.set_worker_cpu_seconds(1.25);
+  status.add_users()->set_others(true);
+
+  EXPECT_THAT(
+      Show(status),
+      EndsWith("\n"
+               "USER        SESSIONS      POOL  POOL RESERVED  BATCHES  SAMPLES  WORKER CPU\n"
+               "4000000000         2  64.0 MiB       32.0 MiB        7    1,000       1.2 s\n"
+               "(others)           0       0 B            0 B        0        0       0.0 s\n"));
+}
+
 TEST(ViewsTest, OfEachFeedThatHasTrainersItIsSaidWhoWaitsForWhom) {
   v1::GetStatusResponse status;
   v1::FeedStatus& busy = *status.add_feeds();
