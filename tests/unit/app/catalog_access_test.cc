@@ -126,5 +126,30 @@ TEST_F(CatalogAccessTest, TheOperatorIndexesWhateverTheGroupsAndOthersWhatTheyMa
   EXPECT_TRUE(Index("flowers").ok());
 }
 
+TEST_F(CatalogAccessTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
+  ServeByName();
+  options_.offer.datasets[0].path = folder_.At("flowers/");  // as people write it
+  catalog_.emplace(options_);
+
+  ASSERT_EQ(catalog_->List().size(), 2u);
+  EXPECT_EQ(catalog_->List()[0].state, nullptr);
+  const Catalog::State state = Open("flowers").value();
+
+  ASSERT_EQ(catalog_->List().size(), 2u);
+  EXPECT_EQ(catalog_->List()[0].name, "flowers");
+  EXPECT_EQ(catalog_->List()[0].state, state);
+  EXPECT_EQ(catalog_->List()[1].state, nullptr);
+}
+
+TEST_F(CatalogAccessTest, NothingOutsideTheRootsIsOpened) {
+  options_.roots = {folder_.At("flowers")};
+  options_.any_path = true;
+  folder_.Write("elsewhere/daisy/0.jpg", "photograph");
+  catalog_.emplace(options_);
+
+  EXPECT_EQ(Open(folder_.At("elsewhere")).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(Open(folder_.At("flowers")).ok());
+}
+
 }  // namespace
 }  // namespace penstock::app

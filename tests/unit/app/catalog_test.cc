@@ -73,14 +73,6 @@ class CatalogTest : public ::testing::Test {
 
 // ---- Who gets what. ----
 
-TEST_F(CatalogTest, NothingOutsideTheRootsIsOpened) {
-  options_.roots = {folder_.At("flowers")};
-  MakeDataset("elsewhere", 1);
-
-  EXPECT_EQ(Open(folder_.At("elsewhere")).status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_TRUE(Open(folder_.At("flowers")).ok());
-}
-
 TEST_F(CatalogTest, NoNameAndNoFolderAreRefused) {
   EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Open(folder_.At("nothing")).status().code(), absl::StatusCode::kNotFound);
@@ -267,20 +259,6 @@ TEST_F(CatalogTest, DatasetsThatNobodyUsesMakeRoomAndUsedOnesDoNot) {
   used.reset();
 
   EXPECT_TRUE(Open(folder_.At("trees")).ok());
-}
-
-TEST_F(CatalogTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
-  ServeByName();
-  options_.offer.datasets[0].path = folder_.At("flowers/");  // as people write it
-
-  ASSERT_EQ(catalog().List().size(), 2u);
-  EXPECT_EQ(catalog().List()[0].state, nullptr);
-  const Catalog::State state = Open("flowers").value();
-
-  ASSERT_EQ(catalog().List().size(), 2u);
-  EXPECT_EQ(catalog().List()[0].name, "flowers");
-  EXPECT_EQ(catalog().List()[0].state, state);
-  EXPECT_EQ(catalog().List()[1].state, nullptr);
 }
 
 // ---- Indexing. ----
