@@ -50,7 +50,7 @@ absl::string_view NameOf(feed::SessionPhase phase) {
 }
 
 absl::string_view NameOf(const workers::WorkerView& worker) {
-  if (worker.stalled) return "stalled";
+  if (worker.stalled && !worker.in_hand) return "stalled";
   switch (worker.state) {
     case workers::WorkerState::kStarting:
       return "starting";

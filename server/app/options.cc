@@ -66,7 +66,6 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   workers.memory_bytes = config.workers().memory_bytes();
   workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
   workers.sample_timeout = Milliseconds(config.workers().sample_timeout_ms());
-  workers.retry_for = Milliseconds(config.source().retry_for_ms());
   workers.back_off = {.first = Milliseconds(config.workers().backoff_first_ms()),
                       .longest = Milliseconds(config.workers().backoff_longest_ms())};
   workers.budget = {.restarts = config.workers().max_restarts(),
@@ -133,8 +132,8 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
   engine.pool.available_bytes = [] { return posix::ReadMachine().Memory(); };
   engine.workers = WorkersOptions(config, machine);
-  engine.carriers = {.count = CarrierCount(config, machine),
-                     .retry_for = Milliseconds(config.source().retry_for_ms())};
+  engine.carriers = {.count = CarrierCount(config, machine)};
+  engine.retry_for = Milliseconds(config.source().retry_for_ms());
   engine.gpus = GpusOptions(config);
   engine.admission = AdmissionOf(config);
   if (config.workers().auto_()) engine.auto_workers = {.most = MostWorkers(config, machine)};

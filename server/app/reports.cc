@@ -158,7 +158,7 @@ uint64_t Milliseconds(base::Duration duration) {
 }
 
 std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
-  if (worker.stalled)
+  if (worker.stalled && !worker.in_hand)
     return absl::StrCat("source stalled for ", Milliseconds(now - worker.stalled->since) / 1000,
                         " s");
   switch (worker.state) {

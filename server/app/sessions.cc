@@ -274,7 +274,7 @@ absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
       return absl::InvalidArgumentError(absl::StrCat("dataset '", dataset.name, "' has no sample ",
                                                      id, "; it has ", range.first, " to ",
                                                      range.first + (range.count - 1)));
-    descriptions.push_back({opened.path(id), opened.label(id)});
+    descriptions.push_back({opened.FindPath(id), opened.label(id)});
   }
   return descriptions;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,12 +17,8 @@ namespace {
 constexpr size_t kAhead =
     4;  // runs a thread: the one in its hands, and some while the runner is busy
 constexpr base::Duration kLongCopy = std::chrono::seconds(1);
-constexpr base::Duration kLongestSleep = std::chrono::hours(1);
-
-std::string GaveUpAfter(base::Duration time) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
-  return absl::StrCat("samples could not be read for ", seconds, " s, see to their storage");
-}
+// Copies that do not come back, and such as are made aside. Beyond them threads are held up.
+constexpr size_t kMaxLoose = 128;
 
 absl::Status Fill(const Run& run) {
   PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(*run.selection, run.samples, run.blocks));
@@ -36,7 +33,7 @@ void WriteNotes(const Run& run) {
   run.dataset->CopyLabels(run.samples, run.labels);
 }
 
-Carriers::Carriers(const Options& options) : options_(options), in_hand_(options.count) {
+Carriers::Carriers(const Options& options) : options_(options), loose_(kMaxLoose) {
   PENSTOCK_CHECK(options.count >= 1);
 }
 
@@ -46,33 +43,69 @@ Carriers::~Carriers() {
     stopping_ = true;
   }
   changed_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  for (auto& [number, each] : threads_) each.thread.join();
 }
 
 absl::Status Carriers::Start() {
   PENSTOCK_CHECK(threads_.empty());
   PENSTOCK_ASSIGN_OR_RETURN(event_, posix::MakeEvent());
-  for (uint32_t number = 0; number < options_.count; ++number)
-    threads_.emplace_back([this, number] {
-      ::pthread_setname_np(::pthread_self(), absl::StrCat("carry", number).c_str());
-      Work(number);
-    });
+  while (threads_.size() < options_.count) {
+    std::optional<posix::LooseThreads::Thread> thread = StartThread(next_thread_);
+    if (!thread) return absl::ResourceExhaustedError("no thread can be started for a carrier");
+    threads_.emplace(next_thread_++, *std::move(thread));
+  }
   return absl::OkStatus();
+}
+
+std::optional<posix::LooseThreads::Thread> Carriers::StartThread(uint64_t number) {
+  {
+    const base::MutexLock lock(mutex_);
+    serving_.insert(number);
+  }
+  auto thread = posix::LooseThreads::Start([this, number] {
+    ::pthread_setname_np(::pthread_self(), absl::StrCat("carry", number).c_str());
+    Work(number);
+  });
+  if (thread) return thread;
+  const base::MutexLock lock(mutex_);
+  serving_.erase(number);
+  return std::nullopt;
 }
 
 size_t Carriers::Capacity() const {
   const base::MutexLock lock(mutex_);
   const auto busy = static_cast<size_t>(std::count_if(
-      in_hand_.begin(), in_hand_.end(), [](const auto& hand) { return hand.has_value(); }));
+      in_hand_.begin(), in_hand_.end(), [](const auto& hand) { return !hand.second.aside; }));
   const size_t most = kAhead * options_.count;
   return most - std::min(most, ready_.size() + busy);
 }
 
 void Carriers::Submit(Run run) {
+  if (run.aside && loose_.HasRoom()) return SubmitAside(std::move(run));
   {
     const base::MutexLock lock(mutex_);
-    ready_.push_back({.run = std::move(run), .reason = {}});
+    ready_.push_back(std::move(run));
   }
+  changed_.NotifyOne();
+}
+
+void Carriers::SubmitAside(Run run) {
+  const uint64_t id = run.id;
+  const auto shared = std::make_shared<const Run>(std::move(run));  // with the thread
+  {
+    const base::MutexLock lock(mutex_);
+    Begin(*shared, next_thread_);
+    in_hand_.at(id).aside = true;
+  }
+  auto thread = posix::LooseThreads::Start([this, shared, number = next_thread_] {
+    ::pthread_setname_np(::pthread_self(), absl::StrCat("carry", number).c_str());
+    Carry(*shared);
+  });
+  ++next_thread_;
+  if (thread) return loose_.Leave(*std::move(thread));
+  const base::MutexLock lock(mutex_);  // like any other, then
+  in_hand_.erase(id);
+  ready_.push_back(*shared);
   changed_.NotifyOne();
 }
 
@@ -81,77 +114,92 @@ std::vector<Outcome> Carriers::Collect() {
   return std::exchange(ended_, {});
 }
 
+std::vector<uint64_t> Carriers::TakeOverdue(base::TimePoint now) {
+  loose_.Sweep();
+  std::vector<uint64_t> overdue;
+  for (const InHand& hand : NewlyOverdue(now))
+    if (hand.aside || LeaveBehind(hand)) overdue.push_back(hand.id);
+  return overdue;
+}
+
+std::vector<Carriers::InHand> Carriers::NewlyOverdue(base::TimePoint now) {
+  std::vector<InHand> overdue;
+  const base::MutexLock lock(mutex_);
+  for (auto& [id, hand] : in_hand_) {
+    if (hand.told || now - hand.since < source::kPatience) continue;
+    hand.told = hand.aside;  // the others, once they were left behind
+    overdue.push_back(hand);
+  }
+  return overdue;
+}
+
+// The next thread is there before this one is left: there are always as many. False: too many are
+// left behind already, or its copy came back meanwhile, and it is left with another or with none.
+bool Carriers::LeaveBehind(const InHand& hand) {
+  if (!loose_.HasRoom()) return false;
+  std::optional<posix::LooseThreads::Thread> next = StartThread(next_thread_);
+  if (!next) return false;
+  threads_.emplace(next_thread_++, *std::move(next));
+  loose_.Leave(std::move(threads_.at(hand.thread)));
+  threads_.erase(hand.thread);
+  bool is_overdue = false;
+  {
+    const base::MutexLock lock(mutex_);
+    serving_.erase(hand.thread);
+    for (auto& [id, now] : in_hand_) {
+      if (now.thread != hand.thread) continue;
+      now.aside = true;
+      now.told = is_overdue = id == hand.id;
+    }
+  }
+  changed_.NotifyAll();
+  return is_overdue;
+}
+
 std::vector<Carriers::Stall> Carriers::Stalls(base::TimePoint now) const {
   std::vector<Stall> stalls;
   const base::MutexLock lock(mutex_);
-  for (const Job& job : aside_) stalls.push_back({job.run.id, job.failing_since, job.reason});
-  for (const auto& hand : in_hand_)
-    if (hand && now - hand->since > kLongCopy)
-      stalls.push_back({hand->id, hand->since, absl::StrCat("reading '", hand->path, "'")});
+  for (const auto& [id, hand] : in_hand_)
+    if (now - hand.since > kLongCopy)
+      stalls.push_back(
+          {id, hand.since, absl::StrCat("reading '", hand.dataset->path(hand.sample), "'")});
   return stalls;
 }
 
 // ---- The threads. ----
 
-void Carriers::Work(uint32_t number) {
-  while (std::optional<Job> job = Next(number)) {
-    const absl::Status copied = Fill(job->run);
-    PutDown(*std::move(job), number, copied);
-  }
+void Carriers::Work(uint64_t number) {
+  while (const std::optional<Run> run = Next(number)) Carry(*run);
 }
 
-// Runs that are due again come first: they are of earlier batches.
-std::optional<Carriers::Job> Carriers::Next(uint32_t number) {
+// Nothing: it is the end, or this thread was left behind with a copy that has come back by now.
+std::optional<Run> Carriers::Next(uint64_t number) {
   const base::MutexLock lock(mutex_);
-  for (;;) {
-    if (stopping_) return std::nullopt;
-    const base::TimePoint now = base::Now();
-    if (TakeDue(now) || !ready_.empty()) {
-      Job job = std::move(ready_.front());
-      ready_.pop_front();
-      in_hand_[number] = {job.run.id, now, job.run.dataset->path(job.run.samples[0])};
-      return job;
-    }
-    base::Duration sleep = kLongestSleep;
-    for (const Job& job : aside_) sleep = std::min(sleep, job.again - now);
-    changed_.WaitFor(mutex_, sleep);
-  }
+  while (!stopping_ && serving_.contains(number) && ready_.empty()) changed_.Wait(mutex_);
+  if (stopping_ || !serving_.contains(number)) return std::nullopt;
+  Run run = std::move(ready_.front());
+  ready_.pop_front();
+  Begin(run, number);
+  return run;
 }
 
-bool Carriers::TakeDue(base::TimePoint now) {
-  const auto due =
-      std::find_if(aside_.begin(), aside_.end(), [&](const Job& job) { return job.again <= now; });
-  if (due == aside_.end()) return false;
-  ready_.push_front(std::move(*due));
-  aside_.erase(due);
-  return true;
+void Carriers::Begin(const Run& run, uint64_t number) {
+  in_hand_[run.id] = {.id = run.id,
+                      .since = base::Now(),
+                      .dataset = run.dataset,
+                      .sample = run.samples.front(),
+                      .thread = number};
 }
 
-// It ended, or is put aside until it is tried again.
-void Carriers::PutDown(Job job, uint32_t number, const absl::Status& copied) {
-  Outcome outcome = {
-      .id = job.run.id, .status = copied, .given = job.run.given, .ended = base::Now()};
-  std::optional<base::Duration> wait;
-  if (!copied.ok() && !absl::IsDataLoss(copied)) {  // what is stored wrong stays so
-    const base::TimePoint now = outcome.ended;
-    if (job.failures++ == 0) job.failing_since = now;
-    wait = source::RetryPolicy{.total = options_.retry_for}.WaitAfter(job.failures,
-                                                                      now - job.failing_since);
-    if (wait) job.again = now + *wait;
-    job.reason = std::string(copied.message());
-    if (!wait) outcome.status = base::Annotate(copied, GaveUpAfter(options_.retry_for));
-  }
+void Carriers::Carry(const Run& run) {
+  Outcome outcome = {.id = run.id, .status = Fill(run), .given = run.given, .ended = base::Now()};
   {
     const base::MutexLock lock(mutex_);
-    outcome.begun = job.failures > 0 ? job.failing_since : in_hand_[number]->since;
-    in_hand_[number].reset();
-    if (wait) {
-      aside_.push_back(std::move(job));
-    } else {
-      ended_.push_back(std::move(outcome));
-    }
+    outcome.begun = in_hand_.at(run.id).since;
+    in_hand_.erase(run.id);
+    ended_.push_back(std::move(outcome));
   }
-  if (!wait) posix::Ring(event_);
+  posix::Ring(event_);
 }
 
 }  // namespace penstock::carry

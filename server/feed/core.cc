@@ -60,8 +60,12 @@ struct Core::State {
   void LetGo(Session& session, const std::vector<Slot*>& held);
   void ForgetAnnouncements(SessionId session);
 
-  std::optional<RowTask> NextAgain(Road road);
+  std::optional<RowTask> NextAgain(Road road, MayRead may_read);
   Slot& SlotOf(const RowTask& task) const;
+  bool IsFilling(const RowTask& task) const {
+    const Slot* slot = Get(slots, task.slot);
+    return slot && slot->generation == task.generation && slot->state == SlotState::kFilling;
+  }
   void CameBack(const RowTask& task, uint32_t attempt);
   void Filled(Slot& slot);
 };
@@ -280,32 +284,26 @@ std::vector<Announcement> Core::TakeAnnouncements() {
 
 // ---- Rows. ----
 
-std::optional<RowTask> Core::NextRow(Road road) {
-  return NextRow(road, [](UserId) { return true; });
-}
-
-std::optional<RowTask> Core::NextRow(Road road, MayHave may_have) {
-  if (std::optional<RowTask> row = state_->NextAgain(road)) return row;
+std::optional<RowTask> Core::NextRow(Road road, MayHave may_have, MayRead may_read) {
+  if (std::optional<RowTask> row = state_->NextAgain(road, may_read)) return row;
   return state_->ScheduleOf(road).Next(
-      may_have, [this](Session& session) -> Slot& { return state_->Begin(session); });
+      may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
 }
 
 // The row that came back first; those of slots that were abandoned meanwhile are dropped.
-std::optional<RowTask> Core::State::NextAgain(Road road) {
-  std::deque<RowTask>& back = again[static_cast<size_t>(road)];
-  while (!back.empty()) {
-    const RowTask task = back.front();
-    back.pop_front();
-    Slot* slot = Get(slots, task.slot);
-    if (slot == nullptr || slot->generation != task.generation ||
-        slot->state != SlotState::kFilling) {
-      continue;
-    }
-    slot->rows.GiveAgain(task.row, task.rows);
-    return task;
-  }
-  return std::nullopt;
+std::optional<RowTask> Core::State::NextAgain(Road road, MayRead may_read) {
+  auto& back = again[static_cast<size_t>(road)];
+  std::erase_if(back, [this](const RowTask& task) { return !IsFilling(task); });
+  const auto readable = [may_read](const RowTask& row) { return may_read(row.user, row.feed); };
+  const auto next = std::find_if(back.begin(), back.end(), readable);
+  if (next == back.end()) return std::nullopt;
+  const RowTask task = *next;
+  back.erase(next);
+  SlotOf(task).rows.GiveAgain(task.row, task.rows);
+  return task;
 }
+
+bool Core::IsWanted(const RowTask& task) const { return state_->IsFilling(task); }
 
 // A slot with a row in a worker's hands stays what it is.
 Slot& Core::State::SlotOf(const RowTask& task) const {

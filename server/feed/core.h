@@ -69,6 +69,10 @@ struct RowTask {
   uint64_t index = 0;    // of the first in the epoch's order; the others follow, and what is beyond
                          // the last sample is padding
   uint32_t attempt = 0;  // how many samples before this one could not be used
+  // Of whoever reads, not looked at here: reads of these rows that failed, one after the other, and
+  // since when.
+  uint32_t failed_reads = 0;
+  base::TimePoint failing_since{};
 };
 
 // One batch to tell a session of.
@@ -130,13 +134,20 @@ class Core {
   // Sequences announced and not released: whose release words to look at.
   std::vector<uint64_t> Outstanding(SessionId session) const;
 
+  // Whether a user may have more rows now; whether a feed's samples may be read now.
+  using MayHave = absl::FunctionRef<bool(UserId)>;
+  using MayRead = absl::FunctionRef<bool(UserId, FeedId)>;
   // The next rows to fill, by the rules of who is served next; nothing when no session on that road
   // needs any.
-  std::optional<RowTask> NextRow(Road road = Road::kWorkers);
-  // The same, of those users alone who may have more now. Rows that came back are given out first
-  // whosever they are.
-  using MayHave = absl::FunctionRef<bool(UserId)>;
-  std::optional<RowTask> NextRow(Road road, MayHave may_have);
+  std::optional<RowTask> NextRow(Road road = Road::kWorkers) {
+    return NextRow(
+        road, [](UserId) { return true; }, [](UserId, FeedId) { return true; });
+  }
+  // The same, of those users alone who may have more now, and of those feeds alone whose samples
+  // may be read now. Rows that came back are given out first, whoever may have more.
+  std::optional<RowTask> NextRow(Road road, MayHave may_have, MayRead may_read);
+  // Whether anybody still wants these rows, which were given out.
+  bool IsWanted(const RowTask& task) const;
   // How what NextRow gave out ended; each is answered, whole, by exactly one of these.
   void RowDone(const RowTask& task);
   void RowReturned(const RowTask& task);  // not decoded: give it out again, first

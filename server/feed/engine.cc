@@ -141,10 +141,14 @@ bool Engine::CollectOutcomes(base::TimePoint now) {
     if (!trouble.bad_sample.ok())
       PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", trouble.bad_sample.message()});
     if (trouble.quarantine_grew) QuarantineChanged(*trouble.feed->dataset);
-    if (!trouble.feed_failed.ok() && trouble.feed->failed.ok()) {
-      trouble.feed->failed = trouble.feed_failed;
-      FailFeed(*trouble.feed, trouble.feed_failed);
+    if (outcome.kind == workers::OutcomeKind::kSourceFailed) {
+      ReadFailed(trouble, trouble.read, outcome.status);
+    } else if (outcome.kind == workers::OutcomeKind::kLost) {
+      trouble.feed->dataset->source.Dropped(trouble.read);
+    } else {
+      ReadCameBack(*trouble.feed, trouble.read);
     }
+    if (!trouble.feed_failed.ok()) FailFeedOnce(trouble.feed, trouble.feed_failed);
   }
   return !outcomes.empty();
 }
@@ -169,24 +173,28 @@ bool Engine::ListenTo(uint64_t id, Session& session, base::TimePoint now) {
 bool Engine::SubmitRows() {
   bool busy = false;
   for (size_t room = workers_.Capacity(); room > 0; --room) {
-    const std::optional<RowTask> task = core_.NextRow(
+    const std::optional<Next> next = NextToRead(
         Road::kWorkers, [this](UserId user) { return rows_.in_flight_of(user) < RowsOfAUser(); });
-    if (!task) break;
+    if (!next) break;
     busy = true;
-    std::shared_ptr<Feed> feed = FeedOf(*task);
-    absl::StatusOr<workers::WorkItem> item =
-        rows_.Begin(*task, feed, pool_.Place(task->slot.value()));
-    if (!item.ok()) {
-      feed->failed = item.status();
-      FailFeed(*feed, item.status());
-      core_.RowReturned(*task);
-      continue;
-    }
-    feed->flow.Given({task->slot.value(), task->generation}, now_);
-    item->given = now_;
-    workers_.Submit(*item);
+    SubmitRow(*next);
   }
   return busy;
+}
+
+void Engine::SubmitRow(const Next& next) {
+  const auto& [task, feed] = next;
+  const bool aside = ReadsOf(*feed->dataset, Road::kWorkers) == SourceHealth::Reads::kAside;
+  absl::StatusOr<workers::WorkItem> item =
+      rows_.Begin(task, feed, pool_.Place(task.slot.value()), aside);
+  if (!item.ok()) {
+    core_.RowReturned(task);
+    return FailFeedOnce(feed, item.status());
+  }
+  feed->flow.Given({task.slot.value(), task.generation}, now_);
+  if (aside) feed->dataset->source.BegunAside();
+  item->given = now_;
+  workers_.Submit(*item);
 }
 
 // In workers' hands or on the way there, at most.
@@ -263,6 +271,8 @@ void Engine::FinishIfDone(uint64_t id) {
 
 void Engine::Tick(base::TimePoint now) {
   workers_.Tick(now);
+  now_ = now;
+  LookAtSources();
   gpus_.Tick(now);
   decoding_rate_.Update(now, rows_.decoded());
   LookAround(now);

@@ -23,6 +23,7 @@
 #include "server/feed/epoch_rest.h"
 #include "server/feed/feed_book.h"
 #include "server/feed/flow.h"
+#include "server/feed/held_rows.h"
 #include "server/feed/rate.h"
 #include "server/feed/rows.h"
 #include "server/feed/runs.h"
@@ -109,6 +110,7 @@ class Engine {
     exporting::Gpus::Options gpus;
     Admission admission;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
+    base::Duration retry_for = std::chrono::seconds(60);  // how long a source may fail
     // As many workers as the trainers need, from workers.count on; nothing: always that many.
     std::optional<WorkerDemand::Options> auto_workers;
   };
@@ -231,7 +233,7 @@ class Engine {
   uint64_t RowsOfAUser() const;
   void SettleCounts();
   void PruneFeeds();
-  std::shared_ptr<Feed> FeedOf(const RowTask& task) const;
+  std::shared_ptr<Feed> FeedOf(FeedId id) const;
   bool CollectRuns();
   bool SubmitRuns();
   bool NoteRows();
@@ -242,6 +244,22 @@ class Engine {
     std::string reason;
   };
   std::optional<Stall> StallOf(const Feed& feed, base::TimePoint now) const;
+
+  // Which rows are read next, and what becomes of those that cannot be (engine_reads.cc).
+  struct Next {
+    RowTask task;
+    std::shared_ptr<Feed> feed;  // as a row in flight
+  };
+  std::optional<Next> NextToRead(Road road, Core::MayHave may_have);
+  SourceHealth::Reads ReadsOf(const DatasetState& dataset, Road road) const;
+  void SubmitRow(const Next& next);
+  void NoteTrouble(const Feed& feed, const std::string& reason);
+  void ReadCameBack(const Feed& feed, const SourceHealth::Read& read);
+  void ReadFailed(const RowTrouble& row, const SourceHealth::Read& read, const absl::Status& why);
+  void FailFeedOnce(const std::shared_ptr<Feed>& feed, const absl::Status& why);
+  void NoteOverdue();
+  void LookAtSources();
+
   bool AnnounceReady();
   void Announce(const Announcement& announcement);
   void FinishIfDone(uint64_t id);
@@ -286,7 +304,9 @@ class Engine {
   workers::Supervisor workers_;
   Runs runs_;  // likewise
   carry::Carriers carriers_;
-  Rate decoding_rate_;  // samples
+  HeldRows held_;
+  std::set<std::shared_ptr<DatasetState>> troubled_;  // whose source is not well
+  Rate decoding_rate_;                                // samples
   DatasetCounts dataset_counts_;
   UserCounts user_counts_;
   WorkerCpu worker_cpu_;

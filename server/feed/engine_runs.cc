@@ -11,8 +11,8 @@ constexpr int kNotedInAPass = 64;
 
 }  // namespace
 
-std::shared_ptr<Feed> Engine::FeedOf(const RowTask& task) const {
-  std::shared_ptr<Feed> feed = feeds_.At(task.feed).feed.lock();
+std::shared_ptr<Feed> Engine::FeedOf(FeedId id) const {
+  std::shared_ptr<Feed> feed = feeds_.At(id).feed.lock();
   PENSTOCK_CHECK(feed != nullptr);
   return feed;
 }
@@ -22,9 +22,11 @@ bool Engine::CollectRuns() {
   for (const carry::Outcome& outcome : outcomes) {
     const RowTrouble trouble = runs_.End(outcome, core_);
     NoteCarried(outcome, trouble);
-    if (trouble.feed_failed.ok() || !trouble.feed->failed.ok()) continue;
-    trouble.feed->failed = trouble.feed_failed;
-    FailFeed(*trouble.feed, trouble.feed_failed);
+    if (outcome.status.ok()) {
+      ReadCameBack(*trouble.feed, trouble.read);
+    } else {
+      ReadFailed(trouble, trouble.read, outcome.status);
+    }
   }
   return !outcomes.empty();
 }
@@ -32,12 +34,14 @@ bool Engine::CollectRuns() {
 bool Engine::SubmitRuns() {
   bool busy = false;
   for (size_t room = carriers_.Capacity(); room > 0; --room) {
-    const std::optional<RowTask> task = core_.NextRow(Road::kCarriers);
-    if (!task) break;
+    const std::optional<Next> next = NextToRead(Road::kCarriers, [](UserId) { return true; });
+    if (!next) break;
     busy = true;
-    const std::shared_ptr<Feed> feed = FeedOf(*task);
-    feed->flow.Given({task->slot.value(), task->generation}, now_);
-    carry::Run run = runs_.Begin(*task, feed, pool_.Place(task->slot.value()));
+    const auto& [task, feed] = *next;
+    const bool aside = ReadsOf(*feed->dataset, Road::kCarriers) == SourceHealth::Reads::kAside;
+    feed->flow.Given({task.slot.value(), task.generation}, now_);
+    carry::Run run = runs_.Begin(task, feed, pool_.Place(task.slot.value()), aside);
+    if (aside) feed->dataset->source.BegunAside();
     run.given = now_;
     carriers_.Submit(std::move(run));
   }
@@ -49,25 +53,9 @@ bool Engine::NoteRows() {
   for (; noted < kNotedInAPass; ++noted) {
     const std::optional<RowTask> task = core_.NextRow(Road::kNobody);
     if (!task) break;
-    runs_.Note(*task, *FeedOf(*task), pool_.Place(task->slot.value()), core_);
+    runs_.Note(*task, *FeedOf(task->feed), pool_.Place(task->slot.value()), core_);
   }
   return noted > 0;
-}
-
-std::optional<Engine::Stall> Engine::StallOf(const Feed& feed, base::TimePoint now) const {
-  std::optional<Stall> longest;
-  const auto note = [&](base::TimePoint since, const std::string& reason) {
-    if (!longest || since < longest->since) longest = {since, reason};
-  };
-  if (RoadOf(feed.spec) == Road::kCarriers) {
-    for (const carry::Carriers::Stall& stall : carriers_.Stalls(now))
-      if (runs_.FeedOf(stall.id) == &feed) note(stall.since, stall.reason);
-    return longest;
-  }
-  for (const workers::WorkerView& worker : workers_.View(now))
-    if (worker.stalled && worker.stalled->dataset == feed.dataset->dataset.get())
-      note(worker.stalled->since, worker.stalled->reason);
-  return longest;
 }
 
 }  // namespace penstock::feed

@@ -7,17 +7,18 @@
 #include "common/base/check.h"
 #include "common/telemetry/log.h"
 #include "server/feed/samples.h"
+#include "server/source/retry_policy.h"
 
 namespace penstock::feed {
 namespace {
 
 constexpr uint32_t kMaxPassedOver = 1000;
 
-std::string Describe(const Feed& feed, uint64_t sample, base::Fault fault) {
+std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
+                     base::Fault fault) {
   const absl::string_view why =
       fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
-  return absl::StrCat("sample ", sample, " of '", feed.dataset->name, "' (",
-                      feed.dataset->dataset->path(sample), "): ", why);
+  return absl::StrCat("sample ", sample, " of '", feed.dataset->name, "' (", path, "): ", why);
 }
 
 }  // namespace
@@ -49,13 +50,15 @@ absl::Status StandInIn(const Feed& feed, const plan::Position& position,
     if (held == planned) continue;
     const source::BadSample* known = feed.dataset->quarantine.Find(planned);
     return absl::DataLossError(
-        Describe(feed, planned, known == nullptr ? base::Fault::kNone : known->fault));
+        known == nullptr
+            ? Describe(feed, planned, feed.dataset->dataset->path(planned), base::Fault::kNone)
+            : Describe(feed, planned, known->path, known->fault));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
-                                              const pool::SlotPlace& place) {
+                                              const pool::SlotPlace& place, bool aside) {
   const std::optional<uint64_t> sample = SampleFor(*feed, task);
   if (!sample)
     return absl::DataLossError(absl::StrCat("dataset '", feed->dataset->name, "': ", kMaxPassedOver,
@@ -74,17 +77,34 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
     for (size_t block = 1; block < place.layout.blocks.size(); ++block)
       item.field_rows.push_back(place.Row(block, task.row));
   }
-  in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed)});
-  ++by_user_[task.user.value()];
+  item.aside = aside;
+  in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed), aside});
+  if (!aside) ++by_user_[task.user.value()];
   return item;
+}
+
+void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
+  const auto found = in_flight_.find(item);
+  if (found == in_flight_.end() || found->second.overdue) return;
+  InFlight& row = found->second;
+  if (!row.aside) TakesNoPlace(row.task.user);
+  note(row.feed, row.sample, {.aside = row.aside, .took = source::kPatience});
+  row.overdue = true;
+}
+
+void Rows::TakesNoPlace(UserId user) {
+  if (--by_user_[user.value()] == 0) by_user_.erase(user.value());
 }
 
 RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool) {
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
-  const InFlight row = std::move(found->second);
+  InFlight row = std::move(found->second);
   in_flight_.erase(found);
-  if (--by_user_[row.task.user.value()] == 0) by_user_.erase(row.task.user.value());
+  if (outcome.kind == workers::OutcomeKind::kRefused ||
+      outcome.kind == workers::OutcomeKind::kStrike)
+    row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
+  if (!row.aside && !row.overdue) TakesNoPlace(row.task.user);
 
   RowTrouble trouble;
   switch (outcome.kind) {
@@ -104,13 +124,15 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
       trouble = Struck(row, outcome.fault, core);
       break;
     case workers::OutcomeKind::kSourceFailed:
-      trouble.feed_failed = outcome.status;
-      core.RowReturned(row.task);
       break;
   }
   trouble.feed = row.feed;
   trouble.task = row.task;
   trouble.sample = row.sample;
+  trouble.read = {
+      .aside = row.aside,
+      .overdue = row.overdue,
+      .took = outcome.times.read_end - outcome.times.read_begin - outcome.times.held_up};
   return trouble;
 }
 
@@ -123,14 +145,15 @@ absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
   return absl::DataLossError(absl::StrCat(
       feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples,
       " samples do not have what is asked for, which is too many (max_quarantined); the last one, ",
-      Describe(feed, row.sample, fault), "; ask for a greater length, or leave the field out"));
+      Describe(feed, row.sample, row.path, fault),
+      "; ask for a greater length, or leave the field out"));
 }
 
 // The sample is at fault: another stands in for it in this row, and it is reported once.
 RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
   DatasetState& dataset = *row.feed->dataset;
   RowTrouble trouble;
-  trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, fault));
+  trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
   if (base::IsOfField(fault)) {
     trouble.feed_failed = Lacks(row, fault);
   } else {
@@ -148,7 +171,7 @@ RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
   DatasetState& dataset = *row.feed->dataset;
   RowTrouble trouble;
   if (dataset.policy.OnStrike(row.sample) == Verdict::kQuarantine) {
-    trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, fault));
+    trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
     Record(row, fault);
     trouble.feed_failed = dataset.policy.Exhausted();
     trouble.quarantine_grew = true;
@@ -170,7 +193,7 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto added = dataset.quarantine.Add(
       {.sample = row.sample,
-       .path = dataset.dataset->path(row.sample),
+       .path = row.path,
        .fault = fault,
        .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
        .attempts = row.task.attempt + 1,

@@ -14,6 +14,7 @@
 #include "server/feed/fault_policy.h"
 #include "server/feed/fingerprint.h"
 #include "server/feed/flow.h"
+#include "server/feed/source_health.h"
 #include "server/pool/pool.h"
 #include "server/source/dataset.h"
 #include "server/source/quarantine.h"
@@ -28,6 +29,7 @@ struct DatasetState {
   source::Quarantine quarantine;
   FaultPolicy policy;
   std::shared_ptr<const plan::Mixture> mixture = {};  // where it is one; also held by its feeds
+  SourceHealth source = {};
 };
 
 // One feed. Shared by its sessions and by its rows in flight, which may outlive them.
@@ -51,16 +53,25 @@ struct RowTrouble {
   absl::Status feed_failed;      // not OK: the whole feed fails, for this reason
   absl::Status bad_sample;       // not OK: a sample was replaced, for this reason
   bool quarantine_grew = false;  // the dataset's quarantine has a new version
+  // How it was read; what became of it, and of rows that could not be read, is the caller's affair.
+  SourceHealth::Read read = {};
 };
+
+// Told of a read that does not come back.
+using NoteOverdueRead = absl::FunctionRef<void(const std::shared_ptr<Feed>& feed, uint64_t sample,
+                                               const SourceHealth::Read& read)>;
 
 class Rows {
  public:
   // The item for a task; FailedPrecondition when so many samples are quarantined that none stands
-  // in.
+  // in. One that is read aside takes no place of the user's.
   absl::StatusOr<workers::WorkItem> Begin(const RowTask& task, std::shared_ptr<Feed> feed,
-                                          const pool::SlotPlace& place);
+                                          const pool::SlotPlace& place, bool aside = false);
+  // The item's read does not come back: from now on it takes no place of the user's either.
+  void Overdue(uint64_t item, NoteOverdueRead note);
 
-  // The end of an item: tells the core, writes label and id, judges faults.
+  // The end of an item: tells the core, writes label and id, judges faults. Of one that could not
+  // be read the core is not told.
   RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
 
   size_t in_flight() const { return in_flight_.size(); }
@@ -76,7 +87,10 @@ class Rows {
     RowTask task;
     uint64_t sample = 0;
     std::shared_ptr<Feed> feed;
+    bool aside = false, overdue = false;
+    std::string path = {};  // of a sample that is at fault
   };
+  void TakesNoPlace(UserId user);
   static absl::Status Lacks(const InFlight& row, base::Fault fault);
   RowTrouble Refused(const InFlight& row, base::Fault fault, Core& core);
   RowTrouble Struck(const InFlight& row, base::Fault fault, Core& core);

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/units.h"
 #include "server/feed/samples.h"
+#include "server/source/retry_policy.h"
 
 namespace penstock::feed {
 namespace {
@@ -56,11 +57,20 @@ uint32_t RunOf(const FeedSpec& spec) {
 }
 
 carry::Run Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
-                       const pool::SlotPlace& place) {
+                       const pool::SlotPlace& place, bool aside) {
   carry::Run run = RunFor(task, *feed, place);
   run.id = next_run_++;
-  in_flight_.emplace(run.id, InFlight{task, std::move(feed)});
+  run.aside = aside;
+  in_flight_.emplace(run.id, InFlight{task, std::move(feed), run.samples.front(), aside});
   return run;
+}
+
+void Runs::Overdue(uint64_t run, NoteOverdueRead note) {
+  const auto found = in_flight_.find(run);
+  if (found == in_flight_.end() || found->second.overdue) return;
+  InFlight& of = found->second;
+  note(of.feed, of.sample, {.aside = of.aside, .took = source::kPatience});
+  of.overdue = true;
 }
 
 RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
@@ -68,26 +78,18 @@ RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight run = std::move(found->second);
   in_flight_.erase(found);
-  if (outcome.status.ok()) {
-    core.RowDone(run.task);
-  } else {
-    core.RowReturned(run.task);
-  }
   RowTrouble trouble;
+  if (outcome.status.ok()) core.RowDone(run.task);
   trouble.feed = run.feed;
   trouble.task = run.task;
-  trouble.feed_failed = outcome.status;
+  trouble.read = {
+      .aside = run.aside, .overdue = run.overdue, .took = outcome.ended - outcome.begun};
   return trouble;
 }
 
 void Runs::Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core) {
   carry::WriteNotes(RunFor(task, feed, place));
   core.RowDone(task);
-}
-
-const Feed* Runs::FeedOf(uint64_t run) const {
-  const auto found = in_flight_.find(run);
-  return found == in_flight_.end() ? nullptr : found->second.feed.get();
 }
 
 }  // namespace penstock::feed

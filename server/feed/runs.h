@@ -1,5 +1,5 @@
 // The runs of rows that are being carried: from the core's task to a carrier's run and back. Such
-// rows have no faults of their own: what fails is their source, and then the whole feed does.
+// rows have no faults of their own: what fails is their source, and in the end the whole feed.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,24 @@ uint32_t RunOf(const FeedSpec& spec);
 class Runs {
  public:
   // What to carry for a task. The run in flight keeps the feed alive.
-  carry::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place);
-  // The end of a run: tells the core. Of what happened, only the feed's failure is of a run.
+  carry::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
+                   bool aside = false);
+  // The run's copy does not come back.
+  void Overdue(uint64_t run, NoteOverdueRead note);
+  // The end of a run: tells the core, but of one that could not be read.
   RowTrouble End(const carry::Outcome& outcome, Core& core);
 
   // Labels and ids of rows that nobody fills: the task is done with that.
   void Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core);
 
   size_t in_flight() const { return in_flight_.size(); }
-  // Whose run it is; null: nobody's.
-  const Feed* FeedOf(uint64_t run) const;
 
  private:
   struct InFlight {
     RowTask task;
     std::shared_ptr<Feed> feed;
+    uint64_t sample = 0;  // the first
+    bool aside = false, overdue = false;
   };
 
   std::unordered_map<uint64_t, InFlight> in_flight_;

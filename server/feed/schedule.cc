@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "common/base/check.h"
 
@@ -46,6 +47,7 @@ void Schedule::Remove(Session& session) {
 void Schedule::Abandoned(const Slot& slot) {
   for (const auto& user : users_) {
     if (user->current == &slot) user->current = nullptr;
+    std::erase(user->put_off, &slot);
   }
 }
 
@@ -69,7 +71,7 @@ void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visi
   for (const Entry& entry : (*found)->entries) visit(*entry.session);
 }
 
-std::optional<RowTask> Schedule::Next(absl::FunctionRef<bool(UserId)> may_have,
+std::optional<RowTask> Schedule::Next(Core::MayHave may_have, Core::MayRead may_read,
                                       absl::FunctionRef<Slot&(Session&)> begin) {
   for (size_t idle = 0; idle < users_.size();) {
     User& user = *users_[turn_];
@@ -84,7 +86,7 @@ std::optional<RowTask> Schedule::Next(absl::FunctionRef<bool(UserId)> may_have,
       idle = 0;
       continue;
     }
-    if (!FindSlot(user, begin)) {
+    if (!FindSlot(user, may_read, begin)) {
       user.deficit = 0;
       EndTurn();
       ++idle;
@@ -100,12 +102,18 @@ std::optional<RowTask> Schedule::Next(absl::FunctionRef<bool(UserId)> may_have,
 }
 
 // Lets the user's current slot be one with fresh rows; false when it wants none.
-bool Schedule::FindSlot(User& user, absl::FunctionRef<Slot&(Session&)> begin) {
+bool Schedule::FindSlot(User& user, Core::MayRead may_read,
+                        absl::FunctionRef<Slot&(Session&)> begin) {
+  GoOnWithWhatMayBeRead(user, may_read);
   if (user.current != nullptr) return true;
   if (user.asked == changes_) return false;
-  const Entry* next = Pick(user);
+  const Entry* next = Pick(user, may_read);
   if (next == nullptr) {
-    user.asked = changes_;
+    // That a feed may be read again is no change that is heard of here.
+    const auto is_read = [&](const Entry& entry) {
+      return may_read(user.id, entry.session->spec().feed);
+    };
+    if (std::all_of(user.entries.begin(), user.entries.end(), is_read)) user.asked = changes_;
     return false;
   }
   ++next->feed->picks;
@@ -114,10 +122,23 @@ bool Schedule::FindSlot(User& user, absl::FunctionRef<Slot&(Session&)> begin) {
   return true;
 }
 
-const Schedule::Entry* Schedule::Pick(const User& user) const {
+// A slot whose feed cannot be read now holds up no other.
+void Schedule::GoOnWithWhatMayBeRead(User& user, Core::MayRead may_read) {
+  const auto is_read = [&](const Slot* slot) { return may_read(user.id, slot->key.feed); };
+  if (user.current != nullptr && !is_read(user.current))
+    user.put_off.push_back(std::exchange(user.current, nullptr));
+  if (user.current != nullptr || user.put_off.empty()) return;
+  const auto next = std::find_if(user.put_off.begin(), user.put_off.end(), is_read);
+  if (next == user.put_off.end()) return;
+  user.current = *next;
+  user.put_off.erase(next);
+}
+
+const Schedule::Entry* Schedule::Pick(const User& user, Core::MayRead may_read) const {
   const Entry* best = nullptr;
   for (const Entry& entry : user.entries) {
     if (!entry.session->Wants() || !entry.session->arena().HasSpare()) continue;
+    if (!may_read(user.id, entry.session->spec().feed)) continue;
     if (best == nullptr || Before(entry, *best)) best = &entry;
   }
   return best;

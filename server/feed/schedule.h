@@ -24,9 +24,9 @@ class Schedule {
   // Nobody wants this slot any more: no further row of it is given out.
   void Abandoned(const Slot& slot);
 
-  // The next fresh rows, of a user who may have them. `begin` makes a slot fill for the session
-  // that is served next.
-  std::optional<RowTask> Next(absl::FunctionRef<bool(UserId)> may_have,
+  // The next fresh rows, of a user who may have them and a feed that may be read. `begin` makes a
+  // slot fill for the session that is served next.
+  std::optional<RowTask> Next(Core::MayHave may_have, Core::MayRead may_read,
                               absl::FunctionRef<Slot&(Session&)> begin);
 
   // Slots begun so far: the time by which sessions are served.
@@ -50,8 +50,10 @@ class Schedule {
     std::vector<Entry> entries;
     absl::flat_hash_map<FeedId, std::unique_ptr<FeedTurn>> feeds;
     Slot* current = nullptr;  // filling, and not all of its rows were given out
-    int64_t deficit = 0;      // rows; negative: a debt
-    uint64_t asked = 0;       // changes_ when it last had nothing to do
+    // Begun like that one, when their feeds could not be read any more; oldest first.
+    std::vector<Slot*> put_off;
+    int64_t deficit = 0;  // rows; negative: a debt
+    uint64_t asked = 0;   // changes_ when it last had nothing to do
   };
 
   using Users = std::vector<std::unique_ptr<User>>;
@@ -59,8 +61,9 @@ class Schedule {
   static bool Before(const Entry& a, const Entry& b);
   Users::iterator Find(UserId id);
   User& UserOf(UserId id);
-  const Entry* Pick(const User& user) const;
-  bool FindSlot(User& user, absl::FunctionRef<Slot&(Session&)> begin);
+  const Entry* Pick(const User& user, Core::MayRead may_read) const;
+  bool FindSlot(User& user, Core::MayRead may_read, absl::FunctionRef<Slot&(Session&)> begin);
+  static void GoOnWithWhatMayBeRead(User& user, Core::MayRead may_read);
   void EndTurn() { turn_ = (turn_ + 1) % users_.size(); }
 
   Users users_;  // in the order of their turns

@@ -62,7 +62,11 @@ class Dataset {
   virtual int64_t label(uint64_t sample) const = 0;
   // The labels of many samples, int64 each, one behind the other.
   virtual void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const;
-  virtual std::string path(uint64_t sample) const = 0;  // for people: where the sample's bytes are
+  // For people: where the sample's bytes are. From memory, at any time: nothing is read.
+  virtual std::string path(uint64_t sample) const = 0;
+  // The same by the sample's own name, where only its file knows that. Reads, and so may not come
+  // back.
+  virtual std::string FindPath(uint64_t sample) const { return path(sample); }
   // Of the file that the sample's bytes are in, and its state (StampOf): another one, another
   // stamp. Survives a restart. 0: not known, or no file.
   virtual uint64_t stamp(uint64_t) const { return 0; }

@@ -146,6 +146,10 @@ class MixtureDataset final : public Dataset {
     return std::any_of(parts_->all().begin(), parts_->all().end(),
                        [](const Part& part) { return part.of.dataset->changed(); });
   }
+  std::string FindPath(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    return part.of.dataset->FindPath(Parts::InPart(part, sample));
+  }
   Storage storage() const override { return first().storage(); }
   // As many as those of the part with the longest.
   uint64_t shard_samples() const override {

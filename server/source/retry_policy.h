@@ -10,6 +10,9 @@
 
 namespace penstock::source {
 
+// A read that has not come back for so long is left to a thread of its own, and others go on.
+inline constexpr base::Duration kPatience = std::chrono::milliseconds(100);
+
 struct RetryPolicy {
   base::Duration first = std::chrono::milliseconds(10);
   base::Duration longest = std::chrono::seconds(1);

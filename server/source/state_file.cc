@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 
@@ -58,7 +59,8 @@ absl::Status MakeFolders(const std::string& folder) {
 }
 
 absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string aside = absl::StrCat(path, ".new.", ::getpid());
+  static std::atomic<uint64_t> next{0};  // several threads may write the same file
+  const std::string aside = absl::StrCat(path, ".new.", ::getpid(), ".", ++next);
   ::unlink(aside.c_str());  // of an earlier process with our number
   absl::Status status = WriteTo(aside, bytes);
   if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0)

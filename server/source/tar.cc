@@ -31,6 +31,7 @@ class TarDataset final : public Dataset {
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
   std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  std::string FindPath(uint64_t sample) const override { return state_->FindPathForPeople(sample); }
   uint64_t stamp(uint64_t sample) const override {
     return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
   }
@@ -88,7 +89,7 @@ class TarDataset final : public Dataset {
       if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
       PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault, from.Fill(field, tensor, rows));
       if (fault != base::Fault::kNone)
-        return absl::DataLossError(absl::StrCat("'", path(sample), "': '", field.field.name,
+        return absl::DataLossError(absl::StrCat("'", FindPath(sample), "': '", field.field.name,
                                                 "': ", base::FaultName(fault),
                                                 "; mend the sample, or ask for other members"));
     }

@@ -135,10 +135,15 @@ absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeF
   return std::shared_ptr<const TarState>(std::move(state));
 }
 
-std::string TarState::PathForPeople(uint64_t sample) const {
+std::string TarState::FindPathForPeople(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
   const absl::StatusOr<std::string> key = KeyOf(*this, sample, shard);
-  if (key.ok()) return absl::StrCat(ForPeople(files.path(shard)), "#", *key);
+  if (!key.ok()) return PathForPeople(sample);
+  return absl::StrCat(ForPeople(files.path(shard)), "#", *key);
+}
+
+std::string TarState::PathForPeople(uint64_t sample) const {
+  const size_t shard = manifest.ShardOf(sample);
   return absl::StrCat(ForPeople(files.path(shard)), "#sample ",
                       sample - manifest.shards()[shard].first_sample);
 }

@@ -29,9 +29,10 @@ struct TarState {
                                                               ShardManifest from);
   TarState(std::vector<TreeFile> shards, ShardManifest from);
 
-  // "SHARD#KEY" in valid UTF-8. Reads the key in the shard; where it cannot be read the sample's
-  // number in the shard stands for it.
+  // "SHARD#sample N" in valid UTF-8, with its number in the shard.
   std::string PathForPeople(uint64_t sample) const;
+  // "SHARD#KEY". Reads the key in the shard; where it cannot be read, as above.
+  std::string FindPathForPeople(uint64_t sample) const;
 
   const ShardFiles files;
   const ShardManifest manifest;

@@ -1,46 +1,63 @@
 #include "server/workers/arena.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 
 namespace penstock::workers {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kRoomyGap = 4;  // allocations of this size, at the arena's beginning
+
+// At least one unit, so that two regions never begin at the same place.
+uint64_t SizeOf(uint64_t bytes) {
+  return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 
 Arena::Arena(uint64_t bytes) : bytes_(bytes) { PENSTOCK_CHECK(bytes % kAlignment == 0); }
 
+// Where the first gap of that size begins, between those regions that count.
+template <typename Counts>
+std::optional<uint64_t> Arena::FirstGap(uint64_t size, const Counts& counts) const {
+  uint64_t begin = 0;
+  for (const Region& region : regions_) {
+    if (!counts(region)) continue;
+    if (region.begin - begin >= size) return begin;
+    begin = region.end;
+  }
+  if (bytes_ - begin >= size) return begin;
+  return std::nullopt;
+}
+
 std::optional<uint64_t> Arena::Allocate(uint64_t bytes) {
   if (bytes > bytes_) return std::nullopt;
-  // At least one unit, so that two regions never begin at the same place.
-  const uint64_t size =
-      bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  uint64_t begin = 0;
-  uint64_t limit = bytes_;
-  if (!regions_.empty()) {
-    const uint64_t head = regions_.front().begin;
-    const uint64_t tail = regions_.back().end;
-    const bool wrapped = regions_.back().begin < head;
-    // Early, but not into a gap that would soon be too narrow for what comes next.
-    const bool wrap = !wrapped && (size <= head / kRoomyGap || size > bytes_ - tail);
-    if (!wrap) begin = tail;
-    if (wrap || wrapped) limit = head;
-  }
-  if (begin > limit || size > limit - begin) return std::nullopt;
-  regions_.push_back({begin, begin + size});
+  const uint64_t size = SizeOf(bytes);
+  const std::optional<uint64_t> begin = FirstGap(size, [](const Region&) { return true; });
+  if (!begin) return std::nullopt;
+  const auto behind =
+      std::find_if(regions_.begin(), regions_.end(),
+                   [&begin](const Region& region) { return region.begin > *begin; });
+  regions_.insert(behind, {.begin = *begin, .end = *begin + size});
   return begin;
 }
 
-void Arena::FreeOldest() {
-  PENSTOCK_CHECK(!regions_.empty());
-  regions_.pop_front();
+bool Arena::WillFit(uint64_t bytes) const {
+  return bytes <= bytes_ &&
+         FirstGap(SizeOf(bytes), [](const Region& region) { return region.left_behind; });
 }
 
-void Arena::FreeNewest() {
-  PENSTOCK_CHECK(!regions_.empty());
-  regions_.pop_back();
+std::vector<Arena::Region>::iterator Arena::Find(uint64_t offset) {
+  const auto found = std::find_if(regions_.begin(), regions_.end(), [offset](const Region& region) {
+    return region.begin == offset;
+  });
+  PENSTOCK_CHECK(found != regions_.end());
+  return found;
 }
+
+void Arena::Free(uint64_t offset) { regions_.erase(Find(offset)); }
+
+void Arena::LeaveBehind(uint64_t offset) { Find(offset)->left_behind = true; }
 
 }  // namespace penstock::workers

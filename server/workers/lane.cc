@@ -1,97 +1,80 @@
-// The supervisor's side of lane.h.
 #include "server/workers/lane.h"
 
-#include <algorithm>
-#include <chrono>
+#include <pthread.h>
+
+#include <utility>
 
 #include "common/base/check.h"
+#include "server/source/retry_policy.h"
 
 namespace penstock::workers {
 namespace {
 
 constexpr base::Duration kLongRead = std::chrono::seconds(1);
 
-// What the worker says of its time, held within what there was of it.
-Times WithDecode(Times times, const Completion& completion, base::TimePoint now) {
-  constexpr auto kFarOff = std::chrono::nanoseconds(INT64_MAX / 2);
-  const auto said = std::chrono::nanoseconds(
-      std::min<uint64_t>(completion.ended_ns, static_cast<uint64_t>(kFarOff.count())));
-  times.ended = std::clamp(base::TimePoint(said), times.read_end, std::max(times.read_end, now));
-  times.decode = std::min<base::Duration>(std::chrono::microseconds(completion.decode_us),
-                                          times.ended - times.read_end);
-  return times;
-}
+void NameThread(const std::string& name) { ::pthread_setname_np(::pthread_self(), name.c_str()); }
 
 }  // namespace
 
-Lane::Lane(const Options& options, const posix::Fd& wake)
-    : options_(options), wake_(wake), reader_([this] { Run(); }) {}
+Lane::Lane(const Options& options, const posix::Fd& wake, posix::LooseThreads& loose)
+    : options_(options), loose_(loose), reads_(std::make_shared<LaneReads>(options, wake)) {
+  std::optional<posix::LooseThreads::Thread> reader = StartReader(0);
+  PENSTOCK_CHECK(reader.has_value());
+  reader_ = *std::move(reader);
+}
 
 Lane::~Lane() {
-  {
-    const base::MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.NotifyAll();
-  reader_.join();
+  reads_->Stop();
+  reader_.thread.join();
+}
+
+std::optional<posix::LooseThreads::Thread> Lane::StartReader(uint64_t place) const {
+  return posix::LooseThreads::Start([reads = reads_, place, number = options_.number] {
+    NameThread(absl::StrCat("reader-", number));
+    reads->Serve(place);
+  });
 }
 
 void Lane::Attach(std::shared_ptr<Link> link) {
   PENSTOCK_CHECK(link_ == nullptr);
   link_ = std::move(link);
-  const base::MutexLock lock(mutex_);
-  attached_ = link_;
-  broken_ = false;
+  reads_->Attach(link_);
 }
 
 void Lane::Give(const WorkItem& item) {
-  PENSTOCK_CHECK(link_ != nullptr && outstanding_ < kRingCapacity);
-  ++outstanding_;
-  {
-    const base::MutexLock lock(mutex_);
-    inbox_.push_back(item);
+  PENSTOCK_CHECK(link_ != nullptr && outstanding() < kRingCapacity);
+  ++held_;
+  reads_->Give(item);
+}
+
+bool Lane::GiveAside(const WorkItem& item) {
+  PENSTOCK_CHECK(link_ != nullptr);
+  if (!loose_.HasRoom()) return false;
+  reads_->Expect(item);
+  auto thread = posix::LooseThreads::Start([reads = reads_, item, number = options_.number] {
+    NameThread(absl::StrCat("aside-", number));
+    reads->ReadAside(item);
+  });
+  if (!thread) {
+    reads_->Forget(item);
+    return false;
   }
-  changed_.NotifyAll();
+  loose_.Leave(*std::move(thread));
+  ++held_;
+  aside_.insert(item.id);
+  return true;
 }
 
 bool Lane::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
-  bool sound = link_ == nullptr || CollectCompletions(now, outcomes);
-  {
-    const base::MutexLock lock(mutex_);
-    sound = sound && !broken_;
-    for (Outcome& each : ended_) outcomes.push_back(std::move(each));
-    ended_.clear();
-  }
-  outstanding_ -= outcomes.size() - before;
+  const bool sound = reads_->Collect(now, outcomes);
+  Forget(std::span(outcomes).subspan(before));
   return sound;
 }
 
-Outcome Lane::OutcomeOf(const Sent& sent, const Completion& completion) const {
-  const bool done = completion.fault == base::Fault::kNone;
-  return {.id = sent.item.id,
-          .kind = done ? OutcomeKind::kDone : OutcomeKind::kRefused,
-          .fault = completion.fault,
-          .status = {},
-          .worker = options_.number,
-          .times = WithDecode(sent.times, completion, base::Now())};
-}
-
-bool Lane::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes) {
-  for (Completion completion;;) {
-    const shm::RingOutcome popped = link_->Pop(completion);
-    if (popped != shm::RingOutcome::kDone) return popped == shm::RingOutcome::kWait;
-    {
-      const base::MutexLock lock(mutex_);
-      if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
-      if (!base::IsDecoders(completion.fault)) return false;
-      outcomes.push_back(OutcomeOf(sent_.front(), completion));
-      sent_.pop_front();
-      oldest_since_ = now;
-      link_->arena().FreeOldest();
-    }
-    changed_.NotifyAll();
-  }
+void Lane::Forget(std::span<const Outcome> ended) {
+  held_ -= ended.size();
+  for (const Outcome& each : ended) aside_.erase(each.id);
 }
 
 void Lane::AnnounceSleep() {
@@ -101,49 +84,31 @@ void Lane::AnnounceSleep() {
 void Lane::Detach(InHandEnds ends, std::vector<Outcome>& outcomes) {
   PENSTOCK_CHECK(link_ != nullptr);
   const size_t before = outcomes.size();
-  const uint64_t started = link_->started();
-  {
-    const base::MutexLock lock(mutex_);
-    // Only the oldest can have been in hand: what the dead worker claimed decides no more than
-    // that.
-    if (!sent_.empty() && started >= sent_.front().sequence) {
-      outcomes.push_back(
-          {.id = sent_.front().item.id, .kind = ends.kind, .fault = ends.fault, .status = {}});
-      sent_.pop_front();
-    }
-    for (const Sent& each : sent_) {
-      outcomes.push_back(
-          {.id = each.item.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
-    }
-    for (const WorkItem& each : inbox_) {
-      outcomes.push_back({.id = each.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
-    }
-    sent_.clear();
-    inbox_.clear();
-    attached_ = nullptr;
-  }
+  reads_->Detach({.id = 0, .kind = ends.kind, .fault = ends.fault, .status = {}}, outcomes);
   link_ = nullptr;
-  changed_.NotifyAll();
-  outstanding_ -= outcomes.size() - before;
+  Forget(std::span(outcomes).subspan(before));
 }
 
-std::optional<Lane::Oldest> Lane::OldestAtWorker() const {
-  const base::MutexLock lock(mutex_);
-  if (link_ == nullptr || sent_.empty()) return std::nullopt;
-  return Oldest{.dataset = sent_.front().item.dataset,
-                .sample = sent_.front().item.sample,
-                .since = oldest_since_,
-                .started = link_->started() >= sent_.front().sequence};
+std::vector<Lane::OverdueItem> Lane::TakeOverdue(base::TimePoint now) {
+  if (loose_.HasRoom() && reads_->IsReaderOverdue(now, source::kPatience)) LeaveReaderBehind();
+  return reads_->TakeOverdue(now, source::kPatience);
+}
+
+// The next reader is there before this one loses its place: there is always one.
+void Lane::LeaveReaderBehind() {
+  std::optional<posix::LooseThreads::Thread> next = StartReader(place_ + 1);
+  if (!next) return;
+  for (const uint64_t item : reads_->GiveInboxTo(++place_)) aside_.insert(item);
+  loose_.Leave(std::exchange(reader_, *std::move(next)));
 }
 
 std::optional<Lane::Stall> Lane::Stalled(base::TimePoint now) const {
-  const base::MutexLock lock(mutex_);
-  if (stall_) return stall_;
-  if (!reading_ || now - reading_->since <= kLongRead) return std::nullopt;
-  return Stall{.since = reading_->since,
-               .reason = absl::StrCat(reading_->dataset->path(reading_->sample),
+  const std::optional<LaneReads::Longest> longest = reads_->LongestRead();
+  if (!longest || now - longest->since <= kLongRead) return std::nullopt;
+  return Stall{.since = longest->since,
+               .reason = absl::StrCat(longest->dataset->path(longest->sample),
                                       ": the read does not come back"),
-               .dataset = reading_->dataset};
+               .dataset = longest->dataset};
 }
 
 }  // namespace penstock::workers

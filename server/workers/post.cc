@@ -16,6 +16,7 @@ Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
     case Verdict::kNotReady:
     case Verdict::kDoesNotRead:
+    case Verdict::kCrowded:
       return {.kind = OutcomeKind::kLost};
     case Verdict::kNone:
       break;
@@ -34,6 +35,8 @@ std::string Describe(Verdict verdict, const posix::Exit& exit) {
       return "killed because it broke its channel";
     case Verdict::kDoesNotRead:
       return "killed because it did not read its socket";
+    case Verdict::kCrowded:
+      return "replaced because reads that do not come back leave no room for its input";
     case Verdict::kNone:
       break;
   }

@@ -1,6 +1,7 @@
 // A lane, its worker, and what the supervisor remembers of the two.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,10 +15,10 @@
 namespace penstock::workers {
 
 // Why we killed a worker, if we did.
-enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead };
+enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kCrowded };
 
 // Whether the death is the sample's doing: anything is but a SIGKILL that is not ours, and our
-// killing of a worker that was not ready or did not read its socket.
+// killing of a worker that was not ready, did not read its socket, or has no room for its input.
 Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit);
 
 // "killed by signal 11 (Segmentation fault)", for people.
@@ -40,8 +41,11 @@ class Utilisation {
 };
 
 struct Supervisor::Post {
-  Post(const Lane::Options& lane_options, const posix::Fd& wake, BackOff::Options back_off_options)
-      : number(lane_options.number), back_off(back_off_options), lane(lane_options, wake) {}
+  Post(const Lane::Options& lane_options, const posix::Fd& wake, posix::LooseThreads& loose,
+       BackOff::Options back_off_options)
+      : number(lane_options.number),
+        back_off(back_off_options),
+        lane(std::make_unique<Lane>(lane_options, wake, loose)) {}
 
   bool Accepts() const { return worker && verdict == Verdict::kNone && !retiring; }
 
@@ -58,7 +62,7 @@ struct Supervisor::Post {
   uint64_t decoded = 0, restarts = 0;
   Utilisation utilisation;
   std::string last_death;
-  Lane lane;
+  std::unique_ptr<Lane> lane;           // null: it stays behind without its post
   std::optional<WorkerProcess> worker;  // after the lane: it ends first
 };
 

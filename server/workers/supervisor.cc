@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "common/base/check.h"
 #include "server/workers/post.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr uint32_t kMaxWorkers = 1024;
 constexpr uint64_t kPage = 4096;
+// Reads that do not come back, and such as are made aside. Beyond them lanes are held up.
+constexpr size_t kMaxLoose = 128;
 
 }  // namespace
 
@@ -39,7 +42,7 @@ absl::Status Validate(const SupervisorOptions& options) {
 }
 
 Supervisor::Supervisor(SupervisorOptions options)
-    : options_(std::move(options)), budget_(options_.budget) {}
+    : options_(std::move(options)), budget_(options_.budget), loose_(kMaxLoose) {}
 
 Supervisor::~Supervisor() {
   // All at once, so that they do not die one after the other.
@@ -71,9 +74,8 @@ absl::Status Supervisor::SetCount(uint32_t count) {
 
 absl::Status Supervisor::AddPost() {
   const Lane::Options lane{.number = static_cast<uint32_t>(posts_.size()),
-                           .retry_for = options_.retry_for,
                            .limits = options_.limits};
-  auto post = std::make_unique<Post>(lane, wake_, options_.back_off);
+  auto post = std::make_unique<Post>(lane, wake_, loose_, options_.back_off);
   PENSTOCK_RETURN_IF_ERROR(StartWorker(*post));
   posts_.push_back(std::move(post));
   return absl::OkStatus();
@@ -97,7 +99,7 @@ absl::Status Supervisor::StartWorker(Post& post) {
   post.started_at.reset();
   post.ready_at.reset();
   post.worker.emplace(std::move(worker));
-  post.lane.Attach(std::move(link));
+  post.lane->Attach(std::move(link));
   return absl::OkStatus();
 }
 
@@ -146,7 +148,8 @@ size_t Supervisor::Capacity() const {
   const size_t each = options_.read_ahead + 1;
   size_t free = 0;
   for (const auto& post : posts_) {
-    if (post->Accepts() && post->lane.outstanding() < each) free += each - post->lane.outstanding();
+    if (post->Accepts() && post->lane->outstanding() < each)
+      free += each - post->lane->outstanding();
   }
   return free;
 }
@@ -155,18 +158,21 @@ void Supervisor::Submit(const WorkItem& item) {
   Post* idlest = nullptr;
   for (const auto& post : posts_) {
     if (!post->Accepts()) continue;
-    if (!idlest || post->lane.outstanding() < idlest->lane.outstanding()) idlest = post.get();
+    if (!idlest || post->lane->outstanding() < idlest->lane->outstanding()) idlest = post.get();
   }
-  PENSTOCK_CHECK(idlest != nullptr && idlest->lane.outstanding() <= options_.read_ahead);
+  PENSTOCK_CHECK(idlest != nullptr && idlest->lane->outstanding() <= options_.read_ahead);
   PENSTOCK_CHECK(segments_.contains(item.segment));
   Show(*idlest, item.segment);
-  idlest->lane.Give(item);
+  if (item.aside && idlest->lane->GiveAside(item)) return;
+  idlest->lane->Give(item);
 }
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
-  std::vector<Outcome> outcomes;
+  std::vector<Outcome> outcomes = std::exchange(ended_, {});
   posix::Drain(wake_);
   for (const auto& post : posts_) CollectPost(*post, now, outcomes);
+  for (const auto& lane : leaving_) lane->Collect(now, outcomes);
+  std::erase_if(leaving_, [](const auto& lane) { return lane->held() == 0; });
   RemoveRetired();
   return outcomes;
 }
@@ -187,10 +193,10 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
     if (!post->worker) view.state = WorkerState::kRestarting;
     if (post->stopped) view.state = WorkerState::kStopped;
     if (post->retiring) view.state = WorkerState::kRetiring;
-    if (const auto oldest = post->lane.OldestAtWorker(); oldest && oldest->started) {
+    if (const auto oldest = post->lane->OldestAtWorker(); oldest && oldest->started) {
       view.in_hand = {.dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
     }
-    if (const auto stall = post->lane.Stalled(now)) {
+    if (const auto stall = post->lane->Stalled(now)) {
       view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
     }
     views.push_back(std::move(view));
@@ -216,15 +222,20 @@ double Supervisor::utilisation() const {
   return posts_.empty() ? 0 : sum / static_cast<double>(posts_.size());
 }
 
+// A read that does not come back keeps its lane, and no worker.
 void Supervisor::RemoveRetired() {
   // From the back only: a lane's number is its place.
-  while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane.outstanding() == 0) {
+  while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane->outstanding() == 0) {
     if (posts_.back()->worker) {
       Unwatch(posts_.back()->worker->link().done_event());
       Unwatch(posts_.back()->worker->pidfd());
     }
     retired_restarts_ += posts_.back()->restarts;
+    const std::unique_ptr<Post> retired = std::move(posts_.back());
     posts_.pop_back();
+    if (retired->lane->held() == 0) continue;
+    if (std::exchange(retired->worker, std::nullopt)) retired->lane->Detach({}, ended_);
+    leaving_.push_back(std::move(retired->lane));
   }
 }
 

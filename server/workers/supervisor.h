@@ -11,7 +11,8 @@
 //  - Each submitted item ends in exactly one outcome, unless the supervisor ends first.
 //  - An item's outcome is reported only when nobody writes its row any more: a worker that was
 //    lost is dead and reaped before.
-//  - All items of one lane end in the order of their submission, except those that need no worker.
+//  - All items of one lane end in the order of their submission, except those that need no worker,
+//    and those whose reads did not come back in time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,9 @@
 #include "common/base/status.h"
 #include "common/base/units.h"
 #include "common/posix/fd.h"
+#include "common/posix/loose_threads.h"
 #include "server/decode/spec.h"
+#include "server/workers/lane.h"
 #include "server/workers/restart.h"
 #include "server/workers/work.h"
 
@@ -42,7 +45,6 @@ struct SupervisorOptions {
   decode::Limits limits;
   base::Duration start_timeout = std::chrono::seconds(10);  // until a new worker says it is ready
   base::Duration sample_timeout = std::chrono::seconds(30);
-  base::Duration retry_for = std::chrono::seconds(60);
   BackOff::Options back_off{.first = std::chrono::milliseconds(100),
                             .longest = std::chrono::seconds(10)};
   // A worker stays down after so many restarts within the window; or, because pauses would keep it
@@ -108,6 +110,12 @@ class Supervisor {
   // How many more items Submit takes now: few, so that the earliest batch is finished first.
   size_t Capacity() const;
   void Submit(const WorkItem& item);
+  // Whether one more may be read aside, while there is room.
+  bool MayReadAside() const { return loose_.HasRoom(); }
+
+  // The items whose reads do not come back, as the last ticks found; each told once. They take no
+  // place any more, and end like all others.
+  std::vector<uint64_t> TakeOverdue() { return std::exchange(overdue_, {}); }
 
   // What has ended since the last call; notices dead workers.
   std::vector<Outcome> Collect(base::TimePoint now);
@@ -148,6 +156,7 @@ class Supervisor {
   void CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
   void Bury(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
   void ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason);
+  void NoteOverdue(base::TimePoint now);
   void CheckTimeout(Post& post, base::TimePoint now);
   void CheckStart(Post& post, base::TimePoint now);
   bool MayTryAgain(const Post& post, base::TimePoint now);
@@ -158,11 +167,16 @@ class Supervisor {
   absl::Status status_;
   RestartBudget budget_;
   posix::Fd epoll_;
-  posix::Fd wake_;  // rung by the lanes' readers
+  posix::Fd wake_;             // rung by the lanes' readers
+  posix::LooseThreads loose_;  // those that were left behind; after what they touch
   std::map<uint32_t, SharedSegment> segments_;
   std::vector<std::unique_ptr<Post>> posts_;
   uint64_t retired_restarts_ = 0;
   std::vector<Death> deaths_;
+  // Lanes without a worker, whose items are being read aside yet.
+  std::vector<std::unique_ptr<Lane>> leaving_;
+  std::vector<Outcome> ended_;  // of theirs, not collected yet
+  std::vector<uint64_t> overdue_;
 };
 
 }  // namespace penstock::workers

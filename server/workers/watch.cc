@@ -10,12 +10,12 @@ namespace penstock::workers {
 void Supervisor::CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
   if (post.worker) posix::Drain(post.worker->link().done_event());
-  bool sound = post.lane.Collect(now, outcomes);
+  bool sound = post.lane->Collect(now, outcomes);
   // Announce the sleep, then look once more: a completion in between rings nobody.
-  post.lane.AnnounceSleep();
-  sound = post.lane.Collect(now, outcomes) && sound;
-  if (post.worker && !sound && post.verdict == Verdict::kNone) {
-    post.verdict = Verdict::kBroken;
+  post.lane->AnnounceSleep();
+  sound = post.lane->Collect(now, outcomes) && sound;
+  if (post.worker && post.verdict == Verdict::kNone && (!sound || post.lane->IsCrowded())) {
+    post.verdict = sound ? Verdict::kCrowded : Verdict::kBroken;
     post.worker->Kill();
   }
   if (post.worker && posix::IsGone(post.worker->pidfd())) Bury(post, now, outcomes);
@@ -32,17 +32,22 @@ void Supervisor::Bury(Post& post, base::TimePoint now, std::vector<Outcome>& out
   if (!exit) return;
   Unwatch(post.worker->link().done_event());
   Unwatch(post.worker->pidfd());
-  post.lane.Collect(now, outcomes);  // what it still finished
+  post.lane->Collect(now, outcomes);  // what it still finished
   post.last_death = Describe(post.verdict, *exit);
-  if (const auto oldest = post.lane.OldestAtWorker(); oldest && oldest->started) {
+  if (const auto oldest = post.lane->OldestAtWorker(); oldest && oldest->started) {
     absl::StrAppend(&post.last_death, " with sample ", oldest->sample, " (",
                     oldest->dataset->path(oldest->sample), ") in hand");
   }
   deaths_.push_back({post.number, post.worker->pid(), post.last_death});
-  post.lane.Detach(EndOf(post.verdict, *exit), outcomes);
+  post.lane->Detach(EndOf(post.verdict, *exit), outcomes);
+  const bool replaced = post.verdict == Verdict::kCrowded;
   post.failed_starts = post.worker->link().ready() ? 0 : post.failed_starts + 1;
   post.worker.reset();
   post.verdict = Verdict::kNone;
+  if (replaced) {  // and nobody is to blame
+    post.restart_at = now;
+    return;
+  }
   ScheduleRestart(post, now, post.last_death);
 }
 
@@ -64,6 +69,8 @@ bool Supervisor::MayTryAgain(const Post& post, base::TimePoint now) {
 }
 
 void Supervisor::Tick(base::TimePoint now) {
+  loose_.Sweep();
+  NoteOverdue(now);
   for (const auto& post : posts_) {
     if (post->worker) {
       post->utilisation.Update(now, post->worker->link().busy_ns());
@@ -75,13 +82,23 @@ void Supervisor::Tick(base::TimePoint now) {
   RemoveRetired();
 }
 
+// What waits in lanes for the same storage would take one lane after the other.
+void Supervisor::NoteOverdue(base::TimePoint now) {
+  for (const auto& post : posts_) {
+    for (const Lane::OverdueItem& item : post->lane->TakeOverdue(now)) {
+      overdue_.push_back(item.id);
+      for (const auto& other : posts_) other->lane->HandBack(*item.dataset);
+    }
+  }
+}
+
 void Supervisor::CheckTimeout(Post& post, base::TimePoint now) {
   if (post.verdict != Verdict::kNone) return;
   CheckStart(post, now);
   if (!post.ready_at) return;
   // Also one that is not started: a stopped worker starts nothing. What was sent to a worker before
   // it was ready waits for it, not the other way round.
-  const auto oldest = post.lane.OldestAtWorker();
+  const auto oldest = post.lane->OldestAtWorker();
   if (!oldest || now - std::max(oldest->since, *post.ready_at) <= options_.sample_timeout) return;
   post.verdict = Verdict::kTimedOut;
   post.worker->Kill();  // its death makes event_fd readable; Collect does the rest

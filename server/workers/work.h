@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -27,6 +28,8 @@ struct WorkItem {
   const source::Selection* selection = nullptr;  // null: nothing; lives as `dataset` does
   std::vector<std::byte*> field_rows = {};
   base::TimePoint given{};  // when the caller gave it; not looked at
+  // Read by a thread of its own: its source is in trouble, and it takes nobody's place.
+  bool aside = false;
 };
 
 // When what happened to an item, for status and traces. What did not happen takes no time. The
@@ -45,7 +48,7 @@ enum class OutcomeKind {
   kRefused,       // the sample's fault; the row's bytes are unspecified
   kLost,          // not decoded, and that is not the sample's fault: try again
   kStrike,        // its worker died or hung with the sample in hand; `fault` says which
-  kSourceFailed,  // could not be read for the whole of `retry_for`; `status` says what and where
+  kSourceFailed,  // could not be read now; `status` says what and where: try again later
 };
 
 // Each submitted item has exactly one. Whatever the kind, nobody writes the row any more.
@@ -56,6 +59,8 @@ struct Outcome {
   absl::Status status;
   uint32_t worker = 0;  // its number
   Times times = {};
+  std::string path =
+      {};  // of a refused sample, where its reader knows it better than Dataset::path
 };
 
 }  // namespace penstock::workers

@@ -20,7 +20,7 @@ class CanaryTest : public ::testing::Test {
     options.pool.max_bytes = 8 << 20;
     options.workers.count = 1;
     options.workers.limits.max_pixels = max_pixels;
-    options.workers.retry_for = milliseconds(50);
+    options.retry_for = milliseconds(50);
     engine_ = std::make_unique<feed::Engine>(
         options,
         [this](uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds) {

@@ -62,7 +62,7 @@ EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier,
   options.gpus.make_copier = std::move(copier);
   options.workers.count = workers;
   options.auto_workers = auto_workers;
-  options.workers.retry_for = options.carriers.retry_for = milliseconds(50);
+  options.retry_for = milliseconds(50);
   options.workers.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
   engine_ = std::make_unique<Engine>(
       options, [this](uint64_t peer, const void* message, size_t bytes,

@@ -59,13 +59,13 @@ TEST(MetricsSnapshotTest, BatchesAreReadyOrHeldNeverLessThanNone) {
   EXPECT_EQ(snapshot.held, 2u);
 }
 
-TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndAStallComesFirst) {
+TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndOneThatDecodesIsNotStalled) {
   const base::TimePoint now{seconds(100)};
   workers::WorkerView idle, decoding, stalled, stopped;
   idle.utilisation = 0.2;
   decoding.in_hand = {.since = now};
   decoding.utilisation = 1.0;
-  stalled.in_hand = {.since = now};
+  decoding.stalled = {.since = now - seconds(9)};  // a read of it alone
   stalled.stalled = {.since = now - seconds(12)};
   stopped.state = workers::WorkerState::kStopped;
   status::Snapshot snapshot;
@@ -73,7 +73,7 @@ TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndAStallComesFirst) {
   AddWorkers({idle, decoding, stalled, stopped}, now, snapshot);
 
   EXPECT_THAT(snapshot.workers, ElementsAre(0, 1, 1, 1, 0, 1, 0));
-  EXPECT_EQ(snapshot.stalls, 1u);
+  EXPECT_EQ(snapshot.stalls, 2u);
   EXPECT_EQ(snapshot.longest_stall, seconds(12));
   EXPECT_DOUBLE_EQ(snapshot.workers_busy, 0.3);
 }

@@ -92,7 +92,7 @@ datasets:
   EXPECT_EQ(engine.workers.budget.window, milliseconds(7000));
   EXPECT_EQ(engine.workers.back_off.first, milliseconds(8));
   EXPECT_EQ(engine.workers.back_off.longest, milliseconds(9));
-  EXPECT_EQ(engine.workers.retry_for, milliseconds(10'000));
+  EXPECT_EQ(engine.retry_for, milliseconds(10'000));
   EXPECT_EQ(engine.workers.limits.max_bytes, 13 * base::kMiB);
   EXPECT_EQ(engine.workers.limits.max_pixels, 14u);
   EXPECT_EQ(catalog.state_dir, "/var/state");
@@ -102,7 +102,6 @@ datasets:
   EXPECT_DOUBLE_EQ(catalog.offer.faults.max_quarantined_share, 0.15);
   EXPECT_EQ(catalog.offer.faults.max_quarantined_minimum, 16u);
   EXPECT_EQ(engine.carriers.count, 5u);
-  EXPECT_EQ(engine.carriers.retry_for, milliseconds(10'000));
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
   ASSERT_EQ(catalog.offer.datasets.size(), 5u);
   EXPECT_EQ(catalog.offer.datasets[0].name, "one");

@@ -16,7 +16,6 @@ namespace penstock::carry {
 namespace {
 
 using penstock::testing::FakeRows;
-using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 constexpr source::RowShape kShape = {2, 3, 1};
@@ -55,86 +54,91 @@ class CarriersTest : public ::testing::Test {
   }
 };
 
-TEST_F(CarriersTest, ASourceThatFailsForLongerThanIsTriedEndsTheRunWithItsReason) {
-  const FakeRows dataset(
-      10, kShape, [](auto) { return absl::UnavailableError("'/data/x': Input/output error"); });
-  Carriers carriers({.count = 1, .retry_for = milliseconds(50)});
-  Start(carriers);
-  Target target(1);
+// When to try again is the caller's business.
+TEST_F(CarriersTest, ASourceThatFailsEndsTheRunAtOnceInItsOwnWords) {
+  for (const absl::Status& why : {absl::UnavailableError("'/data/x': Input/output error"),
+                                  absl::DataLossError("a token is 70000")}) {
+    const FakeRows dataset(10, kShape, [&](auto) { return why; });
+    Carriers carriers({.count = 1});
+    Start(carriers);
+    Target target(1);
 
-  carriers.Submit(target.For(dataset, {3}, 7));
-  const auto ended = Collect(carriers, 1);
+    carriers.Submit(target.For(dataset, {3}, 7));
 
-  ASSERT_EQ(ended.count(7), 1u);
-  EXPECT_TRUE(absl::IsUnavailable(ended.at(7)));
-  EXPECT_THAT(std::string(ended.at(7).message()), HasSubstr("'/data/x': Input/output error"));
-  EXPECT_TRUE(carriers.Stalls(base::Now()).empty());
+    EXPECT_EQ(Collect(carriers, 1).at(7), why);
+  }
 }
 
-TEST_F(CarriersTest, WhatIsStoredWrongEndsTheRunAtOnceInTheSourcesOwnWords) {
-  const FakeRows dataset(10, kShape, [](auto) { return absl::DataLossError("a token is 70000"); });
-  Carriers carriers({.count = 1, .retry_for = std::chrono::hours(1)});
-  Start(carriers);
-  Target target(1);
+// A dataset whose copies hang until the test says.
+struct HangingRows {
+  std::atomic<bool> hangs{true};
+  std::atomic<uint32_t> hung{0};
+  const FakeRows rows{10, kShape, [this](auto) {
+                        if (hangs) ++hung;
+                        while (hangs) ::poll(nullptr, 0, 1);
+                        return absl::OkStatus();
+                      }};
+  bool Hang(uint32_t count) const {
+    const base::TimePoint deadline = base::Now() + std::chrono::seconds(20);
+    while (hung < count && base::Now() < deadline) ::poll(nullptr, 0, 1);
+    return hung == count;
+  }
+};
 
-  carriers.Submit(target.For(dataset, {3}, 7));
-
-  EXPECT_EQ(Collect(carriers, 1).at(7), absl::DataLossError("a token is 70000"));
-}
-
-TEST_F(CarriersTest, AFailureThatPassesCostsOnlyTimeAndIsShownMeanwhile) {
-  std::atomic<bool> broken{true};
-  const FakeRows dataset(10, kShape, [&](auto) {
-    return broken ? absl::UnavailableError("the server is away") : absl::OkStatus();
-  });
-  Carriers carriers({.count = 1, .retry_for = std::chrono::seconds(60)});
-  Start(carriers);
-  Target target(2);
-  carriers.Submit(target.For(dataset, {4, 2}, 1));
-  std::vector<Carriers::Stall> stalls;
-  while (stalls.empty()) stalls = carriers.Stalls(base::Now());
-
-  broken = false;
-
-  EXPECT_EQ(stalls[0].id, 1u);
-  EXPECT_EQ(stalls[0].reason, "the server is away");
-  EXPECT_TRUE(Collect(carriers, 1).at(1).ok());
-  EXPECT_EQ(target.rows[0], FakeRows::ByteOf(4, 0));
-}
-
-TEST_F(CarriersTest, ARunWhoseSourceFailsHoldsUpNoOther) {
-  const FakeRows broken(10, kShape, [](auto) { return absl::UnavailableError("away"); });
+TEST_F(CarriersTest, ACopyThatDoesNotComeBackHoldsUpNoOtherAndEndsOnceItDoes) {
+  HangingRows away;
   const FakeRows whole(10, kShape);
-  Carriers carriers({.count = 1, .retry_for = std::chrono::hours(1)});
+  Carriers carriers({.count = 2});
   Start(carriers);
   Target stuck(1);
-  for (uint64_t id = 0; id < 8; ++id) carriers.Submit(stuck.For(broken, {1}, id));
+  for (uint64_t id = 0; id < 2; ++id) carriers.Submit(stuck.For(away.rows, {4}, id));
+  ASSERT_TRUE(away.Hang(2));
 
+  std::vector<uint64_t> overdue;
+  while (overdue.size() < 2)
+    for (const uint64_t id : carriers.TakeOverdue(base::Now())) overdue.push_back(id);
+  EXPECT_THAT(overdue, ::testing::UnorderedElementsAre(0u, 1u));
+  EXPECT_TRUE(carriers.TakeOverdue(base::Now()).empty());
+
+  EXPECT_EQ(carriers.Capacity(), 8u);  // it takes no place
   for (uint64_t id = 100; id < 120; ++id) {
     Target target(1);
     carriers.Submit(target.For(whole, {1}, id));
     EXPECT_TRUE(Collect(carriers, 1).at(id).ok());
   }
+  EXPECT_THAT(carriers.Stalls(base::Now() + std::chrono::seconds(2)).at(0).reason,
+              HasSubstr("/fake#4"));
 
-  EXPECT_EQ(carriers.Capacity(), 4u);  // what is put aside takes no place
+  away.hangs = false;
+  EXPECT_EQ(Collect(carriers, 2).size(), 2u);
+  EXPECT_EQ(stuck.rows[0], FakeRows::ByteOf(4, 0));
+  Target target(1);
+  carriers.Submit(target.For(whole, {1}, 7));
+  EXPECT_TRUE(Collect(carriers, 1).at(7).ok());
 }
 
-TEST_F(CarriersTest, TheEndWaitsForNoSourceThatFails) {
-  const FakeRows broken(10, kShape, [](auto) { return absl::UnavailableError("away"); });
-  Target target(1);
-  const base::TimePoint begin = base::Now();
-  {
-    Carriers carriers({.count = 2, .retry_for = std::chrono::hours(1)});
-    Start(carriers);
-    for (uint64_t id = 0; id < 4; ++id) carriers.Submit(target.For(broken, {1}, id));
-  }
+TEST_F(CarriersTest, WhatIsCopiedAsideTakesNoPlaceAndIsToldWhenItDoesNotComeBack) {
+  HangingRows away;
+  Carriers carriers({.count = 1});
+  Start(carriers);
+  Target stuck(1);
+  carry::Run run = stuck.For(away.rows, {4}, 7);
+  run.aside = true;
 
-  EXPECT_LT(base::Now() - begin, std::chrono::seconds(10));
+  carriers.Submit(std::move(run));
+
+  ASSERT_TRUE(away.Hang(1));
+  EXPECT_EQ(carriers.Capacity(), 4u);
+  std::vector<uint64_t> overdue;
+  while (overdue.empty()) overdue = carriers.TakeOverdue(base::Now());
+  EXPECT_EQ(overdue.at(0), 7u);
+  away.hangs = false;
+  EXPECT_TRUE(Collect(carriers, 1).at(7).ok());
 }
 
 TEST_F(CarriersTest, RowsLabelsAndIdsStandInTheOrderThatWasAsked) {
   const FakeRows dataset(1000, kShape);
-  Carriers carriers({.count = 1, .retry_for = {}});
+  Carriers carriers({.count = 1});
   Start(carriers);
   const std::vector<uint64_t> samples = {999, 0, 7, 7};
   Target target(samples.size());
@@ -160,7 +164,7 @@ TEST_F(CarriersTest, TwoCarriersCopyEachRunOnce) {
     ++copies;
     return absl::OkStatus();
   });
-  Carriers carriers({.count = 2, .retry_for = {}});
+  Carriers carriers({.count = 2});
   Start(carriers);
   EXPECT_EQ(carriers.Capacity(), 8u);
   std::vector<Target> targets(100, Target(1));
@@ -174,7 +178,7 @@ TEST_F(CarriersTest, TwoCarriersCopyEachRunOnce) {
 
 TEST_F(CarriersTest, TheEventIsRungWhenARunEnds) {
   const FakeRows dataset(10, kShape);
-  Carriers carriers({.count = 1, .retry_for = {}});
+  Carriers carriers({.count = 1});
   Start(carriers);
   Target target(1);
 

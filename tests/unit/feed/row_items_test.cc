@@ -207,13 +207,17 @@ TEST_F(RowItemsTest, MoreBadSamplesThanAllowedFailTheFeed) {
   EXPECT_EQ(trouble.feed, feed_);
 }
 
-TEST_F(RowItemsTest, ASourceThatFailedFailsTheFeedAndNoSample) {
+// Whether it is tried again, and when, is for the caller to say: the row stays given out.
+TEST_F(RowItemsTest, ARowThatCannotBeReadIsTheCallersAffairAndNoSamplesFault) {
   const absl::Status gone = absl::UnavailableError("/fake/0: gone");
+  const workers::WorkItem item = Begin();
 
-  const RowTrouble trouble = End(Begin(), OutcomeKind::kSourceFailed, Fault::kNone, gone);
+  const RowTrouble trouble = End(item, OutcomeKind::kSourceFailed, Fault::kNone, gone);
 
-  EXPECT_EQ(trouble.feed_failed, gone);
+  EXPECT_TRUE(trouble.feed_failed.ok());
   EXPECT_TRUE(trouble.bad_sample.ok());
+  EXPECT_TRUE(core_.IsWanted(trouble.task));
+  EXPECT_NE(Begin().id, item.id);
   EXPECT_TRUE(dataset().quarantine.Entries().empty());
 }
 

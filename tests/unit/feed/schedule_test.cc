@@ -113,6 +113,77 @@ TEST_F(ScheduleTest, FeedsOfOneUserTakeTurnsWhereverTheyAre) {
   EXPECT_NEAR(harness_.told[newcomer].size(), 50, 2);
 }
 
+// ---- Feeds that cannot be read for a while. ----
+
+class UnreadableFeedTest : public ScheduleTest {
+ protected:
+  static constexpr FeedId kOther{78};
+
+  SessionId OpenOther(uint64_t id, uint32_t user = 1000) {
+    SessionSpec spec = Of(user, 3);
+    spec.feed = kOther;
+    spec.first_epoch = 9;
+    return harness_.Open(id, spec);
+  }
+  std::optional<RowTask> Next() {
+    return harness_.core.NextRow(
+        Road::kWorkers, [](UserId) { return true; },
+        [this](UserId, FeedId feed) { return feed != unreadable_; });
+  }
+
+  FeedId unreadable_{0};
+};
+
+TEST_F(UnreadableFeedTest, HoldsUpNoOtherOfTheSameUserAndGoesOnWhereItWas) {
+  harness_.AddSlots(8);
+  harness_.Open(1, Of(1000, 3));
+  OpenOther(2);
+  ASSERT_EQ(Next()->feed, kFeed);  // two rows of its slot are left
+
+  unreadable_ = kFeed;
+  uint64_t others = 0;
+  while (const std::optional<RowTask> task = Next()) {
+    EXPECT_EQ(task->feed, kOther);
+    ++others;
+  }
+  EXPECT_EQ(others, 4u * 3);
+
+  unreadable_ = FeedId(0);  // no event tells of it
+  for (uint64_t index = 1; index < 12; ++index) EXPECT_EQ(Next()->index, index);
+  EXPECT_FALSE(Next().has_value());
+}
+
+TEST_F(UnreadableFeedTest, RowsOfItThatCameBackWaitBehindThoseOfOthers) {
+  harness_.AddSlots(8);
+  harness_.Open(1, Of(1000, 3));
+  OpenOther(2, 2000);
+  const RowTask lost = *Next();
+  harness_.core.RowReturned(lost);
+
+  unreadable_ = kFeed;
+  EXPECT_EQ(Next()->feed, kOther);
+
+  unreadable_ = FeedId(0);
+  EXPECT_EQ(Next()->index, lost.index);
+}
+
+TEST_F(UnreadableFeedTest, WhatNobodyWantsAnyMoreIsNotGoneOnWith) {
+  harness_.AddSlots(8);
+  const SessionId session = harness_.Open(1, Of(1000, 3));
+  const RowTask given = *Next();
+  EXPECT_TRUE(harness_.core.IsWanted(given));
+  unreadable_ = kFeed;
+  EXPECT_FALSE(Next().has_value());
+
+  harness_.core.CloseSession(session);
+  unreadable_ = FeedId(0);
+
+  EXPECT_FALSE(harness_.core.IsWanted(given));
+  EXPECT_FALSE(Next().has_value());
+  harness_.core.RowReturned(given);
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+}
+
 TEST_F(ScheduleTest, ASessionWhoseArenaHasNoSpareSlotHoldsUpNobody) {
   harness_.AddSlots(1);
   harness_.AddSlots(1, ArenaId(2));

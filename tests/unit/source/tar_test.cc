@@ -99,9 +99,10 @@ TEST_F(TarTest, SamplesOfAllShardsComeInOrderWithTheirLabels) {
   EXPECT_EQ(Read(*dataset, 0), "image a");
   EXPECT_EQ(Read(*dataset, 1), "image b");
   EXPECT_EQ(Read(*dataset, 2), "image c");
-  EXPECT_EQ(dataset->path(0), folder_.At("x-0.tar#a"));
-  EXPECT_EQ(dataset->path(1), folder_.At("x-0.tar#b"));
-  EXPECT_EQ(dataset->path(2), folder_.At("x-2.tar#d/c"));
+  EXPECT_EQ(dataset->FindPath(0), folder_.At("x-0.tar#a"));
+  EXPECT_EQ(dataset->FindPath(1), folder_.At("x-0.tar#b"));
+  EXPECT_EQ(dataset->FindPath(2), folder_.At("x-2.tar#d/c"));
+  EXPECT_EQ(dataset->path(1), folder_.At("x-0.tar#sample 1"));  // from memory
 }
 
 TEST_F(TarTest, AFolderMeansItsShardsSortedByName) {
@@ -125,7 +126,7 @@ TEST_F(TarTest, LongNamesAreReadInTheShardWhenAPathIsAskedFor) {
   const auto dataset = Open();
 
   EXPECT_EQ(dataset->samples(), 2u);
-  EXPECT_EQ(dataset->path(1), folder_.At("x.tar#" + key));
+  EXPECT_EQ(dataset->FindPath(1), folder_.At("x.tar#" + key));
   EXPECT_EQ(dataset->label(1), 1);
 }
 

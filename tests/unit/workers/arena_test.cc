@@ -17,13 +17,13 @@ TEST(ArenaTest, WhatIsLargerThanTheArenaNeverFits) {
   EXPECT_EQ(arena.Allocate(1024), 0u);
 }
 
-TEST(ArenaTest, AFullArenaGivesNothingUntilTheOldestIsFreed) {
+TEST(ArenaTest, AFullArenaGivesNothingUntilSomethingIsFreed) {
   Arena arena(256);
   ASSERT_EQ(arena.Allocate(128), 0u);
   ASSERT_EQ(arena.Allocate(128), 128u);
 
   EXPECT_EQ(arena.Allocate(1), std::nullopt);
-  arena.FreeOldest();
+  arena.Free(0);
 
   EXPECT_EQ(arena.Allocate(65), 0u);
   EXPECT_EQ(arena.Allocate(1), std::nullopt);
@@ -34,9 +34,26 @@ TEST(ArenaTest, TheLastAllocationCanBeTakenBack) {
   ASSERT_EQ(arena.Allocate(64), 0u);
   ASSERT_EQ(arena.Allocate(192), 64u);
 
-  arena.FreeNewest();
+  arena.Free(64);
 
   EXPECT_EQ(arena.Allocate(128), 64u);
+}
+
+TEST(ArenaTest, TheOthersGoRoundBesideOneThatStays) {
+  Arena arena(256);
+  ASSERT_EQ(arena.Allocate(64), 0u);
+  ASSERT_EQ(arena.Allocate(64), 64u);
+  arena.LeaveBehind(64);
+  arena.Free(0);
+
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(arena.Allocate(128), 128u);
+    ASSERT_EQ(arena.Allocate(64), 0u);
+    arena.Free(128);
+    arena.Free(0);
+  }
+  EXPECT_TRUE(arena.WillFit(128));
+  EXPECT_FALSE(arena.WillFit(129));
 }
 
 TEST(ArenaTest, NoBytesTakeAPlaceOfTheirOwn) {
@@ -50,12 +67,15 @@ TEST(ArenaTest, NoBytesTakeAPlaceOfTheirOwn) {
 TEST(ArenaTest, SmallFilesGoRoundInFewPages) {
   Arena arena(32u << 20);
   uint64_t furthest = 0;
-  for (int i = 0; i < 3; ++i) furthest = std::max(furthest, *arena.Allocate(100'000));
+  std::deque<uint64_t> living;
+  for (int i = 0; i < 3; ++i) living.push_back(*arena.Allocate(100'000));
 
   for (int i = 0; i < 10'000; ++i) {
-    arena.FreeOldest();
+    arena.Free(living.front());
+    living.pop_front();
     const auto offset = arena.Allocate(80'000 + i % 40'000);
     ASSERT_TRUE(offset.has_value());
+    living.push_back(*offset);
     furthest = std::max(furthest, *offset);
   }
 
@@ -82,12 +102,13 @@ TEST(ArenaTest, LivingRegionsNeverOverlapWhateverTheirSizes) {
       living.push_back({*offset, *offset + std::max<uint64_t>(bytes, 1)});
     }
     if (!living.empty() && random() % 3 == 0) {
+      arena.Free(living.front().begin);
       living.pop_front();
-      arena.FreeOldest();
     }
     if (!living.empty() && random() % 7 == 0) {
-      living.pop_back();
-      arena.FreeNewest();
+      const auto any = living.begin() + static_cast<std::ptrdiff_t>(random() % living.size());
+      arena.Free(any->begin);
+      living.erase(any);
     }
     ASSERT_EQ(arena.empty(), living.empty());
   }

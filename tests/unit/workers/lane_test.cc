@@ -1,136 +1,10 @@
-// A lane against a worker that the test plays, through the same shared memory.
-#include "server/workers/lane.h"
-
+// A lane and its worker: what it may say, what is lost with it, and in which order things go.
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <cstring>
-#include <functional>
+#include "tests/unit/workers/lane_rig.h"
 
 namespace penstock::workers {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using ::testing::HasSubstr;
-
-bool Eventually(const std::function<bool()>& condition) {
-  const base::TimePoint deadline = base::Now() + seconds(20);
-  while (!condition()) {
-    if (base::Now() > deadline) return false;
-    ::poll(nullptr, 0, 1);
-  }
-  return true;
-}
-
-// Sample n has n bytes, each n; the first `failures` attempts to open or read anything fail.
-class FakeDataset final : public source::Dataset {
- public:
-  std::atomic<int> open_failures{0}, read_failures{0};
-  std::atomic<int> opened{0};
-  base::Fault fault = base::Fault::kNone;
-  absl::Status changed;  // what every opening says, if it is not OK
-
-  absl::string_view kind() const override { return "fake"; }
-  uint64_t samples() const override { return 1 << 20; }
-  uint64_t digest() const override { return 1; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  int64_t label(uint64_t) const override { return 0; }
-  std::string path(uint64_t sample) const override { return absl::StrCat("/fake/", sample); }
-  std::unique_ptr<Reader> NewReader() const override;
-
- private:
-  class FakeReader;
-  std::vector<std::string> classes_;
-};
-
-class FakeDataset::FakeReader final : public Reader {
- public:
-  explicit FakeReader(const FakeDataset& dataset) : dataset_(const_cast<FakeDataset&>(dataset)) {}
-  absl::StatusOr<Opened> Open(uint64_t sample) override {
-    ++dataset_.opened;
-    PENSTOCK_RETURN_IF_ERROR(dataset_.changed);
-    if (dataset_.open_failures-- > 0) return absl::UnavailableError("the disk is away");
-    sample_ = sample;
-    return Opened{.bytes = sample, .fault = dataset_.fault};
-  }
-  absl::Status Read(std::span<std::byte> into) override {
-    if (dataset_.read_failures-- > 0) return absl::UnavailableError("the read failed");
-    std::memset(into.data(), static_cast<int>(sample_ % 256), into.size());
-    return absl::OkStatus();
-  }
-
- private:
-  FakeDataset& dataset_;
-  uint64_t sample_ = 0;
-};
-
-std::unique_ptr<source::Dataset::Reader> FakeDataset::NewReader() const {
-  return std::make_unique<FakeReader>(*this);
-}
-
-class LaneTest : public ::testing::Test {
- protected:
-  static constexpr uint64_t kArena = 4096;
-
-  void SetUp() override {
-    wake_ = posix::MakeEvent().value();
-    Open({.number = 0, .retry_for = seconds(60), .limits = {.max_bytes = kArena}});
-  }
-
-  void Open(const Lane::Options& options) {
-    lane_ = std::make_unique<Lane>(options, wake_);
-    Attach();
-  }
-
-  void Attach() {
-    link_ = Link::Make({.arena_bytes = kArena, .memory_bytes = 0, .limits = {}}).value();
-    mapping_ =
-        posix::Mapping::Map(link_->memory(), kArenaOffset + kArena, posix::Access::kReadWrite)
-            .value();
-    channel_ = reinterpret_cast<Channel*>(mapping_.data());
-    requests_.emplace(channel_->requests);
-    completions_.emplace(channel_->completions);
-    lane_->Attach(link_);
-  }
-
-  void Give(uint64_t id, uint64_t sample) {
-    lane_->Give({.id = id, .dataset = &dataset_, .sample = sample});
-  }
-
-  // The worker's part.
-  Request Take() {
-    Request request{};
-    EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
-    return request;
-  }
-  void Answer(uint64_t sequence, base::Fault fault = base::Fault::kNone) {
-    completions_->Push({.sequence = sequence, .fault = fault, .decode_us = 0, .ended_ns = 0});
-  }
-
-  bool Collect() { return lane_->Collect(base::Now(), outcomes_); }
-  bool CollectSome(size_t count) {
-    return Eventually([&] {
-      EXPECT_TRUE(Collect());
-      return outcomes_.size() >= count;
-    });
-  }
-
-  posix::Fd wake_;
-  FakeDataset dataset_;
-  std::unique_ptr<Lane> lane_;
-  std::shared_ptr<Link> link_;
-  posix::Mapping mapping_;
-  Channel* channel_ = nullptr;
-  std::optional<shm::RingConsumer<Request, kRingCapacity>> requests_;
-  std::optional<shm::RingProducer<Completion, kRingCapacity>> completions_;
-  std::vector<Outcome> outcomes_;
-};
 
 TEST_F(LaneTest, AnAnswerToWhatWasNotAskedIsNotBelieved) {
   Answer(1);
@@ -169,7 +43,7 @@ TEST_F(LaneTest, EachFaultIsBelievedOfADecoderExactlyWhereItIsADecodersToFind) {
   for (uint32_t fault = 1; fault <= kBeyondAll; ++fault) {
     SCOPED_TRACE(fault);
     lane_.reset();
-    Open({.number = 0, .retry_for = seconds(60), .limits = {.max_bytes = kArena}});
+    Open({.number = 0, .limits = {.max_bytes = kArena}});
     Give(fault, 100);
     Answer(Take().sequence, static_cast<base::Fault>(fault));
 
@@ -294,46 +168,7 @@ TEST_F(LaneTest, AFileThatIsTooLargeIsRefusedUnread) {
   EXPECT_EQ(outcomes_[0].fault, base::Fault::kTooManyBytes);
 }
 
-TEST_F(LaneTest, ASourceThatRecoversIsTriedUntilItDoes) {
-  dataset_.open_failures = 2;
-  dataset_.read_failures = 2;
-  Give(10, 100);
-
-  const Request request = Take();
-
-  EXPECT_EQ(request.input_offset, 0u);
-  EXPECT_EQ(request.input_bytes, 100u);
-  EXPECT_EQ(mapping_.data()[kArenaOffset + 99], std::byte{100});
-  Answer(request.sequence);
-  ASSERT_TRUE(CollectSome(1));
-  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kDone);
-  EXPECT_FALSE(lane_->Stalled(base::Now()).has_value());
-}
-
-TEST_F(LaneTest, ASourceThatDoesNotRecoverIsShownThenFails) {
-  Open({.number = 0, .retry_for = milliseconds(200), .limits = {.max_bytes = kArena}});
-  dataset_.open_failures = 1 << 20;
-  Give(10, 100);
-
-  EXPECT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
-  ASSERT_TRUE(CollectSome(1));
-
-  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kSourceFailed);
-  EXPECT_THAT(std::string(outcomes_[0].status.message()), HasSubstr("the disk is away"));
-  EXPECT_EQ(outcomes_[0].status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_FALSE(lane_->Stalled(base::Now()).has_value());
-}
-
-TEST_F(LaneTest, TheEndDoesNotWaitForASourceToRecover) {
-  dataset_.open_failures = 1 << 20;
-  Give(10, 100);
-  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
-  const base::TimePoint before = base::Now();
-
-  lane_.reset();
-
-  EXPECT_LT(base::Now() - before, seconds(10));
-}
+// ---- Workers that end. ----
 
 TEST_F(LaneTest, WhatIsInHandOfADeadWorkerEndsAsItDiedAndTheRestIsLost) {
   Give(10, 100);
@@ -368,13 +203,13 @@ TEST_F(LaneTest, WhatADeadWorkerHadNotStartedIsLostAndNotAStrike) {
 }
 
 TEST_F(LaneTest, WhatIsStillBeingReadWhenTheWorkerDiesIsLostAndTheNextWorkerServes) {
-  dataset_.open_failures = 1 << 20;
+  Hang hang(dataset_);
   Give(10, 100);
-  ASSERT_TRUE(Eventually([&] { return lane_->Stalled(base::Now()).has_value(); }));
+  ASSERT_TRUE(hang.Begun());
 
   lane_->Detach({}, outcomes_);
-  dataset_.open_failures = 0;
   Attach();
+  hang.End();
   ASSERT_TRUE(CollectSome(1));
   Give(11, 101);
   Answer(Take().sequence);
@@ -420,23 +255,9 @@ TEST_F(LaneTest, ASleepingWorkerIsWokenOnceAndAWakingOneNotAtAll) {
 }
 
 TEST_F(LaneTest, ThousandsGoThroughInOrder) {
-  constexpr uint64_t kCount = 5000;
-  uint64_t given = 0;
-  while (outcomes_.size() < kCount) {
-    while (given < kCount && lane_->outstanding() < 3) {
-      Give(given, given % 1300 + 1);
-      ++given;
-    }
-    Request request;
-    if (requests_->Pop(request) == shm::RingOutcome::kDone) {
-      const auto expected = std::byte((request.sequence - 1) % 1300 + 1);
-      ASSERT_EQ(mapping_.data()[kArenaOffset + request.input_offset], expected);
-      Answer(request.sequence);
-    }
-    ASSERT_TRUE(Collect());
-  }
+  GoThrough(5000);
 
-  for (uint64_t i = 0; i < kCount; ++i) ASSERT_EQ(outcomes_[i].id, i);
+  for (uint64_t i = 0; i < 5000; ++i) ASSERT_EQ(outcomes_[i].id, i);
 }
 
 }  // namespace
