@@ -123,7 +123,6 @@ bool Attachment::AllWordsAreThere() const {
   return true;
 }
 
-// A daemon that cannot be told any more frees the session when this process is gone.
 void Attachment::End() {
   (void)Close();
   if (!OnDevice()) {
@@ -140,6 +139,7 @@ void Attachment::End() {
 
 absl::Status Attachment::Close() {
   if (abandoned_.exchange(true)) return absl::OkStatus();
+  page().left.store(1, std::memory_order_release);  // a daemon that does not hear us sees this
   return link_->CloseSession(grant_.session_id, kCloseTimeout);
 }
 

@@ -86,6 +86,8 @@ class Attachment final : public Lender {
   // Sleeps until the bell is another one, or the timeout ran out. May wake early.
   void Sleep(uint32_t bell, base::Duration timeout);
 
+  const std::shared_ptr<Link>& link() const { return link_; }
+
   // Asks the daemon what the session waits for.
   absl::StatusOr<Progress> AskProgress(base::Duration timeout) const {
     return link_->GetProgress(grant_.session_id, timeout);

@@ -74,10 +74,17 @@ absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
   const shm::DoorwayHello hello = HelloOf(client);
   const int descriptor = self.get();
-  PENSTOCK_RETURN_IF_ERROR(
-      posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1}));
-  PENSTOCK_ASSIGN_OR_RETURN(const posix::Message answer,
-                            posix::Receive(socket_, shm::kMaxDoorwayBytes, timeout));
+  // A daemon that has no place may have said so, and hung up, before we said a word.
+  const absl::Status said =
+      posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1});
+  const auto receive = [&](base::Duration wait) {
+    return posix::Receive(socket_, shm::kMaxDoorwayBytes, wait);
+  };
+  absl::StatusOr<posix::Message> received = receive(said.ok() ? timeout : base::Duration::zero());
+  // That it hung up before it read our words is told before its own.
+  if (absl::IsUnavailable(received.status())) received = receive(base::Duration::zero());
+  if (!received.ok()) return said.ok() ? received.status() : said;
+  const posix::Message& answer = *received;
   PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(answer));
   if (header.kind == shm::DoorwayKind::kRefused) {
     PENSTOCK_ASSIGN_OR_RETURN(const auto refused, As<shm::DoorwayRefused>(answer, 0));

@@ -56,6 +56,8 @@ absl::Status Annotate(const absl::Status& status, absl::string_view context) {
 
 absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_view remedy) {
   std::string text = absl::StrCat(what, ": ", std::strerror(error_number));
+  if (remedy.empty() && (error_number == EMFILE || error_number == ENFILE))
+    remedy = "raise the limit of open files (LimitNOFILE, ulimit -n)";
   if (!remedy.empty()) absl::StrAppend(&text, "; ", remedy);
   return absl::Status(CodeOf(error_number), text);
 }

@@ -1,9 +1,9 @@
 // Errors as values: absl::Status with the macros that Debian's Abseil lacks.
 //
-// Codes: InvalidArgument the caller's bytes; NotFound no such thing; FailedPrecondition wrong state;
-// ResourceExhausted try later; PermissionDenied not yours; Unavailable the peer is gone; DataLoss
-// damaged bytes; Internal our bug. A message names the subject, what was wanted, what was got, and
-// what to do.
+// Codes: InvalidArgument the caller's bytes; NotFound no such thing; FailedPrecondition wrong
+// state; ResourceExhausted try later; PermissionDenied not yours; Unavailable the peer is gone;
+// DataLoss damaged bytes; Internal our bug. A message names the subject, what was wanted, what was
+// got, and what to do.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace penstock::base {
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
 // The status for a failed system call: "<what>: <strerror>", with the code that fits errno.
-// The remedy, if given, is appended after "; ".
+// The remedy, if given, is appended after "; "; where files cannot be opened any more there is one.
 absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_view remedy = "");
 
 }  // namespace penstock::base
@@ -27,10 +27,10 @@ absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_
 #define PENSTOCK_CONCAT_INNER(a, b) a##b
 #define PENSTOCK_CONCAT(a, b) PENSTOCK_CONCAT_INNER(a, b)
 
-#define PENSTOCK_RETURN_IF_ERROR(expression)                       \
-  do {                                                             \
+#define PENSTOCK_RETURN_IF_ERROR(expression)                                    \
+  do {                                                                          \
     if (::absl::Status penstock_status_ = (expression); !penstock_status_.ok()) \
-      return penstock_status_;                                     \
+      return penstock_status_;                                                  \
   } while (false)
 
 #define PENSTOCK_ASSIGN_OR_RETURN(target, expression) \

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +25,18 @@ absl::StatusOr<Fd> Fd::Duplicate() const {
     return base::ErrnoStatus(errno, absl::StrCat("duplicating descriptor ", number_));
   }
   return copy;
+}
+
+absl::StatusOr<Fd> OpenRegular(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status;
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return base::ErrnoStatus(errno, path);
+  if (S_ISREG(status.st_mode)) return file;
+  const char* what = S_ISDIR(status.st_mode)    ? "a directory"
+                     : S_ISFIFO(status.st_mode) ? "a FIFO"
+                     : S_ISCHR(status.st_mode)  ? "a device"
+                                                : "something else";
+  return absl::FailedPreconditionError(absl::StrCat(path, " is ", what, ", wanted a regular file"));
 }
 
 absl::StatusOr<Fd> MakeEvent() {

@@ -1,6 +1,7 @@
 // Owns one file descriptor and closes it. Move-only. Any thread, one at a time.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "common/base/status.h"
@@ -32,6 +33,10 @@ class Fd {
  private:
   int number_ = -1;
 };
+
+// Opens a file for reading. Never waits: a FIFO without a writer would make open(2) do so for ever.
+// FailedPrecondition names what it is, where it is no regular file.
+absl::StatusOr<Fd> OpenRegular(const std::string& path);
 
 // eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all, and is fine when empty.
 // It never waits, also where a process that shares the event has made it a blocking one.

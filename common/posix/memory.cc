@@ -42,6 +42,16 @@ absl::StatusOr<Fd> ReadOnlyView(const Fd& memory) {
   return view;
 }
 
+absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes) {
+  int done;
+  do {
+    done = ::fallocate(memory.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                       static_cast<off_t>(from), static_cast<off_t>(bytes));
+  } while (done != 0 && errno == EINTR);
+  if (done == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, "giving pages back to the system");
+}
+
 absl::StatusOr<size_t> SizeOf(const Fd& fd) {
   struct stat status;
   if (::fstat(fd.get(), &status) != 0) {

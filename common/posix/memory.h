@@ -13,13 +13,18 @@ namespace penstock::posix {
 
 enum class Access { kReadOnly, kReadWrite };
 
-// A memfd of exactly `bytes` zero bytes: mode 0600, close-on-exec, sealed against shrinking, growing
-// and further seals. `name` shows up in /proc only. ResourceExhausted where memory is refused.
+// A memfd of exactly `bytes` zero bytes: mode 0600, close-on-exec, sealed against shrinking,
+// growing and further seals. `name` shows up in /proc only. ResourceExhausted where memory is
+// refused.
 absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes);
 
-// The same memory through a descriptor that cannot be written or mapped writable (opened anew through
-// /proc/self/fd). What a consumer gets.
+// The same memory through a descriptor that cannot be written or mapped writable (opened anew
+// through /proc/self/fd). What a consumer gets.
 absl::StatusOr<Fd> ReadOnlyView(const Fd& memory);
+
+// Gives the pages of [from, from + bytes) back to the system, whoever has them mapped: from then on
+// they read as zeros. `memory` is writable.
+absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes);
 
 // The size of the file behind a descriptor, from fstat.
 absl::StatusOr<size_t> SizeOf(const Fd& fd);

@@ -1,6 +1,8 @@
 // Messages of socket.h: sendmsg and recvmsg with descriptors.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,6 +47,11 @@ std::vector<Fd> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
+bool CanOpenMore() {
+  const Fd one(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  return one.valid() || (errno != EMFILE && errno != ENFILE);
+}
+
 absl::Status Gone() { return absl::UnavailableError("the peer has closed the socket"); }
 
 absl::Status WaitReadable(const Fd& socket, base::TimePoint deadline) {
@@ -82,6 +89,10 @@ absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<
   if (sent >= 0) return absl::OkStatus();
   if (errno == EAGAIN) return absl::ResourceExhaustedError("the peer does not read its messages");
   if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) return Gone();
+  if (errno == ETOOMANYREFS)
+    return absl::AbortedError(
+        "sending a message: of the descriptors that this user sends, too many are not received "
+        "yet; their number is limited by that of open files (LimitNOFILE, ulimit -n)");
   return base::ErrnoStatus(errno, "sending a message");
 }
 
@@ -106,6 +117,11 @@ absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Durati
   if (got < 0) return base::ErrnoStatus(errno, "receiving a message");
   message.fds = TakeDescriptors(header);
   if (got == 0) return Gone();  // Send refuses empty messages, so this is the end of the stream
+  if ((header.msg_flags & MSG_CTRUNC) != 0 && !CanOpenMore()) {
+    return absl::ResourceExhaustedError(
+        "a message's descriptors were lost: this process has as many files open as it may; raise "
+        "its limit of open files (LimitNOFILE, ulimit -n)");
+  }
   if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("a message of more than ", max_bytes,
                                                    " bytes or ", kMaxMessageFds, " descriptors"));

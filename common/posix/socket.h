@@ -17,8 +17,8 @@ namespace penstock::posix {
 
 enum class SocketKind { kStream, kSeqPacket };
 
-// Binds and listens at `path` under umask 0117 (so 0660). The caller holds the lock that makes it safe
-// to remove a dead daemon's socket first; this function unlinks a stale one. Non-blocking,
+// Binds and listens at `path` under umask 0117 (so 0660). The caller holds the lock that makes it
+// safe to remove a dead daemon's socket first; this function unlinks a stale one. Non-blocking,
 // close-on-exec.
 absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind);
 
@@ -49,12 +49,13 @@ struct Message {
 };
 
 // One SEQPACKET message with at most kMaxMessageFds descriptors, never blocking. ResourceExhausted
-// when the peer does not read; Unavailable when it is gone.
+// when the peer does not read; Unavailable when it is gone; Aborted when descriptors that others
+// did not receive yet are in the way (ETOOMANYREFS), which says nothing about this peer.
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
-// One SEQPACKET message of at most max_bytes; waits until the timeout (DeadlineExceeded). Unavailable
-// when the peer is gone. A longer message or cut-off descriptors are InvalidArgument. Descriptors are
-// close-on-exec.
+// One SEQPACKET message of at most max_bytes; waits until the timeout (DeadlineExceeded).
+// Unavailable when the peer is gone. A longer message or too many descriptors are InvalidArgument;
+// ResourceExhausted when this process may open no more files. Descriptors are close-on-exec.
 absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout);
 
 }  // namespace penstock::posix

@@ -70,6 +70,9 @@ struct alignas(64) ControlPage {
   // Written by the consumer.
   alignas(64) std::atomic<uint64_t> taken;
   std::atomic<uint32_t> consumer_asleep;
+  // Not 0: it closed the session. For a daemon that did not get its CloseSession; all batches are
+  // back by then.
+  std::atomic<uint32_t> left;
 
   // Written by the consumer (or its GPU): the sequence of the batch released in that place.
   alignas(64) std::atomic<uint64_t> released[kControlCapacity];
@@ -82,6 +85,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(offsetof(ControlPage, announced) == 64);
 static_assert(offsetof(ControlPage, error) == 64 + 24);
 static_assert(offsetof(ControlPage, taken) == 1152);
+static_assert(offsetof(ControlPage, left) == 1152 + 12);
 static_assert(offsetof(ControlPage, released) == 1216);
 static_assert(offsetof(ControlPage, entries) == 1216 + 8 * kControlCapacity);
 

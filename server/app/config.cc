@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 
 #include "common/base/units.h"
+#include "common/posix/fd.h"
 #include "server/app/config_check.h"
 #include "server/app/config_lines.h"
 #include "server/app/config_yaml.h"
@@ -108,15 +108,22 @@ absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& f
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
+  const auto explain = [&](const absl::Status& why) {
+    return absl::Status(why.code(),
+                        absl::StrCat("reading the configuration '", path, "': ", why.message(),
+                                     "; give --config a file that the daemon's user can read"));
+  };
+  // In the thread that takes signals: nothing here may wait.
+  const absl::StatusOr<posix::Fd> file = posix::OpenRegular(path);
+  if (!file.ok()) return explain(file.status());
   std::string text(kLargestFile + 1, '\0');
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file && !file.eof())
-    return base::ErrnoStatus(errno == 0 ? EIO : errno,
-                             absl::StrCat("reading the configuration '", path, "'"),
-                             "give --config a file that the daemon's user can read");
-  text.resize(static_cast<size_t>(file.gcount()));
+  size_t size = 0;
+  for (ssize_t got = 1; got != 0 && size < text.size();) {
+    got = ::read(file->get(), text.data() + size, text.size() - size);
+    if (got < 0 && errno != EINTR) return explain(base::ErrnoStatus(errno, "read"));
+    if (got > 0) size += static_cast<size_t>(got);
+  }
+  text.resize(size);
   if (text.size() > kLargestFile)
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":1: got more than 4 MiB, wanted a configuration"));

@@ -24,6 +24,12 @@ class Courier {
     return doorway_->Send(doorway::PeerId(peer), message, bytes, fds);
   }
 
+  // Any thread.
+  void Forget(uint64_t peer) {
+    base::MutexLock lock(mutex_);
+    if (doorway_ != nullptr) doorway_->Forget(doorway::PeerId(peer));
+  }
+
  private:
   base::Mutex mutex_;
   doorway::Doorway* doorway_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;

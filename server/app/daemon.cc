@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/units.h"
+#include "common/posix/limits.h"
 #include "common/shm/doorway_wire.h"
 #include "common/telemetry/log.h"
 #include "server/app/admin_socket.h"
@@ -24,6 +25,9 @@ namespace {
 // serves here waits for it.
 constexpr std::chrono::seconds kGpusWithin(5);
 constexpr std::chrono::seconds kLongestAnswer(2);  // of the runner
+
+// Open files that no client gets: for workers, datasets and whoever is in charge.
+constexpr uint64_t kFilesForOthers = 64;
 
 telemetry::Level LevelOf(config::v1::Log::Level level) {
   switch (level) {
@@ -90,6 +94,7 @@ absl::Status Daemon::StartParts() {
     SetHealth();
   };
   service.not_ready = [this] { return canary_.Reason(); };
+  service.forget = [this](uint64_t peer) { courier_.Forget(peer); };
   if (options_.read_again != nullptr)
     service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
       base::MutexLock lock(mutex_);
@@ -101,6 +106,10 @@ absl::Status Daemon::StartParts() {
   doorway.path = address_->door_path();
   doorway.group = address_->group();
   doorway.max_peers = config.server().max_connections();
+  doorway.owner_in_charge = !address_->group();  // nobody but it connects
+  const uint64_t files = posix::MaxOpenFiles();
+  doorway.max_undelivered = std::max<uint64_t>(files / 2, 1);  // workers are sent some, too
+  doorway.max_descriptor = files - std::min(files / 4, kFilesForOthers);
   PENSTOCK_ASSIGN_OR_RETURN(doorway_, doorway::Doorway::Start(doorway, *service_));
   courier_.Use(doorway_.get());
 

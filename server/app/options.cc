@@ -1,5 +1,7 @@
 #include "server/app/options.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -121,7 +123,8 @@ absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config
 Orders::Options OrdersOptions(const config::v1::Config& config) {
   return {.max_samples = config.limits().max_order_samples(),
           .max_per_user = config.limits().max_orders_per_user(),
-          .max_bytes = config.limits().max_order_memory_bytes()};
+          .max_bytes = config.limits().max_order_memory_bytes(),
+          .owner = ::geteuid()};
 }
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,

@@ -30,7 +30,7 @@ class Orders::Incoming final : public rpc::IncomingOrder {
                                   [](uint64_t sample) { return sample > UINT32_MAX; });
     const uint64_t needed = builder_.length() * (wide ? sizeof(uint64_t) : sizeof(uint32_t));
     if (needed > counted_) {
-      PENSTOCK_RETURN_IF_ERROR(orders_.Grow(needed - counted_));
+      PENSTOCK_RETURN_IF_ERROR(orders_.Grow(sender_.user, needed - counted_));
       counted_ = needed;
     }
     try {
@@ -82,19 +82,24 @@ absl::Status Orders::Admit(const Sender& sender, uint64_t length) {
                        " orders in use already (limits.max_orders_per_user); close sessions or "
                        "raise the limit"));
   }
-  return Claim(length * sizeof(uint32_t));
+  return Claim(sender.user, length * sizeof(uint32_t));
 }
 
-absl::Status Orders::Claim(uint64_t bytes) {
-  while (bytes > options_.max_bytes - bytes_) {
-    if (!MakeRoom(std::nullopt))
-      return absl::ResourceExhaustedError(
-          absl::StrCat("an order that takes ", base::FormatBytes(bytes),
-                       " does not fit: ", base::FormatBytes(bytes_),
-                       " of limits.max_order_memory, ", base::FormatBytes(options_.max_bytes),
-                       ", are taken by orders in use; close sessions or raise the limit"));
+// What one user may have is its own to make room in; what all may have together is everybody's.
+absl::Status Orders::Claim(uint32_t user, uint64_t bytes) {
+  const bool privileged = user == options_.owner;
+  while (!bytes_.HasRoomFor(user, privileged, bytes)) {
+    const bool none_left = bytes > bytes_.most() - bytes_.held();
+    if (MakeRoom(user) || (none_left && MakeRoom(std::nullopt))) continue;
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "an order that takes ", base::FormatBytes(bytes),
+        " does not fit: of limits.max_order_memory, ", base::FormatBytes(bytes_.most()),
+        ", orders in use take ", base::FormatBytes(bytes_.held()), ", ",
+        base::FormatBytes(bytes_.HeldBy(user)), " of them user ", user, "'s, who may have ",
+        base::FormatBytes(bytes_.ShareOf(user, privileged)),
+        ", half of what others leave; close sessions or raise the limit"));
   }
-  bytes_ += bytes;
+  bytes_.Add(user, bytes);
   return absl::OkStatus();
 }
 
@@ -124,13 +129,13 @@ void Orders::Drop(std::map<Key, Kept>::iterator kept) {
 }
 
 void Orders::Uncount(uint32_t user, uint64_t bytes) {
-  bytes_ -= bytes;
+  bytes_.Remove(user, bytes);
   if (--orders_of_[user] == 0) orders_of_.erase(user);
 }
 
-absl::Status Orders::Grow(uint64_t bytes) {
+absl::Status Orders::Grow(uint32_t user, uint64_t bytes) {
   base::MutexLock lock(mutex_);
-  return Claim(bytes);
+  return Claim(user, bytes);
 }
 
 void Orders::Forget(uint32_t user, uint64_t bytes) {
@@ -194,7 +199,7 @@ void Orders::Tick(base::TimePoint now) {
 
 Orders::Usage Orders::Used() const {
   base::MutexLock lock(mutex_);
-  return {kept_.size(), bytes_};
+  return {kept_.size(), bytes_.held()};
 }
 
 }  // namespace penstock::app

@@ -1,6 +1,7 @@
 // The orders of samples that clients gave, until no session needs them: counted, bounded, and
 // dropped a while after they were last used; at once when the processes that sent one are gone and
-// no session ever used it. Each user has its own. Any thread; nothing here waits.
+// no session ever used it. Each user has its own, and at most half of the memory that others'
+// leave. Any thread; nothing here waits.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/shares.h"
 #include "common/base/status.h"
 #include "server/feed/given_order.h"
 #include "server/rpc/controller.h"
@@ -24,9 +26,10 @@ class Orders {
     uint64_t max_samples = 100'000'000;  // of one order
     uint32_t max_per_user = 256;         // kept and coming in
     uint64_t max_bytes = 1u << 30;       // of all together
+    std::optional<uint32_t> owner = {};  // a user who has no share, but all that is left
     base::Duration keep_unused = std::chrono::seconds(60);
   };
-  explicit Orders(const Options& options) : options_(options) {}
+  explicit Orders(const Options& options) : options_(options), bytes_(options.max_bytes) {}
 
   struct Sender {
     uint32_t user = 0;
@@ -64,12 +67,12 @@ class Orders {
   };
 
   absl::Status Admit(const Sender& sender, uint64_t length) PENSTOCK_REQUIRES(mutex_);
-  absl::Status Claim(uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+  absl::Status Claim(uint32_t user, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   bool MakeRoom(std::optional<uint32_t> user) PENSTOCK_REQUIRES(mutex_);
   void Drop(std::map<Key, Kept>::iterator kept) PENSTOCK_REQUIRES(mutex_);
   void Uncount(uint32_t user, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   static base::TimePoint UnusedSince(const Kept& kept);
-  absl::Status Grow(uint64_t bytes);
+  absl::Status Grow(uint32_t user, uint64_t bytes);
   absl::StatusOr<uint64_t> Keep(const Sender& sender, feed::GivenOrder order);
   void Forget(uint32_t user, uint64_t bytes);
 
@@ -77,7 +80,7 @@ class Orders {
   mutable base::Mutex mutex_;
   std::map<Key, Kept> kept_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<uint32_t, uint32_t> orders_of_ PENSTOCK_GUARDED_BY(mutex_);  // by user; with incoming
-  uint64_t bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;                      // with incoming
+  base::Shares bytes_ PENSTOCK_GUARDED_BY(mutex_);                      // with incoming
 };
 
 }  // namespace penstock::app

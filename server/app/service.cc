@@ -346,13 +346,31 @@ void Service::OnArrived(const doorway::Peer& peer) { peers_.Add(peer); }
 void Service::OnDisconnected(doorway::PeerId peer) {
   peers_.Remove(peer);
   orders_.PeerLeft(peer.value());
-  runner_.Deliver(
-      [peer](feed::Engine& engine, base::TimePoint) { engine.PeerDisconnected(peer.value()); });
+  runner_.Deliver([this, peer](feed::Engine& engine, base::TimePoint) {
+    engine.PeerDisconnected(peer.value());
+    if (!engine.Holds(peer.value())) return options_.forget(peer.value());
+    holders_.insert(peer.value());
+    someone_holds_ = true;
+  });
 }
 
 void Service::OnGone(doorway::PeerId peer) {
-  runner_.Deliver(
-      [peer](feed::Engine& engine, base::TimePoint now) { engine.PeerGone(peer.value(), now); });
+  runner_.Deliver([this, peer](feed::Engine& engine, base::TimePoint now) {
+    engine.PeerGone(peer.value(), now);
+    holders_.erase(peer.value());
+  });
+}
+
+void Service::ForgetThoseWhoHoldNothing() {
+  if (!someone_holds_) return;
+  runner_.Post([this](feed::Engine& engine, base::TimePoint) {
+    std::erase_if(holders_, [&](uint64_t peer) {
+      if (engine.Holds(peer)) return false;
+      options_.forget(peer);
+      return true;
+    });
+    someone_holds_ = !holders_.empty();
+  });
 }
 
 }  // namespace penstock::app

@@ -2,7 +2,9 @@
 // the runner. Any thread; nothing here blocks.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "common/base/clock.h"
@@ -28,6 +30,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
     std::function<void(bool)> draining = [](bool) {};            // it is, or is not; any thread
     std::function<std::string()> not_ready = [] { return ""; };  // why; any thread
+    // A peer that left holds nothing any more; any thread.
+    std::function<void(uint64_t peer)> forget = [](uint64_t) {};
   };
   // All three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
@@ -78,7 +82,10 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   // Nobody's call: the daemon drains itself, as a signal asked.
   void Drain();
   // Forgets what nobody needs any more. Several times a minute.
-  void Tick(base::TimePoint now) { orders_.Tick(now); }
+  void Tick(base::TimePoint now) {
+    orders_.Tick(now);
+    ForgetThoseWhoHoldNothing();
+  }
 
  private:
   // Runs `job` on the runner's thread; the clerk answers with what it returns.
@@ -88,6 +95,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   v1::GetStatusResponse StatusOf(feed::Engine& engine, const Opener& viewer,
                                  base::TimePoint now) const;
   void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done);
+  void ForgetThoseWhoHoldNothing();
   void OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
               rpc::Callback<rpc::SessionGrant> done);
 
@@ -99,6 +107,9 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   Orders orders_;
   ContentDigests digests_;
   Clerk clerk_;
+  // Who left, and has something of ours that its process may still use.
+  std::atomic<bool> someone_holds_ = false;
+  std::set<uint64_t> holders_;  // of the runner's thread
 };
 
 }  // namespace penstock::app

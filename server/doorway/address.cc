@@ -21,9 +21,8 @@ absl::StatusOr<std::optional<gid_t>> GroupOf(const std::string& group) {
   if (group.empty()) return std::optional<gid_t>();
   auto found = posix::FindGroup(group);
   if (found.ok()) return std::optional<gid_t>(*found);
-  return absl::InvalidArgumentError(absl::StrCat(found.status().message(),
-                                                 "; make it (groupadd --system ", group,
-                                                 ") or name another"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      found.status().message(), "; make it (groupadd --system ", group, ") or name another"));
 }
 
 absl::StatusOr<std::string> DirectoryOf(const std::string& path) {

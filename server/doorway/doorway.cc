@@ -5,14 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/posix/limits.h"
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
 #include "server/doorway/address.h"
+#include "server/doorway/guests.h"
 #include "server/doorway/hello.h"
 #include "server/doorway/outbox.h"
 #include "server/doorway/poller.h"
@@ -24,10 +28,12 @@ namespace {
 constexpr size_t kMaxStrangers = 64;  // connections that have not said Hello yet
 constexpr int kAcceptsAtOnce = 16;    // then whoever else is waiting has a turn
 constexpr base::Duration kAcceptPause = std::chrono::milliseconds(100);  // out of descriptors
+constexpr base::Duration kSettleEvery = std::chrono::milliseconds(100);
+constexpr base::Duration kSayRefusalsEvery = std::chrono::seconds(1);
 constexpr base::Duration kNoWait{0};
 
 // What a token of the poller stands for: its two lowest bits; an id is above them.
-enum class Source : uint64_t { kListener = 0, kStop = 1, kSocket = 2, kProcess = 3 };
+enum class Source : uint64_t { kListener = 0, kWake = 1, kSocket = 2, kProcess = 3 };
 
 constexpr uint64_t TokenOf(Source source, uint64_t id = 0) {
   return id << 2 | static_cast<uint64_t>(source);
@@ -40,24 +46,28 @@ std::span<const std::byte> BytesOf(const Wire& message) {
 
 class EpollDoorway final : public Doorway {
  public:
-  EpollDoorway(const Options& options, Visitor& visitor, posix::Fd listener, posix::Fd stop,
-               Poller poller)
+  EpollDoorway(const Options& options, Visitor& visitor, posix::Fd listener, posix::Fd wake,
+               posix::Fd spare, Poller poller)
       : options_(options),
         visitor_(visitor),
+        wake_(std::move(wake)),
+        outbox_({.descriptors = options.max_undelivered}, [this] { posix::Ring(wake_); }),
         listener_(std::move(listener)),
-        stop_(std::move(stop)),
+        spare_(std::move(spare)),
         poller_(std::move(poller)),
-        processes_({.processes = size_t{4} * options.max_peers}) {}
+        guests_(options.max_peers,
+                options.owner_in_charge ? std::optional<uint32_t>(::geteuid()) : std::nullopt) {}
 
   absl::Status Begin() {
     PENSTOCK_RETURN_IF_ERROR(poller_.Watch(listener_, TokenOf(Source::kListener)));
-    PENSTOCK_RETURN_IF_ERROR(poller_.Watch(stop_, TokenOf(Source::kStop)));
+    PENSTOCK_RETURN_IF_ERROR(poller_.Watch(wake_, TokenOf(Source::kWake)));
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
 
   ~EpollDoorway() override {
-    posix::Ring(stop_);
+    stopping_.store(true);
+    posix::Ring(wake_);
     if (thread_.joinable()) thread_.join();
     ::unlink(options_.path.c_str());
   }
@@ -67,73 +77,96 @@ class EpollDoorway final : public Doorway {
     return outbox_.Send(peer, {static_cast<const std::byte*>(message), bytes}, fds);
   }
 
+  void Forget(PeerId peer) override {
+    {
+      base::MutexLock lock(mutex_);
+      to_forget_.push_back(peer);
+    }
+    posix::Ring(wake_);
+  }
+
  private:
   // A connection that has not said Hello. Ids rise, and so do deadlines with them.
   struct Stranger {
     posix::Fd socket;
     base::TimePoint deadline;
+    uint32_t user = 0;
   };
 
   void Run();
-  bool Serve(uint64_t token);
+  void Serve(uint64_t token);
   void ServeSocket(uint64_t id);
 
   void AcceptAll();
+  void TakeIn(posix::Fd socket);
+  void MakeRoomFor(uint32_t user);
   void PauseAccepting(const absl::Status& why);
   base::Duration DoWhatIsDue();  // how long until more will be
+  void DisconnectTheSlow();
+  void ForgetThoseAskedFor();
 
   void Greet(uint64_t id);
   absl::Status Admit(uint64_t id, posix::Message message);
   void Refuse(uint64_t id, const absl::Status& why);
-  posix::Fd RemoveStranger(uint64_t id);
+  void SayRefusal(uint32_t user, const absl::Status& why);
+  Stranger RemoveStranger(uint64_t id);
   void Disconnect(PeerId peer);
+  void OnGone(PeerId peer);
   void BuryIfGone(uint64_t process);
 
   const Options options_;
   Visitor& visitor_;
   base::SteadyClock clock_;
+  const posix::Fd wake_;
   Outbox outbox_;
+  std::atomic<bool> stopping_ = false;
+  base::Mutex mutex_;
+  std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
   // Of the doorway's thread.
   posix::Fd listener_;
-  posix::Fd stop_;
+  posix::Fd spare_;  // given up to tell a client that there is no other
   Poller poller_;
   uint64_t last_id_ = 0;
   std::optional<base::TimePoint> accept_again_;
   std::map<uint64_t, Stranger> strangers_;
+  base::Shares stranger_places_{kMaxStrangers};
+  Guests guests_;
   std::map<PeerId, SharedSocket> peers_;
   Processes processes_;
+  uint64_t refused_ = 0;  // since that was said last
+  base::TimePoint refusal_said_{};
 
   std::thread thread_;
 };
 
+// Gives way to the feeds: whoever comes in can wait.
 void EpollDoorway::Run() {
   ::pthread_setname_np(::pthread_self(), "doorway");
+  if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
+    PENSTOCK_LOG(kWarning, "doorway_priority", {"why", gave_way.message()});
   for (;;) {
     const base::Duration wait = DoWhatIsDue();
     for (const uint64_t token : poller_.Wait(wait)) {
-      if (!Serve(token)) return;
+      Serve(token);
+      if (stopping_.load()) return;
     }
   }
 }
 
-// False when it is time to stop. What a token stood for may have ended earlier in the same round.
-bool EpollDoorway::Serve(uint64_t token) {
+// What a token stood for may have ended earlier in the same round.
+void EpollDoorway::Serve(uint64_t token) {
   const uint64_t id = token >> 2;
   switch (static_cast<Source>(token & 3)) {
     case Source::kListener:
-      AcceptAll();
-      return true;
-    case Source::kStop:
-      return false;
+      return AcceptAll();
+    case Source::kWake:
+      return posix::Drain(wake_);
     case Source::kSocket:
-      ServeSocket(id);
-      return true;
+      return ServeSocket(id);
     case Source::kProcess:
-      BuryIfGone(id);
-      return true;
+      return BuryIfGone(id);
   }
-  return true;
 }
 
 void EpollDoorway::ServeSocket(uint64_t id) {
@@ -154,23 +187,52 @@ void EpollDoorway::AcceptAll() {
     auto socket = posix::Accept(listener_);
     if (!socket.ok()) return PauseAccepting(socket.status());
     if (!socket->has_value()) return;
-    if (strangers_.size() >= kMaxStrangers) {
-      Refuse(strangers_.begin()->first,
-             absl::ResourceExhaustedError(
-                 absl::StrCat("more than ", kMaxStrangers,
-                              " connections at the doorway have not said Hello; try again")));
-    }
-    const uint64_t id = ++last_id_;
-    Stranger stranger{.socket = **std::move(socket),
-                      .deadline = clock_.Now() + options_.hello_timeout};
-    if (!poller_.Watch(stranger.socket, TokenOf(Source::kSocket, id)).ok()) continue;
-    strangers_.emplace(id, std::move(stranger));
+    TakeIn(**std::move(socket));
   }
+}
+
+void EpollDoorway::TakeIn(posix::Fd socket) {
+  const auto peer = posix::PeerCredentials(socket);
+  if (!peer.ok()) return;
+  MakeRoomFor(peer->uid);
+  const uint64_t id = ++last_id_;
+  const auto number = static_cast<uint64_t>(socket.get());  // the kernel gives the lowest
+  if (!poller_.Watch(socket, TokenOf(Source::kSocket, id)).ok()) return;
+  stranger_places_.Add(peer->uid);
+  strangers_.emplace(id, Stranger{.socket = std::move(socket),
+                                  .deadline = clock_.Now() + options_.hello_timeout,
+                                  .user = peer->uid});
+  if (number < options_.max_descriptor || guests_.privileged(peer->uid)) return;
+  Refuse(id, absl::ResourceExhaustedError(absl::StrCat(
+                 "the daemon has nearly as many files open as it may, ", posix::MaxOpenFiles(),
+                 "; raise LimitNOFILE in its unit (ulimit -n), ",
+                 "or close clients that are not used")));
+}
+
+// One user's strangers give way to their own kind.
+void EpollDoorway::MakeRoomFor(uint32_t user) {
+  if (stranger_places_.HasRoomFor(user, false)) return;
+  const auto same_user = [user](const auto& stranger) { return stranger.second.user == user; };
+  auto oldest = std::find_if(strangers_.begin(), strangers_.end(), same_user);
+  if (oldest == strangers_.end()) oldest = strangers_.begin();
+  if (oldest == strangers_.end()) return;
+  Refuse(oldest->first,
+         absl::ResourceExhaustedError(absl::StrCat(
+             "more than ", stranger_places_.ShareOf(user, false), " connections of user ",
+             oldest->second.user, " at the doorway have not said Hello; try again")));
 }
 
 // The listener stays readable while descriptors are short; not to spin, it is left alone for a
 // while.
 void EpollDoorway::PauseAccepting(const absl::Status& why) {
+  spare_.Close();
+  if (auto socket = posix::Accept(listener_); socket.ok() && socket->has_value()) {
+    const absl::Status words = absl::ResourceExhaustedError(
+        absl::StrCat("the daemon has as many files open as it may, ", posix::MaxOpenFiles(),
+                     "; raise LimitNOFILE in its unit (ulimit -n), or close clients"));
+    posix::Send(**socket, BytesOf(RefusedFor(words)), {}).IgnoreError();
+  }
+  if (auto spare = posix::MakeEvent(); spare.ok()) spare_ = *std::move(spare);
   PENSTOCK_LOG(kWarning, "doorway_accept_failed", {"why", why.message()},
                {"remedy", "raise the limit of open files (LimitNOFILE)"});
   poller_.Forget(listener_);
@@ -178,8 +240,12 @@ void EpollDoorway::PauseAccepting(const absl::Status& why) {
 }
 
 base::Duration EpollDoorway::DoWhatIsDue() {
+  DisconnectTheSlow();
+  ForgetThoseAskedFor();
+  for (const PeerId settled : outbox_.Settle()) guests_.LeavePlace(settled);
   const base::TimePoint now = clock_.Now();
   base::TimePoint next = now + std::chrono::minutes(1);
+  if (outbox_.settling()) next = now + kSettleEvery;
   if (accept_again_.has_value() && *accept_again_ <= now) {
     const bool watched = poller_.Watch(listener_, TokenOf(Source::kListener)).ok();
     accept_again_ = watched ? std::nullopt : std::optional(now + kAcceptPause);
@@ -204,16 +270,12 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   Peer peer{.id = PeerId(id)};
   PENSTOCK_ASSIGN_OR_RETURN(Hello hello, ReadHello(message.bytes));
   peer.client = std::move(hello.client);
-  if (peers_.size() >= options_.max_peers) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this daemon serves ", options_.max_peers,
-                     " clients, as many as it may; close one and try again"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(guests_.MayEnter(strangers_.at(id).user));
   PENSTOCK_ASSIGN_OR_RETURN(Identity who,
                             Identify(strangers_.at(id).socket, std::move(message.fds)));
   PENSTOCK_ASSIGN_OR_RETURN(peer.ticket, NewTicket());
-  PENSTOCK_ASSIGN_OR_RETURN(const Processes::Entry process,
-                            processes_.Add(peer.id, who.credentials.pid, std::move(who.pidfd)));
+  const Processes::Entry process =
+      processes_.Add(peer.id, who.credentials.pid, std::move(who.pidfd));
   if (process.is_new) {
     const absl::Status watched =
         poller_.Watch(processes_.pidfd(process.key), TokenOf(Source::kProcess, process.key));
@@ -228,9 +290,11 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peer.groups = std::move(who.groups);
 
   const auto socket = std::make_shared<const posix::Fd>(std::move(strangers_.at(id).socket));
+  stranger_places_.Remove(strangers_.at(id).user);
   strangers_.erase(id);
+  guests_.Enter(peer.id, peer.uid);
   peers_.emplace(peer.id, socket);
-  outbox_.Add(peer.id, socket);
+  outbox_.Add(peer.id, socket, peer.uid);
   visitor_.OnArrived(peer);  // before the client can use its ticket
   const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, hello.version);
   if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
@@ -238,29 +302,67 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
 }
 
 void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
-  const posix::Fd socket = RemoveStranger(id);
+  const Stranger stranger = RemoveStranger(id);
   if (absl::IsUnavailable(why)) return;  // it left before it was in
-  PENSTOCK_LOG(kInfo, "doorway_refused", {"why", why.message()});
+  SayRefusal(stranger.user, why);
   // What cannot be said now is not said: the stranger sees the end of the connection.
-  posix::Send(socket, BytesOf(RefusedFor(why)), {}).IgnoreError();
+  posix::Send(stranger.socket, BytesOf(RefusedFor(why)), {}).IgnoreError();
 }
 
-posix::Fd EpollDoorway::RemoveStranger(uint64_t id) {
-  const auto found = strangers_.find(id);
-  posix::Fd socket = std::move(found->second.socket);
-  strangers_.erase(found);
-  poller_.Forget(socket);
-  return socket;
+void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
+  ++refused_;
+  const base::TimePoint now = clock_.Now();
+  if (now - refusal_said_ < kSayRefusalsEvery) return;
+  refusal_said_ = now;
+  PENSTOCK_LOG(kInfo, "doorway_refused", {"refused", std::exchange(refused_, 0)}, {"user", user},
+               {"why", why.message()});
+}
+
+EpollDoorway::Stranger EpollDoorway::RemoveStranger(uint64_t id) {
+  auto node = strangers_.extract(id);
+  poller_.Forget(node.mapped().socket);
+  stranger_places_.Remove(node.mapped().user);
+  return std::move(node.mapped());
 }
 
 void EpollDoorway::Disconnect(PeerId peer) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
-  outbox_.Remove(peer);
   poller_.Forget(*found->second);
   ::shutdown(found->second->get(), SHUT_RDWR);  // although a sender may hold it for a moment more
+  if (outbox_.Remove(peer)) guests_.LeavePlace(peer);
   peers_.erase(found);
   visitor_.OnDisconnected(peer);
+}
+
+void EpollDoorway::DisconnectTheSlow() {
+  for (const PeerId peer : outbox_.TakeSlow()) {
+    if (!peers_.contains(peer)) continue;
+    PENSTOCK_LOG(kWarning, "doorway_not_read", {"peer", peer.value()},
+                 {"why", "it does not read what it is sent, and is disconnected"});
+    Disconnect(peer);
+  }
+}
+
+void EpollDoorway::ForgetThoseAskedFor() {
+  std::vector<PeerId> peers;
+  {
+    base::MutexLock lock(mutex_);
+    peers.swap(to_forget_);
+  }
+  for (const PeerId peer : peers) {
+    if (peers_.contains(peer) || !processes_.Contains(peer)) continue;
+    if (const std::optional<uint64_t> last_of = processes_.Forget(peer)) {
+      poller_.Forget(processes_.pidfd(*last_of));
+      processes_.Remove(*last_of);
+    }
+    OnGone(peer);
+  }
+}
+
+void EpollDoorway::OnGone(PeerId peer) {
+  guests_.Forget(peer);
+  visitor_.OnGone(peer);
 }
 
 void EpollDoorway::BuryIfGone(uint64_t process) {
@@ -268,7 +370,7 @@ void EpollDoorway::BuryIfGone(uint64_t process) {
   poller_.Forget(processes_.pidfd(process));
   for (const PeerId peer : processes_.Remove(process)) {
     Disconnect(peer);  // a forked child may keep the socket open
-    visitor_.OnGone(peer);
+    OnGone(peer);
   }
 }
 
@@ -278,10 +380,11 @@ absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Start(const Options& options, 
   PENSTOCK_ASSIGN_OR_RETURN(
       posix::Fd listener,
       ListenForGroup(options.path, posix::SocketKind::kSeqPacket, options.group));
-  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd stop, posix::MakeEvent());
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd wake, posix::MakeEvent());
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd spare, posix::MakeEvent());
   PENSTOCK_ASSIGN_OR_RETURN(Poller poller, Poller::Make());
-  auto doorway = std::make_unique<EpollDoorway>(options, visitor, std::move(listener),
-                                                std::move(stop), std::move(poller));
+  auto doorway = std::make_unique<EpollDoorway>(
+      options, visitor, std::move(listener), std::move(wake), std::move(spare), std::move(poller));
   PENSTOCK_RETURN_IF_ERROR(doorway->Begin());
   return doorway;
 }

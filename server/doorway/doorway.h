@@ -39,15 +39,24 @@ class Visitor {
   virtual void OnArrived(const Peer& peer) = 0;
   // Its socket is closed; the process may live on and hold slots.
   virtual void OnDisconnected(PeerId peer) = 0;
-  // Its process is gone: everything it held is free. Comes after OnDisconnected, exactly once.
+  // Its process is gone, or it was forgotten: everything it held is free. Comes after
+  // OnDisconnected, exactly once.
   virtual void OnGone(PeerId peer) = 0;
 };
 
 struct Options {
   std::string path;            // of the socket
   std::optional<gid_t> group;  // that may connect, beside our own user; nothing: our own group
-  uint32_t max_peers = 1024;   // connected at once; more are refused in words
+  // Connected at once; more are refused in words, and of one user more than its share.
+  uint32_t max_peers = 1024;
+  // Root and our own user have all that others leave. Not so where others' root may connect, out of
+  // a container.
+  bool owner_in_charge = true;
   base::Duration hello_timeout = std::chrono::seconds(5);  // a connection says Hello within it
+  // Sent and not received yet, of all peers; the system allows as many as open files.
+  uint64_t max_undelivered = 1024;
+  // Descriptors below this number are for clients; the process needs the rest.
+  uint64_t max_descriptor = UINT64_MAX;
 };
 
 class Doorway {
@@ -58,9 +67,14 @@ class Doorway {
   virtual ~Doorway() = default;
 
   // One message with descriptors to a peer. Never blocks: Unavailable when it is gone,
-  // ResourceExhausted when it does not read.
+  // ResourceExhausted when it, or its user's other processes, do not read: the one that leaves most
+  // unread is disconnected.
   virtual absl::Status Send(PeerId peer, const void* message, size_t bytes,
                             const std::vector<int>& fds) = 0;
+
+  // A disconnected peer holds nothing of ours any more: its process need not be watched for it.
+  // Any thread; does nothing for a peer that is connected or gone.
+  virtual void Forget(PeerId peer) = 0;
 };
 
 }  // namespace penstock::doorway

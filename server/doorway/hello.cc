@@ -64,7 +64,7 @@ absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes) {
 
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer) {
-  if (of_kernel.ok() || absl::IsUnavailable(of_kernel.status())) return of_kernel;
+  if (!absl::IsUnimplemented(of_kernel.status())) return of_kernel;
   if (sent.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("this kernel has no SO_PEERPIDFD (Linux 6.5 has), so a Hello carries one "

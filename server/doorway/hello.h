@@ -23,9 +23,9 @@ struct Hello {
 // upgrade; InvalidArgument for what is no Hello.
 absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes);
 
-// The pidfd to watch: the kernel's word if there is one (Unavailable from it: the peer is gone),
-// else the one the client sent, which has to be a pidfd and, where the kernel can tell the peer's
-// pid (not 0), of that process.
+// The pidfd to watch: the kernel's word if there is one (Unavailable from it: the peer is gone);
+// where it has none to give (Unimplemented), the one the client sent, which has to be a pidfd and,
+// where the kernel can tell the peer's pid (not 0), of that process.
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer);
 

@@ -1,28 +1,19 @@
 #include "server/doorway/processes.h"
 
-#include "absl/strings/str_cat.h"
 #include "common/posix/process.h"
 
 namespace penstock::doorway {
 
-absl::StatusOr<Processes::Entry> Processes::Add(PeerId peer, pid_t pid, posix::Fd pidfd) {
-  if (const std::optional<uint64_t> key = FindLiving(pid); key.has_value()) {
-    std::vector<PeerId>& peers = processes_.at(*key).peers;
-    if (peers.size() >= limits_.peers_of_one) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("process ", pid, " has connected ", peers.size(),
-                       " times; keep one client for the life of a process"));
-    }
-    peers.push_back(peer);
-    return Entry{.key = *key, .is_new = false};
+Processes::Entry Processes::Add(PeerId peer, pid_t pid, posix::Fd pidfd) {
+  const std::optional<uint64_t> known = FindLiving(pid);
+  const uint64_t key = known.value_or(last_key_ + 1);
+  if (!known) {
+    last_key_ = key;
+    processes_[key] = Process{.pid = pid, .pidfd = std::move(pidfd), .peers = {}};
   }
-  if (processes_.size() >= limits_.processes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this daemon watches ", processes_.size(),
-                     " processes, as many as it may; end some that have used it"));
-  }
-  processes_[++last_key_] = Process{.pid = pid, .pidfd = std::move(pidfd), .peers = {peer}};
-  return Entry{.key = last_key_, .is_new = true};
+  processes_.at(key).peers.insert(peer);
+  process_of_[peer] = key;
+  return {.key = key, .is_new = !known};
 }
 
 bool Processes::IsGone(uint64_t key) const {
@@ -31,9 +22,18 @@ bool Processes::IsGone(uint64_t key) const {
 }
 
 std::vector<PeerId> Processes::Remove(uint64_t key) {
-  std::vector<PeerId> peers = std::move(processes_.at(key).peers);
-  processes_.erase(key);
+  const auto process = processes_.extract(key);
+  std::vector<PeerId> peers(process.mapped().peers.begin(), process.mapped().peers.end());
+  for (const PeerId peer : peers) process_of_.erase(peer);
   return peers;
+}
+
+std::optional<uint64_t> Processes::Forget(PeerId peer) {
+  const auto found = process_of_.extract(peer);
+  if (!found) return std::nullopt;
+  std::set<PeerId>& peers = processes_.at(found.mapped()).peers;
+  peers.erase(peer);
+  return peers.empty() ? std::optional(found.mapped()) : std::nullopt;
 }
 
 std::optional<uint64_t> Processes::FindLiving(pid_t pid) const {

@@ -49,11 +49,12 @@ class Delivery {
   // One pass. What the consumer wrote is copied here and judged by the core.
   virtual Heard Listen() = 0;
 
-  // What the consumer says of itself, for status: batches that it knows of and did not take, and
-  // whether it sleeps because there are none.
+  // What the consumer says of itself: batches that it knows of and did not take, and whether it
+  // sleeps because there are none (for status).
   struct Waiting {
     uint64_t ready = 0;
     bool asleep = false;
+    bool left = false;  // it closed the session, whether or not we were told
   };
   virtual Waiting LookAtConsumer() const = 0;
 

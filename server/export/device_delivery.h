@@ -32,7 +32,9 @@ class DeviceDelivery final : public Delivery {
   const posix::Fd& event() const override { return page_.event(); }
   void Announce(const shm::ControlEntry& entry, const FullSlot& slot) override;
   Heard Listen() override;
-  Waiting LookAtConsumer() const override { return {page_.untaken(), page_.consumer_asleep()}; }
+  Waiting LookAtConsumer() const override {
+    return {page_.untaken(), page_.consumer_asleep(), page_.left()};
+  }
   // Said once the batches before it were announced; at once where none of them can be any more.
   void Finish(shm::SessionState state, const absl::Status& reason) override;
   void SetAsleep(bool asleep) override { page_.SetAsleep(asleep); }

@@ -197,6 +197,13 @@ void Gpu::ForgetSegment(uint32_t segment) {
   if (segments_.erase(segment) > 0) copier_->CloseSegment(segment);
 }
 
+bool Gpu::Knows(uint64_t peer) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [peer](const Waiting& waiting) { return waiting.wish.peer == peer; }) ||
+         std::any_of(slabs_.begin(), slabs_.end(),
+                     [peer](const auto& entry) { return entry.second.told.contains(peer); });
+}
+
 void Gpu::ForgetPeer(uint64_t peer) {
   for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.wish.peer == peer; }))
     Refuse(std::move(each), absl::UnavailableError("the process that asked is gone"));

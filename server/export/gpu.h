@@ -126,6 +126,7 @@ class Gpu {
   // Its process is gone: what it waits for is answered Unavailable, and slabs that only it was told
   // of can go.
   void ForgetPeer(uint64_t peer);
+  bool Knows(uint64_t peer) const;
   // Answers all that wait.
   void CancelAll(const absl::Status& why);
 

@@ -1,5 +1,6 @@
 #include "server/export/gpus.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -83,6 +84,11 @@ void Gpus::ForgetSegment(uint32_t segment) {
 
 void Gpus::ForgetPeer(uint64_t peer) {
   for (const auto& [uuid, gpu] : gpus_) gpu->ForgetPeer(peer);
+}
+
+bool Gpus::Knows(uint64_t peer) const {
+  return std::any_of(gpus_.begin(), gpus_.end(),
+                     [peer](const auto& entry) { return entry.second->Knows(peer); });
 }
 
 void Gpus::CancelAll(const absl::Status& why) {

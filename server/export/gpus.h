@@ -58,6 +58,8 @@ class Gpus {
 
   void ForgetSegment(uint32_t segment);
   void ForgetPeer(uint64_t peer);
+  // Whether it waits for something here, or was told of a slab.
+  bool Knows(uint64_t peer) const;
   void CancelAll(const absl::Status& why);
 
   // Not OK once a GPU that served is lost to this process.

@@ -41,6 +41,7 @@ class SessionPage {
   bool consumer_asleep() const {
     return page().consumer_asleep.load(std::memory_order_relaxed) != 0 && untaken() == 0;
   }
+  bool left() const { return page().left.load(std::memory_order_acquire) != 0; }
   bool Released(uint64_t sequence) const {
     return page().released[(sequence - 1) % shm::kControlCapacity].load(
                std::memory_order_acquire) == sequence;

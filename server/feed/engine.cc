@@ -280,6 +280,7 @@ void Engine::Tick(base::TimePoint now) {
     EndTrace(absl::OkStatus());
   if (const absl::Status lost = status(); !lost.ok())
     for (auto& [id, session] : sessions_) Fail(id, lost);
+  CloseThoseThatLeft(now);
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
   SettleCounts();

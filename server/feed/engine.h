@@ -132,6 +132,9 @@ class Engine {
   // The samples whose rows slots hold for feeds over this dataset, and perhaps others: each once.
   // `dataset` is an address to compare with; nothing where no feed is over it.
   std::vector<uint64_t> SamplesInSlots(const DatasetState* dataset) const;
+  // Whether its process may still use anything of ours: sessions that it did not close, batches on
+  // a GPU, slabs that it was told of.
+  bool Holds(uint64_t peer) const;
   // A dataset's quarantine has a new version: slots filled from now on are keyed by it.
   void QuarantineChanged(const DatasetState& dataset);
   // Every session is told that the daemon ends.
@@ -196,6 +199,7 @@ class Engine {
     uint64_t announced = 0;            // so many batches
     uint64_t epoch = 0, consumed = 0;  // as last announced
     bool ended = false;                // finished, failed or detached: nothing more is announced
+    bool left = false;                 // its consumer said that it closed it, a tick ago
     SessionFlow flow;
   };
 
@@ -222,6 +226,7 @@ class Engine {
   void FailFeed(const Feed& feed, const absl::Status& why);
   uint64_t TakenOf(uint64_t id, const Session& session) const;
   void EndDrained();
+  void CloseThoseThatLeft(base::TimePoint now);
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   void ForgetSegment(pool::SegmentId id);

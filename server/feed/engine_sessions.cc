@@ -1,8 +1,10 @@
 // How sessions come and go.
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "common/telemetry/log.h"
 #include "server/export/host_delivery.h"
 #include "server/feed/engine.h"
 #include "server/feed/wire.h"
@@ -274,6 +276,20 @@ absl::Status Engine::Close(uint64_t peer, uint64_t id, base::TimePoint now) {
   return absl::OkStatus();
 }
 
+// A consumer's CloseSession may be lost, when we were slow to answer or it was cut off; what it said
+// on its page is not. It has until the next look to say so in the usual way.
+void Engine::CloseThoseThatLeft(base::TimePoint now) {
+  std::vector<std::pair<uint64_t, uint64_t>> left;  // peer, session
+  for (auto& [id, session] : sessions_) {
+    if (!session.delivery->LookAtConsumer().left) continue;
+    if (std::exchange(session.left, true)) left.emplace_back(session.request.peer, id);
+  }
+  for (const auto& [peer, id] : left) {
+    PENSTOCK_LOG(kInfo, "session_closed", {"session", id}, {"reason", "its consumer left it"});
+    Close(peer, id, now).IgnoreError();
+  }
+}
+
 // What is left of it: its delivery.
 std::unique_ptr<exporting::Delivery> Engine::Erase(uint64_t id, base::TimePoint now) {
   const auto found = sessions_.find(id);
@@ -293,6 +309,14 @@ void Engine::PeerDisconnected(uint64_t peer) {
     session.ended = true;
     core_.DetachSession(SessionId(id));
   }
+}
+
+bool Engine::Holds(uint64_t peer) const {
+  const auto is_theirs = [peer](const auto& entry) { return entry.second.request.peer == peer; };
+  return std::any_of(sessions_.begin(), sessions_.end(), is_theirs) ||
+         std::any_of(leaving_.begin(), leaving_.end(),
+                     [peer](const Leaving& leaving) { return leaving.peer == peer; }) ||
+         gpus_.Knows(peer);
 }
 
 // Only now nothing of its GPU work can run any more: what it held there is free.

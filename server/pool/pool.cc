@@ -167,6 +167,9 @@ bool Pool::GiveUp(SegmentId id) {
   const auto found = segments_.find(id);
   PENSTOCK_CHECK(found != segments_.end());
   if (!listener_.give_up(found->second)) return false;
+  // Now, and not when the last client unmaps it: one that never does would keep its pages, which
+  // nobody counts any more. Where that fails they come back with the last mapping.
+  posix::GiveBackPages(found->second.memory, 0, found->second.bytes).IgnoreError();
   for (uint32_t slot : found->second.slots) places_.erase(slot);
   arenas_[found->second.arena].slots -= found->second.slots.size();
   segment_bytes_ -= found->second.bytes;

@@ -1,9 +1,10 @@
 // The pool: segments (memfds) cut into slots, one user id and one layout each, within one budget.
 //
-// A segment belongs to one user for its whole life; it is closed, never handed on. An arena is all
-// segments of one user and layout. Sessions reserve slots when they open, so an open that does not
-// fit is refused then, with the numbers, and nothing waits later. One thread (the runner's) owns
-// it.
+// A segment belongs to one user for its whole life; it is closed, never handed on, and its pages go
+// back to the system at once, whoever still has it mapped and reads zeros there then. An arena is
+// all segments of one user and layout. Sessions reserve slots when they open, so an open that does
+// not fit is refused then, with the numbers, and nothing waits later. One thread (the runner's)
+// owns it.
 #pragma once
 
 #include <cstdint>

@@ -56,6 +56,23 @@ TEST(EngineTest, AConsumerThatReleasesWhatItDidNotTakeFails) {
 
 // ---- Leaving at bad moments. ----
 
+// Its CloseSession was lost: it could not wait for an answer, or was cut off.
+TEST(EngineTest, ASessionThatItsConsumerLeftIsClosedAlthoughNobodySaidSo) {
+  EngineRig rig;
+  const uint64_t left = rig.Open(rig.Request(kPeer));
+  const uint64_t stays = rig.Open(rig.Request(kPeer));
+  ASSERT_TRUE(rig.RunUntilAnnounced(left, 1));
+  EXPECT_TRUE(rig.engine().Holds(kPeer));
+
+  rig.consumer(left).page().left.store(1);
+
+  EXPECT_TRUE(rig.RunUntil([&] { return rig.engine().sessions() == 1; }));
+  EXPECT_EQ(rig.TakeAll(stays).size(), kBatches);
+  EXPECT_TRUE(rig.engine().Close(kPeer, left, base::Now()).ok());  // late, and no error
+  EXPECT_TRUE(rig.engine().Close(kPeer, stays, base::Now()).ok());
+  EXPECT_FALSE(rig.engine().Holds(kPeer));
+}
+
 TEST(EngineTest, ASessionClosedWhileItsRowsAreWithWorkersLeavesNothingAndChangesNoByte) {
   EngineRig rig(2);
   for (int i = 0; i < 20; ++i) {

@@ -161,6 +161,32 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
   EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100);
 }
 
+// At the doorway, where a process says Hello first.
+TEST_F(AdminFloodTest, HandshakesThatAreNotFinishedLeaveTheFeedItsRate) {
+  trainer_.RateFor(seconds(1));
+  uint64_t connected = 0;
+
+  const Rounds rounds = MeasureRounds(kGoal, [&] {
+    Flooder burner(daemon_.address(), "burn", OutputFile());
+    trainer_.RateFor(milliseconds(300));
+    const double beside_a_burner = trainer_.RateFor(milliseconds(1500));
+    burner.End();
+    Flooder flooder(daemon_.address(), "handshakes", OutputFile());
+    trainer_.RateFor(milliseconds(300));
+    const double beside_a_flood = trainer_.RateFor(milliseconds(1500));
+    EXPECT_TRUE(daemon_.Eventually([&] { return daemon_.Ctl({"status"}).exit_code == 0; }));
+    connected += flooder.End().connected;
+    return beside_a_flood / beside_a_burner;
+  });
+
+  std::printf("handshakes: %.3f of the rate (%.3f to %.3f), %lu connections\n", rounds.median(),
+              rounds.sorted.front(), rounds.sorted.back(), static_cast<unsigned long>(connected));
+  EXPECT_GE(rounds.median(), kRateKept);
+  EXPECT_GE(connected, 1000u);
+  const std::string log = daemon_.log();
+  EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 200);
+}
+
 // Those that say nothing, or HTTP/2's preface and no more, are closed after five seconds. (Where
 // memory for calls runs short, idle ones are, too: gRPC's clients connect again when they call.)
 TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {

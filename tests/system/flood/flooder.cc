@@ -1,6 +1,7 @@
 // penstock-test-flooder ADDRESS KIND: does what a client must not, until SIGTERM; then says on
-// standard output how often. KIND is "flood"; "connections", its connections alone; or, for the
-// same without a daemon, "burn": as many threads turn in circles.
+// standard output how often. KIND is "flood"; "connections", its connections alone; "handshakes":
+// two threads knock at the doorway and say nothing; or, for the same without a daemon, "burn": as
+// many threads turn in circles.
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
@@ -162,6 +163,20 @@ void Connections(const std::string& address) {
   }
 }
 
+// As fast as the doorway takes them; the last sixty stay, so that there is always somebody to wait
+// for and to refuse.
+void Handshakes(const std::string& address) {
+  sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
+  std::strncpy(name.sun_path, (address + ".door").c_str(), sizeof name.sun_path - 1);
+  std::array<int, 60> last;
+  last.fill(-1);
+  for (size_t i = 0; !stopping; i = (i + 1) % last.size()) {
+    if (last[i] >= 0) close(last[i]);
+    last[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (connect(last[i], reinterpret_cast<sockaddr*>(&name), sizeof name) == 0) ++connected;
+  }
+}
+
 void Burn() {
   for (int i = 0; i < kBurners; ++i)
     std::thread([] {
@@ -187,6 +202,8 @@ int main(int argc, char** argv) {
   const std::string kind = argv[2], address = argv[1];
   if (kind == "burn") {
     Burn();
+  } else if (kind == "handshakes") {
+    for (int i = 0; i < kBurners; ++i) std::thread([address] { Handshakes(address); }).detach();
   } else {
     std::thread([address] { Connections(address); }).detach();
     if (kind == "flood") Calls(address);

@@ -13,12 +13,14 @@ class FakeDoorway final : public doorway::Doorway {
     sent.push_back({peer.value(), bytes, fds.size()});
     return absl::ResourceExhaustedError("it does not read");
   }
+  void Forget(doorway::PeerId peer) override { forgotten.push_back(peer.value()); }
   struct Sent {
     uint64_t peer;
     size_t bytes, fds;
     bool operator==(const Sent&) const = default;
   };
   std::vector<Sent> sent;
+  std::vector<uint64_t> forgotten;
 };
 
 TEST(CourierTest, WithoutADoorwayNothingIsSent) {
@@ -41,6 +43,17 @@ TEST(CourierTest, TheDoorwayHasTheLastWord) {
   EXPECT_EQ(courier.Send(7, "xyz", 3, {0, 1}).code(), absl::StatusCode::kResourceExhausted);
 
   EXPECT_THAT(doorway.sent, ::testing::ElementsAre(FakeDoorway::Sent{7, 3, 2}));
+}
+
+TEST(CourierTest, ADoorwayIsToldWhomToForgetWhileThereIsOne) {
+  Courier courier;
+  FakeDoorway doorway;
+  courier.Forget(1);
+  courier.Use(&doorway);
+
+  courier.Forget(7);
+
+  EXPECT_THAT(doorway.forgotten, ::testing::ElementsAre(7));
 }
 
 }  // namespace

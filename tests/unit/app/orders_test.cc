@@ -24,7 +24,7 @@ class OrdersTest : public ::testing::Test {
   }
   static std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
-  Orders orders_{{.max_samples = 100, .max_per_user = 3, .max_bytes = 1000}};
+  Orders orders_{{.max_samples = 100, .max_per_user = 3, .max_bytes = 1000, .owner = 1001}};
 };
 
 // ---- Limits. ----
@@ -56,6 +56,19 @@ TEST_F(OrdersTest, OrdersOnTheirWayCount) {
   third.reset();
 
   EXPECT_TRUE(orders_.Receive({1000, 1}, 1).ok());
+}
+
+TEST_F(OrdersTest, OneUserTakesHalfOfTheMemoryThatOthersLeaveAndTheOwnerAllOfIt) {
+  const auto first = orders_.Receive({1000, 1}, 100).value();  // 400 bytes of 500
+
+  const absl::Status status = orders_.Receive({1000, 1}, 26).status();
+
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(Message(status),
+              HasSubstr("user 1000's, who may have 500 B, half of what others leave"));
+  EXPECT_EQ(orders_.Receive({1002, 2}, 76).status().code(), Code::kResourceExhausted);
+  const auto second = orders_.Receive({1002, 2}, 75).value();  // 300 of 600
+  EXPECT_TRUE(orders_.Receive({1001, 3}, 75).ok());
 }
 
 TEST_F(OrdersTest, WhatDoesNotFitTheMemoryOfAllIsRefusedWithTheNumbers) {

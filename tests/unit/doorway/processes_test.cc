@@ -12,46 +12,41 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr Processes::Limits kFew{.processes = 2, .peers_of_one = 2};
-
 posix::Fd Self() { return *posix::OpenPidfd(::getpid()); }
 
-TEST(ProcessesTest, TooManyConnectionsOfOneProcessAreRefused) {
-  Processes processes(kFew);
-  ASSERT_TRUE(processes.Add(PeerId(1), ::getpid(), Self()).ok());
-  ASSERT_TRUE(processes.Add(PeerId(2), ::getpid(), Self()).ok());
+TEST(ProcessesTest, AProcessIsForgottenWithTheLastOfItsPeers) {
+  Processes processes;
+  const auto entry = processes.Add(PeerId(1), ::getpid(), Self());
+  processes.Add(PeerId(2), ::getpid(), Self());
 
-  EXPECT_TRUE(absl::IsResourceExhausted(processes.Add(PeerId(3), ::getpid(), Self()).status()));
-}
-
-TEST(ProcessesTest, TooManyProcessesAreRefused) {
-  Processes processes(kFew);
-  ASSERT_TRUE(processes.Add(PeerId(1), 0, Self()).ok());
-  ASSERT_TRUE(processes.Add(PeerId(2), 0, Self()).ok());
-
-  EXPECT_TRUE(absl::IsResourceExhausted(processes.Add(PeerId(3), 0, Self()).status()));
+  EXPECT_EQ(processes.Forget(PeerId(1)), std::nullopt);
+  EXPECT_FALSE(processes.Contains(PeerId(1)));
+  EXPECT_TRUE(processes.Contains(PeerId(2)));
+  EXPECT_EQ(processes.Forget(PeerId(2)), entry.key);
+  EXPECT_EQ(processes.Forget(PeerId(2)), std::nullopt);
+  EXPECT_THAT(processes.Remove(entry.key), ElementsAre());
 }
 
 TEST(ProcessesTest, AProcessThatConnectsAgainIsWatchedOnce) {
-  Processes processes(kFew);
+  Processes processes;
 
   const auto first = processes.Add(PeerId(1), ::getpid(), Self());
   const auto second = processes.Add(PeerId(2), ::getpid(), Self());
 
-  EXPECT_TRUE(first->is_new);
-  EXPECT_FALSE(second->is_new);
-  EXPECT_EQ(first->key, second->key);
-  EXPECT_THAT(processes.Remove(first->key), ElementsAre(PeerId(1), PeerId(2)));
+  EXPECT_TRUE(first.is_new);
+  EXPECT_FALSE(second.is_new);
+  EXPECT_EQ(first.key, second.key);
+  EXPECT_THAT(processes.Remove(first.key), ElementsAre(PeerId(1), PeerId(2)));
 }
 
 TEST(ProcessesTest, ProcessesThatTheKernelCannotNameAreNotTakenForOne) {
-  Processes processes(kFew);
+  Processes processes;
 
-  EXPECT_NE(processes.Add(PeerId(1), 0, Self())->key, processes.Add(PeerId(2), 0, Self())->key);
+  EXPECT_NE(processes.Add(PeerId(1), 0, Self()).key, processes.Add(PeerId(2), 0, Self()).key);
 }
 
 TEST(ProcessesTest, ANewProcessUnderADeadOnesPidIsAnother) {
-  Processes processes(kFew);
+  Processes processes;
   const pid_t child = Fork([] { return 0; });
   posix::Fd of_child = *posix::OpenPidfd(child);
   WaitForExit(child);
@@ -59,9 +54,9 @@ TEST(ProcessesTest, ANewProcessUnderADeadOnesPidIsAnother) {
 
   const auto living = processes.Add(PeerId(2), child, Self());
 
-  EXPECT_NE(dead->key, living->key);
-  EXPECT_TRUE(processes.IsGone(dead->key));
-  EXPECT_FALSE(processes.IsGone(living->key));
+  EXPECT_NE(dead.key, living.key);
+  EXPECT_TRUE(processes.IsGone(dead.key));
+  EXPECT_FALSE(processes.IsGone(living.key));
   EXPECT_FALSE(processes.IsGone(77));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <set>
 
 namespace penstock::pool {
@@ -240,6 +241,26 @@ TEST(LayOutTest, LabelsAndIdsFollowTheRowsOnCacheLinesAndASlotIsWholePages) {
   EXPECT_EQ(layout.ids_offset, layout.labels_offset + 32 * 8);
   EXPECT_EQ(layout.slot_bytes % 4096, 0u);
   EXPECT_GE(layout.slot_bytes, layout.ids_offset + 32 * 8);
+}
+
+// A client may never unmap what was given up.
+TEST_F(PoolTest, ASegmentThatIsGivenUpHasNoPagesAnyMoreThoughAClientKeepsItMapped) {
+  Pool pool = MakePool(4 * kSlot, 4 * kSlot);
+  const uint64_t arena = pool.ArenaOf(1000, kLayout);
+  ASSERT_TRUE(pool.Reserve(arena, 4).ok());
+  const Segment& segment = *pool.Find(made_.at(0));
+  std::memset(segment.mapping.data(), 'x', segment.bytes);
+  const posix::Fd theirs = *segment.read_only.Duplicate();
+  const auto mapped = posix::Mapping::Map(theirs, 4 * kSlot, posix::Access::kReadOnly);
+  ASSERT_TRUE(mapped.ok());
+  ASSERT_EQ(TouchedBytes(theirs), 4 * kSlot);
+
+  pool.Unreserve(arena, 4, start_);
+  pool.Tick(start_ + seconds(60), seconds(60));
+
+  EXPECT_EQ(pool.Used().segments, 0u);
+  EXPECT_EQ(TouchedBytes(theirs), 0u);
+  EXPECT_EQ(mapped->data()[0], std::byte{0});  // zeros, and nobody else's
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "server/doorway/guests.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::doorway {
+namespace {
+
+constexpr uint32_t kKeptPart = 16;    // of the places, one part is for those who are in charge
+constexpr uint64_t kWatchedEach = 4;  // for each place
+
+base::Shares Shared(uint64_t most, std::optional<uint32_t> owner) {
+  return base::Shares(most, owner ? most / kKeptPart : 0);
+}
+
+}  // namespace
+
+Guests::Guests(uint32_t max_peers, std::optional<uint32_t> owner)
+    : owner_(owner),
+      places_(Shared(max_peers, owner)),
+      watched_(Shared(kWatchedEach * max_peers, owner)) {}
+
+absl::Status Guests::MayEnter(uint32_t user) const {
+  if (places_.held() >= places_.most())
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this daemon serves ", places_.most(),
+                     " clients, as many as it may (server.max_connections); close one and try "
+                     "again"));
+  if (!places_.HasRoomFor(user, privileged(user)))
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "user ", user, " has ", places_.HeldBy(user), " of the ", places_.most(),
+        " connections that this daemon serves (server.max_connections), as many as "
+        "one user may beside the ",
+        places_.held() - places_.HeldBy(user), " of others; close some and try again"));
+  if (!watched_.HasRoomFor(user, privileged(user)))
+    return absl::ResourceExhaustedError(
+        absl::StrCat("user ", user, " has ", watched_.HeldBy(user),
+                     " connections in processes that live and did not close their sessions; close "
+                     "the sessions, or end the processes"));
+  return absl::OkStatus();
+}
+
+void Guests::Enter(PeerId peer, uint32_t user) {
+  places_.Add(user);
+  watched_.Add(user);
+  in_places_[peer] = in_watch_[peer] = user;
+}
+
+void Guests::LeavePlace(PeerId peer) {
+  if (const auto node = in_places_.extract(peer)) places_.Remove(node.mapped());
+}
+
+void Guests::Forget(PeerId peer) {
+  if (const auto node = in_watch_.extract(peer)) watched_.Remove(node.mapped());
+}
+
+}  // namespace penstock::doorway

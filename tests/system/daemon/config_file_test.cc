@@ -1,0 +1,53 @@
+// What the daemon makes of a configuration that is no file. Who may write where it lies may put
+// anything there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "tests/support/daemon_process.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// open(2) of a FIFO that nobody writes to waits for ever.
+TEST(ConfigFileTest, AFifoIsRefusedInWordsAndSignalsAreStillHeard) {
+  DaemonProcess daemon({.workers = 1,
+                        .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"
+                                  "pool: {max: 64MiB}\ndatasets: [{name: photographs, folder: " +
+                                  Photographs(16) + "}]\n"});
+  const std::string path = daemon.directory() + "/config.yaml";
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+
+  daemon.Signal(SIGHUP);
+
+  EXPECT_TRUE(daemon.Eventually(
+      [&] { return daemon.log().find("is a FIFO, wanted a regular file") != std::string::npos; }));
+  EXPECT_THAT(daemon.log(), HasSubstr("reload_refused"));
+  EXPECT_THAT(daemon.Ctl({"status"}).exit_code, 0);
+  EXPECT_EQ(daemon.Kill(SIGTERM), 0);
+}
+
+TEST(ConfigFileTest, OneThatIsNoFileAtTheStartIsRefusedAtOnce) {
+  TemporaryDirectory folder;
+  const std::string fifo = folder.path() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+
+  const Ended from_fifo = RunProgram("penstockd", {"--config", fifo});
+  const Ended from_folder = RunProgram("penstockd", {"--config", folder.path()});
+
+  EXPECT_EQ(from_fifo.exit_code, 2);
+  EXPECT_THAT(from_fifo.output, HasSubstr("is a FIFO, wanted a regular file"));
+  EXPECT_EQ(from_folder.exit_code, 2);
+  EXPECT_THAT(from_folder.output, HasSubstr("is a directory"));
+}
+
+}  // namespace
+}  // namespace penstock::testing
