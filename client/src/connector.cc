@@ -2,7 +2,9 @@
 
 #include <errno.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/address.h"
@@ -12,6 +14,7 @@ namespace penstock::client {
 namespace {
 
 constexpr base::Duration kStartTimeout = std::chrono::seconds(10);
+constexpr base::Duration kNextTry = std::chrono::milliseconds(20);
 
 // "program/version".
 std::string NameOf(const ClientOptions& options) {
@@ -46,7 +49,7 @@ absl::Status Connector::ConnectFirst(const ClientOptions& options) {
       only_private ? absl::NotFoundError("others were not looked at")
                    : ConnectTo(FindDaemon(options.address));
   if (private_ && NobodyThere(connection.status())) {
-    connection = ConnectTo(StartPrivateDaemon(kStartTimeout));
+    connection = StartAndConnect();
   }
   PENSTOCK_RETURN_IF_ERROR(connection.status());
   private_ = private_ && address_ == PrivateAddress();
@@ -80,8 +83,21 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
   absl::StatusOr<std::shared_ptr<Connection>> made =
       Connection::Connect(address_, name_, interrupted_);
   if (made.ok() || !private_ || !NobodyThere(made.status())) return made;
-  PENSTOCK_RETURN_IF_ERROR(StartPrivateDaemon(kStartTimeout).status());
-  return Connection::Connect(address_, name_, interrupted_);
+  return StartAndConnect();
+}
+
+// The one that answers may have decided to end in this moment: then there is another one to start.
+absl::StatusOr<std::shared_ptr<Connection>> Connector::StartAndConnect() {
+  const base::TimePoint deadline = base::Now() + kStartTimeout;
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string address,
+                              StartPrivateDaemon(deadline - base::Now()));
+    if (address_ != address) address_ = address;  // the first time, in Make
+    absl::StatusOr<std::shared_ptr<Connection>> made =
+        Connection::Connect(address, name_, interrupted_);
+    if (made.ok() || !NobodyThere(made.status()) || base::Now() >= deadline) return made;
+    std::this_thread::sleep_for(kNextTry);
+  }
 }
 
 }  // namespace penstock::client

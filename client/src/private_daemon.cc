@@ -55,6 +55,13 @@ bool Answers(const std::string& address) {
          posix::Connect(address, posix::SocketKind::kStream).ok();
 }
 
+// Whether a daemon has the address's lock although it does not answer: it is ending, or starting.
+bool IsHeld(const std::string& address) {
+  const std::string path = absl::StrCat(address, ".lock");
+  const posix::Fd lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 std::string LastLine(const std::string& path) {
   std::ifstream log(path);
   std::string line, last;
@@ -72,17 +79,24 @@ absl::Status NotAnswering(absl::string_view what, const std::string& log) {
                                 : absl::StrCat("the last line of its log ", log, " is: ", last)));
 }
 
-// Starts it and waits for its answer; the lock is held meanwhile.
+// Starts it and waits for its answer; the lock is held meanwhile. One that ends, for lack of
+// clients, has its address until its very end: it is waited for.
 absl::Status StartAndWait(const std::string& directory, const std::string& address,
                           base::TimePoint deadline) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string program, FindDaemonProgram());
   const std::string log = absl::StrCat(directory, "/penstockd.log");
-  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd daemon,
-                            StartDetached({program, "--private", directory}, log));
-  while (!Answers(address)) {
-    if (!daemon.valid() || posix::IsGone(daemon)) return NotAnswering("ended at once", log);
+  posix::Fd daemon;
+  for (bool started = false; !Answers(address); std::this_thread::sleep_for(kPause)) {
+    const bool runs = started && daemon.valid() && !posix::IsGone(daemon);
+    const bool is_held = !runs && IsHeld(address);
+    if (!runs && !is_held) {
+      if (started) return NotAnswering("ended at once", log);
+      PENSTOCK_ASSIGN_OR_RETURN(daemon, StartDetached({program, "--private", directory}, log));
+      started = true;
+    } else if (is_held) {
+      started = false;  // or it met the one that ends
+    }
     if (base::Now() >= deadline) return NotAnswering("does not answer", log);
-    std::this_thread::sleep_for(kPause);
   }
   return absl::OkStatus();
 }

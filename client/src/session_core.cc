@@ -39,6 +39,7 @@ SessionCore::SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Be
   if (!begin.start) state_.seed = begin.seed;
   state_.fingerprint = grant_.fingerprint;
   state_.quarantine_version = grant_.quarantine_version;
+  ShowAttachment();
 }
 
 bool SessionCore::Forked() const { return ForkedSince(generation_); }
@@ -215,6 +216,13 @@ Status SessionCore::Unfetched(const absl::Status& why) {
 void SessionCore::LetGo() {
   stage_.Reset();
   attachment_.Reset();
+  ShowAttachment();
+}
+
+void SessionCore::ShowAttachment() {
+  const base::MutexLock lock(asked_mutex_);
+  asked_link_ = attachment_ ? attachment_->link() : nullptr;
+  asked_session_ = attachment_ ? attachment_->grant().session_id : 0;
 }
 
 Status SessionCore::Lost(const absl::Status& why) {
@@ -271,6 +279,7 @@ absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
   state_.quarantine_version = now.quarantine_version;
   attachment_ = std::move(opened.attachment);
   stage_ = std::move(opened.stage);
+  ShowAttachment();
   return absl::OkStatus();
 }
 
@@ -292,7 +301,7 @@ Status SessionCore::Close() {
   absl::Status status;
   stage_.Reset();
   if (attachment_ && !attachment_->HasOtherHolders()) status = attachment_->Close();
-  attachment_.Reset();
+  LetGo();
   return ToPublic(status);
 }
 

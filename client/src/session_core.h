@@ -1,5 +1,5 @@
 // A session's logic: which batch comes next, where it stands, what to do when the daemon is gone.
-// Knows nothing of gRPC or the doorway; an Opener does that. One thread at a time.
+// Knows nothing of gRPC or the doorway; an Opener does that. One thread at a time, but Stats: any.
 //
 // What always holds: state() is that after the last batch that Next returned, the same on every
 // rank that called Next as often; without an attachment
@@ -16,6 +16,7 @@
 #include "client/src/pinned_stage.h"
 #include "client/src/waits.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "penstock/penstock.h"
 
@@ -91,6 +92,7 @@ class SessionCore {
   std::string WhyNothingCame() const;
   static base::TimePoint DeadlineAfter(std::chrono::milliseconds timeout);
   void LetGo();
+  void ShowAttachment();
   Status Ended(shm::SessionState state);
   Status Lost(const absl::Status& why);
   Status Fail(const absl::Status& why);
@@ -101,7 +103,12 @@ class SessionCore {
 
   const uint32_t generation_;  // of forks
   std::unique_ptr<Opener> opener_;
-  AttachmentHold attachment_;
+  AttachmentHold attachment_;  // of the session's thread alone
+  // Whom Stats asks, and of which session, while another thread may let go of the attachment or
+  // replace it; null: there is none.
+  base::Mutex asked_mutex_;
+  std::shared_ptr<Link> asked_link_ PENSTOCK_GUARDED_BY(asked_mutex_);
+  uint64_t asked_session_ PENSTOCK_GUARDED_BY(asked_mutex_) = 0;
   LenderHold<PinnedStage> stage_;   // of pinned delivery
   const std::shared_ptr<Gpu> gpu_;  // null: host memory; shared with what is lent
   Grant grant_;

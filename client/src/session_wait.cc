@@ -123,8 +123,15 @@ SessionStats SessionCore::Stats() {
     counted.verdict = ForkedStatus().message();
     return counted;
   }
-  if (!attachment_) return Complete(counted, absl::UnavailableError("the session is not open"));
-  return Complete(counted, attachment_->AskProgress(kAskTimeout));
+  std::shared_ptr<Link> link;  // shared: it may be replaced meanwhile
+  uint64_t session = 0;
+  {
+    const base::MutexLock lock(asked_mutex_);
+    link = asked_link_;
+    session = asked_session_;
+  }
+  if (link == nullptr) return Complete(counted, absl::UnavailableError("the session is not open"));
+  return Complete(counted, link->GetProgress(session, kAskTimeout));
 }
 
 }  // namespace penstock::client

@@ -1,7 +1,8 @@
 // How long a session's consumer has waited, and since when it has hoarded batches. Taking a batch
-// that is ready costs no look at the clock. One thread; owned by the session.
+// that is ready costs no look at the clock. Owned by the session; one thread, but Count: any.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -10,19 +11,31 @@
 
 namespace penstock::client {
 
+// A number that one thread changes and others look at.
+template <typename T>
+class Shown {
+ public:
+  operator T() const { return value_.load(std::memory_order_relaxed); }
+  void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
+  void operator+=(T more) { *this = *this + more; }
+
+ private:
+  std::atomic<T> value_{};
+};
+
 class Waits {
  public:
   void Taken() {
     if (batches_ == 0) [[unlikely]]
-      began_ = base::Now() - since_taken_;
-    ++batches_;
-    if (since_taken_ != base::Duration::zero()) [[unlikely]]
+      began_ = base::Now() - since_taken();
+    batches_ += 1;
+    if (since_taken() != base::Duration::zero()) [[unlikely]]
       AddWaited();
     hoarding_since_.reset();
   }
 
   // So long nothing was ready.
-  void Waited(base::Duration time) { since_taken_ += time; }
+  void Waited(base::Duration time) { since_taken_ = since_taken() + time; }
   // Since the last batch was taken.
   base::Duration since_taken() const { return since_taken_; }
 
@@ -33,19 +46,20 @@ class Waits {
     return hoarding_since_;
   }
 
-  // What is counted here of the session's stats.
+  // What is counted here of the session's stats. While another thread takes a batch, it counts that
+  // one or not.
   SessionStats Count(base::TimePoint now) const;
 
  private:
   void AddWaited() {
-    ++batches_waited_for_;
-    waited_ += since_taken_;
+    batches_waited_for_ += 1;
+    waited_ = base::Duration(waited_) + since_taken();
     since_taken_ = base::Duration::zero();
   }
 
-  uint64_t batches_ = 0, batches_waited_for_ = 0;
-  base::TimePoint began_{};  // when the first batch was asked for
-  base::Duration waited_{}, since_taken_{};
+  Shown<uint64_t> batches_, batches_waited_for_;
+  Shown<base::TimePoint> began_;  // when the first batch was asked for
+  Shown<base::Duration> waited_, since_taken_;
   std::optional<base::TimePoint> hoarding_since_;
 };
 

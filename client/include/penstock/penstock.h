@@ -308,7 +308,7 @@ class PENSTOCK_EXPORT Session {
   bool labeled() const;  // otherwise labels mean nothing
 
   // Who waits for whom so far. Asks the daemon, for a second at most; what is counted here is there
-  // without its answer, and in a closed session.
+  // without its answer, and in a closed session. Any thread, also while another one is in Next.
   SessionStats Stats();
 
   // How many samples of this dataset the daemon replaced or quarantined so far. Asks the daemon.

@@ -1,9 +1,11 @@
 // Starting this user's private daemon. The daemon is this very program, started with --private.
 #include "client/src/private_daemon.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +34,11 @@ int BeTheDaemon(const std::string& directory) {
     return 1;
   }
   const std::string address = directory + "/penstock.sock";
+  const int lock = ::open((address + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    std::cerr << "a daemon serves already\n";
+    return 1;
+  }
   const auto door = posix::Listen(address + ".door", posix::SocketKind::kSeqPacket);
   const auto stream = posix::Listen(address, posix::SocketKind::kStream);
   ::alarm(30);  // whatever becomes of the test
@@ -68,6 +75,24 @@ class PrivateDaemonTest : public ::testing::Test {
 };
 
 constexpr base::Duration kLong = std::chrono::seconds(20);
+
+// One without clients ends: it takes its sockets away first, and keeps the address to the last.
+TEST_F(PrivateDaemonTest, ADaemonThatIsEndingIsWaitedFor) {
+  ASSERT_EQ(::mkdir(directory().c_str(), 0700), 0);
+  const std::string path = directory() + "/penstock.sock.lock";
+  posix::Fd held(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX | LOCK_NB), 0);
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::unlink(path.c_str());
+    held.Close();
+  });
+
+  const auto address = StartPrivateDaemon(kLong);
+  ending.join();
+
+  EXPECT_TRUE(address.ok()) << address.status();
+}
 
 TEST_F(PrivateDaemonTest, ADirectoryThatOthersMayEnterIsRefused) {
   ASSERT_EQ(::mkdir(directory().c_str(), 0700), 0);

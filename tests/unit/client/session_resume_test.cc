@@ -1,4 +1,5 @@
 // The daemon dies, and comes back.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -189,6 +190,38 @@ TEST_F(SessionResumeTest, AfterTheLastEpochNoDaemonIsNeededToSaySo) {
 
   EXPECT_EQ(session.Next(kNow).status().code(), Code::kEndOfData);
   EXPECT_THAT(reopening_.asked, IsEmpty());
+}
+
+// ---- Seen from other threads, and by the daemon. ----
+
+// A thread that shows progress asks while the trainer's loses its daemon and connects again.
+TEST_F(SessionResumeTest, StatsMayBeAskedByAnotherThreadWhileTheSessionConnectsAgain) {
+  SessionCore session = Open();
+  std::atomic<bool> done = false;
+  std::thread watcher([&] {
+    while (!done) (void)session.Stats();
+  });
+
+  for (int i = 0; i < 2000; ++i) {
+    daemon_.link->dead = second_.link->dead = true;
+    (void)session.Next(kNow);
+    second_.link->dead = false;
+    (void)session.Next(kNow);
+  }
+
+  done = true;
+  watcher.join();
+  EXPECT_GT(reopening_.asked.size(), 1000u);
+}
+
+// Whether or not CloseSession arrives.
+TEST_F(SessionResumeTest, ASessionThatIsClosedSaysSoOnItsPage) {
+  SessionCore session = Open();
+  ASSERT_EQ(daemon_.page().left.load(), 0u);
+
+  EXPECT_TRUE(session.Close().ok());
+
+  EXPECT_NE(daemon_.page().left.load(), 0u);
 }
 
 }  // namespace
