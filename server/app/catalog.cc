@@ -1,6 +1,5 @@
 #include "server/app/catalog.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,6 @@
 
 namespace penstock::app {
 namespace {
-
-constexpr size_t kMaxJobs = 256;
 
 bool IsInAGroup(const NamedDataset& dataset, const Opener& opener) {
   if (dataset.groups.empty()) return true;
@@ -35,15 +32,17 @@ OpeningOptions OpeningOf(const Catalog::Options& options) {
 
 absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
+// Where what is called so is opened, one after the other.
+std::string DeskOf(const NamedDataset& dataset) {
+  return absl::StrCat("open ", dataset.name, "\n", dataset.path);
+}
+
 }  // namespace
 
 Catalog::Catalog(Options options)
-    : options_(std::move(options)), offer_(std::make_shared<const Offer>(options_.offer)) {
-  thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "catalog");
-    Run();
-  });
-}
+    : options_(std::move(options)),
+      offer_(std::make_shared<const Offer>(options_.offer)),
+      desks_(options_.desks) {}
 
 Catalog::~Catalog() { Stop(); }
 
@@ -59,21 +58,13 @@ std::shared_ptr<const Catalog::Offer> Catalog::offer() const {
 }
 
 void Catalog::Close() {
-  {
-    base::MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.NotifyAll();
+  stopping_.store(true);
+  desks_.Close();
 }
 
 void Catalog::Stop() {
   Close();
-  if (thread_.joinable()) thread_.join();
-}
-
-bool Catalog::stopping() const {
-  base::MutexLock lock(mutex_);
-  return stopping_;
+  desks_.Stop();
 }
 
 uint64_t Catalog::examinations() const {
@@ -81,55 +72,26 @@ uint64_t Catalog::examinations() const {
   return examinations_;
 }
 
-bool Catalog::busy() const {
-  base::MutexLock lock(mutex_);
-  return working_ || !jobs_.empty();
-}
-
-// Why Enqueue did not take a job.
-absl::Status Catalog::NotTaken() const {
-  if (stopping()) return Ending();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(kMaxJobs, " datasets wait to be opened already; try again in a while"));
-}
-
-void Catalog::Run() {
-  for (;;) {
-    Job job;
-    {
-      base::MutexLock lock(mutex_);
-      working_ = false;
-      while (jobs_.empty() && !stopping_) changed_.Wait(mutex_);
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-      working_ = true;
-    }
-    job();
-  }
-}
-
-bool Catalog::Enqueue(Job job) {
-  {
-    base::MutexLock lock(mutex_);
-    if (stopping_ || jobs_.size() >= kMaxJobs) return false;
-    jobs_.push_back(std::move(job));
-  }
-  changed_.NotifyOne();
-  return true;
-}
-
 void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done) {
-  const bool taken = Enqueue([this, dataset, opener, done, asked = base::Now()] {
-    if (stopping()) return done(Ending());
-    absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
-    if (!located.ok()) return done(located.status());
-    absl::StatusOr<Opened> opened =
-        OpenNow(*located, asked, [this](uint64_t) { return !stopping(); });
-    if (!opened.ok()) return done(opened.status());
-    done(opened->state);
+  const absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
+  if (!located.ok()) return done(located.status());
+  const absl::Status taken =
+      desks_.Do(DeskOf(*located), opener.uid, [this, named = *located, done, asked = base::Now()] {
+        if (stopping()) return done(Ending());
+        absl::StatusOr<Opened> opened =
+            OpenNow(named, asked, [this](uint64_t) { return !stopping(); });
+        if (!opened.ok()) return done(opened.status());
+        done(opened->state);
+      });
+  if (!taken.ok()) done(taken);
+}
+
+void Catalog::Read(const feed::DatasetState& state, const Opener& opener,
+                   std::function<void(absl::Status)> job) {
+  const absl::Status taken = desks_.Do(absl::StrCat("read ", state.name), opener.uid, [this, job] {
+    job(stopping() ? Ending() : absl::OkStatus());
   });
-  if (!taken) done(NotTaken());
+  if (!taken.ok()) job(taken);
 }
 
 absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
@@ -144,12 +106,12 @@ absl::StatusOr<Catalog::State> Catalog::FindOpen(const std::string& dataset,
 
 void Catalog::Index(const std::string& dataset, const Opener& opener,
                     std::function<bool()> cancelled, rpc::Callback<rpc::IndexProgress> progress) {
-  const bool taken = Enqueue([this, dataset, opener, cancelled, progress, asked = base::Now()] {
+  const absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
+  if (!located.ok()) return progress(located.status());
+  const auto index = [this, named = *located, cancelled, progress, asked = base::Now()] {
     if (stopping()) return progress(Ending());
-    absl::StatusOr<NamedDataset> located = Locate(dataset, &opener);
-    if (!located.ok()) return progress(located.status());
     absl::StatusOr<Opened> opened =
-        OpenNow(*located, asked, [this, &cancelled, &progress](uint64_t files) {
+        OpenNow(named, asked, [this, &cancelled, &progress](uint64_t files) {
           progress(rpc::IndexProgress{.files_seen = files});
           return !stopping() && !cancelled();
         });
@@ -161,8 +123,9 @@ void Catalog::Index(const std::string& dataset, const Opener& opener,
                                 .samples = made.samples(),
                                 .classes = static_cast<uint32_t>(made.classes().size()),
                                 .warning = opened->warning});
-  });
-  if (!taken) progress(NotTaken());
+  };
+  const absl::Status taken = desks_.Do(DeskOf(*located), opener.uid, index);
+  if (!taken.ok()) progress(taken);
 }
 
 // Where a dataset lies, and whether the opener may have it. No opener: the daemon itself.

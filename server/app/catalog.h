@@ -1,19 +1,20 @@
 // The datasets that this daemon serves: by name, or by path where it is a private one. Opening may
-// index a million files, so it happens on a thread of its own ("catalog"), one at a time;
-// everything else is answered at once. Any thread may call.
+// index a million files, and storage may not answer, so that each dataset has a desk of its own
+// (`desks.h`), at which one after the other is opened; everything else is answered at once. Any
+// thread may call.
 #pragma once
 
-#include <deque>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "server/app/desks.h"
 #include "server/app/open_dataset.h"
 #include "server/feed/rows.h"
 #include "server/rpc/controller.h"
@@ -49,7 +50,8 @@ class Catalog {
     int index_threads = 1;
     uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file of rows
     uint32_t max_datasets = 256;                      // open at once
-    std::optional<base::Duration> look_for = {};      // FolderOptions'
+    Desks::Options desks = {};
+    std::optional<base::Duration> look_for = {};  // FolderOptions'
     // The samples of an open dataset that slots hold rows of: what opening could not look at must
     // not come out of there. Nothing: not known. Waits a moment; a thread that opens calls it.
     std::function<std::optional<std::vector<uint64_t>>(const feed::DatasetState&)> in_slots = {};
@@ -67,7 +69,8 @@ class Catalog {
   // Besides waits for the end of the thread, which a read in progress may hold up.
   void Stop();
 
-  // Opens, or finds open and unchanged. `done` is called on the catalogue's thread.
+  // Opens, or finds open and unchanged. `done` is called on one of the catalogue's threads, or
+  // here.
   void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
   // Which of an open dataset's samples that name means: all of them, or those of the configured
   // range. InvalidArgument: there are not so many.
@@ -84,10 +87,13 @@ class Catalog {
   // How often all files of a folder were looked at, or indexed, so far.
   uint64_t examinations() const;
   // Whether something is being opened or indexed, or waits for that.
-  bool busy() const;
+  bool busy() const { return desks_.busy(); }
+  // Does what reads in that dataset's files, on a thread that may wait for them. Not OK: it may not
+  // read, since it is the end, or too many wait.
+  void Read(const feed::DatasetState& state, const Opener& opener,
+            std::function<void(absl::Status)> job);
 
  private:
-  using Job = std::function<void()>;
   struct Entry {
     State state;
     std::string stamp;
@@ -119,25 +125,19 @@ class Catalog {
   bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
   absl::Status UnknownDataset(const std::string& dataset, const Opener* opener) const;
   std::string NamesFor(const Opener* opener) const;
-  bool Enqueue(Job job);
-  bool stopping() const;
+  bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const Offer> offer() const;
-  absl::Status NotTaken() const;
-  void Run();
 
   const Options options_;
   mutable base::Mutex mutex_;
-  base::CondVar changed_;
-  std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   // Shared with calls under way.
   std::shared_ptr<const Offer> offer_ PENSTOCK_GUARDED_BY(mutex_);
-  bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> stopping_ = false;
   uint64_t examinations_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  bool working_ PENSTOCK_GUARDED_BY(mutex_) = false;               // on a job
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by identity's key
   // Their keys, by the path that the configuration or a client has; once opened.
   std::map<std::string, std::string> configured_ PENSTOCK_GUARDED_BY(mutex_);
-  std::thread thread_;
+  Desks desks_;  // last: their jobs use all of the above
 };
 
 }  // namespace penstock::app

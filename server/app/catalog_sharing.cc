@@ -122,7 +122,11 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
       feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
                          std::move(policy), std::move(opened.mixture)});
   base::MutexLock lock(mutex_);
-  open_[identity.key] = {state, identity.stamp};
+  Entry& entry = open_[identity.key];
+  const bool another_came_first =
+      entry.state != nullptr && entry.state != known;  // by another name
+  if (another_came_first && opened.all_examined && IsSame(entry, identity)) return entry.state;
+  entry = {state, identity.stamp};
   return state;
 }
 

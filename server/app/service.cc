@@ -166,11 +166,17 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
                               rpc::Callback<std::vector<rpc::SampleDescription>> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  auto describe = [this, dataset, ids = std::move(ids),
+  const Opener opener = OpenerOf(*peer);
+  auto describe = [this, dataset, ids = std::move(ids), opener,
                    done](const absl::StatusOr<Catalog::State>& state) {
     if (!state.ok()) return done(state.status());
     const auto range = catalog_.RangeOf(dataset, **state);
-    done(range.ok() ? DescriptionsOf(**state, *range, ids) : range.status());
+    if (!range.ok()) return done(range.status());
+    // Names may have to be read.
+    catalog_.Read(**state, opener, [state = *state, range = *range, ids, done](absl::Status may) {
+      if (!may.ok()) return done(may);
+      done(DescriptionsOf(*state, range, ids));
+    });
   };
   const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
   if (known.ok() && *known == nullptr) {

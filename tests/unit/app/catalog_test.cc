@@ -307,7 +307,7 @@ TEST_F(CatalogTest, AfterTheEndNothingIsOpened) {
 
 TEST_F(CatalogTest, MoreThanCanWaitIsRefusedAtOnce) {
   std::promise<void> begun, go_on;
-  catalog().Open("x", {}, [&](const absl::StatusOr<Catalog::State>&) {
+  catalog().Open(folder_.At("flowers"), {}, [&](const absl::StatusOr<Catalog::State>&) {
     begun.set_value();
     go_on.get_future().wait();
   });
@@ -316,7 +316,7 @@ TEST_F(CatalogTest, MoreThanCanWaitIsRefusedAtOnce) {
   std::optional<absl::Status> refused;
   int taken = 0;
   for (; !refused && taken < 10'000; ++taken) {
-    catalog().Open("x", {}, [&](const absl::StatusOr<Catalog::State>& state) {
+    catalog().Open(folder_.At("flowers"), {}, [&](const absl::StatusOr<Catalog::State>& state) {
       ++answered;
       if (absl::IsResourceExhausted(state.status())) refused = state.status();
     });
