@@ -106,7 +106,7 @@ TEST_F(DoorwaySharesTest, OutOfOpenFilesClientsAreToldOfTheLimitAndTheOperatorCo
   const Intruder second(daemon->address(), "places", {.user = kMallory + 5, .groups = {kGroup}});
 
   EXPECT_THAT(mallory.words() + second.words(), HasSubstr("LimitNOFILE"));
-  const Ended status = daemon->Ctl({"status"});
+  const Ended status = RunProgram("penstockctl", {"--address", daemon->admin_address(), "status"});
   EXPECT_EQ(status.exit_code, 0) << status.output;
   const Ended alice = TrainAsAlice(*daemon);
   EXPECT_NE(alice.exit_code, 0);
