@@ -133,9 +133,15 @@ std::string Workers(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   std::map<uint32_t, uint64_t> decoded;
   for (const v1::WorkerStatus& worker : before.workers())
     decoded[worker.index()] = worker.samples_decoded();
-  Table table({{"WORKER", kRight}, {"PID", kRight}, {"SAMPLES/S", kRight}, {"STATE"}, {"READING"}});
+  Table table({{"WORKER", kRight},
+               {"PID", kRight},
+               {"USER", kRight},
+               {"SAMPLES/S", kRight},
+               {"STATE"},
+               {"READING"}});
   for (const v1::WorkerStatus& worker : now.workers())
     table.Add({absl::StrCat(worker.index()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
+               worker.has_user_id() ? absl::StrCat(worker.user_id()) : "",
                rates.Text(rates.Of(worker.samples_decoded(), decoded[worker.index()])),
                OneLine(worker.state()), OneLine(worker.reading())});
   return table.Text();

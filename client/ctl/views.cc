@@ -152,6 +152,7 @@ std::string Show(const v1::ListWorkersResponse& workers) {
   if (workers.workers_size() == 0) return "no worker runs\n";
   Table table({{"WORKER", kRight},
                {"PID", kRight},
+               {"USER", kRight},
                {"SAMPLES", kRight},
                {"RESTARTS", kRight},
                {"IN HAND", kRight},
@@ -159,6 +160,7 @@ std::string Show(const v1::ListWorkersResponse& workers) {
                {"READING"}});
   for (const v1::WorkerStatus& worker : workers.workers()) {
     table.Add({absl::StrCat(worker.index()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
+               worker.has_user_id() ? absl::StrCat(worker.user_id()) : "",
                Count(worker.samples_decoded()), Count(worker.restarts()),
                worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), worker.state(),
                worker.reading()});

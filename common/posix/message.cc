@@ -68,6 +68,12 @@ absl::Status WaitReadable(const Fd& socket, base::TimePoint deadline) {
   }
 }
 
+// Nothing that the peer did: what others have not received yet, or the machine, leaves no room.
+absl::Status NotNow(int error_number) {
+  return absl::AbortedError(absl::StrCat(
+      "the system takes no message now: ", ::strerrordesc_np(error_number), "; try again"));
+}
+
 }  // namespace
 
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds) {
@@ -93,6 +99,7 @@ absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<
     return absl::AbortedError(
         "sending a message: of the descriptors that this user sends, too many are not received "
         "yet; their number is limited by that of open files (LimitNOFILE, ulimit -n)");
+  if (errno == ENOBUFS || errno == ENOMEM) return NotNow(errno);
   return base::ErrnoStatus(errno, "sending a message");
 }
 

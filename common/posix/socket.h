@@ -50,7 +50,8 @@ struct Message {
 
 // One SEQPACKET message with at most kMaxMessageFds descriptors, never blocking. ResourceExhausted
 // when the peer does not read; Unavailable when it is gone; Aborted when descriptors that others
-// did not receive yet are in the way (ETOOMANYREFS), which says nothing about this peer.
+// did not receive yet are in the way (ETOOMANYREFS), or the system has no memory for it (ENOBUFS,
+// ENOMEM), which says nothing about this peer.
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
 // One SEQPACKET message of at most max_bytes; waits until the timeout (DeadlineExceeded).

@@ -62,6 +62,8 @@ absl::string_view NameOf(const workers::WorkerView& worker) {
       return "stopped";
     case workers::WorkerState::kRetiring:
       return "retiring";
+    case workers::WorkerState::kUnused:
+      return "unused";
   }
   return "stopped";
 }

@@ -59,6 +59,7 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
                                           const posix::Machine& machine) {
   workers::SupervisorOptions workers;
   workers.count = WorkerCount(config, machine);
+  workers.user = ::geteuid();  // of a private daemon all, of others the canary's
   workers.program = config.workers().program();
   workers.limits.max_bytes = config.limits().max_sample_bytes();
   workers.limits.max_pixels = config.limits().max_pixels();

@@ -172,6 +172,8 @@ std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
       return absl::StrCat("stopped: ", worker.last_death);
     case workers::WorkerState::kRetiring:
       return "retiring";
+    case workers::WorkerState::kUnused:
+      return "not needed";
   }
   return "";
 }
@@ -201,7 +203,8 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   const std::vector<workers::WorkerView> workers = engine.Workers(now);
   for (const workers::WorkerView& worker : workers) {
     restarts += worker.restarts;
-    running += worker.pid > 0 ? 1 : 0;
+    const bool is_unused = worker.state == workers::WorkerState::kUnused;
+    running += worker.pid > 0 || is_unused ? 1 : 0;
   }
   response.set_workers(static_cast<uint32_t>(workers.size()));
   response.set_workers_running(running);
@@ -290,6 +293,7 @@ v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint n
   worker.set_index(view.number);
   worker.set_pid(view.pid);
   worker.set_state(StateOf(view, now));
+  if (view.user) worker.set_user_id(*view.user);
   worker.set_samples_decoded(view.decoded);
   worker.set_restarts(view.restarts);
   if (view.in_hand) worker.set_in_hand_ms(Milliseconds(now - view.in_hand->since));

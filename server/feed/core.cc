@@ -1,15 +1,10 @@
 #include "server/feed/core.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "common/base/check.h"
-#include "server/feed/arena.h"
-#include "server/feed/schedule.h"
-#include "server/feed/session.h"
-#include "server/feed/slot.h"
+#include "server/feed/core_state.h"
 
 namespace penstock::feed {
 namespace {
@@ -17,58 +12,11 @@ namespace {
 // Statistics are kept of this many feeds, beyond those that have sessions.
 constexpr size_t kMaxIdleFeeds = 1024;
 
-template <typename Map, typename Id>
-auto* Get(const Map& map, Id id) {
-  const auto found = map.find(id);
-  return found == map.end() ? nullptr : found->second.get();
-}
-
 absl::Status NotOpen(SessionId session) {
   return absl::NotFoundError(absl::StrCat("session ", session.value(), " is not open"));
 }
 
 }  // namespace
-
-// The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
-// arenas and slots: all stay where they are until nothing refers to them.
-struct Core::State {
-  struct Feed {
-    uint64_t samples = 0;
-    Road road = Road::kWorkers;
-    uint32_t run = 1;
-    FeedView counts;
-  };
-
-  absl::flat_hash_map<ArenaId, std::unique_ptr<Arena>> arenas;
-  absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
-  absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
-  absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
-  Schedule schedules[kRoads];
-  std::deque<RowTask> again[kRoads];  // rows that came back: given out before all others
-  std::vector<Announcement> announcements;
-
-  absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
-  uint64_t Reserved(const Arena* arena) const;
-  Feed& FeedOf(const SessionSpec& spec);
-  Schedule& ScheduleOf(Road road) { return schedules[static_cast<size_t>(road)]; }
-  void Changed();
-
-  Slot& Begin(Session& session);
-  void Join(Session& session);
-  void Give(Session& session, Slot& slot);
-  void Announce(Session& session);
-  void LetGo(Session& session, const std::vector<Slot*>& held);
-  void ForgetAnnouncements(SessionId session);
-
-  std::optional<RowTask> NextAgain(Road road, MayRead may_read);
-  Slot& SlotOf(const RowTask& task) const;
-  bool IsFilling(const RowTask& task) const {
-    const Slot* slot = Get(slots, task.slot);
-    return slot && slot->generation == task.generation && slot->state == SlotState::kFilling;
-  }
-  void CameBack(const RowTask& task, uint32_t attempt);
-  void Filled(Slot& slot);
-};
 
 Core::Core() : state_(std::make_unique<State>()) {}
 Core::~Core() = default;
@@ -280,114 +228,6 @@ std::vector<Announcement> Core::TakeAnnouncements() {
     Get(state_->sessions, announcement.session)->Told(announcement.sequence);
   }
   return std::exchange(state_->announcements, {});
-}
-
-// ---- Rows. ----
-
-std::optional<RowTask> Core::NextRow(Road road, MayHave may_have, MayRead may_read) {
-  if (std::optional<RowTask> row = state_->NextAgain(road, may_read)) return row;
-  return state_->ScheduleOf(road).Next(
-      may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
-}
-
-// The row that came back first; those of slots that were abandoned meanwhile are dropped.
-std::optional<RowTask> Core::State::NextAgain(Road road, MayRead may_read) {
-  auto& back = again[static_cast<size_t>(road)];
-  std::erase_if(back, [this](const RowTask& task) { return !IsFilling(task); });
-  const auto readable = [may_read](const RowTask& row) { return may_read(row.user, row.feed); };
-  const auto next = std::find_if(back.begin(), back.end(), readable);
-  if (next == back.end()) return std::nullopt;
-  const RowTask task = *next;
-  back.erase(next);
-  SlotOf(task).rows.GiveAgain(task.row, task.rows);
-  return task;
-}
-
-bool Core::IsWanted(const RowTask& task) const { return state_->IsFilling(task); }
-
-// A slot with a row in a worker's hands stays what it is.
-Slot& Core::State::SlotOf(const RowTask& task) const {
-  Slot* slot = Get(slots, task.slot);
-  PENSTOCK_CHECK(slot != nullptr && slot->generation == task.generation);
-  return *slot;
-}
-
-void Core::RowDone(const RowTask& task) {
-  Slot& slot = state_->SlotOf(task);
-  slot.rows.Done(task.row, task.rows);
-  if (State::Feed* feed = Get(state_->feeds, task.feed)) {
-    feed->counts.rows_decoded += task.rows;
-    feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;
-  }
-  if (slot.state == SlotState::kAbandoned) {
-    slot.arena.Drain(slot);
-    state_->Changed();
-  } else if (slot.rows.AllDone()) {
-    state_->Filled(slot);
-  }
-}
-
-void Core::State::Filled(Slot& slot) {
-  slot.arena.Filled(slot);
-  ++Get(feeds, slot.key.feed)->counts.batches_decoded;
-  for (Session* session : std::exchange(slot.waiting, {})) Announce(*session);
-}
-
-void Core::RowReturned(const RowTask& task) { state_->CameBack(task, task.attempt); }
-
-void Core::RowRefused(const RowTask& task) { state_->CameBack(task, task.attempt + 1); }
-
-void Core::State::CameBack(const RowTask& task, uint32_t attempt) {
-  Slot& slot = SlotOf(task);
-  slot.rows.Back(task.row, task.rows);
-  if (slot.state == SlotState::kAbandoned) {
-    slot.arena.Drain(slot);
-    Changed();
-    return;
-  }
-  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.road)];
-  back.push_back(task);
-  back.back().attempt = attempt;
-}
-
-// ---- Time and views. ----
-
-void Core::Tick(base::TimePoint now) {
-  for (const auto& [id, session] : state_->sessions) session->ShrinkIfUntouched(now);
-}
-
-std::optional<SessionView> Core::View(SessionId id) const {
-  const Session* session = Get(state_->sessions, id);
-  if (session == nullptr) return std::nullopt;
-  return session->View();
-}
-
-std::optional<FeedView> Core::View(FeedId id) const {
-  const State::Feed* feed = Get(state_->feeds, id);
-  if (feed == nullptr) return std::nullopt;
-  return feed->counts;
-}
-
-void Core::ForEachSlot(absl::FunctionRef<void(SlotId, FeedId)> each) const {
-  for (const auto& [id, slot] : state_->slots)
-    if (slot->state != SlotState::kFree) each(id, slot->key.feed);
-}
-
-SlotCounts Core::Count(ArenaId id) const {
-  const Arena* arena = Get(state_->arenas, id);
-  return arena == nullptr ? SlotCounts() : arena->Count();
-}
-
-SlotCounts Core::CountAll() const {
-  SlotCounts sum;
-  for (const auto& [id, arena] : state_->arenas) {
-    const SlotCounts counts = arena->Count();
-    sum.slots += counts.slots;
-    sum.held += counts.held;
-    sum.cached += counts.cached;
-    sum.filling += counts.filling;
-  }
-  return sum;
 }
 
 }  // namespace penstock::feed

@@ -44,6 +44,13 @@ enum class Road : uint32_t {
 };
 inline constexpr size_t kRoads = 3;
 
+// Whether a user may be given rows.
+enum class Turn {
+  kNow,
+  kLater,  // once others make room
+  kNot,    // not before something of its own changes
+};
+
 struct SessionSpec {
   UserId user;
   FeedId feed;
@@ -135,23 +142,31 @@ class Core {
   std::vector<uint64_t> Outstanding(SessionId session) const;
 
   // Whether a user may have more rows now; whether a feed's samples may be read now.
-  using MayHave = absl::FunctionRef<bool(UserId)>;
+  using MayHave = absl::FunctionRef<Turn(UserId)>;
   using MayRead = absl::FunctionRef<bool(UserId, FeedId)>;
   // The next rows to fill, by the rules of who is served next; nothing when no session on that road
   // needs any.
   std::optional<RowTask> NextRow(Road road = Road::kWorkers) {
     return NextRow(
-        road, [](UserId) { return true; }, [](UserId, FeedId) { return true; });
+        road, [](UserId) { return Turn::kNow; }, [](UserId, FeedId) { return true; });
   }
   // The same, of those users alone who may have more now, and of those feeds alone whose samples
-  // may be read now. Rows that came back are given out first, whoever may have more.
+  // may be read now. Rows that came back are given out first.
   std::optional<RowTask> NextRow(Road road, MayHave may_have, MayRead may_read);
   // Whether anybody still wants these rows, which were given out.
   bool IsWanted(const RowTask& task) const;
-  // How what NextRow gave out ended; each is answered, whole, by exactly one of these.
-  void RowDone(const RowTask& task);
-  void RowReturned(const RowTask& task);  // not decoded: give it out again, first
-  void RowRefused(const RowTask& task);   // give it out again as the next attempt, first
+  // Who waits for others to make room, and has had the least: when NextRow last gave nothing.
+  std::optional<UserId> Claimant(Road road) const;
+  // So does this one, whose rows are kept elsewhere.
+  void Claim(Road road, UserId user);
+  // What a user has had of that road's time; only a comparison with others' says something.
+  base::Duration Spent(Road road, UserId user) const;
+  // How what NextRow gave out ended; each is answered, whole, by exactly one of these. `cost`: how
+  // long those who fill rows were taken by it; without it, as long as usual.
+  using Cost = std::optional<base::Duration>;
+  void RowDone(const RowTask& task, Cost cost = {});
+  void RowReturned(const RowTask& task, Cost cost = {});  // not decoded: given out again, first
+  void RowRefused(const RowTask& task, Cost cost = {});   // … as the next attempt, first
   // Rows whose slot nobody wants any more may still be answered by either; then the slot is free.
 
   // What became ready since the last call, in order for each session.

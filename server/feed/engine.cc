@@ -26,6 +26,7 @@ Engine::Engine(Options options, SendToPeer send)
       pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
       workers_(options_.workers),
+      losses_({.budget = options_.workers.budget, .back_off = options_.workers.back_off}),
       carriers_(options_.carriers),
       gpus_(options_.gpus) {
   if (options_.auto_workers) demand_.emplace(*options_.auto_workers);
@@ -78,7 +79,8 @@ void Engine::FailFeed(const Feed& feed, const absl::Status& why) {
 // ---- Segments. ----
 
 absl::Status Engine::SegmentMade(const pool::Segment& segment) {
-  PENSTOCK_RETURN_IF_ERROR(workers_.AddSegment(segment.id.value(), segment.memory, segment.bytes));
+  PENSTOCK_RETURN_IF_ERROR(
+      workers_.AddSegment(segment.id.value(), segment.user, segment.memory, segment.bytes));
   core_.AddSlots(ArenaId(segment.arena), SlotsOf(segment));
   return absl::OkStatus();
 }
@@ -132,12 +134,11 @@ bool Engine::Pump(base::TimePoint now) {
 
 bool Engine::CollectOutcomes(base::TimePoint now) {
   const std::vector<workers::Outcome> outcomes = workers_.Collect(now);
-  for (const workers::Supervisor::Death& death : workers_.TakeDeaths())
-    PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"pid", death.pid},
-                 {"reason", death.reason});
+  NoteDeaths(now);
   for (const workers::Outcome& outcome : outcomes) {
     const RowTrouble trouble = rows_.End(outcome, core_, pool_);
     NoteEnded(outcome, trouble);
+    if (outcome.kind == workers::OutcomeKind::kDone) losses_.WentWell(trouble.feed->account);
     if (!trouble.bad_sample.ok())
       PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", trouble.bad_sample.message()});
     if (trouble.quarantine_grew) QuarantineChanged(*trouble.feed->dataset);
@@ -168,41 +169,6 @@ bool Engine::ListenTo(uint64_t id, Session& session, base::TimePoint now) {
     if (status.ok()) status = core_.Released(SessionId(id), sequence, now);
   if (!status.ok() && !session.ended) Fail(id, status);
   return !heard.released.empty();
-}
-
-bool Engine::SubmitRows() {
-  bool busy = false;
-  for (size_t room = workers_.Capacity(); room > 0; --room) {
-    const std::optional<Next> next = NextToRead(
-        Road::kWorkers, [this](UserId user) { return rows_.in_flight_of(user) < RowsOfAUser(); });
-    if (!next) break;
-    busy = true;
-    SubmitRow(*next);
-  }
-  return busy;
-}
-
-void Engine::SubmitRow(const Next& next) {
-  const auto& [task, feed] = next;
-  const bool aside = ReadsOf(*feed->dataset, Road::kWorkers) == SourceHealth::Reads::kAside;
-  absl::StatusOr<workers::WorkItem> item =
-      rows_.Begin(task, feed, pool_.Place(task.slot.value()), aside);
-  if (!item.ok()) {
-    core_.RowReturned(task);
-    return FailFeedOnce(feed, item.status());
-  }
-  feed->flow.Given({task.slot.value(), task.generation}, now_);
-  if (aside) feed->dataset->source.BegunAside();
-  item->given = now_;
-  workers_.Submit(*item);
-}
-
-// In workers' hands or on the way there, at most.
-uint64_t Engine::RowsOfAUser() const {
-  if (options_.admission.max_workers_per_user >= 1) return UINT64_MAX;
-  const double all = workers_.count() * (options_.workers.read_ahead + 1);
-  return std::max<uint64_t>(1,
-                            static_cast<uint64_t>(all * options_.admission.max_workers_per_user));
 }
 
 bool Engine::AnnounceReady() {
@@ -284,11 +250,13 @@ void Engine::Tick(base::TimePoint now) {
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
   SettleCounts();
+  for (const auto& [id, session] : sessions_) losses_.Touch(session.feed->account, now);
   PruneFeeds();
 }
 
 absl::Status Engine::status() const {
   PENSTOCK_RETURN_IF_ERROR(workers_.status());
+  PENSTOCK_RETURN_IF_ERROR(losses_.status());
   return gpus_.status();
 }
 

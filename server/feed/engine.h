@@ -33,6 +33,7 @@
 #include "server/feed/views.h"
 #include "server/feed/worker_cpu.h"
 #include "server/feed/worker_demand.h"
+#include "server/feed/worker_losses.h"
 #include "server/pool/pool.h"
 #include "server/workers/supervisor.h"
 
@@ -74,7 +75,7 @@ struct Admission {
   uint32_t max_sessions = 256;
   uint32_t max_sessions_per_user = 256;
   double max_pool_per_user = 1;     // share of the pool, for windows
-  double max_workers_per_user = 1;  // share of the rows that are being decoded
+  double max_workers_per_user = 1;  // share of the workers that decode for it at once
 };
 
 struct TraceWish {
@@ -235,7 +236,12 @@ class Engine {
   bool ListenToConsumers(base::TimePoint now);
   bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
   bool SubmitRows();
-  uint64_t RowsOfAUser() const;
+  // Who decodes (engine_posts.cc).
+  Turn TurnOf(UserId user) const;
+  uint32_t PostsOfAUser() const;
+  void SharePosts();
+  void NoteDeaths(base::TimePoint now);
+  void FailAccount(uint64_t account, const absl::Status& why);
   void SettleCounts();
   void PruneFeeds();
   std::shared_ptr<Feed> FeedOf(FeedId id) const;
@@ -307,7 +313,9 @@ class Engine {
   pool::Pool pool_;
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
-  Runs runs_;  // likewise
+  WorkerLosses losses_;
+  base::TimePoint contended_until_{};  // several users want posts, or did a moment ago
+  Runs runs_;                          // likewise
   carry::Carriers carriers_;
   HeldRows held_;
   std::set<std::shared_ptr<DatasetState>> troubled_;  // whose source is not well

@@ -9,7 +9,10 @@ void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::D
                 base::TimePoint now, SessionProgress& progress) {
   for (const workers::WorkerView& worker : workers) {
     ++progress.workers;
-    progress.workers_running += worker.state == workers::WorkerState::kRunning ? 1 : 0;
+    progress.workers_running += worker.state == workers::WorkerState::kRunning ||
+                                        worker.state == workers::WorkerState::kUnused
+                                    ? 1
+                                    : 0;
     progress.workers_stalled += worker.stalled ? 1 : 0;
     progress.workers_busy += worker.utilisation / static_cast<double>(workers.size());
     if (const auto& in_hand = worker.in_hand;

@@ -26,16 +26,25 @@ SourceHealth::Reads Engine::ReadsOf(const DatasetState& dataset, Road road) cons
 
 // Rows that could not be read come first: they are of earlier batches.
 std::optional<Engine::Next> Engine::NextToRead(Road road, Core::MayHave may_have) {
-  const auto may_read = [&](const DatasetState& dataset) {
-    return ReadsOf(dataset, road) != SourceHealth::Reads::kNotNow;
+  std::optional<UserId> waits;
+  const auto may_read = [&](const Feed& feed) {
+    if (losses_.AnyPaused(now_) && losses_.IsPaused(feed.account, now_)) return false;
+    return ReadsOf(*feed.dataset, road) != SourceHealth::Reads::kNotNow;
   };
-  if (std::optional<HeldRow> held = held_.Next(road, now_, may_read))
+  const auto may_go_on = [&](const HeldRow& row) {
+    if (!may_read(*row.feed)) return false;
+    const Turn turn = may_have(row.task.user);
+    if (turn == Turn::kLater) waits = row.task.user;
+    return turn == Turn::kNow;
+  };
+  if (std::optional<HeldRow> held = held_.Next(road, now_, may_go_on))
     return Next{held->task, std::move(held->feed)};
-  const std::optional<RowTask> task = core_.NextRow(road, may_have, [&](UserId, FeedId feed) {
-    return troubled_.empty() || may_read(*FeedOf(feed)->dataset);
-  });
-  if (!task) return std::nullopt;
-  return Next{*task, FeedOf(task->feed)};
+  const bool all_well = troubled_.empty() && !losses_.AnyPaused(now_);
+  const std::optional<RowTask> task = core_.NextRow(
+      road, may_have, [&](UserId, FeedId id) { return all_well || may_read(*FeedOf(id)); });
+  if (task) return Next{*task, FeedOf(task->feed)};
+  if (waits) core_.Claim(road, *waits);
+  return std::nullopt;
 }
 
 // ---- Afterwards. ----

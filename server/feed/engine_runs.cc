@@ -34,7 +34,7 @@ bool Engine::CollectRuns() {
 bool Engine::SubmitRuns() {
   bool busy = false;
   for (size_t room = carriers_.Capacity(); room > 0; --room) {
-    const std::optional<Next> next = NextToRead(Road::kCarriers, [](UserId) { return true; });
+    const std::optional<Next> next = NextToRead(Road::kCarriers, [](UserId) { return Turn::kNow; });
     if (!next) break;
     busy = true;
     const auto& [task, feed] = *next;

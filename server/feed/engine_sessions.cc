@@ -66,6 +66,7 @@ pool::SlotLayout LayoutOf(const OpenRequest& request) {
 
 absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
   PENSTOCK_RETURN_IF_ERROR(status());
+  PENSTOCK_RETURN_IF_ERROR(losses_.MayOpen(request.dataset->name, request.user, now_));
   if (request.canary) return absl::OkStatus();
   if (draining_)
     return absl::UnavailableError(
@@ -136,15 +137,16 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   std::weak_ptr<Feed>& known = feeds_.At(feed_id).feed;
   std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
-    feed = std::make_shared<Feed>(
-        Feed{.id = feed_id,
-             .fingerprint = fingerprint,
-             .spec = spec,
-             .dataset = request.dataset,
-             .failed = absl::OkStatus(),
-             .canary = request.canary,
-             .flow = request.canary ? FeedFlow()
-                                    : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
+    feed = std::make_shared<Feed>(Feed{
+        .id = feed_id,
+        .fingerprint = fingerprint,
+        .spec = spec,
+        .dataset = request.dataset,
+        .failed = absl::OkStatus(),
+        .account = request.canary ? 0 : losses_.AccountOf(request.dataset->name, request.user, now),
+        .canary = request.canary,
+        .flow =
+            request.canary ? FeedFlow() : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
     known = feed;
   }
   if (!request.canary)

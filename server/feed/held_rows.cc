@@ -9,14 +9,13 @@ namespace penstock::feed {
 
 void HeldRows::Hold(HeldRow row, base::TimePoint again) {
   const Road road = RoadOf(row.feed->spec);
-  held_[{row.feed->dataset.get(), road}].emplace(again, std::move(row));
+  held_[{row.feed->dataset.get(), row.task.user, road}].emplace(again, std::move(row));
 }
 
-std::optional<HeldRow> HeldRows::Next(Road road, base::TimePoint now, MayRead may_read) {
+std::optional<HeldRow> HeldRows::Next(Road road, base::TimePoint now, MayGoOn may_go_on) {
   for (auto rows = held_.begin(); rows != held_.end(); ++rows) {
-    const auto& [dataset, of] = rows->first;
     const auto first = rows->second.begin();
-    if (of != road || first->first > now || !may_read(*dataset)) continue;
+    if (rows->first.road != road || first->first > now || !may_go_on(first->second)) continue;
     HeldRow row = std::move(first->second);
     rows->second.erase(first);
     if (rows->second.empty()) held_.erase(rows);
@@ -39,11 +38,12 @@ void HeldRows::Drop(absl::FunctionRef<bool(const HeldRow&)> is_wanted,
 
 const HeldRow* HeldRows::OldestOf(const Feed& feed) const {
   const HeldRow* oldest = nullptr;
-  const auto rows = held_.find({feed.dataset.get(), RoadOf(feed.spec)});
-  if (rows == held_.end()) return nullptr;
-  for (const auto& [again, row] : rows->second) {
-    if (row.feed.get() != &feed) continue;
-    if (oldest == nullptr || row.task.failing_since < oldest->task.failing_since) oldest = &row;
+  for (const auto& [key, rows] : held_) {
+    if (key.dataset != feed.dataset.get()) continue;
+    for (const auto& [again, row] : rows) {
+      if (row.feed.get() != &feed) continue;
+      if (oldest == nullptr || row.task.failing_since < oldest->task.failing_since) oldest = &row;
+    }
   }
   return oldest;
 }

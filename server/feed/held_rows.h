@@ -25,9 +25,9 @@ class HeldRows {
  public:
   void Hold(HeldRow row, base::TimePoint again);
 
-  // The one on that road that was to be tried first by now, of a dataset that may be read.
-  using MayRead = absl::FunctionRef<bool(const DatasetState&)>;
-  std::optional<HeldRow> Next(Road road, base::TimePoint now, MayRead may_read);
+  // The one on that road that was to be tried first by now, of a dataset and user, and may be.
+  using MayGoOn = absl::FunctionRef<bool(const HeldRow&)>;
+  std::optional<HeldRow> Next(Road road, base::TimePoint now, MayGoOn may_go_on);
 
   // Gives each that is not wanted any more to `drop`, and forgets it.
   void Drop(absl::FunctionRef<bool(const HeldRow&)> is_wanted,
@@ -41,7 +41,13 @@ class HeldRows {
 
  private:
   using ByTime = std::multimap<base::TimePoint, HeldRow>;
-  std::map<std::pair<const DatasetState*, Road>, ByTime> held_;  // none is empty
+  struct Key {
+    const DatasetState* dataset;
+    UserId user;
+    Road road;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, ByTime> held_;  // none is empty
 };
 
 }  // namespace penstock::feed

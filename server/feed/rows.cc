@@ -66,6 +66,8 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
                                             "quarantine list' and repair or clear"));
   workers::WorkItem item;
   item.id = next_item_++;
+  item.user = task.user.value();
+  item.account = feed->account;
   item.dataset = feed->dataset->dataset.get();  // the row in flight keeps it alive
   item.sample = *sample;
   item.spec = feed->spec.decoding;
@@ -100,6 +102,7 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   InFlight row = std::move(found->second);
+  row.taken = outcome.times.taken;
   in_flight_.erase(found);
   if (outcome.kind == workers::OutcomeKind::kRefused ||
       outcome.kind == workers::OutcomeKind::kStrike)
@@ -112,10 +115,10 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
       Label(row, pool.Place(row.task.slot.value()));
       if (!row.feed->canary) ++decoded_;
       row.feed->dataset->policy.OnDecoded(row.sample);
-      core.RowDone(row.task);
+      core.RowDone(row.task, row.taken);
       break;
     case workers::OutcomeKind::kLost:
-      core.RowReturned(row.task);
+      core.RowReturned(row.task, row.taken);
       break;
     case workers::OutcomeKind::kRefused:
       trouble = Refused(row, outcome.fault, core);
@@ -162,7 +165,7 @@ RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
     trouble.feed_failed = dataset.policy.Exhausted();
   }
   if (!row.feed->canary) ++replaced_;
-  core.RowRefused(row.task);
+  core.RowRefused(row.task, row.taken);
   return trouble;
 }
 
@@ -178,11 +181,11 @@ RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
     if (!row.feed->canary) ++replaced_;
     // A quarantine that is full passes over no more samples: this row does.
     if (!dataset.quarantine.Contains(row.sample)) {
-      core.RowRefused(row.task);
+      core.RowRefused(row.task, row.taken);
       return trouble;
     }
   }
-  core.RowReturned(row.task);
+  core.RowReturned(row.task, row.taken);
   return trouble;
 }
 

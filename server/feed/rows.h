@@ -38,8 +38,9 @@ struct Feed {
   uint64_t fingerprint = 0;  // what sessions keep in their states; says nothing about content
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
-  absl::Status failed;  // once set, none of its rows is decoded any more
-  bool canary = false;  // its rows are the daemon's own affair: not counted
+  absl::Status failed;   // once set, none of its rows is decoded any more
+  uint64_t account = 0;  // who pays for the workers that die over its samples; 0: the daemon
+  bool canary = false;   // its rows are the daemon's own affair: not counted
   // Samples that lack what this feed asks for; others of the dataset may ask for less.
   std::optional<FaultPolicy> lacking = {};
   FeedFlow flow = {};
@@ -89,6 +90,7 @@ class Rows {
     std::shared_ptr<Feed> feed;
     bool aside = false, overdue = false;
     std::string path = {};  // of a sample that is at fault
+    base::Duration taken{};  // a post, by the time it ends
   };
   void TakesNoPlace(UserId user);
   static absl::Status Lacks(const InFlight& row, base::Fault fault);

@@ -79,7 +79,7 @@ RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
   const InFlight run = std::move(found->second);
   in_flight_.erase(found);
   RowTrouble trouble;
-  if (outcome.status.ok()) core.RowDone(run.task);
+  if (outcome.status.ok()) core.RowDone(run.task, outcome.ended - outcome.begun);
   trouble.feed = run.feed;
   trouble.task = run.task;
   trouble.read = {
@@ -89,7 +89,7 @@ RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
 
 void Runs::Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core) {
   carry::WriteNotes(RunFor(task, feed, place));
-  core.RowDone(task);
+  core.RowDone(task, base::Duration::zero());
 }
 
 }  // namespace penstock::feed

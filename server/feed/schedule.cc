@@ -9,9 +9,6 @@
 namespace penstock::feed {
 namespace {
 
-// Rows that a user may be given in one turn.
-constexpr int64_t kQuantum = 32;
-
 // Every eighth slot of a feed goes to the starving session that has waited longest. Were all of
 // them to go to the one furthest behind, a newcomer at the feed's beginning would starve those far
 // ahead of it until it has caught up, which may be days. Simulated: this costs those furthest
@@ -38,10 +35,8 @@ void Schedule::Remove(Session& session) {
   if (--feed->second->sessions == 0) user.feeds.erase(feed);
   Changed();
   if (!user.entries.empty()) return;
-
-  if (static_cast<size_t>(found - users_.begin()) < turn_) --turn_;
+  spending_.Wants(user.id, false);
   users_.erase(found);
-  if (turn_ == users_.size()) turn_ = 0;
 }
 
 void Schedule::Abandoned(const Slot& slot) {
@@ -56,13 +51,11 @@ Schedule::Users::iterator Schedule::Find(UserId id) {
                       [&](const auto& user) { return user->id == id; });
 }
 
-// Makes the user known where it is not: its first turn is the last of this round.
 Schedule::User& Schedule::UserOf(UserId id) {
   if (const auto found = Find(id); found != users_.end()) return **found;
-  const auto made = users_.insert(users_.begin() + turn_, std::make_unique<User>());
-  turn_ = (turn_ + 1) % users_.size();
-  (*made)->id = id;
-  return **made;
+  users_.push_back(std::make_unique<User>());
+  users_.back()->id = id;
+  return *users_.back();
 }
 
 void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visit) {
@@ -73,53 +66,56 @@ void Schedule::VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visi
 
 std::optional<RowTask> Schedule::Next(Core::MayHave may_have, Core::MayRead may_read,
                                       absl::FunctionRef<Slot&(Session&)> begin) {
-  for (size_t idle = 0; idle < users_.size();) {
-    User& user = *users_[turn_];
-    if (!may_have(user.id)) {  // its turn waits for it, no longer than this one
-      EndTurn();
-      ++idle;
-      continue;
-    }
-    if (user.deficit <= 0) user.deficit += kQuantum;  // a turn begins
-    if (user.deficit <= 0) {                          // and pays a debt
-      EndTurn();
-      idle = 0;
-      continue;
-    }
-    if (!FindSlot(user, may_read, begin)) {
-      user.deficit = 0;
-      EndTurn();
-      ++idle;
-      continue;
-    }
-    const RowTask task = user.current->GiveFresh();
-    user.deficit -= task.rows;
-    if (user.deficit <= 0) EndTurn();
-    if (!user.current->rows.HasFresh()) user.current = nullptr;
-    return task;
+  claimant_.reset();
+  User* next = nullptr;
+  const auto rank = [this](const User& user) {
+    return std::tuple(spending_.Of(user.id), user.served);
+  };
+  for (const auto& user : users_) {
+    const Turn turn = may_have(user->id);
+    const bool wants = turn != Turn::kNot && Wants(*user, may_read);
+    spending_.Wants(user->id, wants);
+    if (wants && turn == Turn::kLater) Claim(user->id);
+    if (wants && turn == Turn::kNow && (next == nullptr || rank(*user) < rank(*next)))
+      next = user.get();
   }
-  return std::nullopt;
+  spending_.Advance();
+  if (next == nullptr) return std::nullopt;
+  FindSlot(*next, may_read, begin);
+  next->served = ++served_;
+  const RowTask task = next->current->GiveFresh();
+  spending_.Given(next->id, task.rows);
+  if (!next->current->rows.HasFresh()) next->current = nullptr;
+  return task;
 }
 
-// Lets the user's current slot be one with fresh rows; false when it wants none.
-bool Schedule::FindSlot(User& user, Core::MayRead may_read,
-                        absl::FunctionRef<Slot&(Session&)> begin) {
+void Schedule::Claim(UserId user) {
+  if (!claimant_ || spending_.Of(user) < spending_.Of(*claimant_)) claimant_ = user;
+}
+
+// Whether FindSlot finds one.
+bool Schedule::Wants(User& user, Core::MayRead may_read) const {
   GoOnWithWhatMayBeRead(user, may_read);
   if (user.current != nullptr) return true;
   if (user.asked == changes_) return false;
+  if (Pick(user, may_read) != nullptr) return true;
+  // That a feed may be read again is no change that is heard of here.
+  const auto is_read = [&](const Entry& entry) {
+    return may_read(user.id, entry.session->spec().feed);
+  };
+  if (std::all_of(user.entries.begin(), user.entries.end(), is_read)) user.asked = changes_;
+  return false;
+}
+
+// Lets the user's current slot be one with fresh rows.
+void Schedule::FindSlot(User& user, Core::MayRead may_read,
+                        absl::FunctionRef<Slot&(Session&)> begin) {
+  if (user.current != nullptr) return;
   const Entry* next = Pick(user, may_read);
-  if (next == nullptr) {
-    // That a feed may be read again is no change that is heard of here.
-    const auto is_read = [&](const Entry& entry) {
-      return may_read(user.id, entry.session->spec().feed);
-    };
-    if (std::all_of(user.entries.begin(), user.entries.end(), is_read)) user.asked = changes_;
-    return false;
-  }
+  PENSTOCK_CHECK(next != nullptr);
   ++next->feed->picks;
   next->feed->last_pick = ++begun_;
   user.current = &begin(*next->session);
-  return true;
 }
 
 // A slot whose feed cannot be read now holds up no other.

@@ -1,8 +1,6 @@
-// Who is served next on one road. Between users: deficit round robin by samples (a row costs one,
-// so that what a user may still take in its turn is its deficit; a run of more rows than that is
-// given whole, and what was too much is a debt that its next turns pay). Within a user one slot
-// after the other: among the sessions with the fewest ready batches the one furthest behind. Owned
-// by the core.
+// Who is served next on one road. Between users: whoever has had the least of the time of those who
+// fill rows (spending.h). Within a user one slot after the other: among the sessions with the
+// fewest ready batches the one furthest behind. Owned by the core.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "server/feed/session.h"
+#include "server/feed/spending.h"
 
 namespace penstock::feed {
 
@@ -28,6 +27,19 @@ class Schedule {
   // slot fill for the session that is served next.
   std::optional<RowTask> Next(Core::MayHave may_have, Core::MayRead may_read,
                               absl::FunctionRef<Slot&(Session&)> begin);
+
+  // The user that wants rows and has had the least, of those that may not have any before others
+  // make room: as of the last call of Next, if that gave none.
+  std::optional<UserId> claimant() const { return claimant_; }
+  // Rows of the user that came back may have none either.
+  void Claim(UserId user);
+
+  // How what was given out ended.
+  void Ended(const RowTask& task, std::optional<base::Duration> cost) {
+    spending_.Ended(task.user, task.rows, cost);
+  }
+  void GivenAgain(const RowTask& task) { spending_.Given(task.user, task.rows); }
+  base::Duration Spent(UserId user) const { return spending_.Of(user); }
 
   // Slots begun so far: the time by which sessions are served.
   uint64_t begun() const { return begun_; }
@@ -52,8 +64,8 @@ class Schedule {
     Slot* current = nullptr;  // filling, and not all of its rows were given out
     // Begun like that one, when their feeds could not be read any more; oldest first.
     std::vector<Slot*> put_off;
-    int64_t deficit = 0;  // rows; negative: a debt
     uint64_t asked = 0;   // changes_ when it last had nothing to do
+    uint64_t served = 0;  // when it last was, as served_ counts
   };
 
   using Users = std::vector<std::unique_ptr<User>>;
@@ -62,12 +74,14 @@ class Schedule {
   Users::iterator Find(UserId id);
   User& UserOf(UserId id);
   const Entry* Pick(const User& user, Core::MayRead may_read) const;
-  bool FindSlot(User& user, Core::MayRead may_read, absl::FunctionRef<Slot&(Session&)> begin);
+  bool Wants(User& user, Core::MayRead may_read) const;
+  void FindSlot(User& user, Core::MayRead may_read, absl::FunctionRef<Slot&(Session&)> begin);
   static void GoOnWithWhatMayBeRead(User& user, Core::MayRead may_read);
-  void EndTurn() { turn_ = (turn_ + 1) % users_.size(); }
 
-  Users users_;  // in the order of their turns
-  size_t turn_ = 0;
+  Users users_;
+  Spending spending_;
+  std::optional<UserId> claimant_;
+  uint64_t served_ = 0;
   uint64_t changes_ = 1;
   uint64_t begun_ = 0;
 };

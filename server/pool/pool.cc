@@ -88,6 +88,7 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   Segment segment;
   segment.id = SegmentId(next_segment_);
   segment.arena = arena_id;
+  segment.user = arenas_[arena_id].user;
   segment.bytes = piece.bytes;
   segment.memory = std::move(piece.memory);
   PENSTOCK_ASSIGN_OR_RETURN(segment.read_only, posix::ReadOnlyView(segment.memory));

@@ -46,6 +46,7 @@ SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows);
 struct Segment {
   SegmentId id;
   uint64_t arena = 0;
+  uint32_t user = 0;
   uint64_t bytes = 0;
   std::vector<uint32_t> slots;  // ids, in the order of their places
   posix::Fd memory;

@@ -20,8 +20,8 @@ inline constexpr std::array<absl::string_view, 7> kSessionStates = {
     "running", "waiting_for_trainer", "decoding", "copying", "stalled", "finished", "ended"};
 inline constexpr std::array<absl::string_view, 4> kSlotStates = {"held", "filling", "cached",
                                                                  "free"};
-inline constexpr std::array<absl::string_view, 7> kWorkerStates = {
-    "starting", "idle", "decoding", "stalled", "restarting", "stopped", "retiring"};
+inline constexpr std::array<absl::string_view, 8> kWorkerStates = {
+    "starting", "idle", "decoding", "stalled", "restarting", "stopped", "retiring", "unused"};
 
 // Where the time of a dataset's feeds goes; each stage of `stages` has a place in the order of
 // these names.

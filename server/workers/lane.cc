@@ -19,13 +19,12 @@ void NameThread(const std::string& name) { ::pthread_setname_np(::pthread_self()
 Lane::Lane(const Options& options, const posix::Fd& wake, posix::LooseThreads& loose)
     : options_(options), loose_(loose), reads_(std::make_shared<LaneReads>(options, wake)) {
   std::optional<posix::LooseThreads::Thread> reader = StartReader(0);
-  PENSTOCK_CHECK(reader.has_value());
-  reader_ = *std::move(reader);
+  if (reader) reader_ = *std::move(reader);
 }
 
 Lane::~Lane() {
   reads_->Stop();
-  reader_.thread.join();
+  if (has_reader()) reader_.thread.join();
 }
 
 std::optional<posix::LooseThreads::Thread> Lane::StartReader(uint64_t place) const {

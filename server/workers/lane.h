@@ -31,6 +31,8 @@ class Lane {
   // that are left behind, outlive the lane; `wake` outlives those threads, too.
   Lane(const Options& options, const posix::Fd& wake, posix::LooseThreads& loose);
   ~Lane();
+  // False: the system gave no thread. Such a lane is of no use.
+  bool has_reader() const { return reader_.thread.joinable(); }
 
   void Attach(std::shared_ptr<Link> link);
 

@@ -16,6 +16,7 @@ Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
     case Verdict::kNotReady:
     case Verdict::kDoesNotRead:
+    case Verdict::kNotTold:
     case Verdict::kCrowded:
       return {.kind = OutcomeKind::kLost};
     case Verdict::kNone:
@@ -23,6 +24,10 @@ Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
   }
   if (exit.signalled && exit.code == SIGKILL) return {.kind = OutcomeKind::kLost};
   return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
+}
+
+bool IsBlameless(Verdict verdict) {
+  return verdict == Verdict::kNotTold || verdict == Verdict::kCrowded;
 }
 
 std::string Describe(Verdict verdict, const posix::Exit& exit) {
@@ -35,6 +40,8 @@ std::string Describe(Verdict verdict, const posix::Exit& exit) {
       return "killed because it broke its channel";
     case Verdict::kDoesNotRead:
       return "killed because it did not read its socket";
+    case Verdict::kNotTold:
+      return "replaced because the system took no message for it";
     case Verdict::kCrowded:
       return "replaced because reads that do not come back leave no room for its input";
     case Verdict::kNone:
@@ -45,10 +52,28 @@ std::string Describe(Verdict verdict, const posix::Exit& exit) {
   return absl::StrCat("killed by signal ", exit.code, " (", name == nullptr ? "?" : name, ")");
 }
 
+absl::Status NoThread() {
+  return absl::ResourceExhaustedError(
+      "the system gives no thread to read for a worker; raise the limit on threads (ulimit -u, "
+      "TasksMax)");
+}
+
+void Supervisor::Crew::Ended(const std::vector<Outcome>& outcomes, size_t from) {
+  for (size_t i = from; i < outcomes.size(); ++i)
+    std::erase_if(given, [&](const Given& each) { return each.id == outcomes[i].id; });
+}
+
+void Supervisor::Post::NoteBusy() {
+  if (crew == nullptr || !crew->worker) return;
+  const uint64_t said = crew->worker->link().busy_ns();
+  busy_ns += said - std::min(said, crew->seen_busy_ns);
+  crew->seen_busy_ns = said;
+}
+
 void Utilisation::Update(base::TimePoint now, uint64_t busy_ns) {
   const base::Duration passed = now - since_;
   if (passed < std::chrono::seconds(1)) return;
-  // The worker's own count: a nonsensical one gives a wrong figure between 0 and 1, and no more.
+  // The workers' own count: a nonsensical one gives a wrong figure between 0 and 1, and no more.
   const double spent = busy_ns >= busy_ns_ ? static_cast<double>(busy_ns - busy_ns_) : 0;
   value_ = std::clamp(spent / static_cast<double>(passed.count()), 0.0, 1.0);
   since_ = now;

@@ -1,10 +1,11 @@
-// A lane, its worker, and what the supervisor remembers of the two.
+// A post, the crew that is at it, and what the supervisor remembers of the two.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/posix/process.h"
@@ -15,14 +16,20 @@
 namespace penstock::workers {
 
 // Why we killed a worker, if we did.
-enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kCrowded };
+enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotTold, kCrowded };
 
 // Whether the death is the sample's doing: anything is but a SIGKILL that is not ours, and our
-// killing of a worker that was not ready, did not read its socket, or has no room for its input.
+// killing of a worker that was not ready, did not read its socket, could not be told of a segment,
+// or has no room for its input.
 Lane::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit);
+
+// Whether anybody is to blame for it: one that is replaced died of nothing that it did.
+bool IsBlameless(Verdict verdict);
 
 // "killed by signal 11 (Segmentation fault)", for people.
 std::string Describe(Verdict verdict, const posix::Exit& exit);
+
+absl::Status NoThread();
 
 // Share of time spent on samples, in steps of at least a second.
 class Utilisation {
@@ -40,30 +47,67 @@ class Utilisation {
   double value_ = 0;
 };
 
-struct Supervisor::Post {
-  Post(const Lane::Options& lane_options, const posix::Fd& wake, posix::LooseThreads& loose,
-       BackOff::Options back_off_options)
-      : number(lane_options.number),
-        back_off(back_off_options),
+// A lane and its worker, which serve one user from beginning to end. At a post, or asleep: kept for
+// its user while another one has the post.
+struct Supervisor::Crew {
+  Crew(uint32_t of_user, const Lane::Options& lane_options, const posix::Fd& wake,
+       posix::LooseThreads& loose)
+      : user(of_user),
+        number(lane_options.number),
         lane(std::make_unique<Lane>(lane_options, wake, loose)) {}
 
-  bool Accepts() const { return worker && verdict == Verdict::kNone && !retiring; }
+  bool Accepts() const { return worker && verdict == Verdict::kNone; }
+  void Ended(const std::vector<Outcome>& outcomes, size_t from);
+  // Nothing is to be decoded; a read that does not come back may still be there.
+  bool IsFree() const { return lane->outstanding() == 0; }
+
+  const uint32_t user;
+  const uint32_t number;             // of the post for which it was made
+  Verdict verdict = Verdict::kNone;  // on the worker that is running or not yet reaped
+  // Of the worker, as the ticks saw it: since when there is one, and since when it is ready.
+  std::optional<base::TimePoint> started_at, ready_at;
+  std::set<uint32_t> shown;  // the segments that the worker was told of
+  // Who pays for the worker's death: whose sample it has in hand, else who gave it its last.
+  struct Given {
+    uint64_t id, account;
+  };
+  std::vector<Given> given;   // not ended
+  uint64_t last_account = 0;  // 0: it was never given anything
+  uint64_t seen_busy_ns = 0;
+  base::TimePoint free_since;  // as the ticks saw it
+  std::unique_ptr<Lane> lane;
+  std::optional<WorkerProcess> worker;  // after the lane: it ends first
+};
+
+struct Supervisor::Post {
+  Post(uint32_t its_number, BackOff::Options back_off_options)
+      : number(its_number), back_off(back_off_options) {}
+
+  bool IsFree() const { return crew == nullptr || crew->IsFree(); }
+  // It has a worker, or may have one.
+  bool Serves(base::TimePoint now) const {
+    return !retiring && !stopped && now >= closed_until &&
+           (crew == nullptr || crew->verdict == Verdict::kNone);
+  }
+
+  // Adds up what its worker says that it spent on samples.
+  void NoteBusy();
 
   const uint32_t number;
   bool retiring = false;
-  bool stopped = false;              // the budget is spent
-  Verdict verdict = Verdict::kNone;  // on the worker that is running or not yet reaped
-  base::TimePoint restart_at;        // while there is no worker and not stopped
-  // Of the worker, as the ticks saw it: since when there is one, and since when it is ready.
-  std::optional<base::TimePoint> started_at, ready_at;
-  std::set<uint32_t> shown;    // the segments that the worker was told of
-  uint32_t failed_starts = 0;  // in a row: workers that were gone before they were ready
+  bool stopped = false;          // the budget is spent
+  bool gives_way = false;        // takes nothing more until it is free
+  bool died = false;             // its worker, and the next one starts by itself
+  base::TimePoint closed_until;  // no worker is started before
+  uint32_t failed_starts = 0;    // in a row: workers that were gone before they were ready
   BackOff back_off;
   uint64_t decoded = 0, restarts = 0;
+  // Since when it is taken by what was given and has not ended, nor is paid; nothing: it is free.
+  std::optional<base::TimePoint> busy_since;
+  uint64_t busy_ns = 0;  // by the words of its workers
   Utilisation utilisation;
   std::string last_death;
-  std::unique_ptr<Lane> lane;           // null: it stays behind without its post
-  std::optional<WorkerProcess> worker;  // after the lane: it ends first
+  std::unique_ptr<Crew> crew;
 };
 
 }  // namespace penstock::workers

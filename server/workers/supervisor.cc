@@ -46,9 +46,10 @@ Supervisor::Supervisor(SupervisorOptions options)
 
 Supervisor::~Supervisor() {
   // All at once, so that they do not die one after the other.
-  for (const auto& post : posts_) {
-    if (post->worker) post->worker->Kill();
-  }
+  for (const auto& post : posts_)
+    if (post->crew && post->crew->worker) post->crew->worker->Kill();
+  for (const auto& crew : asleep_)
+    if (crew->worker) crew->worker->Kill();
 }
 
 absl::Status Supervisor::Start() {
@@ -57,7 +58,7 @@ absl::Status Supervisor::Start() {
   epoll_ = posix::Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_.valid()) return base::ErrnoStatus(errno, "making the supervisor's epoll");
   PENSTOCK_ASSIGN_OR_RETURN(wake_, posix::MakeEvent());
-  Watch(wake_);
+  PENSTOCK_RETURN_IF_ERROR(Watch(wake_));
   return SetCount(options_.count);
 }
 
@@ -73,15 +74,16 @@ absl::Status Supervisor::SetCount(uint32_t count) {
 }
 
 absl::Status Supervisor::AddPost() {
-  const Lane::Options lane{.number = static_cast<uint32_t>(posts_.size()),
-                           .limits = options_.limits};
-  auto post = std::make_unique<Post>(lane, wake_, loose_, options_.back_off);
-  PENSTOCK_RETURN_IF_ERROR(StartWorker(*post));
+  auto post = std::make_unique<Post>(static_cast<uint32_t>(posts_.size()), options_.back_off);
+  const Lane::Options lane{.number = post->number, .limits = options_.limits};
+  post->crew = std::make_unique<Crew>(options_.user, lane, wake_, loose_);
+  if (!post->crew->lane->has_reader()) return NoThread();
+  PENSTOCK_RETURN_IF_ERROR(StartWorker(*post->crew));
   posts_.push_back(std::move(post));
   return absl::OkStatus();
 }
 
-absl::Status Supervisor::StartWorker(Post& post) {
+absl::Status Supervisor::StartWorker(Crew& crew) {
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Link> link,
                             Link::Make({.arena_bytes = options_.arena_bytes,
                                         .memory_bytes = options_.memory_bytes,
@@ -89,88 +91,84 @@ absl::Status Supervisor::StartWorker(Post& post) {
   const std::string program = options_.program.empty() ? DefaultProgram() : options_.program;
   PENSTOCK_ASSIGN_OR_RETURN(
       WorkerProcess worker,
-      WorkerProcess::Start({.program = program, .user = options_.user, .number = post.number},
-                           link));
-  Watch(link->done_event());
-  Watch(worker.pidfd());
+      WorkerProcess::Start({.program = program, .user = crew.user, .number = crew.number}, link));
+  PENSTOCK_RETURN_IF_ERROR(Watch(link->done_event()));
+  if (const absl::Status watched = Watch(worker.pidfd()); !watched.ok()) {
+    Unwatch(link->done_event());
+    return watched;
+  }
   link->AnnounceSleep();
-  post.verdict = Verdict::kNone;
-  post.shown.clear();
-  post.started_at.reset();
-  post.ready_at.reset();
-  post.worker.emplace(std::move(worker));
-  post.lane->Attach(std::move(link));
+  crew.verdict = Verdict::kNone;
+  crew.shown.clear();
+  crew.started_at.reset();
+  crew.ready_at.reset();
+  crew.last_account = 0;
+  crew.seen_busy_ns = 0;
+  crew.free_since = base::Now();
+  crew.worker.emplace(std::move(worker));
+  crew.lane->Attach(std::move(link));
   return absl::OkStatus();
 }
 
-void Supervisor::Watch(const posix::Fd& fd) {
+absl::Status Supervisor::Watch(const posix::Fd& fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd.get()}};
-  PENSTOCK_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, "watching a worker");
 }
 
 void Supervisor::Unwatch(const posix::Fd& fd) {
   PENSTOCK_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd.get(), nullptr) == 0);
 }
 
-absl::Status Supervisor::AddSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) {
+absl::Status Supervisor::AddSegment(uint32_t segment, uint32_t user, const posix::Fd& memory,
+                                    uint64_t bytes) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd own, memory.Duplicate());
   const auto [place, added] = segments_.try_emplace(segment);
   PENSTOCK_CHECK(added);
-  place->second = {.memory = std::move(own), .bytes = bytes};
+  place->second = {.memory = std::move(own), .bytes = bytes, .user = user};
   return absl::OkStatus();
 }
 
 // A worker knows the segments that its items name, as they come: however many there are, its socket
-// holds few messages.
-void Supervisor::Show(Post& post, uint32_t id) {
-  if (!post.shown.insert(id).second) return;
+// holds few messages. False: it could not be told, and the item is not for it.
+bool Supervisor::Show(Crew& crew, uint32_t id) {
+  if (crew.shown.contains(id)) return true;
   const SharedSegment& segment = segments_.at(id);
-  Told(post, post.worker->UseSegment(id, segment.memory, segment.bytes));
+  PENSTOCK_CHECK(segment.user == crew.user);  // never another user's memory
+  const absl::Status told = crew.worker->UseSegment(id, segment.memory, segment.bytes);
+  if (absl::IsAborted(told)) return false;  // the system's trouble, and none of the worker's
+  crew.shown.insert(id);
+  Condemn(crew, told);
+  return true;
 }
 
 // Kills a worker that does not read what it is told. One that is gone already is buried as what it
 // died of.
-void Supervisor::Told(Post& post, const absl::Status& told) {
-  if (told.ok() || absl::IsUnavailable(told) || post.verdict != Verdict::kNone) return;
-  post.verdict = Verdict::kDoesNotRead;
-  post.worker->Kill();
+void Supervisor::Condemn(Crew& crew, const absl::Status& told) {
+  if (told.ok() || absl::IsUnavailable(told) || crew.verdict != Verdict::kNone) return;
+  crew.verdict = absl::IsAborted(told) ? Verdict::kNotTold : Verdict::kDoesNotRead;
+  crew.worker->Kill();
 }
 
 void Supervisor::RemoveSegment(uint32_t segment) {
   PENSTOCK_CHECK(segments_.erase(segment) == 1);
-  for (const auto& post : posts_) {
-    if (post->shown.erase(segment) == 0 || !post->worker) continue;
-    Told(*post, post->worker->ForgetSegment(segment));
-  }
-}
-
-size_t Supervisor::Capacity() const {
-  const size_t each = options_.read_ahead + 1;
-  size_t free = 0;
-  for (const auto& post : posts_) {
-    if (post->Accepts() && post->lane->outstanding() < each)
-      free += each - post->lane->outstanding();
-  }
-  return free;
-}
-
-void Supervisor::Submit(const WorkItem& item) {
-  Post* idlest = nullptr;
-  for (const auto& post : posts_) {
-    if (!post->Accepts()) continue;
-    if (!idlest || post->lane->outstanding() < idlest->lane->outstanding()) idlest = post.get();
-  }
-  PENSTOCK_CHECK(idlest != nullptr && idlest->lane->outstanding() <= options_.read_ahead);
-  PENSTOCK_CHECK(segments_.contains(item.segment));
-  Show(*idlest, item.segment);
-  if (item.aside && idlest->lane->GiveAside(item)) return;
-  idlest->lane->Give(item);
+  const auto forget = [&](Crew* crew) {
+    if (crew == nullptr || crew->shown.erase(segment) == 0 || !crew->worker) return;
+    Condemn(*crew, crew->worker->ForgetSegment(segment));
+  };
+  for (const auto& post : posts_) forget(post->crew.get());
+  for (const auto& crew : asleep_) forget(crew.get());
 }
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
+  now_ = now;
   std::vector<Outcome> outcomes = std::exchange(ended_, {});
   posix::Drain(wake_);
   for (const auto& post : posts_) CollectPost(*post, now, outcomes);
+  for (const auto& crew : asleep_) {
+    if (!CollectCrew(*crew, now, outcomes)) continue;
+    if (posix::IsGone(crew->worker->pidfd())) Bury(*crew, now, outcomes);
+  }
   for (const auto& lane : leaving_) lane->Collect(now, outcomes);
   std::erase_if(leaving_, [](const auto& lane) { return lane->held() == 0; });
   RemoveRetired();
@@ -180,8 +178,11 @@ std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
 std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
   std::vector<WorkerView> views;
   for (const auto& post : posts_) {
+    const Crew* crew = post->crew.get();
+    const bool has_worker = crew != nullptr && crew->worker;
     WorkerView view{.number = post->number,
-                    .pid = post->worker ? post->worker->pid() : 0,
+                    .pid = has_worker ? crew->worker->pid() : 0,
+                    .user = {},
                     .state = WorkerState::kRunning,
                     .decoded = post->decoded,
                     .restarts = post->restarts,
@@ -189,15 +190,19 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
                     .in_hand = {},
                     .stalled = {},
                     .last_death = post->last_death};
-    if (post->worker && !post->worker->link().ready()) view.state = WorkerState::kStarting;
-    if (!post->worker) view.state = WorkerState::kRestarting;
+    if (has_worker && !crew->worker->link().ready()) view.state = WorkerState::kStarting;
+    if (!has_worker) view.state = WorkerState::kUnused;
+    if (!has_worker && (post->died || now < post->closed_until))
+      view.state = WorkerState::kRestarting;
     if (post->stopped) view.state = WorkerState::kStopped;
     if (post->retiring) view.state = WorkerState::kRetiring;
-    if (const auto oldest = post->lane->OldestAtWorker(); oldest && oldest->started) {
-      view.in_hand = {.dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
-    }
-    if (const auto stall = post->lane->Stalled(now)) {
-      view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
+    if (crew != nullptr) {
+      view.user = crew->user;
+      if (const auto oldest = crew->lane->OldestAtWorker(); oldest && oldest->started)
+        view.in_hand = {
+            .dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
+      if (const auto stall = crew->lane->Stalled(now))
+        view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
     }
     views.push_back(std::move(view));
   }
@@ -211,32 +216,17 @@ uint64_t Supervisor::restarts() const {
 }
 
 uint32_t Supervisor::running() const {
-  return static_cast<uint32_t>(std::count_if(posts_.begin(), posts_.end(), [](const auto& post) {
-    return post->worker && post->worker->link().ready();
-  }));
+  return static_cast<uint32_t>(
+      std::count_if(posts_.begin(), posts_.end(), [this](const auto& post) {
+        if (post->crew && post->crew->worker) return post->crew->worker->link().ready();
+        return post->Serves(now_);
+      }));
 }
 
 double Supervisor::utilisation() const {
   double sum = 0;
   for (const auto& post : posts_) sum += post->utilisation.value();
   return posts_.empty() ? 0 : sum / static_cast<double>(posts_.size());
-}
-
-// A read that does not come back keeps its lane, and no worker.
-void Supervisor::RemoveRetired() {
-  // From the back only: a lane's number is its place.
-  while (!posts_.empty() && posts_.back()->retiring && posts_.back()->lane->outstanding() == 0) {
-    if (posts_.back()->worker) {
-      Unwatch(posts_.back()->worker->link().done_event());
-      Unwatch(posts_.back()->worker->pidfd());
-    }
-    retired_restarts_ += posts_.back()->restarts;
-    const std::unique_ptr<Post> retired = std::move(posts_.back());
-    posts_.pop_back();
-    if (retired->lane->held() == 0) continue;
-    if (std::exchange(retired->worker, std::nullopt)) retired->lane->Detach({}, ended_);
-    leaving_.push_back(std::move(retired->lane));
-  }
 }
 
 }  // namespace penstock::workers

@@ -1,4 +1,12 @@
-// Decodes rows in worker processes of one user id, and keeps those processes alive.
+// Decodes rows in worker processes, each of which serves one user id from its start to its end, and
+// keeps those processes alive.
+//
+// There are `count` posts, and at each at most one worker that decodes. A post is for the user
+// whose rows it was given last; once they are done, it is for whoever gives it rows next. The
+// worker of another user is put to sleep and kept for a while, so that users who take turns need
+// not wait for a start each time: of those there are at most `count`, too, and they have nothing to
+// decode. A worker of nobody who has rows is ended. Which user comes next is the caller's business:
+// it asks RoomFor, and has posts given back by GiveWay.
 //
 // Owned by the feed's runner thread, which alone calls it (the lanes' reader threads are inside).
 // That thread must live as long as the supervisor: workers are killed when the thread that started
@@ -13,6 +21,7 @@
 //    lost is dead and reaped before.
 //  - All items of one lane end in the order of their submission, except those that need no worker,
 //    and those whose reads did not come back in time.
+//  - A worker is told of segments of its own user alone.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +47,23 @@ namespace penstock::workers {
 struct SupervisorOptions {
   uint32_t count = 1;                // workers
   std::string program;               // empty: penstock-worker beside the running program
-  uint32_t user = 0;                 // whose rows these workers write
+  uint32_t user = 0;                 // for whom workers are started before anybody wants any
   uint32_t read_ahead = 2;           // items a lane holds besides the one in its worker's hand
   uint64_t arena_bytes = 32u << 20;  // input memory a worker, touched as needed; ≥ limits.max_bytes
   uint64_t memory_bytes = base::kGiB;  // that a worker may allocate for itself
   decode::Limits limits;
   base::Duration start_timeout = std::chrono::seconds(10);  // until a new worker says it is ready
   base::Duration sample_timeout = std::chrono::seconds(30);
+  base::Duration keep_idle = std::chrono::seconds(30);   // a worker that has nothing to do
+  base::Duration keep_asleep = std::chrono::seconds(5);  // … while another user has its post
+  // While several users want posts: so long a post is taken by what it was given, at most, but for
+  // a single sample that takes longer.
+  base::Duration turn = std::chrono::milliseconds(25);
   BackOff::Options back_off{.first = std::chrono::milliseconds(100),
                             .longest = std::chrono::seconds(10)};
-  // A worker stays down after so many restarts within the window; or, because pauses would keep it
-  // below that for ever, after so many in a row that were gone before they were ready.
+  // Of deaths that are no sample's and no user's: of workers that were never given anything, or
+  // were never ready. A post stays down after so many restarts within the window; or, because
+  // pauses would keep it below that for ever, after so many in a row that were never ready.
   RestartBudget::Options budget{.restarts = 20, .window = std::chrono::minutes(1)};
 };
 
@@ -61,6 +76,7 @@ enum class WorkerState {
   kRestarting,  // dead; the next one starts after the back-off
   kStopped,     // dead, and the restart budget is spent
   kRetiring,    // finishes what it has, then goes
+  kUnused,      // there is none: nobody wants one
 };
 
 struct WorkerView {
@@ -76,7 +92,8 @@ struct WorkerView {
     std::string reason;
   };
   uint32_t number = 0;
-  pid_t pid = 0;  // 0: none now
+  pid_t pid = 0;                 // 0: none now
+  std::optional<uint32_t> user;  // whom it serves, or served last
   WorkerState state = WorkerState::kRunning;
   uint64_t decoded = 0;  // rows, by all processes of this lane
   uint64_t restarts = 0;
@@ -103,15 +120,32 @@ class Supervisor {
   // Readable when Collect may have something to do. Owned by the supervisor.
   int event_fd() const { return epoll_.get(); }
 
-  // A segment that items may name, and one that none names any more. The descriptor is duplicated.
-  absl::Status AddSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
+  // A segment of one user that its items may name, and one that none names any more. The descriptor
+  // is duplicated.
+  absl::Status AddSegment(uint32_t segment, uint32_t user, const posix::Fd& memory, uint64_t bytes);
   void RemoveSegment(uint32_t segment);
 
-  // How many more items Submit takes now: few, so that the earliest batch is finished first.
-  size_t Capacity() const;
+  // How many more items of the user Submit takes now, with so many posts at most: few, so that the
+  // earliest batch is finished first.
+  size_t RoomFor(uint32_t user, uint32_t most_posts = UINT32_MAX) const;
+  // An item for which there is no room is lost.
   void Submit(const WorkItem& item);
   // Whether one more may be read aside, while there is room.
   bool MayReadAside() const { return loose_.HasRoom(); }
+
+  // Who has posts now: all that have something to do.
+  struct Holding {
+    uint32_t user = 0;
+    uint32_t posts = 0;
+    uint32_t giving_way = 0;  // of those: they take nothing more until they are free
+  };
+  std::vector<Holding> Holdings() const;
+  // One more post of the user takes nothing more, so that somebody else can have it.
+  void GiveWay(uint32_t user);
+  // Nobody waits for a post: all go on.
+  void NobodyWaits();
+  // Several users want posts: each is given little at once.
+  void SetContended(bool contended) { contended_ = contended; }
 
   // The items whose reads do not come back, as the last ticks found; each told once. They take no
   // place any more, and end like all others.
@@ -125,6 +159,9 @@ class Supervisor {
     uint32_t number = 0;
     pid_t pid = 0;
     std::string reason;  // as WorkerView::last_death
+    uint32_t user = 0;
+    // Of the item that it had in hand, else of the last one that it was given. 0: nobody's fault.
+    uint64_t account = 0;
   };
   std::vector<Death> TakeDeaths() { return std::exchange(deaths_, {}); }
 
@@ -132,7 +169,8 @@ class Supervisor {
   void Tick(base::TimePoint now);
 
   std::vector<WorkerView> View(base::TimePoint now) const;
-  // Workers that have said that they are ready, and all.
+  // Posts whose worker has said that it is ready, or that have none because nobody wants one; and
+  // all.
   uint32_t running() const;
   uint32_t count() const { return static_cast<uint32_t>(posts_.size()); }
   // Since the start, those of workers that retired, too.
@@ -141,27 +179,54 @@ class Supervisor {
   double utilisation() const;
 
  private:
-  struct Post;  // a lane and its worker
+  struct Crew;  // a lane and its worker, of one user
+  struct Post;  // a place for a crew that has something to do
   struct SharedSegment {
     posix::Fd memory;
     uint64_t bytes = 0;
+    uint32_t user = 0;
+  };
+  struct User {
+    base::Duration item{};  // how long one takes a post, on average
   };
 
   absl::Status AddPost();
-  absl::Status StartWorker(Post& post);
-  void Show(Post& post, uint32_t segment);
-  void Told(Post& post, const absl::Status& told);
-  void Watch(const posix::Fd& fd);
+  absl::Status StartWorker(Crew& crew);
+  bool Show(Crew& crew, uint32_t segment);
+  void Condemn(Crew& crew, const absl::Status& told);
+  absl::Status Watch(const posix::Fd& fd);
   void Unwatch(const posix::Fd& fd);
+
+  // Who is at which post (posts.cc).
+  Post* PostFor(const WorkItem& item) const;
+  size_t Depth(uint32_t user) const;
+  bool Man(Post& post, uint32_t user);
+  std::unique_ptr<Crew> Wake(uint32_t user);
+  void PutToSleep(Post& post);
+  void Dismiss(std::unique_ptr<Crew> crew);
+  void DismissUnused(base::TimePoint now);
+  void Lose(const WorkItem& item);
+  void RemoveRetired();
+
+  // What ends, and what dies (watch.cc).
   void CollectPost(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
-  void Bury(Post& post, base::TimePoint now, std::vector<Outcome>& outcomes);
+  bool CollectCrew(Crew& crew, base::TimePoint now, std::vector<Outcome>& outcomes);
+  void Charge(Post& post, size_t from, std::vector<Outcome>& outcomes);
+  struct Burial {
+    std::string reason;
+    bool was_ready = false, blameless = false;
+    uint64_t account = 0;
+  };
+  std::optional<Burial> Bury(Crew& crew, base::TimePoint now, std::vector<Outcome>& outcomes);
+  void AfterDeath(Post& post, const Burial& burial, base::TimePoint now);
   void ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason);
   void NoteOverdue(base::TimePoint now);
-  void CheckTimeout(Post& post, base::TimePoint now);
-  void CheckStart(Post& post, base::TimePoint now);
+  void TickCrew(Crew& crew, base::TimePoint now);
+  void CheckTimeout(Crew& crew, base::TimePoint now);
+  void CheckStart(Crew& crew, base::TimePoint now);
   bool MayTryAgain(const Post& post, base::TimePoint now);
   void Restart(Post& post, base::TimePoint now);
-  void RemoveRetired();
+  void CouldNotStart(Post& post, const absl::Status& why, base::TimePoint now);
 
   const SupervisorOptions options_;
   absl::Status status_;
@@ -171,11 +236,15 @@ class Supervisor {
   posix::LooseThreads loose_;  // those that were left behind; after what they touch
   std::map<uint32_t, SharedSegment> segments_;
   std::vector<std::unique_ptr<Post>> posts_;
+  std::vector<std::unique_ptr<Crew>> asleep_;  // the one that fell asleep last is the last
+  std::map<uint32_t, User> users_;             // with a crew
+  base::TimePoint now_{};                      // of the last look around
+  bool contended_ = false;
   uint64_t retired_restarts_ = 0;
   std::vector<Death> deaths_;
   // Lanes without a worker, whose items are being read aside yet.
   std::vector<std::unique_ptr<Lane>> leaving_;
-  std::vector<Outcome> ended_;  // of theirs, not collected yet
+  std::vector<Outcome> ended_;  // not collected yet
   std::vector<uint64_t> overdue_;
 };
 

@@ -16,7 +16,9 @@ namespace penstock::workers {
 
 // One row to fill.
 struct WorkItem {
-  uint64_t id = 0;                           // the caller's; not looked at
+  uint64_t id = 0;       // the caller's; not looked at
+  uint32_t user = 0;     // whose row it is: decoded by a worker of this user
+  uint64_t account = 0;  // who pays for a death over it; the caller's; 0: nobody
   const source::Dataset* dataset = nullptr;  // lives until the item's outcome is collected
   uint64_t sample = 0;
   decode::Spec spec;
@@ -41,6 +43,9 @@ struct Times {
   base::Duration held_up{};      // of the time between: there was no room for the bytes
   base::TimePoint ended{};       // decoded, or given up
   base::Duration decode{};       // the worker's time, just before `ended`
+  // How long a post was taken by it, alone or with those that ended at the same time and say 0: by
+  // our own clock, whatever the worker says.
+  base::Duration taken{};
 };
 
 enum class OutcomeKind {

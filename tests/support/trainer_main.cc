@@ -1,7 +1,8 @@
 // penstock-test-trainer ADDRESS DATASET MODE: a trainer in a process of its own. MODE take: takes
 // two batches and ends; hold: takes two batches, says "holding", and keeps them until it is killed;
 // fork: the same, and a forked child keeps its sockets open; flood: says "holding", too, and takes
-// and gives back all that it can get, of a seed of its own, until it is killed; compare=FILE and
+// and gives back all that it can get, of a seed of its own, until it is killed; large: the same,
+// with crops that take a worker a hundred times as long as usual; compare=FILE and
 // compare-images=FILE: takes an epoch, of images cropped to 16 × 16, and fails unless sample i's
 // first tensor is the file's i-th row. Without an address it looks for a daemon.
 #include <unistd.h>
@@ -53,12 +54,18 @@ int main(int argc, char** argv) {
   alarm(60);  // whatever happens to the test, this process ends
   penstock::Client client = penstock::Client::Connect({.address = argv[1]}).OrDie();
   if (std::strncmp(argv[3], "compare", 7) == 0) return CompareWith(client, argv[2], argv[3]);
-  const bool floods = std::strcmp(argv[3], "flood") == 0;
+  const bool is_large = std::strcmp(argv[3], "large") == 0;
+  const bool floods = is_large || std::strcmp(argv[3], "flood") == 0;
   penstock::SessionOptions options = penstock::testing::SmallRows(argv[2], 8);
   if (floods) {
     options.seed = static_cast<uint64_t>(getpid());
     options.window = 32;
     options.epochs = 0;
+  }
+  if (is_large) {
+    options.random_crop->height = options.random_crop->width = 2048;
+    options.batch_size = 2;
+    options.window = 4;
   }
   penstock::Session session = client.Open(options).OrDie();
   penstock::Batch first = session.Next().OrDie();

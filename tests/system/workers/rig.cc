@@ -77,18 +77,20 @@ std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, uint64_t seed) 
 }
 
 Rig::Rig(MemoryDataset& dataset, SupervisorOptions options, size_t rows, decode::Spec spec)
-    : dataset_(dataset), spec_(spec), limits_(options.limits) {
+    : dataset_(dataset), user_(options.user), spec_(spec), limits_(options.limits) {
   const size_t bytes = rows * decode::RowBytes(spec);
   memory_ = posix::MakeMemory("segment", bytes).value();
   mapping_ = posix::Mapping::Map(memory_, bytes, posix::Access::kReadWrite).value();
   supervisor_ = std::make_unique<Supervisor>(options);
   const absl::Status started = supervisor_->Start();
   EXPECT_TRUE(started.ok()) << started;
-  EXPECT_TRUE(supervisor_->AddSegment(kSegment, memory_, bytes).ok());
+  EXPECT_TRUE(supervisor_->AddSegment(kSegment, user_, memory_, bytes).ok());
 }
 
 WorkItem Rig::Item(uint64_t row, uint64_t sample) const {
   return {.id = row,
+          .user = user_,
+          .account = kAccount,
           .dataset = &dataset_,
           .sample = sample,
           .spec = spec_,
@@ -142,7 +144,7 @@ bool Rig::DecodeAll(uint64_t count) {
         again.push_back(outcomes_[seen].id);
       }
     }
-    for (size_t room = supervisor_->Capacity(); room > 0; --room) {
+    for (size_t room = Room(); room > 0; --room) {
       if (again.empty() && next == count) break;
       const uint64_t row = again.empty() ? next++ : again.back();
       if (!again.empty()) again.pop_back();

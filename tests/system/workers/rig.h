@@ -47,7 +47,9 @@ class Rig {
   std::function<void()> before_each_step = [] {};
 
   Supervisor& supervisor() { return *supervisor_; }
+  size_t Room() const { return supervisor_->RoomFor(user_); }
 
+  static constexpr uint64_t kAccount = 9;
   WorkItem Item(uint64_t row, uint64_t sample) const;
   std::span<const std::byte> Row(uint64_t row) const;
   // What a decoder in this process gives for that item.
@@ -72,6 +74,7 @@ class Rig {
   void Step();
 
   MemoryDataset& dataset_;
+  uint32_t user_;
   decode::Spec spec_;
   decode::Limits limits_;
   posix::Fd memory_;

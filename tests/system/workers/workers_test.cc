@@ -127,12 +127,12 @@ TEST(SupervisorTest, EachLaneHoldsFewItemsBeyondTheOneInHand) {
   MemoryDataset dataset = SmallDataset();
   Rig rig(dataset, {.count = 2, .read_ahead = 2}, 10);
 
-  EXPECT_EQ(rig.supervisor().Capacity(), 6u);
+  EXPECT_EQ(rig.Room(), 6u);
   for (uint64_t i = 0; i < 6; ++i) rig.Submit(i, i);
-  EXPECT_EQ(rig.supervisor().Capacity(), 0u);
+  EXPECT_EQ(rig.Room(), 0u);
   ASSERT_TRUE(rig.RunUntilOutcomes(6));
 
-  EXPECT_EQ(rig.supervisor().Capacity(), 6u);
+  EXPECT_EQ(rig.Room(), 6u);
 }
 
 TEST(SupervisorTest, SegmentsComeAndGo) {
@@ -141,7 +141,7 @@ TEST(SupervisorTest, SegmentsComeAndGo) {
   const auto expected = rig.Expected(rig.Item(0, 0));
   for (uint32_t segment = 100; segment < 140; ++segment) {
     const posix::Fd memory = posix::MakeMemory("more", expected.size()).value();
-    ASSERT_TRUE(rig.supervisor().AddSegment(segment, memory, expected.size()).ok());
+    ASSERT_TRUE(rig.supervisor().AddSegment(segment, 0, memory, expected.size()).ok());
     WorkItem item = rig.Item(0, 0);
     item.segment = segment;
 
@@ -175,7 +175,7 @@ TEST(SupervisorTest, AWorkerMayUseFarMoreSegmentsThanItMayHaveDescriptors) {
   std::vector<posix::Fd> memories;
   for (uint32_t i = 0; i < kSegments; ++i) {
     memories.push_back(posix::MakeMemory("many", expected.size()).value());
-    ASSERT_TRUE(rig.supervisor().AddSegment(kFirst + i, memories[i], expected.size()).ok());
+    ASSERT_TRUE(rig.supervisor().AddSegment(kFirst + i, 0, memories[i], expected.size()).ok());
   }
   const pid_t first = rig.Worker().pid;
   ::kill(first, SIGKILL);  // another one that begins with all of them
@@ -200,14 +200,14 @@ TEST(SupervisorTest, FewerWorkersFinishWhatTheyHaveAndMoreStartAtOnce) {
   for (uint64_t i = 0; i < 9; ++i) rig.Submit(i, i);
 
   ASSERT_TRUE(rig.supervisor().SetCount(1).ok());
-  EXPECT_EQ(rig.supervisor().Capacity(), 0u);
+  EXPECT_EQ(rig.Room(), 0u);
   ASSERT_TRUE(rig.RunUntilOutcomes(9));
   EXPECT_TRUE(rig.RunUntil([&] { return rig.supervisor().View(base::Now()).size() == 1; }));
 
   for (const Outcome& each : rig.outcomes()) EXPECT_EQ(each.kind, OutcomeKind::kDone);
   ASSERT_TRUE(rig.supervisor().SetCount(2).ok());
   EXPECT_EQ(rig.supervisor().View(base::Now()).size(), 2u);
-  EXPECT_EQ(rig.supervisor().Capacity(), 6u);
+  EXPECT_EQ(rig.Room(), 6u);
 }
 
 TEST(SupervisorTest, AWorkerIsConfinedAndAloneInItsGroup) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -216,6 +217,28 @@ TEST_F(SocketTest, APeerThatDoesNotReadNeverBlocksTheSender) {
   for (int i = 0; i < 100'000 && status.ok(); ++i) status = Send(ours, Bytes(text), {});
 
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+}
+
+// Descriptors on their way count by user, whoever does not receive them: that is another error than
+// that of the peer who does not read.
+TEST_F(SocketTest, ThatOthersDoNotReceiveTheirDescriptorsIsNoFaultOfThisPeers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit few{.rlim_cur = 64, .rlim_max = 64};
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0 || ::setresuid(54399, 54399, 54399) != 0) ::_exit(2);
+    int unread[2], reading[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, unread) != 0) ::_exit(2);
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, reading) != 0) ::_exit(2);
+    const Fd full(unread[0]), sound(reading[0]);
+    const std::byte message{1};
+    std::vector<int> numbers(kMaxMessageFds, 0);
+    for (int sent = 0; sent < 10; ++sent) Send(full, std::span(&message, 1), numbers).IgnoreError();
+    ::_exit(absl::IsAborted(Send(sound, std::span(&message, 1), numbers)) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(SocketTest, MessagesKeepTheirBoundsAndCarryDescriptors) {

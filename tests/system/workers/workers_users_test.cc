@@ -1,0 +1,259 @@
+// Workers of several users: who maps what, who is at which post, and who is ended when.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tests/system/workers/rig.h"
+
+namespace penstock::workers {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint32_t kAnna = 1001, kBerta = 1002;
+
+// A supervisor whose users have one segment each, of one row for each of many items.
+class UsersTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kRows = 64;
+
+  void Start(SupervisorOptions options) {
+    options.user = kAnna;
+    options.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
+    supervisor_ = std::make_unique<Supervisor>(options);
+    ASSERT_TRUE(supervisor_->Start().ok());
+    for (const uint32_t user : {kAnna, kBerta}) {
+      const std::string name = absl::StrCat("segment-of-", user);
+      memory_[user] = posix::MakeMemory(name.c_str(), kRows * decode::RowBytes(kSpec)).value();
+      ASSERT_TRUE(
+          supervisor_->AddSegment(user, user, memory_[user], kRows * decode::RowBytes(kSpec)).ok());
+    }
+  }
+
+  void Submit(uint32_t user, uint64_t sample = 0) {
+    const uint64_t id = next_++;
+    supervisor_->Submit({.id = id,
+                         .user = user,
+                         .account = user,
+                         .dataset = &dataset_,
+                         .sample = sample,
+                         .spec = kSpec,
+                         .key = {},
+                         .segment = user,
+                         .row_offset = id % kRows * decode::RowBytes(kSpec)});
+  }
+  bool RunUntil(const std::function<bool()>& condition) {
+    const base::TimePoint deadline = base::Now() + seconds(20);
+    while (!condition()) {
+      if (base::Now() > deadline) return false;
+      supervisor_->Tick(base::Now());
+      for (Outcome& each : supervisor_->Collect(base::Now())) outcomes_.push_back(std::move(each));
+    }
+    return true;
+  }
+  bool RunUntilDone(size_t count) {
+    return RunUntil([&] {
+      return count == static_cast<size_t>(std::ranges::count_if(outcomes_, [](const Outcome& o) {
+               return o.kind == OutcomeKind::kDone;
+             }));
+    });
+  }
+  // Of all worker processes of this program: whose segments each maps, by its pid.
+  std::map<pid_t, std::set<uint32_t>> Mapped() {
+    std::map<pid_t, std::set<uint32_t>> mapped;
+    for (const pid_t pid : Workers()) {
+      std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+      for (std::string line; std::getline(maps, line);)
+        for (const uint32_t user : {kAnna, kBerta})
+          if (line.find(absl::StrCat("segment-of-", user)) != std::string::npos)
+            mapped[pid].insert(user);
+    }
+    return mapped;
+  }
+  static std::set<pid_t> Workers() {
+    std::set<pid_t> pids;
+    std::ifstream children(absl::StrCat("/proc/self/task/", ::gettid(), "/children"));
+    for (pid_t pid; children >> pid;) pids.insert(pid);
+    return pids;
+  }
+
+  static constexpr decode::Spec kSpec = {.height = 32, .width = 32};
+  MemoryDataset dataset_ = MemoryDataset({MakeJpeg(64, 48, 1), MakeJpeg(5000, 4000, 2)});
+  std::map<uint32_t, posix::Fd> memory_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::vector<Outcome> outcomes_;
+  uint64_t next_ = 0;
+};
+
+TEST_F(UsersTest, AWorkerMapsSegmentsOfItsUserAlone) {
+  Start({.count = 2});
+  size_t done = 0;
+  for (int turn = 0; turn < 10; ++turn) {
+    const uint32_t user = turn % 2 == 0 ? kAnna : kBerta;
+    while (supervisor_->RoomFor(user) > 0) {
+      Submit(user);
+      ++done;
+    }
+    ASSERT_TRUE(RunUntilDone(done));
+  }
+
+  const auto mapped = Mapped();
+
+  ASSERT_FALSE(mapped.empty());
+  std::set<uint32_t> seen;
+  for (const auto& [pid, users] : mapped) {
+    EXPECT_EQ(users.size(), 1u) << pid;
+    seen.insert(users.begin(), users.end());
+  }
+  EXPECT_EQ(seen, (std::set<uint32_t>{kAnna, kBerta}));
+}
+
+TEST_F(UsersTest, APostIsOneUsersUntilItsItemsAreDone) {
+  Start({.count = 1});
+  Submit(kAnna, 1);
+
+  EXPECT_EQ(supervisor_->RoomFor(kBerta), 0u);
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 2u);
+  ASSERT_TRUE(RunUntilDone(1));
+  EXPECT_EQ(supervisor_->RoomFor(kBerta), 3u);
+  Submit(kBerta);
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 0u);
+  EXPECT_EQ(supervisor_->View(base::Now())[0].user, kBerta);
+  EXPECT_TRUE(RunUntilDone(2));
+}
+
+TEST_F(UsersTest, WhoGivesWayTakesNothingMoreUntilItsPostIsFree) {
+  Start({.count = 1});
+  Submit(kAnna, 1);
+  supervisor_->GiveWay(kAnna);
+
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 0u);
+  EXPECT_EQ(supervisor_->Holdings().at(0).giving_way, 1u);
+  supervisor_->NobodyWaits();
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 2u);
+  supervisor_->GiveWay(kAnna);
+  ASSERT_TRUE(RunUntilDone(1));
+  EXPECT_GT(supervisor_->RoomFor(kAnna), 0u);
+  EXPECT_GT(supervisor_->RoomFor(kBerta), 0u);
+}
+
+TEST_F(UsersTest, OneUserHasNoMorePostsThanItMay) {
+  Start({.count = 3});
+  EXPECT_EQ(supervisor_->RoomFor(kAnna, 2), 6u);
+  Submit(kAnna, 1);
+  Submit(kAnna, 1);
+
+  EXPECT_EQ(supervisor_->RoomFor(kAnna, 2), 4u);
+  EXPECT_EQ(supervisor_->RoomFor(kAnna, 1), 4u);  // what it has stays its own
+  EXPECT_EQ(supervisor_->RoomFor(kBerta, 2), 3u);
+}
+
+TEST_F(UsersTest, UsersWhoTakeTurnsKeepTheirWorkersAsleepMeanwhile) {
+  Start({.count = 1});
+  std::set<pid_t> seen;
+  for (size_t done = 1; done <= 20; ++done) {
+    Submit(done % 2 == 0 ? kAnna : kBerta);
+    ASSERT_TRUE(RunUntilDone(done));
+    for (const pid_t pid : Workers()) seen.insert(pid);
+  }
+
+  EXPECT_EQ(seen.size(), 2u);
+}
+
+TEST_F(UsersTest, AsManyAsThereArePostsSleepAtMost) {
+  Start({.count = 2});
+  for (uint32_t user = 1; user <= 20; ++user) {
+    const std::string name = absl::StrCat("segment-of-", user);
+    memory_[user] = posix::MakeMemory(name.c_str(), kRows * decode::RowBytes(kSpec)).value();
+    ASSERT_TRUE(
+        supervisor_->AddSegment(user, user, memory_[user], kRows * decode::RowBytes(kSpec)).ok());
+    Submit(user);
+    ASSERT_TRUE(RunUntilDone(user));
+    EXPECT_LE(Workers().size(), 4u);
+  }
+}
+
+TEST_F(UsersTest, WorkersOfNobodyWhoHasRowsAreEndedAndStartedAgainWhenSomebodyHas) {
+  Start({.count = 2, .keep_idle = milliseconds(300), .keep_asleep = milliseconds(100)});
+  Submit(kAnna);
+  Submit(kBerta);
+  Submit(kAnna);
+  ASSERT_TRUE(RunUntilDone(3));
+
+  ASSERT_TRUE(RunUntil([] { return Workers().empty(); }));
+  EXPECT_EQ(supervisor_->View(base::Now())[0].state, WorkerState::kUnused);
+  EXPECT_EQ(supervisor_->running(), 2u);  // they would, if anybody wanted them
+  EXPECT_EQ(supervisor_->restarts(), 0u);
+  Submit(kBerta);
+  ASSERT_TRUE(RunUntilDone(4));
+  EXPECT_TRUE(supervisor_->TakeDeaths().empty());
+}
+
+TEST_F(UsersTest, AWorkerThatDiesOverAUsersSampleIsChargedToItAndHoldsUpNobodyElse) {
+  Start({.count = 1});
+  supervisor_->Tick(base::Now());
+  Submit(kBerta, 1);
+  ASSERT_TRUE(RunUntil([&] { return supervisor_->View(base::Now())[0].in_hand.has_value(); }));
+
+  ::kill(supervisor_->View(base::Now())[0].pid, SIGKILL);
+  ASSERT_TRUE(RunUntil([&] { return !outcomes_.empty(); }));
+
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);  // no strike
+  const std::vector<Supervisor::Death> deaths = supervisor_->TakeDeaths();
+  ASSERT_EQ(deaths.size(), 1u);
+  EXPECT_EQ(deaths[0].user, kBerta);
+  EXPECT_EQ(deaths[0].account, kBerta);
+  EXPECT_GT(supervisor_->RoomFor(kAnna), 0u);  // at once
+}
+
+TEST_F(UsersTest, NoNumberOfDeathsOverUsersSamplesStopsThePosts) {
+  Start({.count = 1, .budget = {.restarts = 2, .window = seconds(60)}});
+  for (size_t death = 1; death <= 8; ++death) {
+    Submit(kBerta, 1);
+    ASSERT_TRUE(RunUntil([&] { return supervisor_->View(base::Now())[0].in_hand.has_value(); }));
+    ::kill(supervisor_->View(base::Now())[0].pid, SIGABRT);
+    ASSERT_TRUE(RunUntil([&] { return outcomes_.size() == death; }));
+  }
+
+  EXPECT_TRUE(supervisor_->status().ok()) << supervisor_->status();
+  EXPECT_EQ(supervisor_->TakeDeaths().size(), 8u);
+}
+
+TEST_F(UsersTest, WhatAPostIsTakenByIsMeasuredByOurOwnClock) {
+  Start({.count = 1});
+  ASSERT_TRUE(
+      RunUntil([&] { return supervisor_->View(base::Now())[0].state == WorkerState::kRunning; }));
+  const base::TimePoint begin = base::Now();
+  Submit(kAnna, 1);
+  Submit(kAnna, 1);
+  ASSERT_TRUE(RunUntilDone(2));
+
+  const base::Duration all = base::Now() - begin;
+  base::Duration taken{};
+  for (const Outcome& each : outcomes_) {
+    EXPECT_GE(each.times.taken, base::Duration::zero());
+    taken += each.times.taken;
+  }
+  EXPECT_LE(taken, all);
+  EXPECT_GE(taken, all / 2);
+}
+
+TEST_F(UsersTest, WhileUsersWaitAPostHasNoMoreThanATurnsWork) {
+  Start({.count = 1, .turn = milliseconds(1)});
+  Submit(kAnna, 1);
+  ASSERT_TRUE(RunUntilDone(1));
+
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 3u);
+  supervisor_->SetContended(true);
+  EXPECT_EQ(supervisor_->RoomFor(kAnna), 1u);  // its items take longer than a turn
+}
+
+}  // namespace
+}  // namespace penstock::workers
