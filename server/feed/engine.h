@@ -277,7 +277,7 @@ class Engine {
 
   // Where the time goes (engine_flow.cc).
   void NoteEnded(const workers::Outcome& outcome, const RowTrouble& row);
-  void NoteWorkerCpu(base::TimePoint now);
+  void NoteWorkerCpu();
   void NoteUser(const RowTrouble& row, uint64_t rows, base::Duration decode);
   void NoteCarried(const carry::Outcome& outcome, const RowTrouble& run);
   void NoteFull(Session& session, const Announcement& announcement);

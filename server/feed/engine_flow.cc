@@ -45,7 +45,6 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   now_ = std::max(now_, times.ended);  // what follows from it is later
   if (Traces(row.task.user.value())) TraceEnded(outcome, row);
   if (outcome.kind != workers::OutcomeKind::kDone) return;
-  if (!row.feed->canary) worker_cpu_.Decoded(outcome.worker, row.task.user.value(), times.decode);
   NoteUser(row, 1, times.decode);
   row.feed->flow.Ended({.fill = FillOf(row.task),
                         .given = times.given,
@@ -111,7 +110,7 @@ void Engine::LookAround(base::TimePoint now) {
   const bool first = load_.looked_at == base::TimePoint();
   const base::Duration since = now - std::exchange(load_.looked_at, now);
   if (first || since <= base::Duration::zero()) return;
-  NoteWorkerCpu(now);
+  NoteWorkerCpu();
   const FeedFlow::Look daemon = LookAtWorkers(since);
   std::map<Feed*, FeedFlow::Look> feeds;
   for (const auto& [id, session] : sessions_) {
@@ -123,14 +122,23 @@ void Engine::LookAround(base::TimePoint now) {
   if (demand_ && now - demand_asked_ >= kAskEvery) AskForWorkers(feeds, now);
 }
 
-void Engine::NoteWorkerCpu(base::TimePoint now) {
-  for (const workers::WorkerView& worker : workers_.View(now)) {
-    const auto used = worker.pid > 0 ? posix::CpuTimeOf(worker.pid) : std::nullopt;
+// A worker's process serves one user: all that it used since the last look is that one's.
+void Engine::NoteWorkerCpu() {
+  const std::vector<workers::Supervisor::Served> served = workers_.WhoIsServed();
+  for (const workers::Supervisor::Served& worker : served) {
+    const auto used = posix::CpuTimeOf(worker.pid);
     if (!used) continue;
-    worker_cpu_.Look(worker.number, worker.pid, *used, [&](uint32_t user, base::Duration time) {
+    const auto number = static_cast<uint32_t>(worker.pid);
+    worker_cpu_.Decoded(number, worker.user, std::chrono::milliseconds(1));
+    worker_cpu_.Look(number, worker.pid, *used, [&](uint32_t user, base::Duration time) {
       user_counts_.Of(user).worker_cpu += time;
     });
   }
+  worker_cpu_.Keep([&](uint32_t number) {
+    return std::any_of(served.begin(), served.end(), [number](const auto& worker) {
+      return static_cast<uint32_t>(worker.pid) == number;
+    });
+  });
 }
 
 FeedFlow::Look Engine::LookAtWorkers(base::Duration since) {

@@ -39,13 +39,18 @@ class WorkerCpu {
     known.decoded.clear();
   }
 
+  // Forgets those that are gone.
+  void Keep(absl::FunctionRef<bool(uint32_t worker)> is_there) {
+    std::erase_if(workers_, [&](const auto& entry) { return !is_there(entry.first); });
+  }
+
  private:
   struct Worker {
     int64_t pid = 0;
     base::Duration used{}, owed{};
     std::map<uint32_t, base::Duration> decoded;  // since the last look, by user
   };
-  std::map<uint32_t, Worker> workers_;  // by number; as many as there ever were
+  std::map<uint32_t, Worker> workers_;  // by number
 };
 
 }  // namespace penstock::feed

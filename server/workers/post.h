@@ -72,7 +72,7 @@ struct Supervisor::Crew {
     uint64_t id, account;
   };
   std::vector<Given> given;   // not ended
-  uint64_t last_account = 0;  // 0: it was never given anything
+  uint64_t last_account = 0;  // 0: it was never given any user's
   uint64_t seen_busy_ns = 0;
   base::TimePoint free_since;  // as the ticks saw it
   std::unique_ptr<Lane> lane;

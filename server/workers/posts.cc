@@ -165,6 +165,17 @@ std::vector<Supervisor::Holding> Supervisor::Holdings() const {
   return holdings;
 }
 
+std::vector<Supervisor::Served> Supervisor::WhoIsServed() const {
+  std::vector<Served> served;
+  const auto add = [&](const Crew* crew) {
+    if (crew == nullptr || !crew->worker || crew->last_account == 0) return;
+    served.push_back({.pid = crew->worker->pid(), .user = crew->user});
+  };
+  for (const auto& post : posts_) add(post->crew.get());
+  for (const auto& crew : asleep_) add(crew.get());
+  return served;
+}
+
 void Supervisor::GiveWay(uint32_t user) {
   Post* soonest = nullptr;
   for (const auto& post : posts_) {

@@ -140,6 +140,12 @@ class Supervisor {
     uint32_t giving_way = 0;  // of those: they take nothing more until they are free
   };
   std::vector<Holding> Holdings() const;
+  // The processes that were given a user's items, at posts and asleep.
+  struct Served {
+    pid_t pid = 0;
+    uint32_t user = 0;
+  };
+  std::vector<Served> WhoIsServed() const;
   // One more post of the user takes nothing more, so that somebody else can have it.
   void GiveWay(uint32_t user);
   // Nobody waits for a post: all go on.
