@@ -40,7 +40,7 @@ TEST_F(WorkerLossesTest, ADatasetThatSpendsItsBudgetIsNamedWithWhatToDo) {
 }
 
 TEST_F(WorkerLossesTest, ItFailsAlone) {
-  Spend("photographs", 1000);
+  EXPECT_FALSE(Spend("photographs", 1000).ok());
 
   EXPECT_FALSE(losses_.MayOpen("photographs", 1000, now_).ok());
   EXPECT_TRUE(losses_.MayOpen("others", 1000, now_).ok());
@@ -49,7 +49,7 @@ TEST_F(WorkerLossesTest, ItFailsAlone) {
 }
 
 TEST_F(WorkerLossesTest, AfterAWhileItMayBeOpenedAgain) {
-  Spend("photographs", 1000);
+  EXPECT_FALSE(Spend("photographs", 1000).ok());
 
   now_ += seconds(59);
   EXPECT_THAT(std::string(losses_.MayOpen("photographs", 1000, now_).message()),
@@ -78,26 +78,27 @@ TEST_F(WorkerLossesTest, ItsRowsWaitEverLongerAndNobodyElses) {
 }
 
 TEST_F(WorkerLossesTest, OneUserCannotEndItForAllHoweverManyDatasetsItHas) {
-  for (int dataset = 0; dataset < 50; ++dataset) Spend(absl::StrCat("dataset", dataset), 1000);
+  for (int dataset = 0; dataset < 50; ++dataset)
+    EXPECT_FALSE(Spend(absl::StrCat("dataset", dataset), 1000).ok());
 
   EXPECT_TRUE(losses_.status().ok());
 }
 
 TEST_F(WorkerLossesTest, ManyUsersOfOneDatasetDoNotEndItForAll) {
-  for (uint32_t user = 0; user < 50; ++user) Spend("poisoned", user);
+  for (uint32_t user = 0; user < 50; ++user) EXPECT_FALSE(Spend("poisoned", user).ok());
 
   EXPECT_TRUE(losses_.status().ok());
 }
 
 TEST_F(WorkerLossesTest, ManyDatasetsOfManyUsersAtOnceAreTheMachinesTrouble) {
-  Spend("a", 1);
-  Spend("b", 2);
+  EXPECT_FALSE(Spend("a", 1).ok());
+  EXPECT_FALSE(Spend("b", 2).ok());
   EXPECT_TRUE(losses_.status().ok());
   now_ += seconds(61);
-  Spend("c", 3);  // the others are long over
+  EXPECT_FALSE(Spend("c", 3).ok());  // the others are long over
   EXPECT_TRUE(losses_.status().ok());
-  Spend("a", 1);
-  Spend("b", 2);
+  EXPECT_FALSE(Spend("a", 1).ok());
+  EXPECT_FALSE(Spend("b", 2).ok());
 
   EXPECT_EQ(losses_.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(losses_.status().message()), HasSubstr("3 datasets of 3 users"));
