@@ -280,6 +280,7 @@ v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& 
   v1::ListWorkersResponse response;
   for (workers::WorkerView& view : engine.Workers(now)) {
     if (!viewer.is_operator) {
+      if (view.user && *view.user != viewer.uid) continue;
       view.last_death = "its operator sees why";
       if (view.stalled) view.stalled->reason.clear();
     }

@@ -59,7 +59,7 @@ absl::StatusOr<Daemon> Daemon::Start(const Photographs& photographs, uint32_t wo
 absl::StatusOr<Daemon> Daemon::Start(const Serves& serves) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string program, client::FindDaemonProgram());
   PENSTOCK_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Make());
-  const std::string socket = folder.path() + "/penstock.sock";
+  const std::string socket = folder.path() + "/run/penstock.sock";
   const std::string config = folder.path() + "/penstock.yaml";
   std::ofstream file(config);
   if (!(file << Configuration(socket, serves) << std::flush)) {

@@ -133,7 +133,8 @@ TEST_F(ConfiguredTest, AnUnknownDatasetIsRefusedWithTheKnownOnes) {
   const Status unknown = Refusal(daemon.address(), SmallRows("flowers", 8));
 
   EXPECT_EQ(unknown.code(), Code::kNotFound) << unknown.ToString();
-  EXPECT_THAT(unknown.message(), HasSubstr("no dataset 'flowers'; known are: good, other"));
+  EXPECT_THAT(unknown.message(), HasSubstr("no dataset 'flowers' that user"));
+  EXPECT_THAT(unknown.message(), HasSubstr("may open; known are: good, other;"));
   ExpectGoodIsServed(daemon);
 }
 

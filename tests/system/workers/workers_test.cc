@@ -84,14 +84,19 @@ TEST(SupervisorTest, LimitsOfBytesAndPixelsHold) {
   EXPECT_EQ(coarse.OutcomeOf(0).fault, base::Fault::kTooManyPixels);
 }
 
-TEST(SupervisorTest, ASourceThatFailsForAWhileLosesNothing) {
+// Nothing is read again in place: the caller hears of each failure and submits the row again.
+TEST(SupervisorTest, EachReadThatFailsIsAnOutcomeAndTheRowComesWhenItIsSubmittedAgain) {
   MemoryDataset dataset = SmallDataset();
   dataset.failures = 5;
   Rig rig(dataset, {.count = 2}, 20);
 
   ASSERT_TRUE(rig.DecodeAll(20));
 
-  EXPECT_EQ(rig.outcomes().size(), 20u);
+  const auto count = [&](OutcomeKind kind) {
+    return std::ranges::count(rig.outcomes(), kind, &Outcome::kind);
+  };
+  EXPECT_EQ(count(OutcomeKind::kSourceFailed), 5);
+  EXPECT_EQ(count(OutcomeKind::kDone), 20);
 }
 
 TEST(SupervisorTest, ASourceThatFailsForGoodSaysWhy) {

@@ -64,7 +64,7 @@ def _measure(side, arguments, **more):
 
 
 _CONFIG = """
-server: {{socket: {folder}/penstock.sock, group: "", state_dir: {folder}}}
+server: {{socket: {folder}/run/penstock.sock, group: "", state_dir: {folder}}}
 workers: {{count: {workers}}}
 pool: {{max: 2GiB}}
 datasets:
@@ -81,7 +81,7 @@ def _daemon(data):
     if program is None:
         raise SystemExit("penstock: penstockd was not found; install it, or set PENSTOCK_DAEMON to its path")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-        address, config = os.path.join(folder, "penstock.sock"), os.path.join(folder, "penstock.yaml")
+        address, config = os.path.join(folder, "run", "penstock.sock"), os.path.join(folder, "penstock.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(_CONFIG.format(folder=folder, workers=cores(), data=json.dumps(data)))
         with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
