@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "common/base/check.h"
+#include "common/posix/memory.h"
 #include "server/source/hash.h"
 #include "server/source/roots.h"
 #include "server/source/sha256.h"
