@@ -89,8 +89,8 @@ void Lane::Detach(InHandEnds ends, std::vector<Outcome>& outcomes) {
 }
 
 std::vector<Lane::OverdueItem> Lane::TakeOverdue(base::TimePoint now) {
-  if (loose_.HasRoom() && reads_->IsReaderOverdue(now, source::kPatience)) LeaveReaderBehind();
-  return reads_->TakeOverdue(now, source::kPatience);
+  if (loose_.HasRoom() && reads_->IsReaderOverdue(now, options_.patience)) LeaveReaderBehind();
+  return reads_->TakeOverdue(now, options_.patience);
 }
 
 // The next reader is there before this one loses its place: there is always one.

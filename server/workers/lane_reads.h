@@ -18,6 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/posix/fd.h"
+#include "server/source/retry_policy.h"
 #include "server/workers/link.h"
 #include "server/workers/work.h"
 
@@ -28,6 +29,7 @@ class LaneReads {
   struct Options {
     uint32_t number = 0;
     decode::Limits limits;
+    base::Duration patience = source::kPatience;  // a read that takes longer is overdue
   };
   // `wake` is rung when an item ended without a worker; it outlives the threads.
   LaneReads(const Options& options, const posix::Fd& wake) : options_(options), wake_(wake) {}

@@ -75,7 +75,8 @@ bool Supervisor::Man(Post& post, uint32_t user) {
   if (post.crew == nullptr || post.crew->user != user) {
     std::unique_ptr<Crew> next = Wake(user);
     if (post.crew != nullptr) PutToSleep(post);
-    const Lane::Options lane{.number = post.number, .limits = options_.limits};
+    const Lane::Options lane{
+        .number = post.number, .limits = options_.limits, .patience = options_.patience};
     if (next == nullptr) next = std::make_unique<Crew>(user, lane, wake_, loose_);
     if (!next->lane->has_reader()) {
       CouldNotStart(post, NoThread(), now_);

@@ -75,7 +75,8 @@ absl::Status Supervisor::SetCount(uint32_t count) {
 
 absl::Status Supervisor::AddPost() {
   auto post = std::make_unique<Post>(static_cast<uint32_t>(posts_.size()), options_.back_off);
-  const Lane::Options lane{.number = post->number, .limits = options_.limits};
+  const Lane::Options lane{
+      .number = post->number, .limits = options_.limits, .patience = options_.patience};
   post->crew = std::make_unique<Crew>(options_.user, lane, wake_, loose_);
   if (!post->crew->lane->has_reader()) return NoThread();
   PENSTOCK_RETURN_IF_ERROR(StartWorker(*post->crew));

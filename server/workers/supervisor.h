@@ -54,6 +54,7 @@ struct SupervisorOptions {
   decode::Limits limits;
   base::Duration start_timeout = std::chrono::seconds(10);  // until a new worker says it is ready
   base::Duration sample_timeout = std::chrono::seconds(30);
+  base::Duration patience = source::kPatience;           // a read that takes longer is overdue
   base::Duration keep_idle = std::chrono::seconds(30);   // a worker that has nothing to do
   base::Duration keep_asleep = std::chrono::seconds(5);  // … while another user has its post
   // While several users want posts: so long a post is taken by what it was given, at most, but for

@@ -26,6 +26,7 @@ class UsersTest : public ::testing::Test {
 
   void Start(SupervisorOptions options) {
     options.user = kAnna;
+    options.patience = std::chrono::seconds(10);  // a busy machine is no stalled source
     options.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
     supervisor_ = std::make_unique<Supervisor>(options);
     ASSERT_TRUE(supervisor_->Start().ok());

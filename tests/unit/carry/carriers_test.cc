@@ -90,8 +90,9 @@ TEST_F(CarriersTest, ACopyThatDoesNotComeBackHoldsUpNoOtherAndEndsOnceItDoes) {
   const FakeRows whole(10, kShape);
   Carriers carriers({.count = 2});
   Start(carriers);
-  Target stuck(1);
-  for (uint64_t id = 0; id < 2; ++id) carriers.Submit(stuck.For(away.rows, {4}, id));
+  Target stuck(1), other(1);
+  carriers.Submit(stuck.For(away.rows, {4}, 0));
+  carriers.Submit(other.For(away.rows, {4}, 1));
   ASSERT_TRUE(away.Hang(2));
 
   std::vector<uint64_t> overdue;
