@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -101,6 +102,7 @@ TEST_F(CatalogWaitsTest, WhoeverAsksForTheSameMeanwhileIsServedTogether) {
     EXPECT_EQ(answered, 0);
   }
   all.get_future().wait();
+  catalog().Stop();  // so that nobody holds the mutex any more
 
   EXPECT_EQ(states.size(), 1u);
   EXPECT_EQ(catalog().examinations(), 2u);  // the first one's, and one for all others
@@ -109,13 +111,14 @@ TEST_F(CatalogWaitsTest, WhoeverAsksForTheSameMeanwhileIsServedTogether) {
 TEST_F(CatalogWaitsTest, AUserWhoseDatasetsDoNotComeBackLeavesPlacesForOthers) {
   options_.desks = {.most_threads = 3, .most_of_a_user = 2};
   for (const char* name : {"a", "b", "c", "d"}) MakeDataset(name, 1);
+  // The third one is answered when the first two have ended, which is after this test.
+  const auto third = std::make_shared<std::atomic<bool>>(false);
   const Busy first(catalog(), folder_.At("a"), 1000), second(catalog(), folder_.At("b"), 1000);
-  std::atomic<bool> third = false;
   catalog().Open(folder_.At("c"), {.uid = 1000},
-                 [&](const absl::StatusOr<Catalog::State>&) { third = true; });
+                 [third](const absl::StatusOr<Catalog::State>&) { *third = true; });
 
   EXPECT_TRUE(Open(folder_.At("d"), {.uid = 2000}).ok());
-  EXPECT_FALSE(third);
+  EXPECT_FALSE(*third);
 }
 
 TEST_F(CatalogWaitsTest, WhatReadsWaitsBehindNoOpening) {
