@@ -353,11 +353,14 @@ TEST(HealthTest, ADaemonThroughWhichNoBatchComesIsNotServingAndSaysWhy) {
 
 TEST(HealthTest, WorkersThatWereAllGoneShowAnewThatBatchesComeThrough) {
   DaemonProcess daemon({.workers = 1, .config = Config("")});
-  for (const pid_t worker : daemon.WorkerPids()) kill(worker, SIGKILL);
 
-  EXPECT_TRUE(daemon.Eventually([&] { return !daemon.Status().serving(); }));
+  // Each death makes the next start wait longer, so that a status between the two is seen at last.
+  EXPECT_TRUE(daemon.Eventually([&] {
+    for (const pid_t worker : daemon.WorkerPids()) kill(worker, SIGKILL);
+    return !daemon.Status().serving();
+  }));
   EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().serving(); }));
-  EXPECT_EQ(daemon.Status().worker_restarts(), 1u);
+  EXPECT_GE(daemon.Status().worker_restarts(), 1u);
 }
 
 TEST(HealthTest, AnAddressInUseIsRefusedAtStartWithItsRemedy) {
