@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Says what a run of ctest skipped and why: tests/support/skipped.py LastTest.log
+"""Says what a run of ctest skipped and why, and what passed only when run again:
+tests/support/skipped.py LastTest.log
 
 Reads what the tests printed: GTEST_SKIP() << "why" of GoogleTest, skipTest("why") of Python's
 unittest with -v, and a line "SKIPPED: why" of a script.
@@ -36,18 +37,34 @@ def skipped(lines):
         taking = taking and bool(line)
 
 
+def run_again(lines):
+    """Returns the programs that failed before they passed, in the log's order."""
+    program, failed, passed = "", [], set()
+    for line in (line.rstrip("\n") for line in lines):
+        if match := PROGRAM.match(line):
+            program = match.group(1)
+        elif line == "Test Failed." and program not in failed:
+            failed.append(program)
+        elif line == "Test Passed.":
+            passed.add(program)
+    return [program for program in failed if program in passed]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("skipped.py: wants one path, a LastTest.log of ctest")
     reasons = collections.defaultdict(list)
     with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
-        for reason, name in skipped(log):
-            reasons[reason].append(name)
+        lines = log.readlines()
+    for reason, name in skipped(lines):
+        reasons[reason].append(name)
     for reason, names in sorted(reasons.items()):
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         print(f"skipped {len(names)}, because {reason}: {shown}")
     if not reasons:
         print("skipped: nothing")
+    for program in run_again(lines):
+        print(f"FLAKY: {program} failed at first and passed when run again")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,14 @@ class SkippedTest(unittest.TestCase):
     def test_where_nothing_was_skipped_it_says_so(self):
         self.assertEqual(self.said("1/1 Test: a\n[       OK ] A.B (0 ms)\n"), "skipped: nothing\n")
 
+    def test_who_failed_before_it_passed_is_named(self):
+        attempt = "1/3 Test: {}\nOutput:\n----\nTest {}.\n\"{}\" end time\n"
+        log = "".join(attempt.format(name, result, name) for name, result in (
+            ("sound", "Passed"), ("flaky", "Failed"), ("flaky", "Passed"), ("broken", "Failed"),
+            ("broken", "Failed")))
+        self.assertEqual(self.said(log), "skipped: nothing\n"
+                                         "FLAKY: flaky failed at first and passed when run again\n")
+
 
 if __name__ == "__main__":
     unittest.main()
