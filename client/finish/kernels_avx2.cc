@@ -7,6 +7,7 @@
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include <cstring>
@@ -235,8 +236,10 @@ void Split(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* cons
 }  // namespace
 
 bool HasAvx2() {
+  // clang 14 doesn't know "f16c"; every processor with AVX2 and FMA has it, but this asks.
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
+         __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
 }
 
 const Kernels kAvx2Kernels = {Split, Prepare};

@@ -175,13 +175,13 @@ absl::Status Doorway::KeepSlab(posix::Message message) {
 
 // Another thread may read the message that this one waits for: so it looks again after each slice.
 template <typename Key, typename Value>
-absl::StatusOr<Value> Doorway::Await(std::map<Key, Value>& kept, Key key, base::TimePoint deadline,
+absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key key, base::TimePoint deadline,
                                      absl::string_view what) {
   for (;;) {
     const absl::Status pumped = Pump();
     {
       const base::MutexLock lock(mutex_);
-      if (auto node = kept.extract(key)) return std::move(node.mapped());
+      if (auto node = (this->*kept).extract(key)) return std::move(node.mapped());
     }
     PENSTOCK_RETURN_IF_ERROR(pumped);
     const base::Duration left = deadline - base::Now();
@@ -197,11 +197,11 @@ absl::StatusOr<Value> Doorway::Await(std::map<Key, Value>& kept, Key key, base::
 
 absl::StatusOr<Doorway::SessionDescriptors> Doorway::AwaitSession(uint64_t session_id,
                                                                   base::TimePoint deadline) {
-  return Await(sessions_, session_id, deadline, "session");
+  return Await(&Doorway::sessions_, session_id, deadline, "session");
 }
 
 absl::StatusOr<posix::Fd> Doorway::AwaitSlab(uint32_t id, base::TimePoint deadline) {
-  return Await(slabs_, id, deadline, "slab");
+  return Await(&Doorway::slabs_, id, deadline, "slab");
 }
 
 std::shared_ptr<const posix::Mapping> Doorway::Segment(uint32_t id) {

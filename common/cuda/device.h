@@ -65,7 +65,7 @@ class DeviceScope {
   const absl::Status& status() const { return status_; }
 
  private:
-  bool pushed_ = false;
+  [[maybe_unused]] bool pushed_ = false;  // unused in a build without CUDA
   absl::Status status_;
 };
 

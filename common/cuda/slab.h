@@ -45,8 +45,8 @@ class Slab {
   HandleKind kind_ = HandleKind::kIpc;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
-  int device_ = 0;
-  uint64_t vmm_handle_ = 0;
+  [[maybe_unused]] int device_ = 0;
+  [[maybe_unused]] uint64_t vmm_handle_ = 0;
   IpcHandle ipc_ = {};
   posix::Fd descriptor_;
 };
@@ -68,10 +68,10 @@ class ImportedSlab {
   const std::byte* data() const { return data_; }  // on the device
 
  private:
-  HandleKind kind_ = HandleKind::kIpc;
+  [[maybe_unused]] HandleKind kind_ = HandleKind::kIpc;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
-  int device_ = 0;
+  [[maybe_unused]] int device_ = 0;
 };
 
 // Plain memory of this process on the current device; ResourceExhausted when there is no room.
@@ -88,7 +88,7 @@ class DeviceMemory {
  private:
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
-  int device_ = 0;
+  [[maybe_unused]] int device_ = 0;
 };
 
 }  // namespace penstock::cuda

@@ -65,7 +65,7 @@ class CanaryDataset final : public source::Dataset {
     }
   };
 
-  const std::vector<std::string> classes_;
+  const std::vector<std::string> classes_{};
 };
 
 }  // namespace

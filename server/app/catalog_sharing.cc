@@ -78,7 +78,8 @@ Catalog::State Catalog::FindUnchanged(const NamedDataset& dataset,
 // open no more are forgotten once there are many.
 void Catalog::Remember(const NamedDataset& dataset, const std::string& key) {
   if (configured_.size() >= options_.max_datasets + offer_->datasets.size())
-    std::erase_if(configured_, [this](const auto& named) { return !open_.contains(named.second); });
+    for (auto each = configured_.begin(); each != configured_.end();)
+      each = open_.contains(each->second) ? std::next(each) : configured_.erase(each);
   configured_[dataset.path] = key;
 }
 

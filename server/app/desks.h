@@ -61,7 +61,8 @@ class Desks {
   bool closed_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::list<Waiting> waiting_ PENSTOCK_GUARDED_BY(mutex_);  // in the order in which they came
   std::map<std::string, uint64_t> busy_desks_ PENSTOCK_GUARDED_BY(mutex_);  // with whose job
-  posix::LooseThreads threads_ PENSTOCK_GUARDED_BY(mutex_);
+  // Started and left under the mutex; joined without it, once nothing waits for a thread.
+  posix::LooseThreads threads_;
 };
 
 }  // namespace penstock::app

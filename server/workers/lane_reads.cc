@@ -45,11 +45,11 @@ void LaneReads::Give(const WorkItem& item) {
 
 void LaneReads::HandBack(const source::Dataset& dataset) {
   const base::MutexLock lock(mutex_);
-  std::erase_if(inbox_, [&](const WorkItem& item) {
-    if (item.dataset != &dataset) return false;
-    ended_.push_back({.id = item.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
-    return true;
-  });
+  const auto back = std::stable_partition(
+      inbox_.begin(), inbox_.end(), [&](const WorkItem& item) { return item.dataset != &dataset; });
+  for (auto item = back; item != inbox_.end(); ++item)
+    ended_.push_back({.id = item->id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
+  inbox_.erase(back, inbox_.end());
 }
 
 void LaneReads::Expect(const WorkItem& item) {
