@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what Penstock needs to be built, from the distribution's own packages: nothing else, and
 # nothing at all when everything is there. --tests: also what the tests need; --fuzz: and clang, for
-# the fuzz targets; --packages: what Debian packages are made and tested with.
+# the fuzz targets; --packages: what Debian packages are made and tested with; --lint: what checks the
+# sources.
 # Tried on Debian 12. The names for Ubuntu 24.04 are from its package lists and have not been tried.
 set -eu
 
@@ -13,12 +14,14 @@ fail() {
 tests=no
 fuzz=no
 packages=no
+lint=no
 for argument; do
   case $argument in
     --tests) tests=yes ;;
     --fuzz) tests=yes fuzz=yes ;;
     --packages) packages=yes ;;
-    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests|--fuzz|--packages]" 2 ;;
+    --lint) lint=yes ;;
+    *) fail "unknown argument '$argument'; usage: deploy/install-deps.sh [--tests|--fuzz|--packages|--lint]" 2 ;;
   esac
 done
 
@@ -45,6 +48,8 @@ wanted=$build
 # the tests that want it are skipped, saying so.
 [ $tests = no ] || [ -d /run/systemd/system ] || wanted="$wanted prometheus"
 [ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
+[ $lint = no ] ||
+  wanted="$wanted clang clang-tidy clang-format shellcheck python3-venv libgtest-dev libgmock-dev"
 [ $packages = no ] ||
   wanted="$wanted dpkg-dev file python3 python3-dev python3-venv debootstrap lintian"
 

@@ -5,6 +5,7 @@
 #   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
 #   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
 #   tests/run.sh fuzz     a minute of libFuzzer for each parser of bytes from outside
+#   tests/run.sh lint     what reads the sources and runs nothing; lint-all: clang-tidy over every file
 # PENSTOCK_TEST_DATA=DIR (imagenet-sample/ in it) adds the tests on real photographs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,9 +15,18 @@ case $label in
   -*) set -- too many ;;
 esac
 [ $# -le 1 ] || {
-  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz]" >&2
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz|lint|lint-all]" >&2
   exit 2
 }
+
+case $label in
+  lint | lint-all)
+    deploy/install-deps.sh --lint
+    [ "$label" = lint ] || set -- all
+    [ "$label" = lint-all ] || set --
+    exec tests/lint/run.sh "$@"
+    ;;
+esac
 
 preset=release
 targets=all

@@ -175,8 +175,8 @@ absl::Status Doorway::KeepSlab(posix::Message message) {
 
 // Another thread may read the message that this one waits for: so it looks again after each slice.
 template <typename Key, typename Value>
-absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key key, base::TimePoint deadline,
-                                     absl::string_view what) {
+absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key key,
+                                     base::TimePoint deadline, absl::string_view what) {
   for (;;) {
     const absl::Status pumped = Pump();
     {

@@ -54,8 +54,8 @@ class Doorway {
   absl::Status ForgetSegment(const posix::Message& message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSlab(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   template <typename Key, typename Value>
-  absl::StatusOr<Value> Await(std::map<Key, Value> Doorway::*kept, Key key, base::TimePoint deadline,
-                              absl::string_view what);
+  absl::StatusOr<Value> Await(std::map<Key, Value> Doorway::*kept, Key key,
+                              base::TimePoint deadline, absl::string_view what);
 
   const posix::Fd socket_;
   std::string ticket_;

@@ -93,8 +93,9 @@ struct Rpc::Impl {
         admin(v1::AdminService::NewStub(channel)) {}
 
   template <typename Response, typename Async, typename Request>
-  absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub, Method<Async, Request, Response> method,
-                                const Request& request, base::Duration timeout) {
+  absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub,
+                                Method<Async, Request, Response> method, const Request& request,
+                                base::Duration timeout) {
     grpc::ClientContext context;
     Prepare(context, timeout);
     Response response;

@@ -7,7 +7,7 @@ namespace penstock::base {
 
 }  // namespace penstock::base
 
-#define PENSTOCK_CHECK(condition)                                                         \
-  do {                                                                                    \
-    if (!(condition)) ::penstock::base::CheckFailed(__FILE__, __LINE__, #condition);      \
+#define PENSTOCK_CHECK(condition)                                                    \
+  do {                                                                               \
+    if (!(condition)) ::penstock::base::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -1,5 +1,5 @@
-// std::mutex with clang's thread-safety attributes. Not absl::Mutex: Debian's Abseil is not built for
-// ThreadSanitizer and gives false races.
+// std::mutex with clang's thread-safety attributes. Not absl::Mutex: Debian's Abseil is not built
+// for ThreadSanitizer and gives false races.
 #pragma once
 
 #include <condition_variable>

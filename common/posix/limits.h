@@ -12,9 +12,9 @@ namespace penstock::posix {
 // way back without privileges.
 absl::Status GiveWay();
 
-// Lets all threads allocate from one heap, for programs that hardly allocate where it matters: glibc
-// makes up to eight a core, one for each thread that asks while others do, and each keeps what was
-// freed in it. Before threads are started.
+// Lets all threads allocate from one heap, for programs that hardly allocate where it matters:
+// glibc makes up to eight a core, one for each thread that asks while others do, and each keeps
+// what was freed in it. Before threads are started.
 void KeepOneHeap();
 
 // As many open files as whoever started us allows (the hard limit): the usual one is 1024, for the

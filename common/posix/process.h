@@ -28,8 +28,8 @@ struct Exit {
 };
 
 // A child program in a process group of its own, killed (SIGKILL) when the daemon dies
-// (PR_SET_PDEATHSIG; the fork happens in a thread that lives as long as the process: call Spawn from
-// such a thread). Destruction kills the group and reaps.
+// (PR_SET_PDEATHSIG; the fork happens in a thread that lives as long as the process: call Spawn
+// from such a thread). Destruction kills the group and reaps.
 class Child {
  public:
   struct Inherited {
@@ -37,8 +37,9 @@ class Child {
     int number;  // theirs
   };
   // argv[0] is the program's path. The child gets standard error, the inherited descriptors under
-  // their numbers (from 3 on), /dev/null as standard input and output, and nothing else that is open;
-  // signals at their defaults; no core dumps. Returns once the program runs or could not be started.
+  // their numbers (from 3 on), /dev/null as standard input and output, and nothing else that is
+  // open; signals at their defaults; no core dumps. Returns once the program runs or could not be
+  // started.
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
                                      const std::vector<Inherited>& fds);
   Child(Child&& other) noexcept;

@@ -15,10 +15,9 @@ absl::Status CannotListen(const TcpAddress& address, int error) {
     return absl::FailedPreconditionError(absl::StrCat(
         what, ": the port is in use; 'ss -ltnp' says by whom, or choose another port"));
   if (error == EAFNOSUPPORT)
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, ": this process may not use the network, or the system has no ",
-                     address.v6 ? "IPv6" : "IPv4",
-                     "; under systemd the drop-in network.conf lets it out"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": this process may not use the network, or the system has no ",
+        address.v6 ? "IPv6" : "IPv4", "; under systemd the drop-in network.conf lets it out"));
   if (error == EADDRNOTAVAIL)
     return absl::FailedPreconditionError(absl::StrCat(
         what, ": that is no address of this machine; 'ip address' lists those that are"));

@@ -104,7 +104,8 @@ void Service::OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
                      rpc::Callback<rpc::SessionGrant> done) {
   const bool posted = runner_.Post(
       [this, open = std::move(open), permit, done](feed::Engine& engine, base::TimePoint now) {
-        if (const absl::Status here = peers_.Find(permit.ticket()).status(); !here.ok()) return done(here);
+        if (const absl::Status here = peers_.Find(permit.ticket()).status(); !here.ok())
+          return done(here);
         engine.Open(open, now, [open, done](const absl::StatusOr<feed::Grant>& grant) {
           if (!grant.ok()) return done(grant.status());
           LogOpened(*grant, open);

@@ -20,7 +20,9 @@ class HostDelivery final : public Delivery {
   const posix::Fd& event() const override { return page_.event(); }
   void Announce(const shm::ControlEntry& entry, const FullSlot& slot) override;
   Heard Listen() override;
-  Waiting LookAtConsumer() const override { return {page_.untaken(), page_.consumer_asleep(), page_.left()}; }
+  Waiting LookAtConsumer() const override {
+    return {page_.untaken(), page_.consumer_asleep(), page_.left()};
+  }
   void Finish(shm::SessionState state, const absl::Status& reason) override {
     page_.Finish(state, reason);
   }

@@ -278,8 +278,8 @@ absl::Status Engine::Close(uint64_t peer, uint64_t id, base::TimePoint now) {
   return absl::OkStatus();
 }
 
-// A consumer's CloseSession may be lost, when we were slow to answer or it was cut off; what it said
-// on its page is not. It has until the next look to say so in the usual way.
+// A consumer's CloseSession may be lost, when we were slow to answer or it was cut off; what it
+// said on its page is not. It has until the next look to say so in the usual way.
 void Engine::CloseThoseThatLeft(base::TimePoint now) {
   std::vector<std::pair<uint64_t, uint64_t>> left;  // peer, session
   for (auto& [id, session] : sessions_) {

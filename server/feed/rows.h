@@ -89,7 +89,7 @@ class Rows {
     uint64_t sample = 0;
     std::shared_ptr<Feed> feed;
     bool aside = false, overdue = false;
-    std::string path = {};  // of a sample that is at fault
+    std::string path = {};   // of a sample that is at fault
     base::Duration taken{};  // a post, by the time it ends
   };
   void TakesNoPlace(UserId user);

@@ -21,7 +21,9 @@ struct Extents {
   int rounds;
   uint64_t epochs;  // draws of each photograph
 };
-Extents ExtentsOf(Extent extent) { return extent == Extent::kFull ? Extents{21, 1} : Extents{5, 2}; }
+Extents ExtentsOf(Extent extent) {
+  return extent == Extent::kFull ? Extents{21, 1} : Extents{5, 2};
+}
 
 decode::Spec TrainingSpec() {
   decode::Spec spec;

@@ -28,6 +28,7 @@ measure() {
   took=$(($(date +%s) - began))
   [ $status -eq 0 ] || failed=1
   commands+="bin/$program --gtest_filter='$filter'    # exit $status, $took s"$'\n'
+  # shellcheck disable=SC2016
   details+=$(printf '\n### %s\n```\n%s\n```' "$program" "$(grep -vE \
     '^\[ (RUN|     OK) |^\[(-|=)+\]|^$|^Note: |^\| ' "$room/$program")")$'\n'
 }

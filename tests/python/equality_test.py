@@ -1,7 +1,6 @@
 """Batches equal what Pillow and torchvision make of the same files on the same crop boxes: to the
 byte before normalisation, and after it to the last bit."""
 import os
-import unittest
 
 import support
 

@@ -5,7 +5,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import support
 

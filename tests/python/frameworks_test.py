@@ -6,7 +6,6 @@ import support
 
 torch = support.need("torch")
 
-import penstock  # noqa: E402
 from loader_fixture import LoaderFixture, ids  # noqa: E402
 
 

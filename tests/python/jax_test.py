@@ -13,7 +13,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 os.environ["JAX_PLATFORMS"] = "cpu"
 jax = support.need("jax")
 
-import jax.dlpack  # noqa: E402
+import jax.dlpack  # noqa: E402, F811
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 

@@ -2,7 +2,6 @@
 import os
 import statistics
 import time
-import unittest
 
 import support
 

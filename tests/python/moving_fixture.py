@@ -4,7 +4,7 @@ import support
 torch = support.need("torch")
 torchvision = support.need("torchvision")
 
-import torch.utils.data  # noqa: E402
+import torch.utils.data  # noqa: E402, F811
 from torchvision import transforms  # noqa: E402
 
 import penstock.torch  # noqa: E402

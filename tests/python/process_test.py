@@ -1,12 +1,10 @@
 """Processes: forked, spawned, interrupted, ended; ranks under torchrun; a private daemon of one's own."""
 import multiprocessing
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 import textwrap
-import unittest
 
 import support
 

@@ -11,7 +11,7 @@ works() {
 }
 if ! works >/dev/null 2>&1; then
   rm -rf "$venv"
-  # shellcheck disable=SC2086
+  # shellcheck disable=SC2015,SC2086
   /usr/bin/python3 -m venv "$venv" >&2 &&
     "$venv/bin/pip" install --quiet --disable-pip-version-check $wanted >&2 && works >&2 || {
     rm -rf "$venv"

@@ -11,7 +11,8 @@ namespace penstock::testing {
 
 class TrainerProcess {
  public:
-  // Holds two batches when the constructor returns. `mode`: hold, fork, flood or large (trainer_main.cc).
+  // Holds two batches when the constructor returns. `mode`: hold, fork, flood or large
+  // (trainer_main.cc).
   TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode,
                  const Identity& as = {});
   ~TrainerProcess();  // kills it

@@ -7,6 +7,7 @@ venv=$1/webdataset-venv
 wanted='webdataset==1.0.2'
 if ! "$venv/bin/python" -c 'import webdataset' 2>/dev/null; then
   rm -rf "$venv"
+  # shellcheck disable=SC2015
   /usr/bin/python3 -m venv --system-site-packages "$venv" >&2 &&
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$wanted" >&2 &&
     "$venv/bin/python" -c 'import webdataset' >&2 || {

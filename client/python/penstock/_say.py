@@ -2,7 +2,7 @@
 import logging
 
 _logger = logging.getLogger("penstock")
-_said = set()
+_said: set[str] = set()
 
 
 def say(message):

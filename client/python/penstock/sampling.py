@@ -1,6 +1,7 @@
 """What may come in which order beside shuffled or not: windows of shards, and draws by weights."""
 from array import array
 from dataclasses import dataclass
+from typing import Optional
 
 from .errors import InvalidArgument
 
@@ -23,7 +24,7 @@ class ShuffleWindow:
     """
 
     shards: int = 16
-    shard_samples: int = None
+    shard_samples: Optional[int] = None
 
     def __post_init__(self):
         if _whole(self.shards, "shards") >= 2**32:

@@ -29,7 +29,9 @@ TEST(MedianTest, OfAnEvenNumberIsBetweenTheMiddleTwo) { EXPECT_EQ(Median({4, 100
 
 TEST(AlternatingMediansTest, AnErrorEndsThemAtOnce) {
   std::string order;
-  const bench::Run failing = []() -> absl::StatusOr<double> { return absl::DataLossError("no disk"); };
+  const bench::Run failing = []() -> absl::StatusOr<double> {
+    return absl::DataLossError("no disk");
+  };
 
   const auto medians = AlternatingMedians({failing, Noting(&order, 'a', {1})}, 3);
 
