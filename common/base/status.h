@@ -36,7 +36,9 @@ absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_
 #define PENSTOCK_ASSIGN_OR_RETURN(target, expression) \
   PENSTOCK_ASSIGN_OR_RETURN_INNER(PENSTOCK_CONCAT(penstock_or_, __LINE__), target, expression)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the names of variables
 #define PENSTOCK_ASSIGN_OR_RETURN_INNER(temporary, target, expression) \
   auto temporary = (expression);                                       \
   if (!temporary.ok()) return temporary.status();                      \
   target = std::move(temporary).value()
+// NOLINTEND(bugprone-macro-parentheses)

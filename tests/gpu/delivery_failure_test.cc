@@ -185,6 +185,7 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   DaemonProcess daemon({.workers = 2});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   SessionOptions large = Options();
+  large.epochs = 0;       // whatever was ready before the kill, there is more
   large.batch_size = 64;  // 3 batches of 9.2 MiB
   large.random_crop = RandomResizedCrop();
   Session session = client.Open(large).OrDie();
