@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The reference of configuration keys, made of what the configuration's messages say of themselves.
+"""Generates the reference of configuration keys from the comments in config.proto.
 
     deploy/config/reference.py proto/penstock/config/v1/config.proto > deploy/config/README.md
 
-Python's standard library alone. A key is a field's name without its unit; a comment above a field or
-a message, in whole sentences, is what the reference says of it.
+Needs Python's standard library only. A key is the field's name without its unit. The comment above a
+field or a message becomes its text in the reference, so write it in whole sentences.
 """
 import re
 import sys
@@ -15,15 +15,18 @@ TYPES = {"string": "text", "uint32": "number", "uint64": "number", "double": "nu
 FIELD = re.compile(r"(repeated |optional )?([\w.]+) (\w+) = \d+;(?: *//.*)?$")
 
 HEAD = """# deploy/config
-`penstock.yaml` has every key with its default; `penstockd --check-config FILE` says whether a file is
-right, with file, line and what was expected. What is left out has the default. Sizes, times and
-shares carry their units: `4GiB`, `10s`, `0.1%`. A daemon that runs reads its file again at `penstockctl
-reload`; keys marked ↻ change then, the others need a restart.
+The reference of the daemon's configuration. [penstock.yaml](penstock.yaml) has every key with its
+default; a key that is left out has its default. Sizes, times and shares carry their units: `4GiB`,
+`10s`, `0.1%`.
 
-This page is made by `reference.py` of the comments in `proto/penstock/config/v1/config.proto`.
+`penstockd --check-config FILE` checks a file. For an error it names the file, the line and what was
+expected. `penstockctl reload` makes a running daemon read its file again: keys marked ↻ change at
+once, the others need a restart.
+
+`reference.py` generates this page from the comments in `proto/penstock/config/v1/config.proto`.
 """
 
-# What server/app/config_diff.cc lets change while the daemon runs; a test compares.
+# The keys that server/app/config_diff.cc allows to change at a reload. A test compares the two.
 RELOADED = {"datasets", "limits.max_pool_per_user", "limits.max_quarantined",
             "limits.max_quarantined_minimum", "limits.max_sessions_per_user",
             "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions"}
@@ -35,7 +38,7 @@ class Message:
 
 
 def parse(text):
-    """The messages, by name, in their order: fields as (name, type, repeated, words)."""
+    """Returns the messages by name, in file order; fields are (name, type, repeated, words)."""
     messages, message, enum, words = {}, None, None, []
     for line in map(str.strip, text.splitlines()):
         if line.startswith("//"):
@@ -72,11 +75,11 @@ def key_and_kind(message, name, kind, repeated):
 
 
 def cell(words):
-    return words.replace("|", "\\|") or "With the one above."
+    return words.replace("|", "\\|") or "See the key above."
 
 
 def section(message, title, prefix):
-    lines = [f"\n## {title}", message.words, "", "| key | value | what, default and why |", "|---|---|---|"]
+    lines = [f"\n## {title}", message.words, "", "| key | value | meaning, range, default |", "|---|---|---|"]
     for name, kind, repeated, words in message.fields:
         key, shown = key_and_kind(message, name, kind, repeated)
         mark = " ↻" if prefix + key in RELOADED else ""
