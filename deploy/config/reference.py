@@ -8,6 +8,7 @@ field or a message becomes its text in the reference, so write it in whole sente
 """
 import re
 import sys
+import textwrap
 
 UNITS = (("_bytes", "size: B, KiB, MiB, GiB, TiB"), ("_ms", "time: ms, s, m, h"), ("_share", "share: %"))
 TYPES = {"string": "text", "uint32": "number", "uint64": "number", "double": "number ≥ 0",
@@ -78,8 +79,12 @@ def cell(words):
     return words.replace("|", "\\|") or "See the key above."
 
 
+def paragraph(words):
+    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def section(message, title, prefix):
-    lines = [f"\n## {title}", message.words, "", "| key | value | meaning, range, default |", "|---|---|---|"]
+    lines = [f"\n## {title}", paragraph(message.words), "", "| key | value | meaning, range, default |", "|---|---|---|"]
     for name, kind, repeated, words in message.fields:
         key, shown = key_and_kind(message, name, kind, repeated)
         mark = " ↻" if prefix + key in RELOADED else ""
@@ -96,7 +101,7 @@ def reference(text):
         if not repeated:
             lines += section(messages.pop(kind), f"{name}:", name + ".")
         else:
-            lines += [f"\n## {name}: ↻", words + " Each is a [" + kind + "](#" + kind.lower() + ")."]
+            lines += [f"\n## {name}: ↻", paragraph(f"{words} Each entry is a [{kind}](#{kind.lower()}).")]
     for message in messages.values():
         lines += section(message, message.name, "")
     assert set(names) >= {"Server", "Pool", "Dataset"}, names
