@@ -1,17 +1,17 @@
 #!/bin/sh
 # Configures and builds one preset of CMakePresets.json: deploy/build.sh PRESET [TARGET]...
-# Everything it says goes to standard error; where that is no terminal, only what went wrong.
+# All output goes to standard error. If that is not a terminal, only errors are printed.
 set -eu
 cd "$(dirname "$0")/.."
 
 [ $# -ge 1 ] || {
-  echo "build: no preset; usage: deploy/build.sh PRESET [TARGET]..., presets: cmake --list-presets" >&2
+  echo "build: missing preset; usage: deploy/build.sh PRESET [TARGET]... (cmake --list-presets lists presets)" >&2
   exit 2
 }
 preset=$1
 shift
 
-# Another checkout of the same sources finds what this one compiled.
+# Lets ccache share objects between checkouts of the same sources.
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 if [ -z "${CCACHE_DIR:-}" ] && ! mkdir -p "${XDG_CACHE_HOME:-${HOME:-/dev/null}/.cache}/ccache" 2>/dev/null; then
   export CCACHE_DIR="$PWD/build/ccache"
@@ -21,7 +21,7 @@ mkdir -p build
 log=build/configure-$preset.log
 cmake --preset "$preset" >"$log" 2>&1 || {
   cat "$log" >&2
-  echo "build: cmake --preset $preset failed; see above" >&2
+  echo "build: cmake --preset $preset failed; its output is above" >&2
   exit 1
 }
 grep '^-- CUDA:' "$log" >&2 || true
@@ -30,6 +30,6 @@ quiet=--quiet
 [ ! -t 2 ] || quiet=
 # shellcheck disable=SC2086
 ninja -C "build/$preset" -j "$(nproc)" $quiet "$@" >&2 || {
-  echo "build: preset $preset does not build; see above" >&2
+  echo "build: compiling preset $preset failed; the errors are above" >&2
   exit 1
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
-# One relocatable tarball of what was built: programs, client library, headers, GPU tests, and the
-# shared libraries that they need, for another x86-64 Linux with glibc >= 2.36. Nothing is installed
-# there and nobody needs to be root: unpack it anywhere and call bin/penstockd.
+# Packs the build into one relocatable tarball for any x86-64 Linux with glibc >= 2.36: programs,
+# client library, headers, GPU tests, and the shared libraries that they need. Using it needs neither
+# root nor an installation: unpack it anywhere and run bin/penstockd.
 #   deploy/bundle.sh [--output FILE] [--no-build]
-# Not in it, because every system has its own: the C and C++ run-time libraries and the GPU's driver.
+# It does not contain what every system has itself: the C and C++ runtime libraries and the GPU driver.
 set -eu
 
 fail() {
@@ -16,7 +16,7 @@ output=
 build=yes
 while [ $# -gt 0 ]; do
   case $1 in
-    --output) [ $# -ge 2 ] || fail "--output wants a file; $usage" 2; output=$2; shift ;;
+    --output) [ $# -ge 2 ] || fail "--output needs a file; $usage" 2; output=$2; shift ;;
     --no-build) build=no ;;
     *) fail "unknown argument '$1'; $usage" 2 ;;
   esac
@@ -26,13 +26,13 @@ here=$PWD
 cd "$(dirname "$0")/.."
 built=$PWD/build/release
 machine=$(uname -m)
-[ "$machine" = x86_64 ] || fail "made for x86-64, this is $machine"
+[ "$machine" = x86_64 ] || fail "unsupported machine: got $machine, expected x86_64"
 
 if [ $build = yes ]; then
   deploy/install-deps.sh --tests
   deploy/build.sh release
 fi
-[ -x "$built/bin/penstockd" ] || fail "nothing is built in build/release; leave --no-build out"
+[ -x "$built/bin/penstockd" ] || fail "nothing is built in build/release; run without --no-build"
 version=$(sed -n 's/^project(penstock VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=penstock-$version-linux-$machine
 output=${output:-build/$name.tar.gz}
@@ -46,7 +46,7 @@ mkdir -p "$tree/bin" "$tree/lib" "$tree/include" "$tree/tests/gpu"
 
 programs="penstockd penstock-worker penstockctl penstock-example-epoch penstock-make-photographs"
 for program in $programs; do cp "$built/bin/$program" "$tree/bin/"; done
-# Those that a smaller build leaves out.
+# Programs that a smaller build may lack.
 for path in "$built"/bin/penstock-bench "$built"/bin/*_gpu_test "$built"/bin/penstock-gpu-*; do
   [ ! -x "$path" ] || cp "$path" "$tree/bin/"
 done
@@ -54,11 +54,11 @@ cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
 cp -R client/include/penstock "$tree/include/"
 cp LICENSE README.md CHANGELOG.md "$tree/"
 cp tests/gpu/run.sh tests/gpu/report.sh "$tree/tests/gpu/"
-# A bundle is no checkout: what it was made of is written down.
+# A bundle has no git history, so record the version and commit.
 { echo "$version"; git describe --always --dirty 2>/dev/null || true; } | paste -sd' ' >"$tree/VERSION"
 strip --strip-unneeded "$tree"/bin/* "$tree"/lib/libpenstock.so.*.* 2>/dev/null || true
 
-# What the loader finds for them here, but for what belongs to every system.
+# The shared libraries that the loader finds on this machine, except those that every system has.
 everybodys='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so'
 needed() {
   ldd "$tree"/bin/* "$tree"/lib/*.so.* 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
@@ -70,18 +70,18 @@ needed | while read -r library; do
   case $library in "$tree"/*) ;; *) cp -L "$library" "$tree/lib/" ;; esac
 done
 
-# Nothing may be missing, and nothing may come from here, once the tree is the only place to look.
+# Check that the tree is complete: no library is missing or taken from this machine.
 missing=$(ldd "$tree"/bin/* 2>&1 | grep 'not found' || true)
-[ -z "$missing" ] || fail "libraries are missing: $missing"
+[ -z "$missing" ] || fail "the bundle lacks libraries: $missing"
 strays=$(ldd "$tree"/bin/* 2>/dev/null | awk '$2 == "=>" { print $3 }' | grep -v "^$tree/" | sort -u |
   while read -r path; do basename "$path" | grep -qE "$everybodys" || echo "$path"; done)
-[ -z "$strays" ] || fail "the programs would still use $strays"
+[ -z "$strays" ] || fail "the programs would still load libraries from this machine: $strays"
 empty=$(objdump -p "$tree"/bin/* "$tree"/lib/libpenstock.so.* 2>/dev/null |
   grep -E 'R(UN)?PATH +(:|.*::|.*:$)' || true)
-[ -z "$empty" ] || fail "a search path has an empty entry, which means the current directory: $empty"
+[ -z "$empty" ] || fail "a library search path has an empty entry, which stands for the current directory: $empty"
 newest=$(objdump -T "$tree"/bin/* "$tree"/lib/*.so* 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 [ "$(printf '%s\nGLIBC_2.36\n' "$newest" | sort -V | tail -1)" = GLIBC_2.36 ] ||
-  fail "it would need $newest; bundles are made on a system with glibc 2.36"
+  fail "the bundle would need $newest, expected at most GLIBC_2.36; build it on a system with glibc 2.36"
 
 mkdir -p "$(dirname "$output")"
 tar -C "$room" --owner=0 --group=0 --sort=name -czf "$output.new" "$name"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs what Penstock needs to be built, from the distribution's own packages: nothing else, and
-# nothing at all when everything is there. --tests: also what the tests need; --fuzz: and clang, for
-# the fuzz targets; --packages: what Debian packages are made and tested with; --lint: what checks the
-# sources.
-# Tried on Debian 12. The names for Ubuntu 24.04 are from its package lists and have not been tried.
+# Installs the distribution's packages that are needed to build Penstock and not installed yet.
+#   deploy/install-deps.sh [--tests|--fuzz|--packages|--lint]
+# --tests: also what the tests need; --fuzz: as --tests, and clang for the fuzz targets; --packages:
+# also what is needed to make and test Debian packages; --lint: also what checks the sources.
+# Tested on Debian 12. The names for Ubuntu 24.04 come from its package lists and are untested.
 set -eu
 
 fail() {
@@ -25,7 +25,7 @@ for argument; do
   esac
 done
 
-command -v dpkg-query >/dev/null || fail "this is neither Debian nor Ubuntu (no dpkg); install a C++20\
+command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is missing, so this is neither Debian nor Ubuntu; install a C++20\
  compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo, libpng, libwebp,\
  GoogleTest and Google Benchmark yourself"
 
@@ -34,7 +34,7 @@ case $distribution in
   "debian 12") jpeg=libjpeg62-turbo-dev ;;
   ubuntu\ *) jpeg=libjpeg-turbo8-dev ;;
   debian\ *) jpeg=libjpeg62-turbo-dev ;;
-  *) fail "'$distribution' is unknown; known are Debian 12 and Ubuntu 24.04" ;;
+  *) fail "unsupported distribution: got '$distribution', expected Debian 12 or Ubuntu 24.04" ;;
 esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
@@ -44,8 +44,8 @@ wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
   python3-grpcio python3-protobuf python3-torch python3-torchvision python3-yaml systemd
   fish groff man-db zsh"
-# Debian's Prometheus starts a server as it is installed, where systemd runs: there it is left out, and
-# the tests that want it are skipped, saying so.
+# Where systemd runs, installing Debian's Prometheus starts a server. So it is left out there, and the
+# tests that need it report that they are skipped.
 [ $tests = no ] || [ -d /run/systemd/system ] || wanted="$wanted prometheus"
 [ $fuzz = no ] || wanted="$wanted clang libclang-rt-dev"
 [ $lint = no ] ||
@@ -53,7 +53,8 @@ wanted=$build
 [ $packages = no ] ||
   wanted="$wanted dpkg-dev file python3 python3-dev python3-venv debootstrap lintian"
 
-# One call for all: dpkg-query names each installed package once, and complains about the others.
+# One call for all packages: dpkg-query lists each installed package once, and reports an error for the
+# others.
 # shellcheck disable=SC2086
 present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null || true)
 missing=
@@ -65,7 +66,7 @@ done
 sudo=
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null ||
-    fail "missing:$missing; run as root, or: apt-get install --no-install-recommends$missing"
+    fail "missing packages:$missing; run this as root, or: apt-get install --no-install-recommends$missing"
   sudo=sudo
 fi
 
@@ -75,12 +76,12 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
-# apt's own words only when it fails; then its last error in one line.
+# Runs apt-get silently. If it fails, prints its last error in one line.
 apt() {
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@" \
     >"$log" 2>&1 </dev/null && return
   fail "apt-get $1 failed: $(grep '^E:' "$log" | tail -n 1 | grep . || tail -n 1 "$log");\
- missing:$missing; check the network and /etc/apt/sources.list, then run this again"
+ missing packages:$missing; check the network and /etc/apt/sources.list, then run this again"
 }
 
 echo "install-deps: installing$missing" >&2

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Debian packages of what was built: penstock (the daemon), penstock-tools, libpenstock1,
-# libpenstock-dev, and python3-penstock where build/venv has nanobind for Debian's Python.
+# Makes Debian packages from the build: penstock (the daemon), penstock-tools, libpenstock1,
+# libpenstock-dev, and python3-penstock if build/venv has nanobind for Debian's Python.
 #   deploy/package.sh [--output DIR] [--revision N] [--no-build | --build DIR]
-# --build: what is built there already is packed, rather than build/release.
-# One build gives the same packages, to the byte, whenever they are packed: their times are that of the
-# commit, or SOURCE_DATE_EPOCH. PENSTOCK_PACKAGES_MAINTAINER="NAME <ADDRESS>" says who answers for them.
+# --build DIR: pack the existing build in DIR instead of build/release.
+# Packing one build twice gives the same bytes: file times are SOURCE_DATE_EPOCH or the commit's time.
+# PENSTOCK_PACKAGES_MAINTAINER="NAME <ADDRESS>" sets the maintainer.
 set -eu
 
 fail() {
@@ -19,16 +19,16 @@ build=yes
 built=
 while [ $# -gt 0 ]; do
   case $1 in
-    --output) [ $# -ge 2 ] || fail "--output wants a folder; $usage" 2; output=$2; shift ;;
-    --revision) [ $# -ge 2 ] || fail "--revision wants a number; $usage" 2; revision=$2; shift ;;
+    --output) [ $# -ge 2 ] || fail "--output needs a folder; $usage" 2; output=$2; shift ;;
+    --revision) [ $# -ge 2 ] || fail "--revision needs a number; $usage" 2; revision=$2; shift ;;
     --no-build) build=no ;;
-    --build) [ $# -ge 2 ] || fail "--build wants a folder; $usage" 2; build=no built=$(realpath -- "$2"); shift ;;
+    --build) [ $# -ge 2 ] || fail "--build needs a folder; $usage" 2; build=no built=$(realpath -- "$2"); shift ;;
     *) fail "unknown argument '$1'; $usage" 2 ;;
   esac
   shift
 done
 case $revision in
-  '' | *[!0-9.]*) fail "--revision is '$revision', wanted a number; $usage" 2 ;;
+  '' | *[!0-9.]*) fail "--revision: got '$revision', expected a number; $usage" 2 ;;
 esac
 here=$PWD
 cd "$(dirname "$0")/.."
@@ -42,12 +42,12 @@ built=${built:-$PWD/build/release}
 
 if [ $build = yes ]; then
   deploy/install-deps.sh --packages
-  tests/python/venv.sh || echo "package: without it there will be no python3-penstock" >&2
+  tests/python/venv.sh || echo "package: tests/python/venv.sh failed, so python3-penstock will be left out" >&2
   deploy/build.sh release packaged
 fi
-[ -x "$built/bin/penstockd" ] || fail "nothing is built in $built; leave --no-build out"
+[ -x "$built/bin/penstockd" ] || fail "nothing is built in $built; run without --no-build"
 for program in cpack dpkg-shlibdeps file; do
-  command -v $program >/dev/null || fail "there is no $program; run deploy/install-deps.sh --packages"
+  command -v $program >/dev/null || fail "$program is not installed; run deploy/install-deps.sh --packages"
 done
 
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
@@ -63,11 +63,11 @@ set -- -D "CPACK_DEBIAN_PACKAGE_RELEASE=$revision"
   set -- "$@" -D "CPACK_PACKAGE_CONTACT=$PENSTOCK_PACKAGES_MAINTAINER"
 cpack --config "$built/CPackConfig.cmake" -B "$room" "$@" >"$room/log" 2>&1 || {
   cat "$room/log" >&2
-  fail "cpack failed; see above"
+  fail "cpack failed; its output is above"
 }
 mkdir -p "$output"
 mv "$room"/*.deb "$output/"
 ls "$output"/python3-penstock_*"-${revision}_"*.deb >/dev/null 2>&1 ||
   echo "package: python3-penstock is left out: $built has no extension for Debian's Python;" \
-    "tests/python/venv.sh, then build again" >&2
+    "run tests/python/venv.sh, then build again" >&2
 (cd "$output" && ls -sh -- *"-${revision}_"*.deb)

@@ -1,9 +1,12 @@
 #!/bin/bash
-# From a fresh checkout to one fed epoch: installs what is missing, builds, starts a private daemon,
-# feeds one epoch to the example trainer, says what happened, and leaves nothing running.
+# From a fresh checkout to one fed epoch: installs missing packages, builds, starts a private daemon,
+# feeds one epoch to the example trainer, reports the result, and stops everything.
 #   deploy/quickstart.sh [--data DIR] [--workers N] [--seed N] [--json]
-# --data DIR: photographs (JPEG) in folders of classes; without it, generated ones. --json: the result
-# as one object on the last line of standard output, everything else on standard error.
+# --data DIR    folder of JPEG photographs, one sub-folder for each class (default: generated ones)
+# --workers N   number of decoding processes (default: half of the cores)
+# --seed N      seed of the order and of the random crops and flips (default 0)
+# --json        print the result as one JSON object on the last line of standard output, and everything
+#               else on standard error
 set -eu
 
 usage_error() {
@@ -18,7 +21,7 @@ fail() {
 
 whole_number() {  # NAME VALUE LOWEST
   [[ $2 =~ ^[0-9]{1,18}$ && $((10#$2)) -ge $3 ]] ||
-    usage_error "$1 wants a whole number of at least $3, got '$2'"
+    usage_error "$1: got '$2', expected a whole number of at least $3"
 }
 
 data=
@@ -28,13 +31,13 @@ json=
 while [ $# -gt 0 ]; do
   case $1 in
     --json) json=--json && shift && continue ;;
-    --data | --workers | --seed) [ $# -ge 2 ] || usage_error "$1 wants a value" ;;
+    --data | --workers | --seed) [ $# -ge 2 ] || usage_error "$1 needs a value" ;;
     *) usage_error "unknown argument '$1'" ;;
   esac
   case $1 in
     --data)
-      [ -d "$2" ] || usage_error "--data wants a folder of classes, '$2' is none"
-      data=$(cd -- "$2" && pwd) || usage_error "--data '$2' may not be entered"
+      [ -d "$2" ] || usage_error "--data: got '$2', expected a folder with one sub-folder for each class"
+      data=$(cd -- "$2" && pwd) || usage_error "--data: no permission to enter '$2'"
       ;;
     --workers) whole_number "$1" "$2" 1 && workers=$2 ;;
     --seed) whole_number "$1" "$2" 0 && seed=$2 ;;
@@ -47,12 +50,13 @@ bin=$PWD/build/release/bin
 if [ -n "$json" ]; then exec 3>&2; else exec 3>&1; fi
 say() { echo "$@" >&3; }
 
-# --- Leaving nothing behind ---------------------------------------------------------------------
-room=    # a folder of our own: the daemon's socket, state and log
+# --- Cleaning up --------------------------------------------------------------------------------
+room=    # temporary folder for the daemon's socket, state and log
 daemon=  # process group of the daemon
-task=    # process group of whatever else runs now
+task=    # process group of the command that runs now
 
-# Ends a process group: asked, and after five seconds told. It may be so young that it is no group yet.
+# Ends a process group with SIGTERM, and after five seconds with SIGKILL. A new process may not have
+# become a group yet.
 stop() {
   local attempt
   kill -TERM -- "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || return 0
@@ -75,14 +79,14 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
-# Starts a command in a process group of its own, so that all of it can be stopped; `started` is the
-# group. (Job control would do the same, but fights for the terminal.)
+# Starts a command in a process group of its own, so that all its processes can be stopped, and sets
+# `started` to the group. Job control could do the same, but would compete for the terminal.
 start() {
   setsid "$@" </dev/null 3>&- &
   started=$!
 }
 
-# Runs a command to its end. Unlike a plain call, a signal to this script is acted upon at once.
+# Runs a command to its end. Unlike in a plain call, a signal to this script takes effect at once.
 run() {
   local status=0
   start "$@"
@@ -95,13 +99,13 @@ run() {
 # --- The steps ----------------------------------------------------------------------------------
 build() {
   local began=$SECONDS
-  say "Building Penstock in build/release on $(nproc) cores (minutes the first time) ..."
+  say "Building Penstock in build/release on $(nproc) cores (takes minutes the first time) ..."
   run deploy/build.sh release penstockd penstock-worker penstockctl penstock-example-epoch \
-    penstock-make-photographs || fail "the build failed; its messages are above"
+    penstock-make-photographs || fail "the build failed; its output is above"
   say "Built in $((SECONDS - began)) s."
 }
 
-# Sets `data` to the generated photographs; made once and kept, if there is a place to keep them.
+# Sets `data` to the generated photographs. They are kept in the cache folder if it is writable.
 generate_data() {
   local cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/penstock/photographs
   data=$cache/v1
@@ -110,9 +114,9 @@ generate_data() {
     return
   fi
   if ! mkdir -p "$cache" 2>/dev/null || ! [ -w "$cache" ]; then data=$room/photographs; fi
-  say "No --data: generating 200 photograph-like JPEGs in $data (nobody's pictures, only like them)."
+  say "No --data: generating 200 JPEGs that resemble photographs in $data."
   rm -rf -- "$data.new"
-  run "$bin/penstock-make-photographs" "$data.new" || fail "no photographs could be generated"
+  run "$bin/penstock-make-photographs" "$data.new" || fail "photographs could not be generated"
   mv -T -- "$data.new" "$data"
 }
 
@@ -127,16 +131,17 @@ start_daemon() {
     sleep 0.05
   done
   tail -n 20 "$log" >&2
-  fail "the daemon was not ready within 10 s; what it said is above"
+  fail "the daemon was not ready within 10 s; the end of its log is above"
 }
 
 explain() {
   say
   say "That was one epoch of $data"
-  say "in batches of 32: random crops of 224 by 224, flipped at random, shuffled by seed $seed, decoded"
-  say "on the CPU by worker processes and taken from shared memory by one trainer that does nothing"
-  say "else. images/s is this machine's, now. The SHA-256 is over every byte that the trainer got: the"
-  say "same data and seed give the same one, however many workers there are."
+  say "in batches of 32: shuffled with seed $seed, cropped at random to 224 x 224 and flipped at random."
+  say "Worker processes decoded the images on the CPU. One trainer took the batches from shared memory"
+  say "and did nothing else, so images/s is the rate of this machine at this moment. The SHA-256 covers"
+  say "every byte that the trainer received. It depends only on the data and the seed, not on the"
+  say "number of workers."
 }
 
 deploy/install-deps.sh
@@ -147,5 +152,5 @@ socket=$room/penstock.sock
 start_daemon
 say "Feeding one epoch to the example trainer ..."
 run "$bin/penstock-example-epoch" --address "$socket" --data "$data" --seed "$seed" $json ||
-  { tail -n 5 "$room/log" >&2 && fail "the trainer failed; above is what it and the daemon said"; }
+  { tail -n 5 "$room/log" >&2 && fail "the trainer failed; its output and the end of the daemon's log are above"; }
 explain

@@ -91,7 +91,7 @@ class QuickstartTest(unittest.TestCase):
 
     def test_bad_arguments_get_one_line_and_code_2(self):
         self.assertIn("'--fast'", self.assert_refused("--fast"))
-        self.assertIn("--data wants a value", self.assert_refused("--data"))
+        self.assertIn("--data needs a value", self.assert_refused("--data"))
         self.assertIn("'/nonexistent'", self.assert_refused("--data", "/nonexistent"))
         for bad in ("0", "-1", "two", "", "1.5"):
             self.assertIn("--workers", self.assert_refused("--workers", bad))
