@@ -1,5 +1,7 @@
-"""What a trainer in a container of its own does: takes epochs of a dataset, and says how it goes.
-trainer.py DATASET [EPOCHS]"""
+"""Example trainer for a container: takes epochs of a dataset and prints the rate of each.
+
+    trainer.py DATASET [EPOCHS]   (default: 1 epoch)
+"""
 import sys
 import time
 

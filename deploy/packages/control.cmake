@@ -1,11 +1,11 @@
-# What stands in each package's control file. cpack reads this when it begins, and with it the version
-# and revision that its command line gave. Dependencies on libraries are dpkg-shlibdeps' affair.
+# The contents of each package's control file. cpack reads this file at its start, after the version
+# and revision from its command line are set. dpkg-shlibdeps adds the dependencies on libraries.
 include(${CPACK_PENSTOCK_SOURCE}/deploy/packages/names.cmake)
 set(scripts ${CPACK_PENSTOCK_SOURCE}/deploy/packages)
 set(this_version "(= ${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY)  # else it comes before each description
-# What is said below the first line of each description.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY)  # otherwise cpack puts it before each description
+# The long description that all packages share.
 set(about "Penstock is one daemon per GPU node: it decodes training data once and feeds
 every trainer process on the node, in order, in GPU memory or shared memory.")
 
@@ -26,16 +26,16 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA
     ${scripts}/penstock/postrm)
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_TOOLS_DESCRIPTION "commands that look into Penstock's daemon and measure it
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "commands that inspect and measure Penstock's daemon
 ${about}
 .
 This package has penstockctl, which shows what the daemon does and what would
-keep it from serving, and penstock-bench, which measures what a machine can do.")
+prevent it from serving, and penstock-bench, which measures a machine.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "penstock")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "python3-pil")
 
 set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_CLIENT_DESCRIPTION "shared library for trainers that Penstock feeds
+set(CPACK_DEBIAN_CLIENT_DESCRIPTION "shared library for trainers fed by Penstock
 ${about}
 .
 This package has the library that C++ trainers and the Python package need.")
@@ -43,7 +43,7 @@ set(CPACK_DEBIAN_CLIENT_PACKAGE_RECOMMENDS "penstock")
 set(CPACK_DEBIAN_CLIENT_PACKAGE_CONTROL_EXTRA ${scripts}/libpenstock1/triggers)
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers and CMake package for trainers that Penstock feeds
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers and CMake package for trainers fed by Penstock
 ${about}
 .
 This package has what is needed to write and build a trainer in C++:
@@ -51,12 +51,12 @@ find_package(penstock), and link penstock::client.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libpenstock1 ${this_version}")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-set(CPACK_DEBIAN_PYTHON_DESCRIPTION "Python package for trainers that Penstock feeds
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "Python package for trainers fed by Penstock
 ${about}
 .
-This package has the module penstock, with data loaders that take the place of
-PyTorch's, and iterators for JAX, CuPy and NumPy.")
-# The extension is for the one Python that this release of Debian has.
+This package has the module penstock, with data loaders that replace PyTorch's,
+and iterators for JAX, CuPy and NumPy.")
+# The extension works only with the Python version of this Debian release.
 if(CPACK_COMPONENTS_ALL MATCHES python)
   execute_process(COMMAND /usr/bin/python3 -c "import sys; print('python3 (>= 3.%d), python3 (<< 3.%d)' % (
                           sys.version_info.minor, sys.version_info.minor + 1))"

@@ -1,4 +1,4 @@
-# The package that each component of `cmake --install` becomes.
+# The Debian package for each component of `cmake --install`.
 set(package_programs penstock)
 set(package_tools penstock-tools)
 set(package_client libpenstock1)

@@ -1,17 +1,17 @@
-# What `cpack` makes packages of: the components of `cmake --install`, one package each, and the Python
-# package where the extension was built for Debian's own Python. deploy/package.sh calls it.
+# Configures cpack: one package for each component of `cmake --install`, and the Python package if
+# the extension was built for Debian's own Python. deploy/package.sh runs cpack.
 set(PENSTOCK_PACKAGES_MAINTAINER "Penstock maintainers <maintainers@penstock.invalid>" CACHE STRING
-    "Who answers for the packages: NAME <ADDRESS>")
+    "Maintainer of the packages: NAME <ADDRESS>")
 
 set(CPACK_COMPONENTS_ALL programs client development tools)
 
-# All that the packages hold.
+# Builds everything that the packages contain.
 add_custom_target(packaged DEPENDS penstockd penstock-worker penstockctl penstockctl_completions penstock_client)
 if(TARGET penstock-bench)
   add_dependencies(packaged penstock-bench)
 endif()
 
-# Debian has one Python a release, and a module below 3.12 is for one Python alone.
+# A Debian release has one Python version, and before 3.12 an extension works with one version only.
 if(PENSTOCK_HAS_PYTHON)
   execute_process(COMMAND /usr/bin/python3 -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
                   OUTPUT_VARIABLE debians_suffix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -20,7 +20,7 @@ if(PENSTOCK_HAS_PYTHON)
     list(APPEND CPACK_COMPONENTS_ALL python)
     add_dependencies(packaged penstock_python penstock_python_stub)
     set(module lib/python3/dist-packages/penstock)
-    # Files, rather than a target: its search path is taken out, not changed (stage.cmake).
+    # Installed as a file and not as a target: stage.cmake removes its search path.
     install(FILES $<TARGET_FILE:penstock_python> ${PROJECT_BINARY_DIR}/python/penstock/_penstock.pyi
             DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL)
     install(DIRECTORY client/python/penstock/ DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL
@@ -43,7 +43,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-# What differs from package to package; and what only Debian has in them.
+# Settings of each package, and the script that adds what only Debian packages have.
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/deploy/packages/control.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/deploy/packages/stage.cmake)
 set(CPACK_PENSTOCK_SOURCE ${PROJECT_SOURCE_DIR})

@@ -1,6 +1,6 @@
-# Runs when all components are laid down and before they are packed: what Debian wants in a package and
-# an installation by hand does not. Times are those of SOURCE_DATE_EPOCH, so that one build gives the
-# same packages whenever it is packed.
+# Runs after all components are installed in the staging folder and before they are packed. Adds
+# what Debian requires in a package and a manual installation does not have. Sets all times to
+# SOURCE_DATE_EPOCH, so that packing one build twice gives the same bytes.
 include(${CPACK_PENSTOCK_SOURCE}/deploy/packages/names.cmake)
 set(source ${CPACK_PENSTOCK_SOURCE})
 set(version ${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
@@ -16,7 +16,7 @@ endif()
 execute_process(COMMAND date -u -R -d "@$ENV{SOURCE_DATE_EPOCH}" OUTPUT_VARIABLE date
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
-# zsh's own folder is for the administrator's functions; packages have another one.
+# zsh reserves site-functions for the administrator; packages use vendor-completions.
 set(zsh ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/share/zsh)
 file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)
 
@@ -26,9 +26,9 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 
   set(documents ${root}/usr/share/doc/${package})
   file(COPY ${source}/deploy/packages/copyright DESTINATION ${documents})
-  file(REMOVE ${documents}/LICENSE)  # it is in copyright
+  file(REMOVE ${documents}/LICENSE)  # copyright contains it
   file(WRITE ${documents}/changelog.Debian "penstock (${version}) stable; urgency=medium\n\n"
-       "  * What changed in Penstock is in changelog.gz.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+       "  * See changelog.gz for the changes in Penstock.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
   configure_file(${source}/CHANGELOG.md ${documents}/changelog COPYONLY)
   run(gzip -9nf ${documents}/changelog ${documents}/changelog.Debian)
 
@@ -42,7 +42,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     run(gzip -9nf ${pages})
   endif()
 
-  # Libraries are where the loader looks anyway.
+  # The libraries are where the loader looks by default, so programs need no search path.
   file(GLOB_RECURSE programs LIST_DIRECTORIES false ${root}/usr/bin/* ${root}/usr/lib/*.so*)
   foreach(program IN LISTS programs)
     if(NOT IS_SYMLINK ${program})
@@ -52,7 +52,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   endforeach()
 endforeach()
 
-# So that Python's own tools know that it is there.
+# Lets Python's tools find the package.
 if(CPACK_COMPONENTS_ALL MATCHES python)
   set(modules ${CPACK_TEMPORARY_DIRECTORY}/python/usr/lib/python3/dist-packages)
   file(WRITE ${modules}/penstock-${CPACK_PACKAGE_VERSION}.dist-info/METADATA
@@ -63,6 +63,6 @@ endif()
 set(configuration ${CPACK_TEMPORARY_DIRECTORY}/programs/etc/penstock)
 file(COPY ${source}/deploy/packages/penstock/penstock.yaml DESTINATION ${configuration})
 
-# Whoever packs them: the modes that files in packages have.
+# The usual modes of files in packages, whatever the builder's umask.
 run(chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY})
 run(find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +)

@@ -178,7 +178,7 @@ class PackagesTest(unittest.TestCase):
         self.says("cp", "/mnt/edited", CONFIG)
 
         self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertIn("the daemon that runs is left as it is", said.stderr)
+        self.assertIn("the running daemon was not restarted", said.stderr)
         self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (before, "active"))
 
     def packages_named(self, name):

@@ -31,7 +31,7 @@ FIRE = {
                             "has been stuck for 1m 0s: restart it", {}),
     "PenstockRestarting": ({"process_start_time_seconds": "1 2 3 4x20"}, "3m", "was started 3 times", {}),
     "PenstockSourceStalled": ({"penstock_longest_stall_seconds": "0+30x20"}, "3m",
-                              "has not answered for 1m 30s: look at the file server", {}),
+                              "has not responded for 1m 30s: look at the file server", {}),
     "PenstockWorkersMissing": ({"penstock_workers_running": "7x20", "penstock_workers_wanted": "8x20"}, "6m",
                                "penstockctl workers", {}),
     "PenstockWorkersDie": ({"penstock_worker_restarts_total": "0+1x20"}, "10m", "died 10 times", {}),
