@@ -94,9 +94,12 @@ Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
   if (Fault fault = reader->ReadHeader(file); fault != Fault::kNone) return fault;
   const uint64_t pixels = uint64_t{reader->width()} * reader->height();
   if (pixels > limits.max_pixels) return Fault::kTooManyPixels;
-  if (exif == Exif::kIgnore) return Fault::kNone;
-  const Orientation orientation = OrientationOf(OrientationTag(FindExif(kind, file)));
+  const bool own = kind == Kind::kTiff;  // shown upright in any case
+  if (!own && exif == Exif::kIgnore) return Fault::kNone;
+  const Orientation orientation =
+      own ? tiff.orientation() : OrientationOf(OrientationTag(FindExif(kind, file)));
   if (orientation.upright()) return Fault::kNone;
+  if (own && exif == Exif::kApply) return Fault::kUnsupported;  // Pillow 9.4 turns it twice
   oriented.Set(*reader, orientation);
   reader = &oriented;
   return Fault::kNone;

@@ -22,8 +22,7 @@ bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
 constexpr size_t kTgaHeader = 18;
 
 constexpr std::string_view kOtherSignatures[] = {
-    "II+\0"sv,
-    "MM\0+"sv,  // TIFF of more than 4 GiB
+    "MM\0+"sv,  // BigTIFF of the order of bytes that Pillow 9.4 cannot read
     "\0\0\0\x0cjP  \r\n\x87\n"sv,
     "\xff\x4f\xff\x51"sv,  // JPEG 2000
     "\0\0\0\x0cJXL \r\n\x87\n"sv,
@@ -84,7 +83,8 @@ Kind KindOf(std::span<const std::byte> file) {
   if (HasAt(head, 0, "\x89PNG\r\n\x1a\n"sv)) return Kind::kPng;
   if (IsWebP(head)) return Kind::kWebP;
   if (HasAt(head, 0, "GIF87a"sv) || HasAt(head, 0, "GIF89a"sv)) return Kind::kGif;
-  if (HasAt(head, 0, "II*\0"sv) || HasAt(head, 0, "MM\0*"sv)) return Kind::kTiff;
+  if (HasAt(head, 0, "II*\0"sv) || HasAt(head, 0, "MM\0*"sv) || HasAt(head, 0, "II+\0"sv))
+    return Kind::kTiff;
   if (IsBmp(head)) return Kind::kBmp;
   if (IsNetpbm(head)) return Kind::kNetpbm;
   const bool other = std::any_of(std::begin(kOtherSignatures), std::end(kOtherSignatures),

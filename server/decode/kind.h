@@ -15,7 +15,7 @@ enum class Kind {
   kBmp,
   kNetpbm,  // PBM, PGM, PPM; PAM, too, which its reader refuses
   kTiff,
-  kOtherImage,  // large TIFF, TGA, JPEG 2000, JPEG XL, AVIF, HEIF
+  kOtherImage,  // BigTIFF with the highest byte first, TGA, JPEG 2000, JPEG XL, AVIF, HEIF
 };
 
 Kind KindOf(std::span<const std::byte> file);

@@ -1,4 +1,5 @@
-// A TIFF's first directory: what the tags say that are looked at. Pure; refers to the file.
+// The tags of a TIFF's first directory that the decoder looks at; of a BigTIFF, too. Pure; refers
+// to the file.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,6 @@ enum class TiffTag : uint16_t {
   kRowsPerStrip = 278,
   kStripBytes = 279,
   kPlanarConfiguration = 284,
-  kPredictor = 317,
   kColorMap = 320,
   kTileWidth = 322,
   kTileHeight = 323,
@@ -37,30 +37,39 @@ enum class TiffTag : uint16_t {
 // The numbers of one tag.
 struct TiffNumbers {
   size_t at = 0, bytes_each = 0;  // within the file, which has them all
-  uint32_t count = 0;             // 0: there is no such tag
+  uint64_t count = 0;             // 0: there is no such tag
 };
 
 class TiffDirectory {
  public:
-  // `file` begins as a TIFF does. kUnsupported: a tag that is looked at has no whole numbers, or
-  // not all of them are there.
+  // `file` begins as a TIFF does. kUnsupported: a tag that the decoder looks at holds something
+  // else than whole numbers, or the file lacks a tag's values.
   base::Fault Read(std::span<const std::byte> file);
 
   TiffNumbers Find(TiffTag tag) const;
-  uint32_t Number(const TiffNumbers& numbers, uint32_t index) const {
-    return ReadNumber(file_, numbers.at + numbers.bytes_each * index, numbers.bytes_each, endian_);
+  // Requires index < numbers.count.
+  uint64_t Number(const TiffNumbers& numbers, uint64_t index) const {
+    return NumberAt(numbers.at + numbers.bytes_each * index, numbers.bytes_each);
   }
-  // The tag's one number, or what it is without the tag. Nothing: it has several.
+  // The tag's one number, or `otherwise` without the tag. Nothing: it has several, or one that
+  // needs more than 32 bits.
   std::optional<uint32_t> One(TiffTag tag, uint32_t otherwise) const;
   Endian endian() const { return endian_; }
 
  private:
+  base::Fault ReadHead();
+  uint64_t NumberAt(size_t at, size_t bytes) const;
+  bool IsThere(size_t entry) const;
   TiffNumbers NumbersOf(size_t entry) const;
+  size_t EntryAt(uint64_t entry) const { return entries_at_ + entry_bytes() * entry; }
+  size_t offset_bytes() const { return big_ ? 8 : 4; }
+  size_t entry_bytes() const { return 4 + 2 * offset_bytes(); }
 
   std::span<const std::byte> file_;
   Endian endian_ = Endian::kLittle;
+  bool big_ = false;
   size_t entries_at_ = 0;
-  uint32_t entries_ = 0;
+  uint64_t entries_ = 0;
 };
 
 }  // namespace penstock::decode

@@ -1,10 +1,11 @@
-"""GIF, BMP, Netpbm and TIFF files: see image_files.py. Sound ones that Penstock decodes, of every layout; and
-damaged ones."""
+"""GIF, BMP and Netpbm files, TIFF files of tiff_files.py with them: see image_files.py. Sound ones that
+Penstock decodes, of every layout; and damaged ones."""
 import random
 import struct
 import zlib
 
 from image_files import picture, saved
+from tiff_files import damaged_tiffs, tiff, tiffs, unsupported_tiffs
 
 SIZES = [(1, 1), (3, 9), (17, 16), (33, 47)]
 
@@ -205,147 +206,6 @@ def bmps():
         yield f"{name}-short-runs.bmp", bmp(size, 8, short, rows_of(rng, 1024), compression=1)
 
 
-# TIFF
-
-def packbits(data):
-    out = b""
-    for at in range(0, len(data), 5):
-        part = data[at:at + 5]
-        same = len(part) > 2 and at % 3 == 0
-        if not same:
-            out += bytes([len(part) - 1]) + part
-            continue
-        out += b"".join(bytes([0, byte]) for byte in part)
-    return out
-
-
-def tiff(size, samples, bits, photometric, rng, order="<", compression=1, rows=None, tile=None, extra=(), predictor=1,
-         planar=1, colormap=None, more=()):
-    width, height = size
-    sides = (width, height) if tile is None else tile
-    if tile is None:
-        sides = (width, rows or height)
-    pieces = []
-    for y in range(0, height, sides[1]):
-        high = sides[1] if tile is not None else min(sides[1], height - y)
-        for _ in range(0, width, sides[0]):
-            raw = rows_of(rng, (sides[0] * samples * bits + 7) // 8 * high)
-            pieces.append({1: lambda: raw, 8: lambda: zlib.compress(raw), 32946: lambda: zlib.compress(raw),
-                           32773: lambda: packbits(raw), 5: lambda: lzw(raw)}[compression]())
-    tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * samples), 259: (3, [compression]),
-            262: (3, [photometric]), 277: (3, [samples])}
-    if planar != 1:
-        tags[284] = 3, [planar]
-    if extra:
-        tags[338] = 3, list(extra)
-    if predictor != 1:
-        tags[317] = 3, [predictor]
-    if colormap is not None:
-        tags[320] = 3, colormap
-    if tile is None:
-        tags[278] = 4, [rows or height]
-    else:
-        tags[322], tags[323] = (3, [tile[0]]), (3, [tile[1]])
-    tags.update(more)
-    data, offsets = b"", []
-    for piece in pieces:
-        offsets.append(8 + len(data))
-        data += piece + bytes(len(piece) % 2)
-    tags[273 if tile is None else 324] = 4, offsets
-    tags[279 if tile is None else 325] = 4, [len(piece) for piece in pieces]
-    at = 8 + len(data)
-    behind = at + 2 + 12 * len(tags) + 4
-    entries, values = b"", b""
-    for tag in sorted(tags):
-        kind, numbers = tags[tag]
-        packed = struct.pack(f"{order}{len(numbers)}{'HI'[kind == 4]}", *numbers)
-        if len(packed) > 4:
-            where = struct.pack(order + "I", behind + len(values))
-            values += packed + bytes(len(packed) % 2)
-        else:
-            where = packed.ljust(4, b"\0")
-        entries += struct.pack(order + "HHI", tag, kind, len(numbers)) + where
-    head = (b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, at)
-    return head + data + struct.pack(order + "H", len(tags)) + entries + bytes(4) + values
-
-
-def lzw(data):
-    """Words as TIFF has them: the first bit the highest, longer by a bit one word early."""
-    out, window, held, size, table, prefix = bytearray(), 0, 0, 9, {}, None
-
-    def put(word):
-        nonlocal window, held
-        window, held = window << size | word, held + size
-        while held >= 8:
-            held -= 8
-            out.append(window >> held & 255)
-            window &= (1 << held) - 1
-
-    put(256)
-    known = 258
-    for byte in data:
-        if prefix is None:
-            prefix = byte
-        elif (prefix, byte) in table:
-            prefix = table[prefix, byte]
-        else:
-            put(prefix)
-            table[prefix, byte] = known
-            known += 1
-            size = max(9, min(12, (known).bit_length()))
-            if known == 4094:
-                put(256)
-                table, known, size = {}, 258, 9
-            prefix = byte
-    if prefix is not None:
-        put(prefix)
-        size = max(9, min(12, (known + 1).bit_length()))
-    put(257)
-    if held:
-        out.append(window << 8 - held & 255)
-    return bytes(out)
-
-
-def tiffs():
-    rng = random.Random(24)
-    for size in SIZES:
-        width, height = size
-        name = f"{width}x{height}"
-        for mode in ("1", "L", "P", "LA", "RGB", "RGBA", "CMYK"):
-            image = picture(size, "L").convert("1") if mode == "1" else picture(size, mode)
-            for compression in (None, "tiff_lzw", "tiff_adobe_deflate", "tiff_deflate", "packbits"):
-                yield f"{name}-{mode}-{compression}.tiff", saved(image, "TIFF", compression=compression)
-            if mode in ("L", "RGB", "RGBA", "CMYK"):
-                for compression in ("tiff_lzw", "tiff_adobe_deflate"):
-                    yield (f"{name}-{mode}-{compression}-predicted.tiff",
-                           saved(image, "TIFF", compression=compression, tiffinfo={317: 2}))
-        for order in "<>":
-            which = name + "lb"[order == ">"]
-            for photometric in (0, 1):
-                for bits in (1, 2, 4, 8):
-                    yield f"{which}-gray-{photometric}-{bits}.tiff", tiff(size, 1, bits, photometric, rng, order)
-            for bits in (1, 2, 4, 8):
-                colors = [rng.randrange(65536) for _ in range(3 << bits)]
-                yield f"{which}-colors-{bits}.tiff", tiff(size, 1, bits, 3, rng, order, colormap=colors)
-            for extra in ((), (0,), (2,), (999,)):
-                yield f"{which}-four-{extra}.tiff", tiff(size, 4, 8, 2, rng, order, extra=extra)
-            yield f"{which}-five.tiff", tiff(size, 5, 8, 2, rng, order, extra=(2, 0))
-            yield f"{which}-five-inks.tiff", tiff(size, 5, 8, 5, rng, order, extra=(0,))
-            for samples, extra in ((3, ()), (4, ()), (4, (0,)), (4, (2,))):
-                for compression in (1, 8, 5):
-                    yield (f"{which}-16-{samples}-{extra}-{compression}.tiff",
-                           tiff(size, samples, 16, 2, rng, order, compression, extra=extra))
-            for compression in (1, 5, 8, 32773, 32946):
-                for samples, bits, photometric in ((3, 8, 2), (1, 8, 1), (4, 8, 5), (1, 1, 1), (1, 4, 1)):
-                    yield (f"{which}-strips-{compression}-{samples}-{bits}.tiff",
-                           tiff(size, samples, bits, photometric, rng, order, compression, rows=4))
-                    if compression != 1 or bits == 8:
-                        yield (f"{which}-tiles-{compression}-{samples}-{bits}.tiff",
-                               tiff(size, samples, bits, photometric, rng, order, compression, tile=(16, 32)))
-    yield "long-words.tiff", tiff((150, 90), 3, 8, 2, rng, compression=5)
-    yield "two-pages.tiff", saved(picture((9, 8)), "TIFF", save_all=True, append_images=[picture((5, 4))])
-
-
 def raster_files():
     for files in (netpbms, gifs, bmps, tiffs):
         yield from files()
@@ -354,11 +214,7 @@ def raster_files():
 def unsupported_rasters():
     """What Pillow takes and Penstock does not."""
     rng, size = random.Random(25), (13, 9)
-    yield "deep.tiff", tiff(size, 1, 16, 1, rng)
-    yield "jpeg.tiff", saved(picture(size), "TIFF", compression="jpeg")
-    yield "fax.tiff", saved(picture(size, "L").convert("1"), "TIFF", compression="group4")
-    yield "floats.tiff", saved(picture(size, "L").convert("F"), "TIFF")
-    yield "turned.tiff", tiff(size, 3, 8, 2, rng, more={274: (3, [6])})
+    yield from unsupported_tiffs()
     yield "steps.bmp", bmp(size, 8, b"\0\2\1\1\1\1" + b"\x0d\1\0\0" * 9, rows_of(rng, 1024), compression=1)
 
 
@@ -373,6 +229,7 @@ def damaged_rasters():
              "strips.tiff": tiff(size, 3, 8, 2, rng, rows=5), "lzw.tiff": tiff(size, 3, 8, 2, rng, compression=5),
              "deflated.tiff": tiff(size, 1, 8, 3, rng, compression=8, rows=4, colormap=list(range(0, 65536, 85))[:768]),
              "tiles.tiff": tiff(size, 3, 8, 2, rng, compression=32773, tile=(16, 16))}
+    whole.update(damaged_tiffs())
     for name, data in whole.items():
         for cut in sorted({*range(1, min(len(data), 120)), *range(120, len(data), 37)}):
             yield f"cut-{cut}-{name}", data[:cut]

@@ -24,9 +24,9 @@ def cases():
             yield exact.Case(f"{what}, other crops", crop, (9, 40), seed=6, epoch=3, **options)
 
 
-def all_refused(program, paths):
+def all_refused(program, paths, exif=False):
     """Whether Pillow takes each of these and Penstock refuses it for a reason of its own."""
-    case = exact.Case("refused", exact.RANDOM_RESIZED_CROP, (31, 23))
+    case = exact.Case("refused", exact.RANDOM_RESIZED_CROP, (31, 23), exif=exif)
     wrong = [f"{path.name}: fault {fault}, Pillow takes it: {case.image(path) is not None}"
              for path, (fault, *_) in zip(paths, exact.decoded(program, case, paths))
              if fault not in exact.REFUSALS or case.image(path) is None]
@@ -58,6 +58,7 @@ def main():
     import damaged_images
     import image_files
     import raster_files
+    import tiff_files
 
     program, failed = sys.argv[1], False
     with tempfile.TemporaryDirectory() as name:
@@ -70,6 +71,12 @@ def main():
         rasters = image_files.write(raster_files.damaged_rasters(), name)
         failed = not never_else(program, rasters) or failed
         failed = not all_refused(program, image_files.write(damaged_images.refused(), name)) or failed
+        turned = image_files.write(tiff_files.turned_tiffs(), name)
+        for mode in ("RGB", "L"):
+            case = exact.Case(f"{mode}, turned TIFFs", exact.RANDOM_RESIZED_CROP, (31, 23), seed=4, mode=mode)
+            failed = not exact.report(program, case, turned) or failed
+        sideways = [path for path in turned if path.name.split("-")[1] in "2345678"]
+        failed = not all_refused(program, sideways, exif=True) or failed
     sys.exit(1 if failed else 0)
 
 

@@ -159,6 +159,28 @@ uint64_t PrivateBytes() {
   return 0;
 }
 
+// A TIFF of one strip, compressed by LZMA, whose header asks for a dictionary of almost 4 GiB.
+File HugeDictionaryTiff() {
+  const std::string stream = std::string(
+                                 "\xfd"
+                                 "7zXZ\0\0\1\x69\x22\xde\x36",
+                                 12) +
+                             std::string("\2\0\x21\1\x28\0\0\0", 8);
+  uint32_t sum = 0xFFFF'FFFF;  // CRC-32 of the block's header
+  for (const char c : stream.substr(12)) {
+    sum ^= static_cast<uint8_t>(c);
+    for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ (sum & 1 ? 0xEDB8'8320 : 0);
+  }
+  std::string data = stream + Little(4, ~sum) + std::string(100, 'x');
+  std::string tags;
+  const auto tag = [&](uint32_t number, uint32_t value) {
+    tags += Little(2, number, 4) + Little(4, 1, value);
+  };
+  tag(256, 20), tag(257, 20), tag(258, 8), tag(259, 34925), tag(262, 1), tag(273, 8 + 2 + 84 + 4);
+  tag(279, static_cast<uint32_t>(data.size()));
+  return Of(std::string("II*\0", 4) + Little(4, 8) + Little(2, 7) + tags + Little(4, 0) + data);
+}
+
 // Ends this process with the faults of the file and of a small one behind it, as one number.
 [[noreturn]] void DecodeWithLittleMemory(const File& file, const Spec& spec, uint64_t spare) {
   Decoder decoder{Limits()};
@@ -202,6 +224,16 @@ TEST_F(MemoryTest, ABitmapThatDoesNotFitIsRefused) {
 }
 
 TEST_F(MemoryTest, AWebPThatDoesNotFitIsRefused) { ExpectRefusal(WebP(2000, 2000)); }
+
+TEST_F(MemoryTest, ATiffThatDoesNotFitIsRefused) {
+  EXPECT_EXIT(DecodeWithLittleMemory(ClaimingTiff(6000, 6000, 8), kWhole, 4 << 20),
+              ::testing::ExitedWithCode(kTooMuch), "");
+}
+
+TEST_F(MemoryTest, ATiffWhoseCodecAsksForMoreThanThereIsIsRefused) {
+  EXPECT_EXIT(DecodeWithLittleMemory(HugeDictionaryTiff(), kWhole, 200 << 20),
+              ::testing::ExitedWithCode(kTooMuch), "");
+}
 
 #endif
 

@@ -14,6 +14,7 @@ LIBRARIES = {
     "jpeg": re.compile(r"^(jpeglib|jerror|turbojpeg)\.h$"),
     "png": re.compile(r"^png\.h$"),
     "webp": re.compile(r"^webp/"),
+    "tiff": re.compile(r"^tiff\w*\.h$"),
     "nanobind": re.compile(r"^nanobind/"),
     "yaml": re.compile(r"^yaml-cpp/"),
     "systemd": re.compile(r"^systemd/"),
@@ -29,7 +30,7 @@ MAY_USE = {
     "common/telemetry": {"common/base", "spdlog"},
     "common/cuda": {"common/base", "common/posix", "cuda"},
     "server/plan": {"common/base"},
-    "server/decode": {"common/base", "jpeg", "png", "webp"},
+    "server/decode": {"common/base", "jpeg", "png", "tiff", "webp"},
     "server/source": {"common/base", "common/posix", "common/telemetry"},
     # The lanes that read samples live beside the workers: they see datasets by their interface, and how
     # long to go on reading by a pure rule.
