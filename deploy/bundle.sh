@@ -66,14 +66,14 @@ needed() {
       basename "$library" | grep -qE "$everybodys" || echo "$library"
     done
 }
-# With the licence of each: libjbig's, which Debian's libtiff needs, is the GPL.
+# Copies each library with its licence. libjbig, which Debian's libtiff needs, is under the GPL.
 mkdir "$tree/licenses"
 needed | while read -r library; do
   case $library in "$tree"/*) continue ;; esac
   cp -L "$library" "$tree/lib/"
   file=$(realpath "$library")
   package=$(dpkg-query -S "$file" "${file#/usr}" 2>/dev/null | head -n 1 | cut -d: -f1)
-  [ -n "$package" ] || fail "no package owns $library, so its licence is not known"
+  [ -n "$package" ] || fail "unknown licence: no package owns $library"
   cp -L "/usr/share/doc/$package/copyright" "$tree/licenses/$package"
 done
 
