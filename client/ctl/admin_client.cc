@@ -108,6 +108,12 @@ class GrpcAdminClient final : public AdminClient {
     return InWords(reader->Finish());
   }
 
+  absl::StatusOr<v1::DigestDatasetResponse> DigestDataset(const std::string& dataset) override {
+    v1::DigestDatasetRequest request;
+    request.set_dataset(dataset);
+    return Call(&v1::AdminService::Stub::DigestDataset, request, kIndexPatience);
+  }
+
   absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const std::string& dataset,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) override {
@@ -127,9 +133,9 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<Response> Call(grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*,
                                                                                const Request&,
                                                                                Response*),
-                                const Request& request) {
+                                const Request& request, base::Duration patience = kPatience) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + patience);
     Response response;
     PENSTOCK_RETURN_IF_ERROR(InWords((stub_.get()->*method)(&context, request, &response)));
     return response;

@@ -45,7 +45,9 @@ class AdminClient {
   virtual absl::Status GetTrace(uint32_t milliseconds,
                                 const std::function<void(const v1::GetTraceResponse&)>& piece) = 0;
 
-  // As long as it takes, a day at most; `progress` is told now and then. The last message of it.
+  // As long as it takes, a day at most.
+  virtual absl::StatusOr<v1::DigestDatasetResponse> DigestDataset(const std::string& dataset) = 0;
+  // The same; `progress` is told now and then. The last message of it.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const std::string& dataset,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) = 0;

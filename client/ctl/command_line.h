@@ -21,6 +21,7 @@ enum class Command {
   kWorkers,
   kDatasets,
   kIndex,
+  kDigest,
   kQuarantineList,
   kQuarantineClear,
   kCheck,
@@ -37,11 +38,11 @@ struct Call {
   std::string address;  // empty: look for the daemon
   Output output = Output::kTable;
   ColorWish color = ColorWish::kAuto;
-  std::string dataset;                  // of index, quarantine; empty for "quarantine list" of all
-  std::string shell;                    // of completion
-  std::string config;                   // of check; empty: none
-  base::Duration deadline{};            // of drain; 0: as long as it takes
-  bool cancel = false;                  // of drain
+  std::string dataset;        // of index, digest, quarantine; empty for "quarantine list" of all
+  std::string shell;          // of completion
+  std::string config;         // of check; empty: none
+  base::Duration deadline{};  // of drain; 0: as long as it takes
+  bool cancel = false;        // of drain
   std::optional<uint32_t> set_workers;  // of workers
   std::string file;                     // of trace; "-": standard output
   uint32_t trace_ms = 5'000;            // of trace

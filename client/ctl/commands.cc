@@ -70,6 +70,16 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   return 0;
 }
 
+// As sha256sum writes it.
+absl::StatusOr<int> Digest(AdminClient& daemon, const Call& call, std::ostream& out) {
+  const auto digested = daemon.DigestDataset(call.dataset);
+  PENSTOCK_RETURN_IF_ERROR(digested.status());
+  out << (call.output == Output::kJson
+              ? Json(*digested)
+              : absl::StrCat(digested->content_digest(), "  ", OneLine(call.dataset), "\n"));
+  return 0;
+}
+
 std::string Sessions(uint64_t count) {
   return absl::StrCat(count, count == 1 ? " session" : " sessions");
 }
@@ -177,6 +187,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
       return Print(daemon->ListDatasets(), sheet);
     case Command::kIndex:
       return Index(*daemon, call, out, progress, terminal);
+    case Command::kDigest:
+      return Digest(*daemon, call, out);
     case Command::kQuarantineList:
       return Print(daemon->ListQuarantine(call.dataset), sheet);
     case Command::kQuarantineClear:

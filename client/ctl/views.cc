@@ -68,13 +68,15 @@ std::string UsersTable(const v1::GetStatusResponse& status) {
                {"SESSIONS", kRight},
                {"POOL", kRight},
                {"POOL RESERVED", kRight},
+               {"WORKERS", kRight},
                {"BATCHES", kRight},
                {"SAMPLES", kRight},
                {"WORKER CPU", kRight}});
   for (const v1::UserStatus& user : status.users())
     table.Add({user.others() ? "(others)" : UserName(user.user_id()), Count(user.sessions()),
                base::FormatBytes(user.pool_bytes()), base::FormatBytes(user.pool_reserved_bytes()),
-               Count(user.batches_announced()), Count(user.samples_decoded()),
+               Count(user.workers()), Count(user.batches_announced()),
+               Count(user.samples_decoded()),
                absl::StrFormat("%.1f s", user.worker_cpu_seconds())});
   return table.Text();
 }
@@ -105,8 +107,14 @@ std::string Show(const v1::GetStatusResponse& status) {
   absl::StrAppend(&text, "  delivers  to ", absl::StrJoin(status.deliveries(), ", "), "\n");
   absl::StrAppend(&text, "  workers   ", Count(status.workers_running()), " of ",
                   Count(status.workers()), " running, ",
+                  status.workers_asleep() > 0
+                      ? absl::StrCat(Count(status.workers_asleep()), " more asleep, ")
+                      : "",
                   Plural(status.worker_restarts(), "restart"), "\n");
   absl::StrAppend(&text, "  sessions  ", Count(status.sessions()), "\n");
+  if (status.connections_cut_off() > 0)
+    absl::StrAppend(&text, "  cut off   ", Plural(status.connections_cut_off(), "connection"),
+                    " for what they sent, or did not read\n");
   absl::StrAppend(&text, "  pool      ", PoolLine(status.pool()), "\n");
   absl::StrAppend(&text, "  samples   ", Count(status.samples_decoded()), " decoded, ",
                   Count(status.quarantined()), " quarantined\n");

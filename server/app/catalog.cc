@@ -152,6 +152,10 @@ absl::StatusOr<NamedDataset> Catalog::Locate(const std::string& dataset,
   return UnknownDataset(dataset, opener);
 }
 
+bool Catalog::IsKeptFrom(const std::string& dataset, const Opener& opener) const {
+  return Locate(dataset, &opener).status().GetPayload(rpc::kRefusalUrl).has_value();
+}
+
 // A mixture opens no part of it to those who may not have it.
 bool Catalog::MayOpen(const NamedDataset& dataset, const Offer& offer, const Opener& opener) {
   if (opener.is_operator) return true;

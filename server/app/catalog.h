@@ -82,6 +82,8 @@ class Catalog {
   void Index(const std::string& dataset, const Opener& opener, std::function<bool()> cancelled,
              rpc::Callback<rpc::IndexProgress> progress);
 
+  // Whether there is such a dataset, and this one may not open it.
+  bool IsKeptFrom(const std::string& dataset, const Opener& opener) const;
   // What this one may open; nullopt: the daemon itself, which sees everything.
   std::vector<DatasetView> List(const std::optional<Opener>& opener = {}) const;
   // How often all files of a folder were looked at, or indexed, so far.

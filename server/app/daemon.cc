@@ -94,6 +94,7 @@ absl::Status Daemon::StartParts() {
     SetHealth();
   };
   service.not_ready = [this] { return canary_.Reason(); };
+  service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { courier_.Forget(peer); };
   if (options_.read_again != nullptr)
     service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
@@ -159,6 +160,9 @@ void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
   AnswerReloads();
   LookAtCanary();
+  uint64_t cut_off = 0;
+  for (const auto& [reason, count] : CutOff()) cut_off += count;
+  cut_off_.store(cut_off);
   if (!said_serving_) SayServing(now);
 }
 
@@ -192,6 +196,9 @@ status::Facts Daemon::GetFacts() const {
   const feed::Vitals vitals = runner_->vitals();
   const base::TimePoint now = base::Now();
   rpc::Audit::Counts audited = server_->audited();
+  const doorway::Doorway::Counts at_door = doorway_->counts();
+  if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
+  if (at_door.bad_hello > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_hello;
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -207,7 +214,17 @@ status::Facts Daemon::GetFacts() const {
           .since_last_pass = now - std::max(vitals.ticked, started_),
           .process = status::ReadProcessFacts(),
           .refused = std::move(audited.refused),
-          .acted = std::move(audited.acted)};
+          .acted = std::move(audited.acted),
+          .cut_off = CutOff()};
+}
+
+// At the calls' socket, and at the doorway.
+std::map<std::string, uint64_t> Daemon::CutOff() const {
+  std::map<std::string, uint64_t> counts = server_->cut_off();
+  const doorway::Doorway::Counts at_door = doorway_->counts();
+  counts["doorway_unread"] = at_door.unread;
+  counts["doorway_spoke_again"] = at_door.spoke_again;
+  return counts;
 }
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,10 +77,12 @@ class Daemon {
   // What the metrics' thread asks.
   bool AskForSnapshot(status::Collector::Done done);
   status::Facts GetFacts() const;
+  std::map<std::string, uint64_t> CutOff() const;
 
   const DaemonOptions options_;
   config::v1::Config config_;  // what is in force; the thread of Tick
   std::atomic<bool> draining_ = false, failed_ = false;
+  std::atomic<uint64_t> cut_off_ = 0;  // as of the last tick
   base::Mutex mutex_;
   std::vector<rpc::Callback<v1::ReloadResponse>> reloads_ PENSTOCK_GUARDED_BY(mutex_);
   const base::TimePoint started_ = base::Now();

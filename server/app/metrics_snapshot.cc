@@ -170,6 +170,7 @@ void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapsh
                               .sessions = user.sessions,
                               .pool_bytes = user.pool_bytes,
                               .reserved_bytes = user.reserved_bytes,
+                              .workers = user.workers,
                               .samples_decoded = user.totals.rows_decoded,
                               .worker_cpu = user.totals.worker_cpu});
 }
@@ -182,6 +183,7 @@ status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetVie
   snapshot.feeds = static_cast<uint32_t>(view.feeds.size());
   for (const feed::SessionInfo& session : engine.Sessions()) AddSession(session, snapshot);
   AddWorkers(engine.Workers(now), now, snapshot);
+  snapshot.workers[PlaceOf("asleep", status::kWorkerStates)] = view.workers_asleep;
   AddTotals(engine.Totals(now), snapshot);
   for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
   AddDatasets(datasets, snapshot);

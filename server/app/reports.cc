@@ -55,6 +55,7 @@ void Fill(const feed::UserView& view, v1::UserStatus& user) {
   user.set_user_id(view.totals.user);
   user.set_others(view.totals.others);
   user.set_sessions(view.sessions);
+  user.set_workers(view.workers);
   user.set_pool_bytes(view.pool_bytes);
   user.set_pool_reserved_bytes(view.reserved_bytes);
   user.set_samples_decoded(view.totals.rows_decoded);
@@ -208,6 +209,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   }
   response.set_workers(static_cast<uint32_t>(workers.size()));
   response.set_workers_running(running);
+  response.set_workers_asleep(view.workers_asleep);
   response.set_workers_policy(engine.WorkersPolicy());
   response.set_worker_restarts(restarts);
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));

@@ -5,25 +5,23 @@
 #include <utility>
 
 #include "common/telemetry/log.h"
+#include "server/app/openers.h"
 #include "server/app/reports.h"
 #include "server/app/sessions.h"
 #include "server/feed/trace_text.h"
+#include "server/rpc/refusal.h"
 
 namespace penstock::app {
 namespace {
 
-// Of a trainer, which is never an operator, wherever it comes from.
-Opener OpenerOf(const doorway::Peer& peer) {
-  Opener opener{.uid = peer.uid, .groups = peer.groups};
-  opener.groups.push_back(peer.gid);
-  return opener;
-}
-
-Opener OpenerOf(const rpc::Permit& permit) {
-  const rpc::Caller& caller = permit.caller();
-  Opener opener{.uid = caller.uid, .groups = caller.groups, .is_operator = permit.is_operator()};
-  opener.groups.push_back(caller.gid);
-  return opener;
+// The same words whether there is none or it is another process's: numbers can be guessed, and that
+// one exists is nobody's business. The log knows better.
+absl::Status ForWhoAsks(const absl::Status& status, uint64_t session) {
+  const absl::Status unknown = absl::NotFoundError(
+      absl::StrCat("session ", session, " is not one that this process has open"));
+  if (absl::IsPermissionDenied(status))
+    return rpc::Refused(unknown, rpc::Refusal::kNotOwner, status.message());
+  return absl::IsNotFound(status) ? unknown : status;
 }
 
 absl::Status Overloaded() {
@@ -123,8 +121,9 @@ void Service::ListSlabs(const rpc::Permit& permit, uint64_t session_id,
       std::move(done),
       [id = peer->id.value(), session_id](
           feed::Engine& engine, base::TimePoint) -> absl::StatusOr<std::vector<rpc::Slab>> {
-        PENSTOCK_ASSIGN_OR_RETURN(const auto slabs, engine.Slabs(id, session_id));
-        return SlabsOf(slabs);
+        const auto slabs = engine.Slabs(id, session_id);
+        if (!slabs.ok()) return ForWhoAsks(slabs.status(), session_id);
+        return SlabsOf(*slabs);
       });
 }
 
@@ -135,56 +134,10 @@ void Service::CloseSession(const rpc::Permit& permit, uint64_t session_id,
   Ask<bool>(std::move(done),
             [id = peer->id.value(), session_id](feed::Engine& engine,
                                                 base::TimePoint now) -> absl::StatusOr<bool> {
-              PENSTOCK_RETURN_IF_ERROR(engine.Close(id, session_id, now));
+              PENSTOCK_RETURN_IF_ERROR(ForWhoAsks(engine.Close(id, session_id, now), session_id));
               PENSTOCK_LOG(kInfo, "session_closed", {"session", session_id});
               return true;
             });
-}
-
-void Service::DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
-                              rpc::Callback<rpc::DatasetDescription> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
-  if (!peer.ok()) return done(peer.status());
-  catalog_.Open(query.dataset, OpenerOf(*peer),
-                [this, query, done](const absl::StatusOr<Catalog::State>& state) {
-                  if (!state.ok()) return done(state.status());
-                  const auto range = catalog_.RangeOf(query.dataset, **state);
-                  if (!range.ok()) return done(range.status());
-                  const rpc::DatasetDescription description = DescriptionOf(**state, *range);
-                  if (!query.content_digest) return done(description);
-                  digests_.Ask((*state)->dataset, query.cancelled,
-                               [description, done](const absl::StatusOr<std::string>& digest) {
-                                 if (!digest.ok()) return done(digest.status());
-                                 rpc::DatasetDescription with_digest = description;
-                                 with_digest.content_digest = *digest;
-                                 done(with_digest);
-                               });
-                });
-}
-
-void Service::DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
-                              std::vector<uint64_t> ids,
-                              rpc::Callback<std::vector<rpc::SampleDescription>> done) {
-  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
-  if (!peer.ok()) return done(peer.status());
-  const Opener opener = OpenerOf(*peer);
-  auto describe = [this, dataset, ids = std::move(ids), opener,
-                   done](const absl::StatusOr<Catalog::State>& state) {
-    if (!state.ok()) return done(state.status());
-    const auto range = catalog_.RangeOf(dataset, **state);
-    if (!range.ok()) return done(range.status());
-    // Names may have to be read.
-    catalog_.Read(**state, opener, [state = *state, range = *range, ids, done](absl::Status may) {
-      if (!may.ok()) return done(may);
-      done(DescriptionsOf(*state, range, ids));
-    });
-  };
-  const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
-  if (known.ok() && *known == nullptr) {
-    catalog_.Open(dataset, OpenerOf(*peer), std::move(describe));
-  } else {
-    describe(known);
-  }
 }
 
 void Service::GetProgress(const rpc::Permit& permit, uint64_t session_id,
@@ -195,16 +148,10 @@ void Service::GetProgress(const rpc::Permit& permit, uint64_t session_id,
       std::move(done),
       [id = peer->id.value(), session_id](feed::Engine& engine,
                                           base::TimePoint now) -> absl::StatusOr<rpc::Progress> {
-        PENSTOCK_ASSIGN_OR_RETURN(const feed::SessionProgress progress,
-                                  engine.Progress(id, session_id, now));
-        return ReportProgress(progress);
+        const auto progress = engine.Progress(id, session_id, now);
+        if (!progress.ok()) return ForWhoAsks(progress.status(), session_id);
+        return ReportProgress(*progress);
       });
-}
-
-void Service::IndexDataset(const rpc::Permit& permit, const std::string& dataset,
-                           std::function<bool()> cancelled,
-                           rpc::Callback<rpc::IndexProgress> progress) {
-  catalog_.Index(dataset, OpenerOf(permit), std::move(cancelled), std::move(progress));
 }
 
 v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& viewer,
@@ -215,6 +162,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
     response.set_reason(viewer.is_operator ? why : "it is not ready; its operator sees why");
   }
   response.set_private_daemon(options_.private_daemon);
+  response.set_connections_cut_off(options_.cut_off());
   response.add_deliveries("host");
   if (options_.delivers_to_gpus()) response.add_deliveries("device");
   response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
@@ -273,7 +221,11 @@ void Service::ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQue
                              rpc::Callback<v1::ListQuarantineResponse> done) {
   Ask<v1::ListQuarantineResponse>(
       std::move(done), [this, opener = OpenerOf(permit), query](feed::Engine&, base::TimePoint) {
-        return ReportQuarantine(catalog_.List(opener), query);
+        absl::StatusOr<v1::ListQuarantineResponse> page =
+            ReportQuarantine(catalog_.List(opener), query);
+        if (absl::IsNotFound(page.status()) && catalog_.IsKeptFrom(query.dataset, opener))
+          page = rpc::Refused(page.status(), rpc::Refusal::kNotInGroup);
+        return page;
       });
 }
 

@@ -30,6 +30,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
     std::function<void(bool)> draining = [](bool) {};            // it is, or is not; any thread
     std::function<std::string()> not_ready = [] { return ""; };  // why; any thread
+    std::function<uint64_t()> cut_off = [] { return 0; };        // connections, so far; any thread
     // A peer that left holds nothing any more; any thread.
     std::function<void(uint64_t peer)> forget = [](uint64_t) {};
   };
@@ -51,6 +52,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                     rpc::Callback<bool> done) override;
   void DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                        rpc::Callback<rpc::DatasetDescription> done) override;
+  void DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
+                     rpc::Callback<rpc::DatasetDescription> done) override;
   void IndexDataset(const rpc::Permit& permit, const std::string& dataset,
                     std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
@@ -96,6 +99,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                                  base::TimePoint now) const;
   void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done);
   void ForgetThoseWhoHoldNothing();
+  void Describe(const Opener& opener, const rpc::DescribeQuery& query,
+                rpc::Callback<rpc::DatasetDescription> done);
   void OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
               rpc::Callback<rpc::SessionGrant> done);
 

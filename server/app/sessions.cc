@@ -77,16 +77,17 @@ std::vector<rpc::Tensor> TensorsOf(const feed::Grant& grant) {
 }
 
 // What was asked of samples, against what they are.
-absl::Status CheckDecoding(rpc::Decoding decoding, const feed::DatasetState& dataset) {
+absl::Status CheckDecoding(const rpc::SessionRequest& from, const feed::DatasetState& dataset) {
+  const rpc::Decoding decoding = from.decoding;
   const bool encoded = dataset.dataset->storage() == source::Storage::kEncoded;
   if (encoded && decoding == rpc::Decoding::kNone)
     return absl::InvalidArgumentError(absl::StrCat(
-        "dataset '", dataset.name,
+        "dataset '", from.dataset,
         "' holds images, which are decoded: say how (a crop), there are no rows as they are "
         "stored"));
   if (!encoded && decoding == rpc::Decoding::kAsked)
     return absl::InvalidArgumentError(absl::StrCat(
-        "dataset '", dataset.name, "' (", dataset.dataset->kind(),
+        "dataset '", from.dataset, "' (", dataset.dataset->kind(),
         ") has rows that need no decoding: ask for no crop, flip or other decoding of it"));
   return absl::OkStatus();
 }
@@ -119,7 +120,7 @@ absl::StatusOr<source::Selection> SelectionOf(const rpc::SessionRequest& from,
     wishes.push_back({wish.name, wish.max_length, wish.as_stored});
   absl::StatusOr<source::Selection> selection = dataset.dataset->Select(wishes);
   if (!selection.ok())
-    return base::Annotate(selection.status(), absl::StrCat("dataset '", dataset.name, "'"));
+    return base::Annotate(selection.status(), absl::StrCat("dataset '", from.dataset, "'"));
   PENSTOCK_RETURN_IF_ERROR(CheckPlaces(from, dataset, *selection));
   return selection;
 }
@@ -129,7 +130,7 @@ absl::StatusOr<plan::Range> RangeOf(const rpc::SessionRequest& from, const FeedP
   if (!from.range) return parts.range;
   if (parts.dataset->mixture != nullptr)
     return absl::InvalidArgumentError(
-        absl::StrCat("dataset '", parts.dataset->name,
+        absl::StrCat("dataset '", from.dataset,
                      "' is a mixture, of which no range can be taken; give ranges to its parts in "
                      "the configuration, or an order"));
   PENSTOCK_RETURN_IF_ERROR(base::Annotate(plan::Validate(*from.range, parts.range),
@@ -144,7 +145,7 @@ absl::StatusOr<plan::Windows> WindowsOf(const rpc::SessionRequest& from,
   windows.shard_samples = dataset.dataset->shard_samples();
   if (windows.shard_samples != 0) return windows;
   return absl::InvalidArgumentError(
-      absl::StrCat("dataset '", dataset.name, "' (", dataset.dataset->kind(),
+      absl::StrCat("dataset '", from.dataset, "' (", dataset.dataset->kind(),
                    ") has no shards of its own to shuffle in windows; say how many consecutive "
                    "samples are one"));
 }
@@ -158,9 +159,10 @@ uint64_t EpochOf(const feed::OpenRequest& request, const FeedParts& parts) {
 
 }  // namespace
 
-rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state, const plan::Range& range) {
+rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& state,
+                                      const plan::Range& range) {
   const source::Dataset& dataset = *state.dataset;
-  rpc::DatasetDescription description = {.name = state.name,
+  rpc::DatasetDescription description = {.name = name,
                                          .kind = std::string(dataset.kind()),
                                          .row_shape = {},
                                          .fields = {},
@@ -181,7 +183,7 @@ rpc::DatasetDescription DescriptionOf(const feed::DatasetState& state, const pla
 
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts) {
-  PENSTOCK_RETURN_IF_ERROR(CheckDecoding(from.decoding, *parts.dataset));
+  PENSTOCK_RETURN_IF_ERROR(CheckDecoding(from, *parts.dataset));
   feed::OpenRequest request;
   PENSTOCK_ASSIGN_OR_RETURN(request.range, RangeOf(from, parts));
   PENSTOCK_ASSIGN_OR_RETURN(request.windows, WindowsOf(from, *parts.dataset));
@@ -209,6 +211,7 @@ absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
   request.expected_fingerprint = from.expected_fingerprint;
   request.fail_on_bad_sample = from.fail_on_bad_sample;
   request.dataset = std::move(parts.dataset);
+  request.called = from.dataset;
   request.pinned = from.delivery == rpc::Delivery::kPinned;
   if (from.device) request.device = WishOf(*from.device);
   request.delivery_reason = from.delivery_reason;
@@ -265,14 +268,15 @@ std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs) {
 }
 
 absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
-    const feed::DatasetState& dataset, const plan::Range& range, const std::vector<uint64_t>& ids) {
+    const std::string& name, const feed::DatasetState& dataset, const plan::Range& range,
+    const std::vector<uint64_t>& ids) {
   const source::Dataset& opened = *dataset.dataset;
   std::vector<rpc::SampleDescription> descriptions;
   descriptions.reserve(ids.size());
   for (const uint64_t id : ids) {
     if (!range.Contains(id))
-      return absl::InvalidArgumentError(absl::StrCat("dataset '", dataset.name, "' has no sample ",
-                                                     id, "; it has ", range.first, " to ",
+      return absl::InvalidArgumentError(absl::StrCat("dataset '", name, "' has no sample ", id,
+                                                     "; it has ", range.first, " to ",
                                                      range.first + (range.count - 1)));
     descriptions.push_back({opened.FindPath(id), opened.label(id)});
   }
@@ -281,7 +285,7 @@ absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
 
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request) {
   PENSTOCK_LOG(kInfo, "session_opened", {"session", grant.session},
-               {"dataset", request.dataset->name}, {"user", request.user}, {"pid", request.pid},
+               {"dataset", request.dataset_name()}, {"user", request.user}, {"pid", request.pid},
                {"rank", request.share.rank}, {"world", request.share.world},
                {"batch", request.share.batch_size}, {"window", request.window},
                {"delivery", NameOf(DeliveryOf(request))}, {"reason", request.delivery_reason});

@@ -21,14 +21,17 @@ struct FeedParts {
 // cannot be fed as asked.
 absl::StatusOr<feed::OpenRequest> RequestOf(const rpc::SessionRequest& from,
                                             const doorway::Peer& peer, FeedParts parts);
-// Of a dataset by a name that means these samples of it.
-rpc::DatasetDescription DescriptionOf(const feed::DatasetState& dataset, const plan::Range& range);
+// Of a dataset by the name that its asker has for it, which means these samples of it. What is open
+// may have been opened by others, by a name that is none of the asker's business.
+rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& dataset,
+                                      const plan::Range& range);
 rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& request);
 std::vector<rpc::Slab> SlabsOf(const std::vector<exporting::SlabFacts>& slabs);
 
 // InvalidArgument names a sample that is not in the range.
 absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
-    const feed::DatasetState& dataset, const plan::Range& range, const std::vector<uint64_t>& ids);
+    const std::string& name, const feed::DatasetState& dataset, const plan::Range& range,
+    const std::vector<uint64_t>& ids);
 
 void LogOpened(const feed::Grant& grant, const feed::OpenRequest& request);
 

@@ -84,6 +84,7 @@ class EpollDoorway final : public Doorway {
     }
     posix::Ring(wake_);
   }
+  Counts counts() const override { return {no_place_, bad_hello_, unread_, spoke_again_}; }
 
  private:
   // A connection that has not said Hello. Ids rise, and so do deadlines with them.
@@ -120,6 +121,7 @@ class EpollDoorway final : public Doorway {
   const posix::Fd wake_;
   Outbox outbox_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<uint64_t> no_place_ = 0, bad_hello_ = 0, unread_ = 0, spoke_again_ = 0;
   base::Mutex mutex_;
   std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
@@ -176,6 +178,7 @@ void EpollDoorway::ServeSocket(uint64_t id) {
   const auto message = posix::Receive(*found->second, shm::kMaxDoorwayBytes, kNoWait);
   if (absl::IsDeadlineExceeded(message.status())) return;  // nothing there after all
   if (!absl::IsUnavailable(message.status())) {
+    ++spoke_again_;
     PENSTOCK_LOG(kWarning, "doorway_garbage", {"peer", id},
                  {"why", "a client speaks once, and this one spoke again"});
   }
@@ -310,6 +313,7 @@ void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
 }
 
 void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
+  ++(absl::IsResourceExhausted(why) ? no_place_ : bad_hello_);
   ++refused_;
   const base::TimePoint now = clock_.Now();
   if (now - refusal_said_ < kSayRefusalsEvery) return;
@@ -338,6 +342,7 @@ void EpollDoorway::Disconnect(PeerId peer) {
 void EpollDoorway::DisconnectTheSlow() {
   for (const PeerId peer : outbox_.TakeSlow()) {
     if (!peers_.contains(peer)) continue;
+    ++unread_;
     PENSTOCK_LOG(kWarning, "doorway_not_read", {"peer", peer.value()},
                  {"why", "it does not read what it is sent, and is disconnected"});
     Disconnect(peer);

@@ -75,6 +75,15 @@ class Doorway {
   // A disconnected peer holds nothing of ours any more: its process need not be watched for it.
   // Any thread; does nothing for a peer that is connected or gone.
   virtual void Forget(PeerId peer) = 0;
+
+  // Processes that were not let in, for want of a place or for their Hello; and those that were
+  // disconnected because they do not read, or speak where they must not. Since the start; any
+  // thread.
+  struct Counts {
+    uint64_t no_place = 0, bad_hello = 0;
+    uint64_t unread = 0, spoke_again = 0;
+  };
+  virtual Counts counts() const = 0;
 };
 
 }  // namespace penstock::doorway

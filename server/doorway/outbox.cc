@@ -166,9 +166,4 @@ bool Outbox::settling() const {
   return !removed_.empty();
 }
 
-uint64_t Outbox::undelivered() const {
-  base::MutexLock lock(mutex_);
-  return undelivered_.held();
-}
-
 }  // namespace penstock::doorway

@@ -47,8 +47,6 @@ class Outbox {
   std::vector<PeerId> Settle();
   bool settling() const;
 
-  uint64_t undelivered() const;  // descriptors
-
  private:
   struct Line {
     SharedSocket socket;

@@ -50,6 +50,9 @@ struct OpenRequest {
   std::string client;  // program and version
   std::string name;
   std::shared_ptr<DatasetState> dataset;
+  // What whoever opens it calls the dataset: others may have opened it by another name, which is
+  // none of their business. Empty: its own name.
+  std::string called = {};
   plan::Order order = plan::Order::kSequential;
   std::shared_ptr<const GivenOrder> given = {};  // in place of `order`; shared with who keeps it
   plan::GivenBy given_by = {};                   // of `given`
@@ -68,6 +71,8 @@ struct OpenRequest {
   std::optional<exporting::DeviceWish> device;  // of device delivery
   std::string delivery_reason;                  // why this delivery, for status
   bool canary = false;                          // the daemon's own: counts nowhere but in the pool
+
+  const std::string& dataset_name() const { return called.empty() ? dataset->name : called; }
 };
 
 // Who comes in, and how much one user may have. May change while the engine runs.

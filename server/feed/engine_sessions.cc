@@ -40,17 +40,17 @@ absl::Status Validate(const OpenRequest& request) {
   if (storage == source::Storage::kEncoded) return decode::Validate(request.decoding);
   if (request.selection.layout.blocks.empty())
     return absl::InvalidArgumentError(
-        absl::StrCat("the samples of dataset '", request.dataset->name,
+        absl::StrCat("the samples of dataset '", request.dataset_name(),
                      "' have nothing of one shape; say which fields of variable length are wanted, "
                      "and how many elements of each a sample has at most"));
   if (storage != source::Storage::kNothing) return absl::OkStatus();
   if (request.given != nullptr)
     return absl::InvalidArgumentError(
-        absl::StrCat("dataset '", request.dataset->name,
+        absl::StrCat("dataset '", request.dataset_name(),
                      "' is synthetic, and its samples have one order only; give it none"));
   if (request.device)
     return absl::InvalidArgumentError(
-        absl::StrCat("dataset '", request.dataset->name,
+        absl::StrCat("dataset '", request.dataset_name(),
                      "' is synthetic: there is nothing to copy to a GPU; its consumer makes the "
                      "rows there"));
   return absl::OkStatus();
@@ -137,16 +137,19 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   std::weak_ptr<Feed>& known = feeds_.At(feed_id).feed;
   std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
-    feed = std::make_shared<Feed>(Feed{
-        .id = feed_id,
-        .fingerprint = fingerprint,
-        .spec = spec,
-        .dataset = request.dataset,
-        .failed = absl::OkStatus(),
-        .account = request.canary ? 0 : losses_.AccountOf(request.dataset->name, request.user, now),
-        .canary = request.canary,
-        .flow =
-            request.canary ? FeedFlow() : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
+    feed = std::make_shared<Feed>(
+        Feed{.id = feed_id,
+             .fingerprint = fingerprint,
+             .spec = spec,
+             .dataset = request.dataset,
+             .called = request.dataset_name(),
+             .failed = absl::OkStatus(),
+             .account = request.canary ? 0
+                                       : losses_.AccountOf(request.dataset->name, request.user, now,
+                                                           request.dataset_name()),
+             .canary = request.canary,
+             .flow = request.canary ? FeedFlow()
+                                    : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
     known = feed;
   }
   if (!request.canary)

@@ -24,7 +24,7 @@ bool Engine::Traces(uint32_t user) const {
 void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) {
   const workers::Times& times = outcome.times;
   if (times.ended == base::TimePoint()) return;  // it was given back untouched
-  tracing_->log.NameFeed(row.feed->id.value(), row.feed->dataset->name);
+  tracing_->log.NameFeed(row.feed->id.value(), row.feed->called);
   tracing_->log.Add(TraceRows{.feed = row.feed->id.value(),
                               .fill = {row.task.slot.value(), row.task.generation},
                               .done = outcome.kind == workers::OutcomeKind::kDone,
@@ -38,7 +38,7 @@ void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) 
 }
 
 void Engine::TraceCarried(const carry::Outcome& outcome, const RowTrouble& run) {
-  tracing_->log.NameFeed(run.feed->id.value(), run.feed->dataset->name);
+  tracing_->log.NameFeed(run.feed->id.value(), run.feed->called);
   tracing_->log.Add(TraceRows{.feed = run.feed->id.value(),
                               .fill = {run.task.slot.value(), run.task.generation},
                               .carried = true,
@@ -53,7 +53,7 @@ void Engine::TraceCarried(const carry::Outcome& outcome, const RowTrouble& run) 
 
 void Engine::TraceFull(const Session& session, const Announcement& announcement,
                        const FeedFlow::Filled& filled) {
-  tracing_->log.NameFeed(session.feed->id.value(), session.feed->dataset->name);
+  tracing_->log.NameFeed(session.feed->id.value(), session.feed->called);
   tracing_->log.Add(TraceFill{.feed = session.feed->id.value(),
                               .fill = {announcement.slot.value(), announcement.generation},
                               .epoch = announcement.position.epoch,
@@ -65,7 +65,7 @@ void Engine::TraceFull(const Session& session, const Announcement& announcement,
 void Engine::TraceReleased(uint64_t id, const Session& session, const SessionFlow::Batch& batch) {
   tracing_->log.NameSession(
       id, absl::StrCat(session.request.name, session.request.name.empty() ? "" : " ", "(",
-                       session.request.dataset->name, ")"));
+                       session.request.dataset_name(), ")"));
   tracing_->log.Add(TraceBatch{.session = id, .device = session.device != nullptr, .batch = batch});
 }
 

@@ -41,6 +41,7 @@ EngineView Engine::View() const {
   view.pool = pool_.Used();
   view.samples_decoded = rows_.decoded();
   view.samples_replaced = rows_.replaced();
+  view.workers_asleep = workers_.asleep();
   view.status = status();
   view.draining = draining_;
   for (exporting::GpuView& gpu : gpus_.View()) view.gpus.push_back({std::move(gpu), 0});
@@ -58,7 +59,7 @@ EngineView Engine::View() const {
     const std::optional<FeedView> counts = core_.View(FeedId(number));
     if (feed == nullptr || !counts || feed->canary) continue;
     view.feeds.push_back({.fingerprint = feed->fingerprint,
-                          .dataset = feed->dataset->name,
+                          .dataset = feed->called,
                           .user = entry.user.value(),
                           .counts = *counts});
     AddFlow(*feed, view.feeds.back());
@@ -131,7 +132,7 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
   SessionInfo info = {.id = id,
                       .name = request.name,
                       .client = request.client,
-                      .dataset = request.dataset->name,
+                      .dataset = request.dataset_name(),
                       .order = OrderWords(session.feed->spec),
                       .state = {},
                       .user = request.user,
@@ -217,6 +218,8 @@ std::vector<UserView> Engine::Users() const {
   for (const auto& [id, session] : sessions_)
     if (UserView* view = session.request.canary ? nullptr : view_of(session.request.user))
       ++view->sessions;
+  for (const workers::Supervisor::Served& worker : workers_.WhoIsServed())
+    if (UserView* view = view_of(worker.user)) ++view->workers;
   for (const auto& [user, used] : pool_.UsedByUser())
     if (UserView* view = view_of(user)) {
       view->pool_bytes += used.segment_bytes;

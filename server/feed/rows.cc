@@ -18,7 +18,7 @@ std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
                      base::Fault fault) {
   const absl::string_view why =
       fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
-  return absl::StrCat("sample ", sample, " of '", feed.dataset->name, "' (", path, "): ", why);
+  return absl::StrCat("sample ", sample, " of '", feed.called, "' (", path, "): ", why);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
                                               const pool::SlotPlace& place, bool aside) {
   const std::optional<uint64_t> sample = SampleFor(*feed, task);
   if (!sample)
-    return absl::DataLossError(absl::StrCat("dataset '", feed->dataset->name, "': ", kMaxPassedOver,
+    return absl::DataLossError(absl::StrCat("dataset '", feed->called, "': ", kMaxPassedOver,
                                             " stand-ins in a row are quarantined; see 'penstockctl "
                                             "quarantine list' and repair or clear"));
   workers::WorkItem item;
@@ -81,7 +81,6 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   }
   item.aside = aside;
   in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed), aside});
-  if (!aside) ++by_user_[task.user.value()];
   return item;
 }
 
@@ -89,13 +88,8 @@ void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
   const auto found = in_flight_.find(item);
   if (found == in_flight_.end() || found->second.overdue) return;
   InFlight& row = found->second;
-  if (!row.aside) TakesNoPlace(row.task.user);
   note(row.feed, row.sample, {.aside = row.aside, .took = source::kPatience});
   row.overdue = true;
-}
-
-void Rows::TakesNoPlace(UserId user) {
-  if (--by_user_[user.value()] == 0) by_user_.erase(user.value());
 }
 
 RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool) {
@@ -107,7 +101,6 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   if (outcome.kind == workers::OutcomeKind::kRefused ||
       outcome.kind == workers::OutcomeKind::kStrike)
     row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
-  if (!row.aside && !row.overdue) TakesNoPlace(row.task.user);
 
   RowTrouble trouble;
   switch (outcome.kind) {

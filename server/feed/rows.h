@@ -38,6 +38,7 @@ struct Feed {
   uint64_t fingerprint = 0;  // what sessions keep in their states; says nothing about content
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
+  std::string called;    // the dataset, by its user
   absl::Status failed;   // once set, none of its rows is decoded any more
   uint64_t account = 0;  // who pays for the workers that die over its samples; 0: the daemon
   bool canary = false;   // its rows are the daemon's own affair: not counted
@@ -65,10 +66,10 @@ using NoteOverdueRead = absl::FunctionRef<void(const std::shared_ptr<Feed>& feed
 class Rows {
  public:
   // The item for a task; FailedPrecondition when so many samples are quarantined that none stands
-  // in. One that is read aside takes no place of the user's.
+  // in.
   absl::StatusOr<workers::WorkItem> Begin(const RowTask& task, std::shared_ptr<Feed> feed,
                                           const pool::SlotPlace& place, bool aside = false);
-  // The item's read does not come back: from now on it takes no place of the user's either.
+  // The item's read does not come back.
   void Overdue(uint64_t item, NoteOverdueRead note);
 
   // The end of an item: tells the core, writes label and id, judges faults. Of one that could not
@@ -76,10 +77,6 @@ class Rows {
   RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
 
   size_t in_flight() const { return in_flight_.size(); }
-  uint64_t in_flight_of(UserId user) const {
-    const auto found = by_user_.find(user.value());
-    return found == by_user_.end() ? 0 : found->second;
-  }
   uint64_t decoded() const { return decoded_; }
   uint64_t replaced() const { return replaced_; }
 
@@ -92,7 +89,6 @@ class Rows {
     std::string path = {};   // of a sample that is at fault
     base::Duration taken{};  // a post, by the time it ends
   };
-  void TakesNoPlace(UserId user);
   static absl::Status Lacks(const InFlight& row, base::Fault fault);
   RowTrouble Refused(const InFlight& row, base::Fault fault, Core& core);
   RowTrouble Struck(const InFlight& row, base::Fault fault, Core& core);
@@ -100,7 +96,6 @@ class Rows {
   void Label(const InFlight& row, const pool::SlotPlace& place) const;
 
   std::unordered_map<uint64_t, InFlight> in_flight_;
-  std::unordered_map<uint32_t, uint64_t> by_user_;  // how many of those; none is 0
   uint64_t next_item_ = 1;
   uint64_t decoded_ = 0;
   uint64_t replaced_ = 0;

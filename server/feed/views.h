@@ -38,7 +38,8 @@ struct EngineView {
   uint64_t samples_replaced = 0;
   std::vector<FeedInfo> feeds;
   std::vector<GpuInfo> gpus;
-  absl::Status status;  // why nothing is delivered any more, if so
+  uint32_t workers_asleep = 0;  // processes beside those at posts
+  absl::Status status;          // why nothing is delivered any more, if so
   bool draining = false;
 };
 
@@ -57,6 +58,7 @@ struct TotalsView {
 struct UserView {
   UserTotals totals;
   uint32_t sessions = 0;
+  uint32_t workers = 0;  // processes, those asleep, too
   uint64_t pool_bytes = 0, reserved_bytes = 0;
 };
 

@@ -15,15 +15,19 @@ int64_t Seconds(base::Duration duration) {
 
 }  // namespace
 
-uint64_t WorkerLosses::AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now) {
+uint64_t WorkerLosses::AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now,
+                                 const std::string& called) {
   if (accounts_.size() >= kKept) Forget(now);
   const auto [place, is_new] = numbers_.try_emplace({dataset, user}, next_);
   if (is_new)
     accounts_.emplace(next_++, Account{.key = place->first,
+                                       .called = {},
                                        .budget = workers::RestartBudget(options_.budget),
                                        .back_off = workers::BackOff(options_.back_off),
                                        .reason = {}});
-  accounts_.at(place->second).last_used = now;
+  Account& account = accounts_.at(place->second);
+  account.last_used = now;
+  account.called = called.empty() ? dataset : called;
   return place->second;
 }
 
@@ -76,7 +80,7 @@ absl::Status WorkerLosses::MayOpen(const std::string& dataset, uint32_t user,
 
 absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now) const {
   return absl::UnavailableError(absl::StrCat(
-      "dataset '", account.key.first, "' has cost user ", account.key.second, " more than ",
+      "dataset '", account.called, "' has cost user ", account.key.second, " more than ",
       options_.budget.restarts, " workers within ", Seconds(options_.budget.window),
       " s (workers.max_restarts); the last one was ", account.reason,
       "; other datasets go on. See its files and the memory that workers have, then open it again "
@@ -87,18 +91,17 @@ absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now)
 void WorkerLosses::LookForMany(base::TimePoint now) {
   std::set<std::string> datasets;
   std::set<uint32_t> users;
-  std::string last;
   for (const auto& [number, account] : accounts_) {
     if (now >= account.spent_until) continue;
     datasets.insert(account.key.first);
     users.insert(account.key.second);
-    last = account.reason;
   }
   if (!status_.ok() || datasets.size() < options_.many || users.size() < options_.many) return;
   status_ = absl::UnavailableError(absl::StrCat(
       "workers die too often, over ", datasets.size(), " datasets of ", users.size(),
-      " users: it is the machine's trouble, or the decoders'; the last one was ", last,
-      "; see its standard error and the memory that workers have, then start the daemon again"));
+      " users: it is the machine's trouble, or the decoders'; "
+      "see the daemon's log (worker_died) and the memory that workers have, then start the daemon "
+      "again"));
 }
 
 }  // namespace penstock::feed

@@ -30,7 +30,9 @@ class WorkerLosses {
   explicit WorkerLosses(const Options& options) : options_(options) {}
 
   // The number of a dataset and user: the same as long as there is a trace of it. Never 0.
-  uint64_t AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now);
+  // `called`: what the user calls the dataset, and is told of it; empty: by its own name.
+  uint64_t AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now,
+                     const std::string& called = "");
 
   // Somebody still has it: it is not forgotten.
   void Touch(uint64_t account, base::TimePoint now);
@@ -45,7 +47,8 @@ class WorkerLosses {
 
   // Unavailable while its budget is spent.
   absl::Status MayOpen(const std::string& dataset, uint32_t user, base::TimePoint now) const;
-  // Unavailable once many datasets of many users have spent theirs; for good.
+  // Unavailable once many datasets of many users have spent theirs; for good. Everybody is told of
+  // it, so that it names nobody's dataset and no sample.
   const absl::Status& status() const { return status_; }
   size_t accounts() const { return accounts_.size(); }
 
@@ -53,6 +56,7 @@ class WorkerLosses {
   using Key = std::pair<std::string, uint32_t>;  // a dataset and a user
   struct Account {
     Key key;
+    std::string called;
     workers::RestartBudget budget;
     workers::BackOff back_off;
     base::TimePoint paused_until{}, spent_until{}, last_used{};

@@ -120,10 +120,11 @@ uint32_t Acceptor::connections() const {
 
 void Acceptor::Refuse(uint32_t user, const char* remedy) {
   ++refused_;
+  ++unsaid_;
   const base::TimePoint now = base::Now();
   if (now - refusal_said_ < kSayEvery) return;
   refusal_said_ = now;
-  PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(refused_, 0)},
+  PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(unsaid_, 0)},
                {"user", user}, {"connections", connections()}, {"remedy", remedy});
 }
 

@@ -2,6 +2,7 @@
 // over, at most so many at once, and of one user no more than its share (common/base/shares.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,8 @@ class Acceptor {
   ~Acceptor();  // ends the thread; connections that were handed over live on
 
   uint32_t connections() const;
+  // For whom there was no place, since the start.
+  uint64_t refused() const { return refused_.load(); }
 
  private:
   // Lives as long as there is a place. Any thread.
@@ -68,7 +71,8 @@ class Acceptor {
 
   // Of the thread.
   bool listening_ = false;
-  uint64_t refused_ = 0;  // since that was said last
+  std::atomic<uint64_t> refused_ = 0;
+  uint64_t unsaid_ = 0;  // of these, since that was said last
   base::TimePoint refusal_said_{};
 
   std::thread thread_;

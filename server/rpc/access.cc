@@ -28,6 +28,7 @@ constexpr AccessRule kRules[] = {
     {PENSTOCK_ADMIN "WatchStatus", Who::kAnyone, Touches::kView},
     {PENSTOCK_ADMIN "GetTrace", Who::kAnyone, Touches::kView, kAction},
     {PENSTOCK_ADMIN "IndexDataset", Who::kAnyone, Touches::kDataset, kAction},
+    {PENSTOCK_ADMIN "DigestDataset", Who::kAnyone, Touches::kDataset, kAction},
     {PENSTOCK_ADMIN "ListQuarantine", Who::kAnyone, Touches::kDataset},
     {PENSTOCK_ADMIN "ClearQuarantine", Who::kOperator, Touches::kDataset, kAction},
     {PENSTOCK_ADMIN "SetWorkers", Who::kOperator, Touches::kDaemon, kAction},

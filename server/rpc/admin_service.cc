@@ -44,6 +44,26 @@ class AdminService final : public v1::AdminService::CallbackService {
     return Ask(*context, *request, response, &Controller::ListDatasets);
   }
 
+  ServerUnaryReactor* DigestDataset(CallbackServerContext* context,
+                                    const v1::DigestDatasetRequest* request,
+                                    v1::DigestDatasetResponse* response) override {
+    return ServeCall(*context, *request, response, [&](const Permit& permit, const auto& call) {
+      PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request->dataset()));
+      controller_.DigestDataset(permit,
+                                {.dataset = dataset,
+                                 .content_digest = true,
+                                 .cancelled = [call] { return call->answered(); }},
+                                [call](const absl::StatusOr<DatasetDescription>& description) {
+                                  if (!description.ok()) return call->Answer(description.status());
+                                  v1::DigestDatasetResponse digest;
+                                  digest.set_content_digest(description->content_digest);
+                                  digest.set_samples(description->samples);
+                                  call->Answer(std::move(digest));
+                                });
+      return absl::OkStatus();
+    });
+  }
+
   ServerUnaryReactor* ListQuarantine(CallbackServerContext* context,
                                      const v1::ListQuarantineRequest* request,
                                      v1::ListQuarantineResponse* response) override {
@@ -144,11 +164,20 @@ class AdminService final : public v1::AdminService::CallbackService {
   template <typename Request, typename Response, typename Method>
   ServerUnaryReactor* Serve(const CallbackServerContext& context, const Request& request,
                             Response* response, const Method& method) {
+    return ServeCall(context, request, response, [&](const Permit& permit, const auto& call) {
+      return method(permit, AnswerOf(call));
+    });
+  }
+
+  // The same, for those that look at the call, too.
+  template <typename Request, typename Response, typename Method>
+  ServerUnaryReactor* ServeCall(const CallbackServerContext& context, const Request& request,
+                                Response* response, const Method& method) {
     Gate::Judged judged = gate_.Judge<Request>(CallOf(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
     if (status.ok()) status = calls_.MayAsk();
-    if (status.ok()) status = method(*judged.permit, AnswerOf(call));
+    if (status.ok()) status = method(*judged.permit, call);
     if (!status.ok()) call->Answer(status);
     return call.get();
   }

@@ -227,9 +227,13 @@ class Controller {
                            Callback<SessionGrant> done) = 0;
   virtual void ListSlabs(const Permit& permit, uint64_t session_id,
                          Callback<std::vector<Slab>> done) = 0;
+  // NotFound: it is not this process's, whoever's it is.
   virtual void CloseSession(const Permit& permit, uint64_t session_id, Callback<bool> done) = 0;
   virtual void DescribeDataset(const Permit& permit, const DescribeQuery& query,
                                Callback<DatasetDescription> done) = 0;
+  // With the digest of its content; for whoever may open it, without a ticket.
+  virtual void DigestDataset(const Permit& permit, const DescribeQuery& query,
+                             Callback<DatasetDescription> done) = 0;
   // `progress` is called from time to time, and a last time with done = true or with an error.
   // `cancelled` is asked now and then.
   virtual void IndexDataset(const Permit& permit, const std::string& dataset,

@@ -147,8 +147,10 @@ class FeedService final : public v1::FeedService::CallbackService {
                      const Call<v1::CloseSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
     controller_.CloseSession(permit, session_id, [call](const absl::StatusOr<bool>& closed) {
-      if (!closed.ok()) return call->Answer(closed.status());
-      call->Answer(v1::CloseSessionResponse());
+      // Closing is idempotent, and nobody learns whether there is such a session.
+      if (closed.ok() || absl::IsNotFound(closed.status()))
+        return call->AnswerInstead(closed.status(), v1::CloseSessionResponse());
+      call->Answer(closed.status());
     });
     return absl::OkStatus();
   }

@@ -201,8 +201,14 @@ void Relay::End(uint64_t id, const absl::Status& why) {
   connections_.erase(found);
 }
 
+std::map<std::string, uint64_t> Relay::cut_off() const {
+  std::map<std::string, uint64_t> counts;
+  for (size_t i = 0; i < kCutOffs.size(); ++i) counts[std::string(kCutOffs[i])] = cut_off_[i];
+  return counts;
+}
+
 void Relay::SayCutOff(const Origin& origin, const absl::Status& why) {
-  ++cut_off_;
+  if (const size_t place = PlaceOfCutOff(why); place < cut_off_.size()) ++cut_off_[place];
   ++unsaid_;
   const base::TimePoint now = base::Now();
   if (now - said_ < kSayCutOffEvery) return;

@@ -6,12 +6,14 @@
 // Owned by the server, and outlives what gRPC makes of the connections. One thread ("rpc-relay").
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "server/rpc/controller.h"
+#include "server/rpc/cut_off.h"
 #include "server/rpc/relayed.h"
 
 namespace penstock::rpc {
@@ -35,8 +38,9 @@ class Relay {
   absl::StatusOr<posix::Fd> Take(posix::Fd client, const Origin& origin,
                                  std::shared_ptr<const void> place);
 
-  // Connections that were ended for what they sent, or did not read.
-  uint64_t cut_off() const { return cut_off_.load(); }
+  // Connections that were ended for what they sent, or did not read: by reason, all that there are.
+  // Any thread.
+  std::map<std::string, uint64_t> cut_off() const;
 
  private:
   struct Connection {
@@ -68,7 +72,7 @@ class Relay {
 
   const posix::Fd epoll_, event_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<uint64_t> cut_off_ = 0;
+  std::array<std::atomic<uint64_t>, kCutOffs.size()> cut_off_ = {};
   base::Mutex mutex_;
   std::vector<Arrival> arrivals_ PENSTOCK_GUARDED_BY(mutex_);
 

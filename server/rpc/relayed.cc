@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <span>
 
+#include "server/rpc/cut_off.h"
+
 namespace penstock::rpc {
 namespace {
 
@@ -85,7 +87,8 @@ absl::Status Relayed::MoveDown(base::TimePoint now) {
   }
   if (!unread_since_) unread_since_ = now;
   if (now - *unread_since_ >= kReadsWithin)
-    return absl::DeadlineExceededError("it has not read what it was sent for a minute");
+    return CutOffFor(CutOff::kUnread,
+                     absl::DeadlineExceededError("it has not read what it was sent for a minute"));
   again_ = *unread_since_ + kReadsWithin;
   return absl::OkStatus();
 }

@@ -151,7 +151,8 @@ class GrpcServer final : public Server {
   absl::Status BeginHere(Listeners listeners);
   void SetServing(bool serving) override;
   uint32_t connections() const override { return at_trainers_->connections(); }
-  Audit::Counts audited() const override { return audit_.counts(); }
+  Audit::Counts audited() const override;
+  std::map<std::string, uint64_t> cut_off() const override { return relay_->cut_off(); }
 
  private:
   enum class Entrance { kTrainers, kOperators, kBoth };
@@ -241,6 +242,17 @@ void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
   }
   known->Is(PeerOf(*end), std::move(caller));
   half.Take(*std::move(end));
+}
+
+// Those whom no place was left for are refused before anybody is asked what they want.
+Audit::Counts GrpcServer::audited() const {
+  Audit::Counts counts = audit_.counts();
+  uint64_t refused = at_trainers_->refused();
+  if (at_operators_ != nullptr) refused += at_operators_->refused();
+  if (refused > 0)
+    counts.refused[{"connect", std::string(kRefusals[static_cast<size_t>(Refusal::kLimit)])}] +=
+        refused;
+  return counts;
 }
 
 void GrpcServer::SetServing(bool serving) {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Server {
 
   // What was refused, and what operators did, since the start.
   virtual Audit::Counts audited() const = 0;
+  // Connections that were ended for what they sent, or did not read, by reason: kCutOffs.
+  virtual std::map<std::string, uint64_t> cut_off() const = 0;
 };
 
 }  // namespace penstock::rpc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "server/rpc/cut_off.h"
+
 namespace penstock::rpc {
 
 Traffic::~Traffic() {
@@ -13,7 +15,8 @@ absl::StatusOr<Traffic::Verdict> Traffic::FromClient(std::span<const std::byte> 
                                                      base::TimePoint now) {
   Verdict verdict{};
   if (preface_left_ > 0) {
-    if (!IsPreface(bytes)) return absl::InvalidArgumentError("it does not speak HTTP/2");
+    if (!IsPreface(bytes))
+      return CutOffFor(CutOff::kNotHttp2, absl::InvalidArgumentError("it does not speak HTTP/2"));
     if (bytes.size() < kPrefaceBytes) return verdict;
     verdict.pass = kPrefaceBytes;
     preface_left_ = 0;
@@ -54,17 +57,20 @@ absl::StatusOr<Traffic::May> Traffic::JudgeHeaders(const Frame& frame, base::Tim
   const bool begins = !block_stream_;
   if (begins ? frame.type != kFrameHeaders
              : frame.type != kFrameContinuation || frame.stream != *block_stream_)
-    return absl::InvalidArgumentError("headers in pieces that do not follow each other");
+    return CutOffFor(CutOff::kHeaders,
+                     absl::InvalidArgumentError("headers in pieces that do not follow each other"));
   const uint32_t frames = begins ? 1 : block_frames_ + 1;
   const uint64_t size = (begins ? 0 : block_bytes_) + frame.length;
   if (frames > limits_.header_frames || size > limits_.header_bytes)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("headers of ", size, " bytes in ", frames, " frames; ", limits_.header_bytes,
-                     " bytes in ", limits_.header_frames, " frames are the most"));
+    return CutOffFor(CutOff::kHeaders, absl::ResourceExhaustedError(absl::StrCat(
+                                           "headers of ", size, " bytes in ", frames, " frames; ",
+                                           limits_.header_bytes, " bytes in ",
+                                           limits_.header_frames, " frames are the most")));
   const bool is_call = begins && !calls_.contains(frame.stream);
   if (is_call && calls_.size() >= limits_.open_calls)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("more than ", limits_.open_calls, " calls at once on one connection"));
+    return CutOffFor(CutOff::kCalls,
+                     absl::ResourceExhaustedError(absl::StrCat(
+                         "more than ", limits_.open_calls, " calls at once on one connection")));
   const May may =
       is_call ? Take(own_.calls, user_->calls, now) : Take(own_.controls, user_->controls, now);
   if (!may.pass) return may;
@@ -81,10 +87,11 @@ absl::StatusOr<Traffic::May> Traffic::JudgeData(const Frame& frame, base::TimePo
   const auto call = calls_.find(frame.stream);
   if (!may.pass || call == calls_.end()) return may;
   if (call->second >= limits_.small_frames || user_->small_frames >= user_->kMostSmallFrames)
-    return absl::ResourceExhaustedError(absl::StrCat("a call with more than ", limits_.small_frames,
-                                                     " pieces of fewer than ", limits_.small_data,
-                                                     " bytes, or the user's calls with more than ",
-                                                     user_->kMostSmallFrames));
+    return CutOffFor(CutOff::kPieces,
+                     absl::ResourceExhaustedError(absl::StrCat(
+                         "a call with more than ", limits_.small_frames, " pieces of fewer than ",
+                         limits_.small_data, " bytes, or the user's calls with more than ",
+                         user_->kMostSmallFrames)));
   ++call->second;
   ++user_->small_frames;
   return may;

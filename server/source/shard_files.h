@@ -43,8 +43,6 @@ class ShardFiles {
   const FileState& state(size_t shard) const { return states_[shard]; }
 
   std::string path(size_t shard) const { return files_[shard].path(); }
-  // The open ones; a quarter of the descriptors that this process may have, at most 1,024.
-  size_t most_open() const { return most_open_; }
 
  private:
   Handle Known(size_t shard) const;
@@ -54,7 +52,7 @@ class ShardFiles {
 
   const std::vector<TreeFile> files_;
   const std::vector<FileState> states_;
-  const size_t most_open_;
+  const size_t most_open_;  // a quarter of the descriptors that this process may have, ≤ 1,024
   mutable std::atomic<bool> changed_{false};
   mutable base::Mutex mutex_;
   // With those who read; null: not open.

@@ -190,7 +190,10 @@ void Workers(const Facts& facts, Families& out) {
 }
 
 void Workers(const Snapshot& snapshot, Families& out) {
-  out.ByState("workers", "Decoding processes.", kWorkerStates, snapshot.workers);
+  out.ByState("workers",
+              "Places of decoding processes, by what is there; and, asleep, processes beside them "
+              "that wait until their user has a place again.",
+              kWorkerStates, snapshot.workers);
   out.Gauge("workers_busy_ratio",
             "Share of the last second that a decoding process spent on samples, on average.",
             snapshot.workers_busy);
@@ -242,6 +245,7 @@ void Users(const Snapshot& snapshot, Families& out) {
     others.sessions += user.sessions;
     others.pool_bytes += user.pool_bytes;
     others.reserved_bytes += user.reserved_bytes;
+    others.workers += user.workers;
     others.samples_decoded += user.samples_decoded;
     others.worker_cpu += user.worker_cpu;
   }
@@ -260,6 +264,8 @@ void Users(const Snapshot& snapshot, Families& out) {
   each(MetricType::kGauge, "user_pool_reserved_bytes",
        "Of the pool, what the windows of a user's open sessions take.",
        number(&UserFacts::reserved_bytes));
+  each(MetricType::kGauge, "user_workers", "Decoding processes that a user has, those asleep, too.",
+       number(&UserFacts::workers));
   each(MetricType::kCounter, "user_samples_decoded_total",
        "Samples that were decoded, or copied, for a user.", number(&UserFacts::samples_decoded));
   each(MetricType::kCounter, "user_worker_cpu_seconds_total",
@@ -277,6 +283,14 @@ void Access(const Facts& facts, Families& out) {
   out.Each(MetricType::kCounter, "operator_actions_total",
            "What operators did, by method; the log says who.", facts.acted, [](const auto& entry) {
              return Sample{{{"method", entry.first}}, static_cast<double>(entry.second)};
+           });
+}
+
+void CutOffs(const Facts& facts, Families& out) {
+  out.Each(MetricType::kCounter, "connections_cut_off_total",
+           "Connections that were ended for what they sent, or because they did not read.",
+           facts.cut_off, [](const auto& entry) {
+             return Sample{{{"reason", entry.first}}, static_cast<double>(entry.second)};
            });
 }
 
@@ -328,6 +342,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Gpus(*snapshot, out);
     Users(*snapshot, out);
   }
+  CutOffs(facts, out);
   Access(facts, out);
   Scrapes(scrapes, out);
   Process(facts.process, out);

@@ -20,8 +20,9 @@ inline constexpr std::array<absl::string_view, 7> kSessionStates = {
     "running", "waiting_for_trainer", "decoding", "copying", "stalled", "finished", "ended"};
 inline constexpr std::array<absl::string_view, 4> kSlotStates = {"held", "filling", "cached",
                                                                  "free"};
-inline constexpr std::array<absl::string_view, 8> kWorkerStates = {
-    "starting", "idle", "decoding", "stalled", "restarting", "stopped", "retiring", "unused"};
+inline constexpr std::array<absl::string_view, 9> kWorkerStates = {
+    "starting", "idle",     "decoding", "stalled", "restarting",
+    "stopped",  "retiring", "unused",   "asleep"};
 
 // Where the time of a dataset's feeds goes; each stage of `stages` has a place in the order of
 // these names.
@@ -62,6 +63,7 @@ struct UserFacts {
   uint32_t user = 0;
   bool others = false;  // all users beyond a number; they have no number
   uint64_t sessions = 0, pool_bytes = 0, reserved_bytes = 0;
+  uint64_t workers = 0;  // processes
   uint64_t samples_decoded = 0;
   base::Duration worker_cpu{};
 };
@@ -109,6 +111,7 @@ struct Facts {
   // By method and reason, and by method: as many as there are methods at most.
   std::map<std::pair<std::string, std::string>, uint64_t> refused;
   std::map<std::string, uint64_t> acted;
+  std::map<std::string, uint64_t> cut_off;  // connections, by reason: a fixed set
 };
 
 }  // namespace penstock::status

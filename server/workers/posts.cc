@@ -110,14 +110,27 @@ void Supervisor::PutToSleep(Post& post) {
   if (!crew->worker && crew->lane->held() == 0) return Dismiss(std::move(crew));
   crew->free_since = now_;
   asleep_.push_back(std::move(crew));
-  const auto unused = [](const auto& each) { return each->lane->held() == 0; };
-  if (std::count_if(asleep_.begin(), asleep_.end(), unused) <=
-      static_cast<std::ptrdiff_t>(posts_.size()))
-    return;
-  const auto oldest = std::find_if(asleep_.begin(), asleep_.end(), unused);
-  crew = std::move(*oldest);
-  asleep_.erase(oldest);
-  Dismiss(std::move(crew));
+  EndTheOldestAsleep();
+}
+
+// So that there are no more than posts. One that waits for a read that does not come back goes
+// last: the row is read again by another.
+void Supervisor::EndTheOldestAsleep() {
+  while (asleep() > posts_.size()) {
+    const auto has_worker = [](const auto& each) { return each->worker.has_value(); };
+    auto oldest = std::find_if(asleep_.begin(), asleep_.end(), [&](const auto& each) {
+      return has_worker(each) && each->lane->held() == 0;
+    });
+    if (oldest == asleep_.end()) oldest = std::find_if(asleep_.begin(), asleep_.end(), has_worker);
+    std::unique_ptr<Crew> crew = std::move(*oldest);
+    asleep_.erase(oldest);
+    Dismiss(std::move(crew));
+  }
+}
+
+uint32_t Supervisor::asleep() const {
+  return static_cast<uint32_t>(std::count_if(
+      asleep_.begin(), asleep_.end(), [](const auto& each) { return each->worker.has_value(); }));
 }
 
 // Ends its worker. A read that does not come back keeps its lane, and no worker.
@@ -198,6 +211,7 @@ void Supervisor::RemoveRetired() {
     if (posts_.back()->crew != nullptr) Dismiss(std::move(posts_.back()->crew));
     posts_.pop_back();
   }
+  EndTheOldestAsleep();
 }
 
 }  // namespace penstock::workers

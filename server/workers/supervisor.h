@@ -180,6 +180,8 @@ class Supervisor {
   // all.
   uint32_t running() const;
   uint32_t count() const { return static_cast<uint32_t>(posts_.size()); }
+  // Processes that sleep, beside those at posts: never more than there are posts.
+  uint32_t asleep() const;
   // Since the start, those of workers that retired, too.
   uint64_t restarts() const;
   // Share of the last second or so that they spent on samples, on average.
@@ -213,6 +215,7 @@ class Supervisor {
   void Dismiss(std::unique_ptr<Crew> crew);
   void DismissUnused(base::TimePoint now);
   void Lose(const WorkItem& item);
+  void EndTheOldestAsleep();
   void RemoveRetired();
 
   // What ends, and what dies (watch.cc).
@@ -220,7 +223,7 @@ class Supervisor {
   bool CollectCrew(Crew& crew, base::TimePoint now, std::vector<Outcome>& outcomes);
   void Charge(Post& post, size_t from, std::vector<Outcome>& outcomes);
   struct Burial {
-    std::string reason;
+    std::string reason, how;  // with the sample that it had in hand, and without
     bool was_ready = false, blameless = false;
     uint64_t account = 0;
   };

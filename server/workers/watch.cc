@@ -71,6 +71,7 @@ std::optional<Supervisor::Burial> Supervisor::Bury(Crew& crew, base::TimePoint n
   const size_t first = outcomes.size();
   crew.lane->Collect(now, outcomes);  // what it still finished
   Burial burial{.reason = Describe(crew.verdict, *exit),
+                .how = Describe(crew.verdict, *exit),
                 .was_ready = crew.ready_at || crew.worker->link().ready(),
                 .blameless = IsBlameless(crew.verdict),
                 .account = crew.last_account};
@@ -96,9 +97,10 @@ void Supervisor::AfterDeath(Post& post, const Burial& burial, base::TimePoint no
   post.died = true;
   post.failed_starts = burial.was_ready ? 0 : post.failed_starts + 1;
   if (burial.blameless || burial.account != 0) return;
-  ScheduleRestart(post, now, burial.reason);
+  ScheduleRestart(post, now, burial.how);
 }
 
+// Everybody is told of it, so that `reason` names no sample.
 void Supervisor::ScheduleRestart(Post& post, base::TimePoint now, const std::string& reason) {
   if (MayTryAgain(post, now)) {
     post.closed_until = now + post.back_off.Next();

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "server/rpc/origin.h"
 #include "server/rpc/traffic.h"
 
 namespace rpc = penstock::rpc;
@@ -57,6 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     PENSTOCK_CHECK(parts.refused == whole.refused);
     PENSTOCK_CHECK(parts.bytes == whole.bytes || whole.refused);
   }
-  (void)rpc::OriginOf(text);
   return 0;
 }

@@ -41,6 +41,7 @@ enum class About {
   kDataset,           // whoever is in the dataset's group, and operators
   kOperatorsDataset,  // operators
   kSession,           // the process whose session it is
+  kClosing,           // the same; others are told that it is closed, whether there is one or not
   kSlabs,             // the same, and then this session has none
   kOperators,         // operators
 };
@@ -60,12 +61,13 @@ const std::map<std::string, Method>& Methods() {
       {"FeedService.OpenSession", {About::kOwnDataset, OpenJson("$D")}},
       {"FeedService.ListSlabs", {About::kSlabs, R"({"session_id":"$S"})"}},
       {"FeedService.GetProgress", {About::kSession, R"({"session_id":"$S"})"}},
-      {"FeedService.CloseSession", {About::kSession, R"({"session_id":"$S"})"}},
+      {"FeedService.CloseSession", {About::kClosing, R"({"session_id":"$S"})"}},
       {"AdminService.GetStatus", {About::kNothing, "{}"}},
       {"AdminService.ListSessions", {About::kNothing, "{}"}},
       {"AdminService.ListWorkers", {About::kNothing, "{}"}},
       {"AdminService.ListDatasets", {About::kNothing, "{}"}},
       {"AdminService.IndexDataset", {About::kDataset, R"({"dataset":"$D"})"}},
+      {"AdminService.DigestDataset", {About::kDataset, R"({"dataset":"$D"})"}},
       {"AdminService.ListQuarantine", {About::kDataset, R"({"dataset":"$D"})"}},
       {"AdminService.ClearQuarantine", {About::kOperatorsDataset, R"({"dataset":"$D"})"}},
       {"AdminService.WatchStatus", {About::kNothing, "{}"}},
@@ -96,8 +98,10 @@ int Expected(About about, const Identity_& who, const std::string& dataset) {
     case About::kSession:
     case About::kSlabs:
       if (!who.has_ticket) return kNoTicket;
-      if (!who.has_session) return kDenied;
+      if (!who.has_session) return kNotFound;
       return about == About::kSlabs ? kWrongState : kOk;
+    case About::kClosing:
+      return who.has_ticket ? kOk : kNoTicket;
     case About::kOperators:
       return who.is_operator ? kOk : kDenied;
   }
@@ -224,6 +228,32 @@ TEST_F(MatrixTest, WhoMayNotOpenADatasetLearnsNothingOfItNotEvenThatItIsThere) {
         EXPECT_EQ(Put(secret, "secret-set", "nothing"), absent) << method << " by " << who.name;
       }
     }
+}
+
+// Their numbers can be guessed.
+TEST_F(MatrixTest, WhoseSessionItIsNotCannotTellWhetherThereIsOne) {
+  const std::string absent = std::to_string(std::stoull(session_) + 1'000'000);
+  for (const std::string& method : AllMethods()) {
+    if (Methods().at(method).json.find("$S") == std::string::npos) continue;
+    for (const Identity_& who : everybody_) {
+      if (who.has_session || !who.let_in) continue;
+      const std::string name = "penstock.v1." + method;
+      const auto ask = [&](const std::string& session) {
+        return who.process->Call(name, Put(Methods().at(method).json, "$S", session));
+      };
+      const CallerProcess::Answer theirs = ask(session_), nobodys = ask(absent);
+      EXPECT_EQ(theirs.code, nobodys.code) << method << " by " << who.name;
+      EXPECT_EQ(Put(theirs.text, session_, "N"), Put(nobodys.text, absent, "N"))
+          << method << " by " << who.name;
+    }
+  }
+  EXPECT_EQ(
+      everybody_.back()
+          .process
+          ->Call("penstock.v1.FeedService.GetProgress", R"({"session_id":")" + session_ + R"("})")
+          .code,
+      kOk)
+      << "it is still there";
 }
 
 TEST_F(MatrixTest, WhoMaySeeADatasetDoes) {

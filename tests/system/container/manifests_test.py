@@ -98,6 +98,8 @@ class ComposeTest(unittest.TestCase):
                    for name, service in self.services.items()}
 
         self.assertEqual(mounted["penstock"] & mounted["trainer"], {"socket"})
+        self.assertIn("/run/penstock-admin:uid=7741,gid=7741,mode=0700", self.services["penstock"]["tmpfs"])
+        self.assertEqual(self.services["trainer"]["tmpfs"], ["/tmp"])
         for service in self.services.values():
             for shared in ("pid", "ipc", "privileged", "cap_add", "userns_mode", "devices"):
                 self.assertNotIn(shared, service)

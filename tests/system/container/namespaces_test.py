@@ -99,6 +99,19 @@ class NamespacesTest(unittest.TestCase):
             time.sleep(0.1)
         self.assertEqual(self.status()["sessions"], others)
 
+    def test_root_of_a_trainers_container_is_no_operator_and_the_daemons_user_in_its_own_is(self):
+        socket = ("--address", "/run/penstock/penstock.sock")
+        for what in (("drain",), ("reload",), ("workers", "--set", "1")):
+            asked = self.trainer("/run/bin/penstockctl", *socket, *what, user=0)
+            _, complaint = asked.communicate(timeout=30)
+            self.assertEqual(asked.returncode, 1, complaint)
+            self.assertIn("for operators", complaint)
+
+        operated = self.node.beside(self.daemon, DAEMON, DAEMON, "/run/bin/penstockctl", *socket, "workers", "--set", "2")
+        self.assertEqual(operated.returncode, 0, operated.stderr)
+        mounts = pathlib.Path(f"/proc/{self.node.inside(self.daemon)}/root/run/penstock-admin").stat()
+        self.assertEqual((mounts.st_uid, mounts.st_mode & 0o7777), (DAEMON, 0o700))
+
     def test_who_is_not_in_the_group_is_let_into_no_folder(self):
         stranger = self.trainer("/run/bin/penstock-test-trainer", "/run/penstock/penstock.sock", "photographs",
                                 "take", user=STRANGER, group=STRANGER)

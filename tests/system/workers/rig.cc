@@ -22,6 +22,7 @@ class MemoryReader final : public source::Dataset::Reader {
     if (dataset_.failures > 0 && dataset_.failures-- > 0) {
       return absl::UnavailableError("the memory is away");
     }
+    dataset_.WaitWhileItHangs();
     sample_ = sample;
     return Opened{.bytes = dataset_.file(sample).size(), .fault = base::Fault::kNone};
   }

@@ -17,12 +17,19 @@ namespace penstock::workers {
 // A JPEG of smooth shapes and noise drawn from a seed.
 std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, uint64_t seed);
 
-// Files in memory. Until `failures` are used up, reading fails.
+// Files in memory. Until `failures` are used up, reading fails; it may hang, too.
 class MemoryDataset final : public source::Dataset {
  public:
   explicit MemoryDataset(std::vector<std::vector<std::byte>> files) : files_(std::move(files)) {}
 
   mutable std::atomic<int> failures{0};
+  // While set, a read does not come back.
+  void Hang() { hangs_ = true; }
+  void LetGo() {
+    hangs_ = false;
+    hangs_.notify_all();
+  }
+  void WaitWhileItHangs() const { hangs_.wait(true); }
 
   absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return files_.size(); }
@@ -34,6 +41,7 @@ class MemoryDataset final : public source::Dataset {
   const std::vector<std::byte>& file(uint64_t sample) const { return files_[sample]; }
 
  private:
+  std::atomic<bool> hangs_{false};
   std::vector<std::vector<std::byte>> files_;
   std::vector<std::string> classes_;
 };

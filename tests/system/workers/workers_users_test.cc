@@ -22,20 +22,24 @@ constexpr uint32_t kAnna = 1001, kBerta = 1002;
 // A supervisor whose users have one segment each, of one row for each of many items.
 class UsersTest : public ::testing::Test {
  protected:
+  ~UsersTest() override { hanging_.LetGo(); }
   static constexpr size_t kRows = 64;
 
-  void Start(SupervisorOptions options) {
+  // Longer than a busy machine may take, which is no stalled source.
+  void Start(SupervisorOptions options, base::Duration patience = seconds(10)) {
     options.user = kAnna;
-    options.patience = std::chrono::seconds(10);  // a busy machine is no stalled source
+    options.patience = patience;
     options.back_off = {.first = milliseconds(10), .longest = milliseconds(100)};
     supervisor_ = std::make_unique<Supervisor>(options);
     ASSERT_TRUE(supervisor_->Start().ok());
-    for (const uint32_t user : {kAnna, kBerta}) {
-      const std::string name = absl::StrCat("segment-of-", user);
-      memory_[user] = posix::MakeMemory(name.c_str(), kRows * decode::RowBytes(kSpec)).value();
-      ASSERT_TRUE(
-          supervisor_->AddSegment(user, user, memory_[user], kRows * decode::RowBytes(kSpec)).ok());
-    }
+    for (const uint32_t user : {kAnna, kBerta}) AddSegmentOf(user);
+  }
+
+  void AddSegmentOf(uint32_t user) {
+    const std::string name = absl::StrCat("segment-of-", user);
+    memory_[user] = posix::MakeMemory(name.c_str(), kRows * decode::RowBytes(kSpec)).value();
+    ASSERT_TRUE(
+        supervisor_->AddSegment(user, user, memory_[user], kRows * decode::RowBytes(kSpec)).ok());
   }
 
   void Submit(uint32_t user, uint64_t sample = 0) {
@@ -87,6 +91,7 @@ class UsersTest : public ::testing::Test {
 
   static constexpr decode::Spec kSpec = {.height = 32, .width = 32};
   MemoryDataset dataset_ = MemoryDataset({MakeJpeg(64, 48, 1), MakeJpeg(5000, 4000, 2)});
+  MemoryDataset hanging_ = MemoryDataset({MakeJpeg(64, 48, 1)});
   std::map<uint32_t, posix::Fd> memory_;
   std::unique_ptr<Supervisor> supervisor_;
   std::vector<Outcome> outcomes_;
@@ -171,14 +176,53 @@ TEST_F(UsersTest, UsersWhoTakeTurnsKeepTheirWorkersAsleepMeanwhile) {
 TEST_F(UsersTest, AsManyAsThereArePostsSleepAtMost) {
   Start({.count = 2});
   for (uint32_t user = 1; user <= 20; ++user) {
-    const std::string name = absl::StrCat("segment-of-", user);
-    memory_[user] = posix::MakeMemory(name.c_str(), kRows * decode::RowBytes(kSpec)).value();
-    ASSERT_TRUE(
-        supervisor_->AddSegment(user, user, memory_[user], kRows * decode::RowBytes(kSpec)).ok());
+    AddSegmentOf(user);
     Submit(user);
     ASSERT_TRUE(RunUntilDone(user));
     EXPECT_LE(Workers().size(), 4u);
   }
+}
+
+// Whose read does not come back is waited for, but not with a process of its own for ever.
+TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersAsPosts) {
+  constexpr uint32_t kUsers = 8;
+  hanging_.Hang();
+  Start({.count = 1, .keep_asleep = seconds(60)}, milliseconds(50));
+  for (uint32_t user = 1; user <= kUsers; ++user) {
+    AddSegmentOf(user);
+    supervisor_->Submit({.id = next_++,
+                         .user = user,
+                         .account = user,
+                         .dataset = &hanging_,
+                         .sample = 0,
+                         .spec = kSpec,
+                         .key = {},
+                         .segment = user,
+                         .row_offset = 0});
+    ASSERT_TRUE(RunUntil([&] { return supervisor_->RoomFor(user + 1) > 0; })) << user;
+    EXPECT_LE(Workers().size(), 2u);
+    EXPECT_LE(supervisor_->asleep(), 1u);
+  }
+
+  hanging_.LetGo();
+  // Each ends once: decoded, or given back to be read again.
+  EXPECT_TRUE(RunUntil([&] { return outcomes_.size() == kUsers; })) << outcomes_.size();
+}
+
+TEST_F(UsersTest, FewerPostsHaveFewerAsleepAtOnce) {
+  Start({.count = 3});
+  for (uint32_t user = 1; user <= 6; ++user) {
+    AddSegmentOf(user);
+    Submit(user);
+    ASSERT_TRUE(RunUntilDone(user));
+  }
+  ASSERT_EQ(supervisor_->asleep(), 3u);
+
+  ASSERT_TRUE(supervisor_->SetCount(1).ok());
+  ASSERT_TRUE(RunUntil([&] { return supervisor_->count() == 1; }));
+
+  EXPECT_LE(supervisor_->asleep(), 1u);
+  EXPECT_LE(Workers().size(), 2u);
 }
 
 TEST_F(UsersTest, WorkersOfNobodyWhoHasRowsAreEndedAndStartedAgainWhenSomebodyHas) {

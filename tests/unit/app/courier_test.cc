@@ -14,6 +14,7 @@ class FakeDoorway final : public doorway::Doorway {
     return absl::ResourceExhaustedError("it does not read");
   }
   void Forget(doorway::PeerId peer) override { forgotten.push_back(peer.value()); }
+  Counts counts() const override { return {}; }
   struct Sent {
     uint64_t peer;
     size_t bytes, fds;

@@ -72,7 +72,7 @@ TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndOneThatDecodesIsNotStall
 
   AddWorkers({idle, decoding, stalled, stopped}, now, snapshot);
 
-  EXPECT_THAT(snapshot.workers, ElementsAre(0, 1, 1, 1, 0, 1, 0, 0));
+  EXPECT_THAT(snapshot.workers, ElementsAre(0, 1, 1, 1, 0, 1, 0, 0, 0));
   EXPECT_EQ(snapshot.stalls, 2u);
   EXPECT_EQ(snapshot.longest_stall, seconds(12));
   EXPECT_DOUBLE_EQ(snapshot.workers_busy, 0.3);

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <future>
 
+#include "absl/strings/str_replace.h"
+#include "server/rpc/refusal.h"
 #include "tests/support/permits.h"
 #include "tests/support/temp_folder.h"
 
@@ -14,6 +17,7 @@ namespace penstock::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Code = absl::StatusCode;
 
 class ServiceTest : public ::testing::Test {
@@ -196,7 +200,7 @@ TEST_F(ServiceTest, WhoAsksIsWhoTheDoorwaySaysItIs) {
   ASSERT_EQ(sessions.sessions_size(), 1);
   EXPECT_EQ(sessions.sessions(0).user_id(), 1002u);
   EXPECT_EQ(sessions.sessions(0).pid(), 102);
-  EXPECT_EQ(Close(1, session).code(), Code::kPermissionDenied);
+  EXPECT_EQ(Close(1, session).code(), Code::kNotFound);
   EXPECT_TRUE(Close(2, session).ok());
   EXPECT_TRUE(Close(2, session).ok());
   EXPECT_EQ(Status().sessions(), 0u);
@@ -243,6 +247,66 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
   EXPECT_EQ(cleared.Get()->cleared(), 2u);
 
   EXPECT_EQ(Status().quarantined(), 0u);
+}
+
+// ---- Several users. ----
+
+// Session numbers can be guessed: nobody learns whether there is one.
+TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
+  Arrive(2);
+  const uint64_t session = Open(Request(1))->session_id;
+  const auto ask = [this](uint8_t peer, uint64_t id) {
+    Answer<rpc::Progress> progress;
+    Answer<std::vector<rpc::Slab>> slabs;
+    service_->GetProgress(PermitOf(peer), id, progress.Callback());
+    service_->ListSlabs(PermitOf(peer), id, slabs.Callback());
+    return std::vector<absl::Status>{progress.Get().status(), slabs.Get().status()};
+  };
+
+  const std::vector<absl::Status> theirs = ask(2, session), nobodys = ask(2, session + 100);
+
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    EXPECT_EQ(theirs[i].code(), Code::kNotFound);
+    EXPECT_EQ(theirs[i].code(), nobodys[i].code());
+    EXPECT_EQ(absl::StrReplaceAll(theirs[i].message(), {{absl::StrCat(session), "N"}}),
+              absl::StrReplaceAll(nobodys[i].message(), {{absl::StrCat(session + 100), "N"}}));
+    EXPECT_EQ(theirs[i].GetPayload(rpc::kRefusalUrl), absl::Cord("not_owner"));
+    EXPECT_FALSE(nobodys[i].GetPayload(rpc::kRefusalUrl).has_value());
+  }
+  // Answered as closed, as one that is not there; the refusal is for the log alone.
+  EXPECT_EQ(Close(2, session).GetPayload(rpc::kRefusalUrl), absl::Cord("not_owner"));
+  EXPECT_EQ(Close(2, session).code(), Code::kNotFound);
+  EXPECT_TRUE(Close(2, session + 100).ok());
+  EXPECT_EQ(Status().sessions(), 1u);
+}
+
+// What is open already is shared, its name is not: that may be another user's.
+TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
+  Arrive(2);
+  std::filesystem::create_symlink(folder_.At("flowers"), folder_.At("anns-secret"));
+  rpc::SessionRequest first = Request(1), second = Request(2);
+  first.dataset = folder_.At("anns-secret");
+  ASSERT_TRUE(Open(first).ok());
+
+  Answer<rpc::DatasetDescription> described;
+  service_->DescribeDataset(PermitOf(2), {.dataset = folder_.At("flowers")}, described.Callback());
+  EXPECT_EQ(described.Get()->name, folder_.At("flowers"));
+  ASSERT_TRUE(Open(second).ok());
+
+  Answer<v1::ListSessionsResponse> sessions;
+  service_->ListSessions(PermitOf(2), sessions.Callback());
+  const v1::ListSessionsResponse listed = sessions.Get().value();
+  ASSERT_EQ(listed.sessions_size(), 1);
+  EXPECT_EQ(listed.sessions(0).dataset(), folder_.At("flowers"));
+  Answer<v1::GetStatusResponse> status;
+  service_->GetStatus(PermitOf(2), status.Callback());
+  EXPECT_EQ(status.Get()->feeds(0).dataset(), folder_.At("flowers"));
+  // What is refused, is refused of what was asked for.
+  second.decoding = rpc::Decoding::kNone;
+  EXPECT_THAT(std::string(Open(second).status().message()), Not(HasSubstr("anns-secret")));
+  Answer<std::vector<rpc::SampleDescription>> samples;
+  service_->DescribeSamples(PermitOf(2), folder_.At("flowers"), {1000}, samples.Callback());
+  EXPECT_THAT(std::string(samples.Get().status().message()), Not(HasSubstr("anns-secret")));
 }
 
 TEST_F(ServiceTest, WhatTheRunnerCannotTakeIsRefusedAtOnce) {

@@ -108,7 +108,7 @@ TEST(CommandLineTest, HelpAndVersionNeedNothingElse) {
 TEST(CommandLineTest, HelpNamesEveryCommandAndFitsATerminal) {
   const std::string help = kHelp;
   for (const char* word : {"status", "sessions", "workers", "datasets", "index DATASET",
-                           "quarantine list", "quarantine clear", "check", "--address"}) {
+                           "quarantine list", "quarantine clear", "digest", "check", "--address"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
   size_t start = 0;

@@ -96,6 +96,16 @@ TEST_F(CommandsTest, ADatasetThatCannotBeIndexedEndsWithTheDaemonsWords) {
   EXPECT_EQ(out_.str(), "");
 }
 
+TEST_F(CommandsTest, ADigestIsWrittenAsSha256sumDoesAndForPrograms) {
+  EXPECT_EQ(*Do({"digest", "flowers"}), 0);
+  EXPECT_EQ(out_.str(), "0123abcd  flowers\n");
+
+  out_.str("");
+  EXPECT_EQ(*Do({"-o", "json", "digest", "flowers"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("\"content_digest\": \"0123abcd\""));
+  EXPECT_TRUE(absl::IsNotFound(Do({"digest", "fish"}).status()));
+}
+
 TEST_F(CommandsTest, AnAddressThatIsNoneIsAWrongCall) {
   const auto code =
       ctl::Run({.command = Command::kStatus, .address = "x"}, out_, progress_, Terminal::kNo);

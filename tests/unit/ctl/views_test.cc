@@ -73,6 +73,18 @@ TEST(ViewsTest, AStatusIsReadAtAGlance) {
             "         0\n");
 }
 
+TEST(ViewsTest, WorkersAsleepAndConnectionsThatWereCutOffAreSaidWhereThereAreAny) {
+  v1::GetStatusResponse status;
+  status.set_workers(8);
+  EXPECT_THAT(Show(status), Not(HasSubstr("asleep")));
+  EXPECT_THAT(Show(status), Not(HasSubstr("cut off")));
+
+  status.set_workers_asleep(2);
+  status.set_connections_cut_off(1);
+  EXPECT_THAT(Show(status), HasSubstr("of 8 running, 2 more asleep, 0 restarts\n"));
+  EXPECT_THAT(Show(status), HasSubstr("  cut off   1 connection for what"));
+}
+
 TEST(ViewsTest, EachUserIsARowWithWhatItUses) {
   v1::GetStatusResponse status;
   v1::UserStatus& user = *status.add_users();
@@ -83,14 +95,17 @@ TEST(ViewsTest, EachUserIsARowWithWhatItUses) {
   user.set_batches_announced(7);
   user.set_samples_decoded(1000);
   user.set_worker_cpu_seconds(1.25);
+  user.set_workers(3);
   status.add_users()->set_others(true);
 
   EXPECT_THAT(
       Show(status),
-      EndsWith("\n"
-               "USER        SESSIONS      POOL  POOL RESERVED  BATCHES  SAMPLES  WORKER CPU\n"
-               "4000000000         2  64.0 MiB       32.0 MiB        7    1,000       1.2 s\n"
-               "(others)           0       0 B            0 B        0        0       0.0 s\n"));
+      EndsWith(
+          "\n"
+          "USER        SESSIONS      POOL  POOL RESERVED  WORKERS  BATCHES  SAMPLES  WORKER CPU\n"
+          "4000000000         2  64.0 MiB       32.0 MiB        3        7    1,000       1.2 s\n"
+          "(others)           0       0 B            0 B        0        0        0       0.0 "
+          "s\n"));
 }
 
 TEST(ViewsTest, OfEachFeedThatHasTrainersItIsSaidWhoWaitsForWhom) {

@@ -64,8 +64,9 @@ class RowItemsTest : public ::testing::Test {
   static std::shared_ptr<Feed> MakeFeed() {
     auto feed = std::make_shared<Feed>();
     feed->fingerprint = 1;
+    feed->called = "flowers";
     feed->dataset = std::make_shared<DatasetState>(
-        DatasetState{.name = "flowers",
+        DatasetState{.name = "opened by somebody else",
                      .dataset = std::make_shared<testing::FakeDataset>(kSamples),
                      .quarantine = {},
                      .policy = FaultPolicy(kSamples)});

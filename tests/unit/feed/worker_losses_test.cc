@@ -10,6 +10,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 WorkerLosses::Options SmallBudget() {
   return {.budget = {.restarts = 3, .window = seconds(60)},
@@ -102,6 +103,28 @@ TEST_F(WorkerLossesTest, ManyDatasetsOfManyUsersAtOnceAreTheMachinesTrouble) {
 
   EXPECT_EQ(losses_.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(losses_.status().message()), HasSubstr("3 datasets of 3 users"));
+}
+
+// It is told to everybody, and what a worker died of names a sample of somebody.
+TEST_F(WorkerLossesTest, WhatEverybodyIsToldNamesNobodysSample) {
+  const char* const reason = "killed by signal 9 with sample 7 (/home/ann/seven.jpg) in hand";
+  for (uint32_t user = 1; user <= 3; ++user) {
+    const uint64_t account = losses_.AccountOf(absl::StrCat("set", user), user, now_);
+    for (int death = 0; death < 4; ++death) losses_.Died(account, reason, now_).IgnoreError();
+  }
+
+  ASSERT_FALSE(losses_.status().ok());
+  EXPECT_THAT(std::string(losses_.status().message()), Not(HasSubstr("ann")));
+  EXPECT_THAT(std::string(losses_.MayOpen("set1", 1, now_).message()), HasSubstr("ann"));
+}
+
+TEST_F(WorkerLossesTest, AUserIsToldOfADatasetByTheNameThatItUsed) {
+  const uint64_t account = losses_.AccountOf("anns-secret", 1000, now_, "flowers");
+  for (int death = 0; death < 4; ++death) losses_.Died(account, "", now_).IgnoreError();
+
+  const std::string told(losses_.MayOpen("anns-secret", 1000, now_).message());
+  EXPECT_THAT(told, HasSubstr("dataset 'flowers'"));
+  EXPECT_THAT(told, Not(HasSubstr("anns-secret")));
 }
 
 TEST_F(WorkerLossesTest, WhatIsRememberedIsBounded) {

@@ -89,6 +89,8 @@ class FakeController final : public Controller {
   }
   void CloseSession(const Permit&, uint64_t session_id, Callback<bool> done) override {
     if (session_id == 42) return done(true);
+    if (session_id == 43)
+      return done(Refused(absl::NotFoundError("no such session"), Refusal::kNotOwner));
     done(absl::NotFoundError("no such session"));
   }
   void DescribeDataset(const Permit&, const DescribeQuery& query,
@@ -98,6 +100,12 @@ class FakeController final : public Controller {
                             .digest = 9,
                             .classes = {"daisy", "rose"},
                             .content_digest = query.content_digest ? "c0ffee" : ""});
+  }
+  void DigestDataset(const Permit&, const DescribeQuery& query,
+                     Callback<DatasetDescription> done) override {
+    if (query.dataset == "fish") return done(absl::NotFoundError("no such dataset"));
+    done(DatasetDescription{
+        .name = query.dataset, .samples = 2, .classes = {}, .content_digest = "0123abcd"});
   }
   void IndexDataset(const Permit&, const std::string& dataset, std::function<bool()> cancelled,
                     Callback<IndexProgress> progress) override {

@@ -1,4 +1,4 @@
-// What operators call: again and again, and refused where they may not.
+// What operators call: again and again, and refused where they may not; and what they can count.
 #include "server/rpc/drain_news.h"
 #include "tests/unit/rpc/server_fixture.h"
 
@@ -170,6 +170,37 @@ TEST(DrainNewsTest, WhatIsTheSameIsToldOnceASecondAndTheEndAlways) {
   EXPECT_TRUE(news.IsNews(one, start + std::chrono::milliseconds(1001)));
   EXPECT_TRUE(news.IsNews(none, start + std::chrono::milliseconds(1002)));
   EXPECT_TRUE(news.IsNews(none, start + std::chrono::milliseconds(1003)));
+}
+
+// ---- What is written down. ----
+
+// Closing is idempotent; and whether another process has it, nobody learns.
+TEST_F(ServerTest, ASessionThatIsNotTheCallersIsAnsweredAsClosedAndWrittenDown) {
+  v1::CloseSessionRequest request;
+  v1::CloseSessionResponse closed;
+  request.set_session_id(43);  // another process's
+  EXPECT_TRUE(feed_->CloseSession(Context(kTicket).get(), request, &closed).ok());
+  request.set_session_id(44);  // nobody's
+  EXPECT_TRUE(feed_->CloseSession(Context(kTicket).get(), request, &closed).ok());
+
+  const auto refused = server_->audited().refused;
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused.begin()->first,
+            (std::pair<std::string, std::string>("FeedService.CloseSession", "not_owner")));
+  EXPECT_EQ(refused.begin()->second, 1u);
+}
+
+// Whoever is cut off is counted by what for; who speaks HTTP/2 and goes is not.
+TEST_F(ServerTest, ConnectionsThatAreCutOffAreCountedByReason) {
+  const posix::Fd garbage = *posix::Connect(path_, posix::SocketKind::kStream);
+  ASSERT_GT(::send(garbage.get(), "\x00\x01garbage\r\n\r\n", 13, MSG_NOSIGNAL), 0);
+  EXPECT_TRUE(Open(GoodRequest("flowers")).ok());
+
+  ASSERT_TRUE(WaitFor([&] { return server_->cut_off().at("not_http2") == 1; }));
+  uint64_t all = 0;
+  for (const auto& [reason, count] : server_->cut_off()) all += count;
+  EXPECT_EQ(all, 1u);
+  EXPECT_EQ(server_->cut_off().size(), 5u);
 }
 
 }  // namespace

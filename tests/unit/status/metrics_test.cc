@@ -38,6 +38,7 @@ Facts SomeFacts() {
   Facts facts;
   facts.refused[{"AdminService.Drain", "not_operator"}] = 3;
   facts.acted["AdminService.Drain"] = 1;
+  facts.cut_off["not_http2"] = 5;
   return facts;
 }
 
@@ -63,7 +64,8 @@ TEST(MetricsTest, DatasetsOfOneNameAreSummedUp) {
 TEST(MetricsTest, TheFirstUsersHaveSeriesOfTheirOwnAndAllOthersShareOne) {
   Snapshot snapshot;
   for (uint32_t i = 0; i < kMaxUsers + 100; ++i)
-    snapshot.users.push_back({.user = 1000 + i, .sessions = 1, .samples_decoded = 10});
+    snapshot.users.push_back(
+        {.user = 1000 + i, .sessions = 1, .workers = 2, .samples_decoded = 10});
   snapshot.users.push_back({.others = true, .sessions = 7});
 
   EXPECT_EQ(SeriesOf("penstock_user_sessions", snapshot), kMaxUsers + 1);
@@ -72,10 +74,14 @@ TEST(MetricsTest, TheFirstUsersHaveSeriesOfTheirOwnAndAllOthersShareOne) {
   EXPECT_THAT(text, HasSubstr("penstock_user_sessions{user=\"1031\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("penstock_user_sessions{user=\"(other)\"} 107\n"));
   EXPECT_THAT(text, HasSubstr("penstock_user_samples_decoded_total{user=\"(other)\"} 1000\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_user_workers{user=\"1000\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_user_workers{user=\"(other)\"} 200\n"));
 }
 
-TEST(MetricsTest, RefusalsAndOperatorsActionsAreCounted) {
+TEST(MetricsTest, RefusalsAndOperatorsActionsAndConnectionsThatWereCutOffAreCounted) {
   const std::string text = Format(Metrics(SomeFacts(), nullptr, {}));
+
+  EXPECT_THAT(text, HasSubstr("penstock_connections_cut_off_total{reason=\"not_http2\"} 5\n"));
 
   EXPECT_THAT(text, HasSubstr("penstock_refusals_total{method=\"AdminService.Drain\",reason=\"not_"
                               "operator\"} 3\n"));
