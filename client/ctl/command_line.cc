@@ -30,7 +30,7 @@ What is going on
 
 What you can do
   index DATASET             build or check a dataset's index before trainers need it
-  digest DATASET            print the SHA-256 of its content, to keep with a checkpoint; reads it all
+  digest DATASET            print the SHA-256 of its content, to keep with a checkpoint
   quarantine list [DATASET] samples that could not be used, and why
   quarantine clear DATASET  let them be tried again
   drain                     let trainers finish their epochs, and nobody in; says who is left.
