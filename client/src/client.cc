@@ -182,6 +182,16 @@ Result<std::string> Client::ContentDigest(const std::string& dataset) {
   return *std::move(digest);
 }
 
+Result<BadSamples> Client::Bad(const std::string& dataset) {
+  if (impl_ == nullptr) return ClientMovedFrom();
+  if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
+  const absl::StatusOr<std::shared_ptr<client::Connection>> connection = impl_->connector->Get();
+  if (!connection.ok()) return client::ToPublic(connection.status());
+  absl::StatusOr<BadSamples> bad = (*connection)->Bad(dataset);
+  if (!bad.ok()) return client::ToPublic(bad.status());
+  return *std::move(bad);
+}
+
 Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
                                                 std::span<const uint64_t> ids) {
   if (impl_ == nullptr) return ClientMovedFrom();

@@ -275,12 +275,22 @@ absl::Status Connection::FetchSlabs(uint64_t session_id, Gpu& gpu) {
 }
 
 absl::StatusOr<uint64_t> Connection::Quarantined(const std::string& dataset) {
-  v1::ListQuarantineRequest request;  // its count is all that is wanted
+  PENSTOCK_ASSIGN_OR_RETURN(const BadSamples bad, Bad(dataset));
+  return bad.total;
+}
+
+absl::StatusOr<BadSamples> Connection::Bad(const std::string& dataset) {
+  v1::ListQuarantineRequest request;  // its count, and one entry
   request.set_dataset(dataset);
   request.set_page_size(1);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::ListQuarantineResponse list,
                             rpc_.ListQuarantine(request, kListTimeout));
-  return list.total();
+  BadSamples bad = {.total = list.total()};
+  if (list.entries_size() > 0) {
+    bad.path = list.entries(0).path();
+    bad.reason = list.entries(0).reason();
+  }
+  return bad;
 }
 
 absl::StatusOr<Progress> Connection::GetProgress(uint64_t session_id, base::Duration timeout) {

@@ -34,6 +34,7 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,
              uint32_t depth, base::TimePoint deadline);
   absl::StatusOr<uint64_t> Quarantined(const std::string& dataset);
+  absl::StatusOr<BadSamples> Bad(const std::string& dataset);
 
   absl::Status Pump() override { return doorway_->Pump(); }
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id) override {

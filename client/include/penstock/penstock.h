@@ -354,6 +354,12 @@ struct DatasetInfo {
   uint64_t epoch_samples = 0;  // as many as there are; of a mixture as configured
 };
 
+// Samples that other ones stand in for.
+struct BadSamples {
+  uint64_t total = 0;
+  std::string path, reason;  // of the first one; empty where there is none
+};
+
 struct SampleInfo {
   std::string path;  // where its bytes are, for people
   int64_t label = 0;
@@ -373,6 +379,8 @@ class PENSTOCK_EXPORT Client {
   // to the daemon. kInvalidArgument names one that the dataset does not have.
   Result<std::vector<SampleInfo>> Samples(const std::string& dataset,
                                           std::span<const uint64_t> ids);
+  // How many samples of the dataset could not be used so far, and one of them. Asks the daemon.
+  Result<BadSamples> Bad(const std::string& dataset);
   const std::string& address() const;
   bool is_private() const;  // started by this client, or by another of this user's
 

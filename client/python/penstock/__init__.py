@@ -12,7 +12,7 @@ import importlib
 __version__ = "0.1.0"
 
 _HOMES = {
-    "errors": ("DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
+    "errors": ("BadSampleWarning", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
     "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
     "array": ("Array",),

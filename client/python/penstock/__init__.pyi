@@ -1,4 +1,5 @@
 from .array import Array as Array
+from .errors import BadSampleWarning as BadSampleWarning
 from .errors import DataLoss as DataLoss
 from .errors import DeadlineExceeded as DeadlineExceeded
 from .errors import Error as Error

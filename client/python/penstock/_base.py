@@ -9,6 +9,7 @@ from . import _penstock as native
 from ._lengths import batches
 from ._sampling import BatchSampler, Sampler
 from ._say import say
+from ._substitutes import Substitutes
 from .dataset import Dataset
 from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
 from .ranks import Rank
@@ -32,6 +33,7 @@ class LoaderBase:
         self._goal = native.State()  # where to begin; None: where the session stands
         self._goal.seed = settings.seed
         self._begun = False  # an iterator took some of the epoch, and may leave it unfinished
+        self._substitutes = Substitutes()
 
     def _forget(self):
         self._client = None
@@ -202,6 +204,8 @@ class LoaderBase:
             taken = self._taken()
         self._at_end = taken is not None and taken[1]
         self._begun = taken is not None and not taken[1]
+        if taken is not None and not self._settings.fail_on_bad_sample:
+            self._substitutes.look(self._session, self._client, self._settings.dataset, taken[1])
         return taken
 
     def _end_epoch(self):

@@ -46,6 +46,10 @@ class Internal(Error):
     """A bug of Penstock."""
 
 
+class BadSampleWarning(UserWarning):
+    """Rows of the batches hold other samples than they should, because those cannot be used."""
+
+
 _BY_CODE = {
     "invalid argument": InvalidArgument,
     "not found": NotFound,

@@ -66,6 +66,15 @@ std::string ContentDigest(Client& client, const std::string& dataset) {
   return ValueOf(std::move(digest));
 }
 
+nb::tuple Bad(Client& client, const std::string& dataset) {
+  Result<BadSamples> asked = [&] {
+    const nb::gil_scoped_release released;
+    return client.Bad(dataset);
+  }();
+  const BadSamples bad = ValueOf(std::move(asked));
+  return nb::make_tuple(bad.total, bad.path, bad.reason);
+}
+
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
   Result<std::vector<SampleInfo>> infos = [&] {
     const nb::gil_scoped_release released;
@@ -94,6 +103,8 @@ void BindClient(nb::module_& module) {
           "samples of an epoch)")
       .def("content_digest", &ContentDigest, nb::arg("dataset"),
            "SHA-256 of all content, as hexadecimal digits; the daemon reads everything for it")
+      .def("bad", &Bad, nb::arg("dataset"),
+           "(how many samples could not be used so far, path and reason of one of them)")
       .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
 }
 

@@ -1,0 +1,53 @@
+"""Says that other samples stand in for some that could not be used: never in silence."""
+import sys
+import time
+import warnings
+
+from .errors import BadSampleWarning, Error
+
+_EVERY = 5.0  # seconds between two questions to the daemon, within an epoch
+
+
+class Substitutes:
+    """Warns of substituted rows: of the first one, and each time that there are twice as many."""
+
+    def __init__(self):
+        self._next_look = 0.0
+        self._next_count = 1
+
+    def look(self, session, client, dataset, last_of_epoch):
+        """After a batch was taken. Asks the daemon for the first batch, every few seconds, and at an epoch's end."""
+        now = time.monotonic()
+        if now < self._next_look and not last_of_epoch:
+            return
+        self._next_look = now + _EVERY
+        stats = session.stats()
+        rows, of = stats["samples_replaced"], stats["samples_decoded"]
+        if rows < self._next_count:
+            return
+        self._next_count = 2 * rows
+        warnings.warn(f"{_rows(rows)} of {of} decoded so far for {dataset!r} hold{'s' * (rows == 1)} another sample instead of "
+                      f"one that cannot be used{_example(client, dataset)}. Give fail_on_bad_sample=True to stop at the "
+                      "first one, as torch's DataLoader does, or remove them", BadSampleWarning, stacklevel=_outside())
+
+
+def _rows(count):
+    return f"{count} row{'s' * (count != 1)}"
+
+
+def _example(client, dataset):
+    try:
+        total, path, reason = client.bad(dataset)
+    except Error:
+        return ""
+    if total == 0:  # it lacks a field that this loader asks for, which others may not
+        return ": fields that are asked for are missing, or too long"
+    return f": {path}: {reason}" + (f", and {total - 1} more" if total > 1 else "")
+
+
+def _outside():
+    """How many calls up the loop over the loader is, so that the warning names its line."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "penstock":
+        level, frame = level + 1, frame.f_back
+    return level
