@@ -61,6 +61,7 @@ TEST_F(DoorwayTest, GarbageInsteadOfAHelloIsRefused) {
 
   EXPECT_TRUE(ReadRefused(small).ok());
   EXPECT_TRUE(ReadRefused(large).ok());
+  EXPECT_EQ(doorway->counts().bad_hello, 2u);
   EXPECT_TRUE(IsClosedByDaemon(small));
   EXPECT_TRUE(IsClosedByDaemon(large));
 }
@@ -102,6 +103,7 @@ TEST_F(DoorwayTest, MorePeersThanAllowedAreRefusedUntilOneLeaves) {
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(refused->code, static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(refused->reason, HasSubstr("1 clients"));
+  EXPECT_EQ(doorway->counts().no_place, 1u);
   EXPECT_TRUE(ReadWelcome(third).ok());
 }
 
@@ -113,6 +115,7 @@ TEST_F(DoorwayTest, WhoSpeaksAgainIsDisconnected) {
   ASSERT_TRUE(Say(socket, "more", 4).ok());
 
   EXPECT_TRUE(IsClosedByDaemon(socket));
+  EXPECT_EQ(doorway->counts().spoke_again, 1u);
   ASSERT_TRUE(book_.WaitForEvents(2));
   EXPECT_THAT(book_.events(), ElementsAre("arrived 1", "disconnected 1"));
 }
@@ -143,6 +146,7 @@ TEST_F(DoorwayTest, APeerThatDoesNotReadIsNotWaitedForButDisconnected) {
   EXPECT_TRUE(absl::IsResourceExhausted(sent)) << sent;
   EXPECT_GT(count, 200);
   ASSERT_TRUE(book_.WaitForEvents(2));
+  EXPECT_EQ(doorway->counts().unread, 1u);
   EXPECT_THAT(book_.events(), ElementsAre("arrived 1", "disconnected 1"));
 }
 
