@@ -112,6 +112,30 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
                                           absl::StrJoin(names, ", ")));
 }
 
+// Kinds of images that the decoder never reads, whatever is in the file.
+bool IsNeverDecoded(absl::string_view extension) {
+  constexpr absl::string_view kKinds[] = {"avif", "dng", "exr", "heic", "heif", "j2c", "j2k", "jp2",
+                                          "jpc",  "jpf", "jpx", "jxl",  "psd",  "svg", "tga"};
+  return std::find(std::begin(kKinds), std::end(kKinds), absl::AsciiStrToLower(extension)) !=
+         std::end(kKinds);
+}
+
+bool HasImage(const ShardManifest& manifest, uint64_t sample) {
+  return manifest.extensions()[manifest.MembersOf(sample).front().extension].kind == kWdsImage;
+}
+
+// Else each of them would fail alone, and others stand in for them.
+absl::Status CheckKind(const TarState& state, const std::string& asked) {
+  if (asked.empty() || !IsNeverDecoded(asked)) return absl::OkStatus();
+  const ShardManifest& manifest = state.manifest;
+  uint64_t example = 0;
+  while (example + 1 < manifest.header().samples && !HasImage(manifest, example)) ++example;
+  return absl::InvalidArgumentError(absl::StrCat(
+      manifest.header().images, " samples have the image '", asked, "' that was asked for, as '",
+      state.FindPathForPeople(example), ".", asked,
+      "' does: a kind that Penstock does not decode; convert them, or ask for the field's bytes"));
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
@@ -126,6 +150,7 @@ absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
   PENSTOCK_ASSIGN_OR_RETURN(auto state,
                             TarState::Make(std::move(files), std::move(indexed.manifest)));
+  PENSTOCK_RETURN_IF_ERROR(CheckKind(*state, options.spec.image));
   return OpenedShards{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
                       std::move(indexed.warning)};
 }

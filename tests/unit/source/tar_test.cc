@@ -56,6 +56,16 @@ TEST_F(TarTest, LabelsOfSomeSamplesOnlyAreRefusedWithTheFirstThatHasNone) {
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("x.tar#b' has no label"), HasSubstr("label: none")));
 }
 
+TEST_F(TarTest, AnImageOfAKindThatIsNeverDecodedIsRefusedWithTheCountAndAnExample) {
+  folder_.Write("x.tar", TarSampleOf("a", "image", 1) + TarFile("b.heic", "one") +
+                             TarFile("b.cls", "2") + TarFile("c.heic", "two") +
+                             TarFile("c.cls", "3") + TarEnd());
+  asked_.image = "heic";
+
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("2 samples have the image 'heic'"),
+                               HasSubstr("x.tar#b.heic'"), HasSubstr("does not decode")));
+}
+
 TEST_F(TarTest, AnImageThatNoSampleHasIsRefusedWithWhatTheyHave) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
   asked_.image = "png";
