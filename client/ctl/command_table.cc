@@ -14,7 +14,7 @@ constexpr CommandForm kCommands[] = {
     {"top", Command::kTop, Word::kNone, "all of it, live, on one screen"},
     {"trace", Command::kTrace, Word::kNone, "what happens to batches, as a timeline"},
     {"index", Command::kIndex, Word::kDataset, "build or check the index of a dataset"},
-    {"digest", Command::kDigest, Word::kDataset, "the SHA-256 of a dataset's content"},
+    {"digest", Command::kDigest, Word::kDataset, "the SHA-256 of its content"},
     {"quarantine list", Command::kQuarantineList, Word::kMaybeDataset,
      "samples that could not be used, and why"},
     {"quarantine clear", Command::kQuarantineClear, Word::kDataset, "let them be tried again"},
