@@ -1,0 +1,173 @@
+// The thread that serves everybody touches no file, and takes no lock under which somebody does: a
+// library that is preloaded into the daemon watches it, whatever it is asked to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/array_maker.h"
+#include "tests/support/daemon_process.h"
+#include "tests/support/http_get.h"
+#include "tests/support/record_maker.h"
+#include "tests/support/tar_maker.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/trainer.h"
+#include "tests/support/trainer_process.h"
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kImages = 24;
+
+std::string BytesOf(const fs::path& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  RunnerTest() {
+    MakeData();
+    setenv("PENSTOCK_TEST_RUNNER", folder_.At("findings").c_str(), 1);
+    setenv("LD_PRELOAD", PENSTOCK_WATCHED_RUNNER, 1);
+    const char* asan = std::getenv("ASAN_OPTIONS");
+    const std::string options =
+        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
+    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    Start();
+  }
+  ~RunnerTest() override {
+    unsetenv("LD_PRELOAD");
+    unsetenv("PENSTOCK_TEST_RUNNER");
+  }
+
+  void MakeData() {
+    fs::copy(Photographs(kImages), folder_.At("images"), fs::copy_options::recursive);
+    std::string tar, records;
+    int number = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(Photographs(kImages))) {
+      if (!entry.is_regular_file()) continue;
+      const std::string bytes = BytesOf(entry.path());
+      tar += TarFile(std::to_string(number) + ".jpg", bytes);
+      records += ImageRecord(bytes, number++);
+    }
+    // What is not decoded is written down; and what is at fault is named.
+    for (const auto& entry : fs::directory_iterator(folder_.At("images")))
+      std::ofstream(entry.path() / "damaged.jpg") << "no photograph";
+    tar += TarFile("damaged.jpg", "no photograph");
+    folder_.Write("x.tar", tar + TarEnd());
+    folder_.Write("x.tfrecord", records);
+    folder_.Write("x.npy", Npy("|u1", "(" + std::to_string(kImages) + ", 64, 64, 3)",
+                               std::string(size_t{kImages} * 64 * 64 * 3, 'x')));
+    folder_.Write("tokens.bin", std::string(4096, 'x'));
+  }
+
+  void Start() {
+    port_ = FreePort();
+    const auto path = [this](const std::string& name) { return folder_.At(name); };
+    daemon_.emplace(DaemonProcess::Options{
+        .workers = 2,
+        .config = "server: {socket: SOCKET, group: '', state_dir: " + path("state") +
+                  ", metrics_address: '127.0.0.1:" + std::to_string(port_) +
+                  "'}\nworkers: {count: 2}\ndatasets:\n- {name: folder, "
+                  "folder: " +
+                  path("images") + "}\n- {name: tar, tar: {shards: ['" + path("x.tar") +
+                  "']}}\n- {name: tfrecord, tfrecord: {shards: ['" + path("x.tfrecord") +
+                  "']}}\n- {name: npy, npy: {arrays: [{name: image, file: " + path("x.npy") +
+                  "}]}}\n- {name: tokens, tokens: {files: ['" + path("tokens.bin") +
+                  "'], length: 64}}\n- {name: noise, synthetic: {samples: 64}}\n"});
+  }
+
+  SessionOptions OptionsOf(const std::string& dataset) const {
+    if (dataset == "folder" || dataset == "tar" || dataset == "tfrecord")
+      return SmallRows(dataset, 8);
+    SessionOptions options;
+    options.dataset = dataset;
+    options.batch_size = 8;
+    return options;
+  }
+
+  void AskEverything() {
+    for (const std::vector<std::string>& each : std::vector<std::vector<std::string>>{
+             {"status"}, {"sessions"}, {"workers"}, {"datasets"}, {"quarantine", "list"}})
+      EXPECT_EQ(daemon_->Ctl(each).exit_code, 0) << each[0];
+    EXPECT_THAT(Scrape(port_), HasSubstr("penstock_stalled_reads"));
+  }
+
+  void TakeAnEpoch(const std::string& dataset) {
+    Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+    SessionOptions options = OptionsOf(dataset);
+    options.epochs = 1;
+    Session session = client.Open(options).OrDie();
+    Delivered delivered;
+    EXPECT_TRUE(TakeBatches(session, 1, delivered).ok()) << dataset;
+    AskEverything();
+    (void)session.Stats();
+    Status end;
+    do end = session.Next(std::chrono::seconds(10)).status();
+    while (end.ok() || end.code() == Code::kEndOfEpoch);
+    EXPECT_EQ(end.code(), Code::kEndOfData) << dataset << ": " << end.message();
+  }
+
+  std::string Findings() const { return BytesOf(folder_.At("findings")); }
+  void ExpectNoFinding(const std::string& after) const {
+    EXPECT_THAT(Findings(), HasSubstr("other touches files"));  // somebody must
+    EXPECT_THAT(Findings(), Not(HasSubstr("runner"))) << after;
+  }
+
+  TempFolder folder_;
+  uint16_t port_ = 0;
+  std::optional<DaemonProcess> daemon_;
+};
+
+TEST_F(RunnerTest, TouchesNoFileOverAnEpochOfEveryKindWhateverIsAsked) {
+  for (const char* kind : {"folder", "tar", "tfrecord", "npy", "tokens", "noise"}) {
+    TakeAnEpoch(kind);
+    ExpectNoFinding(kind);
+  }
+}
+
+TEST_F(RunnerTest, TouchesNoFileForBadSamplesNorForWhoClearsThem) {
+  TakeAnEpoch("folder");
+  EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Quarantine().entries_size() > 0; }));
+  EXPECT_TRUE(daemon_->Eventually([&] {
+    return fs::exists(folder_.At("state/quarantine")) &&
+           !fs::is_empty(folder_.At("state/quarantine"));
+  }));
+  EXPECT_EQ(daemon_->Ctl({"quarantine", "clear", "folder"}).exit_code, 0);
+
+  ExpectNoFinding("bad samples");
+}
+
+TEST_F(RunnerTest, TouchesNoFileWhenWorkersDieTrainersAreGoneAndItEnds) {
+  {
+    TrainerProcess trainer(daemon_->address(), "tar", "hold");
+    for (const pid_t worker : daemon_->WorkerPids()) kill(worker, SIGKILL);
+    TakeAnEpoch("folder");
+    trainer.Kill();
+  }
+  EXPECT_EQ(daemon_->Ctl({"trace", "--seconds", "1", folder_.At("trace")}).exit_code, 0);
+  EXPECT_EQ(daemon_->Ctl({"workers", "--set", "3"}).exit_code, 0);
+  EXPECT_EQ(daemon_->Ctl({"reload"}).exit_code, 0);
+  EXPECT_EQ(daemon_->Kill(SIGTERM), 0);
+
+  ExpectNoFinding("deaths and the end");
+}
+
+}  // namespace
+}  // namespace penstock::testing
