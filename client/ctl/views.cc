@@ -103,6 +103,8 @@ std::string Show(const v1::GetStatusResponse& status) {
       status.pid(), status.private_daemon() ? ", private" : "", ") is ",
       status.serving() ? "serving" : "NOT SERVING",
       status.reason().empty() ? "" : absl::StrCat(": ", OneLine(status.reason())), "\n");
+  if (!status.state_directory().empty())
+    absl::StrAppend(&text, "  WARNING   ", OneLine(status.state_directory()), "\n");
   absl::StrAppend(&text, "  up        ", Age(status.uptime_ms()), "\n");
   absl::StrAppend(&text, "  delivers  to ", absl::StrJoin(status.deliveries(), ", "), "\n");
   absl::StrAppend(&text, "  workers   ", Count(status.workers_running()), " of ",

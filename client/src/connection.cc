@@ -82,6 +82,8 @@ void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& 
 Progress ProgressOf(const v1::GetProgressResponse& response) {
   return {.announced = response.announced(),
           .taken = response.taken(),
+          .released = response.released(),
+          .window = response.window(),
           .decoding = response.decoding(),
           .copying = response.copying(),
           .on_device = response.on_device(),

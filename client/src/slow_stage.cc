@@ -48,6 +48,20 @@ std::string Decoding(const Progress& progress) {
                       "; ", rate);
 }
 
+// Nothing is under way for the session, and its own source is well.
+std::string Waiting(const Progress& progress) {
+  if (progress.window > 0 && progress.announced - progress.released >= progress.window)
+    return absl::StrCat("releasing: all ", progress.window,
+                        " batches of this session's window were given to it, and none was given "
+                        "back");
+  if (progress.workers_running == 0) return Decoding(progress);
+  if (progress.sessions > 1)
+    return absl::StrCat("waiting for other sessions: none of its samples is being read, because ",
+                        "those of others come first; ", Decoding(progress));
+  return absl::StrCat("waiting to be read: none of its samples is under way at this moment; ",
+                      Decoding(progress));
+}
+
 std::string StageOf(const Progress& progress) {
   if (progress.stalled_ms > 0) {
     return absl::StrCat("reading: the source has stalled for ", Seconds(progress.stalled_ms), ": ",
@@ -63,8 +77,7 @@ std::string StageOf(const Progress& progress) {
   }
   if (progress.decoding > 0) return Decoding(progress);
   if (progress.announced > progress.taken) return "none: a batch has become ready this moment";
-  return "waiting for a slot: nothing is being decoded for this session; other sessions are served "
-         "first, or its batches are held";
+  return Waiting(progress);
 }
 
 }  // namespace

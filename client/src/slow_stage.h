@@ -12,7 +12,8 @@ namespace penstock::client {
 
 // What the daemon says of a session; feed.proto says what each number is.
 struct Progress {
-  uint64_t announced = 0, taken = 0;
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint32_t window = 0;
   uint32_t decoding = 0, copying = 0, on_device = 0, device_depth = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
   uint32_t workers = 0, workers_running = 0, workers_stalled = 0;

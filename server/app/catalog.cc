@@ -22,14 +22,6 @@ bool IsInAGroup(const NamedDataset& dataset, const Opener& opener) {
   });
 }
 
-OpeningOptions OpeningOf(const Catalog::Options& options) {
-  return {.roots = options.roots,
-          .state_dir = options.state_dir,
-          .index_threads = options.index_threads,
-          .max_unpacked_bytes = options.max_unpacked_bytes,
-          .look_for = options.look_for};
-}
-
 absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
 // Where what is called so is opened, one after the other.
@@ -41,10 +33,20 @@ std::string DeskOf(const NamedDataset& dataset) {
 
 Catalog::Catalog(Options options)
     : options_(std::move(options)),
+      access_(std::make_shared<source::StateAccess>()),
       offer_(std::make_shared<const Offer>(options_.offer)),
       desks_(options_.desks) {}
 
 Catalog::~Catalog() { Stop(); }
+
+OpeningOptions Catalog::OpeningOf() const {
+  return {.roots = options_.roots,
+          .state_dir = options_.state_dir,
+          .access = access_,
+          .index_threads = options_.index_threads,
+          .max_unpacked_bytes = options_.max_unpacked_bytes,
+          .look_for = options_.look_for};
+}
 
 void Catalog::SetOffer(Offer offer) {
   auto next = std::make_shared<const Offer>(std::move(offer));
@@ -198,9 +200,9 @@ std::string Catalog::NamesFor(const Opener* opener) const {
 
 absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named, base::TimePoint asked,
                                                  std::function<bool(uint64_t)> seen) {
-  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, OpeningOf(options_)));
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, OpeningOf()));
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
-                            QuickIdentity(dataset, OpeningOf(options_)));
+                            QuickIdentity(dataset, OpeningOf()));
   if (identity) {
     if (State known = FindUnchanged(dataset, *identity)) return Opened{std::move(known), true, ""};
   } else if (State known = FindExamined(dataset, asked)) {
@@ -225,7 +227,7 @@ absl::StatusOr<Catalog::Opened> Catalog::OpenNow(const NamedDataset& named, base
 absl::StatusOr<OpenedDataset> Catalog::OpenFiles(const NamedDataset& dataset, base::TimePoint asked,
                                                  const std::function<bool(uint64_t)>& seen) {
   if (dataset.mixture) return OpenParts(dataset, asked, seen);
-  return OpenDataset(dataset, OpeningOf(options_), seen);
+  return OpenDataset(dataset, OpeningOf(), seen);
 }
 
 // The parts are open by their own names, too, as long as they are wanted there.

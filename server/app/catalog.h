@@ -86,6 +86,8 @@ class Catalog {
   bool IsKeptFrom(const std::string& dataset, const Opener& opener) const;
   // What this one may open; nullopt: the daemon itself, which sees everything.
   std::vector<DatasetView> List(const std::optional<Opener>& opener = {}) const;
+  // What is wrong with the state directory, for people; empty: nothing that is known.
+  std::string state_trouble() const { return access_->trouble(); }
   // How often all files of a folder were looked at, or indexed, so far.
   uint64_t examinations() const;
   // Whether something is being opened or indexed, or waits for that.
@@ -130,7 +132,10 @@ class Catalog {
   bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const Offer> offer() const;
 
+  OpeningOptions OpeningOf() const;
+
   const Options options_;
+  const std::shared_ptr<source::StateAccess> access_;  // with quarantines
   mutable base::Mutex mutex_;
   // Shared with calls under way.
   std::shared_ptr<const Offer> offer_ PENSTOCK_GUARDED_BY(mutex_);

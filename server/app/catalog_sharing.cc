@@ -110,7 +110,7 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   source::Quarantine::Loaded loaded = source::Quarantine::Load(
       options_.state_dir, source::Quarantine::NumberOf(opened.dataset->digest(), identity.key),
-      std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), access_);
   if (!loaded.warning.empty())
     PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
                  {"reason", loaded.warning});

@@ -1,62 +1,68 @@
 #include "server/app/content_digests.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_format.h"
 #include "server/source/content_digest.h"
 
 namespace penstock::app {
 namespace {
 
-constexpr size_t kMaxAskers = 64;
+absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
 }  // namespace
 
-ContentDigests::ContentDigests(size_t threads) : threads_(threads) {
-  thread_ = std::thread([this] {
-    ::pthread_setname_np(::pthread_self(), "digest");
-    Run();
-  });
-}
+ContentDigests::ContentDigests(const Options& options) : options_(options), desks_(options.desks) {}
 
 ContentDigests::~ContentDigests() {
   Close();
-  thread_.join();
+  desks_.Stop();
 }
 
 void ContentDigests::Close() {
-  {
-    base::MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.NotifyAll();
+  const base::MutexLock lock(mutex_);
+  stopping_ = true;
 }
 
-void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset,
+absl::Status ContentDigests::MayWait(uint64_t user) const {
+  if (stopping_) return Ending();
+  size_t all = 0, own = 0;
+  for (const Job& job : jobs_) {
+    all += job.askers.size();
+    own += static_cast<size_t>(
+        std::count_if(job.askers.begin(), job.askers.end(),
+                      [user](const Asker& asker) { return asker.user == user; }));
+  }
+  if (own < options_.most_askers_of_a_user && all < options_.most_askers) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(own, " of this user wait for digests already, ",
+                                                   all, " in all; try again in a while"));
+}
+
+void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
                          std::function<bool()> cancelled, Done done) {
-  absl::StatusOr<std::string> answer = absl::UnavailableError("the daemon is ending");
+  std::optional<absl::StatusOr<std::string>> answer;
+  Jobs::iterator job;
+  bool is_new = false;
   {
-    base::MutexLock lock(mutex_);
-    size_t askers = 0;
-    for (const Job& job : jobs_) askers += job.askers.size();
+    const base::MutexLock lock(mutex_);
     if (const std::optional<std::string> known = Known(*dataset)) {
       answer = *known;
-    } else if (!stopping_ && askers >= kMaxAskers) {
-      answer = absl::ResourceExhaustedError(
-          absl::StrCat(kMaxAskers, " wait for digests already; try again in a while"));
-    } else if (!stopping_) {
-      auto job = std::find_if(jobs_.begin(), jobs_.end(),
-                              [&](const Job& each) { return each.dataset == dataset; });
-      if (job == jobs_.end())
-        job = jobs_.insert(jobs_.end(), Job{.dataset = std::move(dataset), .askers = {}});
-      job->askers.push_back({std::move(cancelled), std::move(done)});
-      changed_.NotifyAll();
-      return;
+    } else if (const absl::Status may = MayWait(user); !may.ok()) {
+      answer = may;
+    } else {
+      job = std::find_if(jobs_.begin(), jobs_.end(),
+                         [&](const Job& each) { return each.dataset == dataset; });
+      is_new = job == jobs_.end();
+      if (is_new) job = jobs_.insert(job, Job{.dataset = std::move(dataset), .askers = {}});
+      job->askers.push_back({user, std::move(cancelled), std::move(done)});
     }
   }
-  done(std::move(answer));
+  if (answer) return done(*std::move(answer));
+  if (!is_new) return;
+  const std::string desk = absl::StrFormat("%p", job->dataset.get());
+  if (const absl::Status taken = desks_.Do(desk, user, [this, job] { Run(job); }); !taken.ok())
+    Finish(job, taken);
 }
 
 // Of a dataset that did not change since.
@@ -67,10 +73,10 @@ std::optional<std::string> ContentDigests::Known(const source::Dataset& dataset)
   return std::nullopt;
 }
 
-// Whether anybody still waits for the one that is being made.
-bool ContentDigests::GoOn() {
-  base::MutexLock lock(mutex_);
-  return !stopping_ && Wanted(jobs_.front());
+// Whether anybody still waits for it.
+bool ContentDigests::GoOn(Jobs::iterator job) {
+  const base::MutexLock lock(mutex_);
+  return !stopping_ && Wanted(*job);
 }
 
 bool ContentDigests::Wanted(const Job& job) {
@@ -78,34 +84,28 @@ bool ContentDigests::Wanted(const Job& job) {
                      [](const Asker& asker) { return !asker.cancelled(); });
 }
 
-void ContentDigests::Run() {
-  for (;;) {
-    std::shared_ptr<const source::Dataset> dataset;
-    {
-      base::MutexLock lock(mutex_);
-      while (jobs_.empty() && !stopping_) changed_.Wait(mutex_);
-      if (jobs_.empty()) return;
-      dataset = jobs_.front().dataset;
-    }
-    source::Crew crew;
-    crew.threads = threads_;
-    crew.watch = [this] { return GoOn(); };
-    Finish(GoOn() ? source::ContentDigest(*dataset, crew)
-                  : absl::CancelledError("the digest is not wanted any more"));
+void ContentDigests::Run(Jobs::iterator job) {
+  source::Crew crew;
+  crew.threads = options_.threads;
+  crew.watch = [this, job] { return GoOn(job); };
+  const std::shared_ptr<const source::Dataset> dataset = job->dataset;  // its own does not change
+  while (!Finish(job, GoOn(job) ? source::ContentDigest(*dataset, crew)
+                                : absl::CancelledError("the digest is not wanted any more"))) {
   }
 }
 
-void ContentDigests::Finish(const absl::StatusOr<std::string>& digest) {
-  Job job;
+// False: somebody asked when those who waited had gone, and it was broken off for them. Once more.
+bool ContentDigests::Finish(Jobs::iterator job, const absl::StatusOr<std::string>& digest) {
+  std::vector<Asker> askers;
   {
-    base::MutexLock lock(mutex_);
-    // Somebody asked when those who waited had gone, and it was broken off for them: once more.
-    if (absl::IsCancelled(digest.status()) && !stopping_ && Wanted(jobs_.front())) return;
-    job = std::move(jobs_.front());
-    jobs_.pop_front();
-    if (digest.ok()) made_.push_back({job.dataset, *digest});
+    const base::MutexLock lock(mutex_);
+    if (absl::IsCancelled(digest.status()) && !stopping_ && Wanted(*job)) return false;
+    if (digest.ok()) made_.push_back({job->dataset, *digest});
+    askers = std::move(job->askers);
+    jobs_.erase(job);
   }
-  for (const Asker& asker : job.askers) asker.done(digest);
+  for (const Asker& asker : askers) asker.done(digest);
+  return true;
 }
 
 }  // namespace penstock::app

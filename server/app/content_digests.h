@@ -1,19 +1,20 @@
-// Full digests of datasets' content, made one after the other on a thread of their own ("digest"),
-// and kept as long as their datasets are open. Whoever asks for one that is being made waits for
-// that. Any thread may call; nothing here waits but the end.
+// Full digests of datasets' content, made on request, and kept as long as their datasets are open.
+// Whoever asks for one that is being made waits for that. Datasets are digested beside each other
+// (desks.h): one whose storage does not answer holds up its own askers alone. Any thread may call;
+// nothing here waits but the end.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "server/app/desks.h"
 #include "server/rpc/controller.h"
 #include "server/source/dataset.h"
 
@@ -23,20 +24,26 @@ class ContentDigests {
  public:
   using Done = rpc::Callback<std::string>;
 
-  // `threads`: that read at once.
-  explicit ContentDigests(size_t threads);
+  struct Options {
+    size_t threads = 1;  // that read at once for one digest
+    size_t most_askers = 256;
+    size_t most_askers_of_a_user = 16;
+    Desks::Options desks = {.most_threads = 16, .most_of_a_user = 2, .thread_name = "digest"};
+  };
+  explicit ContentDigests(const Options& options);
   ~ContentDigests();  // stops; a read in progress may hold it up
 
-  // `done` is called once, on the digest's thread or here. `cancelled` is asked several times a
+  // `done` is called once, on a digest's thread or here. `cancelled` is asked several times a
   // second; a digest whose askers have all cancelled is broken off. ResourceExhausted: too many
-  // wait.
-  void Ask(std::shared_ptr<const source::Dataset> dataset, std::function<bool()> cancelled,
-           Done done);
+  // wait, of this user or in all.
+  void Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
+           std::function<bool()> cancelled, Done done);
   // Nothing is digested from now on; what waits is answered so.
   void Close();
 
  private:
   struct Asker {
+    uint64_t user = 0;
     std::function<bool()> cancelled;
     Done done;
   };
@@ -44,24 +51,25 @@ class ContentDigests {
     std::shared_ptr<const source::Dataset> dataset;  // also with the catalogue and feeds
     std::vector<Asker> askers;
   };
+  using Jobs = std::list<Job>;
   struct Made {
     std::weak_ptr<const source::Dataset> dataset;
     std::string digest;
   };
 
   std::optional<std::string> Known(const source::Dataset& dataset) PENSTOCK_REQUIRES(mutex_);
-  bool GoOn();
+  absl::Status MayWait(uint64_t user) const PENSTOCK_REQUIRES(mutex_);
+  bool GoOn(Jobs::iterator job);
   static bool Wanted(const Job& job);
-  void Run();
-  void Finish(const absl::StatusOr<std::string>& digest);
+  void Run(Jobs::iterator job);
+  bool Finish(Jobs::iterator job, const absl::StatusOr<std::string>& digest);
 
-  const size_t threads_;
+  const Options options_;
   base::Mutex mutex_;
-  base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);  // the first is being made
+  Jobs jobs_ PENSTOCK_GUARDED_BY(mutex_);  // each is being made, or waits for its desk
   std::vector<Made> made_ PENSTOCK_GUARDED_BY(mutex_);
-  std::thread thread_;
+  Desks desks_;  // last: its jobs use all of the above
 };
 
 }  // namespace penstock::app

@@ -27,7 +27,7 @@ absl::Status Desks::MayWait(uint64_t user) const {
   if (own < options_.most_waiting_of_a_user && waiting_.size() < options_.most_waiting)
     return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(own, " datasets wait to be opened for this user already, and ", waiting_.size(),
+      absl::StrCat(own, " jobs wait for this user's datasets already, and ", waiting_.size(),
                    " in all; their storage may not answer; try again in a while"));
 }
 
@@ -53,7 +53,7 @@ bool Desks::MayStart(const Waiting& waiting) const {
 bool Desks::Start(const Waiting& waiting) {
   const auto doing = std::make_shared<Waiting>(waiting);  // with its thread
   auto thread = posix::LooseThreads::Start([this, doing] {
-    ::pthread_setname_np(::pthread_self(), "catalog");
+    ::pthread_setname_np(::pthread_self(), options_.thread_name);
     doing->job();
     doing->job = nullptr;
     Ended(*doing);

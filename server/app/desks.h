@@ -1,5 +1,5 @@
 // Jobs that may wait for a file server, one at a time at each desk, and desks beside each other: a
-// job that does not come back holds up those at its own desk alone. Threads ("catalog") are bounded
+// job that does not come back holds up those at its own desk alone. Threads are bounded
 // in all and for each user, so that a user whose jobs hang leaves places for others.
 //
 // Any thread may call.
@@ -26,6 +26,7 @@ class Desks {
     size_t most_of_a_user = 8;   // of the threads
     size_t most_waiting = 1024;  // jobs, in all
     size_t most_waiting_of_a_user = 256;
+    const char* thread_name = "catalog";
   };
   using Job = std::function<void()>;
 

@@ -47,6 +47,7 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   folder.path = dataset.path;
   folder.roots = options.roots;
   folder.state_dir = options.state_dir;
+  folder.access = options.access;
   folder.look_for = options.look_for;
   folder.threads = static_cast<size_t>(options.index_threads);
   folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
@@ -65,6 +66,7 @@ source::ShardOptions ShardOptionsOf(const NamedDataset& dataset, const OpeningOp
   return {.spec = dataset.tar ? *dataset.tar : *dataset.tfrecord,
           .roots = options.roots,
           .state_dir = options.state_dir,
+          .access = options.access,
           .threads = static_cast<size_t>(options.index_threads)};
 }
 

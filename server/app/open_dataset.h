@@ -62,6 +62,7 @@ std::string PathOf(const source::ShardsSpec& spec);
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read
   std::string state_dir;           // where manifests are cached; empty: nowhere
+  std::shared_ptr<source::StateAccess> access = {};
   int index_threads = 1;
   uint64_t max_unpacked_bytes = uint64_t{1} << 30;
   std::optional<base::Duration> look_for = {};  // FolderOptions'

@@ -51,7 +51,7 @@ Service::Service(Options options, Catalog& catalog, feed::Runner& runner)
       catalog_(catalog),
       runner_(runner),
       orders_(options_.orders),
-      digests_(options_.digest_threads) {}
+      digests_({.threads = options_.digest_threads}) {}
 
 template <typename T>
 void Service::Ask(rpc::Callback<T> done,
@@ -163,6 +163,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
   }
   response.set_private_daemon(options_.private_daemon);
   response.set_connections_cut_off(options_.cut_off());
+  if (viewer.is_operator) response.set_state_directory(catalog_.state_trouble());
   response.add_deliveries("host");
   if (options_.delivers_to_gpus()) response.add_deliveries("device");
   response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));

@@ -21,21 +21,22 @@ void Service::DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery&
 
 void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
                        rpc::Callback<rpc::DatasetDescription> done) {
-  catalog_.Open(query.dataset, opener,
-                [this, query, done](const absl::StatusOr<Catalog::State>& state) {
-                  if (!state.ok()) return done(state.status());
-                  const auto range = catalog_.RangeOf(query.dataset, **state);
-                  if (!range.ok()) return done(range.status());
-                  const auto description = DescriptionOf(query.dataset, **state, *range);
-                  if (!query.content_digest) return done(description);
-                  digests_.Ask((*state)->dataset, query.cancelled,
-                               [description, done](const absl::StatusOr<std::string>& digest) {
-                                 if (!digest.ok()) return done(digest.status());
-                                 rpc::DatasetDescription with_digest = description;
-                                 with_digest.content_digest = *digest;
-                                 done(with_digest);
-                               });
-                });
+  catalog_.Open(
+      query.dataset, opener,
+      [this, query, user = opener.uid, done](const absl::StatusOr<Catalog::State>& state) {
+        if (!state.ok()) return done(state.status());
+        const auto range = catalog_.RangeOf(query.dataset, **state);
+        if (!range.ok()) return done(range.status());
+        const auto description = DescriptionOf(query.dataset, **state, *range);
+        if (!query.content_digest) return done(description);
+        digests_.Ask((*state)->dataset, user, query.cancelled,
+                     [description, done](const absl::StatusOr<std::string>& digest) {
+                       if (!digest.ok()) return done(digest.status());
+                       rpc::DatasetDescription with_digest = description;
+                       with_digest.content_digest = *digest;
+                       done(with_digest);
+                     });
+      });
 }
 
 void Service::DescribeSamples(const rpc::Permit& permit, const std::string& dataset,

@@ -54,6 +54,7 @@ void Engine::QuarantineChanged(const DatasetState& dataset) {
 }
 
 void Engine::CloseAll() {
+  rows_.SaveQuarantines(now_, true);
   EndTrace(absl::UnavailableError("the daemon is ending"));
   gpus_.CancelAll(absl::UnavailableError("the daemon is ending"));
   for (auto& [id, session] : sessions_)
@@ -249,6 +250,7 @@ void Engine::Tick(base::TimePoint now) {
   CloseThoseThatLeft(now);
   core_.Tick(now);
   pool_.Tick(now, options_.keep_idle_segments);
+  rows_.SaveQuarantines(now);
   SettleCounts();
   for (const auto& [id, session] : sessions_) losses_.Touch(session.feed->account, now);
   PruneFeeds();

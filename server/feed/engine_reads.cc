@@ -27,12 +27,14 @@ SourceHealth::Reads Engine::ReadsOf(const DatasetState& dataset, Road road) cons
 // Rows that could not be read come first: they are of earlier batches.
 std::optional<Engine::Next> Engine::NextToRead(Road road, Core::MayHave may_have) {
   std::optional<UserId> waits;
-  const auto may_read = [&](const Feed& feed) {
+  const auto may_read = [&](UserId user, const Feed& feed) {
     if (losses_.AnyPaused(now_) && losses_.IsPaused(feed.account, now_)) return false;
-    return ReadsOf(*feed.dataset, road) != SourceHealth::Reads::kNotNow;
+    const SourceHealth::Reads reads = ReadsOf(*feed.dataset, road);
+    if (reads == SourceHealth::Reads::kNotNow) return false;
+    return road != Road::kWorkers || rows_.MayRead(user, reads == SourceHealth::Reads::kAside);
   };
   const auto may_go_on = [&](const HeldRow& row) {
-    if (!may_read(*row.feed)) return false;
+    if (!may_read(row.task.user, *row.feed)) return false;
     const Turn turn = may_have(row.task.user);
     if (turn == Turn::kLater) waits = row.task.user;
     return turn == Turn::kNow;
@@ -40,8 +42,9 @@ std::optional<Engine::Next> Engine::NextToRead(Road road, Core::MayHave may_have
   if (std::optional<HeldRow> held = held_.Next(road, now_, may_go_on))
     return Next{held->task, std::move(held->feed)};
   const bool all_well = troubled_.empty() && !losses_.AnyPaused(now_);
-  const std::optional<RowTask> task = core_.NextRow(
-      road, may_have, [&](UserId, FeedId id) { return all_well || may_read(*FeedOf(id)); });
+  const std::optional<RowTask> task = core_.NextRow(road, may_have, [&](UserId user, FeedId id) {
+    return all_well || may_read(user, *FeedOf(id));
+  });
   if (task) return Next{*task, FeedOf(task->feed)};
   if (waits) core_.Claim(road, *waits);
   return std::nullopt;

@@ -93,6 +93,11 @@ absl::Status Engine::AdmitUser(const OpenRequest& request) const {
     ++sessions;
     bytes += session.request.window * LayoutOf(session.request).slot_bytes;
   }
+  // What was closed while its reads did not come back is the user's, too.
+  uint64_t left_behind = 0;
+  for (const SlotId slot : rows_.LeftBehind(UserId(request.user), core_))
+    left_behind += pool_.Place(slot.value()).layout.slot_bytes;
+  bytes += left_behind;
   if (sessions >= options_.admission.max_sessions_per_user)
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", request.user, " has ", sessions,
@@ -103,7 +108,11 @@ absl::Status Engine::AdmitUser(const OpenRequest& request) const {
         "the windows of user ", request.user, " would take ", base::FormatBytes(bytes),
         " of the pool's ", base::FormatBytes(options_.pool.max_bytes), ", more than the ",
         options_.admission.max_pool_per_user * 100,
-        "% of limits.max_pool_per_user; open with smaller windows, or close sessions"));
+        "% of limits.max_pool_per_user; open with smaller windows, or close sessions",
+        left_behind == 0 ? ""
+                         : absl::StrCat("; ", base::FormatBytes(left_behind),
+                                        " of it are of closed sessions whose reads do not come "
+                                        "back: see to their storage")));
   return absl::OkStatus();
 }
 

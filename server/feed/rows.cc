@@ -13,6 +13,7 @@ namespace penstock::feed {
 namespace {
 
 constexpr uint32_t kMaxPassedOver = 1000;
+constexpr base::Duration kSaveEvery = std::chrono::seconds(1);
 
 std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
                      base::Fault fault) {
@@ -81,13 +82,22 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   }
   item.aside = aside;
   in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed), aside});
+  if (aside) loose_.Add(task.user.value());
   return item;
+}
+
+std::set<SlotId> Rows::LeftBehind(UserId user, const Core& core) const {
+  std::set<SlotId> slots;
+  for (const auto& [item, row] : in_flight_)
+    if (row.task.user == user && !core.IsWanted(row.task)) slots.insert(row.task.slot);
+  return slots;
 }
 
 void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
   const auto found = in_flight_.find(item);
   if (found == in_flight_.end() || found->second.overdue) return;
   InFlight& row = found->second;
+  if (!row.aside) loose_.Add(row.task.user.value());
   note(row.feed, row.sample, {.aside = row.aside, .took = source::kPatience});
   row.overdue = true;
 }
@@ -101,6 +111,7 @@ RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Po
   if (outcome.kind == workers::OutcomeKind::kRefused ||
       outcome.kind == workers::OutcomeKind::kStrike)
     row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
+  if (row.aside || row.overdue) loose_.Remove(row.task.user.value());
 
   RowTrouble trouble;
   switch (outcome.kind) {
@@ -182,8 +193,6 @@ RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
   return trouble;
 }
 
-// Into the dataset's list, which is small and seldom grows: written at once, so that a restart
-// knows.
 void Rows::Record(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -194,10 +203,20 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
        .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
        .attempts = row.task.attempt + 1,
        .stamp = dataset.dataset->stamp(row.sample)});
-  if (added != source::Quarantine::Added::kNews) return;
-  if (const absl::Status saved = dataset.quarantine.Save(); !saved.ok())
-    PENSTOCK_LOG(kWarning, "quarantine_not_saved", {"dataset", dataset.name},
+  if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
+}
+
+// What cannot even wait to be written is tried again.
+void Rows::SaveQuarantines(base::TimePoint now, bool at_once) {
+  if (unsaved_.empty() || (!at_once && now - saved_at_ < kSaveEvery)) return;
+  saved_at_ = now;
+  std::erase_if(unsaved_, [](const std::shared_ptr<DatasetState>& dataset) {
+    const absl::Status saved = dataset->quarantine.Save();
+    if (saved.ok()) return true;
+    PENSTOCK_LOG(kWarning, "quarantine_not_saved", {"dataset", dataset->name},
                  {"reason", saved.message()});
+    return false;
+  });
 }
 
 void Rows::Label(const InFlight& row, const pool::SlotPlace& place) const {

@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
+#include "common/base/shares.h"
 #include "common/base/status.h"
 #include "server/feed/core.h"
 #include "server/feed/fault_policy.h"
@@ -76,7 +78,20 @@ class Rows {
   // be read the core is not told.
   RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
 
+  // Has what quarantines learned since written: a first time at once, then once a second at most,
+  // because each time is the whole list. `at_once`: it is the end.
+  void SaveQuarantines(base::TimePoint now, bool at_once = false);
+
   size_t in_flight() const { return in_flight_.size(); }
+  // Reads that do not come back hold threads, and so do reads aside. Whether the user may have one
+  // more: half of what others leave, and half of that for sources that are in trouble, so that
+  // something is left for those that are not.
+  bool MayRead(UserId user, bool aside) const {
+    const uint64_t share = loose_.ShareOf(user.value(), false);
+    return loose_.HeldBy(user.value()) < (aside ? share / 2 : share);
+  }
+  // The slots of the user whose rows are under way although nobody wants them any more.
+  std::set<SlotId> LeftBehind(UserId user, const Core& core) const;
   uint64_t decoded() const { return decoded_; }
   uint64_t replaced() const { return replaced_; }
 
@@ -96,6 +111,9 @@ class Rows {
   void Label(const InFlight& row, const pool::SlotPlace& place) const;
 
   std::unordered_map<uint64_t, InFlight> in_flight_;
+  base::Shares loose_{workers::kMaxLoose};
+  std::set<std::shared_ptr<DatasetState>> unsaved_;
+  base::TimePoint saved_at_{};
   uint64_t next_item_ = 1;
   uint64_t decoded_ = 0;
   uint64_t replaced_ = 0;

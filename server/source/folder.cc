@@ -51,10 +51,9 @@ absl::StatusOr<Manifest> Build(const Tree& tree, const FolderOptions& options) {
 absl::StatusOr<Indexed> BuildAndStore(const ManifestCache& cache, const Tree& tree,
                                       const FolderOptions& options, std::string warning) {
   PENSTOCK_ASSIGN_OR_RETURN(Manifest built, Build(tree, options));
-  auto stored = cache.Store(built);
-  if (stored.ok()) return Indexed{*std::move(stored), false, std::move(warning)};
-  return Indexed{std::move(built), false,
-                 absl::StrCat("the manifest is not cached: ", stored.status().message())};
+  if (const absl::Status stored = cache.Store(built); !stored.ok())
+    warning = absl::StrCat("the manifest is not cached: ", stored.message());
+  return Indexed{std::move(built), false, std::move(warning)};
 }
 
 absl::StatusOr<Indexed> Index(const std::optional<ManifestCache>& cache, const Tree& tree,
@@ -119,7 +118,7 @@ absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(Tree tree,
                             Tree::Open(*folder, CanonicalRoots(roots), options.confinement));
   std::optional<ManifestCache> cache;
-  if (!options.state_dir.empty()) cache.emplace(options.state_dir, *folder);
+  if (!options.state_dir.empty()) cache.emplace(options.state_dir, *folder, options.access);
   PENSTOCK_ASSIGN_OR_RETURN(Indexed indexed, Index(cache, tree, options));
   auto state = std::make_shared<const FolderState>(std::move(tree), std::move(indexed.manifest),
                                                    std::move(cache));

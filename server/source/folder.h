@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "server/source/dataset.h"
 #include "server/source/scan.h"
+#include "server/source/state_access.h"
 #include "server/source/tree.h"
 
 namespace penstock::source {
@@ -22,9 +23,10 @@ enum class CacheUse {
 };
 
 struct FolderOptions {
-  std::string path;                // absolute
-  std::vector<std::string> roots;  // nothing outside of these is read; none: `path` alone
-  std::string state_dir;           // where the manifest is cached; empty: nowhere
+  std::string path;                          // absolute
+  std::vector<std::string> roots;            // nothing outside of these is read; none: `path` alone
+  std::string state_dir;                     // where the manifest is cached; empty: nowhere
+  std::shared_ptr<StateAccess> access = {};  // by whom; null: whoever opens waits
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
   // How long to look at files whose index is cached; nothing: as long as it takes on this machine's

@@ -61,11 +61,11 @@ absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
 }
 
 const ManifestHeader& Manifest::header() const {
-  return *reinterpret_cast<const ManifestHeader*>(mapping_.data());
+  return *reinterpret_cast<const ManifestHeader*>(mapping_->data());
 }
 
 std::span<const ManifestRecord> Manifest::records() const {
-  const std::byte* begin = mapping_.data() + sizeof(ManifestHeader);
+  const std::byte* begin = mapping_->data() + sizeof(ManifestHeader);
   return {reinterpret_cast<const ManifestRecord*>(begin), header().samples + 1};
 }
 
@@ -115,7 +115,7 @@ absl::string_view Manifest::NameIn(const FolderRecord& folder, uint64_t sample) 
   const uint64_t begin = folder.first_name + records()[sample].name_offset;
   const uint64_t end = last ? all_end : folder.first_name + records()[sample + 1].name_offset;
   PENSTOCK_CHECK(begin <= end && end <= header().name_bytes);
-  const std::byte* names = mapping_.data() + mapping_.size() - header().name_bytes;
+  const std::byte* names = mapping_->data() + mapping_->size() - header().name_bytes;
   return {reinterpret_cast<const char*>(names + begin), end - begin};
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,7 +75,9 @@ class Manifest {
   // Which files these are, as hexadecimal digits: equal for two manifests of the same files in the
   // same states. Never of two datasets that only look alike.
   std::string Identity() const;
-  std::span<const std::byte> bytes() const { return mapping_.bytes(); }
+  std::span<const std::byte> bytes() const { return mapping_->bytes(); }
+  // The same bytes, for as long as they are kept.
+  std::shared_ptr<const posix::Mapping> memory() const { return mapping_; }
 
   int64_t label(uint64_t sample) const { return FolderOf(sample).label; }
   std::string RelativePath(uint64_t sample) const;
@@ -101,7 +104,8 @@ class Manifest {
   std::string RelativeFolder(size_t folder) const;
 
  private:
-  explicit Manifest(posix::Mapping mapping) : mapping_(std::move(mapping)) {}
+  explicit Manifest(posix::Mapping mapping)
+      : mapping_(std::make_shared<const posix::Mapping>(std::move(mapping))) {}
 
   const ManifestHeader& header() const;
   std::span<const ManifestRecord> records() const;  // samples + 1
@@ -109,7 +113,7 @@ class Manifest {
   const FolderRecord& FolderOf(uint64_t sample) const;
   absl::string_view NameIn(const FolderRecord& folder, uint64_t sample) const;
 
-  posix::Mapping mapping_;
+  std::shared_ptr<const posix::Mapping> mapping_;  // with whoever stores it
 };
 
 }  // namespace penstock::source

@@ -14,7 +14,6 @@
 #include "common/posix/fd.h"
 #include "server/source/hash.h"
 #include "server/source/listing.h"
-#include "server/source/state_file.h"
 
 namespace penstock::source {
 namespace {
@@ -84,19 +83,18 @@ absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tr
   return absl::IsDeadlineExceeded(status) ? FilesFound::kNotAllExamined : FilesFound::kChanged;
 }
 
-ManifestCache::ManifestCache(const std::string& state_dir, const std::string& root)
+ManifestCache::ManifestCache(const std::string& state_dir, const std::string& root,
+                             std::shared_ptr<StateAccess> access)
     : folder_(absl::StrCat(state_dir, "/manifests")),
       path_(absl::StrFormat("%s/%016x.manifest", folder_, Hash(root))),
-      root_(root) {}
+      root_(root),
+      access_(std::move(access)) {}
 
 absl::StatusOr<Manifest> ManifestCache::Load() const {
-  const posix::Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return base::ErrnoStatus(errno, absl::StrCat("'", path_, "'"));
-  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(fd));
-  if (bytes < sizeof(ManifestHeader))
-    return absl::DataLossError(absl::StrCat("'", path_, "' is cut off"));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
-                            posix::Mapping::Map(fd, bytes, posix::Access::kReadOnly));
+                            Ask<posix::Mapping>(access_, [path = path_](const Step& step) {
+                              return ReadStateMemory(path, sizeof(ManifestHeader), step);
+                            }));
   auto manifest = Manifest::FromMapping(std::move(mapping));
   if (!manifest.ok()) return base::Annotate(manifest.status(), absl::StrCat("'", path_, "'"));
   if (manifest->root() != root_)
@@ -104,17 +102,29 @@ absl::StatusOr<Manifest> ManifestCache::Load() const {
   return manifest;
 }
 
-absl::StatusOr<Manifest> ManifestCache::Store(const Manifest& manifest) const {
-  PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
-  PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, manifest.bytes()));
-  return Load();
+absl::Status ManifestCache::Store(const Manifest& manifest) const {
+  return Ask<bool>(access_,
+                   [folder = folder_, path = path_,
+                    memory = manifest.memory()](const Step& step) -> absl::StatusOr<bool> {
+                     PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder));
+                     PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path, memory->bytes(), step));
+                     return true;
+                   })
+      .status();
 }
 
-void ManifestCache::Forget() const { ::unlink(path_.c_str()); }
+void ManifestCache::Forget() const {
+  Ask<bool>(access_, [path = path_](const Step&) -> absl::StatusOr<bool> {
+    return ::unlink(path.c_str()) == 0;
+  }).IgnoreError();
+}
 
 int64_t ManifestCache::StoredAt() const {
-  struct stat stat {};
-  return ::stat(path_.c_str(), &stat) == 0 ? MtimeOf(stat) : 0;
+  const auto asked = Ask<int64_t>(access_, [path = path_](const Step&) -> absl::StatusOr<int64_t> {
+    struct stat stat {};
+    return ::stat(path.c_str(), &stat) == 0 ? MtimeOf(stat) : 0;
+  });
+  return asked.ok() ? *asked : 0;
 }
 
 absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "common/base/status.h"
 #include "server/source/crew.h"
 #include "server/source/manifest.h"
+#include "server/source/state_access.h"
 #include "server/source/tree.h"
 
 namespace penstock::source {
@@ -18,17 +20,18 @@ class ManifestCache {
  public:
   // The file for the dataset with canonical folder `root`: STATE_DIR/manifests/<hash of
   // root>.manifest.
-  ManifestCache(const std::string& state_dir, const std::string& root);
+  ManifestCache(const std::string& state_dir, const std::string& root,
+                std::shared_ptr<StateAccess> access = nullptr);
 
-  // The cached manifest, mapped. NotFound: none yet, or another dataset's; DataLoss: damaged;
-  // FailedPrecondition: another version's.
+  // The cached manifest, in memory. NotFound: none yet, or another dataset's; DataLoss: damaged;
+  // FailedPrecondition: another version's; Unavailable: the state directory does not answer.
   absl::StatusOr<Manifest> Load() const;
 
   // When it was written, by this kernel's clock for files; 0: it is not there.
   int64_t StoredAt() const;
 
-  // Writes the manifest, and gives it back as a mapping of the file.
-  absl::StatusOr<Manifest> Store(const Manifest& manifest) const;
+  // Writes the manifest.
+  absl::Status Store(const Manifest& manifest) const;
 
   // Drops the file: what it says no longer holds.
   void Forget() const;
@@ -39,6 +42,7 @@ class ManifestCache {
   std::string folder_;
   std::string path_;
   std::string root_;
+  std::shared_ptr<StateAccess> access_;  // with the catalogue; null: whoever calls waits
 };
 
 // What a look at the files themselves says.

@@ -33,8 +33,18 @@ absl::StatusOr<MappedFile::View> MappedFile::MapOpened(posix::Fd opened) const {
 }
 
 absl::StatusOr<MappedFile::View> MappedFile::Look() const {
+  {
+    const base::MutexLock lock(mutex_);
+    if (view_.mapped_ != nullptr) return view_;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(View view, OpenAnew());
   const base::MutexLock lock(mutex_);
-  if (view_.mapped_ != nullptr) return view_;
+  if (view_.mapped_ == nullptr) view_ = std::move(view);  // else another thread came first
+  return view_;
+}
+
+// Without the mutex: it may not come back.
+absl::StatusOr<MappedFile::View> MappedFile::OpenAnew() const {
   absl::StatusOr<posix::Fd> opened = file_.Open();
   if (!opened.ok()) return Trouble(opened.status());
   const absl::Status same = CheckUnchanged(*opened);
@@ -42,8 +52,7 @@ absl::StatusOr<MappedFile::View> MappedFile::Look() const {
   PENSTOCK_RETURN_IF_ERROR(same);
   absl::StatusOr<View> view = MapOpened(*std::move(opened));
   if (!view.ok()) return Trouble(view.status());
-  view_ = *std::move(view);
-  return view_;
+  return view;
 }
 
 // A file that is not what it was may have lost its name only, to nobody: what the name leads to now

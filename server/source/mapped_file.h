@@ -61,6 +61,7 @@ class MappedFile {
   MappedFile(TreeFile file, const FileState& state, uint64_t bytes)
       : file_(std::move(file)), state_(state), bytes_(bytes) {}
   absl::StatusOr<View> MapOpened(posix::Fd opened) const;
+  absl::StatusOr<View> OpenAnew() const;
   absl::Status CheckUnchanged(const posix::Fd& file) const;
   void OpenAnewNext() const;
 

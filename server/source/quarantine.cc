@@ -14,9 +14,9 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than the longest lists take
 
-absl::StatusOr<QuarantineText> ReadAndParse(const std::string& path, uint64_t dataset) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadStateFile(path, kMaxFileBytes));
-  PENSTOCK_ASSIGN_OR_RETURN(QuarantineText content, ParseQuarantine(text));
+absl::StatusOr<QuarantineText> Parse(const absl::StatusOr<std::string>& text, uint64_t dataset) {
+  PENSTOCK_RETURN_IF_ERROR(text.status());
+  PENSTOCK_ASSIGN_OR_RETURN(QuarantineText content, ParseQuarantine(*text));
   if (content.dataset != dataset)
     return absl::DataLossError("the quarantine file is of another dataset");
   return content;
@@ -31,36 +31,62 @@ std::string MoveAside(const std::string& path) {
 
 }  // namespace
 
+struct Quarantine::FromFile {
+  absl::StatusOr<QuarantineText> content;
+  std::string moved;  // what became of a damaged one
+};
+
+Quarantine::FromFile Quarantine::TakeFile(const std::string& path, uint64_t dataset,
+                                          const Step& step) {
+  FromFile file{.content = Parse(ReadStateFile(path, kMaxFileBytes, step), dataset), .moved = {}};
+  if (absl::IsDataLoss(file.content.status())) file.moved = MoveAside(path);
+  return file;
+}
+
 bool IsQuarantined(base::Fault fault) {
   return fault == base::Fault::kTimeout || fault == base::Fault::kWorkerCrashed;
 }
 
 Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t dataset,
-                                    int64_t now_unix_ms) {
+                                    int64_t now_unix_ms, std::shared_ptr<StateAccess> access) {
   Loaded loaded;
   Quarantine& quarantine = loaded.quarantine;
   quarantine.dataset_ = dataset;
   if (state_dir.empty()) return loaded;
   quarantine.folder_ = absl::StrCat(state_dir, "/quarantine");
   quarantine.path_ = absl::StrFormat("%s/%016x.quarantine", quarantine.folder_, dataset);
-  auto content = ReadAndParse(quarantine.path_, dataset);
-  if (absl::IsNotFound(content.status())) return loaded;
-  if (!content.ok()) {
-    quarantine.BeginAnew(content.status(), now_unix_ms, loaded.warning);
+  quarantine.access_ = std::move(access);
+  FromFile file = quarantine.Take();
+  if (absl::IsNotFound(file.content.status())) return loaded;
+  if (!file.content.ok()) {
+    quarantine.BeginAnew(file.content.status(), file.moved, now_unix_ms, loaded.warning);
     return loaded;
   }
-  quarantine.version_ = content->version;
-  for (const BadSample& bad : content->entries) quarantine.Keep(bad);
+  quarantine.version_ = file.content->version;
+  for (const BadSample& bad : file.content->entries) quarantine.Keep(bad);
   return loaded;
+}
+
+// What waits to be written is newer than the file.
+Quarantine::FromFile Quarantine::Take() const {
+  if (access_ != nullptr)
+    if (const auto waiting = access_->Waiting(path_)) return {Parse(*waiting, dataset_), ""};
+  auto file = Ask<FromFile>(
+      access_, [path = path_, dataset = dataset_](const Step& step) -> absl::StatusOr<FromFile> {
+        return TakeFile(path, dataset, step);
+      });
+  if (!file.ok()) return {file.status(), ""};
+  return *std::move(file);
 }
 
 // Damaged bytes are moved aside. Bytes that cannot be read now may be well: they stay, and nothing
 // is saved over them.
-void Quarantine::BeginAnew(const absl::Status& why, int64_t now_unix_ms, std::string& warning) {
+void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, int64_t now_unix_ms,
+                           std::string& warning) {
   version_ = static_cast<uint64_t>(now_unix_ms);
   warning = absl::StrCat("'", path_, "': ", why.message());
   if (absl::IsDataLoss(why)) {
-    absl::StrAppend(&warning, "; ", MoveAside(path_), "; the quarantine begins anew, empty");
+    absl::StrAppend(&warning, "; ", moved, "; the quarantine begins anew, empty");
     is_saved_ = false;
     (void)
         Save();  // the version must last; where it cannot be written now, the next Save tries again
@@ -146,8 +172,13 @@ size_t Quarantine::Clear() {
 
 absl::Status Quarantine::Save() {
   if (is_saved_ || path_.empty()) return absl::OkStatus();
+  std::string text = FormatQuarantine({dataset_, version_, Entries()});
+  if (access_ != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(access_->WriteLater(path_, std::move(text)));
+    is_saved_ = true;
+    return absl::OkStatus();
+  }
   PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
-  const std::string text = FormatQuarantine({dataset_, version_, Entries()});
   PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, std::as_bytes(std::span(text))));
   is_saved_ = true;
   return absl::OkStatus();

@@ -1,16 +1,19 @@
 // A dataset's bad samples, kept in the state directory: those that were refused, which are only
 // reported, and those that crashed or held up workers, which are never decoded again until cleared.
-// Thread-compatible: one thread owns it. Nothing here waits but Load and Save.
+// Thread-compatible: one thread owns it. Nothing here waits but Load, and Save where it was loaded
+// without a StateAccess.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
+#include "server/source/state_access.h"
 
 namespace penstock::source {
 
@@ -51,7 +54,8 @@ class Quarantine {
   // The quarantine of the dataset with this number. Always gives one: a damaged file is moved
   // aside, and what could not be read or moved costs a warning. `now_unix_ms` becomes the version
   // in place of a lost one, so that no version ever means two things.
-  static Loaded Load(const std::string& state_dir, uint64_t dataset, int64_t now_unix_ms);
+  static Loaded Load(const std::string& state_dir, uint64_t dataset, int64_t now_unix_ms,
+                     std::shared_ptr<StateAccess> access = nullptr);
 
   // Forgets the samples whose files are not the ones that were bad: `stamp_of` says what they are
   // now. How many. Raises version() when one was quarantined.
@@ -84,13 +88,17 @@ class Quarantine {
   // Forgets all of both kinds; how many. Raises version() when one was quarantined.
   size_t Clear();
 
-  // Writes the file where something is not yet in it. On an error everything is still in memory,
-  // and the next call tries again.
+  // Writes the file, or has it written soon, where something is not yet in it. On an error
+  // everything is still in memory, and the next call tries again.
   absl::Status Save();
   bool is_saved() const { return is_saved_; }
 
  private:
-  void BeginAnew(const absl::Status& why, int64_t now_unix_ms, std::string& warning);
+  struct FromFile;
+  static FromFile TakeFile(const std::string& path, uint64_t dataset, const Step& step);
+  FromFile Take() const;
+  void BeginAnew(const absl::Status& why, const std::string& moved, int64_t now_unix_ms,
+                 std::string& warning);
 
   std::string folder_, path_;  // empty: kept nowhere
   uint64_t dataset_ = 0;
@@ -100,6 +108,7 @@ class Quarantine {
   std::map<uint64_t, BadSample> refused_, quarantined_;
   std::map<base::Fault, size_t> by_fault_;
   bool is_saved_ = true;
+  std::shared_ptr<StateAccess> access_;  // with the catalogue; null: whoever saves waits
 };
 
 struct Quarantine::Loaded {

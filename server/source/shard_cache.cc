@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_format.h"
 #include "common/posix/fd.h"
-#include "server/source/state_file.h"
 
 namespace penstock::source {
 namespace {
@@ -17,19 +16,18 @@ constexpr size_t kFilesPerTask = 64;
 
 }  // namespace
 
-ShardCache::ShardCache(const std::string& state_dir, uint64_t identity)
+ShardCache::ShardCache(const std::string& state_dir, uint64_t identity,
+                       std::shared_ptr<StateAccess> access)
     : folder_(absl::StrCat(state_dir, "/manifests")),
       path_(absl::StrFormat("%s/%016x.shards", folder_, identity)),
-      identity_(identity) {}
+      identity_(identity),
+      access_(std::move(access)) {}
 
 absl::StatusOr<ShardManifest> ShardCache::Load() const {
-  const posix::Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return base::ErrnoStatus(errno, absl::StrCat("'", path_, "'"));
-  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(fd));
-  if (bytes < sizeof(ShardManifestHeader))
-    return absl::DataLossError(absl::StrCat("'", path_, "' is cut off"));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
-                            posix::Mapping::Map(fd, bytes, posix::Access::kReadOnly));
+                            Ask<posix::Mapping>(access_, [path = path_](const Step& step) {
+                              return ReadStateMemory(path, sizeof(ShardManifestHeader), step);
+                            }));
   auto manifest = ShardManifest::FromMapping(std::move(mapping));
   if (!manifest.ok()) return base::Annotate(manifest.status(), absl::StrCat("'", path_, "'"));
   if (manifest->header().identity != identity_)
@@ -37,13 +35,22 @@ absl::StatusOr<ShardManifest> ShardCache::Load() const {
   return manifest;
 }
 
-absl::StatusOr<ShardManifest> ShardCache::Store(const ShardManifest& manifest) const {
-  PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
-  PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, manifest.bytes()));
-  return Load();
+absl::Status ShardCache::Store(const ShardManifest& manifest) const {
+  return Ask<bool>(access_,
+                   [folder = folder_, path = path_,
+                    memory = manifest.memory()](const Step& step) -> absl::StatusOr<bool> {
+                     PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder));
+                     PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path, memory->bytes(), step));
+                     return true;
+                   })
+      .status();
 }
 
-void ShardCache::Forget() const { ::unlink(path_.c_str()); }
+void ShardCache::Forget() const {
+  Ask<bool>(access_, [path = path_](const Step&) -> absl::StatusOr<bool> {
+    return ::unlink(path.c_str()) == 0;
+  }).IgnoreError();
+}
 
 absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
                                const Crew& crew) {

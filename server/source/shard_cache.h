@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/source/crew.h"
 #include "server/source/shard_manifest.h"
+#include "server/source/state_access.h"
 #include "server/source/tree_file.h"
 
 namespace penstock::source {
@@ -16,13 +18,14 @@ class ShardCache {
  public:
   // STATE_DIR/manifests/<identity>.shards. `identity`: of the shards' paths and of what was asked
   // for, so that another dataset has another file.
-  ShardCache(const std::string& state_dir, uint64_t identity);
+  ShardCache(const std::string& state_dir, uint64_t identity,
+             std::shared_ptr<StateAccess> access = nullptr);
 
-  // The cached manifest, mapped. NotFound: none yet; DataLoss: damaged; FailedPrecondition: another
-  // version's.
+  // The cached manifest, in memory. NotFound: none yet; DataLoss: damaged; FailedPrecondition:
+  // another version's; Unavailable: the state directory does not answer.
   absl::StatusOr<ShardManifest> Load() const;
-  // Writes the manifest, and gives it back as a mapping of the file.
-  absl::StatusOr<ShardManifest> Store(const ShardManifest& manifest) const;
+  // Writes the manifest.
+  absl::Status Store(const ShardManifest& manifest) const;
   // Drops the file: what it says no longer holds.
   void Forget() const;
 
@@ -30,6 +33,7 @@ class ShardCache {
   std::string folder_;
   std::string path_;
   uint64_t identity_;
+  std::shared_ptr<StateAccess> access_;  // with the catalogue; null: whoever calls waits
 };
 
 // Whether every shard is the file, in the state, that the manifest knows. What cannot be

@@ -72,7 +72,7 @@ std::string Join(std::string first, const std::string& second) {
 absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
                                           const ShardOptions& options, const ScanShard& scan) {
   if (options.state_dir.empty()) return Build(files, number, options, scan);
-  const ShardCache cache(options.state_dir, number);
+  const ShardCache cache(options.state_dir, number, options.access);
   std::string warning;
   if (options.cache == CacheUse::kUse) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<ShardManifest> cached,
@@ -81,10 +81,9 @@ absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, ui
   }
   PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, scan));
   built.warning = Join(std::move(warning), built.warning);
-  auto stored = cache.Store(built.manifest);
-  if (stored.ok()) return IndexedShards{*std::move(stored), false, std::move(built.warning)};
-  built.warning = Join(std::move(built.warning),
-                       absl::StrCat("the manifest is not cached: ", stored.status().message()));
+  if (const absl::Status stored = cache.Store(built.manifest); !stored.ok())
+    built.warning = Join(std::move(built.warning),
+                         absl::StrCat("the manifest is not cached: ", stored.message()));
   return built;
 }
 

@@ -68,7 +68,7 @@ absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping)
 }
 
 const ShardManifestHeader& ShardManifest::header() const {
-  return *reinterpret_cast<const ShardManifestHeader*>(mapping_.data());
+  return *reinterpret_cast<const ShardManifestHeader*>(mapping_->data());
 }
 
 std::span<const ShardRecord> ShardManifest::shards() const {
@@ -108,7 +108,7 @@ std::span<const ShardMember> ShardManifest::members() const {
 
 absl::string_view ShardManifest::Text(uint32_t offset, uint32_t bytes) const {
   PENSTOCK_CHECK(offset <= header().text_bytes && bytes <= header().text_bytes - offset);
-  const std::byte* text = mapping_.data() + mapping_.size() - header().text_bytes;
+  const std::byte* text = mapping_->data() + mapping_->size() - header().text_bytes;
   return {reinterpret_cast<const char*>(text) + offset, bytes};
 }
 

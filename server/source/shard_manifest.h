@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,7 +84,9 @@ class ShardManifest {
   static absl::StatusOr<ShardManifest> FromMapping(posix::Mapping mapping);
 
   const ShardManifestHeader& header() const;
-  std::span<const std::byte> bytes() const { return mapping_.bytes(); }
+  std::span<const std::byte> bytes() const { return mapping_->bytes(); }
+  // The same bytes, for as long as they are kept.
+  std::shared_ptr<const posix::Mapping> memory() const { return mapping_; }
 
   std::span<const ShardRecord> shards() const;
   const ShardSample& sample(uint64_t sample) const;
@@ -103,12 +106,13 @@ class ShardManifest {
   std::span<const ShardMember> MembersOf(uint64_t sample) const;
 
  private:
-  explicit ShardManifest(posix::Mapping mapping) : mapping_(std::move(mapping)) {}
+  explicit ShardManifest(posix::Mapping mapping)
+      : mapping_(std::make_shared<const posix::Mapping>(std::move(mapping))) {}
   absl::string_view Text(uint32_t offset, uint32_t bytes) const;
   std::span<const ShardSample> samples() const;  // and one more
   std::span<const ShardMember> members() const;
 
-  posix::Mapping mapping_;
+  std::shared_ptr<const posix::Mapping> mapping_;  // with whoever stores it
 };
 
 }  // namespace penstock::source

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "server/source/dataset.h"
 #include "server/source/folder.h"
+#include "server/source/state_access.h"
 #include "server/source/tree.h"
 #include "server/source/tree_file.h"
 
@@ -33,6 +34,7 @@ struct ShardOptions {
   std::vector<std::string>
       roots;              // nothing outside of these is read; none: the shards' own folders
   std::string state_dir;  // where the manifest is cached; empty: nowhere
+  std::shared_ptr<StateAccess> access = {};  // by whom; null: whoever opens waits
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
   // Called about every 100 ms with the samples found so far; false cancels. May be empty.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr uint32_t kMaxWorkers = 1024;
 constexpr uint64_t kPage = 4096;
-// Reads that do not come back, and such as are made aside. Beyond them lanes are held up.
-constexpr size_t kMaxLoose = 128;
 
 }  // namespace
 

@@ -44,6 +44,9 @@
 
 namespace penstock::workers {
 
+// Reads that do not come back, and such as are made aside. Beyond them lanes are held up.
+inline constexpr size_t kMaxLoose = 128;
+
 struct SupervisorOptions {
   uint32_t count = 1;                // workers
   std::string program;               // empty: penstock-worker beside the running program

@@ -1,8 +1,8 @@
 // Preloaded into a daemon under test: a file server that is away. While the file "<folder>.away"
-// exists, whoever looks at, or reads, an open file or directory below the folder
+// exists, whoever opens, looks at, reads or writes a file or directory below the folder
 // $PENSTOCK_TEST_FOLDER waits, after leaving the file "<folder>.hung"; while "<folder>.broken"
-// exists, it gets EIO. The thread "runner", which serves all, must not do so at any time: it leaves
-// the file "<folder>.runner".
+// exists, who looks at, or reads, an open one gets EIO. The thread "runner", which serves all, must
+// not do so at any time: it leaves the file "<folder>.runner".
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,23 +38,46 @@ bool IsTheRunner() {
 }
 
 // Whether the call succeeds, once it comes back.
-bool Ask(int fd) {
+bool AskFor(const char* path) {
   const char* folder = std::getenv("PENSTOCK_TEST_FOLDER");
   if (folder == nullptr) return true;
-  char link[64], path[4096];
   const int error = errno;  // readdir says an end and an error by it alone
-  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-  const ssize_t length = ::readlink(link, path, sizeof(path) - 1);
   const size_t wanted = std::strlen(folder);
-  errno = error;
-  if (length < static_cast<ssize_t>(wanted) || std::strncmp(path, folder, wanted) != 0) return true;
-  if (length > static_cast<ssize_t>(wanted) && path[wanted] != '/') return true;
+  if (std::strncmp(path, folder, wanted) != 0) return true;
+  if (path[wanted] != '\0' && path[wanted] != '/') return true;
   if (IsTheRunner()) Leave(folder, ".runner");
   if (IsThere(folder, ".away")) Leave(folder, ".hung");
   while (IsThere(folder, ".away")) ::usleep(10'000);
   const bool works = !IsThere(folder, ".broken");
   errno = works ? error : EIO;
   return works;
+}
+
+// Where an open file lies; "" for none.
+void PathOf(int fd, char* path, size_t bytes) {
+  char link[64];
+  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  const int error = errno;
+  const ssize_t length = ::readlink(link, path, bytes - 1);
+  path[length < 0 ? 0 : length] = '\0';
+  errno = error;
+}
+
+bool Ask(int fd) {
+  char path[4096];
+  PathOf(fd, path, sizeof(path));
+  return AskFor(path);
+}
+
+// One that is not there yet, or not open.
+void WaitFor(int folder, const char* path) {
+  char whole[8192];
+  if (path == nullptr) return;
+  if (path[0] == '/' || folder == AT_FDCWD) return static_cast<void>(AskFor(path));
+  PathOf(folder, whole, 4096);
+  const size_t length = std::strlen(whole);
+  std::snprintf(whole + length, sizeof(whole) - length, "/%s", path);
+  AskFor(whole);
 }
 
 template <typename Function>
@@ -83,6 +107,64 @@ dirent* readdir(DIR* folder) {
 
 dirent64* readdir64(DIR* folder) {
   return Ask(::dirfd(folder)) ? Real<dirent64*(DIR*)>("readdir64")(folder) : nullptr;
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  WaitFor(AT_FDCWD, path);
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  WaitFor(folder, path);
+  return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
+}
+
+int stat(const char* path, struct stat* into) {
+  WaitFor(AT_FDCWD, path);
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, into, 0));
+}
+
+int fstatat(int folder, const char* path, struct stat* into, int flags) {
+  WaitFor(folder, path);
+  return static_cast<int>(::syscall(SYS_newfstatat, folder, path, into, flags));
+}
+
+int mkdir(const char* path, mode_t mode) {
+  WaitFor(AT_FDCWD, path);
+  return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+int unlink(const char* path) {
+  WaitFor(AT_FDCWD, path);
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+int rename(const char* from, const char* to) {
+  WaitFor(AT_FDCWD, to);
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int fsync(int fd) { return Ask(fd) ? static_cast<int>(::syscall(SYS_fsync, fd)) : -1; }
+
+// openat2 has no name in the C library.
+long syscall(long number, ...) {
+  va_list more;
+  va_start(more, number);
+  long argument[6];
+  for (long& each : argument) each = va_arg(more, long);
+  va_end(more);
+  if (number == SYS_openat2)
+    WaitFor(static_cast<int>(argument[0]), reinterpret_cast<const char*>(argument[1]));
+  static const auto real = Real<long(long, ...)>("syscall");
+  return real(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
 }  // extern "C"

@@ -114,8 +114,7 @@ class RunnerTest : public ::testing::Test {
     SessionOptions options = OptionsOf(dataset);
     options.epochs = 1;
     Session session = client.Open(options).OrDie();
-    Delivered delivered;
-    EXPECT_TRUE(TakeBatches(session, 1, delivered).ok()) << dataset;
+    EXPECT_TRUE(session.Next(std::chrono::seconds(10)).ok()) << dataset;
     AskEverything();
     (void)session.Stats();
     Status end;

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace penstock::app {
 namespace {
@@ -41,17 +42,18 @@ class Pieces final : public source::Dataset {
 class ContentDigestsTest : public ::testing::Test {
  protected:
   using Answer = std::future<absl::StatusOr<std::string>>;
-  Answer Ask(std::shared_ptr<const source::Dataset> dataset, const std::atomic<bool>& cancelled) {
+  Answer Ask(std::shared_ptr<const source::Dataset> dataset, const std::atomic<bool>& cancelled,
+             uint64_t user = 0) {
     auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
     Answer answer = promise->get_future();
     digests_.Ask(
-        std::move(dataset), [&cancelled] { return cancelled.load(); },
+        std::move(dataset), user, [&cancelled] { return cancelled.load(); },
         [promise](absl::StatusOr<std::string> digest) { promise->set_value(std::move(digest)); });
     return answer;
   }
 
   std::atomic<bool> no_{false}, cancelled_{false};
-  ContentDigests digests_{2};
+  ContentDigests digests_{{.threads = 2, .most_askers_of_a_user = 3}};
 };
 
 TEST_F(ContentDigestsTest, OneIsMadeOnceAsLongAsTheDatasetIsOpen) {
@@ -87,6 +89,34 @@ TEST_F(ContentDigestsTest, ItIsBrokenOffWhenAllWhoAskedHaveGone) {
 
   EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
   EXPECT_LT(dataset->read, 1'000'000u);
+}
+
+TEST_F(ContentDigestsTest, ADatasetWhoseStorageDoesNotAnswerHoldsUpItsOwnAskersAlone) {
+  const auto hung = std::make_shared<Pieces>(1);
+  hung->hold = true;
+  Answer waits = Ask(hung, no_, 1000);
+  while (hung->read == 0) std::this_thread::yield();
+
+  EXPECT_TRUE(Ask(std::make_shared<Pieces>(2), no_, 1000).get().ok());
+  EXPECT_TRUE(Ask(std::make_shared<Pieces>(3), no_, 2000).get().ok());
+  hung->hold = false;
+  EXPECT_TRUE(waits.get().ok());
+}
+
+TEST_F(ContentDigestsTest, AUserWhoseDatasetsDoNotAnswerLeavesPlacesForOthers) {
+  std::vector<std::shared_ptr<Pieces>> hung;
+  std::vector<Answer> answers;
+  for (int i = 0; i < 3; ++i) {
+    hung.push_back(std::make_shared<Pieces>(1));
+    hung.back()->hold = true;
+    answers.push_back(Ask(hung.back(), no_, 1000));
+  }
+
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(Ask(std::make_shared<Pieces>(2), no_, 1000).get().status()));
+  EXPECT_TRUE(Ask(std::make_shared<Pieces>(2), no_, 2000).get().ok());
+  for (const auto& each : hung) each->hold = false;
+  for (Answer& each : answers) EXPECT_TRUE(each.get().ok());
 }
 
 TEST_F(ContentDigestsTest, NothingIsDigestedOnceItIsClosed) {

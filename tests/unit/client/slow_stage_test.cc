@@ -91,14 +91,34 @@ TEST(SlowStageTest, BatchesOnTheirWayToTheGpuAreNamed) {
   EXPECT_THAT(SlowStage(progress), StartsWith("releasing: all 3 places"));
 }
 
-TEST(SlowStageTest, WithNothingUnderWayASlotIsWaitedFor) {
+TEST(SlowStageTest, WithNothingUnderWayItSaysForWhomItWaits) {
   Progress progress = Decoding();
   progress.decoding = 0;
-  EXPECT_THAT(SlowStage(progress), StartsWith("waiting for a slot"));
+  progress.workers_stalled = 1;
+  progress.workers_busy = 0.2;
+  EXPECT_THAT(
+      SlowStage(progress),
+      AllOf(StartsWith("waiting for other sessions"), HasSubstr("those of others come first"),
+            HasSubstr("for 3 sessions"), HasSubstr("1 cannot read another dataset's")));
+
+  progress.sessions = 1;
+  EXPECT_THAT(SlowStage(progress), StartsWith("waiting to be read"));
+  progress.workers_running = 0;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("none of the 4 workers is running"));
 
   progress.announced = 4;
   progress.taken = 3;
   EXPECT_THAT(SlowStage(progress), HasSubstr("this moment"));
+}
+
+TEST(SlowStageTest, BatchesThatAreNotGivenBackAreNamed) {
+  Progress progress = Decoding();
+  progress.decoding = 0;
+  progress.window = 2;
+  progress.announced = progress.taken = 4;
+  progress.released = 2;
+
+  EXPECT_THAT(SlowStage(progress), StartsWith("releasing: all 2 batches of this session's window"));
 }
 
 // ---- Verdicts. ----

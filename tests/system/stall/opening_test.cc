@@ -1,0 +1,93 @@
+// What is opened while the storage of another dataset, or of the state directory, hangs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/system/stall/stall_rig.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OpeningTest : public StallTest {
+ protected:
+  // In a thread of its own, since that does not come back.
+  void BeginToOpen(const std::string& dataset) {
+    std::thread([address = daemon_->address(), options = OptionsOf(dataset)] {
+      Result<Client> client = Client::Connect({.address = address});
+      if (client.ok()) (void)client->Open(options).ok();
+    }).detach();
+  }
+
+  // Of the healthy one: what it takes to open it and to have its first batch.
+  double TimeOpening() {
+    const auto begun = steady_clock::now();
+    Client client = Connect();
+    Session session = client.Open(OptionsOf("b")).OrDie();
+    EXPECT_TRUE(session.Next(seconds(10)).ok());
+    return Since(begun);
+  }
+};
+
+TEST_F(OpeningTest, WhatCannotBeIndexedHoldsUpNoOtherOpeningNorEpochNorStatus) {
+  Start();
+  (void)TimeHealthy();
+  const double alone = TimeHealthy(), opening = TimeOpening();
+
+  GoAway();
+  for (const char* kind : {"folder", "tar", "tfrecord", "npy"}) BeginToOpen(kind);
+  // Those of another user, too, where we may become one.
+  std::thread stranger([address = daemon_->address()] {
+    if (geteuid() != 0) return;
+    RunProgram("penstock-test-trainer", {address, "tar", "take"},
+               Identity{.user = kStranger, .groups = {kGroup}});
+  });
+  ASSERT_TRUE(daemon_->Eventually([&] { return SomeReadHangs(); }));
+
+  const double beside = TimeOpening();
+  std::printf("opened in %.0f ms alone, %.0f ms beside it\n", 1e3 * opening, 1e3 * beside);
+  EXPECT_LT(beside, opening + 0.5);
+  ExpectNoHarm("no folder, tar, tfrecord or npy can be opened", alone);
+  EXPECT_FALSE(RunnerRead());
+  ComeBack();
+  stranger.join();
+}
+
+TEST_F(OpeningTest, AStateDirectoryThatHangsHoldsUpNoFeedAndIsSaid) {
+  folder_.MakeFolder("state");
+  setenv("PENSTOCK_TEST_FOLDER", folder_.At("state").c_str(), 1);
+  for (const auto& entry : fs::directory_iterator(folder_.At("b")))
+    std::ofstream(entry.path() / "damaged.jpg") << "no photograph";
+  state_dir_ = folder_.At("state");
+  Start();
+  Client client = Connect();
+  const auto hang = [&] { std::ofstream(folder_.At("state.away")) << "away"; };
+
+  SessionOptions options = OptionsOf("b");
+  Session healthy = client.Open(options).OrDie();  // its quarantine is known, and grows
+  hang();
+  const auto begun = steady_clock::now();
+  for (int batch = 0; batch < 30; ++batch)
+    EXPECT_TRUE(healthy.Next(seconds(5)).ok() || batch > 0) << batch;
+  EXPECT_LT(Since(begun), 2);
+  const auto first = steady_clock::now();
+  Session noticed = client.Open(OptionsOf("folder")).OrDie();
+  EXPECT_LT(Since(first), 8);  // each of its files of state has 2 s, until one was too long
+  const auto second = steady_clock::now();
+  Session other = client.Open(OptionsOf("tar")).OrDie();
+  EXPECT_LT(Since(second), 1);
+  EXPECT_TRUE(other.Next(seconds(5)).ok());
+  ExpectToAnswer();
+  EXPECT_THAT(daemon_->Ctl({"status"}).output, HasSubstr("the state directory has not answered"));
+  EXPECT_THAT(daemon_->log(), HasSubstr("state_directory_stalled"));
+  EXPECT_FALSE(fs::exists(folder_.At("state.runner")));
+
+  fs::remove(folder_.At("state.away"));
+  EXPECT_TRUE(daemon_->Eventually([&] {
+    return daemon_->Ctl({"status"}).output.find("state directory") == std::string::npos;
+  })) << daemon_->Ctl({"status"}).output;
+  EXPECT_FALSE(fs::is_empty(folder_.At("state/quarantine")));  // what was learned meanwhile
+}
+
+}  // namespace
+}  // namespace penstock::testing
