@@ -40,11 +40,13 @@ bool IsGone(const Fd& pidfd) {
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       pidfd_(std::move(other.pidfd_)),
+      report_(std::move(other.report_)),
       reaped_(other.reaped_) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(pidfd_, other.pidfd_);
+  std::swap(report_, other.report_);
   std::swap(reaped_, other.reaped_);
   return *this;
 }

@@ -39,9 +39,12 @@ class Child {
   // argv[0] is the program's path. The child gets standard error, the inherited descriptors under
   // their numbers (from 3 on), /dev/null as standard input and output, and nothing else that is
   // open; signals at their defaults; no core dumps. Returns once the program runs or could not be
-  // started.
+  // started; kForNothing: before, because the program is read from a disk, and its process waits
+  // for a core. Where it cannot be started, the child then exits with 127, and StartError says why.
+  enum class Wait { kForProgram, kForNothing };
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
-                                     const std::vector<Inherited>& fds);
+                                     const std::vector<Inherited>& fds,
+                                     Wait wait = Wait::kForProgram);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();
@@ -50,11 +53,14 @@ class Child {
   const Fd& pidfd() const { return pidfd_; }
   void Kill();                 // SIGKILL to its group
   std::optional<Exit> Reap();  // its exit, once; never waits
+  // Of one that was reaped: why its program was not started; 0: it was.
+  int StartError() const;
 
  private:
   Child() = default;
   pid_t pid_ = -1;
   Fd pidfd_;
+  Fd report_;  // of its start, where nobody waited for that
   bool reaped_ = false;
 };
 

@@ -123,14 +123,16 @@ int ReadReport(const Fd& pipe) {
 
 }  // namespace
 
+int Child::StartError() const { return reaped_ && report_.valid() ? ReadReport(report_) : 0; }
+
 absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
-                                   const std::vector<Inherited>& fds) {
+                                   const std::vector<Inherited>& fds, Wait wait) {
   PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(argv, fds));
   const std::string what = absl::StrCat("starting ", argv[0]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   int ends[2];
   if (!null.valid() || ::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, what);
-  const Fd reading(ends[0]);
+  Fd reading(ends[0]);
   Fd writing(ends[1]);
   plan.null = null.get();
   plan.report = writing.get();
@@ -145,7 +147,11 @@ absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
     return base::ErrnoStatus(errno, what, "check the limit on processes (ulimit -u, pids.max)");
   }
   writing.Close();
-  if (const int error = ReadReport(reading); error != 0) return base::ErrnoStatus(error, what);
+  if (wait == Wait::kForNothing) {
+    child.report_ = std::move(reading);
+  } else if (const int error = ReadReport(reading); error != 0) {
+    return base::ErrnoStatus(error, what);
+  }
   PENSTOCK_ASSIGN_OR_RETURN(child.pidfd_, OpenPidfd(child.pid_));
   return child;
 }

@@ -57,7 +57,10 @@ absl::Status Supervisor::Start() {
   if (!epoll_.valid()) return base::ErrnoStatus(errno, "making the supervisor's epoll");
   PENSTOCK_ASSIGN_OR_RETURN(wake_, posix::MakeEvent());
   PENSTOCK_RETURN_IF_ERROR(Watch(wake_));
-  return SetCount(options_.count);
+  starting_ = true;
+  const absl::Status started = SetCount(options_.count);
+  starting_ = false;
+  return started;
 }
 
 absl::Status Supervisor::SetCount(uint32_t count) {
@@ -90,7 +93,12 @@ absl::Status Supervisor::StartWorker(Crew& crew) {
   const std::string program = options_.program.empty() ? DefaultProgram() : options_.program;
   PENSTOCK_ASSIGN_OR_RETURN(
       WorkerProcess worker,
-      WorkerProcess::Start({.program = program, .user = crew.user, .number = crew.number}, link));
+      WorkerProcess::Start(
+          {.program = program,
+           .user = crew.user,
+           .number = crew.number,
+           .wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing},
+          link));
   PENSTOCK_RETURN_IF_ERROR(Watch(link->done_event()));
   if (const absl::Status watched = Watch(worker.pidfd()); !watched.ok()) {
     Unwatch(link->done_event());

@@ -248,6 +248,7 @@ class Supervisor {
   posix::Fd wake_;             // rung by the lanes' readers
   posix::LooseThreads loose_;  // those that were left behind; after what they touch
   std::map<uint32_t, SharedSegment> segments_;
+  bool starting_ = false;  // nobody is served yet: a start may be waited for
   std::vector<std::unique_ptr<Post>> posts_;
   std::vector<std::unique_ptr<Crew>> asleep_;  // the one that fell asleep last is the last
   std::map<uint32_t, User> users_;             // with a crew

@@ -75,6 +75,8 @@ std::optional<Supervisor::Burial> Supervisor::Bury(Crew& crew, base::TimePoint n
                 .was_ready = crew.ready_at || crew.worker->link().ready(),
                 .blameless = IsBlameless(crew.verdict),
                 .account = crew.last_account};
+  if (const int error = crew.worker->StartError(); error != 0)
+    burial.reason = std::string(base::ErrnoStatus(error, "it could not be started").message());
   const size_t in_hand = outcomes.size();  // comes first
   const auto oldest = crew.lane->OldestAtWorker();
   if (oldest && oldest->started)

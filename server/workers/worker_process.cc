@@ -37,7 +37,8 @@ absl::StatusOr<WorkerProcess> WorkerProcess::Start(const Options& options,
       {{theirs.get(), kSocketNumber},
        {link->memory().get(), kChannelNumber},
        {link->work_bell().get(), kWorkNumber},
-       {link->done_event().get(), kDoneNumber}});
+       {link->done_event().get(), kDoneNumber}},
+      options.wait);
   if (!child.ok()) return base::Annotate(child.status(), "worker");
   return WorkerProcess(std::move(child).value(), std::move(ours), std::move(link));
 }

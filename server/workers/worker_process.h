@@ -23,6 +23,7 @@ class WorkerProcess {
     std::string program;
     uint32_t user = 0;    // whose rows it writes
     uint32_t number = 0;  // of its lane; both show up in the process list
+    posix::Child::Wait wait = posix::Child::Wait::kForProgram;
   };
   static absl::StatusOr<WorkerProcess> Start(const Options& options, std::shared_ptr<Link> link);
 
@@ -37,6 +38,7 @@ class WorkerProcess {
 
   void Kill() { child_.Kill(); }
   std::optional<posix::Exit> Reap() { return child_.Reap(); }
+  int StartError() const { return child_.StartError(); }
 
  private:
   WorkerProcess(posix::Child child, posix::Fd socket, std::shared_ptr<Link> link)

@@ -53,6 +53,30 @@ TEST_F(OpeningTest, WhatCannotBeIndexedHoldsUpNoOtherOpeningNorEpochNorStatus) {
   stranger.join();
 }
 
+// Two batches of 64 crops are 19 MiB; one of them is more than what is left of the user's share.
+TEST_F(OpeningTest, WhatReadsOfClosedSessionsHoldIsTheirUsersShare) {
+  more_config_ = "pool: {max: 64MiB}\nlimits: {max_pool_per_user: 40%}\n";
+  Start();
+  SessionOptions options = OptionsOf("folder");
+  options.batch_size = 64;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
+  options.window = 2;
+  Client client = Connect();
+  {
+    Session session = client.Open(options).OrDie();
+    GoAway();
+    ASSERT_TRUE(daemon_->Eventually([&] { return SomeReadHangs(); }));
+  }
+  options.dataset = "b";
+
+  const Status refused = client.Open(options).status();
+
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted) << refused.message();
+  EXPECT_THAT(refused.message(), HasSubstr("closed sessions whose reads do not come back"));
+  ComeBack();
+  EXPECT_TRUE(daemon_->Eventually([&] { return client.Open(options).ok(); }));
+}
+
 TEST_F(OpeningTest, AStateDirectoryThatHangsHoldsUpNoFeedAndIsSaid) {
   folder_.MakeFolder("state");
   setenv("PENSTOCK_TEST_FOLDER", folder_.At("state").c_str(), 1);

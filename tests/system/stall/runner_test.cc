@@ -160,7 +160,7 @@ TEST_F(RunnerTest, TouchesNoFileWhenWorkersDieTrainersAreGoneAndItEnds) {
     TakeAnEpoch("folder");
     trainer.Kill();
   }
-  EXPECT_EQ(daemon_->Ctl({"trace", "--seconds", "1", folder_.At("trace")}).exit_code, 0);
+  EXPECT_EQ(daemon_->Ctl({"trace", "--seconds", "0.2", "-o", folder_.At("trace")}).exit_code, 0);
   EXPECT_EQ(daemon_->Ctl({"workers", "--set", "3"}).exit_code, 0);
   EXPECT_EQ(daemon_->Ctl({"reload"}).exit_code, 0);
   EXPECT_EQ(daemon_->Kill(SIGTERM), 0);

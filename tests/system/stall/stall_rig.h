@@ -98,7 +98,7 @@ class StallTest : public ::testing::Test {
         .workers = 2,
         .config = "server: {socket: SOCKET, group: '" + std::to_string(kGroup) + "', state_dir: '" +
                   state_dir_ + "', metrics_address: '127.0.0.1:" + std::to_string(port_) +
-                  "'}\nworkers: {count: 2}\nsource: {retry_for: " + retry_for +
+                  "'}\nworkers: {count: 2}\n" + more_config_ + "source: {retry_for: " + retry_for +
                   ", carriers: 1}\ndatasets:\n- {name: b, folder: " + path("b") +
                   "}\n- {name: folder, folder: " + path("a/folder") +
                   "}\n- {name: tar, tar: {shards: ['" + path("a/x.tar") +
@@ -196,7 +196,8 @@ class StallTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  std::string state_dir_;  // empty: none
+  std::string state_dir_;    // empty: none
+  std::string more_config_;  // whole lines
   uint16_t port_ = 0;
   std::optional<DaemonProcess> daemon_;
 };

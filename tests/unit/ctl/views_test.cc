@@ -24,6 +24,17 @@ TEST(ViewsTest, ADaemonThatDoesNotServeSaysSoLoudlyAndWhy) {
   EXPECT_THAT(Show(status), HasSubstr("is NOT SERVING: workers keep dying\n"));
 }
 
+TEST(ViewsTest, AStateDirectoryInTroubleIsAWarning) {
+  v1::GetStatusResponse status;
+  status.set_serving(true);
+  EXPECT_THAT(Show(status), Not(HasSubstr("WARNING")));
+
+  status.set_state_directory("the state directory has not answered for 7 s");
+
+  EXPECT_THAT(Show(status),
+              HasSubstr("  WARNING   the state directory has not answered for 7 s\n"));
+}
+
 TEST(ViewsTest, CountersThatCannotBeDoNotBecomeHugeNumbers) {
   v1::ListSessionsResponse sessions;
   sessions.add_sessions()->set_taken(5);  // announced: 0

@@ -88,6 +88,42 @@ TEST_F(RowItemsTest, WhenAThousandStandInsInARowAreQuarantinedThereIsNoItem) {
   EXPECT_EQ(rows_.in_flight(), 0u);
 }
 
+// ---- Reads that do not come back. ----
+
+TEST_F(RowItemsTest, ReadsThatDoNotComeBackLeaveHalfOfTheThreadsForOthers) {
+  const RowTask task = core_.NextRow().value();
+  const UserId other(77);
+  std::vector<workers::WorkItem> items;
+  const auto read = [&](bool aside) {
+    items.push_back(rows_.Begin(task, feed_, pool_.Place(task.slot.value()), aside).value());
+    rows_.Overdue(items.back().id, [](const auto&, uint64_t, const auto&) {});
+  };
+
+  while (rows_.MayRead(task.user, true)) read(true);
+  EXPECT_EQ(items.size(), workers::kMaxLoose / 4);
+  while (rows_.MayRead(task.user, false)) read(false);  // of other datasets
+  EXPECT_EQ(items.size(), workers::kMaxLoose / 2);
+  EXPECT_TRUE(rows_.MayRead(other, true));
+
+  End(items.back(), OutcomeKind::kSourceFailed);
+  EXPECT_TRUE(rows_.MayRead(task.user, false));
+  while (items.size() > 1) items.pop_back(), End(items.back(), OutcomeKind::kSourceFailed);
+  EXPECT_TRUE(rows_.MayRead(task.user, true));
+  EXPECT_EQ(rows_.in_flight(), 0u);
+}
+
+TEST_F(RowItemsTest, WhatNobodyWantsAnyMoreIsLeftBehindWhileItsReadIsOut) {
+  const workers::WorkItem item = Begin();
+  EXPECT_TRUE(rows_.LeftBehind(task_.user, core_).empty());
+
+  core_.CloseSession(kSession);
+
+  EXPECT_THAT(rows_.LeftBehind(task_.user, core_), ::testing::ElementsAre(task_.slot));
+  EXPECT_TRUE(rows_.LeftBehind(UserId(77), core_).empty());
+  End(item, OutcomeKind::kLost);
+  EXPECT_TRUE(rows_.LeftBehind(task_.user, core_).empty());
+}
+
 // Another feed of the dataset may ask for less.
 TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetAlone) {
   absl::Status failed;

@@ -54,6 +54,18 @@ TEST(ChildTest, AProgramThatDoesNotExistIsNamed) {
   EXPECT_THAT(std::string(child.status().message()), HasSubstr("/nonexistent/program"));
 }
 
+TEST(ChildTest, AProgramThatNobodyWaitedForExitsWith127AndSaysWhy) {
+  auto child = Child::Spawn({"/nonexistent/program"}, {}, Child::Wait::kForNothing);
+  ASSERT_TRUE(child.ok()) << child.status();
+
+  std::optional<Exit> exit;
+  while (!(exit = child->Reap())) std::this_thread::yield();
+
+  EXPECT_FALSE(exit->signalled);
+  EXPECT_EQ(exit->code, 127);
+  EXPECT_EQ(child->StartError(), ENOENT);
+}
+
 TEST(ChildTest, DescriptorNumbersThatCannotBeAreRefused) {
   EXPECT_EQ(Child::Spawn({}, {}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Child::Spawn({"/bin/true"}, {{0, 2}}).status().code(),
