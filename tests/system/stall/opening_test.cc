@@ -65,7 +65,10 @@ TEST_F(OpeningTest, WhatReadsOfClosedSessionsHoldIsTheirUsersShare) {
   {
     Session session = client.Open(options).OrDie();
     GoAway();
-    ASSERT_TRUE(daemon_->Eventually([&] { return SomeReadHangs(); }));
+    ASSERT_TRUE(daemon_->Eventually([&] {
+      (void)session.Next(milliseconds(50));  // so that there is something to read
+      return SomeReadHangs();
+    }));
   }
   options.dataset = "b";
 

@@ -54,6 +54,11 @@ TEST(ChildTest, AProgramThatDoesNotExistIsNamed) {
   EXPECT_THAT(std::string(child.status().message()), HasSubstr("/nonexistent/program"));
 }
 
+TEST(ChildTest, AProgramThatNobodyWaitedForCanBeKilledBeforeItRuns) {
+  for (int i = 0; i < 20; ++i)  // the end of each waits for its process
+    EXPECT_TRUE(Child::Spawn({"/bin/sleep", "600"}, {}, Child::Wait::kForNothing).ok());
+}
+
 TEST(ChildTest, AProgramThatNobodyWaitedForExitsWith127AndSaysWhy) {
   auto child = Child::Spawn({"/nonexistent/program"}, {}, Child::Wait::kForNothing);
   ASSERT_TRUE(child.ok()) << child.status();
