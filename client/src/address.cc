@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "client/src/file_view.h"
 #include "common/posix/socket.h"
 
 namespace penstock::client {
@@ -89,6 +90,20 @@ class Search {
   bool forbidden_ = false;
 };
 
+// In a directory for private daemons: ours may be in another one beside it (private_daemon.h).
+bool TryPrivate(Search& search, const std::string& directory, std::string& found,
+                const absl::Status& allowed = absl::OkStatus()) {
+  const std::string ours = absl::StrCat(directory, "-", FileViewName(), "/", kSocket);
+  const std::string usual = absl::StrCat(directory, "/", kSocket);
+  if (!HasOtherFileView(directory)) {
+    found = usual;
+    return search.Try(usual, allowed);
+  }
+  search.Skip(usual, "its daemon sees other files: it runs in another mount namespace");
+  found = ours;
+  return search.Try(ours, allowed);
+}
+
 // A daemon greets whom it takes for an operator, and hangs up on others.
 bool TakesUsForOperators(const std::string& path) {
   constexpr int kPatienceMs = 1000;
@@ -126,16 +141,15 @@ absl::StatusOr<std::string> FindDaemon(const std::string& argument, const Surrou
   const std::string of_system = absl::StrCat(around.system_directory, "/penstock/", kSocket);
   if (search.Try(of_system)) return of_system;
 
+  std::string found;
   if (around.xdg_runtime_dir.empty()) {
     search.Skip("$XDG_RUNTIME_DIR", "not set");
   } else {
-    const std::string of_login = absl::StrCat(around.xdg_runtime_dir, "/penstock/", kSocket);
-    if (search.Try(of_login)) return of_login;
+    if (TryPrivate(search, absl::StrCat(around.xdg_runtime_dir, "/penstock"), found)) return found;
   }
 
   const std::string ours = absl::StrCat(around.temporary_directory, "/penstock-", around.user);
-  const std::string of_user = absl::StrCat(ours, "/", kSocket);
-  if (search.Try(of_user, CheckOurs(ours, around.user))) return of_user;
+  if (TryPrivate(search, ours, found, CheckOurs(ours, around.user))) return found;
   return search.Failure();
 }
 

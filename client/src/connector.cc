@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/address.h"
+#include "client/src/file_view.h"
 #include "client/src/private_daemon.h"
 
 namespace penstock::client {
@@ -49,10 +50,10 @@ absl::Status Connector::ConnectFirst(const ClientOptions& options) {
       only_private ? absl::NotFoundError("others were not looked at")
                    : ConnectTo(FindDaemon(options.address));
   if (private_ && NobodyThere(connection.status())) {
-    connection = StartAndConnect();
+    connection = StartAndConnect(address_);
   }
   PENSTOCK_RETURN_IF_ERROR(connection.status());
-  private_ = private_ && address_ == PrivateAddress();
+  private_ = private_ && IsPrivateAddress(address_);
   const base::MutexLock lock(mutex_);
   current_ = *std::move(connection);
   return absl::OkStatus();
@@ -80,21 +81,23 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
 }
 
 absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
+  std::string elsewhere;
+  // Meanwhile a process that sees other files may have started its daemon where ours was.
+  if (private_ && HasOtherFileView(address_.substr(0, address_.rfind('/'))))
+    return StartAndConnect(elsewhere);
   absl::StatusOr<std::shared_ptr<Connection>> made =
       Connection::Connect(address_, name_, interrupted_);
   if (made.ok() || !private_ || !NobodyThere(made.status())) return made;
-  return StartAndConnect();
+  return StartAndConnect(elsewhere);
 }
 
 // The one that answers may have decided to end in this moment: then there is another one to start.
-absl::StatusOr<std::shared_ptr<Connection>> Connector::StartAndConnect() {
+absl::StatusOr<std::shared_ptr<Connection>> Connector::StartAndConnect(std::string& started) {
   const base::TimePoint deadline = base::Now() + kStartTimeout;
   for (;;) {
-    PENSTOCK_ASSIGN_OR_RETURN(const std::string address,
-                              StartPrivateDaemon(deadline - base::Now()));
-    if (address_ != address) address_ = address;  // the first time, in Make
+    PENSTOCK_ASSIGN_OR_RETURN(started, StartPrivateDaemon(deadline - base::Now()));
     absl::StatusOr<std::shared_ptr<Connection>> made =
-        Connection::Connect(address, name_, interrupted_);
+        Connection::Connect(started, name_, interrupted_);
     if (made.ok() || !NobodyThere(made.status()) || base::Now() >= deadline) return made;
     std::this_thread::sleep_for(kNextTry);
   }

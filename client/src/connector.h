@@ -29,7 +29,8 @@ class Connector {
   absl::Status ConnectFirst(const ClientOptions& options);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectTo(absl::StatusOr<std::string> address);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectAgain();
-  absl::StatusOr<std::shared_ptr<Connection>> StartAndConnect();
+  // `started`: the daemon's address.
+  absl::StatusOr<std::shared_ptr<Connection>> StartAndConnect(std::string& started);
 
   const std::string name_;
   const std::function<bool()> interrupted_;

@@ -31,8 +31,10 @@ struct TensorPlace {
 
 struct Grant {
   uint64_t session_id = 0, fingerprint = 0, quarantine_version = 0;
-  uint32_t batch_size = 0;  // rows that fit a slot
-  uint64_t row_bytes = 0;   // that are stored: none of synthetic rows
+  std::string dataset = {};  // as it was asked for
+  uint64_t files = 0;        // which files it consists of, in which state; 0: not known
+  uint32_t batch_size = 0;   // rows that fit a slot
+  uint64_t row_bytes = 0;    // that are stored: none of synthetic rows
   uint32_t height = 0, width = 0, channels = 0;
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   uint64_t samples = 0, epoch_samples = 0;  // of the dataset; of an epoch

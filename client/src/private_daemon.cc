@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/detached.h"
+#include "client/src/file_view.h"
 #include "client/src/program.h"
 #include "common/posix/fd.h"
 #include "common/posix/process.h"
@@ -91,6 +92,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
     const bool is_held = !runs && IsHeld(address);
     if (!runs && !is_held) {
       if (started) return NotAnswering("ended at once", log);
+      PENSTOCK_RETURN_IF_ERROR(WriteFileView(directory));
       PENSTOCK_ASSIGN_OR_RETURN(daemon, StartDetached({program, "--private", directory}, log));
       started = true;
     } else if (is_held) {
@@ -101,13 +103,13 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
   return absl::OkStatus();
 }
 
-}  // namespace
+std::string AddressIn(const std::string& directory) {
+  return absl::StrCat(directory, "/penstock.sock");
+}
 
-std::string PrivateAddress() { return absl::StrCat(PrivateDirectory(), "/penstock.sock"); }
-
-absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
-  const base::TimePoint deadline = base::Now() + timeout;
-  const std::string directory = PrivateDirectory(), address = PrivateAddress();
+// Joins the daemon of this directory, or starts one there.
+absl::StatusOr<std::string> StartIn(const std::string& directory, base::TimePoint deadline) {
+  const std::string address = AddressIn(directory);
   PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory));
   const std::string path = absl::StrCat(directory, "/start.lock");
   const posix::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -127,6 +129,22 @@ absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
   // Whoever had the lock before may have started it between our two looks.
   if (!Answers(address)) PENSTOCK_RETURN_IF_ERROR(StartAndWait(directory, address, deadline));
   return address;
+}
+
+}  // namespace
+
+bool IsPrivateAddress(const std::string& address) {
+  const std::string directory = PrivateDirectory();
+  return address == AddressIn(directory) ||
+         address == AddressIn(absl::StrCat(directory, "-", FileViewName()));
+}
+
+absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout) {
+  const base::TimePoint deadline = base::Now() + timeout;
+  const std::string directory = PrivateDirectory();
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, StartIn(directory, deadline));
+  if (!HasOtherFileView(directory)) return address;
+  return StartIn(absl::StrCat(directory, "-", FileViewName()), deadline);
 }
 
 }  // namespace penstock::client

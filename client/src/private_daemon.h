@@ -1,5 +1,7 @@
 // This user's private daemon: one per user and node, started by whichever process takes the lock
-// first, joined by the others.
+// first, joined by the others. Processes that see other files (in another mount namespace, such as
+// a container's, or with another root) have a daemon of their own, since a path would mean other
+// files to this one.
 #pragma once
 
 #include <string>
@@ -9,8 +11,10 @@
 
 namespace penstock::client {
 
-// Where its socket is: in $XDG_RUNTIME_DIR/penstock, else in /tmp/penstock-$UID.
-std::string PrivateAddress();
+// Whether this is where our private daemon's socket is: in $XDG_RUNTIME_DIR/penstock, else in
+// /tmp/penstock-$UID; or, where the daemon there sees other files than we do, in the same with
+// FileViewName() behind it.
+bool IsPrivateAddress(const std::string& address);
 
 // Makes sure that it runs, and gives its address. Its program is $PENSTOCK_DAEMON, else penstockd
 // in the "bin" beside this library's folder, else in $PATH; it lives on when this process ends, in

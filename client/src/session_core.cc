@@ -270,6 +270,11 @@ absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
                      " samples, it has ", absl::Hex(now.fingerprint, absl::kZeroPad16), " and ",
                      now.samples, "; open a new session without a state"));
   }
+  if (now.files != 0 && grant_.files != 0 && now.files != grant_.files)
+    return absl::DataLossError(
+        absl::StrCat("files of the dataset '", grant_.dataset,
+                     "' changed while the daemon was gone, and this epoch does not go on in other "
+                     "files; open a new session"));
   const bool same_epoch = last_ && last_->first == state_.epoch;
   steps_before_ = same_epoch ? last_->second + 1 : 0;
   first_epoch_ = state_.epoch;

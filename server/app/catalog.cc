@@ -238,7 +238,7 @@ absl::StatusOr<OpenedDataset> Catalog::OpenParts(const NamedDataset& dataset, ba
     PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, Locate(name, nullptr));
     PENSTOCK_ASSIGN_OR_RETURN(const Opened part, OpenNow(located, asked, seen));
     PENSTOCK_ASSIGN_OR_RETURN(const plan::Range range, RangeOf(name, *part.state));
-    parts.push_back({name, part.state->dataset, range, part.all_examined});
+    parts.push_back({name, part.state->dataset, range, part.state->files, part.all_examined});
   }
   return OpenMixture(dataset, parts);
 }

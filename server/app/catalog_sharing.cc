@@ -117,11 +117,12 @@ absl::StatusOr<Catalog::State> Catalog::Adopt(const NamedDataset& dataset, Opene
   loaded.quarantine.ForgetOthers([&](uint64_t sample) {
     return sample < opened.dataset->samples() ? opened.dataset->stamp(sample) : 0;
   });
+  const uint64_t files = FilesOf(opened);
   feed::FaultPolicy policy(opened.dataset->samples(), offer()->faults);
   for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
   auto state = std::make_shared<feed::DatasetState>(
       feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
-                         std::move(policy), std::move(opened.mixture)});
+                         std::move(policy), std::move(opened.mixture), files});
   base::MutexLock lock(mutex_);
   Entry& entry = open_[identity.key];
   const bool another_came_first =

@@ -1,5 +1,6 @@
 #include "server/app/open_dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -7,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "server/source/braces.h"
 #include "server/source/folder.h"
+#include "server/source/hash.h"
 #include "server/source/idx_pair.h"
 #include "server/source/listing.h"
 #include "server/source/npy.h"
@@ -210,6 +212,17 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
         absl::StrCat("'", dataset.path, "' changed while it was opened; open it once it is whole"));
   result.identity = *std::move(identity);
   return result;
+}
+
+// Where the stamp says nothing, of folders, each sample's file has one.
+uint64_t FilesOf(const OpenedDataset& opened) {
+  if (opened.files != 0 || opened.dataset->storage() == source::Storage::kNothing)
+    return opened.files;
+  source::Hasher hash;
+  hash.Add(opened.identity.stamp);
+  if (opened.identity.stamp.empty())
+    for (uint64_t i = 0; i < opened.dataset->samples(); ++i) hash.Add(opened.dataset->stamp(i));
+  return std::max<uint64_t>(hash.Digest(), 1);
 }
 
 }  // namespace penstock::app

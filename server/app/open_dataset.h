@@ -88,6 +88,7 @@ struct OpenedDataset {
   std::unique_ptr<const source::Dataset> dataset;
   std::shared_ptr<const plan::Mixture> mixture = {};  // of a mixture; shared by its feeds
   DatasetIdentity identity;
+  uint64_t files = 0;  // DatasetState's; 0: to be found from the rest (FilesOf)
   bool from_cache = false;
   std::string warning;
   bool all_examined = true;  // OpenedFolder's
@@ -97,5 +98,8 @@ struct OpenedDataset {
 absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                                           const OpeningOptions& options,
                                           const std::function<bool(uint64_t)>& seen);
+
+// DatasetState's `files` of what was opened.
+uint64_t FilesOf(const OpenedDataset& opened);
 
 }  // namespace penstock::app

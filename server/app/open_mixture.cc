@@ -1,8 +1,10 @@
 #include "server/app/open_mixture.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
+#include "server/source/hash.h"
 #include "server/source/mixture.h"
 
 namespace penstock::app {
@@ -31,6 +33,9 @@ absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
   // addresses are of lives as long as the mixture that is compared with.
   opened.identity = {.key = dataset.path, .stamp = absl::StrCat(absl::Hex(opened.mixture->hash()))};
   for (const OpenPart& part : parts) opened.all_examined &= part.all_examined;
+  source::Hasher files;
+  for (const OpenPart& part : parts) files.Add(part.files);
+  opened.files = std::max<uint64_t>(files.Digest(), 1);
   for (const OpenPart& part : parts)
     absl::StrAppend(&opened.identity.stamp, " ", part.range.first, "+", part.range.count, "@",
                     absl::Hex(reinterpret_cast<uintptr_t>(part.dataset.get())));

@@ -14,6 +14,7 @@ struct OpenPart {
   std::string name;
   std::shared_ptr<const source::Dataset> dataset;  // shared with whoever else opened it
   plan::Range range;
+  uint64_t files = 0;        // DatasetState's
   bool all_examined = true;  // OpenedDataset's
 };
 

@@ -228,6 +228,7 @@ rpc::SessionGrant GrantOf(const feed::Grant& grant, const feed::OpenRequest& req
   rpc::SessionGrant to = {
       .session_id = grant.session,
       .fingerprint = grant.fingerprint,
+      .files = request.dataset->files,
       .row_bytes = grant.row.image() == nullptr ? 0 : grant.layout.blocks.front().row_bytes,
       .labels_offset = grant.layout.labels_offset,
       .ids_offset = grant.layout.ids_offset,

@@ -31,6 +31,7 @@ struct DatasetState {
   source::Quarantine quarantine;
   FaultPolicy policy;
   std::shared_ptr<const plan::Mixture> mixture = {};  // where it is one; also held by its feeds
+  uint64_t files = 0;  // which files, in which state: not equal once one changed; 0: no files
   SourceHealth source = {};
 };
 

@@ -141,11 +141,18 @@ absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left
   if (options_.available_bytes)
     machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
                            " available");
+  uint64_t of_others = 0;
+  for (const auto& [id, segment] : segments_)
+    if (segment.user != arena.user) of_others += segment.bytes;
+  const std::string others =
+      of_others == 0 ? ""
+                     : absl::StrCat(", of which other users have ", base::FormatBytes(of_others),
+                                    " (limits.max_pool_per_user bounds each user's share)");
   return absl::ResourceExhaustedError(
       absl::StrCat("the session's window needs ", wanted, " more slots of ",
                    base::FormatBytes(arena.layout.slot_bytes), "; of the pool's ",
                    base::FormatBytes(options_.max_bytes), " ", base::FormatBytes(left),
-                   " are left beside what open sessions reserved", machine,
+                   " are left beside what open sessions reserved", others, machine,
                    "; ask for a smaller window or batch, close sessions, or raise pool.max"));
 }
 

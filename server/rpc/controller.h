@@ -122,6 +122,7 @@ struct RowShape {
 
 struct SessionGrant {
   uint64_t session_id = 0, fingerprint = 0;
+  uint64_t files = 0;  // DatasetState's
   uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   RowShape shape;  // of images; without them 0
   std::vector<Tensor> tensors;

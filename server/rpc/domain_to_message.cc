@@ -90,6 +90,7 @@ v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
   message.mutable_segments()->Add(grant.segments.begin(), grant.segments.end());
   for (const Tensor& tensor : grant.tensors) Fill(tensor, *message.add_tensors());
   message.set_labeled(grant.labeled);
+  message.set_files(grant.files);
   if (grant.device) Fill(*grant.device, *message.mutable_device());
   if (grant.synthetic_seed) message.mutable_synthetic()->set_seed(*grant.synthetic_seed);
   return message;

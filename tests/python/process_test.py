@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import unittest
 
 import support
 
@@ -205,6 +206,28 @@ class ProcessTest(support.FeedTest):
             """, env=environ)
 
         self.assertEqual(said.count("private daemon"), 1, said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting wants root")
+    def test_who_sees_other_files_at_a_path_is_not_given_the_first_ones(self):
+        runtime = os.path.join(self.folder, "runtime-of-two-namespaces")
+        os.mkdir(runtime, 0o700)
+        other = os.path.join(self.folder, "other-photographs")
+        subprocess.run([support.program("penstock-make-photographs"), other, "--images", "30", "--classes", "3"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environ = {**os.environ, "XDG_RUNTIME_DIR": runtime, "PENSTOCK_DAEMON": support.program("penstockd")}
+        del environ["PENSTOCK_ADDRESS"]
+        count = PRELUDE + "print(len(ids(loader())), flush=True)"
+        first = subprocess.Popen([sys.executable, "-c", count + "\nsys.stdin.read()", self.photographs], text=True,
+                                 env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(subprocess.run, ["pkill", "-f", runtime])
+        self.addCleanup(first.communicate, timeout=60)
+        self.assertEqual(first.stdout.readline().strip(), "100")
+
+        mounted = f'mount --bind "{other}" "{self.photographs}" && exec "$0" "$@"'
+        second = subprocess.run(["unshare", "--mount", "sh", "-c", mounted, sys.executable, "-c", count,
+                                 self.photographs], text=True, env=environ, stdout=subprocess.PIPE, timeout=120)
+
+        self.assertEqual(second.stdout.strip(), "30")
 
 
 if __name__ == "__main__":

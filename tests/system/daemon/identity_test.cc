@@ -267,5 +267,40 @@ TEST_F(IdentityTest, WhatWasRewrittenWhileNoDaemonRanIsReadAnew) {
     EXPECT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "") << pair.kind;
 }
 
+// An epoch that a restart interrupts goes on in the files that it began with, or not at all.
+TEST_F(IdentityTest, AnEpochDoesNotGoOnInFilesThatChangedWhileNoDaemonRan) {
+  std::vector<Session> sessions, undisturbed;
+  for (const Pair& pair : pairs_)
+    for (const int which : {0, 1}) {
+      Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+      SessionOptions options = OptionsFor(pair.NameOf(which), pair.specimens[which].decoded);
+      options.batch_size = options.window = 1;
+      Session session = client.Open(options).OrDie();
+      ASSERT_TRUE(session.Next().ok());
+      (which == 0 ? sessions : undisturbed).push_back(std::move(session));
+    }
+  daemon_->Kill(SIGKILL);
+  std::vector<Specimen> before;
+  for (Pair& pair : pairs_) {
+    before.push_back(pair.specimens[0]);
+    Rewrite(pair, 0);
+  }
+
+  daemon_->Start();
+
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    SCOPED_TRACE(pairs_[i].kind);
+    std::string ended;
+    while ((ended = Compare(sessions[i], before[i])).find("unavailable") != std::string::npos) {
+    }
+    EXPECT_THAT(ended, AllOf(HasSubstr("data loss"), HasSubstr(pairs_[i].NameOf(0)),
+                             HasSubstr("changed while the daemon was gone")));
+    while ((ended = Compare(undisturbed[i], pairs_[i].specimens[1])).find("unavailable") !=
+           std::string::npos) {
+    }
+    EXPECT_EQ(ended, "");
+  }
+}
+
 }  // namespace
 }  // namespace penstock::testing

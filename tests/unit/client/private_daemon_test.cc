@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/src/address.h"
 #include "common/posix/socket.h"
 
 namespace penstock::client {
@@ -56,16 +57,18 @@ class PrivateDaemonTest : public ::testing::Test {
     ::setenv(kBehaviour, "listen", 1);
   }
   ~PrivateDaemonTest() override {
-    for (const auto& [pid, session] : Starts()) ::kill(pid, SIGKILL);
+    for (const auto& folder : std::filesystem::directory_iterator(runtime_))
+      for (const auto& [pid, session] : StartsIn(folder.path())) ::kill(pid, SIGKILL);
     std::filesystem::remove_all(runtime_);
   }
 
   std::string directory() const { return runtime_ + "/penstock"; }
 
   // Process and session of each daemon that was started.
-  std::vector<std::pair<pid_t, pid_t>> Starts() const {
+  std::vector<std::pair<pid_t, pid_t>> Starts() const { return StartsIn(directory()); }
+  static std::vector<std::pair<pid_t, pid_t>> StartsIn(const std::string& folder) {
     std::vector<std::pair<pid_t, pid_t>> starts;
-    std::ifstream file(directory() + "/starts");
+    std::ifstream file(folder + "/starts");
     pid_t pid, session;
     while (file >> pid >> session) starts.emplace_back(pid, session);
     return starts;
@@ -135,7 +138,7 @@ TEST_F(PrivateDaemonTest, ItRunsInASessionOfItsOwnUnderAnAddressOfItsUser) {
 
   ASSERT_TRUE(address.ok()) << address.status();
   EXPECT_EQ(*address, directory() + "/penstock.sock");
-  EXPECT_EQ(*address, PrivateAddress());
+  EXPECT_TRUE(IsPrivateAddress(*address));
   ASSERT_EQ(Starts().size(), 1u);
   EXPECT_NE(Starts()[0].second, ::getsid(0));
   EXPECT_NE(::getpgid(Starts()[0].first), ::getpgrp());
@@ -150,6 +153,21 @@ TEST_F(PrivateDaemonTest, OfManyThatWantItAtOnceOneStartsItAndTheOthersJoin) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(joined, 6);
+  EXPECT_EQ(Starts().size(), 1u);
+}
+
+// In another mount namespace a path may mean other files.
+TEST_F(PrivateDaemonTest, WhoSeesOtherFilesHasADaemonOfItsOwnAndFindsItAgain) {
+  const std::string theirs = StartPrivateDaemon(kLong).value();
+  std::ofstream(directory() + "/view") << "mounts 1 root 2:3\n";  // as if it were of another one
+
+  const std::string ours = StartPrivateDaemon(kLong).value();
+
+  EXPECT_NE(ours, theirs);
+  EXPECT_EQ(StartPrivateDaemon(kLong).value(), ours);
+  EXPECT_TRUE(IsPrivateAddress(ours));
+  EXPECT_EQ(FindDaemon("", {.xdg_runtime_dir = runtime_, .system_directory = runtime_}).value(),
+            ours);
   EXPECT_EQ(Starts().size(), 1u);
 }
 

@@ -169,6 +169,23 @@ TEST_F(SessionResumeTest, ADatasetThatChangedMeanwhileIsRefusedInWords) {
   EXPECT_THAT(changed.link->closed, ElementsAre(42));
 }
 
+TEST_F(SessionResumeTest, FilesThatChangedMeanwhileEndTheEpochInWords) {
+  Grant before = SmallGrant(), after = SmallGrant();
+  before.dataset = "/data/flowers";
+  before.files = 1;
+  after.files = 2;
+  FakeDaemon first(before), changed(after);
+  reopening_.daemon = &changed;
+  first.link->dead = true;
+  SessionCore session(std::make_unique<FakeOpener>(&reopening_), first.Attach().value(), {});
+  ASSERT_EQ(session.Next(kNow).status().code(), Code::kUnavailable);
+
+  const Status status = session.Next(kNow).status();
+
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("files of the dataset '/data/flowers' changed"));
+}
+
 TEST_F(SessionResumeTest, ADaemonThatStopsIsGoneOnceItsReadyBatchesAreTaken) {
   daemon_.AnnounceNext();
   daemon_.End(shm::SessionState::kClosing);
