@@ -1,4 +1,6 @@
 """What programs and frameworks read of a DataLoader of torch, and set: the same here, or words about it."""
+import sys
+
 from ._batch import Batch
 from ._say import say_once
 from .errors import InvalidArgument
@@ -49,7 +51,9 @@ class Attributes:
 
     @collate_fn.setter
     def collate_fn(self, function):
-        self._collate = None if function is whole_batch else function
+        # torch's own makes a batch of samples, which is done here already. torch is loaded: see torch.py.
+        own = sys.modules["torch"].utils.data.default_collate if "torch" in sys.modules else None
+        self._collate = None if function in (whole_batch, own) else function
 
     @property
     def timeout(self):

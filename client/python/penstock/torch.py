@@ -57,8 +57,7 @@ class DataLoader(Attributes, LoaderBase):
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
             address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields,
             range=range), sampling)
-        # torch's own makes a batch of samples: here that is done already.
-        self._collate = None if collate_fn is torch.utils.data.default_collate else collate_fn
+        self.collate_fn = collate_fn
         self._given_sampler, self._given_batch_sampler = sampler, batch_sampler
         self._row_info = bool(row_info)
 
