@@ -117,7 +117,7 @@ Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionRespon
   Grant grant;
   grant.session_id = response.session_id();
   grant.fingerprint = response.fingerprint();
-  grant.dataset = request.dataset();
+  grant.dataset = request.feed().dataset();
   grant.files = response.files();
   grant.quarantine_version = response.quarantine_version();
   grant.batch_size = request.batch_size();
