@@ -1,4 +1,5 @@
-// PENSTOCK_CHECK: always on, for what cannot happen. What can happen is an absl::Status.
+// PENSTOCK_CHECK(condition) aborts the process if the condition is false. It is always on. Use it
+// for what cannot happen; return an absl::Status for what can.
 #pragma once
 
 namespace penstock::base {

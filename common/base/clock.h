@@ -1,4 +1,4 @@
-// Time as an argument: the core takes a TimePoint, the edges ask a Clock.
+// Time as an argument: the core takes a TimePoint; only the code around it asks a Clock.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,10 @@ class SteadyClock final : public Clock {
   }
 };
 
-// What an edge's clock says.
+// The current time of a SteadyClock.
 inline TimePoint Now() { return SteadyClock().Now(); }
 
-// For tests: stands still until told otherwise.
+// For tests: time stands still until Advance.
 class ManualClock final : public Clock {
  public:
   TimePoint Now() const override { return now_; }

@@ -7,7 +7,7 @@
 
 namespace penstock::base {
 
-// Decimal digits and nothing else, one at least.
+// True for one or more decimal digits and nothing else.
 inline bool IsDigits(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }

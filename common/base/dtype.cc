@@ -25,7 +25,7 @@ constexpr Row kTypes[] = {
 
 const Row& RowOf(DType type) {
   PENSTOCK_CHECK(IsKnown(type));
-  return kTypes[static_cast<size_t>(type) - 1];  // in the order of their numbers
+  return kTypes[static_cast<size_t>(type) - 1];  // kTypes is ordered by number
 }
 
 }  // namespace

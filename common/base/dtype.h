@@ -1,5 +1,5 @@
-// What a tensor's elements are. Little endian, as every machine that Penstock runs on. The numbers
-// are part of fingerprints: they never change.
+// The element types of tensors. Elements are little endian, like every machine that Penstock runs
+// on. The numbers are part of fingerprints: never change them.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ enum class DType : uint32_t {
   kFloat64 = 13,
 };
 
-bool IsKnown(DType type);  // a number from outside may be none of these
+bool IsKnown(DType type);  // false for an unknown number from outside
 size_t ElementBytes(DType type);
 
-// "uint8", "bfloat16", …: as NumPy and torch call them.
+// "uint8", "bfloat16", …: the names that NumPy and torch use.
 absl::string_view DTypeName(DType type);
 std::optional<DType> DTypeFromName(absl::string_view name);
 

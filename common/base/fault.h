@@ -1,8 +1,8 @@
-// Why a sample could not be used: the daemon's own words, one closed list from the codec to the
-// client. What a codec itself said never leaves the worker.
+// Why a sample could not be used: one closed list of the daemon's own reasons, shared by everything
+// from the codec to the client. A codec's own message never leaves the worker.
 //
-// FactsOf is the one table of them: what each is called, who may report it, and what follows. A
-// fault that is missing there does not compile.
+// FactsOf is the one table of faults: the name of each, who may report it, and what follows from
+// it. A fault missing from that table does not compile.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,32 @@ namespace penstock::base {
 enum class Fault : uint32_t {
   kNone = 0,
   kEmpty = 1,           // no bytes
-  kNotAnImage = 2,      // no kind that is known
-  kUnsupported = 3,     // a known kind that is not decoded (yet)
-  kTruncated = 4,       // the file ends before its image does
-  kCorrupt = 5,         // the codec refused it
-  kTooManyBytes = 6,    // limit: bytes of a file
-  kTooManyPixels = 7,   // limit: pixels of an image, or the memory that decoding it takes
-  kTimeout = 8,         // limit: time for one sample
-  kWorkerCrashed = 9,   // two workers died while it was in hand
-  kChangedOnDisk = 10,  // size or time differ from the manifest's
-  kTooManyScans = 11,   // limit: scans of a JPEG
-  kTooLong = 12,        // a field of variable length is longer than asked for
-  kMissing = 13,        // lacks a field that is asked for
-  kMalformed = 14,      // a field is not what it is said to be: type, shape, number
-  kBadChecksum = 15,    // its bytes are not those that were written
+  kNotAnImage = 2,      // of no known format
+  kUnsupported = 3,     // a known format that we don't decode (yet)
+  kTruncated = 4,       // the file ends before the image does
+  kCorrupt = 5,         // the codec rejected it
+  kTooManyBytes = 6,    // limit: file size in bytes
+  kTooManyPixels = 7,   // limit: pixels of an image, or memory needed to decode it
+  kTimeout = 8,         // limit: time per sample
+  kWorkerCrashed = 9,   // two workers died while decoding it
+  kChangedOnDisk = 10,  // size or modification time differs from the manifest
+  kTooManyScans = 11,   // limit: scans in a JPEG
+  kTooLong = 12,        // a variable-length field exceeds the requested maximum
+  kMissing = 13,        // lacks a requested field
+  kMalformed = 14,      // a field's type, shape or number is not what was declared
+  kBadChecksum = 15,    // the bytes don't match their checksum
 };
 
-// Whose finding it is. A worker that reports what only the daemon can find is broken, or lies.
+// Who detects the fault. A worker that reports a fault only the daemon can detect is broken or
+// lying.
 enum class FaultFinder { kDecoder, kDaemon };
 
 enum class FaultFollows {
-  kNothing,        // there is no fault
-  kReplaced,       // another sample stands in, and it is reported: for every feed of the dataset
-  kTriedOnceMore,  // on a fresh worker; the second time it is quarantined
-  kThisFeedAlone,  // replaced; it is of a field that this feed asks for, and others may not
+  kNothing,   // not a fault
+  kReplaced,  // a substitute is delivered and the sample is reported, for every feed of the dataset
+  kTriedOnceMore,  // retried on a fresh worker; quarantined the second time
+  // replaced in this feed only: it concerns a field that other feeds may not request
+  kThisFeedAlone,
 };
 
 struct FaultFacts {
@@ -47,9 +49,10 @@ struct FaultFacts {
   FaultFollows follows;
 };
 
-// Nothing for a number that is no fault: whoever read it from outside refuses it.
+// The facts of a fault, or nullopt for an unknown number (callers that read it from outside reject
+// it).
 #pragma GCC diagnostic push
-#pragma GCC diagnostic error "-Wswitch"  // no `default` below: each new fault must say its facts
+#pragma GCC diagnostic error "-Wswitch"  // no `default` below: every new fault must state its facts
 constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
   using enum FaultFinder;
   using enum FaultFollows;
@@ -91,20 +94,20 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
 }
 #pragma GCC diagnostic pop
 
-// Whether a worker may report it of a sample; kNone says that the row is written.
+// Whether a worker may report this fault for a sample. kNone means that the row was written.
 constexpr bool IsDecoders(Fault fault) {
   const std::optional<FaultFacts> facts = FactsOf(fault);
   return facts && facts->finder == FaultFinder::kDecoder;
 }
 
-// Whether it is of a field that somebody asked for, and not of the sample as such: others may ask
-// for less.
+// Whether the fault concerns a requested field rather than the sample as a whole: other feeds may
+// request fewer fields.
 constexpr bool IsOfField(Fault fault) {
   const std::optional<FaultFacts> facts = FactsOf(fault);
   return facts && facts->follows == FaultFollows::kThisFeedAlone;
 }
 
-// "truncated", "too many pixels", …; "unknown" for a number that is no fault.
+// "truncated", "too many pixels", …; "unknown" for an unknown number.
 constexpr absl::string_view FaultName(Fault fault) {
   const std::optional<FaultFacts> facts = FactsOf(fault);
   return facts ? facts->name : "unknown";

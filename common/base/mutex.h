@@ -1,5 +1,5 @@
-// std::mutex with clang's thread-safety attributes. Not absl::Mutex: Debian's Abseil is not built
-// for ThreadSanitizer and gives false races.
+// std::mutex with clang's thread-safety attributes. We don't use absl::Mutex because Debian's
+// Abseil is not built for ThreadSanitizer, which then reports false races.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,7 @@ class PENSTOCK_ATTRIBUTE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// Waits give up the mutex and take it back; wake-ups may be spurious, so wait in a loop.
+// Waits release the mutex and reacquire it. Wake-ups may be spurious, so wait in a loop.
 class CondVar {
  public:
   void Wait(Mutex& mutex) PENSTOCK_REQUIRES(mutex) {

@@ -1,6 +1,6 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011): a counter and a key → four random words. Pure. It is
-// constexpr so that GPU kernels can be compiled from it, too.
+// 2011): maps a counter and a key to four random words. Pure, and constexpr so that GPU kernels can
+// use it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,8 @@
-// How much of something scarce each user holds, and may take: one user at most half of what the
-// others leave, so that there is always something left for one more; and a part is kept for those
-// who can put an end to trouble, root and the daemon's own user. Not thread-safe.
+// Divides a scarce resource between users. One user may hold at most half of what the others leave,
+// so that something is always left for one more user. A part is reserved for those who can repair
+// trouble: root and the daemon's own user.
+//
+// **Thread safety**: not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +14,10 @@ namespace penstock::base {
 class Shares {
  public:
   Shares() = default;
-  // `kept`: of `most`, for the privileged.
+  // `most`: the total amount. `kept`: how much of it is reserved for the privileged.
   explicit Shares(uint64_t most, uint64_t kept = 0) : most_(most), kept_(std::min(kept, most)) {}
 
-  // How much this user may hold now, with what it holds already.
+  // The amount this user may hold now, including what it already holds.
   uint64_t ShareOf(uint32_t user, bool privileged) const {
     const uint64_t by_others = held_ - HeldBy(user);
     if (privileged) return most_ - std::min(by_others, most_);
@@ -32,7 +34,7 @@ class Shares {
     by_user_[user] += amount;
     held_ += amount;
   }
-  // What was added before.
+  // Takes back at most what was added for this user.
   void Remove(uint32_t user, uint64_t amount = 1) {
     const auto found = by_user_.find(user);
     if (found == by_user_.end()) return;
@@ -50,7 +52,7 @@ class Shares {
 
  private:
   uint64_t most_ = 0, kept_ = 0, held_ = 0;
-  std::map<uint32_t, uint64_t> by_user_;  // without those who hold nothing
+  std::map<uint32_t, uint64_t> by_user_;  // only users who hold something
 };
 
 }  // namespace penstock::base

@@ -1,9 +1,15 @@
-// Errors as values: absl::Status with the macros that Debian's Abseil lacks.
+// Errors as values: absl::Status, with the macros that Debian's Abseil lacks.
 //
-// Codes: InvalidArgument the caller's bytes; NotFound no such thing; FailedPrecondition wrong
-// state; ResourceExhausted try later; PermissionDenied not yours; Unavailable the peer is gone;
-// DataLoss damaged bytes; Internal our bug. A message names the subject, what was wanted, what was
-// got, and what to do.
+//   InvalidArgument     the caller's bytes are wrong
+//   NotFound            no such thing
+//   FailedPrecondition  wrong state
+//   ResourceExhausted   try later
+//   PermissionDenied    not allowed for this user
+//   Unavailable         the peer is gone
+//   DataLoss            damaged bytes
+//   Internal            our bug
+//
+// A message names the subject, what was expected, what was received, and what to do.
 #pragma once
 
 #include <string>
@@ -15,11 +21,11 @@
 
 namespace penstock::base {
 
-// "<context>: <message>" under the same code; OK stays OK.
+// "<context>: <message>" with the same code; OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
-// The status for a failed system call: "<what>: <strerror>", with the code that fits errno.
-// The remedy, if given, is appended after "; "; where files cannot be opened any more there is one.
+// The status for a failed system call: "<what>: <strerror>", with the code that fits errno. The
+// remedy, if given, is appended after "; ". EMFILE and ENFILE have a default remedy.
 absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_view remedy = "");
 
 }  // namespace penstock::base

@@ -1,4 +1,4 @@
-// An integer that cannot be mistaken for another kind of integer.
+// An integer type that does not convert to other kinds of ids.
 #pragma once
 
 #include <compare>

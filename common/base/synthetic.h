@@ -1,5 +1,6 @@
-// The labels of rows that nobody stores: what the daemon announces and what the consumer makes are
-// the same numbers. client/finish/synthetic.h says what the rows are. Pure; device code may use it.
+// Labels of synthetic rows, which are computed rather than stored: the daemon and the consumer
+// compute the same numbers. client/finish/synthetic.h defines the rows. Pure; device code may use
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace penstock::base {
 
-// The counter's last word for labels.
+// The last word of the Philox counter for labels.
 inline constexpr uint32_t kSyntheticLabelBlock = 0xFFFFFFFF;
 
 // 0 ≤ label < classes; the same in every epoch.

@@ -21,7 +21,7 @@ constexpr std::array kTimeUnits = {Unit{"us", 1'000}, Unit{"ms", 1'000'000},
                                    Unit{"s", 1'000'000'000}, Unit{"m", 60'000'000'000},
                                    Unit{"h", 3'600'000'000'000}};
 
-// The product of the number and its unit's factor, at most `limit`; nothing where it is not that.
+// Parses a whole number and its unit into `result`; false if it is neither or exceeds `limit`.
 template <size_t kCount>
 bool Parse(absl::string_view text, const std::array<Unit, kCount>& units, uint64_t limit,
            uint64_t& result) {

@@ -13,17 +13,20 @@ inline constexpr uint64_t kKiB = 1024;
 inline constexpr uint64_t kMiB = 1024 * kKiB;
 inline constexpr uint64_t kGiB = 1024 * kMiB;
 
-// A whole number directly followed by B, KiB, MiB, GiB or TiB. InvalidArgument names what was got
-// and an example; overflow of 64 bits is refused.
+// A whole number directly followed by B, KiB, MiB, GiB or TiB.
+//
+// **Errors**: InvalidArgument quotes the text and gives an example; also if the size exceeds 64
+// bits.
 absl::StatusOr<uint64_t> ParseBytes(absl::string_view text);
 
-// A whole number directly followed by us, ms, s, m or h.
+// A whole number directly followed by us, ms, s, m or h. **Errors**: as ParseBytes.
 absl::StatusOr<Duration> ParseDuration(absl::string_view text);
 
-// "38.5 MB" is not written anywhere: binary units, one decimal. 0 is "0 B".
+// Binary units with one decimal ("36.7 MiB"); whole bytes below 1 KiB ("0 B").
 std::string FormatBytes(uint64_t bytes);
 
-// As ParseDuration takes it, in the largest unit that leaves a whole number: 90s, 2h, 1500ms; 0ms.
+// In the form that ParseDuration reads, in the largest unit that leaves a whole number: 90s, 2h,
+// 1500ms; 0ms.
 std::string FormatMilliseconds(uint64_t milliseconds);
 
 }  // namespace penstock::base

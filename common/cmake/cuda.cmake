@@ -1,6 +1,6 @@
-# PENSTOCK_CUDA=AUTO|ON|OFF: whether a CUDA toolkit is there to build GPU delivery with. Sets
-# PENSTOCK_HAS_CUDA and enables the language. The machine that builds needs no GPU and no driver, nor
-# does the one that runs what was built: the runtime is linked statically, the driver not at all.
+# PENSTOCK_CUDA=AUTO|ON|OFF: whether to build GPU delivery with a CUDA toolkit. Sets
+# PENSTOCK_HAS_CUDA and enables the language. Neither the build machine nor the target machine needs
+# a GPU or a driver: the runtime is linked statically, and the driver is not linked at all.
 set(PENSTOCK_CUDA "AUTO" CACHE STRING "Build GPU delivery: AUTO (if a toolkit is found), ON, OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PENSTOCK_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures to build kernels for")
@@ -31,7 +31,7 @@ if(PENSTOCK_HAS_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES ${PENSTOCK_CUDA_ARCHITECTURES})
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   enable_language(CUDA)
-  # CMake 3.25 does not know how nvcc is asked for C++20.
+  # CMake 3.25 does not know nvcc's option for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)

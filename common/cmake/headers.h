@@ -1,5 +1,5 @@
-// What nearly every library includes, parsed once for all of them (penstock_library). Files include
-// what they use all the same.
+// Headers that nearly every library includes, precompiled once for all of them (penstock_library).
+// Source files still include everything they use.
 #pragma once
 
 #include <algorithm>

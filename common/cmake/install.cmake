@@ -1,13 +1,14 @@
-# What `cmake --install` lays down: the programs, the client library with its public headers, and the
-# package that find_package(penstock) reads. Each component is a package of its own, too
-# (deploy/packages): programs is the daemon's, tools what looks into it, client what trainers load,
-# development what they are built with.
+# What `cmake --install` installs: the programs, the client library with its public headers, and the
+# CMake package for find_package(penstock). Each component is also a Debian package
+# (deploy/packages): `programs` for the daemon, `tools` to inspect it, `client` for what trainers
+# load, `development` for building trainers.
 include(CMakePackageConfigHelpers)
 
 function(penstock_install_programs component)
   foreach(program IN LISTS ARGN)
     if(TARGET ${program})
-      target_link_options(${program} PRIVATE LINKER:-z,now)  # no function's address can be changed later
+      # bind at start, so that function pointers become read-only
+      target_link_options(${program} PRIVATE LINKER:-z,now)
       install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
     endif()
   endforeach()

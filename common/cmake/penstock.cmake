@@ -1,8 +1,8 @@
-# The two functions that every folder's CMakeLists.txt uses: one folder, one target.
+# The functions that every folder's CMakeLists.txt uses: one folder, one target.
 
-# What a target needs to use headers that were compiled before: g++ takes them only where the options
-# agree. -fpch-preprocess, so that ccache sees what is behind; and g++ 12 warns of its own std::string
-# where that was precompiled (GCC's bug 105651).
+# Options that a target needs to reuse precompiled headers: g++ accepts them only with identical
+# options. -fpch-preprocess lets ccache see their contents. The -Wno options are for g++ 12, which
+# warns about its own precompiled std::string (GCC bug 105651).
 function(penstock_use_headers name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -11,17 +11,18 @@ function(penstock_use_headers name)
   endif()
 endfunction()
 
-# The target whose precompiled headers a kind of targets shares; it has no code of its own.
+# A target without code of its own whose precompiled headers other targets share.
 function(penstock_headers name header)
   set(empty ${PROJECT_BINARY_DIR}/${name}.cc)
   file(GENERATE OUTPUT ${empty} CONTENT "")
   add_library(${name} OBJECT ${empty})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  # By a name that is the same in every checkout, so that ccache knows it again.
+  # The name is the same in every checkout, so that ccache recognizes it.
   target_precompile_headers(${name} PRIVATE "\"${header}\"")
 endfunction()
 
-# For libraries. Files with instructions or rounding of their own say SKIP_PRECOMPILE_HEADERS.
+# For libraries. Files with their own instruction-set or rounding options set
+# SKIP_PRECOMPILE_HEADERS.
 penstock_headers(penstock_library_headers common/cmake/headers.h)
 penstock_use_headers(penstock_library_headers)
 target_link_libraries(penstock_library_headers PRIVATE penstock_flags absl::status absl::statusor absl::strings)
@@ -46,11 +47,11 @@ function(penstock_library name)
   add_library(penstock::${name} ALIAS penstock_${name})
 endfunction()
 
-# What ThreadSanitizer runs: `ninja tsan_tests` builds the test programs that have the label tsan.
+# `ninja tsan_tests` builds the test programs labelled tsan, which ThreadSanitizer runs.
 add_custom_target(tsan_tests)
 
-# What programs of tests are compiled with, and tests/support/headers.h likewise. `level`: of a
-# release build's optimisation.
+# Compile options of test programs and of tests/support/headers.h. `level`: the optimisation level
+# in release builds.
 function(penstock_test_options name level)
   target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor absl::strings)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -59,11 +60,12 @@ function(penstock_test_options name level)
   penstock_use_headers(${name})
 endfunction()
 
-# penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60)
-# makes one GoogleTest program and registers it with ctest as one test. Labels: unit (default),
-# contract, system or gpu; besides that slow (left out unless asked for by name) and tsan (runs under
-# ThreadSanitizer as well: only for what uses neither gRPC nor Abseil's synchronisation). SERIAL: runs
-# alone, because it measures time or needs the machine's cores.
+# penstock_test(NAME plan_test SOURCES a_test.cc DEPS penstock::plan LABELS unit TIMEOUT 60) makes
+# one GoogleTest program and registers it with ctest as one test.
+#
+# Labels: unit (default), contract, system or gpu; additionally slow (runs only when named) and tsan
+# (also runs under ThreadSanitizer: only for code that uses neither gRPC nor Abseil's
+# synchronisation). SERIAL: runs alone, because it measures time or needs all cores.
 function(penstock_test)
   cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -76,7 +78,8 @@ function(penstock_test)
     list(APPEND ARG_LABELS unit)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
-  # Most are compiled more often than run; those on a GPU measure microseconds of a trainer's thread.
+  # Most tests are compiled more often than run, so -O0. GPU tests measure microseconds of a
+  # trainer's thread, so -O2.
   set(headers penstock_test_headers)
   set(level -O0)
   if("gpu" IN_LIST ARG_LABELS)
@@ -102,7 +105,8 @@ function(penstock_test)
 endfunction()
 
 # penstock_script_test(NAME layering_test COMMAND python3 a_test.py LABELS unit TIMEOUT 60)
-# registers a script with ctest. It skips itself as a whole by exit code 77, after "SKIPPED: <why>".
+# registers a script with ctest. To skip itself, the script prints "SKIPPED: <why>" and exits with
+# code 77.
 function(penstock_script_test)
   cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)

@@ -1,5 +1,6 @@
-# PENSTOCK_PYTHON=AUTO|ON|OFF: whether the Python package is built, for the Python that CMake finds
-# (Python_EXECUTABLE, or Python_ROOT_DIR) with nanobind installed in it. Sets PENSTOCK_HAS_PYTHON.
+# PENSTOCK_PYTHON=AUTO|ON|OFF: whether to build the Python package, for the Python that CMake finds
+# (set Python_EXECUTABLE or Python_ROOT_DIR), which must have nanobind installed. Sets
+# PENSTOCK_HAS_PYTHON.
 set(PENSTOCK_PYTHON "AUTO" CACHE STRING "Build the Python package: AUTO (if nanobind is found), ON, OFF")
 set_property(CACHE PENSTOCK_PYTHON PROPERTY STRINGS AUTO ON OFF)
 if(NOT PENSTOCK_PYTHON MATCHES "^(AUTO|ON|OFF)$")
@@ -8,9 +9,9 @@ endif()
 
 set(PENSTOCK_HAS_PYTHON OFF)
 if(PENSTOCK_PYTHON STREQUAL "OFF" OR PENSTOCK_SANITIZE)
-  message(STATUS "Python: off (PENSTOCK_PYTHON=OFF, or a sanitizer, which an interpreter has not loaded)")
+  message(STATUS "Python: off (PENSTOCK_PYTHON=OFF, or a sanitizer build, which a plain interpreter cannot load)")
 else()
-  # What deploy/install-deps.sh --tests made comes first.
+  # Prefer the virtual environment that deploy/install-deps.sh --tests creates.
   if(NOT DEFINED Python_ROOT_DIR AND NOT DEFINED Python_EXECUTABLE AND
      EXISTS ${PROJECT_SOURCE_DIR}/build/venv/bin/python)
     set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/build/venv/bin/python)

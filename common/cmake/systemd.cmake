@@ -1,7 +1,9 @@
-# PENSTOCK_SYSTEMD=AUTO|ON|OFF: whether penstockd speaks to systemd by libsystemd, and its units are
-# installed. Sets PENSTOCK_HAS_SYSTEMD. What goes where is below the prefix, so that an installation
-# never writes outside of it; systemd looks below /usr and below /usr/local. Elsewhere:
-# PENSTOCK_SYSTEMD_DIR (units), PENSTOCK_SYSUSERS_DIR, PENSTOCK_TMPFILES_DIR.
+# PENSTOCK_SYSTEMD=AUTO|ON|OFF: whether penstockd talks to systemd through libsystemd, and whether
+# its units are installed. Sets PENSTOCK_HAS_SYSTEMD.
+#
+# All paths are below the install prefix, so that an installation never writes outside it; systemd
+# searches /usr and /usr/local. To change them, set PENSTOCK_SYSTEMD_DIR (units),
+# PENSTOCK_SYSUSERS_DIR, PENSTOCK_TMPFILES_DIR.
 set(PENSTOCK_SYSTEMD "AUTO" CACHE STRING "Speak to systemd, install units: AUTO (if libsystemd is found), ON, OFF")
 set_property(CACHE PENSTOCK_SYSTEMD PROPERTY STRINGS AUTO ON OFF)
 if(NOT PENSTOCK_SYSTEMD MATCHES "^(AUTO|ON|OFF)$")
@@ -21,8 +23,8 @@ if(PENSTOCK_HAS_SYSTEMD)
 elseif(PENSTOCK_SYSTEMD STREQUAL "ON")
   message(FATAL_ERROR "PENSTOCK_SYSTEMD=ON, but pkg-config finds no libsystemd; install libsystemd-dev")
 else()
-  message(STATUS "systemd: off (PENSTOCK_SYSTEMD=${PENSTOCK_SYSTEMD}); penstockd tells no service "
-          "manager that it is ready, and no units are installed")
+  message(STATUS "systemd: off (PENSTOCK_SYSTEMD=${PENSTOCK_SYSTEMD}); penstockd does not notify a "
+          "service manager, and no units are installed")
 endif()
 
 function(penstock_install_units)

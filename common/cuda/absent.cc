@@ -1,4 +1,4 @@
-// The whole room in a build without a CUDA toolkit: every call says so.
+// The whole library in a build without a CUDA toolkit: every call returns this error.
 #include "common/cuda/device.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
@@ -63,7 +63,7 @@ absl::StatusOr<uint64_t> Registration::DeviceAddress(const std::byte*) const { r
 absl::StatusOr<PinnedMemory> PinnedMemory::Make(size_t) { return Absent(); }
 PinnedMemory::~PinnedMemory() = default;
 
-// Without CUDA no slab is ever made, so moving one moves nothing.
+// Without CUDA no slab is ever created, so there is nothing to move.
 absl::StatusOr<Slab> Slab::Make(HandleKind, uint64_t) { return Absent(); }
 Slab::Slab(Slab&&) noexcept {}
 Slab& Slab::operator=(Slab&&) noexcept { return *this; }

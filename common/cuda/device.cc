@@ -47,8 +47,8 @@ absl::StatusOr<Device> Describe(const Driver& driver, int ordinal) {
   return device;
 }
 
-// The primary context of a device, which the runtime uses, too. Retained once and never let go: the
-// runtime keeps it for the life of the process as well.
+// The primary context of a device, which the runtime also uses. Retained once and never released,
+// because the runtime keeps it for the life of the process as well.
 absl::StatusOr<CUcontext> PrimaryContext(const Driver& driver, int ordinal) {
   static std::array<std::atomic<CUcontext>, kMaxDevices> retained = {};
   if (ordinal < 0 || ordinal >= kMaxDevices) {
@@ -61,12 +61,12 @@ absl::StatusOr<CUcontext> PrimaryContext(const Driver& driver, int ordinal) {
   PENSTOCK_RETURN_IF_ERROR(FromDriver(driver.device_get(&device, ordinal), what));
   PENSTOCK_RETURN_IF_ERROR(
       FromDriver(driver.retain_primary(&context, device), what,
-                 "it may be in exclusive mode and taken, or its memory full: see nvidia-smi"));
+                 "it may be in exclusive mode and in use, or its memory full; see nvidia-smi"));
   retained[ordinal].store(context, std::memory_order_release);
   return context;
 }
 
-// True if it was pushed, false if it was current already.
+// True if it pushed the context; false if that was current already.
 absl::StatusOr<bool> Push(int ordinal) {
   PENSTOCK_ASSIGN_OR_RETURN(const Driver* driver, GetDriver());
   PENSTOCK_ASSIGN_OR_RETURN(const CUcontext context, PrimaryContext(*driver, ordinal));
@@ -112,8 +112,8 @@ absl::StatusOr<int> CurrentDevice() {
   return ordinal;
 }
 
-// The context is pushed rather than set by cudaSetDevice: setting the old device again afterwards
-// would make a context on it, on a thread that had none.
+// Pushes the context rather than calling cudaSetDevice: restoring the old device with cudaSetDevice
+// would create a context on it in a thread that had none.
 DeviceScope::DeviceScope(int ordinal) {
   absl::StatusOr<bool> pushed = Push(ordinal);
   if (!pushed.ok()) status_ = pushed.status();

@@ -1,7 +1,8 @@
-// GPUs as this process sees them. No header of this room shows a CUDA header: whoever includes it
-// compiles without a toolkit, and in a build without one every call says so.
+// GPUs as this process sees them. The public headers of this folder include no CUDA header, so code
+// that includes them compiles without a toolkit; in a build without one, every call returns an
+// error that says so.
 //
-// Any thread. Nothing here but DeviceScope makes a CUDA context.
+// **Thread safety**: any thread. Only DeviceScope creates a CUDA context.
 #pragma once
 
 #include <array>
@@ -13,11 +14,11 @@
 
 namespace penstock::cuda {
 
-// What names a GPU in every process alike; ordinals differ between processes.
+// Identifies a GPU in every process; ordinals differ between processes.
 struct Uuid {
   std::array<uint8_t, 16> bytes = {};
   auto operator<=>(const Uuid&) const = default;
-  std::string ToString() const;  // "GPU-8f1c…", as nvidia-smi writes it
+  std::string ToString() const;  // "GPU-8f1c…", as nvidia-smi prints it
   // InvalidArgument unless it has 16 bytes.
   static absl::StatusOr<Uuid> FromBytes(absl::string_view bytes);
 };
@@ -27,32 +28,35 @@ struct Device {
   Uuid uuid;
   std::string name;
   uint64_t memory_bytes = 0;
-  bool exclusive = false;          // compute mode: another process may have it alone
-  bool prohibited = false;         // compute mode: nobody may
+  bool exclusive = false;          // compute mode: one process at a time may use it
+  bool prohibited = false;         // compute mode: no process may use it
   bool stream_memory_ops = false;  // cuStreamWriteValue64
-  bool vmm_descriptors = false;    // memory that can be exported as a descriptor
-  int numa_node = -1;              // -1: not known
+  bool vmm_descriptors = false;    // supports memory exported as a descriptor
+  int numa_node = -1;              // -1: unknown
 };
 
-// Whether CUDA can be used here at all. FailedPrecondition says why not, and what to do: this build
-// has no CUDA; no driver; the driver is too old (with both versions); no GPU is visible.
+// Whether CUDA can be used here.
+//
+// **Errors**: FailedPrecondition says why not and what to do: this build has no CUDA; no driver;
+// the driver is too old (with both versions); no GPU is visible.
 absl::Status Usable();
 
-// All visible GPUs, by ordinal. Errors as Usable.
+// All visible GPUs, by ordinal. **Errors**: as Usable.
 absl::StatusOr<std::vector<Device>> Devices();
 
-// NotFound names the GPU and those that are visible here.
+// **Errors**: NotFound names the GPU and the visible ones.
 absl::StatusOr<Device> FindDevice(const Uuid& uuid);
 
-// "CUDA 13.0, driver 580.159"-like text for people; "none" without.
+// Text for people, like "CUDA 13.0, driver 580.159"; "none" without CUDA.
 std::string Versions();
 
-// The device that is current on this thread; 0 on one that has chosen none. Errors as Usable.
+// The device that is current on this thread; 0 on a thread that has not chosen one. **Errors**: as
+// Usable.
 absl::StatusOr<int> CurrentDevice();
 
-// Makes a device current on this thread for a scope, and with it the device's primary context,
-// which the runtime uses, too: the first scope of a process makes that context. Afterwards the
-// thread is as it was. Cheap when the device is current already.
+// Makes a device current on this thread for a scope, together with its primary context, which the
+// runtime also uses: the first scope in a process creates that context. The destructor restores the
+// thread's previous context. Cheap if the device is current already.
 class DeviceScope {
  public:
   explicit DeviceScope(int ordinal);
@@ -60,7 +64,7 @@ class DeviceScope {
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
-  // Not OK: the device could not be opened; another one may be current, so do nothing in this
+  // Not OK: the device could not be opened. Another device may be current, so do nothing in this
   // scope.
   const absl::Status& status() const { return status_; }
 
@@ -69,8 +73,8 @@ class DeviceScope {
   absl::Status status_;
 };
 
-// Whether an error of this room is one that the context does not recover from ("sticky"): every
-// later call in this process fails, too.
+// Whether an error from this folder is "sticky": the context does not recover, and every later call
+// in this process fails, too.
 bool IsSticky(const absl::Status& status);
 
 }  // namespace penstock::cuda

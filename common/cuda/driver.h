@@ -1,7 +1,5 @@
-// The driver's functions that the runtime has no equivalent for, looked up at run time, so that
-// nothing links libcuda. Internal to this room.
-//
-// Any thread. Looked up once; makes no context.
+// Driver functions that have no runtime equivalent. They are looked up once at run time, so that
+// nothing links libcuda. Internal to this folder. Any thread; creates no context.
 #pragma once
 
 #include <cuda.h>
@@ -32,7 +30,8 @@ struct Driver {
   PFN_cuMemGetAllocationGranularity_v10020 granularity = nullptr;
 };
 
-// FailedPrecondition where CUDA cannot be used (as Usable), or names the function that is missing.
+// **Errors**: FailedPrecondition if CUDA cannot be used (as Usable), or if a function is missing,
+// which it names.
 absl::StatusOr<const Driver*> GetDriver();
 
 }  // namespace penstock::cuda

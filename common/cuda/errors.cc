@@ -61,7 +61,7 @@ absl::Status ToStatus(absl::StatusCode code, cudaError_t error, absl::string_vie
   const bool sticks = Sticks(error);
   std::string text =
       absl::StrCat(what, ": ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
-  if (sticks) remedy = "CUDA is lost for this process, start it again";
+  if (sticks) remedy = "this process can no longer use CUDA: restart it";
   if (!remedy.empty()) absl::StrAppend(&text, "; ", remedy);
   absl::Status status(sticks ? absl::StatusCode::kInternal : code, text);
   if (sticks) status.SetPayload(kStickyPayload, absl::Cord(cudaGetErrorName(error)));

@@ -1,9 +1,11 @@
-// Errors of CUDA → absl::Status. Internal to this room and to client/finish, for sources that may
-// include CUDA's headers.
+// Converts CUDA errors to absl::Status. Internal to this folder and to client/finish, for source
+// files that may include CUDA's headers.
 //
-// Any thread. A failed runtime call leaves an error behind for whoever asks next; turning it into a
-// status takes that away, so that a framework in the same process does not stumble over it. Results
-// of the driver have the numbers of the runtime's errors.
+// A failed runtime call leaves a pending error for the next caller of cudaGetLastError. The
+// conversion consumes it, so that it does not confuse a framework in the same process. Driver
+// results have the same numbers as runtime errors.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cuda.h>
@@ -13,16 +15,17 @@
 
 namespace penstock::cuda {
 
-// "<what>: <CUDA's text> (<CUDA's name>); <remedy>". A sticky error says that the process must be
-// restarted, and IsSticky knows it.
+// "<what>: <CUDA's text> (<CUDA's name>); <remedy>". For a sticky error, the remedy is to restart
+// the process, and IsSticky returns true for the status.
 absl::Status FromRuntime(cudaError_t error, absl::string_view what, absl::string_view remedy = "");
 absl::Status FromDriver(CUresult result, absl::string_view what, absl::string_view remedy = "");
 
-// The same under a code of the caller's choice, unless the error is sticky.
+// The same with the caller's code, unless the error is sticky.
 absl::Status FromRuntimeAs(absl::StatusCode code, cudaError_t error, absl::string_view what,
                            absl::string_view remedy = "");
 
-// For destructors: nobody to tell. Takes the pending error away; CUDA may be unloading already.
+// For destructors, which cannot report errors. Consumes the pending error; CUDA may be unloading
+// already.
 void Ignore(cudaError_t error);
 
 }  // namespace penstock::cuda

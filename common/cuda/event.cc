@@ -1,4 +1,4 @@
-// Events of stream.h, with timing and without.
+// The events of stream.h, with and without timing.
 #include <cuda_runtime_api.h>
 
 #include "common/cuda/errors.h"

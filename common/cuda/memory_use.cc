@@ -7,7 +7,7 @@
 namespace penstock::cuda {
 namespace {
 
-// As nvml.h has them; the numbers are part of the library's interface.
+// As in nvml.h; the numbers are part of the library's ABI.
 using Handle = void*;
 struct Memory {
   unsigned long long total, free, used;

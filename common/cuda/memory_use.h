@@ -1,8 +1,6 @@
-// How much of a GPU's memory is in use, by all processes together, asked of the driver's management
-// library (NVML), which is looked up at run time: CUDA itself cannot be asked before it has a
-// context.
-//
-// Any thread. Makes no context.
+// How much of a GPU's memory all processes together use. Asks NVML, the driver's management
+// library, which is looked up at run time: CUDA itself cannot answer before it has a context. Any
+// thread; creates no context.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +10,7 @@
 
 namespace penstock::cuda {
 
-// Bytes. Unavailable where there is no such library, or it does not know the GPU.
+// In bytes. **Errors**: Unavailable if NVML is missing or does not know the GPU.
 absl::StatusOr<uint64_t> UsedBytes(const Uuid& uuid);
 
 }  // namespace penstock::cuda

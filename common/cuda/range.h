@@ -1,5 +1,5 @@
-// A named range of a thread's time for profilers (NVTX), with a batch's position. Costs some
-// nanoseconds while no profiler is there, and nothing in a build without a toolkit.
+// A named NVTX range on a thread's timeline, for profilers, with a batch's position. Costs a few
+// nanoseconds without a profiler, and nothing in a build without a toolkit.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace penstock::cuda {
 
 class Range {
  public:
-  // "copy 3:4096": what happens, to which batch.
+  // Shown as "penstock copy 3:4096": the operation, then the batch's epoch and first position.
   Range(const char* what, uint64_t epoch, uint64_t first);
   ~Range();
   Range(const Range&) = delete;

@@ -26,13 +26,13 @@ absl::Status Failed(cudaError_t error, size_t bytes) {
   switch (error) {
     case cudaErrorHostMemoryAlreadyRegistered:
       return FromRuntimeAs(absl::StatusCode::kFailedPrecondition, error, what,
-                           "this process has registered a part of it before");
+                           "this process has already registered part of it");
     case cudaErrorInvalidValue:
     case cudaErrorNotSupported:
     case cudaErrorNotPermitted:
       return FromRuntimeAs(absl::StatusCode::kFailedPrecondition, error, what,
-                           "only anonymous memory and memfds can be registered, read-only mappings "
-                           "only read-only");
+                           "only anonymous memory and memfds can be registered, and read-only "
+                           "mappings only as read-only");
     default:
       return FromRuntime(error, what);
   }

@@ -1,5 +1,5 @@
-// Host memory made known to the GPUs: page-locked, so that copies from it run at full speed and in
-// the background, and the GPU can write to it.
+// Host memory registered with the GPUs: page-locked, so that copies from it are asynchronous and
+// run at full speed, and so that GPUs can write to it.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,28 @@
 
 namespace penstock::cuda {
 
-// Registering holds locks of the driver that a neighbour's launches wait for, so it is done in
-// pieces: they end at addresses that are multiples of this. CUDA refuses a copy across two of them,
-// so copies to a device are cut there, too (stream.h).
+// Registering memory holds driver locks that other threads' kernel launches wait for, so we
+// register in pieces that end at multiples of this address. CUDA refuses a copy that spans two
+// pieces, so copies to a device are split there, too (stream.h).
 inline constexpr size_t kRegistrationBorder = size_t{1} << 30;
 
-// Bytes from `at` to the next border, at most `bytes`.
+// Bytes from `at` to the next border; at most `bytes`.
 inline size_t ToRegistrationBorder(const std::byte* at, size_t bytes) {
   const size_t left = kRegistrationBorder - reinterpret_cast<uintptr_t>(at) % kRegistrationBorder;
   return left < bytes ? left : bytes;
 }
 
-// One range, registered in those pieces, all or none. Whoever owns the memory unmaps it
-// only after this is gone. Move-only; made with a device current, destroyed on any thread; valid
-// for all devices of the process.
+// One range, registered in those pieces; all or none. Move-only; valid for all devices of the
+// process.
+//
+// **Requires**: made with a device current. The memory's owner keeps it mapped until this is
+// destroyed.
+// **Thread safety**: may be destroyed on any thread.
 class Registration {
  public:
   enum class Access { kReadWrite, kReadOnly };
-  // `data` and `bytes`: whole pages. FailedPrecondition: it is registered already, or its kind of
-  // mapping cannot be.
+  // `data` and `bytes` are whole pages. **Errors**: FailedPrecondition if the range is registered
+  // already or this kind of mapping cannot be registered.
   static absl::StatusOr<Registration> Make(std::byte* data, size_t bytes, Access access);
   Registration() = default;
   Registration(Registration&& other) noexcept
@@ -45,20 +48,23 @@ class Registration {
 
   size_t bytes() const { return bytes_; }
 
-  // The current device's address of a byte in it.
+  // The address on the current device of a byte in the range.
   absl::StatusOr<uint64_t> DeviceAddress(const std::byte* at) const;
 
  private:
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
-  int device_ = 0;  // was current when it was made
+  int device_ = 0;  // current when it was made
 };
 
-// Page-locked memory that CUDA allocates, for what is no segment of anybody's. Move-only; made with
-// a device current, destroyed on any thread; valid for all devices of the process.
+// Page-locked memory that CUDA allocates, for buffers outside any segment. Move-only; valid for all
+// devices of the process.
+//
+// **Requires**: made with a device current.
+// **Thread safety**: may be destroyed on any thread.
 class PinnedMemory {
  public:
-  // ResourceExhausted: no room.
+  // **Errors**: ResourceExhausted if there is no free memory.
   static absl::StatusOr<PinnedMemory> Make(size_t bytes);
   PinnedMemory() = default;
   PinnedMemory(PinnedMemory&& other) noexcept

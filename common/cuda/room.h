@@ -1,4 +1,4 @@
-// What the current device has left, as seen from a context on it. Any thread.
+// Free and total memory of the current device, as seen from a context on it. Any thread.
 #pragma once
 
 #include <cstdint>

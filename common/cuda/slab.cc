@@ -48,23 +48,23 @@ absl::StatusOr<IpcHandle> ExportIpc(std::byte* data) {
 const char* WhyIpcFails(cudaError_t error) {
   switch (error) {
     case cudaErrorDeviceUninitialized:
-      return "the exporting process has the same process id number as this one (two PID "
-             "namespaces), or is this one: ask for VMM handles";
+      return "the exporting process has the same PID as this one (in another PID namespace), or "
+             "is this one; ask for VMM handles";
     case cudaErrorInvalidValue:
     case cudaErrorInvalidResourceHandle:
       return "the exporter's GPU is not visible here, or the exporter is gone";
     case cudaErrorMapBufferObjectFailed:
-      return "the container keeps GPU memory apart, or the exporter is gone: ask for VMM handles";
+      return "the container isolates GPU memory, or the exporter is gone; ask for VMM handles";
     case cudaErrorAlreadyMapped:
-      return "something else in this process has opened the same memory";
+      return "this process has already opened the same memory";
     case cudaErrorPeerAccessUnsupported:
-      return "the memory is on another GPU than the current one";
+      return "the memory is not on the current GPU";
     default:
       return "";
   }
 }
 
-// The size of the allocation that a handle stands for must be what its maker said.
+// Checks that the allocation behind a handle has the size that its maker claimed.
 absl::Status CheckImported(std::byte* data, uint64_t bytes) {
   PENSTOCK_ASSIGN_OR_RETURN(const Driver* driver, GetDriver());
   CUdeviceptr base = 0;
@@ -73,8 +73,8 @@ absl::Status CheckImported(std::byte* data, uint64_t bytes) {
       FromDriver(driver->address_range(&base, &size, reinterpret_cast<CUdeviceptr>(data)),
                  "asking for the size of another process's GPU memory"));
   if (reinterpret_cast<CUdeviceptr>(data) == base && size >= bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("another process's slab was said to have ", bytes,
-                                                 " bytes, its handle is for ", size));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "another process's slab: wrong size: its handle has ", size, " bytes, expected ", bytes));
 }
 
 }  // namespace

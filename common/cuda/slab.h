@@ -1,6 +1,8 @@
-// Device memory that several processes share: one makes and exports a slab, others open it. Two
-// kinds of handle. Each owner is move-only and remembers its device: it may be destroyed on any
-// thread, whatever is current there.
+// Device memory shared between processes: one process makes and exports a slab, others open it.
+// There are two kinds of handle.
+//
+// **Ownership**: each owner is move-only and remembers its device.
+// **Thread safety**: may be destroyed on any thread, whatever device is current there.
 #pragma once
 
 #include <array>
@@ -12,23 +14,25 @@
 
 namespace penstock::cuda {
 
-// Slabs are whole multiples of this: a smaller allocation would share its block with others, and
-// exporting it would export them.
+// Slab sizes are multiples of this. A smaller allocation would share its block with other
+// allocations, which an export would expose.
 inline constexpr uint64_t kSlabGranule = 2u << 20;
 
 enum class HandleKind : uint32_t {
-  kIpc = 1,  // 64 bytes that travel anywhere; fails where exporter and importer have equal PIDs
-  kVmm = 2,  // a descriptor; mapped read-only by who opens it
+  kIpc = 1,  // 64 bytes that can be sent anywhere; fails if exporter and importer have equal PIDs
+  kVmm = 2,  // a descriptor; the importer maps it read-only
 };
 
 inline constexpr size_t kIpcHandleBytes = 64;
 using IpcHandle = std::array<std::byte, kIpcHandleBytes>;
 
-// Memory made for export. Freed only when no importer is left.
+// Memory made for export. The driver frees it only when no importer is left.
 class Slab {
  public:
-  // On the current device; `bytes` is a positive multiple of kSlabGranule. ResourceExhausted: the
-  // device has no room. FailedPrecondition: the device cannot export this kind.
+  // Allocates on the current device; `bytes` is a positive multiple of kSlabGranule.
+  //
+  // **Errors**: ResourceExhausted if the device has no free memory; FailedPrecondition if it cannot
+  // export this kind.
   static absl::StatusOr<Slab> Make(HandleKind kind, uint64_t bytes);
   Slab() = default;
   Slab(Slab&& other) noexcept;
@@ -51,13 +55,13 @@ class Slab {
   posix::Fd descriptor_;
 };
 
-// Another process's slab, opened. Its data outlives the exporter.
+// Another process's slab, opened here. The memory stays valid after the exporter ends.
 class ImportedSlab {
  public:
-  // On the current device. FailedPrecondition names the likely cause: equal PIDs, a GPU that is not
-  // visible, the exporting process itself.
+  // Opens it on the current device. **Errors**: FailedPrecondition names the likely cause: equal
+  // PIDs, a GPU that is not visible here, or a slab of this very process.
   static absl::StatusOr<ImportedSlab> OpenIpc(const IpcHandle& handle, uint64_t bytes);
-  // Read-only. The descriptor may be closed afterwards.
+  // Opens it read-only. The descriptor may be closed afterwards.
   static absl::StatusOr<ImportedSlab> OpenVmm(const posix::Fd& descriptor, uint64_t bytes);
   ImportedSlab() = default;
   ImportedSlab(ImportedSlab&& other) noexcept;
@@ -74,7 +78,8 @@ class ImportedSlab {
   [[maybe_unused]] int device_ = 0;
 };
 
-// Plain memory of this process on the current device; ResourceExhausted when there is no room.
+// Plain memory of this process on the current device. **Errors**: ResourceExhausted if there is no
+// free memory.
 class DeviceMemory {
  public:
   static absl::StatusOr<DeviceMemory> Make(uint64_t bytes);

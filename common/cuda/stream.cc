@@ -31,8 +31,8 @@ void WriteOnHost(void* argument) {
   std::atomic_ref(*write->word).store(write->value, std::memory_order_release);
 }
 
-// On a thread that has used no CUDA yet, the default streams belong to no context: the runtime
-// makes its device current, as for any of its own calls.
+// On a thread that has not used CUDA yet, the default streams belong to no context, so this makes
+// the runtime's device current first, as the runtime does in its own calls.
 CUresult WriteValue(const Driver& driver, CUstream stream, uint64_t word, uint64_t value) {
   const CUresult result = driver.write_value(stream, word, value, CU_STREAM_WRITE_VALUE_DEFAULT);
   if (result != CUDA_ERROR_INVALID_CONTEXT) return result;
@@ -58,7 +58,7 @@ Stream::~Stream() {
 absl::StatusOr<bool> IsCapturing(StreamHandle stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const cudaError_t error = cudaStreamIsCapturing(ToStream(stream), &status);
-  if (error == cudaErrorStreamCaptureImplicit) {  // the default stream beside a capture
+  if (error == cudaErrorStreamCaptureImplicit) {  // the default stream, during a capture elsewhere
     Ignore(error);
     return true;
   }
@@ -90,17 +90,17 @@ absl::Status WriteWhenReached(StreamHandle stream, uint64_t* host_word, uint64_t
   if (!stream_memory_ops) {
     auto write = std::make_unique<HostWrite>(HostWrite{host_word, value});
     PENSTOCK_RETURN_IF_ERROR(CallWhenReached(stream, WriteOnHost, write.get()));
-    static_cast<void>(write.release());  // the function deletes it
+    static_cast<void>(write.release());  // the host function deletes it
     return absl::OkStatus();
   }
   PENSTOCK_ASSIGN_OR_RETURN(const Driver* driver, GetDriver());
   return FromDriver(WriteValue(*driver, static_cast<CUstream>(stream), device_word, value),
-                    "putting a write of one word into the stream");
+                    "enqueuing a write on the stream");
 }
 
 absl::Status CallWhenReached(StreamHandle stream, void (*function)(void*), void* argument) {
   PENSTOCK_RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(ToStream(stream), function, argument),
-                                "putting a host function into the stream");
+                                "enqueuing a host function on the stream");
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
-// Streams, events and what is put into streams. A `StreamHandle` is a cudaStream_t as CUDA has it,
-// owned by whoever made it: null is the legacy default stream, 1 and 2 are CUDA's names for it and
-// for the per-thread one.
+// Streams, events, and operations enqueued on streams. A `StreamHandle` is a cudaStream_t in CUDA's
+// representation, owned by whoever created it: null is the legacy default stream; 1 and 2 are
+// CUDA's constants for it and for the per-thread default stream.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@ namespace penstock::cuda {
 
 using StreamHandle = void*;
 
-// A stream of our own, that waits for no other (non-blocking). Made, used and destroyed with its
-// device current. Movable.
+// A stream of our own that does not synchronise with the default stream (non-blocking). Movable.
+//
+// **Requires**: created, used and destroyed with its device current.
 class Stream {
  public:
   static absl::StatusOr<Stream> Make();
@@ -31,7 +32,7 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-// A plain event of this process, without timing.
+// A plain event for use within this process, without timing.
 class Event {
  public:
   // kBlocking: Wait sleeps instead of spinning.
@@ -47,39 +48,37 @@ class Event {
 
   absl::Status Record(StreamHandle stream);
   absl::StatusOr<bool> Done() const;                 // never waits
-  absl::Status Wait() const;                         // on the host
-  absl::Status MakeWait(StreamHandle stream) const;  // that stream waits; the host does not
+  absl::Status Wait() const;                         // blocks the host
+  absl::Status MakeWait(StreamHandle stream) const;  // makes that stream wait; the host does not
 
  private:
   void* handle_ = nullptr;
 };
 
-// True while the stream is being captured into a graph: nothing of ours may be put into it then.
+// True while the stream is being captured into a graph: then we must enqueue nothing on it.
 absl::StatusOr<bool> IsCapturing(StreamHandle stream);
 
-// Cut where registered memory has its borders (registration.h).
+// Copies, split at the borders of registered memory (registration.h).
 absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
-// From one place of the current device to another.
+// Copies within the current device.
 absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
 // Copies and waits.
 absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes, StreamHandle stream);
 
-// When the stream comes to it, writes `value` to `*word`, which is in registered host memory
-// (`device_word`: its device address, for GPUs that write by themselves; where they cannot, a host
-// function writes to `host_word`).
+// Enqueues a write of `value` to `*host_word`, which is in registered host memory. `device_word` is
+// its device address, for GPUs with `stream_memory_ops`; on other GPUs, a host function writes it.
 absl::Status WriteWhenReached(StreamHandle stream, uint64_t* host_word, uint64_t device_word,
                               uint64_t value, bool stream_memory_ops);
 
-// When the stream comes to it, calls `function(argument)` on a thread of the driver; it must call
-// nothing of CUDA and never wait.
+// Enqueues a call of `function(argument)` on a driver thread. The function must not call CUDA and
+// must never wait.
 absl::Status CallWhenReached(StreamHandle stream, void (*function)(void*), void* argument);
 
-// Waits until all that was put into the stream, or into the current device, is done.
+// Waits until all work enqueued on the stream, or on the current device, is done.
 absl::Status Synchronize(StreamHandle stream);
 absl::Status SynchronizeDevice();
 
-// Times what lies in a stream between Start and Stop, by the GPU's clock. For measurements.
-// Movable.
+// Measures the GPU time between Start and Stop in a stream. For benchmarks. Movable.
 class Stopwatch {
  public:
   static absl::StatusOr<Stopwatch> Make();
@@ -95,7 +94,7 @@ class Stopwatch {
 
   absl::Status Start(StreamHandle stream);
   absl::Status Stop(StreamHandle stream);
-  // Waits until Stop's place is reached.
+  // Waits until the stream has reached Stop.
   absl::StatusOr<double> Seconds() const;
 
  private:

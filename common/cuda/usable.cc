@@ -1,4 +1,4 @@
-// Whether CUDA can be used here, and in what versions: told apart in words.
+// Whether CUDA can be used here, with which versions, and in words why not.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ std::string VersionText(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
 
-// As the kernel module says it; empty where it does not.
+// The release that the kernel module reports; empty if it does not.
 std::string DriverRelease() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string release;
@@ -22,7 +22,7 @@ std::string DriverRelease() {
   return release;
 }
 
-// CUDA's version that the driver supports; 0: there is no driver.
+// The CUDA version that the driver supports; 0 if there is no driver.
 int DriverVersion() {
   int version = 0;
   Ignore(cudaDriverGetVersion(&version));
@@ -40,7 +40,8 @@ absl::Status NoDriver() {
       absl::StrCat("this machine has no NVIDIA driver (libcuda.so.1 was not found); install one "
                    "that supports CUDA ",
                    VersionText(RuntimeVersion()),
-                   ", or run the container with GPUs; without one, batches come in host memory"));
+                   ", or give the container access to GPUs; without a driver, batches are "
+                   "delivered in host memory"));
 }
 
 absl::Status DriverTooOld(int driver) {
@@ -56,8 +57,8 @@ absl::Status NoneVisible() {
   return absl::FailedPreconditionError(
       visible != nullptr
           ? absl::StrCat("no GPU is visible here: CUDA_VISIBLE_DEVICES is '", visible,
-                         "'; unset it, or let it name a GPU that nvidia-smi -L shows")
-          : "no GPU is visible here; give this process or its container one");
+                         "'; unset it, or set it to a GPU that nvidia-smi -L lists")
+          : "no GPU is visible here; give this process or its container access to one");
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ absl::Status Usable() {
   if (error == cudaErrorInsufficientDriver) return DriverTooOld(driver);
   if (error == cudaSuccess || error == cudaErrorNoDevice) return NoneVisible();
   return FromRuntimeAs(absl::StatusCode::kFailedPrecondition, error, "looking for GPUs",
-                       "see whether nvidia-smi works here");
+                       "check whether nvidia-smi works here");
 }
 
 std::string Versions() {

@@ -1,4 +1,4 @@
-// What needs no toolkit: how a GPU is named.
+// GPU UUIDs as text and bytes; needs no toolkit.
 #include <cstring>
 
 #include "absl/strings/escaping.h"

@@ -28,7 +28,7 @@ CUmemAllocationProp PropertiesOn(int device) {
   return properties;
 }
 
-// Owns a handle until it is taken.
+// Owns a handle until the caller takes it.
 class Handle {
  public:
   Handle(const Driver& driver, CUmemGenericAllocationHandle value)
@@ -57,7 +57,7 @@ absl::StatusOr<std::byte*> Map(const Driver& driver, int device,
   PENSTOCK_RETURN_IF_ERROR(FromDriver(driver.reserve(&at, bytes, 0, 0, 0),
                                       absl::StrCat("reserving ", bytes, " bytes of addresses")));
   absl::Status failed = FromDriver(driver.map(at, bytes, 0, handle, 0), "mapping GPU memory",
-                                   "its size is perhaps not the one that was said");
+                                   "its size may differ from the announced one");
   if (!failed.ok()) {
     static_cast<void>(driver.free_reserved(at, bytes));
     return failed;
@@ -66,7 +66,7 @@ absl::StatusOr<std::byte*> Map(const Driver& driver, int device,
   access.location = On(device);
   access.flags = flags;
   failed = FromDriver(driver.set_access(at, bytes, &access, 1), "opening GPU memory for access",
-                      "it is perhaps on another GPU than the current one");
+                      "it may be on another GPU than the current one");
   if (!failed.ok()) {
     static_cast<void>(driver.unmap(at, bytes));
     static_cast<void>(driver.free_reserved(at, bytes));
@@ -125,9 +125,9 @@ absl::StatusOr<std::byte*> Import(int device, const posix::Fd& descriptor, uint6
   const CUresult result = driver->import_handle(
       &imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())), kDescriptor);
   if (result != CUDA_SUCCESS) {
-    const absl::Status failed = FromDriver(
-        result, "opening another process's GPU memory (descriptor)",
-        "the exporter's GPU is not visible here, or the descriptor is none of GPU memory");
+    const absl::Status failed =
+        FromDriver(result, "opening another process's GPU memory (descriptor)",
+                   "the exporter's GPU is not visible here, or the descriptor is not GPU memory");
     if (IsSticky(failed)) return failed;
     return absl::FailedPreconditionError(failed.message());
   }

@@ -1,5 +1,5 @@
-// Memory by CUDA's virtual memory management, exported as a descriptor. Internal to this room; no
-// CUDA header needed. Any thread; each function makes the device current for itself.
+// Memory allocated with CUDA's virtual memory management and exported as a descriptor. Internal to
+// this folder; needs no CUDA header. Any thread; each function makes the device current for itself.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@ struct Exported {
   posix::Fd descriptor;
 };
 
-// FailedPrecondition: the device cannot. ResourceExhausted: it has no room.
+// **Errors**: FailedPrecondition if the device cannot export memory; ResourceExhausted if it has no
+// free memory.
 absl::StatusOr<Exported> Make(int device, uint64_t bytes);
 
-// Mapped read-only; the mapping keeps the memory.
+// Maps it read-only; the mapping keeps the memory alive.
 absl::StatusOr<std::byte*> Import(int device, const posix::Fd& descriptor, uint64_t bytes);
 
 void Unmap(int device, std::byte* data, uint64_t bytes);

@@ -1,4 +1,4 @@
-// Processor time of other processes.
+// CPU time of other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace penstock::posix {
 
-// That a process has used so far, all its threads together. Nothing: it is gone. Never waits.
+// The CPU time of all threads of a process so far; nullopt if the process is gone. Never waits.
 std::optional<base::Duration> CpuTimeOf(pid_t process);
 
 }  // namespace penstock::posix

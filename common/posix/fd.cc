@@ -15,7 +15,7 @@
 namespace penstock::posix {
 
 void Fd::Close() {
-  // close(2) frees the number even when it is interrupted: never twice.
+  // close(2) frees the number even when it is interrupted, so never retry it.
   if (valid()) ::close(std::exchange(number_, -1));
 }
 
@@ -54,7 +54,7 @@ void Ring(const Fd& event) {
   do {
     written = ::write(event.get(), &one, sizeof(one));
   } while (written < 0 && errno == EINTR);
-  // EAGAIN: the counter is full, so whoever listens is woken already.
+  // EAGAIN: the counter is full, so the listener has been woken already.
   PENSTOCK_CHECK(written == sizeof(one) || errno == EAGAIN);
 }
 
@@ -68,8 +68,9 @@ void Drain(const Fd& event) {
   PENSTOCK_CHECK(got == sizeof(count) || errno == EAGAIN);
 }
 
-// Sockets, because each single send and receive can be told not to wait. Of an event that only its
-// O_NONBLOCK says, which belongs to whoever has the descriptor. Datagrams, because few are kept.
+// Sockets, because each send and receive can be non-blocking by flag. For an eventfd only
+// O_NONBLOCK decides, which anyone with the descriptor can change. Datagrams, because only a few
+// are queued.
 absl::StatusOr<Bell> MakeBell() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
@@ -79,7 +80,7 @@ absl::StatusOr<Bell> MakeBell() {
 }
 
 void RingBell(const Fd& ringing) {
-  // What fails need not be sent: it is full of rings that nobody heard yet, or nobody listens.
+  // A failed send needs no retry: either unread notifications fill the queue, or nobody listens.
   const char ring = 1;
   while (::send(ringing.get(), &ring, sizeof(ring), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
          errno == EINTR) {

@@ -1,4 +1,8 @@
-// Owns one file descriptor and closes it. Move-only. Any thread, one at a time.
+// File descriptors and notifications between threads and processes.
+//
+// Fd owns one descriptor and closes it. Move-only.
+//
+// **Thread safety**: any thread, one at a time.
 #pragma once
 
 #include <string>
@@ -27,29 +31,31 @@ class Fd {
   int Release() { return std::exchange(number_, -1); }
   void Close();
 
-  // A second descriptor for the same open file, close-on-exec.
+  // Another descriptor for the same open file, close-on-exec.
   absl::StatusOr<Fd> Duplicate() const;
 
  private:
   int number_ = -1;
 };
 
-// Opens a file for reading. Never waits: a FIFO without a writer would make open(2) do so for ever.
-// FailedPrecondition names what it is, where it is no regular file.
+// Opens a regular file for reading. Never waits, although open(2) would on a FIFO without a writer.
+//
+// **Errors**: FailedPrecondition if it is not a regular file; the message says what it is.
 absl::StatusOr<Fd> OpenRegular(const std::string& path);
 
-// eventfd(2), non-blocking, close-on-exec. Ring adds one; Drain takes all, and is fine when empty.
-// It never waits, also where a process that shares the event has made it a blocking one.
+// Creates an eventfd(2), non-blocking and close-on-exec. Ring adds one. Drain resets it, and does
+// nothing if it is zero; it never waits, even if a process that shares the eventfd has made it
+// blocking.
 absl::StatusOr<Fd> MakeEvent();
-// Only for events that no process shares which we do not trust: such a one can make Ring wait. A
-// bell is for those.
+// **Requires**: no untrusted process shares the event, because one could make Ring wait. Use a Bell
+// for those.
 void Ring(const Fd& event);
 void Drain(const Fd& event);
 
-// What an event is, between two processes of which the ringing one trusts the other in nothing: it
-// never waits for it, whatever that one does with its end and leaves unread.
+// A notification channel for a sender that does not trust its receiver. Sending never waits,
+// whatever the receiver does with its end or leaves unread.
 struct Bell {
-  Fd ringing, listening;  // the listening end is readable from a ring to the next DrainBell
+  Fd ringing, listening;  // `listening` is readable from a RingBell until the next DrainBell
 };
 absl::StatusOr<Bell> MakeBell();
 void RingBell(const Fd& ringing);

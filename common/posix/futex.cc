@@ -19,8 +19,8 @@ void FutexWait(std::atomic<uint32_t>& word, uint32_t expected, base::Duration ti
   constexpr int64_t kSecond = 1'000'000'000;
   const timespec relative{.tv_sec = static_cast<time_t>(timeout.count() / kSecond),
                           .tv_nsec = static_cast<long>(timeout.count() % kSecond)};
-  // Not FUTEX_PRIVATE_FLAG: the word is in memory that processes share. Every outcome (woken,
-  // changed before, timed out, interrupted) means the same to the caller: look again.
+  // No FUTEX_PRIVATE_FLAG, because processes share the word. The caller looks at the word again
+  // whatever the outcome: woken, changed before, timed out or interrupted.
   ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &relative, nullptr, 0);
 }
 

@@ -1,4 +1,4 @@
-// The raw, process-shared futex: how a consumer waits for a batch.
+// The raw, process-shared futex, with which a consumer waits for a batch. Any thread.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace penstock::posix {
 
-// Sleeps while word == expected, until woken or the timeout ran out. May wake spuriously.
+// Sleeps while word == expected, until woken or until the timeout expires. May wake spuriously.
 void FutexWait(std::atomic<uint32_t>& word, uint32_t expected, base::Duration timeout);
 
 // Wakes every waiter.

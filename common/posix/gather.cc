@@ -14,20 +14,20 @@
 namespace penstock::posix {
 namespace {
 
-// Where this thread goes on when a page cannot be read; null: it is not gathering.
+// Where this thread resumes if a page cannot be read; null unless it is gathering.
 thread_local sigjmp_buf* volatile resume = nullptr;
 
 struct sigaction before;
 
-// A read of the thread's own making: nothing between it and GatherRows holds a lock or has a
-// destructor, so that the jump leaves nothing behind. What somebody sent is not ours either.
+// Jumps only for a fault that this thread's own gather raised (si_code > 0: not sent by a process).
+// Nothing between the fault and IsReadable holds a lock or has a destructor, so the jump is safe.
 void OnBusError(int signal, siginfo_t* info, void* context) {
   if (resume != nullptr && info->si_code > 0) siglongjmp(*resume, 1);
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
     return before.sa_handler(signal);
   ::sigaction(signal, &before, nullptr);
-  ::raise(signal);  // comes once we return
+  ::raise(signal);  // delivered once we return
 }
 
 void HandleBusErrors() {
@@ -41,13 +41,13 @@ void HandleBusErrors() {
   });
 }
 
-// From so many bytes on, that lie together, a copy goes past the caches (stream.h). Less than that
-// its caller may want to look at, while it is still in one.
+// Contiguous copies of at least this many bytes bypass the caches (stream.h). The caller may want
+// to look at smaller ones while they are still in a cache.
 constexpr size_t kMuch = 256 * 1024;
-// So far apart at most, sources of one stretch are still fetched ahead by the processor.
+// The largest gap between sources across which the processor still prefetches.
 constexpr ptrdiff_t kNear = 4096;
 
-// Rows that lie one behind the other already are copied at once: many small copies cost more.
+// Copies consecutive rows at once, because many small copies cost more.
 void CopyRows(const Gather& what, std::byte* into) {
   const size_t row_bytes = what.row_bytes, count = what.rows.size();
   for (size_t begin = 0; begin < count;) {
@@ -71,8 +71,8 @@ bool Follows(const Piece& next, const Piece& piece) {
   return next.into == piece.into + piece.bytes && gap > -kNear && gap < kNear;
 }
 
-// How many of the first pieces lie together where they go to, and nearly so where they come from:
-// windows over tokens begin where the one before ended, or a little earlier.
+// How many leading pieces have contiguous destinations and nearly contiguous sources. Windows over
+// tokens, for example, begin where the previous one ended, or a little earlier.
 size_t Together(std::span<const Piece> pieces) {
   size_t count = 1;
   while (count < pieces.size() && Follows(pieces[count], pieces[count - 1])) ++count;
@@ -99,7 +99,7 @@ void CopyPieces(std::span<const Piece> pieces) {
   }
 }
 
-// By way of a little memory that stays in the nearest cache.
+// Copies through a small buffer that stays in the L1 cache.
 void ShowPieces(std::span<const Piece> pieces, const Look& look) {
   alignas(64) std::byte seen[kSeenAtOnce];
   while (!pieces.empty()) {
@@ -118,7 +118,7 @@ void ShowPieces(std::span<const Piece> pieces, const Look& look) {
   }
 }
 
-// Whether `copy`, which has nothing to clean up, came to its end.
+// Runs `copy`, which must have nothing to clean up; false if it hit an unreadable page.
 template <typename Copy>
 bool IsReadable(const Copy& copy) {
   HandleBusErrors();
@@ -129,8 +129,7 @@ bool IsReadable(const Copy& copy) {
     return false;
   }
   resume = &here;
-  std::atomic_signal_fence(
-      std::memory_order_seq_cst);  // no read before that, and none after the end
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps the reads between the two fences
   copy();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   resume = nullptr;

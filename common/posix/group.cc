@@ -11,7 +11,8 @@
 namespace penstock::posix {
 namespace {
 
-constexpr size_t kLeastBytes = 4 << 10, kMostBytes = 16 << 20;  // of an entry with its members
+// buffer sizes for an entry with its members
+constexpr size_t kLeastBytes = 4 << 10, kMostBytes = 16 << 20;
 
 }  // namespace
 

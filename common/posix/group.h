@@ -1,4 +1,4 @@
-// Unix groups and users by their names.
+// Looks up Unix groups and users by name.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace penstock::posix {
 
-// The group of this name, however many members it has; else the number that the text is. NotFound
-// names it.
+// The group with this name, however many members it has; if there is none, the text as a number.
+// **Errors**: NotFound names the text.
 absl::StatusOr<gid_t> FindGroup(const std::string& group);
 
 // The same for a user.

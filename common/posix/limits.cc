@@ -7,7 +7,7 @@
 
 namespace penstock::posix {
 
-// PRIO_PROCESS with 0 means the calling thread, whatever POSIX says: see setpriority(2).
+// On Linux, PRIO_PROCESS with 0 means the calling thread, contrary to POSIX; see setpriority(2).
 absl::Status GiveWay() {
   constexpr int kHighest = 19;
   if (::setpriority(PRIO_PROCESS, 0, kHighest) == 0) return absl::OkStatus();

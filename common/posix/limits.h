@@ -1,4 +1,4 @@
-// How much of the machine a process or a thread gets. Any thread.
+// How much of the machine a process or thread gets. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace penstock::posix {
 
-// The calling thread, and those that are started from it, give way to all others: the highest
-// nice(2), with which it has a sixty-eighth of another's share where both want a core. There is no
-// way back without privileges.
+// Gives the calling thread, and threads that it starts later, the lowest priority (nice 19), with
+// which it gets a sixty-eighth of a normal thread's share of a contended core. Cannot be undone
+// without privileges.
 absl::Status GiveWay();
 
-// Lets all threads allocate from one heap, for programs that hardly allocate where it matters:
-// glibc makes up to eight a core, one for each thread that asks while others do, and each keeps
-// what was freed in it. Before threads are started.
+// Makes all threads allocate from one heap. For programs that rarely allocate on hot paths: by
+// default glibc creates up to eight heaps per core for threads that allocate concurrently, and each
+// heap keeps what was freed in it. **Requires**: called before threads start.
 void KeepOneHeap();
 
-// As many open files as whoever started us allows (the hard limit): the usual one is 1024, for the
-// sake of select(2), which nobody here calls. How many that are; where it cannot be changed, as it
-// was.
+// Raises the limit of open files to the hard limit; the usual soft limit of 1024 exists for
+// select(2), which we never call. Returns the limit in effect afterwards, which is the old one if
+// it cannot be changed.
 uint64_t AllowAllOpenFiles();
-// As it is now.
+// The current limit of open files.
 uint64_t MaxOpenFiles();
 
 }  // namespace penstock::posix

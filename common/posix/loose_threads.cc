@@ -15,7 +15,7 @@ std::optional<LooseThreads::Thread> LooseThreads::Start(std::function<void()> ru
   try {
     return Thread{.thread = std::thread([run = std::move(run), ended]() mutable {
                     run();
-                    run = nullptr;  // what it keeps goes before it can be joined
+                    run = nullptr;  // destroy what it owns before it can be joined
                     ended->store(true, std::memory_order_release);
                   }),
                   .ended = ended};

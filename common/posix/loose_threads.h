@@ -1,9 +1,10 @@
-// Threads that were left behind in a call which may not come back: a read of a file server that is
-// away is in the kernel's hands, and nobody can call it back. They end by themselves, once it does.
+// Threads left behind in a system call that may never return: a read from an unreachable file
+// server is stuck in the kernel and cannot be cancelled. Such a thread ends by itself once its call
+// returns.
 //
-// One thread owns it. What such a thread still touches is kept by the thread itself. The end of the
-// object waits for all of them, however long that takes: the daemon's end has a limit
-// (server/app/end_limit.h).
+// **Thread safety**: used by one thread.
+// **Ownership**: each thread owns everything it still touches. The destructor waits for all threads
+// without a time limit; the daemon limits its own shutdown (server/app/end_limit.h).
 #pragma once
 
 #include <atomic>
@@ -23,20 +24,21 @@ class LooseThreads {
   LooseThreads(const LooseThreads&) = delete;
   LooseThreads& operator=(const LooseThreads&) = delete;
 
-  // A thread, and whether what it runs has ended: then it can be joined without waiting.
+  // A thread and a flag that says whether its function has returned, so that it can be joined
+  // without waiting.
   struct Thread {
     std::thread thread;
-    std::shared_ptr<const std::atomic<bool>> ended;  // with the thread
+    std::shared_ptr<const std::atomic<bool>> ended;  // shared with the thread
   };
-  // Nothing: the system gives no more threads.
+  // nullopt if the system cannot create another thread.
   static std::optional<Thread> Start(std::function<void()> run);
 
-  // Whether one more may be left behind.
+  // Whether another thread may be left behind.
   bool HasRoom() const { return threads_.size() < most_; }
   void Leave(Thread thread) { threads_.push_back(std::move(thread)); }
-  // Joins those that ended. Never waits.
+  // Joins the threads that have ended. Never waits.
   void Sweep();
-  // Waits for all, however long that takes.
+  // Waits for all threads, however long that takes.
   void JoinAll();
   size_t count() const { return threads_.size(); }
 

@@ -27,7 +27,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 uint32_t AffinityCores(pid_t process) {
-  // A set of the usual 1024 bits is refused on larger machines: ask with more until it fits.
+  // The kernel rejects the usual set of 1024 bits on larger machines: double it until it fits.
   for (int cores = CPU_SETSIZE; cores <= kMaxCores; cores *= 2) {
     cpu_set_t* set = CPU_ALLOC(cores);
     const size_t bytes = CPU_ALLOC_SIZE(cores);
@@ -45,7 +45,8 @@ std::optional<uint64_t> NumberIn(const std::string& path) {
   return number;
 }
 
-// Of a line "key value" (memory.stat) or "key: value kB" (/proc/meminfo); 0 where there is none.
+// The number in a line "key value" (memory.stat) or "key: value kB" (/proc/meminfo); 0 if there is
+// no such line.
 uint64_t KeyedNumber(const std::string& path, absl::string_view key) {
   const std::string text = ReadFile(path);
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -64,7 +65,7 @@ void Lower(std::optional<T>& least, T value) {
   least = least.has_value() ? std::min(*least, value) : value;
 }
 
-// Page cache that nobody uses counts as free: the kernel gives it back first.
+// Inactive page cache counts as free: the kernel reclaims it first.
 void LowerByLimit(uint64_t limit, uint64_t used, uint64_t cache, Machine& machine) {
   if (limit >= kMaxLimit) return;
   const uint64_t kept = used - std::min(used, cache);
@@ -106,8 +107,8 @@ void ReadMemoryCgroupV1(const std::string& folder, Machine& machine) {
                KeyedNumber(folder + "/memory.stat", "total_inactive_file"), machine);
 }
 
-// A cgroup and those above it, up to the root. In a container its path may be one of the machine's:
-// then the root alone is there.
+// Reads a cgroup and its ancestors up to the root. In a container the path may be the host's; then
+// only the root exists.
 template <typename Read>
 void ReadUpwards(const std::string& top, absl::string_view path, Machine& machine,
                  const Read& read) {
@@ -120,7 +121,7 @@ void ReadUpwards(const std::string& top, absl::string_view path, Machine& machin
   read(top, machine);
 }
 
-// Lines like "0::/pods/trainer" for the second version, "4:cpu,cpuacct:/pods" for the first.
+// Parses lines like "0::/pods/trainer" (v2) and "4:cpu,cpuacct:/pods" (v1).
 void ReadCgroups(const std::string& root, const std::string& process, Machine& machine) {
   const std::string top = root + "/sys/fs/cgroup";
   std::string cpu, memory;

@@ -1,5 +1,5 @@
-// What this machine leaves to a process: cores by affinity and cgroup quota, memory by the
-// kernel and cgroup limits (v2, and v1 where it is mounted as usual). Read once; any thread.
+// The resources available to a process on this machine: cores by affinity and cgroup quota, memory
+// by the kernel and cgroup limits (v2, and v1 at its usual mount points). Read once. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,19 @@
 
 namespace penstock::posix {
 
-enum class Cgroups { kNone, kV1, kV2 };  // what limits memory here
+enum class Cgroups { kNone, kV1, kV2 };  // the cgroup version that limits memory here
 
 struct MemoryCgroup {
   uint64_t limit_bytes = 0;
-  uint64_t charged_bytes = 0;  // without page cache that nobody uses
+  uint64_t charged_bytes = 0;  // without inactive page cache
 };
 
 struct Machine {
   uint32_t affinity_cores = 1;
-  std::optional<double> quota_cores;     // the least of the cgroups on the way to the root
+  std::optional<double> quota_cores;     // the lowest quota on the path to the root cgroup
   uint64_t available_bytes = 0;          // MemAvailable
-  std::optional<uint64_t> cgroup_bytes;  // that the tightest cgroup still leaves
-  std::optional<MemoryCgroup> tightest;  // that one
+  std::optional<uint64_t> cgroup_bytes;  // left by the tightest cgroup
+  std::optional<MemoryCgroup> tightest;  // the cgroup that leaves the least memory
   Cgroups cgroups = Cgroups::kNone;
 
   // At least 1; a quota of 2.5 counts as 2.
@@ -30,8 +30,8 @@ struct Machine {
   uint64_t Memory() const;
 };
 
-// `root` is "" but for tests: what stands before /proc and /sys. `process`: to whom it is left; 0:
-// us.
+// `root` is a prefix for /proc and /sys, used only by tests. `process`: whose resources to read; 0
+// means this process.
 Machine ReadMachine(const std::string& root = "", pid_t process = 0);
 
 }  // namespace penstock::posix

@@ -20,7 +20,7 @@ absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes) {
       absl::StrCat("making shared memory '", name, "' of ", base::FormatBytes(bytes));
   Fd memory(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return base::ErrnoStatus(errno, what);
-  // Before anything is in it: a memfd begins with mode 0777, and /proc lets others reopen it.
+  // Before it holds any data: a new memfd has mode 0777, and others could reopen it through /proc.
   if (::fchmod(memory.get(), 0600) != 0) return base::ErrnoStatus(errno, what);
   if (::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) {
     return absl::ResourceExhaustedError(
@@ -62,7 +62,7 @@ absl::StatusOr<size_t> SizeOf(const Fd& fd) {
 
 absl::StatusOr<Mapping> Mapping::Map(const Fd& fd, size_t bytes, Access access) {
   PENSTOCK_ASSIGN_OR_RETURN(const size_t have, SizeOf(fd));
-  if (bytes == 0 || bytes > have) {  // beyond the end, a read would be a SIGBUS
+  if (bytes == 0 || bytes > have) {  // reading beyond the end raises SIGBUS
     return absl::InvalidArgumentError(
         absl::StrCat("mapping ", bytes, " bytes of descriptor ", fd.get(), ", which has ", have));
   }

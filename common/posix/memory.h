@@ -13,20 +13,20 @@ namespace penstock::posix {
 
 enum class Access { kReadOnly, kReadWrite };
 
-// A memfd of exactly `bytes` zero bytes: mode 0600, close-on-exec, sealed against shrinking,
-// growing and further seals. `name` shows up in /proc only. ResourceExhausted where memory is
-// refused.
+// Creates a memfd of exactly `bytes` zero bytes: mode 0600, close-on-exec, sealed against
+// shrinking, growing and further seals. `name` appears only in /proc. **Errors**: ResourceExhausted
+// if the system refuses the memory.
 absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes);
 
-// The same memory through a descriptor that cannot be written or mapped writable (opened anew
-// through /proc/self/fd). What a consumer gets.
+// Opens the same memory through a descriptor that can neither be written nor mapped writable
+// (reopened through /proc/self/fd). Consumers get this one.
 absl::StatusOr<Fd> ReadOnlyView(const Fd& memory);
 
-// Gives the pages of [from, from + bytes) back to the system, whoever has them mapped: from then on
-// they read as zeros. `memory` is writable.
+// Returns the pages of [from, from + bytes) to the system even where they are mapped; they read as
+// zeros from then on. **Requires**: `memory` is writable.
 absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes);
 
-// The size of the file behind a descriptor, from fstat.
+// The size of the file behind a descriptor, by fstat(2).
 absl::StatusOr<size_t> SizeOf(const Fd& fd);
 
 // Owns one mmap of [0, bytes) of a descriptor, MAP_SHARED. Move-only.

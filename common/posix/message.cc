@@ -32,7 +32,7 @@ void Attach(msghdr& header, Control& control, std::span<const int> fds) {
   std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
 }
 
-// Takes every descriptor that came, so that none leaks whatever the message's fate.
+// Takes every received descriptor, so that none leaks even if the message is rejected.
 std::vector<Fd> TakeDescriptors(msghdr& header) {
   std::vector<Fd> fds;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
@@ -52,7 +52,7 @@ bool CanOpenMore() {
   return one.valid() || (errno != EMFILE && errno != ENFILE);
 }
 
-absl::Status Gone() { return absl::UnavailableError("the peer has closed the socket"); }
+absl::Status Gone() { return absl::UnavailableError("the peer closed the socket"); }
 
 absl::Status WaitReadable(const Fd& socket, base::TimePoint deadline) {
   const base::SteadyClock clock;
@@ -63,15 +63,15 @@ absl::Status WaitReadable(const Fd& socket, base::TimePoint deadline) {
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return base::ErrnoStatus(errno, "waiting for a message");
     if (ready == 0 && clock.Now() >= deadline) {
-      return absl::DeadlineExceededError("no message came in time");
+      return absl::DeadlineExceededError("no message arrived in time");
     }
   }
 }
 
-// Nothing that the peer did: what others have not received yet, or the machine, leaves no room.
+// Not the peer's doing: descriptors that others have not received yet, or a lack of system memory.
 absl::Status NotNow(int error_number) {
   return absl::AbortedError(absl::StrCat(
-      "the system takes no message now: ", ::strerrordesc_np(error_number), "; try again"));
+      "the system cannot send a message now: ", ::strerrordesc_np(error_number), "; try again"));
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<
   if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) return Gone();
   if (errno == ETOOMANYREFS)
     return absl::AbortedError(
-        "sending a message: of the descriptors that this user sends, too many are not received "
-        "yet; their number is limited by that of open files (LimitNOFILE, ulimit -n)");
+        "sending a message: too many descriptors that this user sent have not been received yet; "
+        "the limit on open files limits their number, too (LimitNOFILE, ulimit -n)");
   if (errno == ENOBUFS || errno == ENOMEM) return NotNow(errno);
   return base::ErrnoStatus(errno, "sending a message");
 }
@@ -123,11 +123,11 @@ absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Durati
   if (got < 0 && errno == ECONNRESET) return Gone();
   if (got < 0) return base::ErrnoStatus(errno, "receiving a message");
   message.fds = TakeDescriptors(header);
-  if (got == 0) return Gone();  // Send refuses empty messages, so this is the end of the stream
+  if (got == 0) return Gone();  // Send rejects empty messages, so this is the end of the stream
   if ((header.msg_flags & MSG_CTRUNC) != 0 && !CanOpenMore()) {
     return absl::ResourceExhaustedError(
-        "a message's descriptors were lost: this process has as many files open as it may; raise "
-        "its limit of open files (LimitNOFILE, ulimit -n)");
+        "a message's descriptors were lost: this process has reached its limit of open files; "
+        "raise it (LimitNOFILE, ulimit -n)");
   }
   if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("a message of more than ", max_bytes,

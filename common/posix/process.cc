@@ -55,13 +55,13 @@ Child::~Child() {
   if (pid_ < 0 || reaped_) return;
   Kill();
   siginfo_t info;
-  // By number, not by pidfd: it must not fail when the pidfd could not be made.
+  // By PID, not by pidfd, because this must work even if the pidfd could not be created.
   while (::waitid(P_PID, pid_, &info, WEXITED) != 0 && errno == EINTR) {
   }
 }
 
 void Child::Kill() {
-  // Until it is reaped, no other process or group can have the number.
+  // The number cannot be reused before the child is reaped.
   if (pid_ > 0 && !reaped_) ::kill(-pid_, SIGKILL);
 }
 
@@ -71,7 +71,7 @@ std::optional<Exit> Child::Reap() {
   if (::waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
     return std::nullopt;
   }
-  Kill();  // whatever the child left behind in its group
+  Kill();  // processes that the child left in its group
   PENSTOCK_CHECK(::waitid(P_PID, pid_, &info, WEXITED | WNOHANG) == 0);
   reaped_ = true;
   return Exit{.signalled = info.si_code != CLD_EXITED, .code = info.si_status};

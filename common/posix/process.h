@@ -13,13 +13,13 @@
 
 namespace penstock::posix {
 
-// pidfd_open(2) of a process; of ourselves with getpid().
+// pidfd_open(2); pass getpid() for this process.
 absl::StatusOr<Fd> OpenPidfd(pid_t pid);
 
-// Whether a descriptor that a stranger sent is a pidfd (by its /proc/self/fdinfo).
+// Whether a descriptor received from a stranger is a pidfd (according to /proc/self/fdinfo).
 bool IsPidfd(const Fd& fd);
 
-// Whether the process behind a pidfd is gone (readable). Never waits.
+// Whether the process behind a pidfd is gone. Never waits.
 bool IsGone(const Fd& pidfd);
 
 struct Exit {
@@ -27,21 +27,24 @@ struct Exit {
   int code = 0;  // exit code, or the signal's number
 };
 
-// A child program in a process group of its own, killed (SIGKILL) when the daemon dies
-// (PR_SET_PDEATHSIG; the fork happens in a thread that lives as long as the process: call Spawn
-// from such a thread). Destruction kills the group and reaps.
+// A child program in its own process group. It is killed (SIGKILL) when the thread that forked it
+// ends (PR_SET_PDEATHSIG), and so when the daemon dies. The destructor kills the group and reaps
+// the child.
+//
+// **Requires**: Spawn is called from a thread that lives as long as the process.
 class Child {
  public:
   struct Inherited {
-    int fd;      // ours
-    int number;  // theirs
+    int fd;      // the number in this process
+    int number;  // the number in the child
   };
-  // argv[0] is the program's path. The child gets standard error, the inherited descriptors under
-  // their numbers (from 3 on), /dev/null as standard input and output, and nothing else that is
-  // open; signals at their defaults; no core dumps. Returns once the program runs or could not be
-  // started; kForNothing: before, because the program is read from a disk, and its process waits
-  // for a core. Where it cannot be started, the child then exits with 127, and StartError says why.
+  // kForProgram: Spawn returns once the program runs or could not be started. kForNothing: it
+  // returns before, because the program is read from a disk and its process waits for a core. If
+  // the program cannot be started then, the child exits with 127, and StartError says why.
   enum class Wait { kForProgram, kForNothing };
+  // Starts the program at path argv[0]. The child gets standard error, the inherited descriptors
+  // under their numbers (3 or higher), and /dev/null as standard input and output; every other
+  // descriptor is closed. Its signals are reset to their defaults, and it writes no core dumps.
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
                                      const std::vector<Inherited>& fds,
                                      Wait wait = Wait::kForProgram);
@@ -52,8 +55,8 @@ class Child {
   pid_t pid() const { return pid_; }
   const Fd& pidfd() const { return pidfd_; }
   void Kill();                 // SIGKILL to its group
-  std::optional<Exit> Reap();  // its exit, once; never waits
-  // Of one that was reaped: why its program was not started; 0: it was.
+  std::optional<Exit> Reap();  // returns the exit status, once; never waits
+  // **Requires**: reaped. Why the program was not started (errno); 0: it was.
   int StartError() const;
 
  private:

@@ -46,7 +46,7 @@ absl::Status UnlinkStale(const std::string& path) {
   }
   if (!S_ISSOCK(status.st_mode)) {
     return absl::AlreadyExistsError(
-        absl::StrCat(path, ": there is something that is not a socket; remove it"));
+        absl::StrCat(path, ": this path exists and is not a socket; remove it"));
   }
   if (::unlink(path.c_str()) != 0) {
     return base::ErrnoStatus(errno, absl::StrCat("removing the stale socket ", path));
@@ -54,7 +54,8 @@ absl::Status UnlinkStale(const std::string& path) {
   return absl::OkStatus();
 }
 
-// The socket; or, where it may not even be looked at, the directory that keeps us from it.
+// The status of the socket or, if we may not look at it, of the innermost directory that we may
+// look at, which denies us access.
 std::optional<struct stat> Barrier(std::string path) {
   struct stat status;
   while (::stat(path.c_str(), &status) != 0) {
@@ -77,12 +78,12 @@ std::string GroupName(gid_t id) {
 absl::Status NotForUs(const std::string& path) {
   const auto barrier = Barrier(path);
   if (barrier && (barrier->st_mode & S_IRWXG) == 0)
-    return absl::PermissionDeniedError(absl::StrCat(path, " is for user ", barrier->st_uid,
-                                                    " alone, and this is user ", ::geteuid(),
+    return absl::PermissionDeniedError(absl::StrCat(path, ": only user ", barrier->st_uid,
+                                                    " may connect, and this is user ", ::geteuid(),
                                                     "; use a daemon of your own or a shared one"));
   return absl::PermissionDeniedError(absl::StrCat(
-      path, " belongs to ", barrier ? GroupName(barrier->st_gid) : "a group that you cannot see",
-      ", of which user ", ::geteuid(), " is no member; become one"));
+      path, ": user ", ::geteuid(), " is not a member of ",
+      barrier ? GroupName(barrier->st_gid) : "its group", "; add it and log in again"));
 }
 
 absl::Status ConnectError(int error_number, const std::string& path) {
@@ -90,9 +91,10 @@ absl::Status ConnectError(int error_number, const std::string& path) {
     case ENOENT:
     case ECONNREFUSED:
       return absl::UnavailableError(
-          absl::StrCat("nobody listens at ", path, "; start the daemon or name another address"));
+          absl::StrCat(path, ": no daemon listens here; start it or give another address"));
     case EAGAIN:
-      return absl::UnavailableError(absl::StrCat("nobody accepts connections at ", path));
+      return absl::UnavailableError(
+          absl::StrCat(path, ": the daemon accepts no connections; its queue is full"));
     case EACCES:
     case EPERM:
       return NotForUs(path);
@@ -108,8 +110,9 @@ absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind) {
   PENSTOCK_RETURN_IF_ERROR(UnlinkStale(path));
   Fd listener(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.valid()) return base::ErrnoStatus(errno, "making a socket");
-  // The mode must be right from the first moment on, so umask and not chmod, although other threads
-  // that make files in this moment get it, too: the daemon listens before it has any.
+  // The mode must be right from the start, hence umask rather than chmod. The umask also affects
+  // files that other threads create at this moment, but the daemon listens before it has other
+  // threads.
   const mode_t before = ::umask(0117);
   const int bound = ::bind(listener.get(), Generic(address), sizeof(address));
   const int error = errno;
@@ -125,7 +128,7 @@ absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind) {
   PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
   Fd socket(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return base::ErrnoStatus(errno, "making a socket");
-  // connect(2) on a Unix socket waits for room in the listener's queue, by the sending time-out.
+  // connect(2) on a Unix socket waits for space in the listener's queue, up to the send timeout.
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kConnectTimeout, sizeof(kConnectTimeout));
   if (::connect(socket.get(), Generic(address), sizeof(address)) != 0) {
     return ConnectError(errno, path);
@@ -162,7 +165,7 @@ absl::StatusOr<std::vector<gid_t>> PeerGroups(const Fd& socket) {
     if (result != 0 && errno != ERANGE) {
       return base::ErrnoStatus(errno, "asking for the peer's groups");
     }
-    groups.resize(size / sizeof(gid_t));  // with ERANGE, how many there are
+    groups.resize(size / sizeof(gid_t));  // with ERANGE, `size` is the size needed
     if (result == 0) return groups;
   }
 }
@@ -172,7 +175,7 @@ absl::StatusOr<Fd> PeerPidfd(const Fd& socket) {
   socklen_t size = sizeof(number);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERPIDFD, &number, &size) == 0) return Fd(number);
   if (errno == ENOPROTOOPT) {
-    return absl::UnimplementedError("this kernel has no SO_PEERPIDFD (Linux 6.5 has)");
+    return absl::UnimplementedError("this kernel lacks SO_PEERPIDFD, which Linux 6.5 introduced");
   }
   if (errno == ESRCH || errno == ENODATA) return absl::UnavailableError("the peer is gone");
   return base::ErrnoStatus(errno, "asking for the peer's pidfd");

@@ -17,15 +17,16 @@ namespace penstock::posix {
 
 enum class SocketKind { kStream, kSeqPacket };
 
-// Binds and listens at `path` under umask 0117 (so 0660). The caller holds the lock that makes it
-// safe to remove a dead daemon's socket first; this function unlinks a stale one. Non-blocking,
-// close-on-exec.
+// Binds and listens at `path` under umask 0117 (mode 0660) after unlinking a stale socket there.
+// Non-blocking, close-on-exec. **Requires**: the caller holds the lock that makes it safe to remove
+// a dead daemon's socket.
 absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind);
 
-// Unavailable: nobody listens there; PermissionDenied names the path and says which group owns it.
+// **Errors**: Unavailable if nobody listens there; PermissionDenied names the path and the group
+// that owns it.
 absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind);
 
-// The next connection, or nothing when there is none now.
+// The next connection, or nullopt if none is waiting.
 absl::StatusOr<std::optional<Fd>> Accept(const Fd& listener);
 
 struct Credentials {
@@ -38,7 +39,7 @@ absl::StatusOr<Credentials> PeerCredentials(const Fd& socket);
 // The supplementary groups of the peer (SO_PEERGROUPS).
 absl::StatusOr<std::vector<gid_t>> PeerGroups(const Fd& socket);
 
-// A pidfd of the peer by SO_PEERPIDFD; Unimplemented where the kernel (before 6.5) has none.
+// A pidfd of the peer by SO_PEERPIDFD. **Errors**: Unimplemented on kernels before 6.5.
 absl::StatusOr<Fd> PeerPidfd(const Fd& socket);
 
 inline constexpr size_t kMaxMessageFds = 16;
@@ -48,15 +49,18 @@ struct Message {
   std::vector<Fd> fds;
 };
 
-// One SEQPACKET message with at most kMaxMessageFds descriptors, never blocking. ResourceExhausted
-// when the peer does not read; Unavailable when it is gone; Aborted when descriptors that others
-// did not receive yet are in the way (ETOOMANYREFS), or the system has no memory for it (ENOBUFS,
-// ENOMEM), which says nothing about this peer.
+// Sends one SEQPACKET message with at most kMaxMessageFds descriptors. Never blocks.
+//
+// **Errors**: ResourceExhausted if the peer does not read; Unavailable if it is gone. Aborted says
+// nothing about this peer: descriptors that others have not received yet are in the way
+// (ETOOMANYREFS), or the system is out of memory (ENOBUFS, ENOMEM).
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
-// One SEQPACKET message of at most max_bytes; waits until the timeout (DeadlineExceeded).
-// Unavailable when the peer is gone. A longer message or too many descriptors are InvalidArgument;
-// ResourceExhausted when this process may open no more files. Descriptors are close-on-exec.
+// Receives one SEQPACKET message of at most max_bytes. Its descriptors are close-on-exec.
+//
+// **Errors**: DeadlineExceeded after the timeout; Unavailable if the peer is gone; InvalidArgument
+// for a longer message or too many descriptors; ResourceExhausted if this process may open no more
+// files.
 absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout);
 
 }  // namespace penstock::posix

@@ -14,15 +14,15 @@
 namespace penstock::posix {
 namespace {
 
-constexpr int kFirstFree = 3;  // behind the standard ones
+constexpr int kFirstFree = 3;  // after the standard descriptors
 
-// Everything that the child needs, made before the fork.
+// Everything the child needs, prepared before the fork.
 struct Plan {
   std::vector<char*> argv;
-  std::vector<Child::Inherited> fds;  // by their number
-  int scratch = 0;                    // above every number
+  std::vector<Child::Inherited> fds;  // sorted by number
+  int scratch = 0;                    // above all inherited numbers
   int null = -1;
-  int report = -1;  // where errno of a failed step goes; closed by the exec
+  int report = -1;  // pipe that carries the errno of a failed step; closed by the exec
   pid_t parent = 0;
 };
 
@@ -39,7 +39,7 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Moves the descriptors out of each other's way, then to their places; closes everything else.
+// Moves the descriptors to free numbers first, then to their final ones; closes everything else.
 bool PlaceDescriptors(Plan& plan) {
   plan.report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, plan.scratch);
   if (plan.report < 0) return false;
@@ -63,7 +63,7 @@ bool PlaceDescriptors(Plan& plan) {
 [[noreturn]] void RunChild(Plan& plan) {
   if (::setpgid(0, 0) != 0) Fail(plan.report);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Fail(plan.report);
-  if (::getppid() != plan.parent) ::_exit(127);  // it died before the prctl
+  if (::getppid() != plan.parent) ::_exit(127);  // the parent died before the prctl
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ResetSignals();
@@ -72,7 +72,7 @@ bool PlaceDescriptors(Plan& plan) {
   Fail(plan.report);
 }
 
-// No handler of ours may run in the child before it is reset.
+// Blocks all signals, so that none of our handlers runs in the child before ResetSignals.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -111,7 +111,7 @@ absl::StatusOr<Plan> MakePlan(const std::vector<std::string>& argv,
   return plan;
 }
 
-// 0 once the exec has closed the pipe, else the errno of the step that failed.
+// Waits for the exec: 0 once it has closed the pipe, else the errno of the step that failed.
 int ReadReport(const Fd& pipe) {
   int error = 0;
   ssize_t got;

@@ -11,8 +11,8 @@ namespace {
 absl::Status Refuse(const std::string& text) {
   return absl::InvalidArgumentError(
       absl::StrCat("got '", text,
-                   "', wanted a number's address and a port of 1 to 65535, like 127.0.0.1:7741 or "
-                   "[::1]:7741"));
+                   "', wanted a numeric address and a port from 1 to 65535, like 127.0.0.1:7741 "
+                   "or [::1]:7741"));
 }
 
 }  // namespace

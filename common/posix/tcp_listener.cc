@@ -12,15 +12,15 @@ namespace {
 absl::Status CannotListen(const TcpAddress& address, int error) {
   const std::string what = absl::StrCat("listening on ", address.ToString());
   if (error == EADDRINUSE)
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ": the port is in use; 'ss -ltnp' says by whom, or choose another port"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": the port is in use; 'ss -ltnp' shows by whom; choose another port"));
   if (error == EAFNOSUPPORT)
     return absl::FailedPreconditionError(absl::StrCat(
         what, ": this process may not use the network, or the system has no ",
-        address.v6 ? "IPv6" : "IPv4", "; under systemd the drop-in network.conf lets it out"));
+        address.v6 ? "IPv6" : "IPv4", "; under systemd, install the drop-in network.conf"));
   if (error == EADDRNOTAVAIL)
     return absl::FailedPreconditionError(absl::StrCat(
-        what, ": that is no address of this machine; 'ip address' lists those that are"));
+        what, ": this machine does not have that address; 'ip address' lists its addresses"));
   return base::ErrnoStatus(error, what, error == EACCES ? "choose a port above 1023" : "");
 }
 
@@ -53,8 +53,8 @@ absl::StatusOr<Fd> ListenTcp(const TcpAddress& address, int backlog) {
   const int family = address.v6 ? AF_INET6 : AF_INET;
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!socket.valid()) return CannotListen(address, errno);
-  // What a daemon before us left half closed is in nobody's way, and [::] means everything whatever
-  // the system's default is.
+  // SO_REUSEADDR: connections that a previous daemon left half-closed must not block us.
+  // IPV6_V6ONLY off: [::] covers IPv4 whatever the system default is.
   const int on = 1, off = 0;
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       (address.v6 && ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0))

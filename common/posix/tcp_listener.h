@@ -7,9 +7,10 @@
 
 namespace penstock::posix {
 
-// Non-blocking, close-on-exec; [::] takes IPv4 as well. FailedPrecondition: the port is in use, the
-// address not this machine's, or no network allowed; PermissionDenied: a port below 1024. Each with
-// its remedy.
+// Listens at a TCP address. Non-blocking, close-on-exec; [::] accepts IPv4 as well.
+//
+// **Errors**, each with its remedy: FailedPrecondition if the port is in use, the address is not
+// this machine's, or the network is not allowed; PermissionDenied for a port below 1024.
 absl::StatusOr<Fd> ListenTcp(const TcpAddress& address, int backlog);
 
 }  // namespace penstock::posix

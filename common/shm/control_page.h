@@ -1,16 +1,18 @@
-// The session control page: what passes between the daemon and one consumer once a batch.
+// The session control page: what the daemon and one consumer exchange for each batch.
 //
-// One page-aligned memfd a session (the page, and behind it the notes of device delivery), made by
-// the daemon, mapped read-write by both. Each field has one writer. The consumer is hostile: the
-// daemon copies what it wrote, then checks it. The consumer trusts the daemon's numbers only after
-// it checked them against its mappings, too.
+// **Ownership**: one page-aligned memfd per session holds the page and, behind it, the labels and
+// ids of device delivery ("notes"). The daemon creates it; both sides map it read-write. Each field
+// has one writer.
+//
+// The daemon does not trust the consumer: it copies what the consumer wrote, then checks the copy.
+// The consumer also checks the daemon's numbers against its own mappings before it uses them.
 //
 //   daemon                                     consumer
 //   entries[n % capacity] = batch n
 //   announced = n + 1  (release), wake      →  waits while announced == taken
 //                                              taken = n + 1
-//   polls released[] of leases that are out ←  released[n % capacity] = n + 1  (release)
-//   may reuse entry n % capacity               (rings the session's event if daemon_asleep)
+//   polls released[] of outstanding leases  ←  released[n % capacity] = n + 1  (release)
+//   may reuse entry n % capacity               (notifies the session's event if daemon_asleep)
 #pragma once
 
 #include <atomic>
@@ -22,36 +24,37 @@ namespace penstock::shm {
 
 inline constexpr uint64_t kControlMagic = 0x4B434F54534E4550;  // "PENSTOCK", little endian
 inline constexpr uint32_t kControlVersion = 2;
-inline constexpr uint32_t kControlCapacity = 256;  // the largest window
+inline constexpr uint32_t kControlCapacity = 256;  // the largest prefetch window
 
 enum class SessionState : uint32_t {
   kOpen = 1,
-  kFinished = 2,  // no batch comes after the announced ones
+  kFinished = 2,  // no batches follow those announced
   kFailed = 3,    // `error` says why
-  kClosing = 4,   // the daemon stops
+  kClosing = 4,   // the daemon is stopping
 };
 
-// One announced batch: a slot of a segment.
+// One announced batch, in a slot of a segment.
 struct ControlEntry {
-  uint64_t sequence;    // n + 1: 0 is never announced
-  uint64_t generation;  // of the slot
-  uint32_t segment;     // id, as the doorway sent it; of device delivery: of the slab
-  uint32_t rows;        // rows in the slot, padding included
-  uint64_t offset;      // of row 0 in the segment or slab
+  uint64_t sequence;    // n + 1, so that 0 is never announced
+  uint64_t generation;  // the slot's generation
+  // id as sent through the doorway: of the segment or, for device delivery, the slab
+  uint32_t segment;
+  uint32_t rows;    // rows in the slot, padding included
+  uint64_t offset;  // offset of row 0 in the segment or slab
   uint64_t epoch;
   uint64_t first;          // position of row 0 in the epoch
   uint64_t step;           // this rank's step within the epoch, counted from its start
-  uint64_t consumed;       // samples of the epoch consumed by all ranks once this batch is
+  uint64_t consumed;       // samples of the epoch that all ranks have consumed after this batch
   uint32_t valid_rows;     // rows that are not padding
   uint32_t last_of_epoch;  // 0 or 1
-  // Where the labels (int64, then ids as uint64, one of each for every row of a full batch) are for
-  // the host to read: from the start of the session's own memory. 0: in the slot.
+  // Where the host reads the labels (int64) and then the ids (uint64), one of each per row of a
+  // full batch: an offset from the start of the session's own memory. 0: they are in the slot.
   uint64_t notes_offset;
 };
 static_assert(sizeof(ControlEntry) == 80 && std::is_trivially_copyable_v<ControlEntry>);
 
 struct alignas(64) ControlPage {
-  // Written by the daemon before the page is sent, never again.
+  // Written by the daemon once, before it sends the page.
   uint64_t magic;
   uint32_t version;
   uint32_t capacity;
@@ -61,20 +64,20 @@ struct alignas(64) ControlPage {
 
   // Written by the daemon.
   alignas(64) std::atomic<uint64_t> announced;
-  std::atomic<uint32_t> bell;   // the futex that a consumer sleeps on; changes at each announcement
+  std::atomic<uint32_t> bell;   // the consumer's futex; changes with each announcement
   std::atomic<uint32_t> state;  // SessionState
   std::atomic<uint32_t> daemon_asleep;
   uint32_t error_code;  // an absl::StatusCode; valid once state is kFailed
-  char error[1024];     // NUL-terminated, likewise
+  char error[1024];     // NUL-terminated; valid likewise
 
   // Written by the consumer.
   alignas(64) std::atomic<uint64_t> taken;
   std::atomic<uint32_t> consumer_asleep;
-  // Not 0: it closed the session. For a daemon that did not get its CloseSession; all batches are
-  // back by then.
+  // Not 0: the consumer closed the session, after releasing all batches. Tells a daemon that did
+  // not receive its CloseSession.
   std::atomic<uint32_t> left;
 
-  // Written by the consumer (or its GPU): the sequence of the batch released in that place.
+  // Written by the consumer (or its GPU): the sequence of the batch last released in that entry.
   alignas(64) std::atomic<uint64_t> released[kControlCapacity];
 
   // Written by the daemon.

@@ -1,6 +1,7 @@
-// What passes through the doorway: fixed messages on a SEQPACKET socket, beside the gRPC socket at
-// "<address>.door". The client speaks once (Hello, with a pidfd of itself); the daemon answers with
-// Welcome or Refused, and later sends descriptors, in order, as sessions and segments come to be.
+// The doorway's messages: fixed structs on a SEQPACKET socket at "<address>.door", beside the gRPC
+// socket. The client sends one message (Hello, with a pidfd of itself). The daemon answers with
+// Welcome or Refused, and later sends the descriptors of sessions and segments in the order in
+// which these are created.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 namespace penstock::shm {
 
 inline constexpr uint32_t kDoorwayMagic = 0x524F4F44;  // "DOOR", little endian
-inline constexpr uint32_t kProtocolVersion = 1;        // of doorway and RPC together
+inline constexpr uint32_t kProtocolVersion = 1;        // covers both doorway and RPC
 inline constexpr char kDoorwaySuffix[] = ".door";
 inline constexpr char kTicketMetadataKey[] = "penstock-ticket";  // 32 hex digits
 
@@ -19,7 +20,7 @@ enum class DoorwayKind : uint32_t {
   kRefused = 3,      // daemon → client, no descriptor, then EOF
   kSession = 4,      // daemon → client, 2 descriptors: control page, event
   kSegment = 5,      // daemon → client, 1 descriptor: the segment, read-only
-  kSegmentGone = 6,  // daemon → client, no descriptor: no batch will be in it any more; unmap it
+  kSegmentGone = 6,  // daemon → client, no descriptor: no more batches in it; unmap it
   kSlab = 7,         // daemon → client, 1 descriptor: a slab of device memory (HANDLE_KIND_VMM)
 };
 

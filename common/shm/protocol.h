@@ -1,6 +1,6 @@
-// Which versions of the protocol understand each other. A daemon serves clients of its own version
-// and of the previous minor release, and answers each in the version that it speaks; a client need
-// not know newer daemons, only whether they still serve it. Pure.
+// Which protocol versions are compatible. A daemon serves clients of its own version and of the
+// previous minor release, and answers each in the client's version. A client does not need to know
+// newer daemons, only whether they still serve it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ProtocolWindow {
   constexpr bool Has(uint32_t version) const { return oldest <= version && version <= newest; }
 };
 
-// Raised to what the previous minor release spoke, when a release raises kProtocolVersion.
+// When a release raises kProtocolVersion, raise this to the version of the previous minor release.
 inline constexpr uint32_t kOldestProtocol = 1;
 inline constexpr ProtocolWindow kServed = {kOldestProtocol, kProtocolVersion};
 static_assert(kServed.Has(kProtocolVersion));
@@ -28,8 +28,8 @@ inline std::string InWords(const ProtocolWindow& window) {
   return absl::StrCat("versions ", window.oldest, " to ", window.newest);
 }
 
-// What a daemon says to a client of version `theirs`. FailedPrecondition names both, and which side
-// to upgrade.
+// The daemon's check of a client's version. FailedPrecondition names both versions and the side to
+// upgrade.
 inline absl::Status CheckClient(uint32_t theirs, const ProtocolWindow& served = kServed) {
   if (served.Has(theirs)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -37,7 +37,7 @@ inline absl::Status CheckClient(uint32_t theirs, const ProtocolWindow& served = 
       "; upgrade ", theirs < served.oldest ? "the client library" : "the daemon (penstockd)"));
 }
 
-// What a client of version `ours` says of a daemon; `oldest` 0: it did not tell.
+// The client's check of a daemon's versions; `oldest` is 0 if the daemon did not send it.
 inline absl::Status CheckDaemon(ProtocolWindow daemon, uint32_t ours = kProtocolVersion) {
   if (daemon.oldest == 0) daemon.oldest = daemon.newest;
   if (daemon.Has(ours)) return absl::OkStatus();

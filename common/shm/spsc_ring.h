@@ -1,11 +1,13 @@
-// A ring of fixed entries from one producer to one consumer, in memory that both processes map.
+// A single-producer, single-consumer ring of fixed-size entries in memory that two processes map.
 //
-// SpscRing lies in the shared memory, all zero at first. Each side makes one RingProducer or
-// RingConsumer over it, which keeps its own counter privately and never believes its own shared
-// one; one thread at a time uses it. The peer is not trusted: its counter is copied, then checked,
-// and one that cannot be gives kBroken (what the entries say is for the caller to check, after the
-// copy). The peer's counter is looked at only when the last look does not suffice, so that the two
-// sides rarely share a cache line.
+// SpscRing is the shared memory, initially all zero. Each side makes one RingProducer or
+// RingConsumer over it, which keeps its own counter privately and never reads it back from shared
+// memory. It does not trust its peer: it copies the peer's counter, then checks it, and returns
+// kBroken if the value is impossible. Callers check the entries themselves, after the copy. Each
+// side reads the peer's counter only when the last value read no longer suffices, so that the two
+// sides rarely contend for a cache line.
+//
+// **Thread safety**: each RingProducer or RingConsumer is used by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -29,8 +31,8 @@ struct SpscRing {
 
 enum class RingOutcome {
   kDone,
-  kWait,    // full, or empty: later
-  kBroken,  // the peer's counter cannot be; for good
+  kWait,    // full (Push) or empty (Pop): try later
+  kBroken,  // the peer's counter is impossible; permanent
 };
 
 template <typename T, uint32_t kCapacity>

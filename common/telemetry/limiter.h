@@ -1,5 +1,6 @@
-// How often one place in the code may write: at most kLinesPerSecond lines in any one second.
-// Pure: time comes in as an argument. Not safe for several threads at once; Place (log.h) locks.
+// Limits one call site to kLinesPerSecond log lines in any one second. Pure: time is an argument.
+//
+// **Thread safety**: not thread-safe; Place (log.h) locks.
 #pragma once
 
 #include <array>
@@ -16,10 +17,10 @@ class Limiter {
  public:
   struct Verdict {
     bool write = false;
-    uint64_t suppressed = 0;  // with write: how many were left out since the last line written
+    uint64_t suppressed = 0;  // if `write`: lines suppressed since the last one written
   };
 
-  // Asks for one line at `now`, which never runs backwards.
+  // Asks to write one line at `now`, which must not go backwards.
   Verdict Ask(base::TimePoint now);
 
  private:

@@ -42,7 +42,7 @@ void AppendEscaped(std::string& line, char c) {
   }
 }
 
-// How many bytes of UTF-8 the first character has; 0: it is none (RFC 3629).
+// The length in bytes of the first UTF-8 character; 0 if the bytes are not valid UTF-8 (RFC 3629).
 size_t Utf8Length(absl::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);

@@ -1,4 +1,4 @@
-// The text of a log line: event=worker_exited pid=4711 reason="killed by signal 9". Pure.
+// Formats log lines: event=worker_exited pid=4711 reason="killed by signal 9". Pure.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace penstock::telemetry {
 
-// One key and its value, already as text: what absl::StrCat takes, and bool as true or false.
+// A key and its value as text: anything that absl::StrCat takes, and bool as true or false.
 struct Field {
   Field(absl::string_view name, const absl::AlphaNum& text) : key(name), value(text.Piece()) {}
   template <std::same_as<bool> Bool>
@@ -21,17 +21,18 @@ struct Field {
   std::string value;
 };
 
-// A value as it stands in a line. One that is empty or holds a space, a quote, '=' or a backslash
-// is quoted; in quotes, '"' and '\' get a backslash, newline, return and tab become \n, \r and \t,
-// and every other control byte \xNN. So a line stays one line, whatever a path or a message holds.
+// A value as written in a line. A value that is empty or contains a space, quote, '=', backslash or
+// control byte is quoted. Within quotes, '"' and '\' get a backslash; newline, return and tab
+// become \n, \r and \t; every other control byte becomes \xNN. A line therefore stays one line,
+// whatever a path or message contains.
 std::string FormatValue(absl::string_view value);
 
-// The members of a JSON object, without its braces: "event":"<event>","<key>":"<value>"…, every
-// value a string. Bytes that are no UTF-8 become U+FFFD.
+// The members of a JSON object, without its braces: "event":"<event>","<key>":"<value>"…; all
+// values are strings. Invalid UTF-8 becomes U+FFFD.
 std::string FormatJsonEvent(absl::string_view event, std::span<const Field> fields,
                             uint64_t suppressed);
 
-// "event=<event> <key>=<value>…", and " suppressed=<n>" at the end where n > 0.
+// "event=<event> <key>=<value>…", followed by " suppressed=<n>" if n > 0.
 std::string FormatEvent(absl::string_view event, std::span<const Field> fields,
                         uint64_t suppressed);
 

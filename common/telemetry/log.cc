@@ -31,7 +31,8 @@ constexpr char kJsonPattern[] = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",
 
 std::atomic<Format> format = Format::kText;
 
-// The one logger of the process. Never destroyed: a thread may still log while statics are.
+// The process's only logger. Never destroyed, because a thread may still log while static objects
+// are destroyed.
 spdlog::logger& Logger() {
   static spdlog::logger& logger = *[] {
     auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();

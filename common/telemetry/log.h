@@ -1,10 +1,12 @@
-// Logging: one line an event on standard error, for people and for programs that read key=value.
+// Logging: one line per event on standard error, for people and for programs that read key=value.
 //
 //   PENSTOCK_LOG(kWarning, "worker_exited", {"pid", pid}, {"reason", reason});
 //   time=2026-11-20T09:12:33.041Z level=warning event=worker_exited pid=4711 reason="out of memory"
 //
-// Any thread. A place in the code writes at most ten lines a second; the next line from there
-// carries suppressed=N. Values below the level, and those left out, are not even computed.
+// Each call site writes at most ten lines a second; its next line carries suppressed=N. Values of
+// lines below the level are not even computed, nor are those of suppressed lines.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <initializer_list>
@@ -20,23 +22,23 @@ namespace penstock::telemetry {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-// "debug", "info", "warning" or "error", as the configuration writes them.
+// Parses "debug", "info", "warning" or "error", as written in the configuration.
 absl::StatusOr<Level> ParseLevel(absl::string_view text);
 
-// The lowest level that is written, for the whole process; kInfo at start. Takes effect at once.
+// The lowest level to write, for the whole process; kInfo at start. Takes effect at once.
 void SetLevel(Level level);
 bool IsEnabled(Level level);
 
-// What a line is: "time=… level=… event=… key=value…", or an object of JSON with the same keys.
-// kText at start; before other threads log.
+// The line format: "time=… level=… event=… key=value…", or a JSON object with the same keys. kText
+// at start. **Requires**: called before other threads log.
 enum class Format { kText, kJson };
 void SetFormat(Format format);
 
-// Writes one line, whatever was written before. PENSTOCK_LOG is what one wants nearly always.
+// Writes one line without rate limiting. Nearly always use PENSTOCK_LOG instead.
 void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
          uint64_t suppressed = 0);
 
-// One place in the code that logs; lives as long as the process.
+// A call site that logs. Lives as long as the process.
 class Place {
  public:
   Limiter::Verdict Ask(base::TimePoint now) {

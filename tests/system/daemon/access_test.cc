@@ -46,7 +46,7 @@ TEST(AccessTest, APrivateDaemonsSocketIsClosedToOtherUsersAndTheyAreToldWhy) {
 
   EXPECT_EQ(stranger.exit_code, 1);
   EXPECT_THAT(stranger.output, HasSubstr("permission denied"));
-  EXPECT_THAT(stranger.output, HasSubstr(daemon.address() + " is for user 0 alone"));
+  EXPECT_THAT(stranger.output, HasSubstr(daemon.address() + ": only user 0 may connect"));
   EXPECT_EQ(TrainAs({}, daemon.address(), Photographs(24)).exit_code, 0);
 }
 
@@ -61,7 +61,7 @@ TEST(AccessTest, ASharedDaemonServesItsGroupAndTellsOthersWhichOneThatIs) {
   EXPECT_EQ(stranger.exit_code, 1);
   EXPECT_THAT(stranger.output,
               AllOf(HasSubstr("permission denied"), HasSubstr("group " + std::to_string(kGroup)),
-                    HasSubstr("is no member")));
+                    HasSubstr("is not a member")));
   EXPECT_EQ(served.exit_code, 0) << served.output;
 }
 

@@ -49,7 +49,7 @@ TEST_F(MetricsTest, APortInUseEndsTheStartWithTheRemedy) {
   const Ended ended = Run("127.0.0.1:" + std::to_string(port_));
 
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_THAT(ended.output, HasSubstr("the port is in use; 'ss -ltnp' says by whom"));
+  EXPECT_THAT(ended.output, HasSubstr("the port is in use; 'ss -ltnp' shows by whom"));
   EXPECT_NE(Scrape(port_), "");
 }
 
@@ -57,7 +57,7 @@ TEST_F(MetricsTest, AnAddressThatIsNotThisMachinesEndsTheStart) {
   const Ended elsewhere = Run("192.0.2.1:9477");
 
   EXPECT_EQ(elsewhere.exit_code, 2);
-  EXPECT_THAT(elsewhere.output, HasSubstr("no address of this machine"));
+  EXPECT_THAT(elsewhere.output, HasSubstr("this machine does not have that address"));
 }
 
 TEST_F(MetricsTest, AnAddressThatIsNoneIsRefusedWithItsLine) {

@@ -148,7 +148,7 @@ class PackagesTest(unittest.TestCase):
         stranger = self.trainer(STRANGER)
         _, complaint = stranger.communicate(timeout=60)
         self.assertNotEqual(stranger.returncode, 0)
-        self.assertIn(f"of which user {STRANGER} is no member", complaint)
+        self.assertIn(f"user {STRANGER} is not a member", complaint)
 
     def test_3_a_cpp_trainer_is_built_with_the_development_package(self):
         project, built = SOURCE / "tests/system/install/consumer", self.machine.room / "consumer"

@@ -31,7 +31,7 @@ TEST_F(WithoutGpuTest, TheReasonIsTypedAndSaysWhatToDo) {
       std::string(why_.message()),
       AnyOf(HasSubstr("this build has no CUDA; build with"),
             HasSubstr("this machine has no NVIDIA driver"), HasSubstr("this build needs CUDA"),
-            HasSubstr("no GPU is visible here"), HasSubstr("see whether nvidia-smi works here")));
+            HasSubstr("no GPU is visible here"), HasSubstr("check whether nvidia-smi works here")));
 }
 
 TEST_F(WithoutGpuTest, GpusCannotBeListedFoundOrMadeCurrent) {

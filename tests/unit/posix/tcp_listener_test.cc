@@ -24,7 +24,7 @@ TEST(TcpListenerTest, APortInUseIsSaid) {
   const absl::Status second = ListenTcp({.host = "127.0.0.1", .port = PortOf(*first)}, 1).status();
 
   EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
-  EXPECT_THAT(std::string(second.message()), HasSubstr("the port is in use; 'ss -ltnp' says"));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("the port is in use; 'ss -ltnp' shows"));
 }
 
 TEST(TcpListenerTest, AnAddressOfAnotherMachineIsSaid) {
@@ -33,7 +33,7 @@ TEST(TcpListenerTest, AnAddressOfAnotherMachineIsSaid) {
 
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("listening on 192.0.2.1:7: that is no address of this machine"));
+              HasSubstr("listening on 192.0.2.1:7: this machine does not have that address"));
 }
 
 TEST(TcpListenerTest, TheSameAddressIsFreeAgainOnceItsListenerIsGone) {
