@@ -1,4 +1,4 @@
-// The one mixing function behind every order and substitution. Pure; any thread.
+// The mixing function behind every order and substitution. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace penstock::plan {
 
 inline constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
 
-// What a key is for: no two uses share one.
+// The use of a key: different uses never share a key.
 enum class Purpose : uint64_t {
   kOrder = 1,
   kSubstitute = 2,
@@ -28,7 +28,7 @@ inline uint64_t Key(uint64_t seed, uint64_t epoch, Purpose purpose) {
   return Mix(Mix(Mix(seed + kGolden) ^ epoch) ^ static_cast<uint64_t>(purpose));
 }
 
-// `hash` scaled to [0, limit): the high half of their product.
+// Scales `hash` to [0, limit): the high half of their product.
 inline uint64_t Scale(uint64_t hash, uint64_t limit) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * limit) >> 64);
 }

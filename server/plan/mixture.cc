@@ -20,15 +20,15 @@ absl::Status Wrong(const Words&... words) {
 
 absl::Status CheckWeights(const MixtureSpec::Weights& stage, size_t parts) {
   if (stage.weights.size() != parts)
-    return Wrong("from epoch ", stage.from_epoch, " on the mixture has ", stage.weights.size(),
-                 " weights, but ", parts, " parts; give one for each");
+    return Wrong("from epoch ", stage.from_epoch, " the mixture has ", stage.weights.size(),
+                 " weights, but ", parts, " parts; give one weight for each part");
   for (const double weight : stage.weights)
     if (!std::isfinite(weight) || weight < 0)
-      return Wrong("from epoch ", stage.from_epoch, " on a weight of the mixture is ", weight,
+      return Wrong("from epoch ", stage.from_epoch, " a weight of the mixture is ", weight,
                    "; it must be a number of at least 0");
   if (*std::max_element(stage.weights.begin(), stage.weights.end()) > 0) return absl::OkStatus();
   return Wrong("from epoch ", stage.from_epoch,
-               " on all weights of the mixture are 0; at least one must be more");
+               " all weights of the mixture are 0; at least one must be greater");
 }
 
 absl::Status CheckSamples(const MixtureSpec& spec) {
@@ -37,8 +37,8 @@ absl::Status CheckSamples(const MixtureSpec& spec) {
   uint64_t left = kMaxSamples;
   for (const uint64_t samples : spec.samples) {
     if (samples < 1 || samples > left)
-      return Wrong("a part of the mixture has ", samples, " samples; parts must have 1 to ",
-                   kMaxSamples, ", all together");
+      return Wrong("a part of the mixture has ", samples, " samples; each part needs at least 1, ",
+                   "and all together may have ", kMaxSamples);
     left -= samples;
   }
   if (spec.epoch_samples >= 1 && spec.epoch_samples <= kMaxSamples) return absl::OkStatus();
@@ -49,18 +49,18 @@ absl::Status CheckSamples(const MixtureSpec& spec) {
 absl::Status Check(const MixtureSpec& spec) {
   PENSTOCK_RETURN_IF_ERROR(CheckSamples(spec));
   if (spec.schedule.empty() || spec.schedule.front().from_epoch != 0)
-    return Wrong("the mixture's first weights must be from epoch 0 on");
+    return Wrong("the mixture's first weights must start at epoch 0");
   for (size_t i = 0; i < spec.schedule.size(); ++i) {
     PENSTOCK_RETURN_IF_ERROR(CheckWeights(spec.schedule[i], spec.samples.size()));
     if (i > 0 && spec.schedule[i].from_epoch <= spec.schedule[i - 1].from_epoch)
       return Wrong("weights from epoch ", spec.schedule[i].from_epoch,
-                   " on come behind those from ", spec.schedule[i - 1].from_epoch,
-                   " on; give them in the order of their epochs");
+                   " come after those from epoch ", spec.schedule[i - 1].from_epoch,
+                   "; give them in ascending order of epochs");
   }
   return absl::OkStatus();
 }
 
-// In units of 2⁻³² of the largest one.
+// The weights as multiples of 2⁻³² of the largest one.
 std::vector<uint64_t> InUnits(const std::vector<double>& weights) {
   const double most = *std::max_element(weights.begin(), weights.end());
   std::vector<uint64_t> units;
@@ -69,7 +69,7 @@ std::vector<uint64_t> InUnits(const std::vector<double>& weights) {
   return units;
 }
 
-// By largest remainders; of equal ones the earlier part's.
+// Distributes `samples` by largest remainders; of equal ones, the earlier part's wins.
 std::vector<uint64_t> Apportion(const std::vector<uint64_t>& units, uint64_t samples) {
   const uint64_t whole = std::accumulate(units.begin(), units.end(), uint64_t{0});
   std::vector<uint64_t> counts, remainders;
@@ -88,7 +88,7 @@ std::vector<uint64_t> Apportion(const std::vector<uint64_t>& units, uint64_t sam
   return counts;
 }
 
-// A stretch of a ring of samples: how many of each part it has, and how many came before it.
+// A stretch of the ring: how many samples of each part it has, and how many came before it.
 class Stretch {
  public:
   Stretch(const std::vector<uint64_t>& counts, uint64_t key) : key_(key) {
@@ -99,25 +99,25 @@ class Stretch {
     }
   }
 
-  // Goes down to the place, once; which part it is of.
+  // Descends to the position and returns its part. Call once.
   uint32_t Find(uint64_t place) {
     while (size_ > 1) place = Halve(place);
     before_[parts_[0].number] += place;
     return parts_[0].number;
   }
 
-  // Then: how many samples of a part came before that place.
+  // After Find: how many samples of a part came before that position.
   uint64_t before(uint32_t part) const { return before_[part]; }
 
  private:
   struct Part {
     uint32_t number;
     uint64_t count;
-    uint64_t left;  // of them, in the left half
+    uint64_t left;  // how many of them are in the left half
   };
 
-  // Each part's samples are halved; of those with an odd number, every second one has the greater
-  // half on the left, from one on that the key draws.
+  // Halves each part's samples. Of the parts with an odd number, every second one gets the larger
+  // half on the left, starting with one that the key draws.
   void Divide() {
     uint64_t odd = 0;
     for (uint32_t i = 0; i < size_; ++i) {
@@ -131,7 +131,7 @@ class Stretch {
     }
   }
 
-  // To the half that has the place; the place within it.
+  // Descends to the half that contains the position; returns the position within it.
   uint64_t Halve(uint64_t place) {
     Divide();
     const uint64_t half = length_ / 2;
@@ -221,7 +221,8 @@ uint64_t Mixture::hash() const {
   return hash;
 }
 
-// The tree has its own regularities: the epoch begins somewhere in it, so that no place is special.
+// The tree has regularities of its own, so the epoch begins at a random position on the ring: then
+// no position is special.
 MixedEpoch::MixedEpoch(const Mixture& mixture, uint64_t seed, uint64_t epoch)
     : mixture_(mixture),
       counts_(mixture.CountsOf(epoch)),
@@ -248,7 +249,7 @@ Mixture::Draw MixedEpoch::At(uint64_t place) const {
           .index = static_cast<uint64_t>(drawn % samples)};
 }
 
-// A part is ordered as a dataset of its own would be, with a seed of its own.
+// A part is ordered like a dataset of its own, with its own seed.
 uint64_t MixedEpoch::SampleAt(Order order, const Windows& windows, uint64_t place) const {
   const Mixture::Draw draw = At(place);
   const uint64_t part_seed = Mix(seed_ ^ Mix(draw.part + kGolden));

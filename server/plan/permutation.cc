@@ -7,8 +7,8 @@
 namespace penstock::plan {
 namespace {
 
-// Six rounds mix halves of four bits and more; smaller ones give a round too few different
-// functions (measured: chi-square over seeds of all orders of up to six samples), so they get more
+// Six rounds mix halves of at least four bits well. A round on smaller halves has too few different
+// functions (measured: chi-square over seeds of all orders of up to six samples), so those get more
 // rounds.
 constexpr uint64_t kTinySamples = 256;
 constexpr uint32_t kRounds = 6;
@@ -48,8 +48,8 @@ uint64_t Permutation::PlaceOf(uint64_t sample) const {
   return sample;
 }
 
-// Addition rather than exclusive or: halves of two bits and more would else give even permutations
-// alone.
+// Addition rather than exclusive or: with XOR, halves of two or more bits would yield only even
+// permutations.
 uint64_t Permutation::Scramble(uint64_t index) const {
   uint64_t high = index >> low_bits_;
   uint64_t low = index & low_mask_;

@@ -1,5 +1,5 @@
-// Which sample is at which place: pure arithmetic, O(1) in time and memory for any dataset size.
-// README.md specifies every number here, so that anyone can reproduce an order. Any thread.
+// Which sample is at which position: pure arithmetic, O(1) in time and memory for datasets of any
+// size. README.md specifies every number here, so that anyone can reproduce an order. Any thread.
 #pragma once
 
 #include <compare>
@@ -9,17 +9,17 @@
 
 namespace penstock::plan {
 
-// The order of a feed's samples within its epochs. The numbers are part of fingerprints; 2 stands
-// for an order that a client gave.
+// The order of a feed's samples within an epoch. The numbers are part of fingerprints; 2 stands for
+// an order given by a client.
 enum class Order : uint32_t { kSequential = 0, kShuffled = 1, kShuffledInWindows = 3 };
 
-// What happens to the samples of an epoch that do not fill a batch of every rank.
+// What happens to the last samples of an epoch if they do not fill a batch for every rank.
 enum class Remainder : uint32_t { kDrop = 0, kPadBatch = 1, kPartial = 2, kPadRanks = 3 };
 
-// The largest dataset, and the largest world × batch size, that the arithmetic is made for.
+// The largest dataset, and the largest world size × batch size, that the arithmetic supports.
 inline constexpr uint64_t kMaxSamples = uint64_t{1} << 62;
 
-// A part of a dataset, as a feed of its own: sample numbers stay the dataset's.
+// A part of a dataset, as a feed of its own. Samples keep their numbers in the dataset.
 struct Range {
   uint64_t first = 0;
   uint64_t count = 0;
@@ -27,7 +27,7 @@ struct Range {
   bool Contains(uint64_t sample) const { return sample - first < count; }  // wraps below `first`
 };
 
-// InvalidArgument: it is empty, or not within `whole`.
+// **Errors**: InvalidArgument if it is empty or not within `whole`.
 absl::Status Validate(const Range& range, const Range& whole);
 
 // A batch's address in a feed. Rows at or beyond the epoch's end are padding: row i holds the
@@ -43,17 +43,17 @@ struct Position {
   }
 };
 
-// A keyed bijection on [0, samples): a different one for each (seed, epoch). A Feistel network
-// (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002) with cycle walking: fewer than
-// two walks expected.
+// A keyed bijection on [0, samples), different for each (seed, epoch): a Feistel network (Black and
+// Rogaway, "Ciphers with Arbitrary Finite Domains", 2002) with cycle walking, fewer than two walks
+// expected.
 class Permutation {
  public:
   // 1 ≤ samples ≤ kMaxSamples.
   Permutation(uint64_t samples, uint64_t seed, uint64_t epoch);
-  // With a key of another purpose: hash.h.
+  // With a key made for another purpose (hash.h).
   Permutation(uint64_t samples, uint64_t key);
   uint64_t operator()(uint64_t index) const;  // index < samples
-  uint64_t PlaceOf(uint64_t sample) const;    // the index at which `sample` is
+  uint64_t PlaceOf(uint64_t sample) const;    // the inverse: the index of `sample`
 
  private:
   static constexpr uint32_t kMaxRounds = 24;
@@ -66,37 +66,39 @@ class Permutation {
   uint64_t low_mask_;
   uint32_t low_bits_;
   uint32_t rounds_;
-  uint64_t keys_[kMaxRounds];  // the first rounds_ of them
+  uint64_t keys_[kMaxRounds];  // the first `rounds_` are used
 };
 
-// The sample at `index` < samples of an epoch. Not of kShuffledInWindows: windows.h.
+// The sample at `index` < samples of an epoch, for kSequential and kShuffled; windows.h also
+// handles kShuffledInWindows.
 uint64_t SampleAt(Order order, uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index);
 
-// The sample that stands in for `sample` when its attempts before `attempt` (≥ 1) could not be
-// used: a pure function, uniform over [0, samples).
+// The substitute for `sample` at this attempt (≥ 1), after the sample itself and all earlier
+// attempts could not be used: a pure function, uniform over [0, samples).
 uint64_t SubstituteFor(uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t sample,
                        uint32_t attempt);
 
-// What stands in a sample's place in the key of its random choices where it may come more than once
-// in an epoch: it gets another crop each time.
+// Replaces the sample number in the key of random choices where a sample may occur more than once
+// in an epoch, so that each occurrence gets another crop.
 uint64_t DrawNumber(uint64_t place, uint64_t sample);
 
-// Who gave an order: which of how many ranks that each gave one of its own; all ranks together,
-// where it is 0 of 1.
+// Who gave an order: rank `rank` of `ranks`, each of which gave its own; {0, 1} is one order for
+// all ranks.
 struct GivenBy {
   uint32_t rank = 0;
   uint32_t ranks = 1;
   bool operator==(const GivenBy&) const = default;
-  // A place of this order among the places of all of them, dealt out one by one.
+  // The index of a position of this order in the combined order, which deals out positions to ranks
+  // one by one.
   uint64_t Among(uint64_t place) const { return place * ranks + rank; }
 };
 
-// InvalidArgument: there is no such rank.
+// **Errors**: InvalidArgument if there is no such rank.
 absl::Status Validate(const GivenBy& by);
 
-// One rank's share of one epoch, from `consumed` samples (by all ranks together) on.
+// One rank's share of one epoch, after all ranks together have consumed `consumed` samples.
 struct Share {
-  uint64_t samples = 0;   // N, of the epoch
+  uint64_t samples = 0;   // N: samples in the epoch
   uint64_t consumed = 0;  // c₀ ≤ N
   uint32_t world = 1;     // W
   uint32_t rank = 0;      // r < W
@@ -104,18 +106,18 @@ struct Share {
   Remainder remainder = Remainder::kPartial;
 };
 
-// InvalidArgument says which number is impossible and what would be possible.
+// **Errors**: InvalidArgument says which number is impossible and what is allowed.
 absl::Status Validate(const Share& share);
 
-// How many batches this rank takes in what is left of the epoch. Equal for all ranks, but with
+// How many batches this rank takes from the rest of the epoch. Equal for all ranks, except with
 // kPartial.
 uint64_t BatchCount(const Share& share);
 
 struct Batch {
-  uint64_t first = 0;       // c₀ + k·W·B + r·B; in kPadRanks' last step r times its rows
-  uint32_t rows = 0;        // in the slot: B, or fewer for a short last batch
-  uint32_t valid_rows = 0;  // that are not padding
-  uint64_t consumed = 0;    // by all ranks together once they all took step k; at most N
+  uint64_t first = 0;       // c₀ + k·W·B + r·B; r times `rows` in kPadRanks' last step
+  uint32_t rows = 0;        // rows in the slot: B, or fewer for a short last batch
+  uint32_t valid_rows = 0;  // rows that are not padding
+  uint64_t consumed = 0;    // by all ranks together after step k; at most N
 };
 
 // This rank's batch at step k < BatchCount.

@@ -7,17 +7,17 @@
 namespace penstock::plan {
 namespace {
 
-// Samples that all ranks take in one step. Fits: Validate.
+// Samples that all ranks take in one step. Validate ensures that it fits 64 bits.
 uint64_t SamplesOfOneStep(const Share& share) { return uint64_t{share.world} * share.batch_size; }
 
-// Of the epoch's batches, full and short, those that fall to this rank.
+// How many of the epoch's batches, full and short, go to this rank.
 uint64_t PartialCount(const Share& share, uint64_t left) {
   const uint64_t batches = base::DivideUp(left, share.batch_size);
   if (batches <= share.rank) return 0;
   return base::DivideUp(batches - share.rank, share.world);
 }
 
-// The run that each rank takes in a step which begins with `left` ≥ 1 samples left.
+// How many rows each rank takes in a step that begins with `left` ≥ 1 samples.
 uint32_t RowsOfARank(const Share& share, uint64_t left) {
   if (share.remainder != Remainder::kPadRanks) return share.batch_size;
   return static_cast<uint32_t>(

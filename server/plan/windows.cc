@@ -18,14 +18,14 @@ const Windows& Checked(const Windows& windows) {
 
 absl::Status Validate(const Windows& windows) {
   if (windows.shard_samples < 1 || windows.shard_samples > kMaxSamples)
-    return absl::InvalidArgumentError(absl::StrCat("a shard of ", windows.shard_samples,
+    return absl::InvalidArgumentError(absl::StrCat("a shard has ", windows.shard_samples,
                                                    " samples; it must have 1 to ", kMaxSamples));
   if (windows.shards < 1)
-    return absl::InvalidArgumentError("a window of 0 shards; it must have at least 1");
+    return absl::InvalidArgumentError("a window has 0 shards; it must have at least 1");
   return absl::OkStatus();
 }
 
-// More samples or shards than there are is as good as all of them.
+// Larger shards or windows than the dataset means all of it.
 WindowedOrder::WindowedOrder(const Windows& windows, uint64_t samples, uint64_t seed,
                              uint64_t epoch)
     : samples_(samples),
@@ -36,7 +36,7 @@ WindowedOrder::WindowedOrder(const Windows& windows, uint64_t samples, uint64_t 
       short_place_(permuted_.PlaceOf(base::DivideUp(samples, shard_samples_) - 1)),
       window_key_(Key(seed, epoch, Purpose::kWindow)) {}
 
-// Behind the short shard everything comes so many samples earlier.
+// After the short shard, everything comes `missing_` samples earlier.
 uint64_t WindowedOrder::StartOf(uint64_t window) const {
   const uint64_t place = window * shards_;
   return place * shard_samples_ - (short_place_ < place ? missing_ : 0);
@@ -54,7 +54,7 @@ uint64_t WindowedOrder::operator()(uint64_t index) const {
   const uint64_t start = StartOf(window);
   const uint64_t size = std::min(StartOf(window + 1), samples_) - start;
   uint64_t in_window = Permutation(size, Mix(window_key_ ^ window))(index - start);
-  // Where the short shard is one of them: as if it were whole.
+  // If the short shard is in this window, skip the samples that it lacks.
   const uint64_t place = window * shards_;
   if (short_place_ >= place &&
       in_window >= (short_place_ - place + 1) * shard_samples_ - missing_) {

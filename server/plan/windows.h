@@ -1,7 +1,7 @@
-// The order for storage that is read best in sequence: consecutive samples are taken together as
-// shards, the shards are permuted, and samples are shuffled within a window of so many shards. So
-// at any time one window's bytes are wanted and no others. Pure arithmetic, O(1) in time and
-// memory. README.md specifies it, and says how well it mixes. Any thread.
+// An order for storage that is read best in sequence. Consecutive samples form shards, the shards
+// are permuted, and samples are shuffled within a window of several shards, so that at any time
+// only one window's bytes are needed. README.md specifies it and says how well it mixes. Pure
+// arithmetic, O(1) in time and memory; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace penstock::plan {
 
 struct Windows {
-  uint64_t shard_samples = 0;  // of a shard, at least 1; the dataset's last shard may have fewer
-  uint32_t shards = 0;         // of a window, at least 1; an epoch's last window may have fewer
+  uint64_t shard_samples = 0;  // per shard, at least 1; the dataset's last shard may have fewer
+  uint32_t shards = 0;         // per window, at least 1; an epoch's last window may have fewer
   bool operator==(const Windows&) const = default;
 };
 
@@ -22,7 +22,7 @@ absl::Status Validate(const Windows& windows);
 // One epoch.
 class WindowedOrder {
  public:
-  // Valid windows; 1 ≤ samples ≤ kMaxSamples.
+  // **Requires**: valid windows; 1 ≤ samples ≤ kMaxSamples.
   WindowedOrder(const Windows& windows, uint64_t samples, uint64_t seed, uint64_t epoch);
   uint64_t operator()(uint64_t index) const;  // index < samples
 
@@ -32,14 +32,14 @@ class WindowedOrder {
 
   uint64_t samples_;
   uint64_t shard_samples_;
-  uint64_t shards_;       // of a window
-  Permutation permuted_;  // of all shards
-  uint64_t missing_;      // samples, in the last shard
-  uint64_t short_place_;  // where in the epoch that shard comes
+  uint64_t shards_;       // per window
+  Permutation permuted_;  // order of all shards
+  uint64_t missing_;      // samples that the last shard lacks
+  uint64_t short_place_;  // the position of that shard in the epoch's order
   uint64_t window_key_;
 };
 
-// SampleAt of plan.h, for every order; `windows` is looked at where the order has some.
+// SampleAt of plan.h for every order; `windows` matters only to kShuffledInWindows.
 uint64_t SampleAt(Order order, const Windows& windows, uint64_t samples, uint64_t seed,
                   uint64_t epoch, uint64_t index);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kCacheLine = 64;
-// Of a segment, unless more are wanted at once: small slots need no large segment.
+// Slots per segment, unless more are needed at once: small slots need no large segment.
 constexpr uint64_t kMostSlots = 64;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -52,8 +52,8 @@ absl::Status Pool::Preallocate() {
   const uint64_t available = options_.available_bytes ? options_.available_bytes() : UINT64_MAX;
   if (bytes > available)
     return absl::ResourceExhaustedError(
-        absl::StrCat("pool.preallocate is ", base::FormatBytes(bytes), ", and the machine has ",
-                     base::FormatBytes(available), " available; lower it, or free some memory"));
+        absl::StrCat("pool.preallocate is ", base::FormatBytes(bytes), ", but the machine has ",
+                     base::FormatBytes(available), " available; lower it or free some memory"));
   return spares_.Make(bytes, options_.segment_bytes);
 }
 
@@ -111,7 +111,8 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   return absl::OkStatus();
 }
 
-// From what was made ahead, where that holds a slot: the caller asks again for what is missing.
+// Prefers preallocated memory if a piece holds at least one slot; the caller asks again for the
+// slots still missing.
 absl::StatusOr<Spares::Piece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted) {
   const uint64_t slot_bytes = arenas_[arena_id].layout.slot_bytes;
   if (slot_bytes > options_.max_bytes / wanted)
@@ -126,7 +127,7 @@ absl::StatusOr<Spares::Piece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted
   return piece;
 }
 
-// As many as a segment of the usual size holds, but at least what is wanted and at most what fits.
+// As many slots as a segment of the usual size holds, but at least `wanted` and at most what fits.
 uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
   uint64_t room = Left();
   if (options_.available_bytes) room = std::min(room, options_.available_bytes());
@@ -146,18 +147,17 @@ absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left
     if (segment.user != arena.user) of_others += segment.bytes;
   const std::string others =
       of_others == 0 ? ""
-                     : absl::StrCat(", of which other users have ", base::FormatBytes(of_others),
+                     : absl::StrCat("; other users have ", base::FormatBytes(of_others),
                                     " (limits.max_pool_per_user bounds each user's share)");
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the session's window needs ", wanted, " more slots of ",
-                   base::FormatBytes(arena.layout.slot_bytes), "; of the pool's ",
-                   base::FormatBytes(options_.max_bytes), " ", base::FormatBytes(left),
-                   " are left beside what open sessions reserved", others, machine,
-                   "; ask for a smaller window or batch, close sessions, or raise pool.max"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the session's prefetch window needs ", wanted, " more slots of ",
+      base::FormatBytes(arena.layout.slot_bytes), "; open sessions leave ", base::FormatBytes(left),
+      " of the pool's ", base::FormatBytes(options_.max_bytes), others, machine,
+      "; ask for a smaller window or batch, close sessions, or raise pool.max"));
 }
 
-// Gives up what was made ahead, then segments that other arenas can spare, the oldest first, until
-// so many bytes are left.
+// Frees preallocated memory, then segments that other arenas can spare, oldest first, until `bytes`
+// are left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
   while (Left() < bytes && !spares_.empty()) spares_.Drop();
   std::vector<SegmentId> ids;
@@ -175,8 +175,8 @@ bool Pool::GiveUp(SegmentId id) {
   const auto found = segments_.find(id);
   PENSTOCK_CHECK(found != segments_.end());
   if (!listener_.give_up(found->second)) return false;
-  // Now, and not when the last client unmaps it: one that never does would keep its pages, which
-  // nobody counts any more. Where that fails they come back with the last mapping.
+  // Now rather than when the last client unmaps it: a client that never does would keep its pages,
+  // which the pool no longer counts. If this fails, the pages return with the last mapping.
   posix::GiveBackPages(found->second.memory, 0, found->second.bytes).IgnoreError();
   for (uint32_t slot : found->second.slots) places_.erase(slot);
   arenas_[found->second.arena].slots -= found->second.slots.size();

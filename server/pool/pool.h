@@ -1,10 +1,12 @@
-// The pool: segments (memfds) cut into slots, one user id and one layout each, within one budget.
+// The pool: segments (memfds) cut into slots, within one budget. Each segment has one user and one
+// slot layout. An arena is all segments of one user and layout.
 //
-// A segment belongs to one user for its whole life; it is closed, never handed on, and its pages go
-// back to the system at once, whoever still has it mapped and reads zeros there then. An arena is
-// all segments of one user and layout. Sessions reserve slots when they open, so an open that does
-// not fit is refused then, with the numbers, and nothing waits later. One thread (the runner's)
-// owns it.
+// A segment belongs to one user for its whole life. It is never handed to another; when the pool
+// closes it, its pages return to the system at once, and clients that still map it read zeros.
+// Sessions reserve their slots when they open, so a session that does not fit is refused then, with
+// the numbers, and nothing waits for memory later.
+//
+// **Thread safety**: owned and called by one thread, the runner's.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +27,22 @@ namespace penstock::pool {
 
 using SegmentId = base::StrongId<struct SegmentTag, uint32_t>;
 
-// Bytes of all rows of a batch, one behind the other: what one of its tensors, or several, are in.
+// Storage for all rows of a batch, one after another; holds one or more of its tensors.
 struct Block {
-  uint64_t offset = 0;  // in the slot
+  uint64_t offset = 0;  // from the slot's start
   uint64_t row_bytes = 0;
   bool operator==(const Block&) const = default;
 };
 
-// Where the parts of a slot are, in bytes from its start.
+// The parts of a slot, in bytes from its start.
 struct SlotLayout {
-  std::vector<Block> blocks;   // the first at 0
-  uint64_t labels_offset = 0;  // int64 each
-  uint64_t ids_offset = 0;     // uint64 each
+  std::vector<Block> blocks;   // the first is at 0
+  uint64_t labels_offset = 0;  // of the int64 labels
+  uint64_t ids_offset = 0;     // of the uint64 ids
   uint64_t slot_bytes = 0;     // whole pages
   bool operator==(const SlotLayout&) const = default;
 };
-// `row_bytes`: of each block.
+// `row_bytes`: one entry for each block.
 SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows);
 
 struct Segment {
@@ -48,13 +50,13 @@ struct Segment {
   uint64_t arena = 0;
   uint32_t user = 0;
   uint64_t bytes = 0;
-  std::vector<uint32_t> slots;  // ids, in the order of their places
+  std::vector<uint32_t> slots;  // ids, by ascending offset
   posix::Fd memory;
-  posix::Fd read_only;  // for consumers
+  posix::Fd read_only;  // the descriptor for consumers
   posix::Mapping mapping;
 };
 
-// Where a slot is, and how it is laid out.
+// The location and layout of a slot.
 struct SlotPlace {
   SegmentId segment;
   uint64_t offset = 0;
@@ -75,13 +77,14 @@ class Pool {
  public:
   struct Options {
     uint64_t max_bytes = 0;
-    uint64_t segment_bytes = 32u << 20;  // a new segment's size, where the budget allows it
-    uint64_t preallocate_bytes = 0;      // made by Preallocate; the first segments are cut from it
-    // What the machine can still give; asked before a segment is made.
+    uint64_t segment_bytes = 32u << 20;  // a new segment's size, if the budget allows it
+    uint64_t preallocate_bytes = 0;      // created by Preallocate for the first segments
+    // Memory available on the machine; called before a segment is created.
     std::function<uint64_t()> available_bytes;
   };
-  // Told of each segment made, which is dropped again where that fails; and asked whether one may
-  // go: true when none of its slots is in use, and then its slots and id are forgotten everywhere.
+  // `made` is called for each new segment; if it fails, the segment is dropped. `give_up` asks
+  // whether a segment may go: it returns true if none of its slots is in use, and must then forget
+  // its slots and id everywhere.
   struct Listener {
     std::function<absl::Status(const Segment&)> made;
     std::function<bool(const Segment&)> give_up;
@@ -89,26 +92,28 @@ class Pool {
 
   Pool(Options options, Listener listener);
 
-  // Makes memory ahead and touches it, so that first sessions need not wait for the system to clear
-  // theirs. Once, at start. ResourceExhausted when the machine has not so much.
+  // Allocates memory ahead of time and faults it in, so that the first sessions need not wait for
+  // the system to clear theirs. Call once, at start. **Errors**: ResourceExhausted if the machine
+  // does not have enough.
   absl::Status Preallocate();
 
-  // One arena for each user and layout. Its number is stable while it has slots or reservations;
-  // later another one may have it.
+  // The arena of a user and layout. Its number is stable while it has slots or reservations; later
+  // another arena may get it.
   uint64_t ArenaOf(uint32_t user, const SlotLayout& layout);
 
-  // Makes room for `window` more slots in the arena and counts them as reserved. ResourceExhausted
-  // says what was wanted, what is left, who holds the rest and what to do.
+  // Adds slots until `window` more fit into the arena, and reserves them.
+  //
+  // **Errors**: ResourceExhausted says how much is needed, left and held by others, and what to do.
   absl::Status Reserve(uint64_t arena, uint32_t window);
   void Unreserve(uint64_t arena, uint32_t window, base::TimePoint now);
 
-  // Gives up the segments of arenas that had no reservation for `idle`.
+  // Frees the segments of arenas that have had no reservation for `idle`.
   void Tick(base::TimePoint now, base::Duration idle);
 
-  const SlotPlace& Place(uint32_t slot) const;  // of a living segment; good as long as that lives
+  const SlotPlace& Place(uint32_t slot) const;  // of a live segment; valid while that lives
   const Segment* Find(SegmentId segment) const;
   Usage Used() const;
-  // Of each user who has segments or reservations: the bytes.
+  // The usage of each user who has segments or reservations.
   std::map<uint32_t, Usage> UsedByUser() const;
 
  private:
@@ -132,9 +137,9 @@ class Pool {
   std::vector<Arena> arenas_;
   std::map<SegmentId, Segment> segments_;
   Spares spares_;
-  std::unordered_map<uint32_t, SlotPlace> places_;  // of living segments, by slot id
-  uint64_t segment_bytes_ = 0;                      // of living segments
-  uint32_t next_segment_ = 1, next_slot_ = 0;       // never used again
+  std::unordered_map<uint32_t, SlotPlace> places_;  // of live segments, by slot id
+  uint64_t segment_bytes_ = 0;                      // of live segments
+  uint32_t next_segment_ = 1, next_slot_ = 0;       // never reused
 };
 
 }  // namespace penstock::pool

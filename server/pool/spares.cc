@@ -29,7 +29,8 @@ void GiveBackTail(const posix::Fd& memory, uint64_t from, uint64_t bytes) {
   if (bytes == 0) return;
   const int done = ::fallocate(memory.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                static_cast<off_t>(from), static_cast<off_t>(bytes));
-  PENSTOCK_CHECK(done == 0 || errno == EINTR);  // a tail that stays is only counted too low
+  // EINTR: the tail stays allocated but is not counted
+  PENSTOCK_CHECK(done == 0 || errno == EINTR);
 }
 
 }  // namespace

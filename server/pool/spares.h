@@ -1,5 +1,6 @@
-// Memory made and touched ahead, before anybody knows which user's batches it will hold. A piece
-// leaves for one segment and never comes back. Owned by the pool; not thread-safe.
+// Memory allocated and faulted in ahead of time, before it is known which user's batches it will
+// hold. A piece is handed out to one segment and never comes back. Owned by the pool; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,20 @@ namespace penstock::pool {
 class Spares {
  public:
   struct Piece {
-    posix::Fd memory;  // at least `bytes` long; what is beyond holds no memory
+    posix::Fd memory;  // at least `bytes` long; anything beyond has no pages
     uint64_t bytes = 0;
   };
 
-  // Adds so many bytes in pieces of `piece_bytes`, of which the last may be smaller. Waits while
-  // the system clears them. ResourceExhausted when it has no more; what was made until then stays.
+  // Adds `bytes` in pieces of `piece_bytes`; the last may be smaller. Waits while the system clears
+  // them. **Errors**: ResourceExhausted if the system has no more memory; pieces already made are
+  // kept.
   absl::Status Make(uint64_t bytes, uint64_t piece_bytes);
 
-  // A piece of at least one slot, cut to whole ones; the rest of its memory goes back to the
-  // system.
+  // Removes and returns a piece of at least one slot, trimmed to whole slots; the rest of its
+  // memory returns to the system.
   std::optional<Piece> Take(uint64_t slot_bytes);
 
-  // Gives a piece back to the system. There is one.
+  // Frees one piece. **Requires**: not empty.
   void Drop();
 
   bool empty() const { return pieces_.empty(); }

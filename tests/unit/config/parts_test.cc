@@ -38,9 +38,9 @@ TEST(ConfigPartsTest, AMixtureHasPartsThatAreHereAndWeightsThatSaySomething) {
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a, weight: 0}]}"), HasSubstr("are 0"));
   EXPECT_THAT(MixtureRefusal(
                   "{parts: [{dataset: a}, {dataset: b}], later: [{from_epoch: 5, weights: [1]}]}"),
-              HasSubstr("from epoch 5 on the mixture has 1 weights, but 2 parts"));
+              HasSubstr("from epoch 5 the mixture has 1 weights, but 2 parts"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}], later: [{from_epoch: 0, weights: [1]}]}"),
-              HasSubstr("in the order of their epochs"));
+              HasSubstr("in ascending order of epochs"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}]}\n  range: 0..5\n"),
               HasSubstr("datasets[3].range: got '0..5', wanted none with a mixture"));
 }

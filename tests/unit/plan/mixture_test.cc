@@ -44,8 +44,9 @@ TEST(MixtureTest, WhatCannotBeIsRefusedInWords) {
   EXPECT_THAT(with([](auto& s) { s.samples = {kMaxSamples, 1}; }), HasSubstr("all together"));
   EXPECT_THAT(with([](auto& s) { s.epoch_samples = 0; }),
               HasSubstr("an epoch of the mixture has 0"));
-  EXPECT_THAT(with([](auto& s) { s.schedule = {}; }), HasSubstr("from epoch 0 on"));
-  EXPECT_THAT(with([](auto& s) { s.schedule[0].from_epoch = 1; }), HasSubstr("from epoch 0 on"));
+  EXPECT_THAT(with([](auto& s) { s.schedule = {}; }), HasSubstr("must start at epoch 0"));
+  EXPECT_THAT(with([](auto& s) { s.schedule[0].from_epoch = 1; }),
+              HasSubstr("must start at epoch 0"));
   EXPECT_THAT(with([](auto& s) { s.schedule[0].weights = {1}; }),
               HasSubstr("has 1 weights, but 2 parts"));
   EXPECT_THAT(with([](auto& s) { s.schedule[0].weights = {0, 0}; }), HasSubstr("are 0"));
@@ -56,7 +57,7 @@ TEST(MixtureTest, WhatCannotBeIsRefusedInWords) {
   EXPECT_THAT(with([](auto& s) {
                 s.schedule = {{0, {1, 1}}, {5, {1, 2}}, {5, {2, 1}}};
               }),
-              HasSubstr("from epoch 5 on come behind those from 5"));
+              HasSubstr("from epoch 5 come after those from epoch 5"));
 }
 
 TEST(MixtureDeathTest, APlaceOutsideTheEpochIsOurBug) {

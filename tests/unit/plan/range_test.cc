@@ -17,10 +17,10 @@ std::string Refusal(const Range& range, const Range& whole) {
 TEST(RangeTest, OneThatIsEmptyOrReachesOutIsRefusedWithWhatThereIs) {
   const Range whole = {100, 50};
 
-  EXPECT_THAT(Refusal({100, 0}, whole), HasSubstr("from sample 100 on is empty"));
-  EXPECT_THAT(Refusal({99, 1}, whole), HasSubstr("the dataset has 50, 100 to 149"));
-  EXPECT_THAT(Refusal({150, 1}, whole), HasSubstr("1 samples from 150 on"));
-  EXPECT_THAT(Refusal({149, 2}, whole), HasSubstr("ask for a range within them"));
+  EXPECT_THAT(Refusal({100, 0}, whole), HasSubstr("from sample 100 is empty"));
+  EXPECT_THAT(Refusal({99, 1}, whole), HasSubstr("the dataset has 50 (100 to 149)"));
+  EXPECT_THAT(Refusal({150, 1}, whole), HasSubstr("1 samples from number 150"));
+  EXPECT_THAT(Refusal({149, 2}, whole), HasSubstr("ask for a range within it"));
   EXPECT_THAT(Refusal({100, UINT64_MAX}, whole), HasSubstr("100 to 149"));
   EXPECT_THAT(Refusal({UINT64_MAX, UINT64_MAX}, whole), HasSubstr("100 to 149"));
 }

@@ -26,10 +26,10 @@ bool IsOrderOfAll(const std::vector<uint64_t>& order) {
 }
 
 TEST(WindowsTest, NumbersThatCannotBeAreRefused) {
-  EXPECT_THAT(std::string(Validate(Windows{0, 4}).message()), HasSubstr("a shard of 0 samples"));
+  EXPECT_THAT(std::string(Validate(Windows{0, 4}).message()), HasSubstr("a shard has 0 samples"));
   EXPECT_THAT(std::string(Validate(Windows{kMaxSamples + 1, 4}).message()),
               HasSubstr("must have 1 to"));
-  EXPECT_THAT(std::string(Validate(Windows{10, 0}).message()), HasSubstr("a window of 0 shards"));
+  EXPECT_THAT(std::string(Validate(Windows{10, 0}).message()), HasSubstr("a window has 0 shards"));
   EXPECT_EQ(Validate(Windows{10, 0}).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(Validate(Windows{1, 1}).ok());
 }

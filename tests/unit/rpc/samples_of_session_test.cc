@@ -34,7 +34,7 @@ TEST(OrderTest, AWindowThatIsNotMeantOrWhoseShardsCannotBeIsRefused) {
   EXPECT_THAT(Refusal(not_meant),
               HasSubstr("feed.shuffle_window: wanted none, because feed.order is ORDER_SHUFFLED"));
   EXPECT_THAT(Refusal(too_many),
-              HasSubstr("feed.shuffle_window: a shard of 18446744073709551615 samples"));
+              HasSubstr("feed.shuffle_window: a shard has 18446744073709551615 samples"));
 }
 
 TEST(OrderTest, WhoGaveAnOrderIsTakenAsSaidAndRefusedWhereItIsNoRankOrNothingWasGiven) {
@@ -50,7 +50,7 @@ TEST(OrderTest, WhoGaveAnOrderIsTakenAsSaidAndRefusedWhereItIsNoRankOrNothingWas
 
   EXPECT_THAT(Refusal(none),
               HasSubstr("feed.given_by: wanted none, because feed.order is ORDER_SH"));
-  EXPECT_THAT(Refusal(beyond), HasSubstr("feed.given_by: an order given by rank 2 of 2"));
+  EXPECT_THAT(Refusal(beyond), HasSubstr("feed.given_by: the order was given by rank 2 of 2"));
   EXPECT_EQ(SessionFrom(request, Ticket())->given_by, (plan::GivenBy{.rank = 2, .ranks = 3}));
 }
 
