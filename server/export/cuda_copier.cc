@@ -12,8 +12,8 @@
 namespace penstock::exporting {
 namespace {
 
-// Enough that the engine never idles between two; few enough that a session's first batch is not
-// long behind others'.
+// Enough that the copy engine never idles between two copies; few enough that a session's first
+// batch does not wait long behind others'.
 constexpr size_t kMaxUnderWay = 3;
 
 void NameThread(const std::string& name) { pthread_setname_np(pthread_self(), name.c_str()); }
@@ -70,7 +70,7 @@ void CudaCopier::FreeSlab(uint32_t slab) {
 }
 
 void CudaCopier::OpenSegment(uint32_t segment, posix::Fd memory, uint64_t bytes) {
-  // A job is copied: both its copies and the queue own the descriptor.
+  // std::function copies the job: its copies share ownership of the descriptor.
   auto shared = std::make_shared<posix::Fd>(std::move(memory));
   Enqueue(
       [segment, shared, bytes](CudaMemory& to) { return to.OpenSegment(segment, *shared, bytes); });
@@ -183,7 +183,7 @@ void CudaCopier::WaitUntilQuiet() {
   while (unfinished_ > 0 && status_.ok()) changed_.Wait(mutex_);
 }
 
-// The first reason stays. Nothing is done any more: the daemon ends.
+// Keeps the first reason. No more jobs run: the daemon shuts down.
 void CudaCopier::Fail(const absl::Status& why) {
   {
     base::MutexLock lock(mutex_);

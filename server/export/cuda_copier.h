@@ -1,10 +1,10 @@
-// The copier of one GPU, by CUDA: a thread ("gpu0") that does what it is told in order, with a
-// stream and a context of its own, and one ("gpu0 done") that sleeps until copies are complete. So
-// a copy is always in the stream behind the one that runs, and no processor spins for it.
+// The copier of one GPU, implemented with CUDA. One thread ("gpu0") runs jobs in order, with its
+// own stream and context; a second ("gpu0 done") sleeps until copies are complete. So the next copy
+// is always queued in the stream behind the running one, and no thread spins.
 //
-// Copies alone are put into the stream. The context is made when the first slab is asked for; where
-// that fails, the slab's result says why, and the next slab tries again. Any other failure is one
-// of the GPU for good.
+// Only copies are enqueued on the stream. The first request for a slab creates the context; if that
+// fails, the slab's result says why, and the next request tries again. Any other failure means that
+// the GPU is lost for good.
 #pragma once
 
 #include <deque>
@@ -23,9 +23,9 @@ namespace penstock::exporting {
 
 class CudaCopier final : public Copier {
  public:
-  // Returns at once, whether or not there is such a GPU.
+  // Returns at once, even if there is no such GPU.
   static absl::StatusOr<std::unique_ptr<Copier>> Start(const cuda::Uuid& uuid);
-  // Ends the threads: copies under way complete first, what was not begun is dropped.
+  // Ends the threads. Running copies complete; jobs not yet begun are dropped.
   ~CudaCopier() override;
 
   void MakeSlab(const SlabOrder& order) override;
@@ -41,7 +41,7 @@ class CudaCopier final : public Copier {
 
  private:
   using Job = std::function<absl::Status(CudaMemory&)>;
-  // A copy in the stream, and the event behind it.
+  // A copy in the stream, and the event recorded after it.
   struct UnderWay {
     uint64_t id = 0;
     cuda::Event event;
@@ -63,13 +63,14 @@ class CudaCopier final : public Copier {
   base::CondVar changed_;
   std::deque<Job> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<UnderWay> under_way_ PENSTOCK_GUARDED_BY(mutex_);
-  size_t unfinished_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // under way, or just being waited for
+  // copies under way, including the one AwaitCopies waits for
+  size_t unfinished_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   Done done_ PENSTOCK_GUARDED_BY(mutex_);
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
   Facts facts_ PENSTOCK_GUARDED_BY(mutex_);
-  int ordinal_ PENSTOCK_GUARDED_BY(mutex_) = -1;  // once the context is made
+  int ordinal_ PENSTOCK_GUARDED_BY(mutex_) = -1;  // set once the context exists
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  bool worked_ PENSTOCK_GUARDED_BY(mutex_) = false;  // nothing is put into the stream any more
+  bool worked_ PENSTOCK_GUARDED_BY(mutex_) = false;  // nothing more is enqueued on the stream
   std::thread waiting_;
   std::thread working_;
 };

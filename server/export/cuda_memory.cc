@@ -15,7 +15,7 @@ namespace penstock::exporting {
 namespace {
 
 constexpr uint64_t kFillBytes = 2u << 20;
-// Of a GPU's memory, for whatever its trainers have yet to make: a context, a kernel's workspace.
+// GPU memory to leave free for what trainers still have to create: a context, kernels' workspaces.
 constexpr uint64_t kLeftFree = 256u << 20;
 
 absl::Status CheckModes(const cuda::Device& device) {
@@ -25,11 +25,12 @@ absl::Status CheckModes(const cuda::Device& device) {
                    ") is in compute mode 'prohibited'; set it to 'default' with nvidia-smi -c 0"));
 }
 
-// Another process may have it alone: then making a context fails, and this says why.
+// Exclusive mode: if another process uses the device, creating a context fails, and this explains
+// why.
 absl::Status Explain(const absl::Status& status, const cuda::Device& device) {
   if (status.ok() || !device.exclusive) return status;
   return base::Annotate(status, absl::StrCat(device.name, " (", device.uuid.ToString(),
-                                             ") is in exclusive mode: one process alone may use "
+                                             ") is in exclusive mode: only one process may use "
                                              "it; set it to 'default' with nvidia-smi -c 0, or "
                                              "have trainers ask for pinned delivery"));
 }
@@ -59,18 +60,18 @@ absl::Status CudaMemory::Begin() {
   return absl::OkStatus();
 }
 
-// A slab of a daemon that died lives on in its trainers, and counts here: what is free is asked,
-// not reckoned.
+// Asks the device for its free memory rather than computing it, because the slabs of a dead daemon
+// live on in its trainers.
 absl::Status CudaMemory::CheckRoom(uint64_t bytes) const {
   PENSTOCK_ASSIGN_OR_RETURN(const cuda::Room room, cuda::AskRoom());
   if (bytes + kLeftFree <= room.free_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "batches need ", base::FormatBytes(bytes), " more on ", device_.name, " (",
       device_.uuid.ToString(), "), which has ", base::FormatBytes(room.free_bytes), " of ",
-      base::FormatBytes(room.total_bytes), " free, and ", base::FormatBytes(kLeftFree),
-      " of it are left to its other programs; end some of them, ask for a smaller depth or batch, "
-      "or for pinned delivery (slabs of a daemon that died go when its trainers let go of their "
-      "last batches of it)"));
+      base::FormatBytes(room.total_bytes), " free, of which ", base::FormatBytes(kLeftFree),
+      " are reserved for other programs; end some of them, ask for a smaller depth or batch, or "
+      "for pinned delivery (the slabs of a dead daemon are freed when its trainers release their "
+      "last batches from it)"));
 }
 
 absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
@@ -116,7 +117,7 @@ absl::Status CudaMemory::StartCopy(const CopyOrder& order) {
   const auto slab = slabs_.find(order.slab);
   if (segment == segments_.end() || slab == slabs_.end())
     return absl::InternalError(absl::StrCat("a copy from segment ", order.segment, " to slab ",
-                                            order.slab, ", one of which is not there"));
+                                            order.slab, ": one of them does not exist"));
   return cuda::CopyToDevice(slab->second.data() + order.slab_offset,
                             segment->second.mapping.data() + order.offset, order.bytes, stream());
 }
@@ -125,7 +126,7 @@ absl::Status CudaMemory::Poison(uint32_t slab, uint64_t offset, uint64_t bytes) 
   return Fill(slabs_.at(slab).data() + offset, bytes, kPoison);
 }
 
-// By copies: a memset would run on the trainer's processors.
+// By copies, because a memset would occupy the trainer's processors.
 absl::Status CudaMemory::Fill(std::byte* to, uint64_t bytes, std::byte value) {
   const std::vector<std::byte> piece(std::min(bytes, kFillBytes), value);
   for (uint64_t done = 0; done < bytes; done += piece.size())

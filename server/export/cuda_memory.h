@@ -1,5 +1,7 @@
-// What one GPU's copier owns on it: the slabs, and the segments as the GPU sees them. One thread
-// (the copier's), on which the device is current from Begin on; all of it goes on that thread, too.
+// What one GPU's copier owns on that GPU: slabs, and the segments as the GPU sees them.
+//
+// **Thread safety**: used and destroyed by one thread, the copier's, on which the device is current
+// after Begin.
 #pragma once
 
 #include <map>
@@ -19,37 +21,39 @@ namespace penstock::exporting {
 class CudaMemory {
  public:
   explicit CudaMemory(const cuda::Uuid& uuid) : uuid_(uuid) {}
-  // Slabs that are left stay until the process ends: consumers may have them open, and memory that
-  // is freed under an importer is undefined, while what a dead process leaves is not.
+  // Leaves remaining slabs to the end of the process, because consumers may have them open: freeing
+  // memory that another process has imported is undefined, whereas the memory of a dead process
+  // stays valid.
   ~CudaMemory();
 
-  // Finds the device, makes its context and a stream; once. Errors say why it cannot be used, and
-  // it may be tried again.
+  // Finds the device, creates its context and a stream; once. **Errors** say why the device cannot
+  // be used; the call may be retried.
   absl::Status Begin();
   bool begun() const { return stream_.has_value(); }
   const cuda::Device& device() const { return device_; }
-  // What our context takes, as seen when it was made; 0: not known.
+  // Memory that our context uses, measured when it was created; 0: unknown.
   uint64_t context_bytes() const { return context_bytes_; }
   cuda::StreamHandle stream() const { return stream_->get(); }
 
-  // ResourceExhausted where the GPU has too little memory left.
+  // **Errors**: ResourceExhausted if the GPU has too little free memory.
   absl::StatusOr<SlabResult> MakeSlab(const SlabOrder& order);
   void FreeSlab(uint32_t slab) { slabs_.erase(slab); }
-  // Where memory cannot be registered, it is copied from all the same, slower: the log says so.
+  // If the memory cannot be registered, copies from it still work, but slower, and a warning is
+  // logged.
   absl::Status OpenSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
   void CloseSegment(uint32_t segment) { segments_.erase(segment); }
 
-  // Puts the copy into the stream.
+  // Enqueues the copy on the stream.
   absl::Status StartCopy(const CopyOrder& order);
   absl::Status Poison(uint32_t slab, uint64_t offset, uint64_t bytes);
 
  private:
   struct Segment {
     posix::Mapping mapping;
-    cuda::Registration registration;  // ends before the mapping does
+    cuda::Registration registration;  // destroyed before the mapping
   };
   absl::Status CheckRoom(uint64_t bytes) const;
-  // Fills device memory from the host, one piece after the other, and waits.
+  // Fills device memory with copies from the host, piece by piece, and waits.
   absl::Status Fill(std::byte* to, uint64_t bytes, std::byte value);
 
   const cuda::Uuid uuid_;

@@ -1,5 +1,6 @@
-// How a session's batches reach its consumer, as the feed's runner sees it. One for each session,
-// owned by the runner's thread; nothing here blocks.
+// How a session's batches reach its consumer, as the feed's runner sees it. Nothing here blocks.
+//
+// **Ownership**: one per session, owned by the runner's thread.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,17 @@
 
 namespace penstock::exporting {
 
-// Where a full slot of the pool is. It is held for the session from Announce until the delivery
-// lets it go. Equal slot and generation mean equal bytes, whichever session they are announced to.
+// A full slot of the pool. The session holds it from Announce until the delivery reports it as
+// released. Equal slot and generation mean equal bytes, in every session to which they are
+// announced.
 struct FullSlot {
   uint32_t slot = 0;
   uint64_t generation = 0;
   uint32_t segment = 0;
   uint64_t offset = 0;              // of the slot in the segment
-  const std::byte* data = nullptr;  // of the slot, here
+  const std::byte* data = nullptr;  // of the slot, in this process
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
-  const posix::Fd* memory = nullptr;  // of the segment
+  const posix::Fd* memory = nullptr;  // the segment's memfd
   uint64_t memory_bytes = 0;
   uint64_t epoch = 0, first = 0;  // the batch's position, for profilers
 };
@@ -29,45 +31,48 @@ class Delivery {
  public:
   virtual ~Delivery() = default;
 
-  // Whether its consumer reads the pool: then it needs the segments.
+  // Whether the consumer reads the pool and therefore needs the segments.
   virtual bool reads_pool() const { return true; }
 
-  // The session's own memory, and the event that its consumer rings while the runner sleeps.
+  // The session's own memory, and the event with which its consumer notifies the sleeping runner.
   virtual const posix::Fd& memory() const = 0;
   virtual uint64_t memory_bytes() const = 0;
   virtual const posix::Fd& event() const = 0;
 
-  // The core's next batch: entry.sequence is the last one plus one. The consumer may learn of it
-  // later, but in this order. `entry` names the slot's place in the pool.
+  // Announces the core's next batch; entry.sequence is the previous one plus one. The consumer may
+  // learn of it later, but in this order. `entry` names the slot's location in the pool.
   virtual void Announce(const shm::ControlEntry& entry, const FullSlot& slot) = 0;
 
-  // What happened since the last call.
+  // What the delivery learned from the consumer since the last call.
   struct Heard {
-    uint64_t taken = 0;              // so many batches were taken of the pool, in order
-    std::vector<uint64_t> released;  // sequences whose slot of the pool is let go
+    uint64_t taken = 0;              // number of batches taken from the pool so far, in order
+    std::vector<uint64_t> released;  // sequences whose slot of the pool is released
   };
-  // One pass. What the consumer wrote is copied here and judged by the core.
+  // Makes one pass. Copies what the consumer wrote, for the core to check.
   virtual Heard Listen() = 0;
 
-  // What the consumer says of itself: batches that it knows of and did not take, and whether it
-  // sleeps because there are none (for status).
+  // What the consumer reports about itself, for status: how many announced batches it has not
+  // taken, and whether it sleeps because there are none.
   struct Waiting {
     uint64_t ready = 0;
     bool asleep = false;
-    bool left = false;  // it closed the session, whether or not we were told
+    bool left = false;  // it closed the session, even if its CloseSession did not reach us
   };
   virtual Waiting LookAtConsumer() const = 0;
 
-  // No batch comes after the announced ones, or why none does. The first word stays.
+  // Tells the consumer that no batches follow the announced ones, or why they don't. The first call
+  // wins.
   virtual void Finish(shm::SessionState state, const absl::Status& reason) = 0;
 
-  // While true, whatever Listen would report rings the event, but for what MustBePolled says.
+  // While true, everything that Listen would report also notifies the event, except what
+  // MustBePolled covers.
   virtual void SetAsleep(bool asleep) = 0;
-  // True while something may happen that rings nothing: the runner then looks again and again.
+  // True while something may happen that notifies no event: the runner then polls.
   virtual bool MustBePolled() const { return false; }
 
-  // The session is closed while its process lives: nothing more is announced. True once nothing of
-  // ours is in the consumer's hands or on its way, so that this may be destroyed.
+  // Called when the session is closed while its process lives: nothing more is announced. Returns
+  // true once the consumer neither holds nor is about to receive anything of ours, so that this may
+  // be destroyed.
   virtual bool Leave() { return true; }
 };
 

@@ -7,7 +7,7 @@
 namespace penstock::exporting {
 namespace {
 
-// A label and an id for each row; places begin on cache lines of their own.
+// Labels and ids of one batch, rounded up to whole cache lines.
 uint64_t NotesBytes(uint32_t rows) {
   const uint64_t bytes = rows * (sizeof(int64_t) + sizeof(uint64_t));
   return (bytes + 63) / 64 * 64;
@@ -61,7 +61,7 @@ void DeviceDelivery::TakeBack(const Out& out) {
   --on_device_;
 }
 
-// The consumer closed the session: what it had not taken by then it never takes.
+// The consumer closed the session, so it never takes what it had not taken by then.
 void DeviceDelivery::DropUntaken() {
   std::erase_if(out_, [this, taken = page_.taken()](const Out& out) {
     if (out.sequence <= taken) return false;
@@ -70,7 +70,7 @@ void DeviceDelivery::DropUntaken() {
   });
 }
 
-// Copies are asked for in the batches' order, and so is room on the device.
+// Requests device slots and copies in the order of the batches.
 void DeviceDelivery::Advance() {
   for (Coming& batch : coming_) {
     if (batch.on_device) continue;
@@ -98,7 +98,8 @@ void DeviceDelivery::AnnounceHead() {
   announced_ = entry.sequence;
 }
 
-// Of the host slot, which is still held. There is a free place: one for each device slot.
+// Copies labels and ids from the host slot, which is still held. A place is always free, because
+// there is one for each device slot.
 uint64_t DeviceDelivery::WriteNotes(const FullSlot& slot) {
   const uint64_t offset = free_notes_.back();
   free_notes_.pop_back();
@@ -111,7 +112,7 @@ uint64_t DeviceDelivery::WriteNotes(const FullSlot& slot) {
 
 void DeviceDelivery::Finish(shm::SessionState state, const absl::Status& reason) {
   if (!finish_) finish_.emplace(state, reason);
-  // The daemon ends, and with it what copies: what did not come by now never will.
+  // The daemon is stopping, and with it the copier: batches not announced by now never will be.
   if (state == shm::SessionState::kClosing) {
     DropComing();
     finish_.emplace(state, reason);
@@ -125,7 +126,8 @@ void DeviceDelivery::SayFinished() {
   page_.Finish(finish_->first, finish_->second);
 }
 
-// What was copied for nobody but us is forgotten; what is still being copied goes on, and is then.
+// Forgets batches copied only for this session; those still being copied are forgotten when their
+// copy completes.
 void DeviceDelivery::DropComing() {
   for (const Coming& batch : coming_) {
     if (!batch.on_device) continue;

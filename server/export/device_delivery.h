@@ -1,10 +1,11 @@
-// Device delivery: each batch is copied to the GPU, whole, and announced when its copy is complete.
-// Here the daemon is the pool's consumer: it lets go of the host slot as soon as the batch is on
-// the GPU. The real consumer holds a device slot, and gives it back on its page: with its own hand,
-// or with its GPU's, behind the work that reads it.
+// Device delivery: copies each whole batch to the GPU and announces it when the copy is complete.
 //
-// Labels and ids that the host wants to read are kept behind the page, one place for each batch
-// that the session can have on the device.
+// Towards the pool, the daemon is the consumer: it releases the host slot as soon as the batch is
+// on the GPU. The real consumer holds a device slot and releases it on its page, either from the
+// host or from its GPU behind the kernels that read it.
+//
+// Labels and ids for the host ("notes") are stored behind the control page, with space for each
+// batch that the session can have on the device.
 #pragma once
 
 #include <deque>
@@ -20,10 +21,11 @@ namespace penstock::exporting {
 
 class DeviceDelivery final : public Delivery {
  public:
-  // 1 ≤ window ≤ shm::kControlCapacity; `rows`: of a full batch.
+  // 1 ≤ window ≤ shm::kControlCapacity; `rows`: rows of a full batch.
   static absl::StatusOr<std::unique_ptr<DeviceDelivery>> Make(uint64_t session_id, uint32_t window,
                                                               uint32_t rows, DeviceSeat seat);
-  // Lets go of everything: the consumer's process is gone, or has released all.
+  // Releases everything. **Requires**: the consumer's process is gone or has released all its
+  // batches.
   ~DeviceDelivery() override;
 
   bool reads_pool() const override { return false; }
@@ -35,7 +37,7 @@ class DeviceDelivery final : public Delivery {
   Waiting LookAtConsumer() const override {
     return {page_.untaken(), page_.consumer_asleep(), page_.left()};
   }
-  // Said once the batches before it were announced; at once where none of them can be any more.
+  // Takes effect once the batches before it are announced; at once if none of them can be any more.
   void Finish(shm::SessionState state, const absl::Status& reason) override;
   void SetAsleep(bool asleep) override { page_.SetAsleep(asleep); }
   bool MustBePolled() const override { return !out_.empty(); }
@@ -44,21 +46,21 @@ class DeviceDelivery final : public Delivery {
   DeviceSeat& seat() { return seat_; }
   const DeviceSeat& seat() const { return seat_; }
 
-  // As the consumer says, for status.
+  // What the consumer reports, for status.
   struct Progress {
     uint64_t announced = 0, taken = 0, released = 0;
-    uint32_t on_device = 0;  // batches copied, or being copied, and not released
+    uint32_t on_device = 0;  // batches copied or being copied, and not released
   };
   Progress progress() const;
 
  private:
-  // A batch that the consumer does not know of yet.
+  // A batch not yet announced to the consumer.
   struct Coming {
     shm::ControlEntry entry;
     FullSlot slot;
     std::optional<DeviceSlotId> on_device;
   };
-  // A batch in the consumer's hands.
+  // A batch announced to the consumer and not released.
   struct Out {
     uint64_t sequence = 0;
     DeviceSlotId on_device;
@@ -79,7 +81,7 @@ class DeviceDelivery final : public Delivery {
   DeviceSeat seat_;
   std::deque<Coming> coming_;
   std::vector<Out> out_;
-  std::vector<uint64_t> free_notes_;  // offsets in the session's memory
+  std::vector<uint64_t> free_notes_;  // free offsets in the session's memory
   uint32_t on_device_ = 0;            // device slots held
   uint64_t announced_ = 0, released_ = 0;
   std::vector<uint64_t> copied_;  // sequences to report

@@ -61,14 +61,14 @@ std::optional<DeviceSlots::Taken> DeviceSlots::Take(const Content& content) {
   return Taken{DeviceSlotId(*spare), Found::kMustBeCopied};
 }
 
-// A free slot; else the oldest of the cached ones, freed.
+// Returns a free slot; else frees the least recently held cached one.
 std::optional<uint32_t> DeviceSlots::Spare() {
   if (free_.empty() && !cached_.empty()) Forget(cached_.front());
   if (free_.empty()) return std::nullopt;
   return free_.front();
 }
 
-// A cached slot becomes a free one.
+// Turns a cached slot into a free one.
 void DeviceSlots::Forget(uint32_t id) {
   Slot& slot = slots_.at(id);
   PENSTOCK_CHECK(slot.state == State::kReady && slot.holders == 0);

@@ -1,14 +1,17 @@
 // Which batches are on a GPU, and where: the device slots of one user, one GPU and one size, cut
-// from slabs. Pure: no CUDA, no thread, no clock; one owner (the runner's thread) calls it.
+// from slabs. Pure: no CUDA, threads or clocks.
 //
-// What always holds:
-//  - A device slot is free, being copied to, or ready. Ready and held by nobody it is a cache,
-//  least
-//    recently held first out.
-//  - Equal content is on the GPU once: who wants what is there, or is coming, holds the same slot.
-//  - Content is kept only if somebody held it when its copy completed: until then a holder's lease
-//    keeps the pool from filling the host slot anew, and without one the bytes could be anything.
-//  - A slot is copied to only when nobody holds it.
+// **Thread safety**: called by one owner, the runner's thread.
+//
+// Invariants:
+//
+// - A device slot is free, being copied to, or ready. A ready slot without holders is cached; the
+//   least recently held is evicted first.
+// - Equal content is on the GPU once: sessions that want content that is there, or on its way, hold
+//   the same slot.
+// - Content is kept only if someone held it when its copy completed. Until then a holder's lease
+//   keeps the pool from refilling the host slot; without one the bytes could be anything.
+// - A slot is copied to only while nobody holds it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,7 @@ namespace penstock::exporting {
 
 using DeviceSlotId = base::StrongId<struct DeviceSlotTag, uint32_t>;
 
-// A slot of the pool under one generation: equal content means equal bytes.
+// A slot of the pool in one generation: equal contents have equal bytes.
 struct Content {
   uint32_t slot = 0;
   uint64_t generation = 0;
@@ -43,22 +46,22 @@ struct DevicePlace {
 
 class DeviceSlots {
  public:
-  // kForget: content that nobody holds is forgotten at once, for tests that look for early reuse.
+  // kForget: content without holders is forgotten at once, for tests that look for premature reuse.
   enum class Unheld { kCache, kForget };
   explicit DeviceSlots(uint64_t slot_bytes, Unheld unheld = Unheld::kCache)
       : slot_bytes_(slot_bytes), unheld_(unheld) {}
 
   uint64_t slot_bytes() const { return slot_bytes_; }
 
-  // A slab, of which `bytes` are for slots.
+  // Adds a slab, of which `bytes` are for slots.
   void AddSlab(uint32_t slab, uint64_t bytes);
-  // The slab can go: none of its slots is held or copied to, and the rest suffices for what is
-  // reserved. What it cached is forgotten.
+  // Whether the slab can be removed: none of its slots is held or being copied to, and the
+  // remaining slots suffice for the reservations. Removing it forgets what it caches.
   bool CanSpare(uint32_t slab) const;
-  void RemoveSlab(uint32_t slab);  // one that can be spared
+  void RemoveSlab(uint32_t slab);  // requires CanSpare
 
-  // Sessions reserve what they hold at most, so that none waits for another's slots. A session may
-  // reserve ahead of the slab that it waits for.
+  // Each session reserves the most slots that it will hold, so that none waits for another's slots.
+  // A session may reserve before the slab that it waits for exists.
   void Reserve(uint32_t depth) { reserved_ += depth; }
   void Unreserve(uint32_t depth);
   uint64_t reserved() const { return reserved_; }
@@ -69,13 +72,13 @@ class DeviceSlots {
     DeviceSlotId id;
     Found found;
   };
-  // One holder more on the slot with this content; where there is none, on a free one, or else the
-  // cached one that nobody has held for longest: the caller then starts the copy. Nothing: every
-  // slot is held or still copied to.
+  // Adds a holder to the slot with this content. If there is none, takes a free slot or else the
+  // least recently held cached one; the caller then starts the copy. nullopt: every slot is held or
+  // being copied to.
   std::optional<Taken> Take(const Content& content);
-  // One holder less. True: nobody holds it any more, and its content was forgotten.
+  // Removes a holder. True: it was the last one, and the content was forgotten.
   bool LetGo(DeviceSlotId id);
-  // The copy to it is complete.
+  // Call when the copy to the slot is complete.
   void Copied(DeviceSlotId id);
 
   bool Ready(DeviceSlotId id) const { return slots_.at(id.value()).state == State::kReady; }
@@ -94,7 +97,7 @@ class DeviceSlots {
     State state = State::kFree;
     Content content;
     uint32_t holders = 0;
-    std::list<uint32_t>::iterator in_list;  // among the free or the cached
+    std::list<uint32_t>::iterator in_list;  // position in free_ or cached_
   };
   std::optional<uint32_t> Spare();
   void Forget(uint32_t id);

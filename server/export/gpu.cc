@@ -20,7 +20,7 @@ Canary MakeCanary() {
   return canary;
 }
 
-// Slots that are neither there nor ordered, for that many more.
+// How many slots must still be created for `depth` more reservations.
 uint64_t Missing(const DeviceArena& arena, uint32_t depth) {
   const uint64_t needed = arena.slots.reserved() + depth;
   const uint64_t coming = arena.slots.size() + arena.ordered;
@@ -36,9 +36,9 @@ Gpu::Gpu(const cuda::Uuid& uuid, Options options, std::unique_ptr<Copier> copier
       next_slab_(std::move(next_slab)),
       copier_(std::move(copier)) {}
 
-Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is ending")); }
+Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is stopping")); }
 
-// ---- Room for sessions. ----
+// ---- Reservations. ----
 
 void Gpu::Reserve(const Wish& wish, Answer answer) {
   if (absl::Status status = copier_->status(); !status.ok()) return answer(status);
@@ -62,8 +62,8 @@ DeviceArena& Gpu::ArenaOf(const DeviceArenaKey& key) {
   return *arena;
 }
 
-// Slabs that other sizes of the same user and kind can spare are cut anew: whoever has them open
-// may go on having them open, and a process that changes its batch size needs no new ones.
+// Reassigns slabs that arenas of the same user and kind but other sizes can spare. Processes that
+// have them open need not reopen anything, and one that changes its batch size needs no new slabs.
 void Gpu::Recut(DeviceArena& arena, uint32_t depth) {
   for (auto& [id, slab] : slabs_) {
     if (Missing(arena, depth) == 0) return;
@@ -78,7 +78,7 @@ void Gpu::Recut(DeviceArena& arena, uint32_t depth) {
   }
 }
 
-// False: the budget has no room.
+// Returns false if the budget does not allow it.
 bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   const uint64_t left = options_.max_bytes - std::min(options_.max_bytes, SlabBytes());
   if (slots > left / arena.key.slot_bytes) return false;
@@ -103,12 +103,14 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
 
 absl::Status Gpu::DoesNotFit(const Wish& wish, uint64_t slots) const {
   const uint64_t used = SlabBytes();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the session's ", wish.depth, " batches on ", uuid_.ToString(), " need ", slots,
-      " more device slots of ", base::FormatBytes(wish.slot_bytes), "; of gpu.max, ",
-      base::FormatBytes(options_.max_bytes), ", ", base::FormatBytes(used),
-      " are in slabs that sessions reserve or living processes have open; ask for a smaller depth "
-      "or batch, end trainers, or raise gpu.max"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the session's ", wish.depth, " batches on ", uuid_.ToString(), " need ", slots,
+                   " more device slots of ", base::FormatBytes(wish.slot_bytes), "; gpu.max is ",
+                   base::FormatBytes(options_.max_bytes),
+                   ", and slabs that sessions reserve or running "
+                   "processes have open take ",
+                   base::FormatBytes(used),
+                   "; ask for a smaller depth or batch, end trainers, or raise gpu.max"));
 }
 
 uint64_t Gpu::SlabBytes() const {
@@ -123,7 +125,7 @@ void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
   FreeIdle();
 }
 
-// Memory under an importer's feet is never freed: only that of processes that are gone.
+// Frees slabs that no living process knows: memory that a process has imported is never freed.
 void Gpu::FreeIdle() {
   std::erase_if(slabs_, [this](const auto& entry) {
     const Slab& slab = entry.second;
@@ -134,7 +136,7 @@ void Gpu::FreeIdle() {
   });
 }
 
-// ---- What the copier did. ----
+// ---- Results of the copier. ----
 
 bool Gpu::Collect() {
   Copier::Done done = copier_->Collect();
@@ -154,8 +156,8 @@ bool Gpu::Collect() {
   return busy;
 }
 
-// Slabs are made in the order in which they were ordered: with this one, all that its waiters
-// counted on is there. When one fails, so does whoever counted on it, or may have.
+// Slabs are created in the order of the requests, so with this one its waiters have all their
+// slots. When one fails, every waiter of that arena is refused, since it may have counted on it.
 void Gpu::SlabIsDone(SlabResult result) {
   Slab& slab = slabs_.at(result.slab);
   DeviceArena& arena = *slab.arena;
@@ -206,7 +208,7 @@ bool Gpu::Knows(uint64_t peer) const {
 
 void Gpu::ForgetPeer(uint64_t peer) {
   for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.wish.peer == peer; }))
-    Refuse(std::move(each), absl::UnavailableError("the process that asked is gone"));
+    Refuse(std::move(each), absl::UnavailableError("the process that asked for the GPU is gone"));
   for (auto& [id, slab] : slabs_) slab.told.erase(peer);
   FreeIdle();
 }
@@ -225,14 +227,14 @@ std::optional<DeviceSlotId> Gpu::Take(DeviceArena& arena, const FullSlot& slot) 
   return taken->id;
 }
 
-// The copier gets its own descriptor of the segment, so that it may still read when the pool has
-// given the segment up.
+// The copier gets its own descriptor, so that it can still read the segment when the pool has given
+// it up.
 void Gpu::StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot) {
   if (!segments_.contains(slot.segment)) {
     absl::StatusOr<posix::Fd> memory = slot.memory->Duplicate();
     if (!memory.ok())
       PENSTOCK_LOG(kError, "segment_not_shared", {"reason", memory.status().message()});
-    // Without a descriptor the copier fails, and says so.
+    // Without a descriptor, the copier fails and reports why.
     copier_->OpenSegment(slot.segment, memory.ok() ? *std::move(memory) : posix::Fd(),
                          slot.memory_bytes);
     segments_.insert(slot.segment);
@@ -284,7 +286,7 @@ GpuView Gpu::View() const {
           .copied_bytes_per_second = bytes_per_second_};
 }
 
-// ---- A session's place. ----
+// ---- Device reservations. ----
 
 DeviceSeat::~DeviceSeat() {
   if (gpu_ != nullptr) gpu_->GiveBack(*arena_, depth_);

@@ -1,6 +1,8 @@
-// One GPU as the daemon's runner sees it: its copier, its slabs and who was told of them, its
-// device slots and who reserved them. Within one budget; made when the first session needs that
-// GPU. One thread (the runner's) calls it, and nothing here waits for the GPU.
+// One GPU as the daemon's runner sees it: its copier, its slabs and the peers that know them, its
+// device slots and their reservations, all within one budget. Created when the first session needs
+// that GPU.
+//
+// **Thread safety**: called by one thread, the runner's. Nothing here waits for the GPU.
 #pragma once
 
 #include <functional>
@@ -24,7 +26,7 @@ namespace penstock::exporting {
 
 class Gpu;
 
-// What may share device slots: one user's, of one size, by one kind of handle.
+// Sessions with equal keys share device slots: one user, one slot size, one kind of handle.
 struct DeviceArenaKey {
   uint32_t user = 0;
   cuda::HandleKind kind = cuda::HandleKind::kIpc;
@@ -34,11 +36,11 @@ struct DeviceArenaKey {
 struct DeviceArena {
   DeviceArenaKey key;
   DeviceSlots slots;
-  uint64_t ordered = 0;  // slots of slabs that are being made
-  uint32_t newest = 0;   // the slab that was ordered last
+  uint64_t ordered = 0;  // slots in slabs being created
+  uint32_t newest = 0;   // the slab requested last
 };
 
-// A slab as a consumer is told of it.
+// A slab as described to a consumer.
 struct SlabFacts {
   uint32_t id = 0;
   uint64_t bytes = 0;
@@ -51,8 +53,8 @@ struct SlabFacts {
 // Sends a slab's descriptor to a peer; never blocks.
 using SendSlab = std::function<absl::Status(const SlabFacts& slab, const posix::Fd& descriptor)>;
 
-// One session's place on a GPU: as many device slots as its depth, among those that all sessions of
-// its user share. Given back at destruction, when it must hold none. The GPU outlives it.
+// One session's reservation on a GPU: `depth` device slots among those that the sessions of its
+// user share. Returned by the destructor, when it must hold no slot. The GPU outlives it.
 class DeviceSeat {
  public:
   DeviceSeat(DeviceSeat&& other) noexcept
@@ -63,17 +65,17 @@ class DeviceSeat {
   uint32_t depth() const { return depth_; }
   const Gpu& gpu() const { return *gpu_; }
 
-  // Holds the device slot that has this content or will have it; the copy is started where nobody
-  // did. Nothing when there is none now: copies that nobody waits for are still to end.
+  // Holds the device slot that has or will have this content, and starts the copy if nobody did.
+  // nullopt: no slot is free now, until copies that nobody waits for end.
   std::optional<DeviceSlotId> Take(const FullSlot& slot);
   bool Ready(DeviceSlotId id) const;
   DevicePlace PlaceOf(DeviceSlotId id) const;
   void LetGo(DeviceSlotId id);
-  // Why no copy completes any more, if so; for good.
+  // Not OK: no copy will complete any more, and why.
   absl::Status status() const;
 
-  // Every slab that its batches may be in, as of now. The peer counts as told of them from here on,
-  // and of those that go by descriptor as soon as that is sent.
+  // Every slab that its batches may be in, as of now; slabs with a descriptor are sent with `send`.
+  // From then on the peer counts as knowing them, so they are not freed while it lives.
   absl::StatusOr<std::vector<SlabFacts>> TellSlabs(uint64_t peer, const SendSlab& send);
 
  private:
@@ -95,10 +97,10 @@ struct GpuView {
 class Gpu {
  public:
   struct Options {
-    uint64_t max_bytes = 0;  // of all slabs together
+    uint64_t max_bytes = 0;  // for all slabs together
     DeviceSlots::Unheld unheld = DeviceSlots::Unheld::kCache;
   };
-  // `next_slab` gives each slab a number that no other of this daemon ever has.
+  // `next_slab` returns slab numbers that are unique within this daemon.
   Gpu(const cuda::Uuid& uuid, Options options, std::unique_ptr<Copier> copier,
       std::function<uint32_t()> next_slab);
   ~Gpu();
@@ -115,22 +117,22 @@ class Gpu {
     cuda::HandleKind kind = cuda::HandleKind::kIpc;
   };
   using Answer = std::function<void(absl::StatusOr<DeviceSeat>)>;
-  // Answers exactly once: at once where there is room, else within a later Collect, when a slab was
-  // made. ResourceExhausted has the numbers.
+  // Calls `answer` exactly once: at once if slots are free, else in a later Collect, when a slab
+  // has been created. **Errors**: ResourceExhausted gives the numbers.
   void Reserve(const Wish& wish, Answer answer);
-  // What the copier did. False when nothing.
+  // Processes what the copier completed. False if there was nothing.
   bool Collect();
 
-  // The pool gives it up.
+  // Call when the pool gives up the segment.
   void ForgetSegment(uint32_t segment);
-  // Its process is gone: what it waits for is answered Unavailable, and slabs that only it was told
-  // of can go.
+  // Call when the peer's process is gone: its requests are answered with Unavailable, and slabs
+  // that only it knew can be freed.
   void ForgetPeer(uint64_t peer);
   bool Knows(uint64_t peer) const;
-  // Answers all that wait.
+  // Answers all waiting requests with `why`.
   void CancelAll(const absl::Status& why);
 
-  // Nothing was ever made here, and nobody waits: this GPU may be dropped.
+  // True if the GPU has no slabs, reservations or waiting requests, so that it may be dropped.
   bool Unused() const { return slabs_.empty() && waiting_.empty() && seats_ == 0; }
 
   void Tick(base::TimePoint now);
@@ -143,9 +145,9 @@ class Gpu {
     DeviceArena* arena = nullptr;
     bool made = false;
     posix::Fd descriptor;
-    std::set<uint64_t> told;  // peers whose process may have it open
+    std::set<uint64_t> told;  // peers whose processes may have it open
   };
-  // A session that has reserved and waits for the slab in which its slots will be.
+  // A session that has reserved and waits for the slab with its slots.
   struct Waiting {
     Wish wish;
     Answer answer;
@@ -172,7 +174,8 @@ class Gpu {
   const cuda::Uuid uuid_;
   const Options options_;
   const std::function<uint32_t()> next_slab_;
-  std::map<DeviceArenaKey, std::unique_ptr<DeviceArena>> arenas_;  // kept: a few numbers each
+  // never erased: a few numbers each
+  std::map<DeviceArenaKey, std::unique_ptr<DeviceArena>> arenas_;
   std::map<uint32_t, Slab> slabs_;
   std::vector<Waiting> waiting_;
   std::set<uint32_t> segments_;  // that the copier has open

@@ -8,7 +8,8 @@
 namespace penstock::exporting {
 namespace {
 
-// A client may name any GPU: no more are tried at once, or remembered as refused.
+// Clients may name any GPU: limits how many are tried at once, and how many refusals are
+// remembered.
 constexpr size_t kMaxGpus = 64;
 constexpr size_t kMaxRefused = 16;
 
@@ -33,7 +34,7 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
       refused_.erase(uuid);
       return answer(Place{*std::move(seat), handle});
     }
-    // What others hold is no fault of the GPU's.
+    // A shortage that others cause is no fault of the GPU.
     if (!absl::IsResourceExhausted(seat.status()) && !absl::IsUnavailable(seat.status()))
       Refused(uuid, seat.status());
     answer(seat.status());
@@ -43,8 +44,8 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
 absl::StatusOr<Gpu*> Gpus::Find(const cuda::Uuid& uuid) {
   if (options_.max_bytes == 0)
     return absl::FailedPreconditionError(
-        "gpu.max is 0B: this daemon delivers nothing to GPUs; ask for pinned delivery, or raise "
-        "it");
+        "gpu.max is 0B: this daemon does not deliver to GPUs; ask for pinned delivery, or raise "
+        "gpu.max");
   if (const auto found = gpus_.find(uuid); found != gpus_.end()) return found->second.get();
   if (gpus_.size() >= kMaxGpus)
     return absl::ResourceExhaustedError(
@@ -69,7 +70,7 @@ bool Gpus::Collect() {
   return busy;
 }
 
-// Those that could not be used: what copies to them ends, and is started anew by the next session.
+// Drops GPUs that could not be used: their copiers end, and the next session starts new ones.
 void Gpus::DropUnused() {
   std::erase_if(gpus_, [this](const auto& entry) {
     if (!entry.second->Unused() || !refused_.contains(entry.first)) return false;

@@ -1,5 +1,7 @@
-// All GPUs that this daemon's sessions have asked for, each made when the first of them does. Also
-// remembers which could not be used, and why. One thread (the runner's); nothing here waits.
+// All GPUs that sessions of this daemon have asked for, each created on the first request. Also
+// remembers which could not be used, and why.
+//
+// **Thread safety**: called by one thread, the runner's. Nothing here waits.
 #pragma once
 
 #include <functional>
@@ -16,28 +18,28 @@ namespace penstock::exporting {
 
 inline constexpr uint32_t kMaxDeviceDepth = 16;
 
-// What a session wants of a GPU.
+// What a session requests of a GPU.
 struct DeviceWish {
   cuda::Uuid gpu;
-  uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: as configured
+  uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: the configured default
   std::optional<cuda::HandleKind> kind;
   ProcessName client;
 };
 
 class Gpus {
  public:
-  // Starts what copies to a GPU. It returns at once: whether the GPU can be used shows when the
-  // first slab is made.
+  // Starts the copier for a GPU. Returns at once: whether the GPU can be used shows when the first
+  // slab is created.
   using MakeCopier = std::function<absl::StatusOr<std::unique_ptr<Copier>>(const cuda::Uuid& uuid)>;
   struct Options {
-    uint64_t max_bytes = 2ull << 30;  // of slabs, on each GPU; 0: no session gets any
+    uint64_t max_bytes = 2ull << 30;  // for slabs, per GPU; 0: no session gets any
     uint32_t depth = 3;
     DeviceSlots::Unheld unheld = DeviceSlots::Unheld::kCache;
     MakeCopier make_copier;
   };
   explicit Gpus(Options options) : options_(std::move(options)) {}
 
-  // The copiers' events: `changed` is called with a descriptor and whether it is to be watched.
+  // `changed` is called with the descriptor of a copier's event and whether to watch it.
   void WatchWith(std::function<void(int fd, bool watch)> changed) { watch_ = std::move(changed); }
 
   struct Opening {
@@ -51,18 +53,20 @@ class Gpus {
     HandleChoice handle;
   };
   using Answer = std::function<void(absl::StatusOr<Place>)>;
-  // Answers exactly once: at once, or within a later Collect. FailedPrecondition and NotFound say
-  // why the GPU cannot be used; ResourceExhausted has numbers.
+  // Calls `answer` exactly once: at once or in a later Collect.
+  //
+  // **Errors**: FailedPrecondition and NotFound say why the GPU cannot be used; ResourceExhausted
+  // gives the numbers.
   void Reserve(const Opening& opening, Answer answer);
   bool Collect();
 
   void ForgetSegment(uint32_t segment);
   void ForgetPeer(uint64_t peer);
-  // Whether it waits for something here, or was told of a slab.
+  // Whether the peer waits for something here or knows a slab.
   bool Knows(uint64_t peer) const;
   void CancelAll(const absl::Status& why);
 
-  // Not OK once a GPU that served is lost to this process.
+  // Not OK once this process has lost a GPU that served sessions.
   absl::Status status() const;
   void Tick(base::TimePoint now);
   std::vector<GpuView> View() const;
@@ -77,7 +81,7 @@ class Gpus {
   const ProcessName name_ = OurName();
   uint32_t last_slab_ = 0;
   std::map<cuda::Uuid, std::unique_ptr<Gpu>> gpus_;
-  std::map<cuda::Uuid, std::string> refused_;  // why
+  std::map<cuda::Uuid, std::string> refused_;  // the reason by GPU
 };
 
 }  // namespace penstock::exporting

@@ -13,9 +13,9 @@ HandleChoice ChooseHandle(std::optional<cuda::HandleKind> wish, const ProcessNam
   if (wish == cuda::HandleKind::kVmm) return {*wish, "the client asked for a descriptor"};
   if (client.pid == daemon.pid && client.pid_namespace != daemon.pid_namespace)
     return {cuda::HandleKind::kVmm,
-            absl::StrCat("client and daemon both are PID ", daemon.pid,
-                         " in PID namespaces of their own, between which CUDA IPC fails")};
-  return {cuda::HandleKind::kIpc, "the default: nothing speaks against CUDA IPC"};
+            absl::StrCat("client and daemon both have PID ", daemon.pid,
+                         " in different PID namespaces, between which CUDA IPC fails")};
+  return {cuda::HandleKind::kIpc, "the default: nothing prevents CUDA IPC"};
 }
 
 ProcessName OurName() {

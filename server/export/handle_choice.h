@@ -9,10 +9,10 @@
 
 namespace penstock::exporting {
 
-// A process as it sees itself.
+// A process's own view of its PID.
 struct ProcessName {
-  int32_t pid = 0;             // 0: not known
-  uint64_t pid_namespace = 0;  // inode; 0: not known
+  int32_t pid = 0;             // 0: unknown
+  uint64_t pid_namespace = 0;  // inode; 0: unknown
 };
 
 struct HandleChoice {
@@ -20,12 +20,13 @@ struct HandleChoice {
   std::string reason;
 };
 
-// CUDA IPC tells processes apart by their PIDs as they see them themselves: a client that has the
-// daemon's number in another PID namespace cannot open its handles.
+// CUDA IPC identifies processes by their PIDs in their own namespaces: a client with the daemon's
+// PID number in another PID namespace cannot open the daemon's handles. Such a client gets a
+// descriptor unless it wishes otherwise.
 HandleChoice ChooseHandle(std::optional<cuda::HandleKind> wish, const ProcessName& client,
                           const ProcessName& daemon);
 
-// This process.
+// The name of this process.
 ProcessName OurName();
 
 }  // namespace penstock::exporting

@@ -15,7 +15,8 @@ void HostDelivery::Announce(const shm::ControlEntry& entry, const FullSlot&) {
   outstanding_.push_back(entry.sequence);
 }
 
-// Releases are read before the count of taken batches: whoever releases a batch took it before.
+// Reads releases before the count of taken batches, because a consumer takes a batch before it
+// releases it.
 Delivery::Heard HostDelivery::Listen() {
   Heard heard;
   std::erase_if(outstanding_, [&](uint64_t sequence) {

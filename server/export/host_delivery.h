@@ -1,5 +1,4 @@
-// Host delivery: the consumer reads the slot where it is, in the pool, and gives it back on its
-// page.
+// Host delivery: the consumer reads the slot in place, in the pool, and releases it on its page.
 #pragma once
 
 #include <memory>

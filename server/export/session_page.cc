@@ -54,8 +54,8 @@ void SessionPage::SetAsleep(bool asleep) {
   page().daemon_asleep.store(asleep ? 1 : 0, std::memory_order_seq_cst);
 }
 
-// The bell changes before the flag is read: a consumer that sets the flag and then finds the bell
-// as it was is still awake and looks again.
+// `bell` changes before the flag is read: a consumer that sets the flag and then finds `bell`
+// unchanged is still awake and looks again.
 void SessionPage::WakeConsumer() {
   shm::ControlPage& shared = page();
   shared.bell.fetch_add(1, std::memory_order_seq_cst);

@@ -1,9 +1,10 @@
-// The daemon's side of a session's own memory: the control page, and behind it the notes that a
-// delivery may keep there. Announces batches, reads what the consumer wrote. Owned by the runner's
-// thread.
+// The daemon's side of a session's own memory: the control page and, behind it, space for a
+// delivery's notes (labels and ids). Announces batches and reads what the consumer wrote.
 //
-// The consumer can write to the page at any time and anything: every number is read once,
-// atomically, and judged by the caller (the feed's core), never trusted here.
+// The consumer can write anything to the page at any time. Every number is therefore read once,
+// atomically, and checked by the caller (the feed's core), never trusted here.
+//
+// **Ownership**: owned by the runner's thread.
 #pragma once
 
 #include <algorithm>
@@ -23,20 +24,20 @@ class SessionPage {
 
   const posix::Fd& memory() const { return memory_; }  // page and notes, for the consumer
   uint64_t bytes() const { return shm::kControlBytes + notes_bytes_; }
-  // The consumer reads these, and could write to them: nothing here is ever read back.
+  // The consumer reads these and could overwrite them: never read them back.
   std::byte* notes() const { return mapping_.data() + shm::kControlBytes; }
-  const posix::Fd& event() const { return event_; }  // rung by the consumer while we sleep
+  const posix::Fd& event() const { return event_; }  // the consumer notifies it while we sleep
 
-  // Publishes a batch: entry.sequence must be the number of announcements so far plus one. Wakes
+  // Publishes a batch; entry.sequence must be the number of announcements so far plus one. Wakes
   // the consumer if it sleeps.
   void Announce(const shm::ControlEntry& entry);
 
-  // No batch comes any more, or why none does. The first word that is not kOpen stays.
+  // Says that no more batches come, or why none do. The first call wins.
   void Finish(shm::SessionState state, const absl::Status& reason);
 
-  // What the consumer says, now.
+  // What the consumer reports now.
   uint64_t taken() const { return page().taken.load(std::memory_order_acquire); }
-  // Announced and not taken, at least 0; and whether it sleeps for lack of them.
+  // Batches announced and not taken; and whether the consumer sleeps because there are none.
   uint64_t untaken() const { return announced_ - std::min(announced_, taken()); }
   bool consumer_asleep() const {
     return page().consumer_asleep.load(std::memory_order_relaxed) != 0 && untaken() == 0;
@@ -47,7 +48,7 @@ class SessionPage {
                std::memory_order_acquire) == sequence;
   }
 
-  // While true, a consumer rings the event at each release.
+  // While true, the consumer notifies the event at each release.
   void SetAsleep(bool asleep);
 
  private:

@@ -16,7 +16,7 @@ TEST(HandleChoiceTest, EqualPidsInDifferentNamespacesRuleOutIpc) {
       ChooseHandle(std::nullopt, {.pid = 17, .pid_namespace = 200}, kDaemon);
 
   EXPECT_EQ(choice.kind, cuda::HandleKind::kVmm);
-  EXPECT_THAT(choice.reason, HasSubstr("both are PID 17"));
+  EXPECT_THAT(choice.reason, HasSubstr("both have PID 17"));
 }
 
 TEST(HandleChoiceTest, AnEqualPidInAnUnknownNamespaceRulesItOutToo) {
