@@ -22,32 +22,32 @@ absl::StatusOr<std::optional<gid_t>> GroupOf(const std::string& group) {
   auto found = posix::FindGroup(group);
   if (found.ok()) return std::optional<gid_t>(*found);
   return absl::InvalidArgumentError(absl::StrCat(
-      found.status().message(), "; make it (groupadd --system ", group, ") or name another"));
+      found.status().message(), "; create it (groupadd --system ", group, ") or name another"));
 }
 
 absl::StatusOr<std::string> DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (path.empty() || path[0] != '/' || slash + 1 == path.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", path, "' cannot be an address; give an absolute path of a socket, like ",
-                     "/run/penstock/penstock.sock"));
+        absl::StrCat("'", path, "' is not a valid address; give the absolute path of a socket, ",
+                     "like /run/penstock/penstock.sock"));
   }
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Makes the directory with its final owner and mode before anybody else can enter it.
+// Creates the directory with its final group and mode before anybody else can enter it.
 absl::Status MakeDirectory(const std::string& directory, std::optional<gid_t> group) {
   if (::mkdir(directory.c_str(), 0700) != 0) {
     if (errno == EEXIST) return absl::OkStatus();
-    return base::ErrnoStatus(errno, absl::StrCat("making the directory ", directory),
-                             "make it yourself, or choose another address");
+    return base::ErrnoStatus(errno, absl::StrCat("creating the directory ", directory),
+                             "create it yourself or choose another address");
   }
   if (!group.has_value()) return absl::OkStatus();
   const posix::Fd fd(::open(directory.c_str(), O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fchown(fd.get(), -1, *group) != 0 || ::fchmod(fd.get(), 0750) != 0) {
     const absl::Status status = base::ErrnoStatus(
         errno, absl::StrCat("giving the directory ", directory, " to group ", *group),
-        "be a member of that group");
+        "run the daemon as a member of that group");
     ::rmdir(directory.c_str());
     return status;
   }
@@ -59,32 +59,32 @@ absl::Status CheckDirectory(const std::string& directory, std::optional<gid_t> g
   if (::lstat(directory.c_str(), &status) != 0) return base::ErrnoStatus(errno, directory);
   if (!S_ISDIR(status.st_mode)) {
     return absl::PermissionDeniedError(absl::StrCat(
-        directory, " is ", S_ISLNK(status.st_mode) ? "a symbolic link" : "no directory",
-        "; remove it, or choose another address"));
+        directory, " is ", S_ISLNK(status.st_mode) ? "a symbolic link" : "not a directory",
+        "; remove it or choose another address"));
   }
   if (status.st_uid != ::geteuid()) {
     return absl::PermissionDeniedError(
-        absl::StrCat(directory, " belongs to user ", status.st_uid, ", not to ", ::geteuid(),
-                     " whom this daemon runs as; choose a directory of its own"));
+        absl::StrCat(directory, " belongs to user ", status.st_uid, ", but this daemon runs as ",
+                     "user ", ::geteuid(), "; choose a directory of its own"));
   }
   const unsigned mode = status.st_mode & 07777;
   if ((mode & 022) != 0) {
     return absl::PermissionDeniedError(
-        absl::StrFormat("%s has mode %04o, so that others can replace the socket; run: chmod go-w "
+        absl::StrFormat("%s has mode %04o, so others could replace the socket; run: chmod go-w "
                         "%s, or choose a directory of its own",
                         directory, mode, directory));
   }
   const bool group_enters = status.st_gid == group && (mode & 010) != 0;
   if (group.has_value() && !group_enters && (mode & 001) == 0) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "%s has group %d and mode %04o, so that group %d cannot enter it; run: chgrp %d %s && "
+        "%s has group %d and mode %04o, so group %d cannot enter it; run: chgrp %d %s && "
         "chmod 0750 %s",
         directory, status.st_gid, mode, *group, *group, directory, directory));
   }
   return absl::OkStatus();
 }
 
-// Nothing but a socket: whatever else is there is not the daemon's.
+// Removes only a socket: anything else is not the daemon's.
 void RemoveSocket(const std::string& path) {
   struct stat status;
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
@@ -96,11 +96,11 @@ absl::Status HeldByAnother(const posix::Fd& lock, const std::string& path) {
   int pid = 0;
   const bool known = got > 0 && absl::SimpleAtoi(text, &pid);
   return absl::AlreadyExistsError(absl::StrCat("a daemon (pid ", known ? absl::StrCat(pid) : "?",
-                                               ") serves ", path, " already; stop it, or give ",
+                                               ") already serves ", path, "; stop it or give ",
                                                "this one another address"));
 }
 
-// Whether the locked file is still the one under that name: a daemon that ends removes its own.
+// Whether the locked file still has that name: a daemon that stops removes its own.
 bool IsStillAt(const posix::Fd& lock, const std::string& lock_path) {
   struct stat held;
   struct stat named;
@@ -127,7 +127,8 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path) {
     }
     return lock;
   }
-  return absl::AbortedError(absl::StrCat(lock_path, " keeps changing hands; try again"));
+  return absl::AbortedError(
+      absl::StrCat(lock_path, ": other daemons keep replacing it; try again"));
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ Claim::Claim(std::string path, std::optional<gid_t> group, posix::Fd lock, posix
 Claim::~Claim() {
   if (!lock_.valid()) return;  // moved from
   RemoveSockets();
-  ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, and while it is still held
+  ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, while the lock is still held
 }
 
 void Claim::RemoveSockets() {
@@ -166,8 +167,9 @@ absl::StatusOr<posix::Fd> ListenForGroup(const std::string& path, posix::SocketK
                                          std::optional<gid_t> group) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd listener, posix::Listen(path, kind));
   if (group.has_value() && ::lchown(path.c_str(), -1, *group) != 0) {
-    const absl::Status status = base::ErrnoStatus(
-        errno, absl::StrCat("giving ", path, " to group ", *group), "be a member of that group");
+    const absl::Status status =
+        base::ErrnoStatus(errno, absl::StrCat("giving ", path, " to group ", *group),
+                          "run the daemon as a member of that group");
     ::unlink(path.c_str());
     return status;
   }

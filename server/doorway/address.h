@@ -1,6 +1,6 @@
-// The daemon's address: a directory of its own, a lock that keeps a second daemon away, and the
-// listening socket that gRPC will serve. Claimed before any thread is started; given back at the
-// very end.
+// The daemon's address: its own directory, a lock that keeps a second daemon away, and the
+// listening socket that gRPC will serve. Claimed before any thread starts, and released at the very
+// end.
 #pragma once
 
 #include <sys/types.h>
@@ -14,22 +14,21 @@
 
 namespace penstock::doorway {
 
-// Owns the lock on "<path>.lock". Destruction removes the socket, the doorway's socket and the lock
-// file. Move-only.
+// Owns the lock on "<path>.lock". The destructor removes both sockets and the lock file. Move-only.
 class Claim {
  public:
   Claim(Claim&&) noexcept = default;
   Claim& operator=(Claim&&) = delete;
   ~Claim();
 
-  const std::string& path() const { return path_; }  // of the gRPC socket
-  std::string door_path() const;                     // of the doorway's
+  const std::string& path() const { return path_; }  // path of the gRPC socket
+  std::string door_path() const;                     // path of the doorway's socket
   std::optional<gid_t> group() const { return group_; }
 
-  // Takes the sockets' names away; the lock stays until the end.
+  // Unlinks the sockets; the lock is held until the end.
   void RemoveSockets();
 
-  // The listening stream socket, once: for rpc::Server.
+  // Returns the listening stream socket for rpc::Server; call once.
   posix::Fd TakeListener() { return std::move(listener_); }
 
  private:
@@ -42,14 +41,15 @@ class Claim {
   posix::Fd listener_;
 };
 
-// Claims `path` for this process and listens there. `group`, a name or a number, may connect beside
-// our own user; empty: a private daemon. The directory is made when missing (0750 of the group;
-// 0700 for a private daemon), its parent is not. Refused: a directory that is a symbolic link, is
-// not ours, or that others may write to (PermissionDenied); a living daemon's address
-// (AlreadyExists names its pid). A dead daemon's sockets are replaced.
+// Claims `path` for this process and listens there. `group` (a name or number) may connect in
+// addition to our own user; empty means a private daemon. Creates a missing directory (mode 0750
+// with the group; 0700 for a private daemon), but not its parent. Replaces a dead daemon's sockets.
+//
+// **Errors**: PermissionDenied if the directory is a symbolic link, is not ours, or is writable by
+// others; AlreadyExists if a running daemon has the address (with its pid).
 absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& group);
 
-// Listens at `path` with mode 0660, of that group where one is given.
+// Listens at `path` with mode 0660, with the group if one is given.
 absl::StatusOr<posix::Fd> ListenForGroup(const std::string& path, posix::SocketKind kind,
                                          std::optional<gid_t> group);
 

@@ -25,14 +25,14 @@
 namespace penstock::doorway {
 namespace {
 
-constexpr size_t kMaxStrangers = 64;  // connections that have not said Hello yet
-constexpr int kAcceptsAtOnce = 16;    // then whoever else is waiting has a turn
-constexpr base::Duration kAcceptPause = std::chrono::milliseconds(100);  // out of descriptors
+constexpr size_t kMaxStrangers = 64;  // connections that have not sent Hello yet
+constexpr int kAcceptsAtOnce = 16;    // then other events get a turn
+constexpr base::Duration kAcceptPause = std::chrono::milliseconds(100);  // when out of descriptors
 constexpr base::Duration kSettleEvery = std::chrono::milliseconds(100);
 constexpr base::Duration kSayRefusalsEvery = std::chrono::seconds(1);
 constexpr base::Duration kNoWait{0};
 
-// What a token of the poller stands for: its two lowest bits; an id is above them.
+// The kind of a poller token, in its two lowest bits; the id is above them.
 enum class Source : uint64_t { kListener = 0, kWake = 1, kSocket = 2, kProcess = 3 };
 
 constexpr uint64_t TokenOf(Source source, uint64_t id = 0) {
@@ -87,7 +87,7 @@ class EpollDoorway final : public Doorway {
   Counts counts() const override { return {no_place_, bad_hello_, unread_, spoke_again_}; }
 
  private:
-  // A connection that has not said Hello. Ids rise, and so do deadlines with them.
+  // A connection that has not sent Hello. Ids and deadlines both increase.
   struct Stranger {
     posix::Fd socket;
     base::TimePoint deadline;
@@ -102,7 +102,7 @@ class EpollDoorway final : public Doorway {
   void TakeIn(posix::Fd socket);
   void MakeRoomFor(uint32_t user);
   void PauseAccepting(const absl::Status& why);
-  base::Duration DoWhatIsDue();  // how long until more will be
+  base::Duration DoWhatIsDue();  // returns the time until the next task
   void DisconnectTheSlow();
   void ForgetThoseAskedFor();
 
@@ -125,9 +125,9 @@ class EpollDoorway final : public Doorway {
   base::Mutex mutex_;
   std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
-  // Of the doorway's thread.
+  // Used only by the doorway's thread.
   posix::Fd listener_;
-  posix::Fd spare_;  // given up to tell a client that there is no other
+  posix::Fd spare_;  // released to accept and refuse a client when no other descriptor is free
   Poller poller_;
   uint64_t last_id_ = 0;
   std::optional<base::TimePoint> accept_again_;
@@ -136,13 +136,13 @@ class EpollDoorway final : public Doorway {
   Guests guests_;
   std::map<PeerId, SharedSocket> peers_;
   Processes processes_;
-  uint64_t refused_ = 0;  // since that was said last
+  uint64_t refused_ = 0;  // since the last log line
   base::TimePoint refusal_said_{};
 
   std::thread thread_;
 };
 
-// Gives way to the feeds: whoever comes in can wait.
+// Runs at low priority: clients that connect can wait, feeds cannot.
 void EpollDoorway::Run() {
   ::pthread_setname_np(::pthread_self(), "doorway");
   if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
@@ -156,7 +156,7 @@ void EpollDoorway::Run() {
   }
 }
 
-// What a token stood for may have ended earlier in the same round.
+// The token's subject may have ended earlier in the same round.
 void EpollDoorway::Serve(uint64_t token) {
   const uint64_t id = token >> 2;
   switch (static_cast<Source>(token & 3)) {
@@ -180,7 +180,7 @@ void EpollDoorway::ServeSocket(uint64_t id) {
   if (!absl::IsUnavailable(message.status())) {
     ++spoke_again_;
     PENSTOCK_LOG(kWarning, "doorway_garbage", {"peer", id},
-                 {"why", "a client speaks once, and this one spoke again"});
+                 {"why", "the client sent a second message, but only one is allowed"});
   }
   Disconnect(PeerId(id));
 }
@@ -199,20 +199,21 @@ void EpollDoorway::TakeIn(posix::Fd socket) {
   if (!peer.ok()) return;
   MakeRoomFor(peer->uid);
   const uint64_t id = ++last_id_;
-  const auto number = static_cast<uint64_t>(socket.get());  // the kernel gives the lowest
+  // the kernel assigns the lowest free number
+  const auto number = static_cast<uint64_t>(socket.get());
   if (!poller_.Watch(socket, TokenOf(Source::kSocket, id)).ok()) return;
   stranger_places_.Add(peer->uid);
   strangers_.emplace(id, Stranger{.socket = std::move(socket),
                                   .deadline = clock_.Now() + options_.hello_timeout,
                                   .user = peer->uid});
   if (number < options_.max_descriptor || guests_.privileged(peer->uid)) return;
-  Refuse(id, absl::ResourceExhaustedError(absl::StrCat(
-                 "the daemon has nearly as many files open as it may, ", posix::MaxOpenFiles(),
-                 "; raise LimitNOFILE in its unit (ulimit -n), ",
-                 "or close clients that are not used")));
+  Refuse(id, absl::ResourceExhaustedError(
+                 absl::StrCat("the daemon has nearly reached its limit of ", posix::MaxOpenFiles(),
+                              " open files; raise LimitNOFILE in its unit (ulimit -n) ",
+                              "or close unused clients")));
 }
 
-// One user's strangers give way to their own kind.
+// A user's new connection displaces one of its own that has not sent Hello.
 void EpollDoorway::MakeRoomFor(uint32_t user) {
   if (stranger_places_.HasRoomFor(user, false)) return;
   const auto same_user = [user](const auto& stranger) { return stranger.second.user == user; };
@@ -222,17 +223,17 @@ void EpollDoorway::MakeRoomFor(uint32_t user) {
   Refuse(oldest->first,
          absl::ResourceExhaustedError(absl::StrCat(
              "more than ", stranger_places_.ShareOf(user, false), " connections of user ",
-             oldest->second.user, " at the doorway have not said Hello; try again")));
+             oldest->second.user, " have not sent Hello yet; try again")));
 }
 
-// The listener stays readable while descriptors are short; not to spin, it is left alone for a
+// The listener stays readable while descriptors are short. To avoid spinning, we ignore it for a
 // while.
 void EpollDoorway::PauseAccepting(const absl::Status& why) {
   spare_.Close();
   if (auto socket = posix::Accept(listener_); socket.ok() && socket->has_value()) {
     const absl::Status words = absl::ResourceExhaustedError(
-        absl::StrCat("the daemon has as many files open as it may, ", posix::MaxOpenFiles(),
-                     "; raise LimitNOFILE in its unit (ulimit -n), or close clients"));
+        absl::StrCat("the daemon has reached its limit of ", posix::MaxOpenFiles(),
+                     " open files; raise LimitNOFILE in its unit (ulimit -n) or close clients"));
     posix::Send(**socket, BytesOf(RefusedFor(words)), {}).IgnoreError();
   }
   if (auto spare = posix::MakeEvent(); spare.ok()) spare_ = *std::move(spare);
@@ -256,7 +257,7 @@ base::Duration EpollDoorway::DoWhatIsDue() {
   if (accept_again_.has_value()) next = std::min(next, *accept_again_);
   while (!strangers_.empty() && strangers_.begin()->second.deadline <= now) {
     Refuse(strangers_.begin()->first,
-           absl::DeadlineExceededError("no Hello came in time; use Penstock's client library"));
+           absl::DeadlineExceededError("no Hello arrived in time; use Penstock's client library"));
   }
   if (!strangers_.empty()) next = std::min(next, strangers_.begin()->second.deadline);
   return next - now;
@@ -298,7 +299,7 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   guests_.Enter(peer.id, peer.uid);
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket, peer.uid);
-  visitor_.OnArrived(peer);  // before the client can use its ticket
+  visitor_.OnArrived(peer);  // must precede the client's first use of its ticket
   const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, hello.version);
   if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
   return absl::OkStatus();
@@ -306,9 +307,9 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
 
 void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
   const Stranger stranger = RemoveStranger(id);
-  if (absl::IsUnavailable(why)) return;  // it left before it was in
+  if (absl::IsUnavailable(why)) return;  // it left before it was admitted
   SayRefusal(stranger.user, why);
-  // What cannot be said now is not said: the stranger sees the end of the connection.
+  // If the message cannot be sent now, the client only sees the connection close.
   posix::Send(stranger.socket, BytesOf(RefusedFor(why)), {}).IgnoreError();
 }
 
@@ -333,7 +334,7 @@ void EpollDoorway::Disconnect(PeerId peer) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
   poller_.Forget(*found->second);
-  ::shutdown(found->second->get(), SHUT_RDWR);  // although a sender may hold it for a moment more
+  ::shutdown(found->second->get(), SHUT_RDWR);  // a sender may still hold the socket for a moment
   if (outbox_.Remove(peer)) guests_.LeavePlace(peer);
   peers_.erase(found);
   visitor_.OnDisconnected(peer);
@@ -344,7 +345,7 @@ void EpollDoorway::DisconnectTheSlow() {
     if (!peers_.contains(peer)) continue;
     ++unread_;
     PENSTOCK_LOG(kWarning, "doorway_not_read", {"peer", peer.value()},
-                 {"why", "it does not read what it is sent, and is disconnected"});
+                 {"why", "the client does not read its messages and is disconnected"});
     Disconnect(peer);
   }
 }

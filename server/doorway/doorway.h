@@ -1,6 +1,7 @@
-// The doorway: a Unix SEQPACKET socket at "<address>.door" where the kernel tells who a client is,
-// passes descriptors to it, and says when it dies. One thread ("doorway") runs it; Send may be
-// called from any thread.
+// The doorway: a Unix SEQPACKET socket at "<address>.door". Through it the kernel identifies
+// clients, passes descriptors to them, and reports their deaths.
+//
+// **Thread safety**: one thread ("doorway") runs it. Send and Forget may be called from any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +22,7 @@ namespace penstock::doorway {
 
 using PeerId = base::StrongId<struct PeerTag>;
 
-// A process that came in, by the kernel's word.
+// A connected process, as identified by the kernel.
 struct Peer {
   PeerId id;
   rpc::Ticket ticket;
@@ -29,51 +30,55 @@ struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  std::string client;  // program and version, as it says itself; printable
+  std::string client;  // the client's own program name and version; printable
 };
 
-// Called from the doorway's thread.
+// Notified of arrivals and departures, on the doorway's thread.
 class Visitor {
  public:
   virtual ~Visitor() = default;
   virtual void OnArrived(const Peer& peer) = 0;
-  // Its socket is closed; the process may live on and hold slots.
+  // The peer's socket is closed. Its process may live on and hold slots.
   virtual void OnDisconnected(PeerId peer) = 0;
-  // Its process is gone, or it was forgotten: everything it held is free. Comes after
-  // OnDisconnected, exactly once.
+  // The peer's process is gone, or the peer was forgotten: everything that it held is free. Called
+  // exactly once, after OnDisconnected.
   virtual void OnGone(PeerId peer) = 0;
 };
 
 struct Options {
-  std::string path;            // of the socket
-  std::optional<gid_t> group;  // that may connect, beside our own user; nothing: our own group
-  // Connected at once; more are refused in words, and of one user more than its share.
+  std::string path;            // path of the socket
+  std::optional<gid_t> group;  // may connect in addition to our own user; nullopt: our own group
+  // Most connections at once. Further ones are refused with a message, as are those of a user
+  // beyond its share.
   uint32_t max_peers = 1024;
-  // Root and our own user have all that others leave. Not so where others' root may connect, out of
-  // a container.
+  // Whether root and our own user may have all that others leave. False where a container's root
+  // may connect.
   bool owner_in_charge = true;
-  base::Duration hello_timeout = std::chrono::seconds(5);  // a connection says Hello within it
-  // Sent and not received yet, of all peers; the system allows as many as open files.
+  base::Duration hello_timeout = std::chrono::seconds(5);  // limit for sending Hello
+  // Most descriptors sent and not yet received, over all peers. The system allows as many as the
+  // limit of open files.
   uint64_t max_undelivered = 1024;
-  // Descriptors below this number are for clients; the process needs the rest.
+  // Clients' connections must have descriptor numbers below this; the process needs the rest.
   uint64_t max_descriptor = UINT64_MAX;
 };
 
 class Doorway {
  public:
-  // Listens and starts the thread. The caller holds the daemon's lock for this address.
+  // Listens and starts the thread. **Requires**: the caller holds the daemon's lock for this
+  // address.
   static absl::StatusOr<std::unique_ptr<Doorway>> Start(const Options& options, Visitor& visitor);
-  // Ends the thread, closes every connection, removes the socket.
+  // Stops the thread, closes every connection, and removes the socket.
   virtual ~Doorway() = default;
 
-  // One message with descriptors to a peer. Never blocks: Unavailable when it is gone,
-  // ResourceExhausted when it, or its user's other processes, do not read: the one that leaves most
-  // unread is disconnected.
+  // Sends a peer one message with descriptors. Never blocks.
+  //
+  // **Errors**: Unavailable if the peer is gone; ResourceExhausted if the peer, or other processes
+  // of its user, do not read. The one with the most unread is then disconnected.
   virtual absl::Status Send(PeerId peer, const void* message, size_t bytes,
                             const std::vector<int>& fds) = 0;
 
-  // A disconnected peer holds nothing of ours any more: its process need not be watched for it.
-  // Any thread; does nothing for a peer that is connected or gone.
+  // Tells the doorway that a disconnected peer holds nothing of ours any more, so that its process
+  // need not be watched for it. Does nothing for a peer that is connected or gone. Any thread.
   virtual void Forget(PeerId peer) = 0;
 
   // Processes that were not let in, for want of a place or for their Hello; and those that were

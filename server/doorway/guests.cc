@@ -5,8 +5,8 @@
 namespace penstock::doorway {
 namespace {
 
-constexpr uint32_t kKeptPart = 16;    // of the places, one part is for those who are in charge
-constexpr uint64_t kWatchedEach = 4;  // for each place
+constexpr uint32_t kKeptPart = 16;    // one part in 16 is reserved for the privileged
+constexpr uint64_t kWatchedEach = 4;  // watched connections per place
 
 base::Shares Shared(uint64_t most, std::optional<uint32_t> owner) {
   return base::Shares(most, owner ? most / kKeptPart : 0);
@@ -22,20 +22,19 @@ Guests::Guests(uint32_t max_peers, std::optional<uint32_t> owner)
 absl::Status Guests::MayEnter(uint32_t user) const {
   if (places_.held() >= places_.most())
     return absl::ResourceExhaustedError(
-        absl::StrCat("this daemon serves ", places_.most(),
-                     " clients, as many as it may (server.max_connections); close one and try "
-                     "again"));
+        absl::StrCat("this daemon already serves its maximum of ", places_.most(),
+                     " clients (server.max_connections); close one and try again"));
   if (!places_.HasRoomFor(user, privileged(user)))
     return absl::ResourceExhaustedError(absl::StrCat(
         "user ", user, " has ", places_.HeldBy(user), " of the ", places_.most(),
-        " connections that this daemon serves (server.max_connections), as many as "
-        "one user may beside the ",
-        places_.held() - places_.HeldBy(user), " of others; close some and try again"));
+        " connections that this daemon serves (server.max_connections), the most that one user "
+        "may have while others have ",
+        places_.held() - places_.HeldBy(user), "; close some and try again"));
   if (!watched_.HasRoomFor(user, privileged(user)))
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", user, " has ", watched_.HeldBy(user),
-                     " connections in processes that live and did not close their sessions; close "
-                     "the sessions, or end the processes"));
+                     " connections of running processes that did not close their sessions; close "
+                     "the sessions or end the processes"));
   return absl::OkStatus();
 }
 

@@ -1,6 +1,9 @@
-// How many connections each user has at the doorway, and whether one more may come in: nobody takes
-// what others need (common/base/shares.h). A connection has a place until it is closed and took all
-// that it was sent; it is watched until its process is gone or holds nothing of ours. One thread.
+// How many connections each user has at the doorway, and whether one more may enter; shares keep
+// some for other users (common/base/shares.h). A connection holds its place until it is closed and
+// has received everything sent to it. It is watched until its process is gone or holds nothing of
+// ours.
+//
+// **Thread safety**: used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +18,17 @@ namespace penstock::doorway {
 
 class Guests {
  public:
-  // `owner`: whose process this is; root and it have all that is left, and a part that is kept for
-  // them. Nothing: all users are alike.
+  // `owner`: the user of this process. The owner and root may take everything that is left, and a
+  // part is reserved for them. nullopt: all users are treated alike.
   Guests(uint32_t max_peers, std::optional<uint32_t> owner);
 
-  // ResourceExhausted says what is full, of whose, and what to do.
+  // **Errors**: ResourceExhausted says which limit is reached, by whom, and what to do.
   absl::Status MayEnter(uint32_t user) const;
   bool privileged(uint32_t user) const { return owner_ && (user == 0 || user == *owner_); }
 
   void Enter(PeerId peer, uint32_t user);
   void LeavePlace(PeerId peer);
-  void Forget(PeerId peer);  // is watched no more
+  void Forget(PeerId peer);  // stops watching it
 
  private:
   const std::optional<uint32_t> owner_;

@@ -20,7 +20,8 @@ constexpr shm::DoorwayHeader HeaderOf(shm::DoorwayKind kind, uint32_t version) {
   return {.magic = shm::kDoorwayMagic, .version = version, .kind = kind, .reserved = 0};
 }
 
-// A client's words for a terminal: up to the NUL, with '?' for what cannot be printed.
+// A client's text made safe for a terminal: up to the NUL byte, with '?' for unprintable
+// characters.
 std::string Printable(const char (&text)[64]) {
   std::string result(text, ::strnlen(text, sizeof(text)));
   std::replace_if(
@@ -28,7 +29,7 @@ std::string Printable(const char (&text)[64]) {
   return result;
 }
 
-// The process behind a pidfd, as /proc tells it; nothing where it does not.
+// The process behind a pidfd according to /proc; nullopt if /proc does not say.
 std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
   std::ifstream info(absl::StrCat("/proc/self/fdinfo/", pidfd.get()));
   for (std::string line; std::getline(info, line);) {
@@ -42,20 +43,20 @@ std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
 }  // namespace
 
 absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes) {
-  // The header is read alone first: another version's Hello may have another size.
+  // Reads the header first, because another version's Hello may have another size.
   shm::DoorwayHeader header;
   if (bytes.size() < sizeof(header)) {
-    return absl::InvalidArgumentError("this is no Hello: too short; use Penstock's client library");
+    return absl::InvalidArgumentError("not a Hello: too short; use Penstock's client library");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != shm::kDoorwayMagic) {
-    return absl::InvalidArgumentError("this is no Hello; use Penstock's client library");
+    return absl::InvalidArgumentError("not a Hello; use Penstock's client library");
   }
   PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(header.version));
   if (header.kind != shm::DoorwayKind::kHello || bytes.size() != sizeof(shm::DoorwayHello)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("wanted a Hello of ", sizeof(shm::DoorwayHello), " bytes, got a message of ",
-                     bytes.size(), " bytes and kind ", static_cast<uint32_t>(header.kind)));
+        absl::StrCat("unexpected message: got kind ", static_cast<uint32_t>(header.kind), " with ",
+                     bytes.size(), " bytes, expected a Hello of ", sizeof(shm::DoorwayHello)));
   }
   shm::DoorwayHello hello;
   std::memcpy(&hello, bytes.data(), sizeof(hello));
@@ -67,19 +68,19 @@ absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
   if (!absl::IsUnimplemented(of_kernel.status())) return of_kernel;
   if (sent.size() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("this kernel has no SO_PEERPIDFD (Linux 6.5 has), so a Hello carries one "
-                     "descriptor, a pidfd of its sender; it carried ",
+        absl::StrCat("this kernel lacks SO_PEERPIDFD (new in Linux 6.5), so a Hello must carry one "
+                     "descriptor, a pidfd of its sender; this one carried ",
                      sent.size(), "; upgrade the client library"));
   }
   if (!posix::IsPidfd(sent.front())) {
     return absl::InvalidArgumentError(
-        "the descriptor in the Hello is no pidfd; send what pidfd_open(getpid()) returns");
+        "the descriptor in the Hello is not a pidfd; send what pidfd_open(getpid()) returns");
   }
   const std::optional<pid_t> process = ProcessOf(sent.front());
   if (process.has_value() && peer != 0 && *process != peer) {
-    return absl::PermissionDeniedError(absl::StrCat("the pidfd in the Hello is of process ",
-                                                    *process, ", the connection of ", peer,
-                                                    "; each process connects for itself"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the pidfd in the Hello is for process ", *process, ", but the connection is from process ",
+        peer, "; each process must connect for itself"));
   }
   return std::move(sent.front());
 }

@@ -1,5 +1,5 @@
-// The first words at the doorway: a stranger's Hello becomes an admission, or a refusal that says
-// what to do. Every byte that a client sends is judged here. No thread of its own.
+// The handshake: checks a client's Hello and admits or refuses it, with a message that says what to
+// do. Every byte that a client sends is checked here. No thread of its own.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,23 @@
 namespace penstock::doorway {
 
 struct Hello {
-  std::string client;    // its own name for itself, made printable
-  uint32_t version = 0;  // of the protocol that it speaks
+  std::string client;    // the client's own name, made printable
+  uint32_t version = 0;  // the client's protocol version
 };
 
-// FailedPrecondition for a protocol version that is not served names both and says which side to
-// upgrade; InvalidArgument for what is no Hello.
+// **Errors**: FailedPrecondition for an unsupported protocol version names both versions and the
+// side to upgrade; InvalidArgument if the bytes are not a Hello.
 absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes);
 
-// The pidfd to watch: the kernel's word if there is one (Unavailable from it: the peer is gone);
-// where it has none to give (Unimplemented), the one the client sent, which has to be a pidfd and,
-// where the kernel can tell the peer's pid (not 0), of that process.
+// Chooses the pidfd to watch: the kernel's if it provides one. If it does not (Unimplemented), the
+// one that the client sent, which must be a pidfd and, if the kernel knows the peer's pid (not 0),
+// of that process.
+//
+// **Errors**: Unavailable from the kernel means that the peer is gone.
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer);
 
-// Who a client is, by the kernel's word.
+// A client's identity, according to the kernel.
 struct Identity {
   posix::Credentials credentials;
   std::vector<gid_t> groups;
@@ -37,10 +39,10 @@ struct Identity {
 };
 absl::StatusOr<Identity> Identify(const posix::Fd& socket, std::vector<posix::Fd> sent);
 
-// A ticket that nobody can guess, from getrandom(2).
+// A random ticket from getrandom(2), which nobody can guess.
 absl::StatusOr<rpc::Ticket> NewTicket();
 
-// In the version that the client speaks: another one it would not take.
+// `version`: the client's protocol version; it would not accept another.
 shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version);
 shm::DoorwayRefused RefusedFor(const absl::Status& why);
 

@@ -16,17 +16,18 @@
 namespace penstock::doorway {
 namespace {
 
-// Looking at all lines costs a call of each: not for each message of one who is at its limit.
+// Checking all lines costs one system call each, so don't do it for every message of a user at its
+// limit.
 constexpr base::Duration kLookAtAllEvery = std::chrono::milliseconds(10);
 
-// What of a socket's messages was not taken, as the kernel counts; nothing: it does not say.
+// The unreceived bytes of a socket, as the kernel counts them; nullopt if it does not say.
 std::optional<uint64_t> UntakenOf(const posix::Fd& socket) {
   int count = 0;
   if (::ioctl(socket.get(), SIOCOUTQ, &count) != 0 || count < 0) return std::nullopt;
   return static_cast<uint64_t>(count);
 }
 
-// What it counts for one of our messages: all that carry descriptors have one size.
+// What the kernel counts for one of our messages; all that carry descriptors have one size.
 uint64_t MeasureCharge() {
   static_assert(sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySegment) &&
                 sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySlab));
@@ -69,7 +70,8 @@ absl::Status Outbox::Send(PeerId peer, std::span<const std::byte> message,
   {
     base::MutexLock lock(mutex_);
     const auto found = lines_.find(peer);
-    if (found == lines_.end()) return absl::UnavailableError(absl::StrCat(subject, ": it is gone"));
+    if (found == lines_.end())
+      return absl::UnavailableError(absl::StrCat(subject, ": the client is gone"));
     sent = SendNow(peer, found->second, message, fds);
     someone_is_slow = !slow_.empty();
   }
@@ -82,8 +84,8 @@ absl::Status Outbox::SendNow(PeerId peer, Line& line, std::span<const std::byte>
   LookAt(line);
   if (line.slow || line.unread.size() >= limits_.messages_of_one) {
     Cut(peer, line);
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "it has ", line.unread.size(), " messages at the doorway that it does not read"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the client has not read its last ", line.unread.size(), " messages"));
   }
   if (!HasRoom(line.user, fds.size())) return CutWorst(line.user);
   const absl::Status sent = posix::Send(*line.socket, message, fds);
@@ -99,7 +101,7 @@ absl::Status Outbox::SendNow(PeerId peer, Line& line, std::span<const std::byte>
   return sent;
 }
 
-// Messages are taken in the order in which they were sent.
+// Messages are received in the order in which they were sent.
 void Outbox::LookAt(Line& line) {
   if (line.unread.empty()) return;
   const std::optional<uint64_t> untaken = UntakenOf(*line.socket);
@@ -121,7 +123,7 @@ bool Outbox::HasRoom(uint32_t user, uint64_t descriptors) {
   return undelivered_.HasRoomFor(user, false, descriptors);
 }
 
-// The one that leaves most of its descriptors unread, of this user or of any.
+// Disconnects the peer with the most unreceived descriptors: of this user, or of any.
 absl::Status Outbox::CutWorst(std::optional<uint32_t> user) {
   auto worst = lines_.end();
   for (auto line = lines_.begin(); line != lines_.end(); ++line) {
@@ -132,12 +134,12 @@ absl::Status Outbox::CutWorst(std::optional<uint32_t> user) {
   if (worst != lines_.end()) Cut(worst->first, worst->second);
   if (!user)
     return absl::ResourceExhaustedError(
-        absl::StrCat("more descriptors are on their way than the system allows; raise the daemon's "
-                     "limit of open files (LimitNOFILE)"));
+        absl::StrCat("too many sent descriptors are not received yet; raise the daemon's limit of "
+                     "open files (LimitNOFILE)"));
   return absl::ResourceExhaustedError(
-      absl::StrCat("processes of user ", *user, " leave ", undelivered_.HeldBy(*user),
-                   " descriptors at the doorway unread, as many as a user may; end those that do "
-                   "not read"));
+      absl::StrCat("processes of user ", *user, " have not received ", undelivered_.HeldBy(*user),
+                   " descriptors, the most that one user may leave; end processes that do not "
+                   "read"));
 }
 
 void Outbox::Cut(PeerId peer, Line& line) {

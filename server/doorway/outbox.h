@@ -1,7 +1,9 @@
-// The sockets of connected peers, for those who send from other threads, and what of it the peers
-// have not taken yet. Descriptors that nobody took count against the daemon's own limit of open
-// files, for the whole system and after their peer was disconnected: so they are counted here, by
-// user, until they are taken or the peer's end is closed. Any thread.
+// The sockets of connected peers, for senders on other threads, and a count of what the peers have
+// not received yet. Descriptors that nobody has received count against the daemon's own limit of
+// open files, system-wide and even after their peer is disconnected. So they are counted here, by
+// user, until they are received or the peer closes its end.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <deque>
@@ -20,30 +22,33 @@
 
 namespace penstock::doorway {
 
-// Owned by the doorway's table of peers and, for the length of one call, by whoever sends: so that
-// a descriptor is never closed (and its number given to another file) under a sender.
+// Owned by the doorway's table of peers and, during a call, by the sender. This keeps a descriptor
+// from being closed, and its number reused, while someone sends on it.
 using SharedSocket = std::shared_ptr<const posix::Fd>;
 
 class Outbox {
  public:
   struct Limits {
-    uint64_t descriptors = 1024;   // on their way to all peers together
-    size_t messages_of_one = 256;  // on their way to one peer
+    uint64_t descriptors = 1024;   // unreceived, over all peers
+    size_t messages_of_one = 256;  // unreceived, per peer
   };
-  // `wake`: there is somebody to disconnect (TakeSlow). Called with no lock of the caller's.
+  // `wake` is called, without locks, when TakeSlow has peers to disconnect.
   Outbox(const Limits& limits, std::function<void()> wake);
 
   void Add(PeerId peer, SharedSocket socket, uint32_t user);
-  // Whether it took everything. If not, its socket is kept, and Settle says when it has.
+  // Returns whether the peer has received everything. If not, its socket is kept, and Settle
+  // reports when it has.
   bool Remove(PeerId peer);
 
-  // Never blocks: Unavailable when the peer is gone, ResourceExhausted when it, or its user's other
-  // processes, do not read. What one peer leaves unread is never another user's error.
+  // Never blocks. One peer's unread messages never cause an error for another user.
+  //
+  // **Errors**: Unavailable if the peer is gone; ResourceExhausted if the peer, or other processes
+  // of its user, do not read.
   absl::Status Send(PeerId peer, std::span<const std::byte> message, std::span<const int> fds);
 
-  // Who does not read, and is to be disconnected; each once.
+  // Peers that do not read and must be disconnected; reports each once.
   std::vector<PeerId> TakeSlow();
-  // Of those removed, who took everything since, or closed their end.
+  // Removed peers that have since received everything or closed their end.
   std::vector<PeerId> Settle();
   bool settling() const;
 
@@ -51,9 +56,9 @@ class Outbox {
   struct Line {
     SharedSocket socket;
     uint32_t user = 0;
-    std::deque<uint8_t> unread = {};  // of each message: its descriptors
+    std::deque<uint8_t> unread = {};  // number of descriptors in each unread message
     uint64_t descriptors = 0;         // their sum
-    bool slow = false;                // was told of
+    bool slow = false;                // already reported
   };
   void LookAt(Line& line) PENSTOCK_REQUIRES(mutex_);
   bool HasRoom(uint32_t user, uint64_t descriptors) PENSTOCK_REQUIRES(mutex_);
@@ -64,7 +69,7 @@ class Outbox {
 
   const Limits limits_;
   const std::function<void()> wake_;
-  const uint64_t charge_;  // what the kernel counts for a message; 0: it does not say
+  const uint64_t charge_;  // what the kernel counts for one message; 0: unknown
 
   mutable base::Mutex mutex_;
   std::map<PeerId, Line> lines_ PENSTOCK_GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
-// Owns an epoll set: level-triggered readability of descriptors, each under a number of the
-// caller's. One thread.
+// Owns an epoll set: level-triggered readability of descriptors, each with a token that the caller
+// chooses.
+//
+// **Thread safety**: used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +18,10 @@ class Poller {
   static absl::StatusOr<Poller> Make();
 
   absl::Status Watch(const posix::Fd& fd, uint64_t token);
-  // Before the descriptor is closed: another process may hold the same open file.
+  // Call before closing the descriptor: another process may hold the same open file.
   void Forget(const posix::Fd& fd);
 
-  // Tokens of what is readable (or hung up) now, after at most `timeout`.
+  // The tokens of descriptors that are readable or hung up; waits at most `timeout`.
   std::vector<uint64_t> Wait(base::Duration timeout);
 
  private:

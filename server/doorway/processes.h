@@ -1,6 +1,8 @@
-// The processes behind the peers: one pidfd each, however often a process connected, watched until
-// it is gone. Disconnected peers stay here as long as their process may hold slots. How many there
-// may be is for others to say (guests.h). One thread.
+// The processes behind the peers: one pidfd per process, however often it connected, watched until
+// it is gone. Disconnected peers stay here as long as their process may hold slots. guests.h limits
+// how many there may be.
+//
+// **Thread safety**: used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -18,26 +20,25 @@ namespace penstock::doorway {
 
 class Processes {
  public:
-  // Adds a peer to its process. `pid` is 0 where the kernel cannot name it; then each peer counts
-  // as a process of its own. The result's pidfd is new, and to be watched under `key`, when
-  // `is_new`.
+  // Adds a peer to its process. `pid` is 0 if the kernel cannot name it; then each peer counts as a
+  // separate process. If the result `is_new`, its pidfd must be watched under `key`.
   struct Entry {
     uint64_t key = 0;
     bool is_new = false;
   };
   Entry Add(PeerId peer, pid_t pid, posix::Fd pidfd);
 
-  // The pidfd of a process; it stays valid until Remove.
+  // The pidfd of a process; valid until Remove.
   const posix::Fd& pidfd(uint64_t key) const { return processes_.at(key).pidfd; }
 
-  // Whether the process is one of ours and is gone.
+  // Whether the process is known here and gone.
   bool IsGone(uint64_t key) const;
 
-  // Forgets a process: its peers, in the order they came.
+  // Forgets a process and returns its peers in the order of their arrival.
   std::vector<PeerId> Remove(uint64_t key);
 
-  // Forgets a peer whose process holds nothing for it: the key of that process, where it was the
-  // last one, which then is to be removed. Nothing as well for a peer that is not here.
+  // Forgets a peer whose process holds nothing for it. If it was the process's last peer, returns
+  // the process's key, for Remove. nullopt otherwise, also for an unknown peer.
   std::optional<uint64_t> Forget(PeerId peer);
   bool Contains(PeerId peer) const { return process_of_.contains(peer); }
 
@@ -45,9 +46,9 @@ class Processes {
   struct Process {
     pid_t pid = 0;
     posix::Fd pidfd;
-    std::set<PeerId> peers;  // ids rise
+    std::set<PeerId> peers;  // ids increase
   };
-  // A living process has its pid to itself; one that is gone but not removed yet may share it.
+  // A running process's pid is unique, but one that is gone and not yet removed may have the same.
   std::optional<uint64_t> FindLiving(pid_t pid) const;
 
   uint64_t last_key_ = 0;

@@ -1,5 +1,5 @@
-// How many of something may begin: so many a second, and as many again at once after a rest. Pure;
-// one thread.
+// Token bucket: at most `per_second` events per second, with bursts of up to the same number. Pure;
+// used by one thread.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Budget {
  public:
   explicit Budget(uint32_t per_second) : per_second_(per_second), left_(per_second) {}
 
-  // Whether one more may begin now; it counts as begun.
+  // Takes a token if there is one.
   bool Take(base::TimePoint now) {
     Refill(now);
     if (left_ < 1) return false;
@@ -22,7 +22,7 @@ class Budget {
     return true;
   }
 
-  // How long until one may; 0: now.
+  // The time until a token is available; 0: now.
   base::Duration Wait(base::TimePoint now) {
     Refill(now);
     if (left_ >= 1) return base::Duration(0);

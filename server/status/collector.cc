@@ -19,7 +19,7 @@ std::shared_ptr<const std::string> Collector::Page(ScrapeFacts scrapes) {
   return page_;
 }
 
-// A question that is still open from another time is not waited for again.
+// Does not wait again for a question that is still unanswered from an earlier call.
 void Collector::Renew() {
   {
     base::MutexLock lock(inbox_->mutex);

@@ -1,6 +1,8 @@
-// The page that is scraped: asks the runner for a snapshot, and does without where none comes in
-// time. It never waits for the runner longer than its patience, and only once while that is stuck.
-// One thread (the server's) asks for pages; the answer may come from any, at any time later.
+// Builds the metrics page: asks the runner for a snapshot and does without it if none arrives in
+// time. It never waits longer than `patience`, and only once while the runner is stuck.
+//
+// **Thread safety**: one thread (the server's) asks for pages; the runner's answer may arrive on
+// any thread at any later time.
 #pragma once
 
 #include <functional>
@@ -18,24 +20,24 @@ class Collector {
  public:
   using Done = std::function<void(Snapshot)>;
   struct Sources {
-    // Asks for a snapshot; false: nobody takes the question now, and `done` is never called.
+    // Asks for a snapshot. False: nobody accepts the question now, and `done` is never called.
     std::function<bool(Done done)> ask;
     std::function<Facts()> facts;
   };
   struct Options {
     base::Duration patience = std::chrono::seconds(1);
-    // So long a page is good for everybody: a flood of scrapes costs the runner ten snapshots a
-    // second.
+    // How long a page is reused for everybody, so that a flood of scrapes costs the runner only ten
+    // snapshots a second.
     base::Duration fresh = std::chrono::milliseconds(100);
   };
   explicit Collector(Sources sources) : Collector(std::move(sources), Options{}) {}
   Collector(Sources sources, Options options);
 
-  // Of the scrapes' facts everything but the snapshot's age.
+  // `scrapes`: everything except the snapshot's age, which is filled in here.
   std::shared_ptr<const std::string> Page(ScrapeFacts scrapes);
 
  private:
-  // Shared with the question, which may be answered after we are gone.
+  // Shared with the question, which may be answered after this is destroyed.
   struct Inbox {
     base::Mutex mutex;
     base::CondVar answered;
@@ -50,7 +52,7 @@ class Collector {
   const base::SteadyClock clock_;
   const base::TimePoint started_ = clock_.Now();
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::shared_ptr<const std::string> page_;  // shared with the answers that carry it
+  std::shared_ptr<const std::string> page_;  // shared with the responses that carry it
   base::TimePoint page_at_{};
 };
 

@@ -8,7 +8,7 @@
 namespace penstock::status {
 namespace {
 
-// How many bytes of a character of UTF-8 stand at `at`; 0: none does.
+// The length of the UTF-8 character at `at`; 0 if there is no valid one.
 size_t CharacterAt(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
@@ -20,7 +20,7 @@ size_t CharacterAt(const std::string& text, size_t at) {
   if (length == 0 || length > text.size() - at) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates, and what lies beyond the last code point.
+  // Overlong forms, surrogates, and code points beyond the last.
   const unsigned char second = length > 2 ? byte(at + 1) : 0x80;
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
@@ -49,7 +49,7 @@ void AppendText(const std::string& text, Quotes quotes, std::string& out) {
   }
 }
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 void AppendNumber(double value, std::string& out) {
   if (std::isnan(value)) {
     out += "NaN";

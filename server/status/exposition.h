@@ -1,4 +1,4 @@
-// Prometheus' text format, version 0.0.4: families of samples into the text that is scraped.
+// Writes metric families in Prometheus' text format, version 0.0.4:
 // https://prometheus.io/docs/instrumenting/exposition_formats/. Pure.
 #pragma once
 
@@ -23,8 +23,8 @@ struct Family {
   std::vector<Sample> samples;
 };
 
-// Families without samples are left out. Names must be right: they are ours. Values of labels and
-// helps may be any bytes; what is not UTF-8 is written as '?'.
+// Omits families without samples. **Requires**: names are valid; they are ours. Label values and
+// help texts may contain any bytes; bytes that are not UTF-8 become '?'.
 std::string Format(const std::vector<Family>& families);
 
 }  // namespace penstock::status

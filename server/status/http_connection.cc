@@ -57,7 +57,7 @@ void HttpConnection::Write(base::TimePoint now) {
     const size_t of_head = std::min(written_, head_.size());
     const size_t of_body = written_ - of_head;
     iovec parts[2] = {{.iov_base = head_.data() + of_head, .iov_len = head_.size() - of_head},
-                      {.iov_base = const_cast<char*>(body_->data()) + of_body,  // only read
+                      {.iov_base = const_cast<char*>(body_->data()) + of_body,  // not modified
                        .iov_len = body_->size() - of_body}};
     msghdr message = {};
     message.msg_iov = parts;
@@ -76,8 +76,8 @@ void HttpConnection::Write(base::TimePoint now) {
   deadline_ = now + limits_.leave_within;
 }
 
-// What the peer still sends is thrown away: to close over unread bytes would reset the connection,
-// and the answer with it.
+// Discards what the peer still sends: closing with unread bytes would reset the connection, and the
+// response with it.
 void HttpConnection::Drain() {
   char bytes[4096];
   for (int i = 0; i < 4; ++i) {

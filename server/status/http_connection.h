@@ -1,5 +1,5 @@
-// One connection to the metrics page: reads a request, gives one answer, ends. Non-blocking; one
-// thread (the server's).
+// One connection to the metrics page: reads a request, sends one response, ends. Non-blocking; used
+// by one thread, the server's.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace penstock::status {
 
 class HttpConnection {
  public:
-  // Where it is with its peer.
+  // The connection's state.
   enum class State {
-    kReading,  // its request
-    kAsked,    // for an answer: call Answer
+    kReading,  // reading the request
+    kAsked,    // request complete: call Answer
     kWriting,
-    kLeaving,  // answered; waits for the peer to close, so that nothing of the answer is lost
-    kDone,     // to be destroyed
+    kLeaving,  // response sent; waits for the peer to close, so that none of it is lost
+    kDone,     // may be destroyed
   };
   struct Limits {
     size_t request_bytes = 4096;
@@ -30,11 +30,11 @@ class HttpConnection {
 
   HttpConnection(posix::Fd socket, Limits limits, base::TimePoint now);
 
-  // After the socket was found readable or writable: goes on as far as it can.
+  // Call when the socket is readable or writable: proceeds as far as possible.
   void Proceed(base::TimePoint now);
-  // Of kAsked. The body is that of the page; it is not used where something else was asked for.
+  // **Requires**: kAsked. `page` is the body if the page was requested; otherwise it is not used.
   void Answer(std::shared_ptr<const std::string> page, base::TimePoint now);
-  // Ends it when its time is over; whether it was.
+  // Ends the connection if its time is over; returns whether it was.
   bool Expire(base::TimePoint now);
 
   State state() const { return state_; }
@@ -54,8 +54,8 @@ class HttpConnection {
   std::string received_;
   Request request_;
   std::string head_;
-  std::shared_ptr<const std::string> body_;  // shared with the other answers and who made it
-  size_t written_ = 0;                       // of head and body together
+  std::shared_ptr<const std::string> body_;  // shared with other responses and the collector
+  size_t written_ = 0;                       // bytes of head and body sent
 };
 
 }  // namespace penstock::status

@@ -1,5 +1,5 @@
-// The little of HTTP/1 (RFC 9112) that a scrape needs: whether a request is whole, and for what it
-// asks. Pure; its bytes come from anybody.
+// The part of HTTP/1 (RFC 9112) that a scrape needs: whether a request is complete, and what it
+// asks for. Pure; input from untrusted peers.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace penstock::status {
 
 enum class Verdict {
-  kIncomplete,  // more may come
+  kIncomplete,  // incomplete; more may come
   kPage,        // GET or HEAD of the page
-  kNotFound,    // of something else
-  kNotAllowed,  // another method
-  kBadRequest,  // no HTTP/1
-  kTooLong,     // its head is not complete within the limit
+  kNotFound,    // of another path
+  kNotAllowed,  // any other method
+  kBadRequest,  // not HTTP/1
+  kTooLong,     // the head exceeds the limit
 };
 
 struct Request {
@@ -22,14 +22,14 @@ struct Request {
   bool head_only = false;  // HEAD
 };
 
-// Judges what has come so far of a head of at most `limit` bytes. What is no request is told from
-// its first line alone.
+// Judges the bytes received so far of a head of at most `limit` bytes. The first line alone decides
+// whether it is a request.
 Request Judge(absl::string_view received, size_t limit);
 
-// The head of an answer with a body of so many bytes; the connection ends behind it.
+// The head of a response with a body of `body_bytes`; the connection ends after it.
 std::string ResponseHead(Verdict verdict, size_t body_bytes);
 
-// The body of an answer that is not the page: one line that says what to do.
+// The body of a response other than the page: one line that says what to do.
 absl::string_view Explanation(Verdict verdict);
 
 }  // namespace penstock::status

@@ -72,7 +72,7 @@ void HttpServer::Run() {
   }
 }
 
-// Until something is due by itself.
+// The time until the next deadline.
 base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
   base::Duration wait = std::chrono::seconds(60);
   if (!accepting) wait = std::max(budget_.Wait(now), pause_until_ - now);
@@ -81,7 +81,7 @@ base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
   return wait;
 }
 
-// One connection, if one waits and may begin; whether there was one.
+// Accepts one connection if one is waiting and the budget allows it; returns whether it did.
 bool HttpServer::AcceptOne() {
   const base::TimePoint now = clock_.Now();
   if (now < pause_until_ || budget_.Wait(now).count() > 0) return false;
@@ -99,8 +99,8 @@ bool HttpServer::AcceptOne() {
   return true;
 }
 
-// Whoever was answered goes first; else the oldest: whoever means it has said what he wants long
-// before he is that.
+// Drops a connection that has its response; else the oldest, because a genuine client sends its
+// request long before it is the oldest.
 void HttpServer::MakeRoom() {
   const auto answered =
       std::find_if(connections_.begin(), connections_.end(), [](const HttpConnection& connection) {

@@ -1,6 +1,6 @@
-// A web server for one page, on a thread of its own ("metrics"). Whoever can reach the port may do
-// its worst: connections, bytes, time and connections a second are limited, and a peer that is not
-// done makes room for a new one.
+// An HTTP server for one page, on its own thread ("metrics"). It withstands hostile peers:
+// connections, bytes, time and connections per second are limited, and an unfinished connection
+// makes way for a new one.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,26 @@
 namespace penstock::status {
 
 struct HttpCounts {
-  uint64_t answered = 0;  // with the page
-  uint64_t refused = 0;   // with an error
-  uint64_t dropped = 0;   // without an answer: too slow, or room was needed
+  uint64_t answered = 0;  // responses with the page
+  uint64_t refused = 0;   // responses with an error
+  uint64_t dropped = 0;   // closed without a response: too slow, or displaced by a new connection
 };
 
 class HttpServer {
  public:
   struct Options {
     size_t max_connections = 64;
-    // More wait in the kernel. An answer costs some 50 µs: this many are a hundredth of a core.
+    // Further connections wait in the kernel. A response takes about 50 µs, so this many use about
+    // a hundredth of a core.
     uint32_t connections_per_second = 250;
     HttpConnection::Limits limits;
   };
-  // The page, made on the server's thread, where it may wait for a second at most.
+  // Builds the page on the server's thread; may wait at most one second.
   using Page = std::function<std::shared_ptr<const std::string>(const HttpCounts& so_far)>;
 
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(posix::Fd listener, Page page,
                                                            Options options);
-  ~HttpServer();  // ends all connections
+  ~HttpServer();  // closes all connections
 
   HttpCounts counts() const;  // any thread
 
@@ -56,8 +57,8 @@ class HttpServer {
   const posix::Fd stop_;
   const base::SteadyClock clock_;
   Budget budget_;
-  base::TimePoint pause_until_{};          // no descriptor was left for a connection
-  std::list<HttpConnection> connections_;  // the oldest first
+  base::TimePoint pause_until_{};          // out of descriptors until then
+  std::list<HttpConnection> connections_;  // oldest first
   std::atomic<bool> stopping_ = false;
   std::atomic<uint64_t> answered_ = 0, refused_ = 0, dropped_ = 0;
   std::thread thread_;

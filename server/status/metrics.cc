@@ -9,7 +9,7 @@ namespace {
 
 double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Collects families, so that a group reads as a table.
+// Collects families, so that each group reads like a table.
 class Families {
  public:
   void Gauge(const std::string& name, const std::string& help, double value) {
@@ -46,63 +46,61 @@ class Families {
 };
 
 void Build(const Facts& facts, Families& out) {
-  out.Begin(MetricType::kGauge, "build_info", "Always 1; its labels say what is running.")
+  out.Begin(MetricType::kGauge, "build_info", "Always 1; its labels name the running version.")
       .samples.push_back(
           {{{"version", facts.version}, {"protocol_version", absl::StrCat(facts.protocol_version)}},
            1});
-  out.Gauge("uptime_seconds", "Since the daemon was started.", Seconds(facts.uptime));
-  out.Gauge("ready", "1: batches are delivered to whoever opens a session.", facts.ready ? 1 : 0);
-  out.Gauge("draining", "1: no session is opened any more, and each ends with its epoch.",
+  out.Gauge("uptime_seconds", "Time since the daemon started.", Seconds(facts.uptime));
+  out.Gauge("ready", "1: sessions can be opened and get batches.", facts.ready ? 1 : 0);
+  out.Gauge("draining", "1: no new sessions; each open one ends with its epoch.",
             facts.draining ? 1 : 0);
 }
 
 void Runner(const Facts& facts, const ScrapeFacts& scrapes, Families& out) {
   out.Gauge(
       "runner_last_pass_age_seconds",
-      "Since the thread that serves all feeds last passed its loop; it does ten times a second.",
+      "Time since the last loop of the thread that serves all feeds; it loops ten times a second.",
       Seconds(facts.since_last_pass));
-  out.Gauge(
-      "snapshot_age_seconds",
-      "How old those numbers are that only that thread can tell; above 1: it does not answer.",
-      Seconds(scrapes.snapshot_age));
+  out.Gauge("snapshot_age_seconds",
+            "Age of the metrics that only that thread knows; above 1, it does not answer.",
+            Seconds(scrapes.snapshot_age));
 }
 
 void Sessions(const Facts& facts, Families& out) {
-  out.Gauge("connections", "Processes that are connected.", static_cast<double>(facts.connections));
-  out.Gauge("connections_max", "Processes that may be connected at once.",
+  out.Gauge("connections", "Connected processes.", static_cast<double>(facts.connections));
+  out.Gauge("connections_max", "Limit of connected processes.",
             static_cast<double>(facts.max_connections));
-  out.Gauge("sessions_open", "Sessions that are open.", static_cast<double>(facts.sessions));
+  out.Gauge("sessions_open", "Open sessions.", static_cast<double>(facts.sessions));
 }
 
 void Sessions(const Snapshot& snapshot, Families& out) {
-  Family& sessions = out.Begin(MetricType::kGauge, "sessions",
-                               "Sessions by delivery, and by what they do or wait for.");
+  Family& sessions = out.Begin(MetricType::kGauge, "sessions", "Sessions by delivery and state.");
   for (size_t delivery = 0; delivery < kDeliveries.size(); ++delivery)
     for (size_t state = 0; state < kSessionStates.size(); ++state)
       sessions.samples.push_back({{{"delivery", std::string(kDeliveries[delivery])},
                                    {"state", std::string(kSessionStates[state])}},
                                   static_cast<double>(snapshot.sessions[delivery][state])});
-  out.Gauge("sessions_max", "Sessions that may be open at once.",
-            static_cast<double>(snapshot.max_sessions));
-  out.Gauge("window_batches", "Batches that all sessions together want ready.",
+  out.Gauge("sessions_max", "Limit of open sessions.", static_cast<double>(snapshot.max_sessions));
+  out.Gauge("window_batches", "Batches in the prefetch windows of all sessions.",
             static_cast<double>(snapshot.window));
-  out.Gauge("ready_batches", "Batches that are announced and not yet taken.",
+  out.Gauge("ready_batches", "Batches announced and not yet taken.",
             static_cast<double>(snapshot.ready));
-  out.Gauge("held_batches", "Batches that trainers have taken and not yet given back.",
+  out.Gauge("held_batches", "Batches taken by trainers and not yet released.",
             static_cast<double>(snapshot.held));
 }
 
 void Pool(const Facts& facts, Families& out) {
-  out.Gauge("pool_max_bytes", "What the pool may grow to.", static_cast<double>(facts.pool_bytes));
-  out.Gauge("pool_reserved_bytes", "Of the pool, what the windows of open sessions take.",
+  out.Gauge("pool_max_bytes", "Maximum size of the pool.", static_cast<double>(facts.pool_bytes));
+  out.Gauge("pool_reserved_bytes", "Pool memory reserved for the windows of open sessions.",
             static_cast<double>(facts.reserved_bytes));
 }
 
 void Pool(const Snapshot& snapshot, Families& out) {
-  out.Gauge("pool_segments", "Segments of memory that the pool has.", snapshot.segments);
-  out.Gauge("pool_segment_bytes", "Memory of all segments together.",
+  out.Gauge("pool_segments", "Memory segments of the pool.", snapshot.segments);
+  out.Gauge("pool_segment_bytes", "Total size of all segments.",
             static_cast<double>(snapshot.segment_bytes));
-  out.ByState("slots", "Places of batches in the pool.", kSlotStates, snapshot.slots);
+  out.ByState("slots", "Slots of the pool by state; each holds one batch.", kSlotStates,
+              snapshot.slots);
 }
 
 void Feeds(const Snapshot& snapshot, Families& out) {
@@ -112,19 +110,19 @@ void Feeds(const Snapshot& snapshot, Families& out) {
       return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second.*count)};
     });
   };
-  out.Gauge("feeds", "Feeds that have sessions.", snapshot.feeds);
-  by_dataset("batches_decoded_total", "Batches that were filled.", &DatasetCounts::batches_decoded);
+  out.Gauge("feeds", "Feeds with sessions.", snapshot.feeds);
+  by_dataset("batches_decoded_total", "Batches filled.", &DatasetCounts::batches_decoded);
   by_dataset("batches_announced_total",
-             "Batches that sessions were told of; more than were filled where trainers share them.",
+             "Batches announced to sessions; more than were filled if trainers share them.",
              &DatasetCounts::batches_announced);
-  by_dataset("samples_decoded_total", "Samples that were decoded, or copied.",
+  by_dataset("samples_decoded_total", "Samples decoded or copied.",
              &DatasetCounts::samples_decoded);
   by_dataset("samples_replaced_total",
-             "Of these, samples that stand in for one that could not be used.",
+             "Samples that replaced one that could not be used; included in samples_decoded_total.",
              &DatasetCounts::samples_replaced);
 }
 
-// Sums of time and of what passed, so that any span's mean can be had from two scrapes.
+// Sums of time and of items, so that two scrapes give the mean over any span.
 void Stages(const Snapshot& snapshot, Families& out) {
   const auto by_stage = [&](const char* name, const char* help, auto value) {
     Family& family = out.Begin(MetricType::kCounter, name, help);
@@ -134,14 +132,14 @@ void Stages(const Snapshot& snapshot, Families& out) {
             {{{"dataset", dataset}, {"stage", std::string(kStages[i])}}, value(counts.stages[i])});
   };
   by_stage("stage_seconds_total",
-           "What samples (read, queue, decode) and batches (assemble, copy to a GPU, wait for the "
-           "consumer) spent in each stage; many do at once.",
+           "Time that samples (read, queue, decode) and batches (assemble, copy to a GPU, wait for "
+           "the consumer) spent in each stage, summed over concurrent ones.",
            [](const StageTotals& stage) { return Seconds(stage.time); });
-  by_stage("stage_items_total", "Samples, or batches, that passed a stage.",
+  by_stage("stage_items_total", "Samples or batches that passed a stage.",
            [](const StageTotals& stage) { return static_cast<double>(stage.items); });
 }
 
-// As ten looks a second see them.
+// Sampled ten times a second.
 void Waits(const Snapshot& snapshot, Families& out) {
   using Entry = std::pair<const std::string, DatasetCounts>;
   const auto by_dataset = [&](const char* name, const char* help,
@@ -151,12 +149,13 @@ void Waits(const Snapshot& snapshot, Families& out) {
     });
   };
   by_dataset("session_open_seconds_total",
-             "How long sessions were open and not at their end, all together.",
+             "Total time that sessions were open and not at their end.",
              &DatasetCounts::sessions_open);
   by_dataset("session_filled_seconds_total",
-             "Of that, weighed by the share of its window that a session had ready.",
+             "The same time, weighted by the share of its window that a session had ready.",
              &DatasetCounts::sessions_filled);
-  by_dataset("session_starved_seconds_total", "Of that, trainers that slept without a batch.",
+  by_dataset("session_starved_seconds_total",
+             "The part of that time in which trainers slept without a batch.",
              &DatasetCounts::sessions_starved);
 }
 
@@ -170,14 +169,13 @@ void Datasets(const Snapshot& snapshot, Families& out) {
     samples[name] += dataset.samples;
     for (const auto& [reason, count] : dataset.bad) bad[{name, reason}] += count;
   }
-  out.Gauge("datasets_open", "Datasets that are open.",
-            static_cast<double>(snapshot.datasets.size()));
+  out.Gauge("datasets_open", "Open datasets.", static_cast<double>(snapshot.datasets.size()));
   out.Each(MetricType::kGauge, "dataset_samples", "Samples of an open dataset.", samples,
            [](const auto& entry) {
              return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second)};
            });
   out.Each(MetricType::kGauge, "bad_samples",
-           "Samples of an open dataset that are known to be bad: replaced, or quarantined.", bad,
+           "Samples of an open dataset known to be bad: replaced or quarantined.", bad,
            [](const auto& entry) {
              return Sample{{{"dataset", entry.first.first}, {"reason", entry.first.second}},
                            static_cast<double>(entry.second)};
@@ -185,23 +183,24 @@ void Datasets(const Snapshot& snapshot, Families& out) {
 }
 
 void Workers(const Facts& facts, Families& out) {
-  out.Gauge("workers_wanted", "Decoding processes that there should be.", facts.workers);
-  out.Gauge("workers_running", "Decoding processes that are ready.", facts.workers_running);
+  out.Gauge("workers_wanted", "Configured number of worker processes.", facts.workers);
+  out.Gauge("workers_running", "Worker processes that are ready.", facts.workers_running);
 }
 
 void Workers(const Snapshot& snapshot, Families& out) {
-  out.ByState("workers",
-              "Places of decoding processes, by what is there; and, asleep, processes beside them "
-              "that wait until their user has a place again.",
-              kWorkerStates, snapshot.workers);
+  out.ByState(
+      "workers",
+      "Worker slots by state of their process; asleep: processes beside them that wait until "
+      "their user has a slot again.",
+      kWorkerStates, snapshot.workers);
   out.Gauge("workers_busy_ratio",
-            "Share of the last second that a decoding process spent on samples, on average.",
+            "Average share of the last second that worker processes spent on samples.",
             snapshot.workers_busy);
-  out.Counter("worker_restarts_total", "Decoding processes that were started in place of another.",
+  out.Counter("worker_restarts_total", "Worker processes started to replace another.",
               static_cast<double>(snapshot.worker_restarts));
-  out.Gauge("stalled_reads", "Reads of sources that fail and are tried again, or do not come back.",
+  out.Gauge("stalled_reads", "Source reads that hang, or that failed and are being retried.",
             snapshot.stalls);
-  out.Gauge("longest_stall_seconds", "For how long the oldest of these has.",
+  out.Gauge("longest_stall_seconds", "Age of the oldest stalled read.",
             Seconds(snapshot.longest_stall));
 }
 
@@ -211,27 +210,28 @@ void Gpus(const Snapshot& snapshot, Families& out) {
       return Sample{{{"gpu", gpu.uuid}}, static_cast<double>(gpu.*value)};
     });
   };
-  out.Each(MetricType::kGauge, "gpu_info", "Always 1; a GPU that a session asked for.",
+  out.Each(MetricType::kGauge, "gpu_info", "Always 1; a GPU that a session requested.",
            snapshot.gpus, [](const GpuFacts& gpu) {
              return Sample{{{"gpu", gpu.uuid}, {"name", gpu.name}}, 1};
            });
   each(MetricType::kGauge, "gpu_serving", "0: it cannot be used; penstockctl status says why.",
        &GpuFacts::serving);
-  each(MetricType::kGauge, "gpu_sessions", "Sessions with batches there.", &GpuFacts::sessions);
-  each(MetricType::kGauge, "gpu_batches_ahead", "Batches that are there and not yet taken.",
+  each(MetricType::kGauge, "gpu_sessions", "Sessions that deliver to this GPU.",
+       &GpuFacts::sessions);
+  each(MetricType::kGauge, "gpu_batches_ahead", "Batches on this GPU and not yet taken.",
        &GpuFacts::batches_ahead);
-  each(MetricType::kGauge, "gpu_slab_bytes", "GPU memory for batches.", &GpuFacts::slab_bytes);
-  each(MetricType::kGauge, "gpu_slab_max_bytes", "What that may grow to.",
+  each(MetricType::kGauge, "gpu_slab_bytes", "GPU memory in slabs for batches.",
+       &GpuFacts::slab_bytes);
+  each(MetricType::kGauge, "gpu_slab_max_bytes", "Maximum GPU memory for batches.",
        &GpuFacts::slab_bytes_max);
   each(MetricType::kGauge, "gpu_context_bytes",
-       "GPU memory of the daemon's context, measured when it was made.", &GpuFacts::context_bytes);
-  each(MetricType::kCounter, "gpu_copies_total", "Batches that were copied there.",
-       &GpuFacts::copies);
-  each(MetricType::kCounter, "gpu_copied_bytes_total", "Bytes that were copied there.",
+       "GPU memory of the daemon's context, measured at its creation.", &GpuFacts::context_bytes);
+  each(MetricType::kCounter, "gpu_copies_total", "Batches copied to this GPU.", &GpuFacts::copies);
+  each(MetricType::kCounter, "gpu_copied_bytes_total", "Bytes copied to this GPU.",
        &GpuFacts::copied_bytes);
 }
 
-// The first users that came keep series of their own, so that no count ever goes back.
+// The first users keep their own series, so that no counter ever decreases.
 void Users(const Snapshot& snapshot, Families& out) {
   std::vector<UserFacts> shown;
   for (const UserFacts& user : snapshot.users) {
@@ -259,29 +259,30 @@ void Users(const Snapshot& snapshot, Families& out) {
     return [count](const UserFacts& user) { return static_cast<double>(user.*count); };
   };
   each(MetricType::kGauge, "user_sessions", "Sessions of a user.", number(&UserFacts::sessions));
-  each(MetricType::kGauge, "user_pool_bytes", "Memory of a user's segments.",
+  each(MetricType::kGauge, "user_pool_bytes", "Pool memory in a user's segments.",
        number(&UserFacts::pool_bytes));
   each(MetricType::kGauge, "user_pool_reserved_bytes",
-       "Of the pool, what the windows of a user's open sessions take.",
+       "Pool memory reserved for the windows of a user's open sessions.",
        number(&UserFacts::reserved_bytes));
-  each(MetricType::kGauge, "user_workers", "Decoding processes that a user has, those asleep, too.",
+  each(MetricType::kGauge, "user_workers", "Worker processes of a user, including those asleep.",
        number(&UserFacts::workers));
-  each(MetricType::kCounter, "user_samples_decoded_total",
-       "Samples that were decoded, or copied, for a user.", number(&UserFacts::samples_decoded));
+  each(MetricType::kCounter, "user_samples_decoded_total", "Samples decoded or copied for a user.",
+       number(&UserFacts::samples_decoded));
   each(MetricType::kCounter, "user_worker_cpu_seconds_total",
-       "Processor time of a user's decoding processes.",
+       "CPU time of a user's worker processes.",
        [](const UserFacts& user) { return Seconds(user.worker_cpu); });
 }
 
 void Access(const Facts& facts, Families& out) {
   out.Each(MetricType::kCounter, "refusals_total",
-           "Calls that were refused, by method and reason; the log says whose.", facts.refused,
+           "Refused calls, by method and reason; the log names the callers.", facts.refused,
            [](const auto& entry) {
              return Sample{{{"method", entry.first.first}, {"reason", entry.first.second}},
                            static_cast<double>(entry.second)};
            });
   out.Each(MetricType::kCounter, "operator_actions_total",
-           "What operators did, by method; the log says who.", facts.acted, [](const auto& entry) {
+           "Operators' calls, by method; the log names the callers.", facts.acted,
+           [](const auto& entry) {
              return Sample{{{"method", entry.first}}, static_cast<double>(entry.second)};
            });
 }
@@ -295,30 +296,30 @@ void CutOffs(const Facts& facts, Families& out) {
 }
 
 void Scrapes(const ScrapeFacts& scrapes, Families& out) {
-  out.Counter("scrapes_total", "Requests that these metrics answered.",
+  out.Counter("scrapes_total", "Requests answered with these metrics.",
               static_cast<double>(scrapes.answered));
   Family& failed = out.Begin(MetricType::kCounter, "scrapes_failed_total",
-                             "Connections to the metrics' port that did not get them.");
+                             "Connections to the metrics port that did not get them.");
   failed.samples.push_back({{{"reason", "refused"}}, static_cast<double>(scrapes.refused)});
   failed.samples.push_back({{{"reason", "dropped"}}, static_cast<double>(scrapes.dropped)});
 }
 
-// Under the names that every program has for these.
+// Under the conventional names that all programs use.
 void Process(const ProcessFacts& process, Families& out) {
   const auto add = [&](MetricType type, const char* name, const char* help, double value) {
     out.Add({name, help, type, {{{}, value}}});
   };
   add(MetricType::kCounter, "process_cpu_seconds_total",
-      "Time on cores, of the daemon without its decoding processes.", process.cpu_seconds);
+      "CPU time of the daemon without its worker processes.", process.cpu_seconds);
   add(MetricType::kGauge, "process_resident_memory_bytes",
-      "Memory that is resident, the pool's touched pages among it.",
+      "Resident memory, including the pool's touched pages.",
       static_cast<double>(process.resident_bytes));
-  add(MetricType::kGauge, "process_open_fds", "Descriptors that are open.",
+  add(MetricType::kGauge, "process_open_fds", "Open file descriptors.",
       static_cast<double>(process.open_fds));
-  add(MetricType::kGauge, "process_max_fds", "Descriptors that may be open.",
+  add(MetricType::kGauge, "process_max_fds", "Limit of open file descriptors.",
       static_cast<double>(process.max_fds));
-  add(MetricType::kGauge, "process_start_time_seconds", "When the daemon was started, since 1970.",
-      process.start_time);
+  add(MetricType::kGauge, "process_start_time_seconds",
+      "Start time of the daemon, in seconds since 1970.", process.start_time);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Which metrics there are: what the daemon knows of itself into families, one function a group.
-// Names and units are Prometheus': prefix penstock_, base units, _total for what only grows. Pure.
+// All metrics: turns the daemon's facts into metric families, one function per group. Names and
+// units follow Prometheus' conventions: prefix penstock_, base units, _total for counters. Pure.
 //
-// What always holds: no label has a sample, a path, a session or a process; a family has a bounded
-// number of series, whatever clients do. Users have their numbers, the first kMaxUsers that came.
+// Invariants: no label contains a sample, path, session or process, and every family has a bounded
+// number of series, whatever clients do. The first kMaxUsers users are labelled by their numbers.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@
 
 namespace penstock::status {
 
-// So many datasets have series of their own; what else there is is summed up under kOther, which no
-// dataset of a configuration can be called.
+// The first kMaxDatasets datasets have their own series; the rest are summed under kOther, which
+// cannot be the name of a configured dataset.
 inline constexpr size_t kMaxDatasets = 256;
-inline constexpr size_t kMaxUsers = 32;  // likewise
+inline constexpr size_t kMaxUsers = 32;  // the same for users
 inline constexpr absl::string_view kOther = "(other)";
 
-// How scraping itself goes.
+// Facts about scraping itself.
 struct ScrapeFacts {
   uint64_t answered = 0, refused = 0, dropped = 0;
-  base::Duration snapshot_age{};  // since the start, while there is none
+  base::Duration snapshot_age{};  // time since the start, if there is no snapshot yet
 };
 
-// Without a snapshot: what needs none.
+// Without a snapshot, returns only the metrics that need none.
 std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
                             const ScrapeFacts& scrapes);
 

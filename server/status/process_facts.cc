@@ -31,11 +31,11 @@ uint64_t OpenFds() {
   uint64_t count = 0;
   while (const dirent* entry = ::readdir(folder)) count += entry->d_name[0] != '.';
   ::closedir(folder);
-  return count - 1;  // the folder's own
+  return count - 1;  // without the descriptor of this directory itself
 }
 
-// In clock ticks since the machine was started: field 22 of proc(5)'s stat, behind the program's
-// name, which may hold anything.
+// In clock ticks since boot: field 22 of proc(5)'s stat, after the program's name, which may
+// contain anything.
 double StartTime() {
   std::ifstream file("/proc/self/stat");
   std::string stat;
@@ -58,7 +58,7 @@ uint64_t MaxFds() {
 }  // namespace
 
 ProcessFacts ReadProcessFacts() {
-  static const double start_time = StartTime();  // the same for life
+  static const double start_time = StartTime();  // constant for the process's life
   return {.cpu_seconds = SecondsOf(CLOCK_PROCESS_CPUTIME_ID),
           .resident_bytes = ResidentBytes(),
           .open_fds = OpenFds(),

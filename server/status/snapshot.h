@@ -1,5 +1,5 @@
-// What the metrics are made of: plain numbers, copied at one moment. The daemon's composition root
-// fills them in; this room knows none of the others.
+// The input of the metrics: plain numbers, copied at one moment. The daemon's composition root
+// fills them in; this folder knows none of the others.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace penstock::status {
 
-// States and deliveries have a place each, in the order of these names.
+// Arrays by delivery or state are indexed in the order of these names.
 inline constexpr std::array<absl::string_view, 3> kDeliveries = {"host", "pinned", "device"};
 inline constexpr std::array<absl::string_view, 7> kSessionStates = {
     "running", "waiting_for_trainer", "decoding", "copying", "stalled", "finished", "ended"};
@@ -24,13 +24,12 @@ inline constexpr std::array<absl::string_view, 9> kWorkerStates = {
     "starting", "idle",     "decoding", "stalled", "restarting",
     "stopped",  "retiring", "unused",   "asleep"};
 
-// Where the time of a dataset's feeds goes; each stage of `stages` has a place in the order of
-// these names.
+// Where a dataset's feeds spend time; `stages` is indexed in the order of these names.
 inline constexpr std::array<absl::string_view, 6> kStages = {"read",     "queue", "decode",
                                                              "assemble", "copy",  "consumer"};
 
 struct StageTotals {
-  uint64_t items = 0;  // samples up to "decode", then batches
+  uint64_t items = 0;  // samples in stages up to "decode", then batches
   base::Duration time{};
 };
 
@@ -38,8 +37,8 @@ struct DatasetCounts {
   uint64_t batches_decoded = 0, batches_announced = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
   std::array<StageTotals, kStages.size()> stages = {};
-  // Of its sessions: how long they were open, and of that, weighed by how full their windows were,
-  // and without a batch.
+  // Of its sessions: the time that they were open; the same weighted by how full their windows
+  // were; and the part without a batch.
   base::Duration sessions_open{}, sessions_filled{}, sessions_starved{};
 };
 
@@ -47,7 +46,7 @@ struct DatasetCounts {
 struct DatasetFacts {
   std::string name;
   uint64_t samples = 0;
-  std::map<std::string, uint64_t> bad;  // samples, by reason
+  std::map<std::string, uint64_t> bad;  // number of bad samples, by reason
 };
 
 struct GpuFacts {
@@ -58,17 +57,17 @@ struct GpuFacts {
   uint64_t copies = 0, copied_bytes = 0;
 };
 
-// What a user has, and what was done for it since the start.
+// What a user holds, and what was done for it since the start.
 struct UserFacts {
   uint32_t user = 0;
-  bool others = false;  // all users beyond a number; they have no number
+  bool others = false;  // sums all users beyond the first ones
   uint64_t sessions = 0, pool_bytes = 0, reserved_bytes = 0;
   uint64_t workers = 0;  // processes
   uint64_t samples_decoded = 0;
   base::Duration worker_cpu{};
 };
 
-// What only the runner's thread can tell.
+// What only the runner's thread knows.
 struct Snapshot {
   uint32_t segments = 0;
   uint64_t segment_bytes = 0;
@@ -76,27 +75,27 @@ struct Snapshot {
   // [delivery][state]
   std::array<std::array<uint64_t, kSessionStates.size()>, kDeliveries.size()> sessions = {};
   uint64_t max_sessions = 0;
-  uint64_t window = 0, ready = 0, held = 0;  // batches of all sessions together
+  uint64_t window = 0, ready = 0, held = 0;  // batches over all sessions
   uint32_t feeds = 0;
-  std::map<std::string, DatasetCounts> counts;  // by dataset, since the start
+  std::map<std::string, DatasetCounts> counts;  // by dataset name, since the start
   std::vector<DatasetFacts> datasets;
   std::array<uint64_t, kWorkerStates.size()> workers = {};
   uint64_t worker_restarts = 0;
-  double workers_busy = 0;  // 0 … 1: the mean share of the last second or so
-  uint32_t stalls = 0;      // reads that do not come back, or fail and are tried again
+  double workers_busy = 0;  // 0 … 1: mean share of the last second or so
+  uint32_t stalls = 0;      // reads that hang, or that failed and are being retried
   base::Duration longest_stall{};
   std::vector<GpuFacts> gpus;
-  std::vector<UserFacts> users;  // in the order in which they came first
+  std::vector<UserFacts> users;  // in the order of their first arrival
 };
 
-// Of this process, as the kernel counts.
+// The kernel's counters for this process.
 struct ProcessFacts {
   double cpu_seconds = 0;
   uint64_t resident_bytes = 0, open_fds = 0, max_fds = 0;
   double start_time = 0;  // seconds since 1970
 };
 
-// What everybody can tell, also while the runner is stuck.
+// What any thread can tell, even while the runner is stuck.
 struct Facts {
   std::string version;
   uint32_t protocol_version = 0;
@@ -104,11 +103,11 @@ struct Facts {
   bool ready = false, draining = false;
   uint64_t connections = 0, max_connections = 0;
   uint64_t sessions = 0;
-  uint32_t workers = 0, workers_running = 0;  // configured, and of them ready
+  uint32_t workers = 0, workers_running = 0;  // configured; ready
   uint64_t pool_bytes = 0, reserved_bytes = 0;
-  base::Duration since_last_pass{};  // of the runner's loop
+  base::Duration since_last_pass{};  // time since the runner's last loop
   ProcessFacts process;
-  // By method and reason, and by method: as many as there are methods at most.
+  // By method and reason, and by method; bounded by the number of methods.
   std::map<std::pair<std::string, std::string>, uint64_t> refused;
   std::map<std::string, uint64_t> acted;
   std::map<std::string, uint64_t> cut_off;  // connections, by reason: a fixed set

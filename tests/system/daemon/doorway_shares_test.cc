@@ -60,7 +60,7 @@ TEST_F(DoorwaySharesTest, WhoNeverReadsItsDoorwayFailsAloneAndTheDaemonLivesOn) 
   const auto daemon = DaemonWith(512);
   const Intruder mallory(daemon->address(), "unread", mallory_);
 
-  EXPECT_THAT(mallory.words(), ::testing::AnyOf(HasSubstr("unread"), HasSubstr("does not read"),
+  EXPECT_THAT(mallory.words(), ::testing::AnyOf(HasSubstr("not read"), HasSubstr("not received"),
                                                 HasSubstr("doorway first")));
   const Ended alice = TrainAsAlice(*daemon);
   EXPECT_EQ(alice.exit_code, 0) << alice.output;

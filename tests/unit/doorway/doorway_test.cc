@@ -73,7 +73,7 @@ TEST_F(DoorwayTest, WhoSaysNothingIsRefusedWhenItsTimeIsOver) {
   const auto refused = ReadRefused(socket);
 
   ASSERT_TRUE(refused.ok()) << refused.status();
-  EXPECT_THAT(refused->reason, HasSubstr("no Hello came in time"));
+  EXPECT_THAT(refused->reason, HasSubstr("no Hello arrived in time"));
   EXPECT_TRUE(IsClosedByDaemon(socket));
 }
 
@@ -87,7 +87,7 @@ TEST_F(DoorwayTest, AFloodOfSilentConnectionsDoesNotKeepOthersOut) {
   EXPECT_TRUE(ReadWelcome(socket).ok());
   const auto refused = ReadRefused(flood.front());
   ASSERT_TRUE(refused.ok()) << refused.status();
-  EXPECT_THAT(refused->reason, HasSubstr("have not said Hello"));
+  EXPECT_THAT(refused->reason, HasSubstr("have not sent Hello"));
 }
 
 TEST_F(DoorwayTest, MorePeersThanAllowedAreRefusedUntilOneLeaves) {

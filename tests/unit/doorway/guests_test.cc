@@ -37,7 +37,7 @@ TEST(GuestsTest, SomePlacesAreForThoseInCharge) {
   EXPECT_TRUE(guests.MayEnter(kOwner).ok());
   EXPECT_TRUE(guests.MayEnter(0).ok());
   EXPECT_EQ(FillWith(guests, kOwner, 100'000), 2u);
-  EXPECT_THAT(MessageOf(guests.MayEnter(0)), HasSubstr("serves 32 clients"));
+  EXPECT_THAT(MessageOf(guests.MayEnter(0)), HasSubstr("maximum of 32 clients"));
 }
 
 TEST(GuestsTest, WhereNobodyIsInChargeRootIsAUserLikeOthers) {

@@ -99,7 +99,7 @@ TEST(PidfdTest, WhatIsNoPidfdIsRefused) {
   const auto pidfd = ChoosePidfd(NoPeerPidfd(), One(std::move(event)), ::getpid());
 
   EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
-  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("is no pidfd"));
+  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("is not a pidfd"));
 }
 
 TEST(PidfdTest, APidfdOfAnotherProcessIsRefused) {
