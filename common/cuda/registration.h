@@ -10,7 +10,7 @@
 
 namespace penstock::cuda {
 
-// Registering memory holds driver locks that other threads' kernel launches wait for, so we
+// Registering memory holds driver locks that other kernel launches wait for, so we
 // register in pieces that end at multiples of this address. CUDA refuses a copy that spans two
 // pieces, so copies to a device are split there, too (stream.h).
 inline constexpr size_t kRegistrationBorder = size_t{1} << 30;

@@ -107,7 +107,7 @@ Copier::Facts CudaCopier::facts() const {
   return facts_;
 }
 
-// ---- The thread that puts copies into the stream. ----
+// ---- The thread that enqueues copies. ----
 
 void CudaCopier::Work() {
   NameThread("gpu");

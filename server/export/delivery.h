@@ -43,7 +43,7 @@ class Delivery {
   // learn of it later, but in this order. `entry` names the slot's location in the pool.
   virtual void Announce(const shm::ControlEntry& entry, const FullSlot& slot) = 0;
 
-  // What the delivery learned from the consumer since the last call.
+  // What happened since the last call.
   struct Heard {
     uint64_t taken = 0;              // number of batches taken from the pool so far, in order
     std::vector<uint64_t> released;  // sequences whose slot of the pool is released

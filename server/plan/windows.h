@@ -19,7 +19,7 @@ struct Windows {
 
 absl::Status Validate(const Windows& windows);
 
-// One epoch.
+// The order of one epoch.
 class WindowedOrder {
  public:
   // **Requires**: valid windows; 1 ≤ samples ≤ kMaxSamples.
