@@ -1,4 +1,4 @@
-// The whole library in a build without a CUDA toolkit: every call returns this error.
+// The whole library in a build without a CUDA toolkit: every call returns an error that says so.
 #include "common/cuda/device.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"

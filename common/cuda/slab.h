@@ -26,7 +26,10 @@ enum class HandleKind : uint32_t {
 inline constexpr size_t kIpcHandleBytes = 64;
 using IpcHandle = std::array<std::byte, kIpcHandleBytes>;
 
-// Memory made for export. The driver frees it only when no importer is left.
+// Memory made for export.
+//
+// **Requires**: destroyed only when no other process has it open, because freeing imported memory
+// is undefined.
 class Slab {
  public:
   // Allocates on the current device; `bytes` is a positive multiple of kSlabGranule.

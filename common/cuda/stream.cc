@@ -31,8 +31,9 @@ void WriteOnHost(void* argument) {
   std::atomic_ref(*write->word).store(write->value, std::memory_order_release);
 }
 
-// On a thread that has not used CUDA yet, the default streams belong to no context, so this makes
-// the runtime's device current first, as the runtime does in its own calls.
+// On a thread that has not used CUDA yet, the default streams belong to no context.
+// cudaFree(nullptr) then makes the runtime's device current, as the runtime does in its own calls,
+// and we try again.
 CUresult WriteValue(const Driver& driver, CUstream stream, uint64_t word, uint64_t value) {
   const CUresult result = driver.write_value(stream, word, value, CU_STREAM_WRITE_VALUE_DEFAULT);
   if (result != CUDA_ERROR_INVALID_CONTEXT) return result;

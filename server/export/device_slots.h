@@ -11,7 +11,7 @@
 //   the same slot.
 // - Content is kept only if someone held it when its copy completed. Until then a holder's lease
 //   keeps the pool from refilling the host slot; without one the bytes could be anything.
-// - A slot is copied to only while nobody holds it.
+// - A copy into a slot starts only when nobody holds the slot's previous content.
 #pragma once
 
 #include <cstdint>

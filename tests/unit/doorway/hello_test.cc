@@ -90,7 +90,7 @@ TEST(PidfdTest, WithoutTheKernelsWordAMissingPidfdIsRefusedInWords) {
   const auto pidfd = ChoosePidfd(NoPeerPidfd(), {}, ::getpid());
 
   EXPECT_TRUE(absl::IsInvalidArgument(pidfd.status()));
-  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("a pidfd of its sender; it carried 0"));
+  EXPECT_THAT(MessageOf(pidfd.status()), HasSubstr("a pidfd of its sender; this one carried 0"));
 }
 
 TEST(PidfdTest, WhatIsNoPidfdIsRefused) {
