@@ -81,9 +81,9 @@ class Doorway {
   // need not be watched for it. Does nothing for a peer that is connected or gone. Any thread.
   virtual void Forget(PeerId peer) = 0;
 
-  // Processes that were not let in, for want of a place or for their Hello; and those that were
-  // disconnected because they do not read, or speak where they must not. Since the start; any
-  // thread.
+  // Counts since the start: processes refused because no place was free (`no_place`) or because of
+  // their Hello (`bad_hello`); peers disconnected because they do not read (`unread`) or sent a
+  // second message (`spoke_again`). Any thread.
   struct Counts {
     uint64_t no_place = 0, bad_hello = 0;
     uint64_t unread = 0, spoke_again = 0;

@@ -289,7 +289,7 @@ void Access(const Facts& facts, Families& out) {
 
 void CutOffs(const Facts& facts, Families& out) {
   out.Each(MetricType::kCounter, "connections_cut_off_total",
-           "Connections that were ended for what they sent, or because they did not read.",
+           "Connections dropped because of what they sent, or because they did not read.",
            facts.cut_off, [](const auto& entry) {
              return Sample{{{"reason", entry.first}}, static_cast<double>(entry.second)};
            });

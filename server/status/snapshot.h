@@ -110,7 +110,7 @@ struct Facts {
   // By method and reason, and by method; bounded by the number of methods.
   std::map<std::pair<std::string, std::string>, uint64_t> refused;
   std::map<std::string, uint64_t> acted;
-  std::map<std::string, uint64_t> cut_off;  // connections, by reason: a fixed set
+  std::map<std::string, uint64_t> cut_off;  // dropped connections by reason; a fixed set of reasons
 };
 
 }  // namespace penstock::status
