@@ -147,7 +147,7 @@ absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
     return base::ErrnoStatus(errno, what, "check the limit on processes (ulimit -u, pids.max)");
   }
   writing.Close();
-  // As the child does, whoever comes first: from here on its group can be killed.
+  // The child does the same, whichever comes first: from here on its group can be killed.
   ::setpgid(child.pid_, child.pid_);
   if (wait == Wait::kForNothing) {
     child.report_ = std::move(reading);
