@@ -12,7 +12,7 @@
 #include "client/ctl/top.h"
 #include "client/ctl/trace.h"
 #include "client/ctl/views.h"
-#include "client/src/address.h"
+#include "client/src/connection/address.h"
 #include "common/base/clock.h"
 #include "common/shm/doorway_wire.h"
 

@@ -27,7 +27,7 @@ once, the others need a restart.
 `reference.py` generates this page from the comments in `proto/penstock/config/v1/config.proto`.
 """
 
-# The keys that server/app/config_diff.cc allows to change at a reload. A test compares the two.
+# The keys that server/app/config/config_diff.cc allows to change at a reload. A test compares the two.
 RELOADED = {"datasets", "limits.max_pool_per_user", "limits.max_quarantined",
             "limits.max_quarantined_minimum", "limits.max_sessions_per_user",
             "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions"}

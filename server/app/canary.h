@@ -18,7 +18,7 @@
 #include "common/base/status.h"
 #include "common/posix/memory.h"
 #include "common/shm/control_page.h"
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 
 namespace penstock::app {
 

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "common/base/status.h"
-#include "server/decode/spec.h"
-#include "server/source/dataset.h"
+#include "server/decode/core/spec.h"
+#include "server/source/core/dataset.h"
 
 namespace penstock::app {
 

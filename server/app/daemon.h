@@ -14,14 +14,14 @@
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/canary.h"
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "server/app/courier.h"
 #include "server/app/gpu_probe.h"
-#include "server/app/metrics_port.h"
+#include "server/app/operator/metrics_port.h"
 #include "server/app/service.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
-#include "server/feed/runner.h"
+#include "server/feed/engine/runner.h"
 #include "server/rpc/server.h"
 
 namespace penstock::app {

@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
-#include "server/feed/views.h"
+#include "server/feed/stats/views.h"
 
 namespace penstock::app {
 

@@ -11,13 +11,13 @@
 #include "common/posix/limits.h"
 #include "common/telemetry/log.h"
 #include "server/app/arguments.h"
-#include "server/app/config.h"
+#include "server/app/catalog/roots_check.h"
+#include "server/app/config/config.h"
 #include "server/app/crash.h"
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
 #include "server/app/herald.h"
 #include "server/app/notify.h"
-#include "server/app/roots_check.h"
 #include "server/app/version.h"
 
 namespace penstock::app {

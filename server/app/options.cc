@@ -7,7 +7,7 @@
 
 #include "common/posix/group.h"
 #include "common/telemetry/log.h"
-#include "server/app/config.h"
+#include "server/app/config/config.h"
 #include "server/export/cuda_copier.h"
 
 namespace penstock::app {

@@ -4,9 +4,9 @@
 #include "common/base/status.h"
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "server/app/orders.h"
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 
 namespace penstock::app {
 

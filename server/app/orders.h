@@ -15,7 +15,7 @@
 #include "common/base/mutex.h"
 #include "common/base/shares.h"
 #include "common/base/status.h"
-#include "server/feed/given_order.h"
+#include "server/feed/engine/given_order.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {

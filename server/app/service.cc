@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "common/telemetry/log.h"
-#include "server/app/openers.h"
-#include "server/app/reports.h"
+#include "server/app/catalog/openers.h"
+#include "server/app/operator/reports.h"
 #include "server/app/sessions.h"
-#include "server/feed/trace_text.h"
-#include "server/rpc/refusal.h"
+#include "server/feed/stats/trace_text.h"
+#include "server/rpc/access/refusal.h"
 
 namespace penstock::app {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
+#include "server/app/catalog/content_digests.h"
 #include "server/app/clerk.h"
-#include "server/app/content_digests.h"
 #include "server/app/orders.h"
 #include "server/app/peers.h"
-#include "server/feed/runner.h"
-#include "server/rpc/access.h"
+#include "server/feed/engine/runner.h"
+#include "server/rpc/access/access.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {

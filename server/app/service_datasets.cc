@@ -1,7 +1,7 @@
 // What calls ask of datasets: all of it waits for storage, on threads of the catalogue.
 #include <utility>
 
-#include "server/app/openers.h"
+#include "server/app/catalog/openers.h"
 #include "server/app/service.h"
 #include "server/app/sessions.h"
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "server/doorway/doorway.h"
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {

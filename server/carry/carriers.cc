@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
-#include "server/source/retry_policy.h"
+#include "server/source/core/retry_policy.h"
 
 namespace penstock::carry {
 namespace {

@@ -24,7 +24,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/loose_threads.h"
-#include "server/source/dataset.h"
+#include "server/source/core/dataset.h"
 
 namespace penstock::carry {
 

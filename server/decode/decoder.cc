@@ -5,20 +5,20 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "server/decode/aligned_buffer.h"
-#include "server/decode/bmp_reader.h"
-#include "server/decode/exif.h"
-#include "server/decode/gif_reader.h"
+#include "server/decode/core/exif.h"
+#include "server/decode/core/kind.h"
+#include "server/decode/core/placement.h"
 #include "server/decode/gray.h"
-#include "server/decode/jpeg_reader.h"
-#include "server/decode/kind.h"
-#include "server/decode/netpbm_reader.h"
+#include "server/decode/jpeg/jpeg_reader.h"
 #include "server/decode/oriented_reader.h"
-#include "server/decode/placement.h"
-#include "server/decode/png_reader.h"
-#include "server/decode/resampler.h"
-#include "server/decode/tiff_reader.h"
-#include "server/decode/webp_reader.h"
+#include "server/decode/png/png_reader.h"
+#include "server/decode/raster/bmp_reader.h"
+#include "server/decode/raster/gif_reader.h"
+#include "server/decode/raster/netpbm_reader.h"
+#include "server/decode/raster/webp_reader.h"
+#include "server/decode/resample/aligned_buffer.h"
+#include "server/decode/resample/resampler.h"
+#include "server/decode/tiff/tiff_reader.h"
 
 namespace penstock::decode {
 namespace {

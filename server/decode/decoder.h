@@ -9,7 +9,7 @@
 #include <span>
 
 #include "common/base/fault.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 
 namespace penstock::decode {
 

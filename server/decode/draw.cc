@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/base/philox.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 
 namespace penstock::decode {
 namespace {

@@ -2,9 +2,9 @@
 // WebP the first counts, of several in a PNG the last.
 #include <algorithm>
 
-#include "server/decode/bytes.h"
-#include "server/decode/exif.h"
-#include "server/decode/png_header.h"
+#include "server/decode/core/bytes.h"
+#include "server/decode/core/exif.h"
+#include "server/decode/png/png_header.h"
 
 namespace penstock::decode {
 namespace {

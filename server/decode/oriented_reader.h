@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "server/decode/exif.h"
-#include "server/decode/image_reader.h"
-#include "server/decode/pixels.h"
+#include "server/decode/core/exif.h"
+#include "server/decode/core/image_reader.h"
+#include "server/decode/core/pixels.h"
 
 namespace penstock::decode {
 

@@ -1,12 +1,12 @@
 #include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
-#include "server/rpc/drain_news.h"
-#include "server/rpc/index_call.h"
+#include "server/rpc/calls/drain_news.h"
+#include "server/rpc/calls/index_call.h"
+#include "server/rpc/calls/repeated_call.h"
+#include "server/rpc/calls/trace_call.h"
+#include "server/rpc/calls/unary_call.h"
 #include "server/rpc/message_to_domain.h"
-#include "server/rpc/repeated_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/trace_call.h"
-#include "server/rpc/unary_call.h"
 
 namespace penstock::rpc {
 namespace {

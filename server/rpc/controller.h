@@ -17,7 +17,7 @@
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/types.pb.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 #include "server/plan/plan.h"
 #include "server/plan/windows.h"
 

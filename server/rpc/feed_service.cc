@@ -1,10 +1,10 @@
 #include "common/shm/protocol.h"
 #include "penstock/v1/feed.grpc.pb.h"
+#include "server/rpc/calls/order_call.h"
+#include "server/rpc/calls/unary_call.h"
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
-#include "server/rpc/order_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace penstock::rpc {
 namespace {

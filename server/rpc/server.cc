@@ -14,10 +14,10 @@
 #include "common/posix/limits.h"
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
-#include "server/rpc/acceptor.h"
 #include "server/rpc/health_server.h"
-#include "server/rpc/relay.h"
 #include "server/rpc/services.h"
+#include "server/rpc/transport/acceptor.h"
+#include "server/rpc/transport/relay.h"
 
 namespace penstock::rpc {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
-#include "server/rpc/audit.h"
+#include "server/rpc/access/audit.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {

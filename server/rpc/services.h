@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "server/rpc/calls.h"
+#include "server/rpc/access/gate.h"
+#include "server/rpc/calls/calls.h"
 #include "server/rpc/controller.h"
-#include "server/rpc/gate.h"
 
 namespace grpc {
 class Service;

@@ -21,7 +21,7 @@
 
 #include "common/base/fault.h"
 #include "common/shm/spsc_ring.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 
 namespace penstock::workers {
 

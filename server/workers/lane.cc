@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/source/retry_policy.h"
+#include "server/source/core/retry_policy.h"
 
 namespace penstock::workers {
 namespace {

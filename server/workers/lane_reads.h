@@ -18,7 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/posix/fd.h"
-#include "server/source/retry_policy.h"
+#include "server/source/core/retry_policy.h"
 #include "server/workers/link.h"
 #include "server/workers/work.h"
 

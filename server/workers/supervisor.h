@@ -37,7 +37,7 @@
 #include "common/base/units.h"
 #include "common/posix/fd.h"
 #include "common/posix/loose_threads.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 #include "server/workers/lane.h"
 #include "server/workers/restart.h"
 #include "server/workers/work.h"

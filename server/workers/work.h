@@ -9,8 +9,8 @@
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/base/status.h"
-#include "server/decode/spec.h"
-#include "server/source/dataset.h"
+#include "server/decode/core/spec.h"
+#include "server/source/core/dataset.h"
 
 namespace penstock::workers {
 

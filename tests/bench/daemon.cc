@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "client/src/program.h"
+#include "client/src/connection/program.h"
 #include "common/base/clock.h"
 #include "tests/bench/interrupt.h"
 

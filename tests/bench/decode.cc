@@ -2,8 +2,8 @@
 // columns, and against Pillow's own chain on the same crops.
 #include <algorithm>
 
-#include "server/decode/bare.h"
 #include "server/decode/decoder.h"
+#include "tests/bench/bare.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/photographs.h"
 #include "tests/bench/pillow.h"

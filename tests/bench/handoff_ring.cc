@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/session_core.h"
+#include "client/src/session/session_core.h"
 #include "common/base/clock.h"
 #include "server/export/host_delivery.h"
 #include "server/pool/pool.h"

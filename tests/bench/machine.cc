@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "server/decode/resampler.h"
+#include "server/decode/resample/resampler.h"
 #include "tests/bench/result.h"
 
 namespace penstock::bench {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "client/examples/photograph_files.h"
 #include "common/posix/machine.h"
-#include "server/source/folder.h"
-#include "server/source/roots.h"
+#include "server/source/files/roots.h"
+#include "server/source/images/folder.h"
 
 namespace penstock::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/source/dataset.h"
+#include "server/source/core/dataset.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 #include "tests/bench/measure.h"
 
 namespace penstock::bench {

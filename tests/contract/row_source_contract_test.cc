@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "server/source/content_digest.h"
-#include "server/source/idx.h"
-#include "server/source/npy.h"
-#include "server/source/tokens.h"
+#include "server/source/arrays/idx.h"
+#include "server/source/arrays/npy.h"
+#include "server/source/arrays/tokens.h"
+#include "server/source/core/content_digest.h"
 #include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
 #include "tests/support/temp_folder.h"

@@ -11,11 +11,11 @@
 #include <set>
 #include <string>
 
-#include "server/source/content_digest.h"
-#include "server/source/dataset.h"
-#include "server/source/folder.h"
-#include "server/source/tar.h"
-#include "server/source/tfrecord.h"
+#include "server/source/core/content_digest.h"
+#include "server/source/core/dataset.h"
+#include "server/source/images/folder.h"
+#include "server/source/tar/tar.h"
+#include "server/source/tfrecord/tfrecord.h"
 #include "tests/support/record_maker.h"
 #include "tests/support/tar_maker.h"
 #include "tests/support/temp_folder.h"

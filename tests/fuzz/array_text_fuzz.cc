@@ -3,8 +3,8 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "server/source/npy_spec.h"
-#include "server/source/tokens_spec.h"
+#include "server/source/arrays/npy_spec.h"
+#include "server/source/arrays/tokens_spec.h"
 
 namespace source = penstock::source;
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/decode/exif.h"
+#include "server/decode/core/exif.h"
 
 namespace decode = penstock::decode;
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "server/rpc/traffic.h"
+#include "server/rpc/transport/traffic.h"
 
 namespace rpc = penstock::rpc;
 namespace base = penstock::base;

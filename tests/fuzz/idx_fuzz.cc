@@ -4,7 +4,7 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/source/idx_format.h"
+#include "server/source/arrays/idx_format.h"
 
 namespace source = penstock::source;
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/source/megatron_index.h"
-#include "server/source/token_windows.h"
+#include "server/source/arrays/megatron_index.h"
+#include "server/source/arrays/token_windows.h"
 
 namespace source = penstock::source;
 

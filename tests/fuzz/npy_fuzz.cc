@@ -3,8 +3,8 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/source/npy_format.h"
-#include "server/source/npy_literal.h"
+#include "server/source/arrays/npy_format.h"
+#include "server/source/arrays/npy_literal.h"
 
 namespace source = penstock::source;
 

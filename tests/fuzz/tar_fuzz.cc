@@ -4,8 +4,8 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/source/tar_walk.h"
-#include "server/source/wds_samples.h"
+#include "server/source/tar/tar_walk.h"
+#include "server/source/tar/wds_samples.h"
 
 using namespace penstock::source;
 

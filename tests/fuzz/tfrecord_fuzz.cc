@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "server/source/crc32c.h"
-#include "server/source/example.h"
-#include "server/source/tfrecord_format.h"
+#include "server/source/files/crc32c.h"
+#include "server/source/tfrecord/example.h"
+#include "server/source/tfrecord/tfrecord_format.h"
 
 using namespace penstock::source;
 

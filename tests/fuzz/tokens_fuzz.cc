@@ -3,8 +3,8 @@
 #include <span>
 
 #include "common/base/check.h"
-#include "server/source/token_check.h"
-#include "server/source/token_format.h"
+#include "server/source/arrays/token_check.h"
+#include "server/source/arrays/token_format.h"
 
 namespace base = penstock::base;
 namespace source = penstock::source;

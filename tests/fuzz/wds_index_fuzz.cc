@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "common/base/check.h"
-#include "server/source/wds_index.h"
+#include "server/source/tar/wds_index.h"
 
 using namespace penstock::source;
 

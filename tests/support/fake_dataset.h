@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/source/dataset.h"
+#include "server/source/core/dataset.h"
 
 namespace penstock::testing {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "server/decode/libjpeg.h"
+#include "server/decode/jpeg/libjpeg.h"
 
 namespace penstock::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/decode/jpeg_reader.h"
+#include "server/decode/jpeg/jpeg_reader.h"
 
 namespace penstock::testing {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/rpc/access.h"
+#include "server/rpc/access/access.h"
 
 namespace penstock::rpc {
 

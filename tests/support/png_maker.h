@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/decode/png_header.h"
+#include "server/decode/png/png_header.h"
 
 namespace penstock::testing {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "server/source/dataset.h"
+#include "server/source/core/dataset.h"
 
 namespace penstock::testing {
 

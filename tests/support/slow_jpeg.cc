@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "server/decode/libjpeg.h"
+#include "server/decode/jpeg/libjpeg.h"
 
 namespace penstock::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 #include <span>
 
-#include "server/decode/png_header.h"
+#include "server/decode/png/png_header.h"
 #include "tests/support/array_maker.h"
 #include "tests/support/idx_maker.h"
 #include "tests/support/jpeg_maker.h"

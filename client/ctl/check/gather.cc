@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/check/facts.h"
 #include "client/ctl/check/probes.h"
-#include "client/src/address.h"
+#include "client/src/connection/address.h"
 #include "common/posix/process.h"
 #include "common/posix/socket.h"
 

@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/posix/memory.h"
 #include "common/shm/control_page.h"
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 #include "tests/support/fake_dataset.h"
 
 namespace penstock::feed {

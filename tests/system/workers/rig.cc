@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "server/decode/decoder.h"
-#include "server/decode/libjpeg.h"
+#include "server/decode/jpeg/libjpeg.h"
 
 namespace penstock::workers {
 namespace {

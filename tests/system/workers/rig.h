@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/posix/memory.h"
-#include "server/source/dataset.h"
+#include "server/source/core/dataset.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::workers {

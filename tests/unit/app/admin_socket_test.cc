@@ -1,4 +1,4 @@
-#include "server/app/admin_socket.h"
+#include "server/app/operator/admin_socket.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

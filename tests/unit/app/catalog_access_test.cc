@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_replace.h"
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 

@@ -6,7 +6,7 @@
 #include <future>
 #include <optional>
 
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {

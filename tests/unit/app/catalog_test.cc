@@ -1,5 +1,5 @@
 // The catalogue over real folders whose files are no photographs: it only indexes them.
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "server/app/catalog.h"
+#include "server/app/catalog/catalog.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::app {

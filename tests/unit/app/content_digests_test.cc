@@ -1,5 +1,5 @@
 // Full digests: made once, for all who ask, and broken off when nobody waits any more.
-#include "server/app/content_digests.h"
+#include "server/app/catalog/content_digests.h"
 
 #include <gtest/gtest.h>
 

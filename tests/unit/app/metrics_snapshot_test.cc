@@ -1,4 +1,4 @@
-#include "server/app/metrics_snapshot.h"
+#include "server/app/operator/metrics_snapshot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

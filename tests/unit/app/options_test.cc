@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/units.h"
-#include "server/app/config.h"
+#include "server/app/config/config.h"
 
 namespace penstock::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/app/range_text.h"
+#include "server/app/config/range_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/app/reports.h"
+#include "server/app/operator/reports.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/app/roots_check.h"
+#include "server/app/catalog/roots_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

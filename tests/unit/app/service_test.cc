@@ -9,7 +9,7 @@
 #include <future>
 
 #include "absl/strings/str_replace.h"
-#include "server/rpc/refusal.h"
+#include "server/rpc/access/refusal.h"
 #include "tests/support/permits.h"
 #include "tests/support/temp_folder.h"
 

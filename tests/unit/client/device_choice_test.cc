@@ -1,5 +1,5 @@
 // What "host", "cuda", "cuda:N" and "auto" mean where there are GPUs and where there are none.
-#include "client/src/device_choice.h"
+#include "client/src/gpu/device_choice.h"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "client/src/pool_core.h"
+#include "client/src/gpu/pool_core.h"
 #include "tests/unit/client/fake_gpu.h"
 
 namespace penstock::client {

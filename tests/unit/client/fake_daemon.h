@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "client/src/attachment.h"
-#include "client/src/session_core.h"
-#include "client/src/slabs.h"
+#include "client/src/gpu/slabs.h"
+#include "client/src/session/attachment.h"
+#include "client/src/session/session_core.h"
 #include "common/posix/futex.h"
 
 namespace penstock::client {

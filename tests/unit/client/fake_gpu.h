@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "client/src/gpu.h"
+#include "client/src/gpu/gpu.h"
 
 namespace penstock::client {
 

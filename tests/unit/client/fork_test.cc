@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "client/src/session_core.h"
+#include "client/src/session/session_core.h"
 #include "tests/unit/client/fake_daemon.h"
 
 namespace penstock::client {

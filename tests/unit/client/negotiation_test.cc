@@ -1,5 +1,5 @@
 // Which delivery is tried after which, and what is said about those that were not possible.
-#include "client/src/negotiation.h"
+#include "client/src/connection/negotiation.h"
 
 #include <gmock/gmock.h>
 

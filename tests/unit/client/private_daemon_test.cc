@@ -1,5 +1,5 @@
 // Starting this user's private daemon. The daemon is this very program, started with --private.
-#include "client/src/private_daemon.h"
+#include "client/src/connection/private_daemon.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/src/address.h"
+#include "client/src/connection/address.h"
 #include "common/posix/socket.h"
 
 namespace penstock::client {

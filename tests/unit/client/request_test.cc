@@ -1,4 +1,4 @@
-#include "client/src/request.h"
+#include "client/src/connection/request.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

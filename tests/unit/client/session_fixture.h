@@ -8,7 +8,7 @@
 #include <chrono>
 #include <memory>
 
-#include "client/src/session_core.h"
+#include "client/src/session/session_core.h"
 #include "tests/unit/client/fake_daemon.h"
 
 namespace penstock::client {

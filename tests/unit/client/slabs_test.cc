@@ -1,5 +1,5 @@
 // Slabs are opened only when they can be, and believed only when they have their canary.
-#include "client/src/slabs.h"
+#include "client/src/gpu/slabs.h"
 
 #include "tests/unit/client/device_fixture.h"
 

@@ -1,5 +1,5 @@
 // The words for what a session waits for.
-#include "client/src/slow_stage.h"
+#include "client/src/session/slow_stage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "common/base/units.h"
-#include "server/app/config.h"
-#include "server/app/config_yaml.h"
+#include "server/app/config/config.h"
+#include "server/app/config/config_yaml.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/config/refusal.h"
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/app/config.h"
-#include "server/app/config_diff.h"
+#include "server/app/config/config.h"
+#include "server/app/config/config_diff.h"
 
 namespace penstock::app {
 namespace {

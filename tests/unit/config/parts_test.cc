@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/app/config.h"
+#include "server/app/config/config.h"
 #include "tests/unit/config/refusal.h"
 
 namespace penstock::app {

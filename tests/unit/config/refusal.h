@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/app/config.h"
+#include "server/app/config/config.h"
 
 namespace penstock::app {
 

@@ -5,8 +5,8 @@
 #include <ostream>
 #include <set>
 
-#include "server/app/config.h"
-#include "server/app/config_yaml.h"
+#include "server/app/config/config.h"
+#include "server/app/config/config_yaml.h"
 #include "tests/unit/config/refusal.h"
 
 namespace penstock::app {

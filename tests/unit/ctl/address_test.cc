@@ -1,4 +1,4 @@
-#include "client/src/address.h"
+#include "client/src/connection/address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

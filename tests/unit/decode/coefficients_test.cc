@@ -1,5 +1,5 @@
 // Blocks out of random bits, against the standard's way to read them.
-#include "server/decode/coefficients.h"
+#include "server/decode/jpeg/coefficients.h"
 
 #include <gtest/gtest.h>
 

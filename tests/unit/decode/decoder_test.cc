@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "server/decode/bare.h"
-#include "server/decode/placement.h"
+#include "server/decode/core/placement.h"
+#include "tests/bench/bare.h"
 #include "tests/support/reference_resize.h"
 #include "tests/support/slow_jpeg.h"
 

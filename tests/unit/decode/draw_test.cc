@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 
 namespace penstock::decode {
 namespace {

@@ -1,5 +1,5 @@
 // Orientations: found where Pillow finds them, passed over where it finds none, whatever the bytes.
-#include "server/decode/exif.h"
+#include "server/decode/core/exif.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The tables against the code that they were made of, read bit by bit.
-#include "server/decode/huffman.h"
+#include "server/decode/jpeg/huffman.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/decode/kind.h"
+#include "server/decode/core/kind.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "server/decode/core/placement.h"
 #include "server/decode/decoder.h"
 #include "server/decode/gray.h"
-#include "server/decode/placement.h"
 #include "tests/support/jpeg_maker.h"
 #include "tests/support/png_maker.h"
 #include "tests/support/reference_resize.h"

@@ -1,4 +1,4 @@
-#include "server/decode/placement.h"
+#include "server/decode/core/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "server/decode/bytes.h"
-#include "server/decode/png_header.h"
-#include "server/decode/png_reader.h"
-#include "server/decode/png_rows.h"
+#include "server/decode/core/bytes.h"
+#include "server/decode/png/png_header.h"
+#include "server/decode/png/png_reader.h"
+#include "server/decode/png/png_rows.h"
 #include "tests/support/png_maker.h"
 
 namespace penstock::decode {

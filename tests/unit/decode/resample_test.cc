@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "server/decode/resampler.h"
+#include "server/decode/resample/resampler.h"
 #include "tests/support/reference_resize.h"
 
 namespace penstock::decode {

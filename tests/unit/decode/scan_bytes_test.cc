@@ -1,5 +1,5 @@
 // A scan's bytes without what was stuffed in, whatever the pieces it is taken in.
-#include "server/decode/scan_bytes.h"
+#include "server/decode/jpeg/scan_bytes.h"
 
 #include <gtest/gtest.h>
 

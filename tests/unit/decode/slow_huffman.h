@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "server/decode/huffman.h"
+#include "server/decode/jpeg/huffman.h"
 
 namespace penstock::testing {
 

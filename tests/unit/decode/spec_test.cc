@@ -1,4 +1,4 @@
-#include "server/decode/spec.h"
+#include "server/decode/core/spec.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "server/decode/webp_reader.h"
+#include "server/decode/raster/webp_reader.h"
 
 namespace penstock::decode {
 namespace {

@@ -29,7 +29,7 @@ class ReferenceTest(unittest.TestCase):
                          "make it again: deploy/config/reference.py " + str(PROTO))
 
     def test_what_is_marked_as_reloaded_is_what_the_daemon_reloads(self):
-        code = (SOURCE / "server/app/config_diff.cc").read_text(encoding="utf-8")
+        code = (SOURCE / "server/app/config/config_diff.cc").read_text(encoding="utf-8")
         keys = re.search(r"keys = \{(.*?)\};", code, re.DOTALL)[1]
         self.assertEqual(reference.RELOADED, set(re.findall(r'"([\w.]+)"', keys)))
 

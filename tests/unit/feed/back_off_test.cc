@@ -1,4 +1,4 @@
-#include "server/feed/back_off.h"
+#include "server/feed/core/back_off.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/feed/cursor.h"
+#include "server/feed/core/cursor.h"
 
 #include <gtest/gtest.h>
 

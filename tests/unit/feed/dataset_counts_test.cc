@@ -1,4 +1,4 @@
-#include "server/feed/dataset_counts.h"
+#include "server/feed/stats/dataset_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "common/shm/doorway_wire.h"
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 #include "tests/support/fake_copier.h"
 #include "tests/support/fake_dataset.h"
 

@@ -1,6 +1,6 @@
 // The engine's doors: who comes in, who is refused, what is left behind. Without workers nothing is
 // decoded; tests/system/engine has them.
-#include "server/feed/engine.h"
+#include "server/feed/engine/engine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

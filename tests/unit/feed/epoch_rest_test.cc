@@ -1,4 +1,4 @@
-#include "server/feed/epoch_rest.h"
+#include "server/feed/core/epoch_rest.h"
 
 #include <gtest/gtest.h>
 

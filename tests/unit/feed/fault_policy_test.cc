@@ -1,4 +1,4 @@
-#include "server/feed/fault_policy.h"
+#include "server/feed/core/fault_policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "server/feed/feed_book.h"
+#include "server/feed/engine/feed_book.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "server/feed/rows.h"
+#include "server/feed/engine/rows.h"
 #include "tests/support/fake_dataset.h"
 
 namespace penstock::feed {

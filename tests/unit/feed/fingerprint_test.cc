@@ -1,4 +1,4 @@
-#include "server/feed/fingerprint.h"
+#include "server/feed/engine/fingerprint.h"
 
 #include <gtest/gtest.h>
 

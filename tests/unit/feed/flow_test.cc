@@ -1,4 +1,4 @@
-#include "server/feed/flow.h"
+#include "server/feed/stats/flow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/feed/given_order.h"
+#include "server/feed/engine/given_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

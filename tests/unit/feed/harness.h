@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/feed/core.h"
+#include "server/feed/core/core.h"
 
 namespace penstock::feed {
 

@@ -1,4 +1,4 @@
-#include "server/feed/mailbox.h"
+#include "server/feed/engine/mailbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/feed/core.h"
+#include "server/feed/core/core.h"
 
 namespace penstock::feed {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/feed/rate.h"
+#include "server/feed/stats/rate.h"
 
 #include <gtest/gtest.h>
 

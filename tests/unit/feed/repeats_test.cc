@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "server/feed/samples.h"
+#include "server/feed/engine/samples.h"
 
 namespace penstock::feed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "server/feed/rows.h"
+#include "server/feed/engine/rows.h"
 #include "tests/support/fake_dataset.h"
 
 namespace penstock::feed {

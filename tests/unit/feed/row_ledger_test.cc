@@ -1,4 +1,4 @@
-#include "server/feed/row_ledger.h"
+#include "server/feed/core/row_ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The runner's thread and what reaches it, over an engine without workers.
-#include "server/feed/runner.h"
+#include "server/feed/engine/runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which sample a place holds when the client gave the order.
-#include "server/feed/samples.h"
+#include "server/feed/engine/samples.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/feed/slot_state.h"
+#include "server/feed/core/slot_state.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How a dataset is read whose storage is in trouble.
-#include "server/feed/source_health.h"
+#include "server/feed/core/source_health.h"
 
 #include <gtest/gtest.h>
 

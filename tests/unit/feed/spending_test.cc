@@ -1,12 +1,12 @@
 // What users have had of the decoders' time, and who gives a post back.
-#include "server/feed/spending.h"
+#include "server/feed/core/spending.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
-#include "server/feed/give_way.h"
+#include "server/feed/core/give_way.h"
 
 namespace penstock::feed {
 namespace {

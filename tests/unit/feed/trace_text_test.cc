@@ -1,4 +1,4 @@
-#include "server/feed/trace_text.h"
+#include "server/feed/stats/trace_text.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>

@@ -1,4 +1,4 @@
-#include "server/feed/user_counts.h"
+#include "server/feed/stats/user_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/feed/verdict.h"
+#include "server/feed/stats/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

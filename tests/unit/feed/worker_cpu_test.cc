@@ -1,4 +1,4 @@
-#include "server/feed/worker_cpu.h"
+#include "server/feed/stats/worker_cpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

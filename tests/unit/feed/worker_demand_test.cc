@@ -1,4 +1,4 @@
-#include "server/feed/worker_demand.h"
+#include "server/feed/stats/worker_demand.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "server/feed/verdict.h"
+#include "server/feed/stats/verdict.h"
 
 namespace penstock::feed {
 namespace {

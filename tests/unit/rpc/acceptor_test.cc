@@ -1,4 +1,4 @@
-#include "server/rpc/acceptor.h"
+#include "server/rpc/transport/acceptor.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // Which methods there are, and who may call them, by their rules and at a real server's two
 // sockets.
-#include "server/rpc/access.h"
+#include "server/rpc/access/access.h"
 
 #include <google/protobuf/descriptor.h>
 
@@ -69,7 +69,7 @@ TEST_F(AccessTest, EveryMethodOfEveryServiceThatIsServedHasARule) {
     ASSERT_NE(service, nullptr) << name;
     for (int i = 0; i < service->method_count(); ++i)
       EXPECT_NE(FindRule(service->method(i)->full_name()), nullptr)
-          << service->method(i)->full_name() << " has no rule in server/rpc/access.cc";
+          << service->method(i)->full_name() << " has no rule in server/rpc/access/access.cc";
   }
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "server/rpc/access.h"
+#include "server/rpc/access/access.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::rpc {

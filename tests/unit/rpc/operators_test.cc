@@ -1,5 +1,5 @@
 // What operators call: again and again, and refused where they may not; and what they can count.
-#include "server/rpc/drain_news.h"
+#include "server/rpc/calls/drain_news.h"
 #include "tests/unit/rpc/server_fixture.h"
 
 namespace penstock::rpc {

@@ -1,11 +1,11 @@
-#include "server/rpc/traffic.h"
+#include "server/rpc/transport/traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/rpc/origin.h"
+#include "server/rpc/transport/origin.h"
 #include "tests/support/raw_http2.h"
 
 namespace penstock::rpc {

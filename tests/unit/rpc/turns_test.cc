@@ -1,4 +1,4 @@
-#include "server/rpc/turns.h"
+#include "server/rpc/transport/turns.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/npy_spec.h"
-#include "server/source/tokens_spec.h"
+#include "server/source/arrays/npy_spec.h"
+#include "server/source/arrays/tokens_spec.h"
 
 namespace penstock::source {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/source/braces.h"
+#include "server/source/files/braces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

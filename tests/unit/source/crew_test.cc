@@ -1,4 +1,4 @@
-#include "server/source/crew.h"
+#include "server/source/files/crew.h"
 
 #include <gtest/gtest.h>
 

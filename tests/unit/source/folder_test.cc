@@ -1,5 +1,5 @@
 // What only a folder does: its manifest's cache, and files that are not what they were.
-#include "server/source/folder.h"
+#include "server/source/images/folder.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "server/source/manifest.h"
+#include "server/source/images/manifest.h"
 #include "tests/support/manifest_version.h"
 #include "tests/support/temp_folder.h"
 

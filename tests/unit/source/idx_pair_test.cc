@@ -1,5 +1,5 @@
 // Which two files a path means.
-#include "server/source/idx_pair.h"
+#include "server/source/arrays/idx_pair.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

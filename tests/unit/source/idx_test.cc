@@ -1,10 +1,10 @@
 // MNIST's files: what they must be, and what is said where they are not.
-#include "server/source/idx.h"
+#include "server/source/arrays/idx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/idx_format.h"
+#include "server/source/arrays/idx_format.h"
 #include "tests/support/idx_maker.h"
 #include "tests/support/row_copy.h"
 #include "tests/support/temp_folder.h"

@@ -1,5 +1,5 @@
 // When a folder changed, told without listing it.
-#include "server/source/listing.h"
+#include "server/source/files/listing.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Megatron's index: what it must say, and what is said where it does not.
-#include "server/source/megatron_index.h"
+#include "server/source/arrays/megatron_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

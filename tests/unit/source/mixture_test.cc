@@ -1,12 +1,12 @@
 // Datasets that are fed as one: whose sample is whose, and what does not go together.
-#include "server/source/mixture.h"
+#include "server/source/core/mixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "server/source/synthetic.h"
+#include "server/source/core/synthetic.h"
 #include "tests/support/fake_dataset.h"
 #include "tests/support/fake_rows.h"
 

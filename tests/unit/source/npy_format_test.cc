@@ -1,5 +1,5 @@
 // What a .npy file's header must be, and what is said where it is not.
-#include "server/source/npy_format.h"
+#include "server/source/arrays/npy_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Datasets of NumPy's arrays.
-#include "server/source/npy.h"
+#include "server/source/arrays/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

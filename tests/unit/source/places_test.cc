@@ -1,4 +1,4 @@
-#include "server/source/places.h"
+#include "server/source/core/places.h"
 
 #include <gtest/gtest.h>
 

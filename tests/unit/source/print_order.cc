@@ -2,9 +2,9 @@
 // imagefolder_oracle.py.
 #include <cstdio>
 
-#include "server/source/manifest_builder.h"
-#include "server/source/roots.h"
-#include "server/source/scan.h"
+#include "server/source/files/roots.h"
+#include "server/source/images/manifest_builder.h"
+#include "server/source/images/scan.h"
 
 int main(int argc, char** argv) {
   using namespace penstock::source;

@@ -1,4 +1,4 @@
-#include "server/source/python_order.h"
+#include "server/source/files/python_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "server/source/quarantine.h"
+#include "server/source/state/quarantine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/quarantine_text.h"
+#include "server/source/state/quarantine_text.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {

@@ -1,4 +1,4 @@
-#include "server/source/retry_policy.h"
+#include "server/source/core/retry_policy.h"
 
 #include <gtest/gtest.h>
 

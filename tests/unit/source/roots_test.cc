@@ -1,4 +1,4 @@
-#include "server/source/roots.h"
+#include "server/source/files/roots.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // Which files a dataset has, and in which order; and what is refused.
-#include "server/source/scan.h"
+#include "server/source/images/scan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/roots.h"
+#include "server/source/files/roots.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {

@@ -1,5 +1,5 @@
 // The state directory while it does not answer, or is full.
-#include "server/source/state_access.h"
+#include "server/source/state/state_access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/source/quarantine.h"
+#include "server/source/state/quarantine.h"
 #include "tests/support/temp_folder.h"
 
 namespace penstock::source {

@@ -1,5 +1,5 @@
 // Datasets that are nowhere, and the text that names them.
-#include "server/source/synthetic.h"
+#include "server/source/core/synthetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "server/source/shard_manifest.h"
+#include "server/source/shards/shard_manifest.h"
 #include "tests/support/manifest_version.h"
 #include "tests/unit/source/tar_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "server/source/tar.h"
+#include "server/source/tar/tar.h"
 #include "tests/support/tar_maker.h"
 #include "tests/support/temp_folder.h"
 

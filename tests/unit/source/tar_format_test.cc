@@ -1,4 +1,4 @@
-#include "server/source/tar_format.h"
+#include "server/source/tar/tar_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/source/tar_walk.h"
+#include "server/source/tar/tar_walk.h"
 #include "tests/support/tar_maker.h"
 
 namespace penstock::source {

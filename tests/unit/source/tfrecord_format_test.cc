@@ -1,11 +1,11 @@
 // Checksums, framing and the messages of TFRecord files.
-#include "server/source/tfrecord_format.h"
+#include "server/source/tfrecord/tfrecord_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/crc32c.h"
-#include "server/source/example.h"
+#include "server/source/files/crc32c.h"
+#include "server/source/tfrecord/example.h"
 #include "tests/support/record_maker.h"
 
 namespace penstock::source {

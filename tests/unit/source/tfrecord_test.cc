@@ -1,5 +1,5 @@
 // TFRecord files as a dataset: what is refused, found, read and noticed.
-#include "server/source/tfrecord.h"
+#include "server/source/tfrecord/tfrecord.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

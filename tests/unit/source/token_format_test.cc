@@ -1,10 +1,10 @@
 // Files of tokens: raw ones, llm.c's, one-dimensional arrays.
-#include "server/source/token_format.h"
+#include "server/source/arrays/token_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/token_check.h"
+#include "server/source/arrays/token_check.h"
 #include "tests/support/array_maker.h"
 
 namespace penstock::source {

@@ -1,5 +1,5 @@
 // Which tokens a sample has, against a model that copies them out one by one.
-#include "server/source/token_windows.h"
+#include "server/source/arrays/token_windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Datasets of tokens: windows over files of every format.
-#include "server/source/tokens.h"
+#include "server/source/arrays/tokens.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

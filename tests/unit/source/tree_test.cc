@@ -1,4 +1,4 @@
-#include "server/source/tree.h"
+#include "server/source/files/tree.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/source/wds_index.h"
-#include "server/source/wds_name.h"
-#include "server/source/wds_samples.h"
+#include "server/source/tar/wds_index.h"
+#include "server/source/tar/wds_name.h"
+#include "server/source/tar/wds_samples.h"
 
 namespace penstock::source {
 namespace {

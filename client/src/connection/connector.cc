@@ -1,0 +1,106 @@
+#include "client/src/connection/connector.h"
+
+#include <errno.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/connection/address.h"
+#include "client/src/connection/file_view.h"
+#include "client/src/connection/private_daemon.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr base::Duration kStartTimeout = std::chrono::seconds(10);
+constexpr base::Duration kNextTry = std::chrono::milliseconds(20);
+
+// "program/version".
+std::string NameOf(const ClientOptions& options) {
+  const std::string program = options.name.empty() ? program_invocation_short_name : options.name;
+  return absl::StrCat(program, "/", PENSTOCK_VERSION);
+}
+
+bool NobodyThere(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsUnavailable(status);
+}
+
+// An address that was given is meant: no private daemon stands in for it.
+bool AddressGiven(const ClientOptions& options) {
+  const char* variable = std::getenv("PENSTOCK_ADDRESS");
+  return !options.address.empty() || (variable != nullptr && *variable != '\0');
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& options) {
+  // Shared by the client and its sessions' openers.
+  std::shared_ptr<Connector> connector(new Connector(
+      NameOf(options), (options.start_private || options.only_private) && !AddressGiven(options),
+      options.interrupted));
+  PENSTOCK_RETURN_IF_ERROR(connector->ConnectFirst(options));
+  return connector;
+}
+
+absl::Status Connector::ConnectFirst(const ClientOptions& options) {
+  const bool only_private = options.only_private && !AddressGiven(options);
+  absl::StatusOr<std::shared_ptr<Connection>> connection =
+      only_private ? absl::NotFoundError("others were not looked at")
+                   : ConnectTo(FindDaemon(options.address));
+  if (private_ && NobodyThere(connection.status())) {
+    connection = StartAndConnect(address_);
+  }
+  PENSTOCK_RETURN_IF_ERROR(connection.status());
+  private_ = private_ && IsPrivateAddress(address_);
+  const base::MutexLock lock(mutex_);
+  current_ = *std::move(connection);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectTo(
+    absl::StatusOr<std::string> address) {
+  PENSTOCK_ASSIGN_OR_RETURN(address_, std::move(address));
+  return Connection::Connect(address_, name_, interrupted_);
+}
+
+// No lock is held while connecting: of two threads that connect at once, the later takes the
+// earlier's.
+absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
+  std::shared_ptr<Connection> known;
+  {
+    const base::MutexLock lock(mutex_);
+    known = current_;
+  }
+  if (known->Pump().ok()) return known;
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Connection> made, ConnectAgain());
+  const base::MutexLock lock(mutex_);
+  if (current_ == known) current_ = std::move(made);
+  return current_;
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
+  std::string elsewhere;
+  // Meanwhile a process that sees other files may have started its daemon where ours was.
+  if (private_ && HasOtherFileView(address_.substr(0, address_.rfind('/'))))
+    return StartAndConnect(elsewhere);
+  absl::StatusOr<std::shared_ptr<Connection>> made =
+      Connection::Connect(address_, name_, interrupted_);
+  if (made.ok() || !private_ || !NobodyThere(made.status())) return made;
+  return StartAndConnect(elsewhere);
+}
+
+// The one that answers may have decided to end in this moment: then there is another one to start.
+absl::StatusOr<std::shared_ptr<Connection>> Connector::StartAndConnect(std::string& started) {
+  const base::TimePoint deadline = base::Now() + kStartTimeout;
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(started, StartPrivateDaemon(deadline - base::Now()));
+    absl::StatusOr<std::shared_ptr<Connection>> made =
+        Connection::Connect(started, name_, interrupted_);
+    if (made.ok() || !NobodyThere(made.status()) || base::Now() >= deadline) return made;
+    std::this_thread::sleep_for(kNextTry);
+  }
+}
+
+}  // namespace penstock::client

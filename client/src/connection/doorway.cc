@@ -1,0 +1,213 @@
+#include "client/src/connection/doorway.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/posix/process.h"
+#include "common/shm/protocol.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr base::Duration kSlice = std::chrono::milliseconds(50);
+constexpr size_t kMaxWaitingSessions = 1024;  // opened, but asked for by nobody yet
+constexpr size_t kMaxWaitingSlabs = 1024;
+
+absl::string_view Bounded(const char* text, size_t capacity) {
+  return absl::string_view(text, ::strnlen(text, capacity));
+}
+
+// The message as `Struct`, which begins with a header; InvalidArgument: another size or too few
+// descriptors.
+template <typename Struct>
+absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
+  Struct result;
+  if (message.bytes.size() != sizeof(result) || message.fds.size() != descriptors) {
+    return absl::InternalError(absl::StrCat("the daemon sent ", message.bytes.size(), " bytes and ",
+                                            message.fds.size(), " descriptors where ",
+                                            sizeof(result), " and ", descriptors, " belong"));
+  }
+  std::memcpy(&result, message.bytes.data(), sizeof(result));
+  return result;
+}
+
+absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
+  shm::DoorwayHeader header;
+  if (message.bytes.size() < sizeof(header)) {
+    return absl::InternalError("the daemon sent a message that is too short");
+  }
+  std::memcpy(&header, message.bytes.data(), sizeof(header));
+  if (header.magic != shm::kDoorwayMagic) {
+    return absl::FailedPreconditionError("what listens there is not a Penstock daemon");
+  }
+  return header;
+}
+
+shm::DoorwayHello HelloOf(const std::string& client) {
+  shm::DoorwayHello hello{};
+  hello.header = {shm::kDoorwayMagic, shm::kProtocolVersion, shm::DoorwayKind::kHello, 0};
+  std::memcpy(hello.client, client.data(), std::min(client.size(), sizeof(hello.client) - 1));
+  return hello;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Enter(const std::string& address,
+                                                        const std::string& client,
+                                                        base::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      posix::Fd socket,
+      posix::Connect(absl::StrCat(address, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket));
+  std::unique_ptr<Doorway> doorway(new Doorway(std::move(socket)));
+  if (const absl::Status status = doorway->Greet(client, timeout); !status.ok()) {
+    return base::Annotate(status, absl::StrCat("the daemon at ", address));
+  }
+  return doorway;
+}
+
+absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
+  const shm::DoorwayHello hello = HelloOf(client);
+  const int descriptor = self.get();
+  // A daemon that has no place may have said so, and hung up, before we said a word.
+  const absl::Status said =
+      posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1});
+  const auto receive = [&](base::Duration wait) {
+    return posix::Receive(socket_, shm::kMaxDoorwayBytes, wait);
+  };
+  absl::StatusOr<posix::Message> received = receive(said.ok() ? timeout : base::Duration::zero());
+  // That it hung up before it read our words is told before its own.
+  if (absl::IsUnavailable(received.status())) received = receive(base::Duration::zero());
+  if (!received.ok()) return said.ok() ? received.status() : said;
+  const posix::Message& answer = *received;
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(answer));
+  if (header.kind == shm::DoorwayKind::kRefused) {
+    PENSTOCK_ASSIGN_OR_RETURN(const auto refused, As<shm::DoorwayRefused>(answer, 0));
+    const auto code = static_cast<absl::StatusCode>(refused.code);
+    return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
+                        Bounded(refused.reason, sizeof(refused.reason)));
+  }
+  // It answers in our version, where it serves that.
+  PENSTOCK_RETURN_IF_ERROR(shm::CheckDaemon({header.version, header.version}));
+  PENSTOCK_ASSIGN_OR_RETURN(const auto welcome, As<shm::DoorwayWelcome>(answer, 0));
+  if (header.kind != shm::DoorwayKind::kWelcome) {
+    return absl::InternalError("the daemon's first word is no welcome");
+  }
+  ticket_ = absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(welcome.ticket), sizeof(welcome.ticket)));
+  return absl::OkStatus();
+}
+
+absl::Status Doorway::Pump() {
+  const base::MutexLock lock(mutex_);
+  while (broken_.ok()) {
+    absl::StatusOr<posix::Message> message =
+        posix::Receive(socket_, shm::kMaxDoorwayBytes, base::Duration::zero());
+    if (absl::IsDeadlineExceeded(message.status())) break;
+    broken_ = message.ok() ? Understand(*std::move(message)) : message.status();
+  }
+  return broken_;
+}
+
+absl::Status Doorway::Understand(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(message));
+  switch (header.kind) {
+    case shm::DoorwayKind::kSession:
+      return KeepSession(std::move(message));
+    case shm::DoorwayKind::kSegment:
+      return KeepSegment(std::move(message));
+    case shm::DoorwayKind::kSegmentGone:
+      return ForgetSegment(message);
+    case shm::DoorwayKind::kSlab:
+      return KeepSlab(std::move(message));
+    default:
+      return absl::InternalError(absl::StrCat("the daemon sent a message of unknown kind ",
+                                              static_cast<uint32_t>(header.kind)));
+  }
+}
+
+absl::Status Doorway::KeepSession(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto session, As<shm::DoorwaySession>(message, 2));
+  if (sessions_.size() >= kMaxWaitingSessions) {
+    return absl::InternalError("the daemon sent more sessions than were opened");
+  }
+  sessions_[session.session_id] = {std::move(message.fds[0]), std::move(message.fds[1])};
+  return absl::OkStatus();
+}
+
+// A segment that comes twice is the same memory: ids are never given again.
+absl::Status Doorway::KeepSegment(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 1));
+  if (segments_.contains(segment.segment)) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(message.fds[0]));
+  if (segment.bytes == 0 || segment.bytes > bytes) {
+    return absl::InternalError(absl::StrCat("the daemon sent segment ", segment.segment, " as ",
+                                            segment.bytes, " bytes, it has ", bytes));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      posix::Mapping mapping,
+      posix::Mapping::Map(message.fds[0], segment.bytes, posix::Access::kReadOnly));
+  segments_[segment.segment] = std::make_shared<const posix::Mapping>(std::move(mapping));
+  return absl::OkStatus();
+}
+
+// Attachments that use it see that it is gone, and let go of it, too.
+absl::Status Doorway::ForgetSegment(const posix::Message& message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 0));
+  segments_.erase(segment.segment);
+  return absl::OkStatus();
+}
+
+// The latest descriptor of a slab is kept: all of them lead to the same memory.
+absl::Status Doorway::KeepSlab(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto slab, As<shm::DoorwaySlab>(message, 1));
+  if (slabs_.size() >= kMaxWaitingSlabs && !slabs_.contains(slab.slab)) {
+    return absl::InternalError("the daemon sent more slabs than sessions can have");
+  }
+  slabs_[slab.slab] = std::move(message.fds[0]);
+  return absl::OkStatus();
+}
+
+// Another thread may read the message that this one waits for: so it looks again after each slice.
+template <typename Key, typename Value>
+absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key key,
+                                     base::TimePoint deadline, absl::string_view what) {
+  for (;;) {
+    const absl::Status pumped = Pump();
+    {
+      const base::MutexLock lock(mutex_);
+      if (auto node = (this->*kept).extract(key)) return std::move(node.mapped());
+    }
+    PENSTOCK_RETURN_IF_ERROR(pumped);
+    const base::Duration left = deadline - base::Now();
+    if (left <= base::Duration::zero()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the daemon told of ", what, " ", key, " but did not send it in time"));
+    }
+    pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    const auto slice = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice));
+    ::poll(&entry, 1, static_cast<int>(slice.count()));
+  }
+}
+
+absl::StatusOr<Doorway::SessionDescriptors> Doorway::AwaitSession(uint64_t session_id,
+                                                                  base::TimePoint deadline) {
+  return Await(&Doorway::sessions_, session_id, deadline, "session");
+}
+
+absl::StatusOr<posix::Fd> Doorway::AwaitSlab(uint32_t id, base::TimePoint deadline) {
+  return Await(&Doorway::slabs_, id, deadline, "slab");
+}
+
+std::shared_ptr<const posix::Mapping> Doorway::Segment(uint32_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = segments_.find(id);
+  return found == segments_.end() ? nullptr : found->second;
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,195 @@
+#include "client/src/connection/request.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/shm/doorway_wire.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr ptrdiff_t kSamplesAPart = 65'536;  // as many as a message may have
+
+v1::Remainder RemainderOf(const SessionOptions& options) {
+  switch (options.remainder) {
+    case Remainder::kDrop:
+      return v1::REMAINDER_DROP;
+    case Remainder::kPadBatch:
+      return v1::REMAINDER_PAD_BATCH;
+    case Remainder::kPartial:
+      return v1::REMAINDER_PARTIAL;
+    case Remainder::kPadRanks:
+      return v1::REMAINDER_PAD_RANKS;
+    case Remainder::kDefault:
+      break;
+  }
+  return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD_RANKS;
+}
+
+v1::Order OrderOf(Order order) {
+  switch (order) {
+    case Order::kSequential:
+      return v1::ORDER_SEQUENTIAL;
+    case Order::kShuffled:
+      return v1::ORDER_SHUFFLED;
+    case Order::kGiven:
+      return v1::ORDER_GIVEN;
+    case Order::kShuffledInWindows:
+      return v1::ORDER_SHUFFLED_IN_WINDOWS;
+  }
+  return v1::ORDER_UNSPECIFIED;
+}
+
+// Whether anything was said of what to make of images.
+bool AsksForDecoding(const SessionOptions& options) {
+  return options.random_crop || options.center_crop || options.flip_probability != 0 ||
+         options.color != Color::kRgb || options.apply_exif_orientation;
+}
+
+void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
+  if (options.center_crop) {
+    v1::ResizeCenterCrop& crop = *image.mutable_resize_center_crop();
+    crop.set_resize(options.center_crop->resize);
+    crop.set_height(options.center_crop->height);
+    crop.set_width(options.center_crop->width);
+  } else {
+    const RandomResizedCrop wanted = options.random_crop.value_or(RandomResizedCrop());
+    v1::RandomResizedCrop& crop = *image.mutable_random_resized_crop();
+    crop.set_height(wanted.height);
+    crop.set_width(wanted.width);
+    crop.set_scale_min(wanted.scale_min);
+    crop.set_scale_max(wanted.scale_max);
+    crop.set_ratio_min(wanted.ratio_min);
+    crop.set_ratio_max(wanted.ratio_max);
+  }
+  image.set_flip_probability(options.flip_probability);
+  image.set_color(options.color == Color::kGray ? v1::COLOR_GRAY : v1::COLOR_RGB);
+  image.set_apply_exif_orientation(options.apply_exif_orientation);
+}
+
+void SetState(const State& state, v1::FeedState& out) {
+  out.set_epoch(state.epoch);
+  out.set_consumed(state.consumed);
+  out.set_seed(state.seed);
+  out.set_fingerprint(state.fingerprint);
+  out.set_quarantine_version(state.quarantine_version);
+}
+
+// Which of the dataset's samples, and how wide they are shuffled.
+void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
+  if (options.range) {
+    feed.mutable_range()->set_first(options.range->first);
+    feed.mutable_range()->set_count(options.range->count);
+  }
+  if (options.given_by) {
+    feed.mutable_given_by()->set_rank(options.given_by->rank);
+    feed.mutable_given_by()->set_ranks(options.given_by->ranks);
+  }
+  if (!options.shuffle_window) return;
+  feed.mutable_shuffle_window()->set_shard_samples(options.shuffle_window->shard_samples);
+  feed.mutable_shuffle_window()->set_shards(options.shuffle_window->shards);
+}
+
+v1::HandleKind HandleOf(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kIpc:
+      return v1::HANDLE_KIND_IPC;
+    case HandleKind::kVmm:
+      return v1::HANDLE_KIND_VMM;
+    case HandleKind::kAuto:
+      break;
+  }
+  return v1::HANDLE_KIND_UNSPECIFIED;
+}
+
+// 0 where /proc is not there.
+uint64_t PidNamespace() {
+  struct stat info = {};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+}  // namespace
+
+void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& request) {
+  constexpr size_t kMaxReasonBytes = 512;
+  request.set_delivery_reason(ask.reason.substr(0, kMaxReasonBytes));
+  if (ask.delivery != Delivery::kDevice) {
+    request.set_delivery(ask.delivery == Delivery::kPinned ? v1::DELIVERY_PINNED
+                                                           : v1::DELIVERY_HOST);
+    return;
+  }
+  request.set_delivery(v1::DELIVERY_DEVICE);
+  v1::DeviceTarget& target = *request.mutable_device();
+  target.set_uuid(device.gpu.bytes.data(), device.gpu.bytes.size());
+  target.set_depth(device.depth);
+  target.set_handle_kind(HandleOf(ask.handle));
+  target.set_pid(::getpid());
+  target.set_pid_namespace(PidNamespace());
+}
+
+absl::Status CheckOrder(const SessionOptions& options) {
+  const bool given = options.given != nullptr;
+  if (given && options.order != Order::kGiven) {
+    return absl::InvalidArgumentError(
+        "an order of samples is given, but SessionOptions::order does not say kGiven; say so, or "
+        "leave 'given' empty");
+  }
+  if (options.order == Order::kGiven && (!given || options.given->empty())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SessionOptions::order says kGiven, but ",
+                     given ? "the order that is given has no samples" : "none is given",
+                     "; put the samples of an epoch into 'given'"));
+  }
+  return absl::OkStatus();
+}
+
+size_t OrderParts(const std::vector<uint64_t>& order) {
+  return (order.size() + kSamplesAPart - 1) / kSamplesAPart;
+}
+
+v1::SendOrderRequest MakeOrderPart(const std::vector<uint64_t>& order, size_t number) {
+  v1::SendOrderRequest part;
+  if (number == 0) part.set_length(order.size());
+  const auto begin = order.begin() + static_cast<ptrdiff_t>(number * kSamplesAPart);
+  const auto end = begin + std::min<ptrdiff_t>(kSamplesAPart, order.end() - begin);
+  part.mutable_samples()->Add(begin, end);
+  return part;
+}
+
+uint64_t SeedOf(const SessionOptions& options) {
+  return options.state ? options.state->seed : options.seed;
+}
+
+v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
+                                       const std::optional<State>& state, uint64_t epochs) {
+  v1::OpenSessionRequest request;
+  request.set_protocol_version(shm::kProtocolVersion);
+  v1::FeedSpec& feed = *request.mutable_feed();
+  feed.set_dataset(options.dataset);
+  feed.set_order(OrderOf(options.order));
+  feed.set_seed(SeedOf(options));
+  SetDecoding(options, *feed.mutable_image());
+  feed.set_image_by_default(!AsksForDecoding(options));
+  for (const FieldWish& wish : options.fields) {
+    v1::FieldWish& to = *feed.add_fields();
+    to.set_name(wish.name);
+    to.set_max_length(wish.max_length);
+    to.set_as_stored(wish.as_stored);
+  }
+  SetSamples(options, feed);
+  request.set_rank(options.rank);
+  request.set_world_size(options.world_size);
+  request.set_batch_size(options.batch_size);
+  request.set_window(options.window);
+  request.set_remainder(RemainderOf(options));
+  request.set_epochs(epochs);
+  if (state) SetState(*state, *request.mutable_state());
+  request.set_name(options.name);
+  request.set_fail_on_bad_sample(options.fail_on_bad_sample);
+  return request;
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,197 @@
+#include "client/src/connection/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/shm/doorway_wire.h"
+#include "penstock/v1/admin.grpc.pb.h"
+#include "penstock/v1/feed.grpc.pb.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have very many classes
+
+// A pool of its own, so that a channel to a daemon that came back does not inherit the back-off of
+// the one that went.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  return grpc::CreateCustomChannel(absl::StrCat("unix:", address),
+                                   grpc::InsecureChannelCredentials(), arguments);
+}
+
+absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
+                    base::Duration timeout) {
+  const auto code = static_cast<absl::StatusCode>(status.error_code());  // the same numbers
+  switch (code) {
+    case absl::StatusCode::kUnavailable:
+      return absl::UnavailableError(absl::StrCat("the daemon at ", address,
+                                                 " does not take calls: ", status.error_message()));
+    case absl::StatusCode::kCancelled:  // not by us
+      return absl::UnavailableError(
+          absl::StrCat("the daemon at ", address, " broke the call off, as it does when it ends"));
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the daemon at ", address, " did not answer within ",
+          std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), " ms"));
+    case absl::StatusCode::kUnimplemented:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the daemon at ", address, " does not know this call: ", status.error_message(),
+          "; install the same version of Penstock for daemon and client"));
+    default:
+      return absl::Status(code, status.error_message());
+  }
+}
+
+using FeedCalls = v1::FeedService::StubInterface::async_interface;
+using AdminCalls = v1::AdminService::StubInterface::async_interface;
+
+template <typename Async, typename Request, typename Response>
+using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
+                               std::function<void(grpc::Status)>);
+
+// How a call ended, told by one of gRPC's threads.
+class Ending {
+ public:
+  void Set(const grpc::Status& status) {
+    const base::MutexLock lock(mutex_);
+    status_ = status;
+    told_.NotifyAll();
+  }
+
+  // Calls `meanwhile` every 100 ms until the call has ended: as it must, having a deadline.
+  template <typename Meanwhile>
+  grpc::Status Await(Meanwhile meanwhile) {
+    for (;;) {
+      {
+        const base::MutexLock lock(mutex_);
+        if (!status_) told_.WaitFor(mutex_, std::chrono::milliseconds(100));
+        if (status_) return *status_;
+      }
+      meanwhile();
+    }
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar told_;
+  std::optional<grpc::Status> status_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+struct Rpc::Impl {
+  Impl(const std::string& at, const std::string& with, std::function<bool()> when)
+      : address(at),
+        ticket(with),
+        interrupted(std::move(when)),
+        channel(MakeChannel(at)),
+        feed(v1::FeedService::NewStub(channel)),
+        admin(v1::AdminService::NewStub(channel)) {}
+
+  template <typename Response, typename Async, typename Request>
+  absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub,
+                                Method<Async, Request, Response> method, const Request& request,
+                                base::Duration timeout) {
+    grpc::ClientContext context;
+    Prepare(context, timeout);
+    Response response;
+    Ending ending;
+    (stub->*method)(&context, &request, &response,
+                    [&](grpc::Status status) { ending.Set(status); });
+    const grpc::Status status = ending.Await([&] {
+      if (interrupted && interrupted()) context.TryCancel();
+    });
+    if (!status.ok()) return ToAbsl(status, address, timeout);
+    return response;
+  }
+
+  void Prepare(grpc::ClientContext& context, base::Duration timeout) const {
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.AddMetadata(shm::kTicketMetadataKey, ticket);
+  }
+
+  const std::string address;
+  const std::string ticket;
+  const std::function<bool()> interrupted;
+  const std::shared_ptr<grpc::Channel> channel;  // shared with the stubs
+  const std::unique_ptr<v1::FeedService::Stub> feed;
+  const std::unique_ptr<v1::AdminService::Stub> admin;
+};
+
+Rpc::Rpc(const std::string& address, const std::string& ticket, std::function<bool()> interrupted)
+    : impl_(std::make_unique<Impl>(address, ticket, std::move(interrupted))) {}
+
+Rpc::~Rpc() = default;
+
+absl::StatusOr<v1::GetVersionResponse> Rpc::GetVersion(base::Duration timeout) {
+  return impl_->Call<v1::GetVersionResponse>(impl_->feed->async(), &FeedCalls::GetVersion,
+                                             v1::GetVersionRequest(), timeout);
+}
+
+absl::StatusOr<v1::DescribeDatasetResponse> Rpc::DescribeDataset(
+    const v1::DescribeDatasetRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::DescribeDatasetResponse>(impl_->feed->async(), &FeedCalls::DescribeDataset,
+                                                  request, timeout);
+}
+
+absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
+    const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout) {
+  grpc::ClientContext context;
+  impl_->Prepare(context, timeout);
+  v1::SendOrderResponse response;
+  const auto writer = impl_->feed->SendOrder(&context, &response);
+  bool heard = true;  // a write fails once the daemon has answered: its status says why
+  for (auto next = part(); next && heard; next = part()) heard = writer->Write(*next);
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return ToAbsl(status, impl_->address, timeout);
+  return response;
+}
+
+absl::StatusOr<v1::OpenSessionResponse> Rpc::OpenSession(const v1::OpenSessionRequest& request,
+                                                         base::Duration timeout) {
+  return impl_->Call<v1::OpenSessionResponse>(impl_->feed->async(), &FeedCalls::OpenSession,
+                                              request, timeout);
+}
+
+absl::StatusOr<v1::DescribeSamplesResponse> Rpc::DescribeSamples(
+    const v1::DescribeSamplesRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::DescribeSamplesResponse>(impl_->feed->async(), &FeedCalls::DescribeSamples,
+                                                  request, timeout);
+}
+
+absl::StatusOr<v1::GetProgressResponse> Rpc::GetProgress(uint64_t session_id,
+                                                         base::Duration timeout) {
+  v1::GetProgressRequest request;
+  request.set_session_id(session_id);
+  return impl_->Call<v1::GetProgressResponse>(impl_->feed->async(), &FeedCalls::GetProgress,
+                                              request, timeout);
+}
+
+absl::StatusOr<v1::ListSlabsResponse> Rpc::ListSlabs(uint64_t session_id, base::Duration timeout) {
+  v1::ListSlabsRequest request;
+  request.set_session_id(session_id);
+  return impl_->Call<v1::ListSlabsResponse>(impl_->feed->async(), &FeedCalls::ListSlabs, request,
+                                            timeout);
+}
+
+absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {
+  v1::CloseSessionRequest request;
+  request.set_session_id(session_id);
+  return impl_
+      ->Call<v1::CloseSessionResponse>(impl_->feed->async(), &FeedCalls::CloseSession, request,
+                                       timeout)
+      .status();
+}
+
+absl::StatusOr<v1::ListQuarantineResponse> Rpc::ListQuarantine(
+    const v1::ListQuarantineRequest& request, base::Duration timeout) {
+  return impl_->Call<v1::ListQuarantineResponse>(impl_->admin->async(), &AdminCalls::ListQuarantine,
+                                                 request, timeout);
+}
+
+}  // namespace penstock::client

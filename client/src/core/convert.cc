@@ -1,0 +1,64 @@
+#include "client/src/core/convert.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace penstock::client {
+namespace {
+
+Code ToPublic(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return Code::kOk;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return Code::kInvalidArgument;
+    case absl::StatusCode::kNotFound:
+      return Code::kNotFound;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return Code::kPermissionDenied;
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kUnimplemented:
+      return Code::kFailedPrecondition;
+    case absl::StatusCode::kResourceExhausted:
+      return Code::kResourceExhausted;
+    case absl::StatusCode::kDeadlineExceeded:
+      return Code::kDeadlineExceeded;
+    case absl::StatusCode::kUnavailable:
+      return Code::kUnavailable;
+    case absl::StatusCode::kDataLoss:
+      return Code::kDataLoss;
+    case absl::StatusCode::kCancelled:
+      return Code::kCancelled;
+    default:
+      return Code::kInternal;
+  }
+}
+
+}  // namespace
+
+Status ToPublic(const absl::Status& status) {
+  if (status.ok()) return {};
+  return Status(ToPublic(status.code()), std::string(status.message()));
+}
+
+Status CheckFinish(const Finish& finish, bool has_image) {
+  const Finish none;
+  if (has_image || (std::equal(std::begin(finish.mean), std::end(finish.mean), none.mean) &&
+                    std::equal(std::begin(finish.stddev), std::end(finish.stddev), none.stddev)))
+    return {};
+  return Invalid(
+      "the finish has a mean or a standard deviation, which are of images of bytes, and these "
+      "batches have no image of bytes; normalise the other tensors yourself, and leave both out");
+}
+
+Status ForkedStatus() {
+  return Status(Code::kFailedPrecondition,
+                "this Penstock object belongs to the process before the fork; connect anew in the "
+                "child, or use the spawn start method");
+}
+
+}  // namespace penstock::client

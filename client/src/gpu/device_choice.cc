@@ -1,0 +1,84 @@
+#include "client/src/gpu/device_choice.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr uint32_t kMaxDepth = 16;
+
+absl::Status Wrong(const SessionOptions& options, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("session on device '", options.device, "': ", what));
+}
+
+absl::Status CheckOptions(const SessionOptions& options) {
+  if (options.device_depth > kMaxDepth) {
+    return Wrong(options, absl::StrCat("device_depth is ", options.device_depth, ", it is at most ",
+                                       kMaxDepth));
+  }
+  const bool host = options.device == "host";
+  if (host && (options.delivery == Delivery::kDevice || options.delivery == Delivery::kPinned)) {
+    return Wrong(options, "its delivery leads to a GPU; name one, 'cuda' or 'cuda:N', or 'auto'");
+  }
+  if (!host && options.device != "auto" && options.delivery == Delivery::kHost) {
+    return Wrong(options, "host delivery leads to no GPU; ask for device 'host', or 'auto'");
+  }
+  return absl::OkStatus();
+}
+
+// Which device by number; nothing: the current one.
+absl::StatusOr<std::optional<int>> NumberOf(const SessionOptions& options) {
+  absl::string_view text = options.device;
+  if (text == "auto" || text == "cuda") return std::nullopt;
+  int number = 0;
+  if (!absl::ConsumePrefix(&text, "cuda:") || !absl::SimpleAtoi(text, &number) || number < 0) {
+    return Wrong(options, "there is 'host', 'cuda', 'cuda:N' and 'auto'");
+  }
+  return number;
+}
+
+absl::StatusOr<cuda::Device> Find(const SessionOptions& options, const VisibleDevices& visible,
+                                  std::optional<int> number) {
+  const int wanted = number.value_or(visible.current);
+  for (const cuda::Device& device : visible.devices) {
+    if (device.ordinal == wanted) return device;
+  }
+  return Wrong(options, absl::StrCat("this process sees ", visible.devices.size(),
+                                     " GPUs, numbered from 0; CUDA_VISIBLE_DEVICES says which"));
+}
+
+absl::StatusOr<cuda::Device> Look(const SessionOptions& options, std::optional<int> number,
+                                  const std::function<absl::StatusOr<VisibleDevices>()>& look) {
+  PENSTOCK_ASSIGN_OR_RETURN(const VisibleDevices visible, look());
+  return Find(options, visible, number);
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> ChooseDevice(
+    const SessionOptions& options, const std::function<absl::StatusOr<VisibleDevices>()>& look) {
+  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
+  if (options.device == "host") return DeviceChoice{{}, false, "host memory was asked for"};
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<int> number, NumberOf(options));
+  if (options.delivery == Delivery::kHost) {
+    return DeviceChoice{{}, false, "host delivery was asked for"};
+  }
+  const bool or_host = options.device == "auto";
+  const absl::StatusOr<cuda::Device> device = Look(options, number, look);
+  if (device.ok()) return DeviceChoice{*device, or_host, ""};
+  if (!or_host) return device.status();
+  return DeviceChoice{{}, true, absl::StrCat("no GPU: ", device.status().message())};
+}
+
+absl::StatusOr<VisibleDevices> LookForDevices() {
+  VisibleDevices visible;
+  PENSTOCK_ASSIGN_OR_RETURN(visible.devices, cuda::Devices());
+  PENSTOCK_ASSIGN_OR_RETURN(visible.current, cuda::CurrentDevice());
+  return visible;
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,24 @@
+#include "client/src/gpu/pins.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::client {
+
+// The lock is held while registering, which is once a segment: two sessions must not register it
+// both.
+absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pins::Pin(
+    uint32_t id, std::shared_ptr<const posix::Mapping> mapping, Gpu& gpu) {
+  const base::MutexLock lock(mutex_);
+  if (auto known = known_[id].lock(); known != nullptr) return known;
+  absl::StatusOr<std::unique_ptr<Gpu::Pages>> pages =
+      gpu.Register(mapping->data(), mapping->size(), Gpu::Access::kReadOnly);
+  if (!pages.ok()) {
+    return base::Annotate(pages.status(), absl::StrCat("registering segment ", id));
+  }
+  auto pinned =
+      std::make_shared<const PinnedSegment>(PinnedSegment{std::move(mapping), *std::move(pages)});
+  known_[id] = pinned;
+  return pinned;
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,263 @@
+#include "client/src/session/attachment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/core/fork.h"
+#include "common/base/mutex.h"
+#include "common/posix/futex.h"
+
+namespace penstock::client {
+namespace {
+
+// How long the end of a session may wait for a daemon that does not answer.
+constexpr base::Duration kCloseTimeout = std::chrono::milliseconds(500);
+
+// How long the last holder of a device session waits for words that the GPU still has to write, and
+// how often it looks.
+constexpr base::Duration kWordsTimeout = std::chrono::milliseconds(400);
+constexpr base::Duration kWordsPause = std::chrono::microseconds(50);
+
+constexpr size_t kPage = 4096;
+
+absl::Status CheckPage(const shm::ControlPage& page, const Grant& grant) {
+  if (page.magic != shm::kControlMagic || page.version != shm::kControlVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the session's control page has version ", page.version, ", this client knows ",
+        shm::kControlVersion, "; install the same version of Penstock for daemon and client"));
+  }
+  if (page.capacity != shm::kControlCapacity || page.session_id != grant.session_id) {
+    return absl::InternalError(absl::StrCat("the control page of session ", page.session_id,
+                                            " with ", page.capacity, " entries came for session ",
+                                            grant.session_id));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// Attachments that ended while streams still had releases of theirs to write, and before those work
+// that reads their slabs: they stay mapped until that is done, and are looked at whenever another
+// one begins or ends. Global, because nobody is left who could own them.
+class Attachment::Unwritten {
+ public:
+  static Unwritten& Get() {
+    static Unwritten& unwritten = *new Unwritten;  // never destroyed: streams outlive main
+    return unwritten;
+  }
+  void Add(Attachment* ended) {
+    const base::MutexLock lock(mutex_);
+    ended_.push_back(ended);
+  }
+  void Sweep() {
+    std::vector<Attachment*> done;
+    {
+      const base::MutexLock lock(mutex_);
+      const auto first = std::partition(ended_.begin(), ended_.end(), [](const Attachment* ended) {
+        return ForkedSince(ended->generation()) || !ended->AllWordsAreThere();
+      });
+      done.assign(first, ended_.end());
+      ended_.erase(first, ended_.end());
+    }
+    for (const Attachment* attachment : done) delete attachment;
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::vector<Attachment*> ended_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd& control,
+                                             posix::Fd event, std::shared_ptr<Link> link,
+                                             std::shared_ptr<Gpu> gpu) {
+  PENSTOCK_RETURN_IF_ERROR(CheckGrant(grant));
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(control));
+  if (bytes < shm::kControlBytes) {
+    return absl::InternalError(absl::StrCat("the session's control page has ", bytes,
+                                            " bytes, it should have ", shm::kControlBytes));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
+                            posix::Mapping::Map(control, bytes, posix::Access::kReadWrite));
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckPage(*reinterpret_cast<const shm::ControlPage*>(mapping.data()), grant));
+  LenderHold<Attachment> made(
+      new Attachment(grant, std::move(mapping), std::move(event), std::move(link), std::move(gpu)));
+  if (const absl::Status status = made->RegisterPage(); !status.ok()) {
+    made->Abandon();  // who asked for it closes the session
+    return status;
+  }
+  made->Hold();  // for the caller
+  return made.get();
+}
+
+Attachment::Attachment(const Grant& grant, posix::Mapping control, posix::Fd event,
+                       std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu)
+    : Lender(std::move(gpu)),
+      grant_(grant),
+      control_(std::move(control)),
+      event_(std::move(event)),
+      link_(std::move(link)) {}
+
+absl::Status Attachment::RegisterPage() {
+  if (!OnDevice()) return absl::OkStatus();
+  Unwritten::Get().Sweep();
+  constexpr size_t kWhole = (shm::kControlBytes + kPage - 1) / kPage * kPage;
+  PENSTOCK_ASSIGN_OR_RETURN(registered_,
+                            gpu()->Register(control_.data(), kWhole, Gpu::Access::kReadWrite));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      device_words_,
+      registered_->DeviceAddress(reinterpret_cast<const std::byte*>(page().released)));
+  return absl::OkStatus();
+}
+
+// Whether every batch that was taken is back. Entries before the last kControlCapacity are: their
+// places were used again.
+bool Attachment::AllWordsAreThere() const {
+  const uint64_t first = taken_ - std::min<uint64_t>(taken_, shm::kControlCapacity) + 1;
+  for (uint64_t sequence = first; sequence <= taken_; ++sequence) {
+    const auto& word = page().released[(sequence - 1) % shm::kControlCapacity];
+    if (word.load(std::memory_order_acquire) != sequence) return false;
+  }
+  return true;
+}
+
+void Attachment::End() {
+  (void)Close();
+  if (!OnDevice()) {
+    delete this;
+    return;
+  }
+  const base::TimePoint deadline = base::Now() + kWordsTimeout;
+  while (!AllWordsAreThere() && base::Now() < deadline) {
+    std::this_thread::sleep_for(kWordsPause);
+  }
+  Unwritten::Get().Add(this);
+  Unwritten::Get().Sweep();
+}
+
+absl::Status Attachment::Close() {
+  if (abandoned_.exchange(true)) return absl::OkStatus();
+  page().left.store(1, std::memory_order_release);  // a daemon that does not hear us sees this
+  return link_->CloseSession(grant_.session_id, kCloseTimeout);
+}
+
+absl::Status Attachment::Failure() const {
+  char text[sizeof(page().error)];
+  std::memcpy(text, page().error, sizeof(text));
+  text[sizeof(text) - 1] = '\0';
+  const auto code = static_cast<absl::StatusCode>(page().error_code);
+  return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code, text);
+}
+
+absl::StatusOr<Attachment::Room> Attachment::AskForRoom(uint32_t id) {
+  if (OnDevice()) {
+    std::shared_ptr<const Gpu::Memory> slab = link_->Slab(id);
+    if (slab == nullptr) return Room();
+    return Room{id, slab->data(), slab->bytes(), slab};
+  }
+  if (grant_.delivery == Delivery::kPinned && !grant_.synthetic) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const PinnedSegment> pinned, link_->Pin(id, *gpu()));
+    if (pinned == nullptr) return Room();
+    return Room{id, pinned->mapping->data(), pinned->mapping->size(), pinned};
+  }
+  std::shared_ptr<const posix::Mapping> segment = link_->Segment(id);
+  if (segment == nullptr) return Room();
+  return Room{id, segment->data(), segment->size(), segment};
+}
+
+absl::StatusOr<const Attachment::Room*> Attachment::FindRoom(uint32_t id) {
+  for (const Room& room : rooms_) {
+    if (room.id == id) return &room;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(Room room, AskForRoom(id));
+  if (room.data == nullptr) {
+    return absl::NotFoundError(absl::StrCat("the daemon announced a batch in ",
+                                            OnDevice() ? "slab " : "segment ", id,
+                                            ", which it has not sent"));
+  }
+  return &rooms_.emplace_back(std::move(room));
+}
+
+absl::Status Attachment::Pump() {
+  const absl::Status status = link_->Pump();
+  if (!OnDevice()) {
+    std::erase_if(rooms_, [&](const Room& room) { return link_->Segment(room.id) == nullptr; });
+  }
+  return status;
+}
+
+absl::Status Attachment::LookAgain() {
+  if (OnDevice()) return link_->FetchSlabs(grant_.session_id, *gpu());
+  const absl::Status status = Pump();
+  return status.ok() ? status : absl::UnavailableError(status.message());
+}
+
+// `slot`: on the device for device delivery, whose notes are behind the page.
+void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
+                      Batch::View& view) const {
+  view.epoch = entry.epoch;
+  view.step = entry.step;
+  view.first = entry.first;
+  view.sequence = entry.sequence;
+  view.shape = {entry.rows, grant_.height, grant_.width, grant_.channels};
+  view.valid_rows = entry.valid_rows;
+  view.last_of_epoch = entry.last_of_epoch != 0;
+  view.image_bytes = entry.rows * grant_.row_elements();
+  view.tensors = grant_.tensors;
+  const std::byte* labels = slot + grant_.labels_offset;
+  const std::byte* ids = slot + grant_.ids_offset;
+  if (OnDevice()) {
+    view.on_device = true;
+    view.device_images = reinterpret_cast<const uint8_t*>(slot);
+    view.device_labels = reinterpret_cast<const int64_t*>(labels);
+    labels = control_.data() + entry.notes_offset;
+    ids = labels + sizeof(int64_t) * grant_.batch_size;
+  } else if (grant_.synthetic) {
+    view.on_device = gpu() != nullptr;
+    view.synthetic = &*grant_.synthetic;
+  } else {
+    view.images = reinterpret_cast<const uint8_t*>(slot);
+  }
+  view.labels = reinterpret_cast<const int64_t*>(labels);
+  view.sample_ids = reinterpret_cast<const uint64_t*>(ids);
+}
+
+absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
+  shm::ControlEntry entry;
+  std::memcpy(&entry, &page().entries[(sequence - 1) % shm::kControlCapacity], sizeof(entry));
+  PENSTOCK_ASSIGN_OR_RETURN(const Room* room, FindRoom(entry.segment));
+  PENSTOCK_RETURN_IF_ERROR(CheckEntry(entry, sequence, grant_, room->bytes));
+  if (OnDevice()) PENSTOCK_RETURN_IF_ERROR(CheckNotes(entry, grant_, control_.size()));
+  page().taken.store(sequence, std::memory_order_release);
+  taken_ = sequence;
+  Taken taken;
+  taken.consumed = entry.consumed;
+  Fill(entry, room->data + entry.offset, taken.view);
+  return taken;
+}
+
+// Either the daemon, which says that it sleeps and looks once more, sees this word; or we see that
+// it sleeps. Both sides store, then load, in one order (seq_cst).
+void Attachment::Release(uint64_t sequence) {
+  page().released[(sequence - 1) % shm::kControlCapacity].store(sequence,
+                                                                std::memory_order_seq_cst);
+  if (page().daemon_asleep.load(std::memory_order_seq_cst) != 0) posix::Ring(event_);
+}
+
+absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {
+  const uint64_t place = (sequence - 1) % shm::kControlCapacity;
+  // The GPU writes it as 8 bytes, as every store to an atomic of that size is.
+  uint64_t* const word = reinterpret_cast<uint64_t*>(&page().released[place]);
+  return gpu()->WriteWhenReached({word, device_words_ + place * sizeof(uint64_t), sequence},
+                                 stream);
+}
+
+void Attachment::Sleep(uint32_t bell, base::Duration timeout) {
+  page().consumer_asleep.store(1, std::memory_order_seq_cst);
+  posix::FutexWait(page().bell, bell, timeout);
+  page().consumer_asleep.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace penstock::client

@@ -1,0 +1,225 @@
+// Batch: a lease on a slot, and its finish.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/finish/finish.h"
+#include "client/finish/synthetic.h"
+#include "client/src/core/convert.h"
+#include "client/src/core/grant.h"
+#include "client/src/gpu/host_memory.h"
+#include "client/src/gpu/lender.h"
+#include "common/cuda/range.h"
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
+  const size_t known = std::size(finish.mean);
+  if (finish.type != Type::kUInt8 && shape.channels > known) {
+    return absl::InvalidArgumentError(
+        "the finish knows means and standard deviations of at most 3 channels");
+  }
+  const size_t channels = std::min<size_t>(shape.channels, known);
+  return finish::Spec{finish.type, finish.layout, std::span(finish.mean).first(channels),
+                      std::span(finish.stddev).first(channels)};
+}
+
+// What the rows of a batch that begins at place `first` are made of.
+finish::Synthetic SyntheticOf(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
+  return {.seed = rows.seed,
+          .epoch = epoch,
+          .first_sample = first,
+          .samples = rows.samples,
+          .classes = rows.classes};
+}
+
+absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
+  if (into.image_bytes < wanted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish writes ", wanted, " bytes, 'images' has ", into.image_bytes));
+  }
+  const bool labels = into.labels == nullptr || gpu.Reaches(into.labels);
+  const bool images = wanted == 0 || gpu.Reaches(into.images);
+  if (labels && images) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("this batch is on device ", gpu.ordinal(), " and is finished there, but '",
+                   labels ? "images" : "labels",
+                   "' is not memory that the device can write to; give it device memory"));
+}
+
+}  // namespace
+
+Batch::Batch(Batch&& other) noexcept
+    : lease_(std::exchange(other.lease_, nullptr)),
+      view_(std::exchange(other.view_, {})),
+      shown_(std::exchange(other.shown_, false)) {}
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  if (this != &other) {
+    Release();
+    lease_ = std::exchange(other.lease_, nullptr);
+    view_ = std::exchange(other.view_, {});
+    shown_ = std::exchange(other.shown_, false);
+  }
+  return *this;
+}
+
+Batch::~Batch() { Release(); }
+
+void Batch::ForgetViews() {
+  view_.images = view_.device_images = nullptr;
+  view_.labels = view_.device_labels = nullptr;
+  view_.sample_ids = nullptr;
+  view_.synthetic = nullptr;
+  view_.tensors = {};
+  shown_ = false;
+}
+
+Status Batch::CheckHeld() const {
+  if (lease_ == nullptr) {
+    return Status(Code::kFailedPrecondition,
+                  "the batch was released or moved from; use it before that");
+  }
+  if (client::ForkedSince(lease_->generation())) return client::ForkedStatus();
+  return {};
+}
+
+// In a forked child the lease is the parent's: nothing is touched. Where the device cannot be
+// waited for, its work may still read the slot: the daemon takes it back when this process is gone.
+void Batch::Release() {
+  client::Lender* lease = std::exchange(lease_, nullptr);
+  if (lease == nullptr) return;
+  const bool read = shown_;
+  ForgetViews();
+  if (client::ForkedSince(lease->generation())) return;
+  if (!read || lease->gpu()->Synchronize().ok()) lease->Release(view_.sequence);
+  lease->LetGo();
+}
+
+Status Batch::Release(Stream stream) {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (!view_.on_device || view_.synthetic != nullptr) {  // nothing that a stream could read
+    Release();
+    return {};
+  }
+  if (const absl::Status status = client::RefuseCapture(*lease_->gpu(), stream); !status.ok()) {
+    return client::ToPublic(status);
+  }
+  return ReleaseBehind(stream);
+}
+
+Status Batch::ReleaseBehind(Stream stream) {
+  if (const absl::Status status = lease_->ReleaseBehind(view_.sequence, stream); !status.ok()) {
+    return client::ToPublic(status);
+  }
+  ForgetViews();
+  std::exchange(lease_, nullptr)->LetGo();
+  return {};
+}
+
+Status Batch::CopyImages(void* into, size_t bytes) const {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (bytes < view_.image_bytes) {
+    return client::Invalid(
+        absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
+  }
+  if (view_.synthetic != nullptr) {
+    return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, into, bytes, nullptr);
+  }
+  if (!view_.on_device) {
+    std::memcpy(into, view_.images, view_.image_bytes);
+    return {};
+  }
+  absl::Status status = lease_->Prepare(view_.sequence, nullptr);
+  if (status.ok()) {
+    const auto* from = reinterpret_cast<const std::byte*>(view_.device_images);
+    status = lease_->gpu()->CopyToHost(static_cast<std::byte*>(into), from, view_.image_bytes);
+  }
+  return client::ToPublic(status);
+}
+
+Status Batch::Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const {
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  return client::ToPublic(finish::Synthesize(
+      SyntheticOf(*view_.synthetic, view_.epoch, view_.first), *spec, view_.shape,
+      {static_cast<std::byte*>(into), bytes}, {labels, labels == nullptr ? 0 : view_.shape.rows}));
+}
+
+size_t Batch::FinishedBytes(const Finish& finish) const {
+  return view_.image_bytes * finish::ElementBytes(finish.type);
+}
+
+Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
+  if (view_.on_device) {
+    return client::Invalid(
+        "this batch is on a GPU: finish it there, by FinishInto(finish, {images, image_bytes, "
+        "labels}, stream)");
+  }
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  if (!client::HostReads(into, bytes)) return client::NotTheHosts("into");
+  if (view_.synthetic != nullptr) return Synthesize(finish, into, bytes, nullptr);
+  return client::ToPublic(
+      finish::Apply(*spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
+}
+
+Status Batch::FinishInto(const Finish& finish, const Into& into, Stream stream) {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
+  if (Status known = CheckTensors(into.tensors); !known.ok()) return known;
+  return view_.on_device ? FinishOnDevice(finish, into, stream) : FinishOnHost(finish, into);
+}
+
+Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
+  const std::span<const int64_t> from = labels();
+  if (into.labels != nullptr && !client::HostReads(into.labels, from.size_bytes())) {
+    return client::NotTheHosts("labels");
+  }
+  if (view_.image_bytes != 0) {
+    if (Status done = FinishInto(finish, into.images, into.image_bytes); !done.ok()) return done;
+  }
+  if (Status done = ConvertOnHost(into.tensors); !done.ok()) return done;
+  if (into.labels != nullptr) std::memcpy(into.labels, from.data(), from.size_bytes());
+  Release();
+  return {};
+}
+
+Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stream) {
+  const cuda::Range range("finish", view_.epoch, view_.first);
+  client::Gpu& gpu = *lease_->gpu();
+  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  if (!spec.ok()) return client::ToPublic(spec.status());
+  absl::Status status = CheckInto(gpu, into, FinishedBytes(finish));
+  if (status.ok()) status = client::RefuseCapture(gpu, stream);
+  if (status.ok() && view_.synthetic != nullptr) {
+    status = gpu.Finish({.spec = *spec,
+                         .shape = view_.shape,
+                         .synthetic = SyntheticOf(*view_.synthetic, view_.epoch, view_.first),
+                         .into = into},
+                        stream);
+    if (status.ok()) Release();  // the device reads nothing of the slot
+    return client::ToPublic(status);
+  }
+  if (status.ok()) status = lease_->Prepare(view_.sequence, &stream);
+  if (!status.ok()) return client::ToPublic(status);
+  shown_ = true;  // from here on the device may read it
+  if (view_.image_bytes != 0) {
+    status = gpu.Finish({.spec = *spec,
+                         .shape = view_.shape,
+                         .rows = view_.device_images,
+                         .labels = view_.device_labels,
+                         .into = into},
+                        stream);
+  }
+  if (!status.ok()) return client::ToPublic(status);
+  if (Status done = ConvertOnDevice(into, stream); !done.ok()) return done;
+  return ReleaseBehind(stream);
+}
+
+}  // namespace penstock

@@ -1,0 +1,125 @@
+// Batch: the tensors beside images, or instead of them.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "client/finish/tensor.h"
+#include "client/src/core/convert.h"
+#include "client/src/core/grant.h"
+#include "client/src/gpu/host_memory.h"
+#include "client/src/gpu/lender.h"
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+using client::TensorPlace;
+
+Status NoLengths(const TensorPlace& place) {
+  return client::Invalid(absl::StrCat("'", place.field.name,
+                                      "' has one length in all samples; ask for no lengths of it"));
+}
+
+Status Named(const absl::Status& status, const TensorPlace& place) {
+  return client::ToPublic(base::Annotate(status, absl::StrCat("'", place.field.name, "'")));
+}
+
+// Where the bytes of a batch begin, on the host or on its device.
+const std::byte* SlotOf(const uint8_t* images) {
+  return reinterpret_cast<const std::byte*>(images);
+}
+
+finish::TensorJob JobOf(const TensorPlace& place, const std::byte* slot, uint32_t rows,
+                        const TensorInto& into) {
+  return {.from = static_cast<base::DType>(place.field.type),
+          .to = static_cast<base::DType>(into.type),
+          .rows = rows,
+          .elements = place.field.elements(),
+          .row_stride = place.row_stride,
+          .data = slot + place.offset,
+          .into = static_cast<std::byte*>(into.data),
+          .into_bytes = into.bytes};
+}
+
+// Numbers that lie one behind the other.
+finish::TensorJob NumbersJob(base::DType type, const void* from, uint32_t rows, void* into) {
+  const uint64_t bytes = base::ElementBytes(type);
+  return {.from = type,
+          .to = type,
+          .rows = rows,
+          .elements = 1,
+          .row_stride = bytes,
+          .data = static_cast<const std::byte*>(from),
+          .into = static_cast<std::byte*>(into),
+          .into_bytes = rows * bytes};
+}
+
+}  // namespace
+
+TensorView Batch::tensor(size_t tensor) const {
+  if (tensor >= view_.tensors.size() || view_.synthetic != nullptr) return {};
+  const TensorPlace& place = view_.tensors[tensor];
+  shown_ = shown_ || view_.on_device;
+  const std::byte* slot = SlotOf(view_.on_device ? view_.device_images : view_.images);
+  TensorView view = {slot + place.offset, place.row_stride, view_.shape.rows, nullptr};
+  if (place.field.variable)
+    view.lengths = reinterpret_cast<const int32_t*>(slot + place.lengths_offset);
+  return view;
+}
+
+Status Batch::CheckTensors(std::span<const TensorInto> tensors) const {
+  for (const TensorInto& into : tensors) {
+    if (into.tensor >= view_.tensors.size())
+      return client::Invalid(absl::StrCat("tensor ", into.tensor, " is wanted, a batch has ",
+                                          view_.tensors.size(), "; count them from 0"));
+    if (!base::IsKnown(static_cast<base::DType>(into.type)))
+      return client::Invalid(absl::StrCat("type ", static_cast<uint32_t>(into.type),
+                                          " is wanted of a tensor, which is none"));
+    const TensorPlace& place = view_.tensors[into.tensor];
+    if (into.lengths != nullptr && !place.field.variable) return NoLengths(place);
+    if (view_.synthetic != nullptr)
+      return client::Invalid(
+          "rows of this batch are stored nowhere, and only a finish makes them; ask for "
+          "its images alone");
+  }
+  return {};
+}
+
+Status Batch::ConvertOnHost(std::span<const TensorInto> tensors) const {
+  const std::byte* slot = SlotOf(view_.images);
+  const size_t lengths_bytes = rows() * sizeof(int32_t);
+  for (const TensorInto& into : tensors) {
+    const TensorPlace& place = view_.tensors[into.tensor];
+    if (!client::HostReads(into.data, into.bytes))
+      return client::NotTheHosts(place.field.name.c_str());
+    const absl::Status status = finish::Convert(JobOf(place, slot, rows(), into));
+    if (!status.ok()) return Named(status, place);
+    if (into.lengths == nullptr) continue;
+    if (!client::HostReads(into.lengths, lengths_bytes)) return client::NotTheHosts("lengths");
+    std::memcpy(into.lengths, slot + place.lengths_offset, lengths_bytes);
+  }
+  return {};
+}
+
+// Without images it takes the labels along, which an image's kernel does otherwise.
+Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
+  client::Gpu& gpu = *lease_->gpu();
+  const std::byte* slot = SlotOf(view_.device_images);
+  for (const TensorInto& wanted : into.tensors) {
+    const TensorPlace& place = view_.tensors[wanted.tensor];
+    if (!gpu.Reaches(wanted.data) || (wanted.lengths != nullptr && !gpu.Reaches(wanted.lengths)))
+      return client::Invalid(absl::StrCat("this batch is on device ", gpu.ordinal(),
+                                          ", but the memory for '", place.field.name,
+                                          "' is not; give it device memory"));
+    absl::Status status = gpu.Convert(JobOf(place, slot, rows(), wanted), stream);
+    if (status.ok() && wanted.lengths != nullptr)
+      status = gpu.Convert(
+          NumbersJob(base::DType::kInt32, slot + place.lengths_offset, rows(), wanted.lengths),
+          stream);
+    if (!status.ok()) return Named(status, place);
+  }
+  if (view_.image_bytes != 0 || into.labels == nullptr) return {};
+  return client::ToPublic(gpu.Convert(
+      NumbersJob(base::DType::kInt64, view_.device_labels, rows(), into.labels), stream));
+}
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+#include "client/src/session/slow_stage.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::client {
+namespace {
+
+constexpr uint64_t kLongInHandMs = 1000;  // a photograph takes some ten
+// Workers that spend less of their time on samples than this wait for something else.
+constexpr double kBusy = 0.75;
+// A consumer that waits for less of its time than this is not held up.
+constexpr double kHeldUp = 0.05;
+
+int Percent(double share) { return static_cast<int>(std::lround(100 * share)); }
+
+std::string Seconds(uint64_t ms) { return absl::StrCat(ms / 1000, " s"); }
+
+std::string Workers(const Progress& progress) {
+  return progress.workers == 1 ? "the worker is"
+                               : absl::StrCat("the ", progress.workers, " workers are");
+}
+
+std::string Decoding(const Progress& progress) {
+  if (progress.workers_running == 0) {
+    return absl::StrCat("decoding: none of the ", progress.workers,
+                        " workers is running; penstockctl workers says why");
+  }
+  if (progress.in_hand_ms >= kLongInHandMs) {
+    return absl::StrCat("decoding: ", progress.in_hand, " has been with a worker for ",
+                        Seconds(progress.in_hand_ms));
+  }
+  const std::string rate =
+      absl::StrCat(progress.samples_per_second, " samples/s are decoded for ", progress.sessions,
+                   " session", progress.sessions == 1 ? "" : "s");
+  if (progress.workers_busy >= kBusy) {
+    return absl::StrCat("decoding: ", Workers(progress), " busy (", Percent(progress.workers_busy),
+                        " %); ", rate, "; more cores and workers would help");
+  }
+  const std::string stalled =
+      progress.workers_stalled == 0
+          ? ""
+          : absl::StrCat(" (", progress.workers_stalled, " cannot read another dataset's)");
+  return absl::StrCat("reading: ", Workers(progress), " busy for only ",
+                      Percent(progress.workers_busy), " % of the time and wait for files", stalled,
+                      "; ", rate);
+}
+
+// Nothing is under way for the session, and its own source is well.
+std::string Waiting(const Progress& progress) {
+  if (progress.window > 0 && progress.announced - progress.released >= progress.window)
+    return absl::StrCat("releasing: all ", progress.window,
+                        " batches of this session's window were given to it, and none was given "
+                        "back");
+  if (progress.workers_running == 0) return Decoding(progress);
+  if (progress.sessions > 1)
+    return absl::StrCat("waiting for other sessions: none of its samples is being read, because ",
+                        "those of others come first; ", Decoding(progress));
+  return absl::StrCat("waiting to be read: none of its samples is under way at this moment; ",
+                      Decoding(progress));
+}
+
+std::string StageOf(const Progress& progress) {
+  if (progress.stalled_ms > 0) {
+    return absl::StrCat("reading: the source has stalled for ", Seconds(progress.stalled_ms), ": ",
+                        progress.stalled_reason);
+  }
+  if (progress.copying > 0) {
+    if (progress.on_device >= progress.device_depth) {
+      return absl::StrCat("releasing: all ", progress.device_depth,
+                          " places of this session in GPU memory are taken by batches whose "
+                          "release the GPU has not reached");
+    }
+    return absl::StrCat("copying to the GPU: ", progress.copying, " decoded batches wait for it");
+  }
+  if (progress.decoding > 0) return Decoding(progress);
+  if (progress.announced > progress.taken) return "none: a batch has become ready this moment";
+  return Waiting(progress);
+}
+
+}  // namespace
+
+std::string SlowStage(const absl::StatusOr<Progress>& progress) {
+  if (progress.ok()) return StageOf(*progress);
+  return absl::StrCat("the daemon does not answer: ", std::string(progress.status().message()));
+}
+
+std::string Verdict(const SessionStats& counted, const absl::StatusOr<Progress>& progress) {
+  const double seconds = counted.waited_seconds + counted.busy_seconds;
+  if (counted.batches == 0 || seconds <= 0) return "no batch was taken yet";
+  const double share = counted.waited_seconds / seconds;
+  const std::string waited = absl::StrCat("it waited for ", Percent(share), " % of the time");
+  if (share < kHeldUp) {
+    return absl::StrCat("the trainer sets the pace: ", waited, " for batches");
+  }
+  // Once batches are ready, a full window lets the workers rest: that says nothing.
+  const bool at_ease = progress.ok() && progress->announced > progress->taken &&
+                       progress->stalled_ms == 0 && progress->workers_busy < kBusy;
+  return absl::StrCat("the loader holds up the trainer: ", waited, "; ",
+                      at_ease ? "batches are ready now, so that it comes and goes"
+                      : progress.ok() && progress->workers_busy >= kBusy ? Decoding(*progress)
+                                                                         : SlowStage(progress));
+}
+
+SessionStats Complete(SessionStats counted, const absl::StatusOr<Progress>& progress) {
+  if (progress.ok()) {
+    counted.daemon_answered = true;
+    counted.batches_ahead = progress->announced - std::min(progress->taken, progress->announced);
+    counted.samples_decoded = progress->samples_decoded;
+    counted.samples_replaced = progress->samples_replaced;
+    counted.workers_busy = progress->workers_busy;
+    counted.samples_per_second = progress->samples_per_second;
+  }
+  counted.verdict = Verdict(counted, progress);
+  return counted;
+}
+
+}  // namespace penstock::client

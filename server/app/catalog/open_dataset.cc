@@ -1,0 +1,228 @@
+#include "server/app/catalog/open_dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/source/arrays/idx_pair.h"
+#include "server/source/arrays/npy.h"
+#include "server/source/arrays/tokens.h"
+#include "server/source/files/braces.h"
+#include "server/source/files/hash.h"
+#include "server/source/files/listing.h"
+#include "server/source/files/roots.h"
+#include "server/source/images/folder.h"
+#include "server/source/tar/tar.h"
+#include "server/source/tfrecord/tfrecord.h"
+
+namespace penstock::app {
+namespace {
+
+source::IdxOptions IdxOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.files = *dataset.idx,
+          .roots = options.roots,
+          .max_unpacked_bytes = options.max_unpacked_bytes};
+}
+
+source::NpyOptions NpyOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = *dataset.npy, .roots = options.roots};
+}
+
+source::TokensOptions TokensOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = *dataset.tokens, .roots = options.roots};
+}
+
+absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(const NamedDataset& dataset,
+                                                          const OpeningOptions& options) {
+  if (dataset.idx) return source::OpenIdx(IdxOptionsOf(dataset, options));
+  if (dataset.npy) return source::OpenNpy(NpyOptionsOf(dataset, options));
+  if (dataset.tokens) return source::OpenTokens(TokensOptionsOf(dataset, options));
+  return source::MakeSynthetic(*dataset.synthetic);
+}
+
+absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
+                                              const OpeningOptions& options,
+                                              const std::function<bool(uint64_t)>& seen) {
+  source::FolderOptions folder;
+  folder.path = dataset.path;
+  folder.roots = options.roots;
+  folder.state_dir = options.state_dir;
+  folder.access = options.access;
+  folder.look_for = options.look_for;
+  folder.threads = static_cast<size_t>(options.index_threads);
+  folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));
+  OpenedDataset result;
+  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, source::RealPath(dataset.path));
+  result.identity.stamp = std::move(opened.identity);
+  result.all_examined = opened.all_examined;
+  result.dataset = std::move(opened.dataset);
+  result.from_cache = opened.from_cache;
+  result.warning = std::move(opened.warning);
+  return result;
+}
+
+source::ShardOptions ShardOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = dataset.tar ? *dataset.tar : *dataset.tfrecord,
+          .roots = options.roots,
+          .state_dir = options.state_dir,
+          .access = options.access,
+          .threads = static_cast<size_t>(options.index_threads)};
+}
+
+absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
+                                         const std::function<bool(uint64_t)>& seen) {
+  source::ShardOptions shards = ShardOptionsOf(dataset, options);
+  shards.progress = seen;
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedShards opened,
+                            dataset.tar ? source::OpenTar(shards) : source::OpenRecords(shards));
+  OpenedDataset result;
+  result.dataset = std::move(opened.dataset);
+  result.from_cache = opened.from_cache;
+  result.warning = std::move(opened.warning);
+  return result;
+}
+
+// What is asked of the files beside which they are, in words and numbers. Another request makes
+// another dataset of the same files.
+std::string NpyWords(const source::NpySpec& spec) {
+  const auto name_of = [](std::string* out, const source::NpyArray& array) {
+    absl::StrAppend(out, array.name, ",");
+  };
+  return absl::StrJoin(spec.arrays, "", name_of);
+}
+
+std::string TokensWords(source::TokensSpec spec) {
+  for (std::string& file : spec.files) file.clear();
+  return source::ToString(spec);
+}
+
+DatasetIdentity IdentityOf(const std::string& words, source::FilesStamp files) {
+  return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
+          .stamp = absl::StrCat(files.stamp, " ", words),
+          .changed_ns = files.changed_ns};
+}
+
+}  // namespace
+
+std::string PathOf(const source::ShardsSpec& spec) {
+  return absl::StrCat(absl::StrJoin(spec.shards, ", "),
+                      spec.image.empty() ? "" : absl::StrCat(" image=", spec.image),
+                      spec.label.empty() ? "" : absl::StrCat(" label=", spec.label));
+}
+
+absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
+  PENSTOCK_ASSIGN_OR_RETURN(const source::SyntheticSpec spec, source::ParseSynthetic(text));
+  return NamedDataset{
+      .name = text, .path = source::ToString(spec), .groups = {}, .synthetic = spec};
+}
+
+bool NamesFiles(const std::string& text) {
+  return source::IsNpyText(text) || source::IsTokens(text);
+}
+
+absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
+  NamedDataset dataset{.name = text, .path = text, .groups = {}};
+  if (source::IsNpyText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.npy, source::ParseNpyText(text));
+    dataset.path = source::ToString(*dataset.npy);
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.tokens, source::ParseTokens(text));
+    dataset.path = source::ToString(*dataset.tokens);
+  }
+  return dataset;
+}
+
+absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
+  if (!dataset.by_path) return dataset;
+  if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
+    // Whose own paths are checked when they are opened.
+    (source::IsRecordsPath(dataset.path) ? dataset.tfrecord
+                                         : dataset.tar) = {.shards = {dataset.path}};
+    dataset.by_path = false;
+    return dataset;
+  }
+  const std::vector<std::string> own = {dataset.path};
+  const auto real =
+      source::ResolveUnderRoots(dataset.path, options.roots.empty() ? own : options.roots);
+  if (!real.ok()) return base::Annotate(real.status(), "opening a dataset");
+  if (absl::EndsWith(*real, ".npy")) {
+    dataset.npy = {.arrays = {{.name = "", .file = dataset.path}}};
+  } else if (source::IsTarPath(dataset.path)) {
+    dataset.tar = {.shards = {dataset.path}};
+  } else if (source::IsRecordsPath(dataset.path)) {
+    dataset.tfrecord = {.shards = {dataset.path}};
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.idx, source::FindIdxPair(dataset.path));
+  }
+  dataset.by_path = false;
+  return dataset;
+}
+
+absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
+                                                             const OpeningOptions& options) {
+  if (dataset.synthetic) return DatasetIdentity{.key = dataset.path};
+  if (dataset.npy) {
+    PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                              source::NpyStamp(NpyOptionsOf(dataset, options)));
+    return IdentityOf(NpyWords(*dataset.npy), std::move(files));
+  }
+  if (dataset.tokens) {
+    PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                              source::TokensStamp(TokensOptionsOf(dataset, options)));
+    return IdentityOf(TokensWords(*dataset.tokens), std::move(files));
+  }
+  if (dataset.tar || dataset.tfrecord) {
+    const absl::string_view suffix = dataset.tar ? source::kTarSuffix : source::kRecordsSuffix;
+    PENSTOCK_ASSIGN_OR_RETURN(source::ShardsIdentity shards,
+                              source::IdentityOfShards(ShardOptionsOf(dataset, options), suffix));
+    return DatasetIdentity{.key = std::move(shards.key),
+                           .stamp = std::move(shards.files.stamp),
+                           .changed_ns = shards.files.changed_ns};
+  }
+  if (!dataset.idx) return std::nullopt;
+  PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                            source::IdxStamp(IdxOptionsOf(dataset, options)));
+  return IdentityOf("", std::move(files));
+}
+
+// The identity as it was before the files were read holds only if it still is that behind it, and
+// if no change within the same tick of the file system's clock can hide.
+absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
+                                          const OpeningOptions& options,
+                                          const std::function<bool(uint64_t)>& seen) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::optional<DatasetIdentity> identity,
+                            QuickIdentity(dataset, options));
+  if (!identity) return OpenPhotographs(dataset, options, seen);
+  if (source::WaitForTick(identity->changed_ns) == source::Waited::kYes) {
+    PENSTOCK_ASSIGN_OR_RETURN(identity, QuickIdentity(dataset, options));
+  }
+  OpenedDataset result;
+  if (dataset.tar || dataset.tfrecord) {
+    PENSTOCK_ASSIGN_OR_RETURN(result, OpenShards(dataset, options, seen));
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> now,
+                            QuickIdentity(dataset, options));
+  if (now->stamp != identity->stamp)
+    return absl::AbortedError(
+        absl::StrCat("'", dataset.path, "' changed while it was opened; open it once it is whole"));
+  result.identity = *std::move(identity);
+  return result;
+}
+
+// Where the stamp says nothing, of folders, each sample's file has one.
+uint64_t FilesOf(const OpenedDataset& opened) {
+  if (opened.files != 0 || opened.dataset->storage() == source::Storage::kNothing)
+    return opened.files;
+  source::Hasher hash;
+  hash.Add(opened.identity.stamp);
+  if (opened.identity.stamp.empty())
+    for (uint64_t i = 0; i < opened.dataset->samples(); ++i) hash.Add(opened.dataset->stamp(i));
+  return std::max<uint64_t>(hash.Digest(), 1);
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,24 @@
+// Who asks the catalogue for something: as the doorway, or a call's permit, says.
+#pragma once
+
+#include "server/app/catalog/catalog.h"
+#include "server/doorway/doorway.h"
+#include "server/rpc/access/access.h"
+
+namespace penstock::app {
+
+// Of a trainer, which is never an operator, wherever it comes from.
+inline Opener OpenerOf(const doorway::Peer& peer) {
+  Opener opener{.uid = peer.uid, .groups = peer.groups};
+  opener.groups.push_back(peer.gid);
+  return opener;
+}
+
+inline Opener OpenerOf(const rpc::Permit& permit) {
+  const rpc::Caller& caller = permit.caller();
+  Opener opener{.uid = caller.uid, .groups = caller.groups, .is_operator = permit.is_operator()};
+  opener.groups.push_back(caller.gid);
+  return opener;
+}
+
+}  // namespace penstock::app

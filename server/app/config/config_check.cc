@@ -1,0 +1,331 @@
+#include "server/app/config/config_check.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/units.h"
+#include "common/posix/tcp.h"
+#include "server/app/config/config.h"
+#include "server/app/config/range_text.h"
+#include "server/plan/mixture.h"
+
+namespace penstock::app {
+namespace {
+
+using base::kGiB;
+using base::kKiB;
+using base::kMiB;
+using config::v1::Config;
+
+constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+constexpr size_t kLongestSocket = 100;
+constexpr size_t kLongestName = 128;
+constexpr int kMostDatasets = 10'000, kMostAdmins = 64;
+constexpr uint64_t kMostShards = 10'000;  // paths or patterns of one dataset
+
+std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
+
+std::string Time(uint64_t ms) { return base::FormatMilliseconds(ms); }
+
+std::string Count(uint64_t count) { return absl::StrCat(count); }
+
+// One pass over a configuration; the first refusal stays.
+class Checker {
+ public:
+  explicit Checker(const ConfigLines& lines) : lines_(lines) {}
+
+  absl::Status status() const { return status_; }
+
+  void Refuse(const std::string& key, absl::string_view got, absl::string_view wanted) {
+    if (status_.ok()) status_ = lines_.Refuse(key, absl::StrCat("got ", got, ", wanted ", wanted));
+  }
+
+  void RefuseWith(const std::string& key, const absl::Status& why) {
+    if (status_.ok()) status_ = lines_.Refuse(key, why.message());
+  }
+
+  struct Range {
+    uint64_t least, most;
+  };
+  void InRange(const std::string& key, uint64_t value, Range range, std::string (*show)(uint64_t)) {
+    if (value < range.least || value > range.most)
+      Refuse(key, show(value), absl::StrCat(show(range.least), " to ", show(range.most)));
+  }
+  void IsCount(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Count);
+  }
+  void IsTime(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Time);
+  }
+  void IsSize(const std::string& key, uint64_t value, Range range) {
+    InRange(key, value, range, Bytes);
+  }
+
+  void IsPath(const std::string& key, const std::string& path) {
+    const std::vector<std::string> parts = absl::StrSplit(path, '/');
+    const bool climbs = std::find(parts.begin(), parts.end(), "..") != parts.end();
+    if (path.empty() || path[0] != '/' || climbs)
+      Refuse(key, Quoted(path), "an absolute path without '..', like /data/photos");
+  }
+
+  // To listen on, or nothing.
+  void IsAddress(const std::string& key, const std::string& address) {
+    if (address.empty()) return;
+    if (const absl::Status wrong = posix::ParseTcpAddress(address).status(); !wrong.ok())
+      RefuseWith(key, wrong);
+  }
+
+  // More than nothing of it, at most all.
+  void IsShare(const std::string& key, double share) {
+    if (!(share > 0 && share <= 1))
+      Refuse(key, absl::StrCat(share * 100, "%"), "more than 0%, at most 100%");
+  }
+
+  // A dataset's or a group's.
+  void IsName(const std::string& key, const std::string& name) {
+    const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
+      return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+    });
+    if (name.empty() || name.size() > kLongestName || name[0] == '.' || name[0] == '-' || !spelled)
+      Refuse(key, Quoted(name),
+             "1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter, a digit or _");
+  }
+
+  static std::string Quoted(const std::string& text) {
+    return text.empty() ? "nothing" : absl::StrCat("'", text, "'");
+  }
+
+ private:
+  const ConfigLines& lines_;
+  absl::Status status_;
+};
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Whoever is shown the trainers' folder, or one above it, would find the operators' socket there.
+void CheckOperators(const config::v1::Server& server, Checker& checker) {
+  for (int i = 0; i < server.admins_size(); ++i) {
+    absl::string_view name = server.admins(i);
+    absl::ConsumePrefix(&name, "group:");
+    checker.IsName(absl::StrCat("server.admins[", i, "]"), std::string(name));
+  }
+  if (server.admins_size() > kMostAdmins)
+    checker.Refuse("server.admins", absl::StrCat(server.admins_size()), "at most 64");
+  if (server.admin_socket().empty()) return;
+  checker.IsPath("server.admin_socket", server.admin_socket());
+  if (server.admin_socket().size() > kLongestSocket || server.admin_socket().back() == '/')
+    checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
+                   "a file's path of at most 100 bytes");
+  const std::string trainers = absl::StrCat(FolderOf(server.socket()), "/");
+  if (absl::StartsWith(server.admin_socket(), trainers))
+    checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
+                   absl::StrCat("one outside of ", trainers, ", which containers mount"));
+}
+
+void Check(const config::v1::Server& server, Checker& checker) {
+  checker.IsPath("server.socket", server.socket());
+  if (server.socket().size() > kLongestSocket)
+    checker.Refuse("server.socket", absl::StrCat(server.socket().size(), " bytes"),
+                   "at most 100: a Unix socket's address has no more");
+  if (!server.socket().empty() && server.socket().back() == '/')
+    checker.Refuse("server.socket", Checker::Quoted(server.socket()), "a file's path");
+  if (!server.group().empty()) checker.IsName("server.group", server.group());
+  if (!server.state_dir().empty()) checker.IsPath("server.state_dir", server.state_dir());
+  checker.IsCount("server.max_sessions", server.max_sessions(), {1, 4096});
+  checker.IsCount("server.max_connections", server.max_connections(), {1, 65536});
+  checker.IsTime("server.exit_when_idle", server.exit_when_idle_ms(), {0, 24 * kHour});
+  checker.IsTime("server.drain_for", server.drain_for_ms(), {0, 24 * kHour});
+  checker.IsAddress("server.health_address", server.health_address());
+  checker.IsAddress("server.metrics_address", server.metrics_address());
+  CheckOperators(server, checker);
+}
+
+void Check(const config::v1::Pool& pool, Checker& checker) {
+  checker.IsSize("pool.max", pool.max_bytes(), {16 * kMiB, 64 * 1024 * kGiB});
+  checker.IsSize("pool.preallocate", pool.preallocate_bytes(), {0, pool.max_bytes()});
+  checker.IsSize("pool.segment", pool.segment_bytes(), {2 * kMiB, pool.max_bytes()});
+}
+
+void Check(const config::v1::Gpu& gpu, Checker& checker) {
+  checker.IsSize("gpu.max", gpu.max_bytes(), {0, 1024 * kGiB});
+  checker.IsCount("gpu.depth", gpu.depth(), {1, 16});
+}
+
+void Check(const config::v1::Workers& workers, Checker& checker) {
+  checker.IsCount("workers.count", workers.count(), {0, 1024});
+  if (!workers.program().empty()) checker.IsPath("workers.program", workers.program());
+  checker.IsTime("workers.start_timeout", workers.start_timeout_ms(), {100, 10 * kMinute});
+  checker.IsTime("workers.sample_timeout", workers.sample_timeout_ms(), {10, kHour});
+  checker.IsSize("workers.memory", workers.memory_bytes(), {64 * kMiB, 1024 * kGiB});
+  checker.IsCount("workers.max_restarts", workers.max_restarts(), {1, 10'000});
+  checker.IsTime("workers.restart_window", workers.restart_window_ms(), {kSecond, 24 * kHour});
+  checker.IsTime("workers.backoff_longest", workers.backoff_longest_ms(), {1, kHour});
+  checker.IsTime("workers.backoff_first", workers.backoff_first_ms(),
+                 {1, workers.backoff_longest_ms()});
+  checker.IsShare("workers.max_cores", workers.max_cores_share());
+}
+
+void Check(const config::v1::Source& source, Checker& checker) {
+  checker.IsTime("source.retry_for", source.retry_for_ms(), {0, 24 * kHour});
+  for (int i = 0; i < source.roots_size(); ++i)
+    checker.IsPath(absl::StrCat("source.roots[", i, "]"), source.roots(i));
+  checker.IsCount("source.index_threads", source.index_threads(), {1, 256});
+  checker.IsCount("source.max_open", source.max_open(), {1, 65536});
+  checker.IsCount("source.carriers", source.carriers(), {0, 64});
+  checker.IsSize("source.max_unpacked", source.max_unpacked_bytes(), {kMiB, 1024 * kGiB});
+}
+
+void Check(const config::v1::Limits& limits, Checker& checker) {
+  checker.IsSize("limits.max_sample", limits.max_sample_bytes(), {kKiB, kGiB});
+  checker.IsCount("limits.max_pixels", limits.max_pixels(), {1, UINT32_MAX});
+  checker.IsCount("limits.max_scans", limits.max_scans(), {1, 100'000});
+  checker.IsCount("limits.max_order_samples", limits.max_order_samples(), {1, uint64_t{1} << 32});
+  checker.IsCount("limits.max_orders_per_user", limits.max_orders_per_user(), {1, 65536});
+  checker.IsSize("limits.max_order_memory", limits.max_order_memory_bytes(), {kMiB, 1024 * kGiB});
+  checker.IsCount("limits.max_sessions_per_user", limits.max_sessions_per_user(), {1, 4096});
+  checker.IsShare("limits.max_pool_per_user", limits.max_pool_per_user_share());
+  checker.IsShare("limits.max_workers_per_user", limits.max_workers_per_user_share());
+}
+
+void Check(const source::SyntheticSpec& spec, const std::string& at, Checker& checker) {
+  using source::kMaxSyntheticSide;
+  checker.IsCount(at + ".samples", spec.samples, {1, source::kMaxSyntheticSamples});
+  checker.IsCount(at + ".height", spec.shape.height, {1, kMaxSyntheticSide});
+  checker.IsCount(at + ".width", spec.shape.width, {1, kMaxSyntheticSide});
+  checker.IsCount(at + ".channels", spec.shape.channels, {1, source::kMaxSyntheticChannels});
+  checker.IsCount(at + ".classes", spec.classes, {1, source::kMaxSyntheticClasses});
+}
+
+// What only the source's own rules say, in its words.
+template <typename Spec>
+void Check(const absl::StatusOr<Spec>& spec, const std::string& at, Checker& checker) {
+  const absl::Status status = spec.ok() ? Validate(*spec) : spec.status();
+  if (!status.ok()) checker.RefuseWith(at, status);
+}
+
+void CheckNpy(const config::v1::Npy& npy, const std::string& at, Checker& checker) {
+  for (int i = 0; i < npy.arrays_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".arrays[", i, "].file"), npy.arrays(i).file());
+  Check(absl::StatusOr<source::NpySpec>(SpecOf(npy)), at, checker);
+}
+
+void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checker& checker) {
+  for (int i = 0; i < tokens.files_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".files[", i, "]"), tokens.files(i));
+  Check(SpecOf(tokens), at, checker);
+}
+
+template <typename Shards>
+void CheckShards(const Shards& shards, const std::string& at, Checker& checker) {
+  checker.IsCount(at + ".shards", static_cast<uint64_t>(shards.shards_size()), {1, kMostShards});
+  for (int i = 0; i < shards.shards_size(); ++i)
+    checker.IsPath(absl::StrCat(at, ".shards[", i, "]"), shards.shards(i));
+}
+
+void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
+  const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
+                    (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
+                    (dataset.has_tar() ? 1 : 0) + (dataset.has_tfrecord() ? 1 : 0) +
+                    (dataset.has_synthetic() ? 1 : 0) + (dataset.has_mixture() ? 1 : 0);
+  if (kinds != 1)
+    return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
+                          "exactly one of folder, idx, npy, tokens, tar, tfrecord, "
+                          "synthetic and mixture");
+  if (dataset.has_idx()) {
+    checker.IsPath(at + ".idx.images", dataset.idx().images());
+    checker.IsPath(at + ".idx.labels", dataset.idx().labels());
+  } else if (dataset.has_npy()) {
+    CheckNpy(dataset.npy(), at + ".npy", checker);
+  } else if (dataset.has_tokens()) {
+    CheckTokens(dataset.tokens(), at + ".tokens", checker);
+  } else if (dataset.has_tar()) {
+    CheckShards(dataset.tar(), at + ".tar", checker);
+  } else if (dataset.has_tfrecord()) {
+    CheckShards(dataset.tfrecord(), at + ".tfrecord", checker);
+  } else if (dataset.has_synthetic()) {
+    Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
+  } else if (!dataset.has_mixture()) {
+    checker.IsPath(at + ".folder", dataset.folder());
+  }
+}
+
+void CheckRange(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
+  if (dataset.range().empty()) return;
+  if (const absl::Status wrong = ParseRange(dataset.range()).status(); !wrong.ok())
+    checker.RefuseWith(at + ".range", wrong);
+  if (dataset.has_mixture())
+    checker.Refuse(at + ".range", Checker::Quoted(dataset.range()),
+                   "none with a mixture: give its parts ranges");
+}
+
+// What it is made of is opened by name, and must not be made of others in its turn.
+void CheckPart(const config::v1::MixturePart& part, const Config& config, const std::string& at,
+               Checker& checker) {
+  const auto& known = config.datasets();
+  const auto found = std::find_if(known.begin(), known.end(), [&](const config::v1::Dataset& d) {
+    return d.name() == part.dataset();
+  });
+  if (found == known.end())
+    return checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
+                          "the name of another dataset here");
+  if (found->has_mixture() || found->has_synthetic())
+    checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
+                   "a dataset that is no mixture and not synthetic");
+}
+
+void CheckMixture(const config::v1::Mixture& mixture, const Config& config, const std::string& at,
+                  Checker& checker) {
+  checker.IsCount(at + ".epoch_samples", mixture.epoch_samples(), {0, plan::kMaxSamples});
+  checker.IsCount(at + ".parts", static_cast<uint64_t>(mixture.parts_size()), {1, plan::kMaxParts});
+  for (int i = 0; i < mixture.parts_size(); ++i)
+    CheckPart(mixture.parts(i), config, absl::StrCat(at, ".parts[", i, "]"), checker);
+  if (!checker.status().ok()) return;
+  // How many samples the parts have shows when they are opened; the weights can be told now.
+  plan::MixtureSpec spec = MixtureOf(mixture);
+  spec.samples.assign(static_cast<size_t>(mixture.parts_size()), 1);
+  spec.epoch_samples = 1;
+  if (const absl::Status wrong = plan::Mixture::Make(spec).status(); !wrong.ok())
+    checker.RefuseWith(at, wrong);
+}
+
+void CheckDatasets(const Config& config, Checker& checker) {
+  if (config.datasets_size() > kMostDatasets)
+    checker.Refuse("datasets", Count(static_cast<uint64_t>(config.datasets_size())),
+                   "at most 10000");
+  std::map<std::string, int> names;
+  for (int i = 0; i < config.datasets_size(); ++i) {
+    const config::v1::Dataset& dataset = config.datasets(i);
+    const std::string at = absl::StrCat("datasets[", i, "]");
+    checker.IsName(at + ".name", dataset.name());
+    if (const auto [earlier, is_new] = names.emplace(dataset.name(), i); !is_new)
+      checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
+                     absl::StrCat("a name of its own: datasets[", earlier->second, "] has it"));
+    CheckKind(dataset, at, checker);
+    CheckRange(dataset, at, checker);
+    if (dataset.has_mixture()) CheckMixture(dataset.mixture(), config, at + ".mixture", checker);
+    for (int g = 0; g < dataset.groups_size(); ++g)
+      checker.IsName(absl::StrCat(at, ".groups[", g, "]"), dataset.groups(g));
+  }
+}
+
+}  // namespace
+
+absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
+  Checker checker(lines);
+  Check(config.server(), checker);
+  Check(config.pool(), checker);
+  Check(config.gpu(), checker);
+  Check(config.workers(), checker);
+  Check(config.source(), checker);
+  Check(config.limits(), checker);
+  CheckDatasets(config, checker);
+  return checker.status();
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,184 @@
+#include "server/app/config/config_yaml.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "server/app/config/config_scalar.h"
+
+namespace penstock::app {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+// "; did you mean 'socket'?", then all that is known. Field names count as near: they have the
+// unit.
+std::string Suggestion(const std::string& key, const google::protobuf::Descriptor& type) {
+  std::string nearest;
+  size_t least = std::max<size_t>(2, key.size() / 3) + 1;
+  std::vector<std::string> keys;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    keys.push_back(KeyOf(field));
+    const size_t distance =
+        std::min(EditDistance(key, keys.back()), EditDistance(key, field.name()));
+    if (distance >= least) continue;
+    least = distance;
+    nearest = keys.back();
+  }
+  return absl::StrCat(nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?"),
+                      " Known here: ", absl::StrJoin(keys, ", "));
+}
+
+// What somebody wrote, fit for one line of a message.
+std::string Escaped(const std::string& text) {
+  constexpr size_t kLongest = 60;
+  return absl::StrCat(absl::Utf8SafeCEscape(text.substr(0, kLongest)),
+                      text.size() > kLongest ? "…" : "");
+}
+
+std::string Shown(const YAML::Node& node) {
+  if (node.IsMap()) return "a map";
+  if (node.IsSequence()) return "a list";
+  if (!node.IsScalar()) return "nothing";
+  return absl::StrCat("'", Escaped(node.Scalar()), "'");
+}
+
+class Reader {
+ public:
+  explicit Reader(ConfigLines& lines) : lines_(lines) {}
+
+  // `at` is the message's own key, "" for the whole.
+  absl::Status ReadMessage(const YAML::Node& node, const std::string& at, Message& message) {
+    lines_.Set(at, LineOf(node));
+    if (node.IsNull()) return absl::OkStatus();  // a section whose lines are all comments
+    if (!node.IsMap()) return Refuse(node, at, "wanted keys and values", message.GetDescriptor());
+    std::map<std::string, const FieldDescriptor*> fields;
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i)
+      fields[KeyOf(*message.GetDescriptor()->field(i))] = message.GetDescriptor()->field(i);
+    std::map<std::string, int> seen;
+    for (const auto& entry : node) {
+      const YAML::Node& name = entry.first;
+      if (!name.IsScalar())
+        return lines_.RefuseAt(LineOf(name),
+                               absl::StrCat("got ", Shown(name), " as a key, wanted a name"));
+      const std::string& key = name.Scalar();
+      const std::string path = at.empty() ? Escaped(key) : absl::StrCat(at, ".", Escaped(key));
+      if (const auto [earlier, is_new] = seen.emplace(key, LineOf(name)); !is_new)
+        return lines_.RefuseAt(LineOf(name), absl::StrCat(path, ": got it twice, first in line ",
+                                                          earlier->second, "; wanted it once"));
+      const auto field = fields.find(key);
+      if (field == fields.end())
+        return lines_.RefuseAt(
+            LineOf(name),
+            absl::StrCat(path, ": unknown key", Suggestion(key, *message.GetDescriptor())));
+      lines_.Set(path, LineOf(name));
+      PENSTOCK_RETURN_IF_ERROR(ReadField(entry.second, path, *field->second, message));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Refuse(const YAML::Node& node, const std::string& at, absl::string_view wanted,
+                      const google::protobuf::Descriptor* type = nullptr) {
+    std::string what = absl::StrCat("got ", Shown(node), ", ", wanted);
+    if (type != nullptr) absl::StrAppend(&what, ".", Suggestion("", *type));
+    return lines_.RefuseAt(LineOf(node), at.empty() ? what : absl::StrCat(at, ": ", what));
+  }
+
+  absl::Status ReadField(const YAML::Node& node, const std::string& at,
+                         const FieldDescriptor& field, Message& message) {
+    const auto& reflection = *message.GetReflection();
+    if (field.is_repeated()) return ReadList(node, at, field, message);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      return ReadMessage(node, at, *reflection.MutableMessage(&message, &field));
+    return ReadScalar(node, at, field, message);
+  }
+
+  absl::Status ReadList(const YAML::Node& node, const std::string& at, const FieldDescriptor& field,
+                        Message& message) {
+    if (node.IsNull()) return absl::OkStatus();
+    if (!node.IsSequence()) return Refuse(node, at, "wanted a list: a line '- …' for each");
+    message.GetReflection()->ClearField(&message, &field);
+    for (size_t i = 0; i < node.size(); ++i) {
+      const std::string path = absl::StrCat(at, "[", i, "]");
+      lines_.Set(path, LineOf(node[i]));
+      if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        Message& added = *message.GetReflection()->AddMessage(&message, &field);
+        PENSTOCK_RETURN_IF_ERROR(ReadMessage(node[i], path, added));
+      } else {
+        PENSTOCK_RETURN_IF_ERROR(ReadScalar(node[i], path, field, message));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadScalar(const YAML::Node& node, const std::string& at,
+                          const FieldDescriptor& field, Message& message) {
+    const bool is_text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    if (!node.IsScalar()) return Refuse(node, at, absl::StrCat("wanted ", WantedFor(field)));
+    const bool quoted = node.Tag() == "!";
+    if ((quoted && !is_text) || !SetScalar(node.Scalar(), field, message)) {
+      const absl::string_view how = quoted && !is_text ? " without quotes" : "";
+      return Refuse(node, at, absl::StrCat("wanted ", WantedFor(field), how));
+    }
+    return absl::OkStatus();
+  }
+
+  ConfigLines& lines_;
+};
+
+absl::StatusOr<YAML::Node> Parse(const std::string& text, const ConfigLines& lines) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.empty()) return YAML::Node();
+    if (documents.size() > 1)
+      return lines.RefuseAt(LineOf(documents[1]), "got a second document ('---'), wanted one");
+    return documents[0];
+  } catch (const YAML::Exception& error) {
+    return lines.RefuseAt(error.mark.line + 1, absl::StrCat("this is no YAML: ", error.msg));
+  }
+}
+
+}  // namespace
+
+std::string KeyOf(const FieldDescriptor& field) {
+  absl::string_view key = field.name();
+  for (const absl::string_view unit : {"_bytes", "_ms", "_share"})
+    if (absl::ConsumeSuffix(&key, unit)) break;
+  return std::string(key);
+}
+
+absl::Status ReadYaml(const std::string& text, Message& message, ConfigLines& lines) {
+  PENSTOCK_ASSIGN_OR_RETURN(const YAML::Node root, Parse(text, lines));
+  try {
+    return Reader(lines).ReadMessage(root, "", message);
+  } catch (const YAML::Exception& error) {
+    return lines.RefuseAt(error.mark.line + 1, error.msg);
+  }
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,62 @@
+#include "server/app/operator/admin_socket.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/posix/group.h"
+
+namespace penstock::app {
+namespace {
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+absl::Status Wrong(const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "server.admins: ", why.message(), "; name users, or groups as group:NAME, that are there"));
+}
+
+absl::Status SetMode(const std::string& path, mode_t mode) {
+  if (::chmod(path.c_str(), mode) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, absl::StrCat("setting the mode of ", path));
+}
+
+}  // namespace
+
+std::string AdminSocketOf(const config::v1::Server& server) {
+  if (!server.admin_socket().empty()) return server.admin_socket();
+  return absl::StrCat(FolderOf(server.socket()), "-admin/admin.sock");
+}
+
+absl::StatusOr<rpc::Admins> AdminsOf(const config::v1::Server& server) {
+  rpc::Admins admins;
+  for (const std::string& text : server.admins()) {
+    absl::string_view name = text;
+    if (absl::ConsumePrefix(&name, "group:")) {
+      const auto group = posix::FindGroup(std::string(name));
+      if (!group.ok()) return Wrong(group.status());
+      admins.groups.push_back(*group);
+    } else {
+      const auto user = posix::FindUser(text);
+      if (!user.ok()) return Wrong(user.status());
+      admins.users.push_back(*user);
+    }
+  }
+  return admins;
+}
+
+absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path,
+                                                const rpc::Admins& admins) {
+  absl::StatusOr<doorway::Claim> claim = doorway::ClaimAddress(path, "");
+  if (!claim.ok())
+    return base::Annotate(claim.status(), "the operators' socket (server.admin_socket)");
+  const bool closed = admins.users.empty() && admins.groups.empty();
+  PENSTOCK_RETURN_IF_ERROR(SetMode(path, closed ? 0600 : 0666));
+  PENSTOCK_RETURN_IF_ERROR(SetMode(FolderOf(path), closed ? 0700 : 0711));
+  return claim;
+}
+
+}  // namespace penstock::app

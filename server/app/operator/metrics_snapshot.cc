@@ -1,0 +1,194 @@
+#include "server/app/operator/metrics_snapshot.h"
+
+#include <algorithm>
+#include <set>
+
+#include "common/base/check.h"
+#include "common/base/fault.h"
+
+namespace penstock::app {
+namespace {
+
+// The place of a name in one of the snapshot's lists.
+template <size_t N>
+size_t PlaceOf(absl::string_view name, const std::array<absl::string_view, N>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  PENSTOCK_CHECK(found != names.end());
+  return static_cast<size_t>(found - names.begin());
+}
+
+absl::string_view DeliveryOf(feed::DeliveryKind kind) {
+  switch (kind) {
+    case feed::DeliveryKind::kHost:
+      return "host";
+    case feed::DeliveryKind::kPinned:
+      return "pinned";
+    case feed::DeliveryKind::kDevice:
+      return "device";
+  }
+  return "host";
+}
+
+absl::string_view NameOf(feed::SessionPhase phase) {
+  switch (phase) {
+    case feed::SessionPhase::kRunning:
+      return "running";
+    case feed::SessionPhase::kWaitingForTrainer:
+      return "waiting_for_trainer";
+    case feed::SessionPhase::kDecoding:
+      return "decoding";
+    case feed::SessionPhase::kCopying:
+      return "copying";
+    case feed::SessionPhase::kStalled:
+      return "stalled";
+    case feed::SessionPhase::kFinished:
+      return "finished";
+    case feed::SessionPhase::kEnded:
+      return "ended";
+  }
+  return "ended";
+}
+
+absl::string_view NameOf(const workers::WorkerView& worker) {
+  if (worker.stalled && !worker.in_hand) return "stalled";
+  switch (worker.state) {
+    case workers::WorkerState::kStarting:
+      return "starting";
+    case workers::WorkerState::kRunning:
+      return worker.in_hand ? "decoding" : "idle";
+    case workers::WorkerState::kRestarting:
+      return "restarting";
+    case workers::WorkerState::kStopped:
+      return "stopped";
+    case workers::WorkerState::kRetiring:
+      return "retiring";
+    case workers::WorkerState::kUnused:
+      return "unused";
+  }
+  return "stopped";
+}
+
+void AddPool(const feed::EngineView& view, status::Snapshot& snapshot) {
+  snapshot.segments = view.pool.segments;
+  snapshot.segment_bytes = view.pool.segment_bytes;
+  const feed::SlotCounts& slots = view.slots;
+  const uint64_t taken = uint64_t{slots.held} + slots.filling + slots.cached;
+  snapshot.slots[PlaceOf("held", status::kSlotStates)] = slots.held;
+  snapshot.slots[PlaceOf("filling", status::kSlotStates)] = slots.filling;
+  snapshot.slots[PlaceOf("cached", status::kSlotStates)] = slots.cached;
+  snapshot.slots[PlaceOf("free", status::kSlotStates)] =
+      slots.slots - std::min<uint64_t>(taken, slots.slots);
+}
+
+status::StageTotals& StageOf(absl::string_view name, status::DatasetCounts& counts) {
+  return counts.stages[PlaceOf(name, status::kStages)];
+}
+
+void AddTotals(const feed::TotalsView& totals, status::Snapshot& snapshot) {
+  AddCounts(totals.by_dataset, snapshot);
+  snapshot.worker_restarts = totals.worker_restarts;
+  snapshot.max_sessions = totals.max_sessions;
+  snapshot.stalls += totals.stalled_runs;
+  snapshot.longest_stall = std::max(snapshot.longest_stall, totals.longest_stall);
+}
+
+void AddGpu(const feed::GpuInfo& gpu, status::Snapshot& snapshot) {
+  snapshot.gpus.push_back({.uuid = gpu.view.uuid,
+                           .name = gpu.view.name,
+                           .serving = gpu.view.state == "serving",
+                           .sessions = gpu.view.sessions,
+                           .batches_ahead = gpu.batches_ahead,
+                           .slab_bytes = gpu.view.slab_bytes,
+                           .slab_bytes_max = gpu.view.slab_bytes_max,
+                           .context_bytes = gpu.view.context_bytes,
+                           .copies = gpu.view.copies,
+                           .copied_bytes = gpu.view.copied_bytes});
+}
+
+}  // namespace
+
+void AddSession(const feed::SessionInfo& session, status::Snapshot& snapshot) {
+  const size_t delivery = PlaceOf(DeliveryOf(session.delivery), status::kDeliveries);
+  ++snapshot.sessions[delivery][PlaceOf(NameOf(session.phase), status::kSessionStates)];
+  snapshot.window += session.window;
+  snapshot.ready += session.announced - std::min(session.taken, session.announced);
+  snapshot.held += session.taken - std::min(session.released, session.taken);
+}
+
+void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
+               status::Snapshot& snapshot) {
+  for (const auto& [dataset, total] : totals) {
+    const feed::StageSums& sums = total.flow.stages;
+    status::DatasetCounts& counts = snapshot.counts[dataset];
+    counts.batches_decoded = total.counts.batches_decoded;
+    counts.batches_announced = total.counts.batches_announced;
+    counts.samples_decoded = total.counts.rows_decoded;
+    counts.samples_replaced = total.counts.rows_replaced;
+    StageOf("read", counts) = {sums.samples, sums.read};
+    StageOf("queue", counts) = {sums.samples, sums.queue};
+    StageOf("decode", counts) = {sums.samples, sums.decode};
+    StageOf("assemble", counts) = {sums.batches, sums.assemble};
+    StageOf("copy", counts) = {sums.copies, sums.copy};
+    StageOf("consumer", counts) = {sums.waits, sums.consumer};
+    counts.sessions_open = total.flow.open;
+    counts.sessions_filled = total.flow.filled;
+    counts.sessions_starved = total.flow.starved;
+  }
+}
+
+void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
+                status::Snapshot& snapshot) {
+  double busy = 0;
+  for (const workers::WorkerView& worker : workers) {
+    ++snapshot.workers[PlaceOf(NameOf(worker), status::kWorkerStates)];
+    busy += worker.utilisation;
+    if (!worker.stalled) continue;
+    ++snapshot.stalls;
+    snapshot.longest_stall = std::max(snapshot.longest_stall, now - worker.stalled->since);
+  }
+  snapshot.workers_busy = workers.empty() ? 0 : busy / static_cast<double>(workers.size());
+}
+
+// What has several names, by ranges, is one dataset; and what has none of its own in the
+// configuration is not named.
+void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot) {
+  std::set<const feed::DatasetState*> seen;
+  for (const DatasetView& view : datasets) {
+    if (view.state == nullptr || !seen.insert(view.state.get()).second) continue;
+    status::DatasetFacts& facts = snapshot.datasets.emplace_back();
+    facts.name = feed::DatasetCounts::NameOf(view.state->name);
+    facts.samples = view.state->dataset->samples();
+    for (const auto& [fault, count] : view.state->quarantine.by_fault())
+      facts.bad[std::string(base::FaultName(fault))] = count;
+  }
+}
+
+void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapshot) {
+  for (const feed::UserView& user : users)
+    snapshot.users.push_back({.user = user.totals.user,
+                              .others = user.totals.others,
+                              .sessions = user.sessions,
+                              .pool_bytes = user.pool_bytes,
+                              .reserved_bytes = user.reserved_bytes,
+                              .workers = user.workers,
+                              .samples_decoded = user.totals.rows_decoded,
+                              .worker_cpu = user.totals.worker_cpu});
+}
+
+status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,
+                              base::TimePoint now) {
+  status::Snapshot snapshot;
+  const feed::EngineView view = engine.View();
+  AddPool(view, snapshot);
+  snapshot.feeds = static_cast<uint32_t>(view.feeds.size());
+  for (const feed::SessionInfo& session : engine.Sessions()) AddSession(session, snapshot);
+  AddWorkers(engine.Workers(now), now, snapshot);
+  snapshot.workers[PlaceOf("asleep", status::kWorkerStates)] = view.workers_asleep;
+  AddTotals(engine.Totals(now), snapshot);
+  for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
+  AddDatasets(datasets, snapshot);
+  AddUsers(engine.Users(), snapshot);
+  return snapshot;
+}
+
+}  // namespace penstock::app

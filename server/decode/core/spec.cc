@@ -1,0 +1,68 @@
+#include "server/decode/core/spec.h"
+
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock::decode {
+namespace {
+
+constexpr uint32_t kMaxSide = 16384;
+
+absl::Status ValidateSide(absl::string_view name, uint32_t side) {
+  if (side >= 1 && side <= kMaxSide) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": wanted 1 to ", kMaxSide, " pixels, got ",
+                                                 side, "; choose one in that range"));
+}
+
+absl::Status ValidateRange(absl::string_view name, double min, double max) {
+  if (min > 0 && min <= max && std::isfinite(max)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": wanted 0 < min <= max, got ", min,
+                                                 " and ", max, "; give the smaller one first"));
+}
+
+absl::Status ValidateCenterCrop(const Spec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(ValidateSide("resize", spec.resize));
+  if (spec.resize >= spec.height && spec.resize >= spec.width) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("resize: wanted at least the crop's ", spec.height,
+                                                 "x", spec.width, ", got ", spec.resize,
+                                                 "; enlarge resize or shrink the crop"));
+}
+
+absl::Status ValidateChoices(const Spec& spec) {
+  if (spec.color != Color::kRgb && spec.color != Color::kGray) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("color: wanted RGB (0) or gray (1), got ", static_cast<uint32_t>(spec.color)));
+  }
+  if (spec.exif != Exif::kIgnore && spec.exif != Exif::kApply) {
+    return absl::InvalidArgumentError(absl::StrCat("exif: wanted ignore (0) or apply (1), got ",
+                                                   static_cast<uint32_t>(spec.exif)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const Spec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(ValidateChoices(spec));
+  PENSTOCK_RETURN_IF_ERROR(ValidateSide("height", spec.height));
+  PENSTOCK_RETURN_IF_ERROR(ValidateSide("width", spec.width));
+  if (!(spec.flip_probability >= 0 && spec.flip_probability <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("flip_probability: wanted 0 to 1, got ",
+                                                   spec.flip_probability,
+                                                   "; 0.5 flips every other row"));
+  }
+  switch (spec.geometry) {
+    case Geometry::kRandomResizedCrop:
+      PENSTOCK_RETURN_IF_ERROR(ValidateRange("scale", spec.scale_min, spec.scale_max));
+      return ValidateRange("ratio", spec.ratio_min, spec.ratio_max);
+    case Geometry::kResizeCenterCrop:
+      return ValidateCenterCrop(spec);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("geometry: wanted random_resized_crop (1) or resize_center_crop (2), got ",
+                   static_cast<uint32_t>(spec.geometry)));
+}
+
+}  // namespace penstock::decode

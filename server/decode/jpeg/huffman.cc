@@ -1,0 +1,115 @@
+#include "server/decode/jpeg/huffman.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "common/base/check.h"
+
+namespace penstock::decode {
+namespace {
+
+using Word = HuffmanCode::Word;
+
+// By index: the word that it begins with, {0, 0} if that is longer.
+template <size_t kSize>
+void FillWithWords(const HuffmanCode& code, Word (&words)[kSize]) {
+  constexpr int kBits = std::countr_zero(kSize);
+  std::ranges::fill(words, Word{0, 0});
+  code.ForEachWord(kBits, [&words](Word word, uint32_t bits) {
+    PENSTOCK_CHECK(bits >> word.length == 0);
+    const int rest = kBits - word.length;
+    std::fill_n(words + (size_t{bits} << rest), size_t{1} << rest, word);
+  });
+}
+
+constexpr uint32_t kAcEntries = 1 << AcTable::kBits;
+
+// What follows the first `length` bits of an index, behind which nothing is known.
+uint32_t Rest(uint32_t index, int length) { return index << length & (kAcEntries - 1); }
+
+int SizeOf(Word word) { return word.symbol & 0xF; }
+
+AcStep SingleStep(Word word, uint32_t index) {
+  const int length = word.length + SizeOf(word);
+  if (word.length == 0 || length > AcTable::kBits) {
+    return {.first_length = word.length, .advance = kEndOfBlock, .value = word.symbol};
+  }
+  const uint64_t behind = uint64_t{index} << (64 - AcTable::kBits) << word.length;
+  const auto value = static_cast<int16_t>(ValueOf(behind, SizeOf(word)));
+  return {.length = static_cast<uint8_t>(length),
+          .first_length = static_cast<uint8_t>(length),
+          .advance = AdvanceOf(word.symbol),
+          .value = value,
+          .second_value = value};
+}
+
+// `first`, and the single step that follows if it is wholly there, too.
+AcStep Joined(AcStep first, const AcStep& second) {
+  if (first.advance == kEndOfBlock || second.length == 0) return first;
+  if (first.length + second.length > AcTable::kBits) return first;
+  first.length = static_cast<uint8_t>(first.length + second.length);
+  first.second_advance = second.advance;
+  first.second_value = second.value;
+  return first;
+}
+
+AcSkip SkipOf(const Word* words, uint32_t index) {
+  int length = 0;
+  int advance = 0;
+  while (length < AcTable::kBits && advance < DCTSIZE2) {
+    const Word word = words[Rest(index, length)];
+    if (word.length == 0 || length + word.length > AcTable::kBits) break;
+    length += word.length + SizeOf(word);
+    advance += AdvanceOf(word.symbol);
+  }
+  if (length == 0) return {.length = 0, .advance = kEndOfBlock};
+  return {static_cast<uint8_t>(length), static_cast<uint8_t>(advance)};
+}
+
+}  // namespace
+
+bool HuffmanCode::Assign(const JHUFF_TBL& table) {
+  if (assigned_ && std::memcmp(counts_ + 1, table.bits + 1, kMaxLength) == 0 &&
+      std::memcmp(symbols_, table.huffval, sizeof(symbols_)) == 0) {
+    return false;
+  }
+  assigned_ = true;
+  std::memcpy(counts_ + 1, table.bits + 1, kMaxLength);
+  std::memcpy(symbols_, table.huffval, sizeof(symbols_));
+  for (int length = 1; length <= kMaxLength; ++length) {
+    firsts_[length] = (firsts_[length - 1] + counts_[length - 1]) << 1;
+    before_[length] = static_cast<uint16_t>(before_[length - 1] + counts_[length - 1]);
+  }
+  return true;
+}
+
+Word HuffmanCode::Find(uint64_t window, int shortest) const {
+  for (int length = shortest; length <= kMaxLength; ++length) {
+    const uint32_t nth = static_cast<uint32_t>(window >> (64 - length)) - firsts_[length];
+    if (nth < counts_[length]) {
+      return {static_cast<uint8_t>(length), symbols_[before_[length] + nth]};
+    }
+  }
+  return {0, 0};
+}
+
+void DcTable::Assign(const JHUFF_TBL& table) {
+  if (code_.Assign(table)) FillWithWords(code_, words_);
+}
+
+void AcTable::Assign(const JHUFF_TBL& table) {
+  if (!code_.Assign(table)) return;
+  Word words[kAcEntries];
+  FillWithWords(code_, words);
+  AcStep singles[kAcEntries];
+  for (uint32_t index = 0; index < kAcEntries; ++index) {
+    singles[index] = SingleStep(words[index], index);
+  }
+  for (uint32_t index = 0; index < kAcEntries; ++index) {
+    steps_[index] = Joined(singles[index], singles[Rest(index, singles[index].length)]);
+    skips_[index] = SkipOf(words, index);
+  }
+}
+
+}  // namespace penstock::decode

@@ -1,0 +1,181 @@
+#include "server/decode/jpeg/jpeg_reader.h"
+
+#include <algorithm>
+
+namespace penstock::decode {
+namespace {
+
+using base::Fault;
+
+// Columns decoded on either side of the window. libjpeg's upsampling of chroma treats the edge of
+// what it decodes as the edge of the image; one column keeps that out of the window, the second
+// serves images whose chroma is narrower than two.
+constexpr uint32_t kMargin = 2;
+
+// The coefficients that block smoothing of progressive files may estimate (libjpeg's SAVED_COEFS).
+constexpr int kSmoothedCoefficients = 10;
+
+bool HasFourInks(J_COLOR_SPACE space) { return space == JCS_CMYK || space == JCS_YCCK; }
+
+bool IsSupported(J_COLOR_SPACE space) {
+  return space == JCS_GRAYSCALE || space == JCS_YCbCr || space == JCS_RGB || HasFourInks(space);
+}
+
+// CMYK → RGBX in place, with Pillow's arithmetic: it takes every file to be inverted, as Adobe's
+// are, whether Adobe's marker says so or not.
+void MixInks(uint8_t* row, uint32_t pixels) {
+  for (uint8_t* pixel = row; pixel != row + size_t{4} * pixels; pixel += 4) {
+    for (int ink = 0; ink < 3; ++ink) {
+      const uint32_t product = uint32_t{pixel[ink]} * pixel[3] + 128;
+      pixel[ink] = static_cast<uint8_t>(((product >> 8) + product) >> 8);  // / 255, rounded
+    }
+  }
+}
+
+}  // namespace
+
+// A decompressor for each file: one that is used again keeps the tables of the files before, and a
+// damaged file that lacks its own would be decoded with theirs. It costs a microsecond.
+Fault JpegReader::ReadHeader(std::span<const std::byte> file) {
+  Close();
+  file_ = file;
+  open_ = true;
+  if (!errors_.Guard([this] { Create(); })) return Failure();
+  return IsSupported(info_.jpeg_color_space) ? Fault::kNone : Fault::kUnsupported;
+}
+
+void JpegReader::Create() {
+  source_.Reset(file_);
+  info_ = {};
+  info_.err = errors_.manager();
+  jpeg_create_decompress(&info_);
+  info_.src = source_.manager();
+  jpeg_read_header(&info_, TRUE);
+}
+
+Fault JpegReader::Begin(const Box& window) {
+  window_ = window;
+  rows_read_ = 0;
+  started_over_ = false;
+  scan_.reset();
+  if (!jpeg_has_multiple_scans(&info_)) scan_ = source_.CompleteScan();
+  judged_ = jpeg_has_multiple_scans(&info_) || scan_.has_value();
+  discarded_.resize(size_t{4} * info_.image_width);
+  if (!errors_.Guard([this] { Start(entropy_choice_); })) return Failure();
+  if (source_.exhausted()) return Fault::kTruncated;  // several scans: all of them are read by now
+  if (!errors_.Guard([this] { SkipToWindow(); }) && !StartOver()) return Failure();
+  return Fault::kNone;
+}
+
+// A file of one scan costs what its size says; each further one costs the whole image again, so
+// they are counted.
+void JpegReader::Start(Entropy entropy) {
+  if (jpeg_has_multiple_scans(&info_)) {
+    progress_.manager.progress_monitor = &CountScans;
+    info_.progress = &progress_.manager;
+  }
+  info_.out_color_space = HasFourInks(info_.jpeg_color_space) ? JCS_CMYK : JCS_EXT_RGBX;
+  info_.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info_);
+  entropy_.LetGo();
+  if (entropy == Entropy::kOwn && scan_ && EntropyDecoder::Knows(info_)) {
+    entropy_.TakeOver(info_, *scan_);
+  }
+}
+
+// What the entropy decoder gives up, libjpeg decodes alone; the rows that were read are the same.
+bool JpegReader::StartOver() {
+  if (!entropy_.irregular()) return false;
+  started_over_ = true;
+  jpeg_destroy_decompress(&info_);
+  return errors_.Guard([this] {
+    Create();
+    Start(Entropy::kLibjpeg);
+    SkipToWindow();
+    DiscardRows(rows_read_);
+  });
+}
+
+void JpegReader::CountScans(j_common_ptr info) {
+  const Progress* progress = reinterpret_cast<const Progress*>(info->progress);
+  const int scan = reinterpret_cast<j_decompress_ptr>(info)->input_scan_number;
+  if (static_cast<uint64_t>(scan) > progress->max_scans) {
+    JpegErrors::GiveUp(info, Fault::kTooManyScans);
+  }
+}
+
+void JpegReader::SkipToWindow() {
+  if (NeedsWholeImage()) {
+    window_offset_ = size_t{4} * window_.x;
+    DiscardRows(window_.y);
+    return;
+  }
+  JDIMENSION x = window_.x - std::min(window_.x, kMargin);
+  JDIMENSION columns = std::min(window_.x + window_.width + kMargin, info_.image_width) - x;
+  jpeg_crop_scanline(&info_, &x, &columns);  // moves x down to a whole block
+  if (entropy_.has_taken_over()) entropy_.KeepColumns(x, columns);
+  window_offset_ = size_t{4} * (window_.x - x);
+  if (window_.y > 0) jpeg_skip_scanlines(&info_, window_.y);
+}
+
+// Block smoothing looks two blocks away in every direction; and a file of one scan without its end
+// is judged by decoding it all.
+bool JpegReader::NeedsWholeImage() const {
+  if (!judged_) return true;
+  if (info_.coef_bits == nullptr) return false;
+  for (int component = 0; component < info_.num_components; ++component) {
+    const int* bits = info_.coef_bits[component];
+    if (std::any_of(bits, bits + kSmoothedCoefficients, [](int b) { return b != 0; })) return true;
+  }
+  return false;
+}
+
+void JpegReader::DiscardRows(uint32_t rows) {
+  JSAMPROW row = discarded_.data();
+  for (uint32_t i = 0; i < rows; ++i) jpeg_read_scanlines(&info_, &row, 1);
+}
+
+Fault JpegReader::ReadRows(std::span<uint8_t* const> rows) {
+  const auto read = [this, rows] {
+    for (uint8_t* row : rows) {
+      JSAMPROW into = row;
+      jpeg_read_scanlines(&info_, &into, 1);
+    }
+  };
+  if (!errors_.Guard(read) && !(StartOver() && errors_.Guard(read))) return Failure();
+  rows_read_ += static_cast<uint32_t>(rows.size());
+  if (IsCmyk()) {
+    for (uint8_t* row : rows) MixInks(row, info_.output_width);
+  }
+  return Fault::kNone;
+}
+
+Fault JpegReader::End() {
+  const Fault fault = judged_ ? Fault::kNone : JudgeRest();
+  Close();
+  return fault;
+}
+
+// As Pillow judges: what counts is whether rows wanted more than there is; a missing end behind the
+// last row is forgiven, an impossible marker there is not.
+Fault JpegReader::JudgeRest() {
+  if (!errors_.Guard([this] { DiscardRows(info_.output_height - info_.output_scanline); })) {
+    return Failure();
+  }
+  if (source_.exhausted()) return Fault::kTruncated;
+  if (errors_.Guard([this] { jpeg_finish_decompress(&info_); })) return Fault::kNone;
+  return source_.exhausted() ? Fault::kNone : errors_.fault();
+}
+
+Fault JpegReader::Failure() {
+  const Fault fault = source_.exhausted() ? Fault::kTruncated : errors_.fault();
+  Close();
+  return fault;
+}
+
+void JpegReader::Close() {
+  if (open_) jpeg_destroy_decompress(&info_);
+  open_ = false;
+}
+
+}  // namespace penstock::decode

@@ -1,0 +1,82 @@
+// A JPEG file's pixels, decoded only where they are wanted, yet equal to those of a decoding of the
+// whole. A file that ends too early is kTruncated even if the window lies before its end.
+//
+// Memory: a few rows; the coefficients of the whole image where it comes in several scans.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "server/decode/core/image_reader.h"
+#include "server/decode/core/spec.h"
+#include "server/decode/jpeg/entropy_decoder.h"
+#include "server/decode/jpeg/jpeg_errors.h"
+#include "server/decode/jpeg/jpeg_source.h"
+
+namespace penstock::decode {
+
+// Who decodes the Huffman codes of files that EntropyDecoder knows. The pixels are the same.
+enum class Entropy { kOwn, kLibjpeg };
+
+class JpegReader : public ImageReader {
+ public:
+  explicit JpegReader(uint64_t max_scans, Entropy entropy = Entropy::kOwn)
+      : entropy_choice_(entropy), progress_{.manager = {}, .max_scans = max_scans} {}
+  ~JpegReader() override { Close(); }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
+
+  // kUnsupported unless gray, YCbCr, RGB, CMYK or YCCK, of 8 bits.
+  base::Fault ReadHeader(std::span<const std::byte> file) override;
+  uint32_t width() const override { return info_.image_width; }
+  uint32_t height() const override { return info_.image_height; }
+
+  base::Fault Begin(const Box& window) override;
+  size_t row_bytes() const override { return size_t{4} * info_.output_width; }
+  size_t window_offset() const override { return window_offset_; }
+  base::Fault ReadRows(std::span<uint8_t* const> rows) override;
+  base::Fault End() override;
+
+  // Whether the file in hand, or the last one, was read again by libjpeg alone.
+  bool started_over() const { return started_over_; }
+
+ private:
+  struct Progress {
+    jpeg_progress_mgr manager;  // first: libjpeg's pointer to it is a pointer to Progress
+    uint64_t max_scans;
+  };
+  static void CountScans(j_common_ptr info);
+
+  void Create();
+  void Start(Entropy entropy);
+  void SkipToWindow();
+  bool StartOver();
+  bool IsCmyk() const { return info_.out_color_space == JCS_CMYK; }
+  bool NeedsWholeImage() const;
+  void DiscardRows(uint32_t rows);
+  base::Fault JudgeRest();
+  base::Fault Failure();
+  void Close();
+
+  const Entropy entropy_choice_;
+  jpeg_decompress_struct info_{};
+  JpegErrors errors_;
+  JpegSource source_;
+  EntropyDecoder entropy_;
+  Progress progress_;
+  bool open_ = false;
+  std::span<const std::byte> file_;
+  std::optional<std::span<const uint8_t>> scan_;  // the only one, if it is complete
+  Box window_{};
+  uint32_t rows_read_ = 0;  // of the window
+  bool started_over_ = false;
+  // Known to be complete, or all of it read: rows below the window are not needed.
+  bool judged_ = false;
+  size_t window_offset_ = 0;
+  std::vector<uint8_t> discarded_;
+};
+
+}  // namespace penstock::decode

@@ -1,0 +1,69 @@
+#include "server/decode/jpeg/scan_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::decode {
+namespace {
+
+constexpr uint8_t kMarkerByte = 0xFF;
+constexpr uint8_t kFirstRestart = 0xD0;
+
+// Copies `from` up to the first 0xFF, at most `room` bytes of it, and returns how many. They are
+// few (300 in photographs of ImageNet): words are faster than memchr and memcpy.
+size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t room, uint8_t* to) {
+  const size_t size = std::min(from.size(), room);
+  size_t copied = 0;
+  for (uint64_t word; copied + sizeof(word) <= size; copied += sizeof(word)) {
+    std::memcpy(&word, from.data() + copied, sizeof(word));
+    const uint64_t zero_where_marker = ~word;
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    if (((zero_where_marker - kOnes) & word & (kOnes << 7)) != 0) break;
+    std::memcpy(to + copied, &word, sizeof(word));
+  }
+  for (; copied < size && from[copied] != kMarkerByte; ++copied) to[copied] = from[copied];
+  return copied;
+}
+
+}  // namespace
+
+void ScanBytes::Begin(std::span<const uint8_t> scan) {
+  rest_ = scan;
+  segment_ends_ = scan.empty();
+  filled_ = 0;
+  position_ = 0;
+  Refill();
+}
+
+// Keeps what has not been taken, and fills up behind it.
+void ScanBytes::Refill() {
+  const size_t taken = position_ / 8;
+  filled_ -= taken;
+  std::memmove(bytes_, bytes_ + taken, filled_);
+  position_ %= 8;
+  while (filled_ < kChunk && !segment_ends_) {
+    const size_t plain = CopyToMarkerByte(rest_, kChunk - filled_, bytes_ + filled_);
+    filled_ += plain;
+    rest_ = rest_.subspan(plain);
+    if (filled_ == kChunk) break;
+    const bool stuffed = rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == 0;
+    if (stuffed) {
+      bytes_[filled_++] = kMarkerByte;
+      rest_ = rest_.subspan(2);
+    }
+    segment_ends_ = !stuffed || rest_.empty();
+  }
+  if (segment_ends_) std::memset(bytes_ + filled_, 0, kAhead + kReadAhead);
+}
+
+bool ScanBytes::Restart(int number) {
+  if (!segment_ends_) Refill();  // the marker may be what comes next
+  const bool all_taken = (position_ + 7) / 8 == filled_;
+  const bool in_turn =
+      rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == kFirstRestart + number;
+  if (!segment_ends_ || !all_taken || !in_turn) return false;
+  Begin(rest_.subspan(2));
+  return true;
+}
+
+}  // namespace penstock::decode

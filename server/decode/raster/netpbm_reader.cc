@@ -1,0 +1,172 @@
+#include "server/decode/raster/netpbm_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "server/decode/core/bytes.h"
+
+namespace penstock::decode {
+namespace {
+
+using base::Fault;
+
+constexpr size_t kLongestToken = 10;  // as Pillow has it
+constexpr uint32_t kMostOfAll = 65'535;
+
+bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// The words of a file's text, without its comments: those do not end a word.
+class Words {
+ public:
+  Words(std::span<const std::byte> file, size_t at) : file_(file), at_(at) {}
+
+  size_t at() const { return at_; }
+
+  // The next character that is in no comment; none at the end.
+  std::optional<char> Next() {
+    while (at_ < file_.size()) {
+      const char c = static_cast<char>(file_[at_++]);
+      if (c != '#') return c;
+      SkipComment();
+    }
+    return std::nullopt;
+  }
+
+  // A number, and the one space behind it; none: there is none, or it is too long.
+  std::optional<uint64_t> Number() {
+    uint64_t number = 0;
+    size_t digits = 0;
+    for (std::optional<char> c = Next(); c; c = Next()) {
+      if (IsSpace(*c)) {
+        if (digits > 0) return number;
+        continue;
+      }
+      if (*c < '0' || *c > '9' || ++digits > kLongestToken) return std::nullopt;
+      number = 10 * number + static_cast<uint64_t>(*c - '0');
+    }
+    ended_ = true;
+    return digits > 0 ? std::optional(number) : std::nullopt;
+  }
+  bool ended() const { return ended_; }
+
+ private:
+  void SkipComment() {
+    while (at_ < file_.size()) {
+      const char c = static_cast<char>(file_[at_++]);
+      if (c == '\n' || c == '\r') return;
+    }
+  }
+
+  std::span<const std::byte> file_;
+  size_t at_;
+  bool ended_ = false;
+};
+
+void PutGray(uint8_t value, uint8_t* pixel) {
+  pixel[0] = pixel[1] = pixel[2] = value;
+  pixel[3] = 255;
+}
+
+}  // namespace
+
+Fault NetpbmReader::ParseHeader(std::span<const std::byte> file) {
+  letter_ = static_cast<char>(file[1]);
+  if (letter_ < '1' || letter_ > '6') return Fault::kUnsupported;
+  Words words(file, 2);
+  uint64_t numbers[3] = {0, 0, 1};
+  const int count = letter_ == '1' || letter_ == '4' ? 2 : 3;
+  for (int i = 0; i < count; ++i) {
+    const std::optional<uint64_t> number = words.Number();
+    if (!number) return words.ended() ? Fault::kTruncated : Fault::kCorrupt;
+    numbers[i] = *number;
+  }
+  if (numbers[2] < 1 || numbers[2] > kMostOfAll) return Fault::kCorrupt;
+  if (numbers[0] > UINT32_MAX || numbers[1] > UINT32_MAX) return Fault::kTooManyPixels;
+  most_ = static_cast<uint32_t>(numbers[2]);
+  data_at_ = words.at();
+  SetSize(static_cast<uint32_t>(numbers[0]), static_cast<uint32_t>(numbers[1]));
+  return Fault::kNone;
+}
+
+// Pillow scales to 8 bits, but gray of more than 8 bits to 16, of which it then shows what is
+// beyond 255 as 255; in double precision, rounded half to even.
+uint8_t NetpbmReader::Scaled(uint32_t value) const {
+  const double whole = channels() == 1 && most_ > 255 ? 65'535 : 255;
+  const double scaled = std::nearbyint(static_cast<double>(value) / most_ * whole);
+  return static_cast<uint8_t>(std::min(scaled, 255.0));
+}
+
+Fault NetpbmReader::Decode(std::span<const std::byte> file, Pixels& pixels) {
+  const std::span<const std::byte> data = file.subspan(data_at_);
+  if (letter_ <= '3') return DecodePlain(data, pixels);
+  return letter_ == '4' ? DecodeBits(data, pixels) : DecodeValues(data, pixels);
+}
+
+// A set bit is black.
+Fault NetpbmReader::DecodeBits(std::span<const std::byte> data, Pixels& pixels) const {
+  const size_t stride = (size_t{width()} + 7) / 8;
+  if (data.size() / stride < height()) return Fault::kTruncated;
+  for (uint32_t y = 0; y < height(); ++y) {
+    const std::byte* bits = data.data() + stride * y;
+    uint8_t* row = pixels.row(y);
+    for (uint32_t x = 0; x < width(); ++x) {
+      const bool black = (std::to_integer<uint32_t>(bits[x / 8]) >> (7 - x % 8) & 1) != 0;
+      PutGray(black ? 0 : 255, row + size_t{4} * x);
+    }
+  }
+  return Fault::kNone;
+}
+
+Fault NetpbmReader::DecodeValues(std::span<const std::byte> data, Pixels& pixels) const {
+  const size_t bytes = most_ > 255 ? 2 : 1;
+  const size_t pixel_bytes = bytes * channels();
+  if (data.size() / pixel_bytes / width() < height()) return Fault::kTruncated;
+  size_t at = 0;
+  for (uint32_t y = 0; y < height(); ++y) {
+    uint8_t* pixel = pixels.row(y);
+    for (uint32_t x = 0; x < width(); ++x, pixel += 4, at += pixel_bytes) {
+      for (uint32_t c = 0; c < 3; ++c) {
+        const size_t from = channels() == 3 ? at + c * bytes : at;
+        const uint32_t value = ReadNumber(data, from, bytes, Endian::kBig);
+        pixel[c] = most_ == 255 ? static_cast<uint8_t>(value) : Scaled(value);
+      }
+      pixel[3] = 255;
+    }
+  }
+  return Fault::kNone;
+}
+
+Fault NetpbmReader::DecodePlain(std::span<const std::byte> data, Pixels& pixels) const {
+  Words words(data, 0);
+  const auto next = [&](uint8_t& value) {
+    if (letter_ != '1') {
+      const std::optional<uint64_t> number = words.Number();
+      if (!number) return words.ended() ? Fault::kTruncated : Fault::kCorrupt;
+      if (*number > most_) return Fault::kCorrupt;
+      value = Scaled(static_cast<uint32_t>(*number));
+      return Fault::kNone;
+    }
+    std::optional<char> c = words.Next();
+    while (c && IsSpace(*c)) c = words.Next();
+    if (!c) return Fault::kTruncated;
+    if (*c != '0' && *c != '1') return Fault::kCorrupt;
+    value = *c == '1' ? 0 : 255;
+    return Fault::kNone;
+  };
+  for (uint32_t y = 0; y < height(); ++y) {
+    uint8_t* pixel = pixels.row(y);
+    for (uint32_t x = 0; x < width(); ++x, pixel += 4) {
+      uint8_t value = 0;
+      for (uint32_t c = 0; c < channels(); ++c) {
+        if (const Fault fault = next(value); fault != Fault::kNone) return fault;
+        pixel[c] = value;
+      }
+      if (channels() == 1) PutGray(value, pixel);
+      pixel[3] = 255;
+    }
+  }
+  return Fault::kNone;
+}
+
+}  // namespace penstock::decode

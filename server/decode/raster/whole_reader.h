@@ -1,0 +1,44 @@
+// What readers have in common that decode a file as a whole, once it is known which part is wanted:
+// the image's size, and its pixels until the window's last row was read.
+//
+// Memory: four bytes a pixel of the whole image, beside what decoding takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "server/decode/core/image_reader.h"
+#include "server/decode/core/pixels.h"
+
+namespace penstock::decode {
+
+class WholeReader : public ImageReader {
+ public:
+  base::Fault ReadHeader(std::span<const std::byte> file) final;
+  uint32_t width() const final { return width_; }
+  uint32_t height() const final { return height_; }
+
+  base::Fault Begin(const Box& window) final;
+  size_t row_bytes() const final { return size_t{4} * window_.width; }
+  size_t window_offset() const final { return 0; }
+  base::Fault ReadRows(std::span<uint8_t* const> rows) final;
+  base::Fault End() final;
+
+ protected:
+  // Reads what Decode needs to know, and allocates nothing; calls SetSize.
+  virtual base::Fault ParseHeader(std::span<const std::byte> file) = 0;
+  // All of the image's pixels; `file` is that of ParseHeader.
+  virtual base::Fault Decode(std::span<const std::byte> file, Pixels& pixels) = 0;
+
+  void SetSize(uint32_t width, uint32_t height) { width_ = width, height_ = height; }
+
+ private:
+  std::span<const std::byte> file_;
+  uint32_t width_ = 0, height_ = 0;
+  Pixels pixels_;
+  Box window_;
+  uint32_t next_row_ = 0;
+};
+
+}  // namespace penstock::decode

@@ -1,0 +1,74 @@
+// A box of RGBX rows, given from the top, → the row of the batch: RGB, height × width × 3.
+// Horizontal first, each result rounded to 8 bits, then vertical, as Pillow does. Rows go through a
+// small ring, so that the image is never in memory as a whole. For one thread; keeps its memory
+// between images.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "server/decode/core/placement.h"
+#include "server/decode/resample/aligned_buffer.h"
+#include "server/decode/resample/kernels.h"
+#include "server/decode/resample/taps.h"
+
+namespace penstock::decode {
+
+// The fastest kernels that this CPU has.
+const Kernels& BestKernels();
+
+// Everything that was built, for tests and benchmarks.
+std::span<const Kernels* const> AllKernels();
+
+class Resampler {
+ public:
+  explicit Resampler(const Kernels& kernels) : kernels_(kernels) {}
+
+  // `out` has 3 · y.count · x.count bytes and stays valid until the last row was taken.
+  void Begin(const Placement& placement, uint8_t* out);
+
+  // The inputs that the outputs depend on, counted from the placement's crop.
+  Range columns() const { return x_taps_.needed(); }
+  Range rows() const { return y_taps_.needed(); }
+
+  // The next `count` (1 … kRowsAtOnce) rows of rows(), each pointing at the first of columns();
+  // kSlackBytes are readable behind the last. Every call but the last brings kRowsAtOnce.
+  void Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count);
+
+ private:
+  void PackHorizontal(const Placement& placement);
+  void PackVertical();
+  void PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, uint32_t groups,
+                  int32_t* packed);
+  void PrepareRing();
+  uint8_t* RingRow(uint32_t row) const {
+    return ring_.data() + size_t{row % ring_rows_} * row_stride_;
+  }
+  void EmitReadyRows();
+  void EmitRow(uint32_t output);
+  uint32_t GroupsFor(uint32_t taps) const;
+
+  const Kernels& kernels_;
+  Taps x_taps_;
+  Taps y_taps_;
+  uint8_t* out_ = nullptr;
+  uint32_t outputs_ = 0;         // columns of the result
+  uint32_t padded_outputs_ = 0;  // … rounded up to a multiple of four
+  uint32_t x_groups_ = 0;
+  uint32_t y_groups_ = 0;  // of the output with the most taps
+  std::vector<uint32_t> x_first_;
+  std::vector<int32_t> x_weights_;
+  std::vector<int32_t> y_weights_;
+  std::vector<int32_t> padded_weights_;
+  std::vector<const uint8_t*> y_rows_;
+
+  AlignedBuffer ring_;
+  size_t row_stride_ = 0;
+  uint32_t ring_rows_ = 0;
+  uint32_t taken_ = 0;    // rows of rows()
+  uint32_t emitted_ = 0;  // rows of the result
+};
+
+}  // namespace penstock::decode

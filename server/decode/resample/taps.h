@@ -1,0 +1,45 @@
+// The weights of a resize along one axis: Pillow's triangle filter with antialias, in the fixed
+// point that makes its results exact. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/decode/core/placement.h"
+
+namespace penstock::decode {
+
+inline constexpr int kWeightBits = 22;  // a weight of 1 is 2²²
+
+struct Range {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+// For output i of the axis's wanted ones: inputs inputs[i], times weights(i)[0 … count), summed up,
+// plus 2²¹, shifted right by 22, clipped to 8 bits. Weights of 0 at either end are left out. The
+// memory is kept from one axis to the next.
+class Taps {
+ public:
+  void Compute(const Axis& axis);
+
+  uint32_t outputs() const { return static_cast<uint32_t>(inputs_.size()); }
+  const Range& inputs(uint32_t output) const { return inputs_[output]; }
+  const int32_t* weights(uint32_t output) const { return &weights_[size_t{output} * stride_]; }
+
+  uint32_t max_count() const { return max_count_; }
+  Range needed() const { return needed_; }  // the inputs that any output uses
+
+ private:
+  Range ComputeOne(const Axis& axis, uint32_t output, double scale, int32_t* weights);
+  void Summarize();
+
+  uint32_t stride_ = 0;
+  uint32_t max_count_ = 0;
+  Range needed_;
+  std::vector<Range> inputs_;
+  std::vector<int32_t> weights_;
+  std::vector<double> scratch_;
+};
+
+}  // namespace penstock::decode

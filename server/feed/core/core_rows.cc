@@ -1,0 +1,150 @@
+// Rows, and what is seen of all: core.h.
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/feed/core/core_state.h"
+
+namespace penstock::feed {
+
+// ---- Rows. ----
+
+std::optional<RowTask> Core::NextRow(Road road, MayHave may_have, MayRead may_read) {
+  if (std::optional<RowTask> row = state_->NextAgain(road, may_have, may_read)) return row;
+  std::optional<RowTask> row = state_->ScheduleOf(road).Next(
+      may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
+  if (!row) state_->ClaimAgain(road, may_have, may_read);
+  return row;
+}
+
+// The row that came back first; those of slots that were abandoned meanwhile are dropped.
+std::optional<RowTask> Core::State::NextAgain(Road road, MayHave may_have, MayRead may_read) {
+  std::deque<RowTask>& back = again[static_cast<size_t>(road)];
+  std::erase_if(back, [this](const RowTask& task) { return !IsFilling(task); });
+  const auto next = std::find_if(back.begin(), back.end(), [&](const RowTask& task) {
+    return may_have(task.user) == Turn::kNow && may_read(task.user, task.feed);
+  });
+  if (next == back.end()) return std::nullopt;
+  const RowTask task = *next;
+  back.erase(next);
+  SlotOf(task).rows.GiveAgain(task.row, task.rows);
+  ScheduleOf(road).GivenAgain(task);
+  return task;
+}
+
+void Core::State::ClaimAgain(Road road, MayHave may_have, MayRead may_read) {
+  for (const RowTask& task : again[static_cast<size_t>(road)])
+    if (may_have(task.user) == Turn::kLater && may_read(task.user, task.feed))
+      ScheduleOf(road).Claim(task.user);
+}
+
+std::optional<UserId> Core::Claimant(Road road) const {
+  return state_->ScheduleOf(road).claimant();
+}
+
+void Core::Claim(Road road, UserId user) { state_->ScheduleOf(road).Claim(user); }
+
+base::Duration Core::Spent(Road road, UserId user) const {
+  return state_->ScheduleOf(road).Spent(user);
+}
+
+bool Core::State::IsFilling(const RowTask& task) const {
+  const Slot* slot = Get(slots, task.slot);
+  return slot != nullptr && slot->generation == task.generation &&
+         slot->state == SlotState::kFilling;
+}
+
+bool Core::IsWanted(const RowTask& task) const { return state_->IsFilling(task); }
+
+// A slot with a row in a worker's hands stays what it is.
+Slot& Core::State::SlotOf(const RowTask& task) const {
+  Slot* slot = Get(slots, task.slot);
+  PENSTOCK_CHECK(slot != nullptr && slot->generation == task.generation);
+  return *slot;
+}
+
+void Core::RowDone(const RowTask& task, Cost cost) {
+  Slot& slot = state_->SlotOf(task);
+  state_->ScheduleOf(slot.filling.road).Ended(task, cost);
+  slot.rows.Done(task.row, task.rows);
+  if (State::Feed* feed = Get(state_->feeds, task.feed)) {
+    feed->counts.rows_decoded += task.rows;
+    feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;
+  }
+  if (slot.state == SlotState::kAbandoned) {
+    slot.arena.Drain(slot);
+    state_->Changed();
+  } else if (slot.rows.AllDone()) {
+    state_->Filled(slot);
+  }
+}
+
+void Core::State::Filled(Slot& slot) {
+  slot.arena.Filled(slot);
+  ++Get(feeds, slot.key.feed)->counts.batches_decoded;
+  for (Session* session : std::exchange(slot.waiting, {})) Announce(*session);
+}
+
+void Core::RowReturned(const RowTask& task, Cost cost) {
+  state_->CameBack(task, task.attempt, cost);
+}
+
+void Core::RowRefused(const RowTask& task, Cost cost) {
+  state_->CameBack(task, task.attempt + 1, cost);
+}
+
+void Core::State::CameBack(const RowTask& task, uint32_t attempt, Cost cost) {
+  Slot& slot = SlotOf(task);
+  ScheduleOf(slot.filling.road).Ended(task, cost);
+  slot.rows.Back(task.row, task.rows);
+  if (slot.state == SlotState::kAbandoned) {
+    slot.arena.Drain(slot);
+    Changed();
+    return;
+  }
+  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.road)];
+  back.push_back(task);
+  back.back().attempt = attempt;
+}
+
+// ---- Time and views. ----
+
+void Core::Tick(base::TimePoint now) {
+  for (const auto& [id, session] : state_->sessions) session->ShrinkIfUntouched(now);
+}
+
+std::optional<SessionView> Core::View(SessionId id) const {
+  const Session* session = Get(state_->sessions, id);
+  if (session == nullptr) return std::nullopt;
+  return session->View();
+}
+
+std::optional<FeedView> Core::View(FeedId id) const {
+  const State::Feed* feed = Get(state_->feeds, id);
+  if (feed == nullptr) return std::nullopt;
+  return feed->counts;
+}
+
+void Core::ForEachSlot(absl::FunctionRef<void(SlotId, FeedId)> each) const {
+  for (const auto& [id, slot] : state_->slots)
+    if (slot->state != SlotState::kFree) each(id, slot->key.feed);
+}
+
+SlotCounts Core::Count(ArenaId id) const {
+  const Arena* arena = Get(state_->arenas, id);
+  return arena == nullptr ? SlotCounts() : arena->Count();
+}
+
+SlotCounts Core::CountAll() const {
+  SlotCounts sum;
+  for (const auto& [id, arena] : state_->arenas) {
+    const SlotCounts counts = arena->Count();
+    sum.slots += counts.slots;
+    sum.held += counts.held;
+    sum.cached += counts.cached;
+    sum.filling += counts.filling;
+  }
+  return sum;
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,63 @@
+// What core.h is made of; for its own files alone.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "server/feed/core/arena.h"
+#include "server/feed/core/core.h"
+#include "server/feed/core/schedule.h"
+#include "server/feed/core/session.h"
+#include "server/feed/core/slot.h"
+
+namespace penstock::feed {
+
+// What is known by that number; null: nothing.
+template <typename Map, typename Id>
+auto* Get(const Map& map, Id id) {
+  const auto found = map.find(id);
+  return found == map.end() ? nullptr : found->second.get();
+}
+
+// The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
+// arenas and slots: all stay where they are until nothing refers to them.
+struct Core::State {
+  struct Feed {
+    uint64_t samples = 0;
+    Road road = Road::kWorkers;
+    uint32_t run = 1;
+    FeedView counts;
+  };
+
+  absl::flat_hash_map<ArenaId, std::unique_ptr<Arena>> arenas;
+  absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
+  absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
+  absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
+  Schedule schedules[kRoads];
+  std::deque<RowTask> again[kRoads];  // rows that came back: given out before all others
+  std::vector<Announcement> announcements;
+
+  absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
+  uint64_t Reserved(const Arena* arena) const;
+  Feed& FeedOf(const SessionSpec& spec);
+  Schedule& ScheduleOf(Road road) { return schedules[static_cast<size_t>(road)]; }
+  void Changed();
+
+  Slot& Begin(Session& session);
+  void Join(Session& session);
+  void Give(Session& session, Slot& slot);
+  void Announce(Session& session);
+  void LetGo(Session& session, const std::vector<Slot*>& held);
+  void ForgetAnnouncements(SessionId session);
+
+  std::optional<RowTask> NextAgain(Road road, MayHave may_have, MayRead may_read);
+  void ClaimAgain(Road road, MayHave may_have, MayRead may_read);
+  Slot& SlotOf(const RowTask& task) const;
+  bool IsFilling(const RowTask& task) const;
+  void CameBack(const RowTask& task, uint32_t attempt, Cost cost);
+  void Filled(Slot& slot);
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,40 @@
+#include "server/feed/core/cursor.h"
+
+#include "common/base/check.h"
+
+namespace penstock::feed {
+
+Cursor::Cursor(const plan::Share& share, uint64_t first_epoch, uint64_t epochs)
+    : share_(share),
+      epoch_(first_epoch),
+      epochs_left_(epochs),
+      steps_(plan::BatchCount(share)),
+      consumed_(share.consumed),
+      endless_(epochs == 0) {
+  Settle();
+}
+
+void Cursor::Advance() {
+  PENSTOCK_CHECK(!ended_);
+  ++step_;
+  consumed_ = batch_.consumed;
+  Settle();
+}
+
+// Goes on to the next epoch that has a batch, if this one has none left.
+void Cursor::Settle() {
+  while (step_ == steps_) {
+    if (!endless_ && --epochs_left_ == 0) {
+      ended_ = true;
+      return;
+    }
+    ++epoch_;
+    share_.consumed = consumed_ = 0;
+    step_ = 0;
+    steps_ = plan::BatchCount(share_);
+    PENSTOCK_CHECK(steps_ > 0);  // a session that would never have a batch is not opened
+  }
+  batch_ = plan::BatchAt(share_, step_);
+}
+
+}  // namespace penstock::feed

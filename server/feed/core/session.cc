@@ -1,0 +1,162 @@
+#include "server/feed/core/session.h"
+
+#include "common/base/check.h"
+
+namespace penstock::feed {
+namespace {
+
+constexpr base::Duration kUntouched = std::chrono::seconds(30);
+
+}  // namespace
+
+absl::Status Validate(const SessionSpec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(spec.share));
+  if (spec.window < 1 || spec.window > kMaxWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the window is ", spec.window, " batches; it must be 1 to ", kMaxWindow));
+  }
+  if (spec.epochs > UINT64_MAX - spec.first_epoch) {
+    return absl::InvalidArgumentError(absl::StrCat(spec.epochs, " epochs from epoch ",
+                                                   spec.first_epoch,
+                                                   " on cannot be counted; ask for fewer"));
+  }
+  plan::Share whole = spec.share;
+  whole.consumed = 0;
+  if (plan::BatchCount(whole) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", whole.rank, " of ", whole.world, " would never have a batch: an epoch's ",
+        whole.samples, " samples in batches of ", whole.batch_size, " for ", whole.world,
+        " ranks leave none for it; use smaller batches, fewer ranks, or pad"));
+  }
+  if (spec.run < 1) {
+    return absl::InvalidArgumentError("runs of 0 rows; a feed's runs have at least 1");
+  }
+  return absl::OkStatus();
+}
+
+Session::Session(SessionId id, const SessionSpec& spec, Arena& arena, base::TimePoint now)
+    : id_(id),
+      spec_(spec),
+      arena_(arena),
+      cursor_(spec.share, spec.first_epoch, spec.epochs),
+      window_(spec.window),
+      touched_(now) {}
+
+bool Session::Wants() const {
+  return !detached_ && !cursor_.ended() && given() - released_ < window_ &&
+         leases_.size() < kMaxWindow;
+}
+
+void Session::Give(Slot& slot, uint64_t when) {
+  PENSTOCK_CHECK(Wants() && slot.key == NextKey());
+  leases_.push_back({.slot = &slot,
+                     .generation = slot.generation,
+                     .position = cursor_.position(),
+                     .batch = cursor_.batch(),
+                     .step = cursor_.step(),
+                     .last_of_epoch = cursor_.last_of_epoch()});
+  cursor_.Advance();
+  last_given_ = when;
+}
+
+bool Session::HasReady() const {
+  return announced_ < given() && LeaseOf(announced_ + 1).slot->state == SlotState::kHeld;
+}
+
+Announcement Session::Announce() {
+  PENSTOCK_CHECK(HasReady());
+  const Lease& lease = LeaseOf(++announced_);
+  return {.session = id_,
+          .sequence = announced_,
+          .slot = lease.slot->id,
+          .generation = lease.generation,
+          .position = lease.position,
+          .valid_rows = lease.batch.valid_rows,
+          .step = lease.step,
+          .consumed = lease.batch.consumed,
+          .last_of_epoch = lease.last_of_epoch};
+}
+
+absl::Status Session::Taken(uint64_t count, base::TimePoint now) {
+  if (count > told_) {
+    return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " says that it took ",
+                                                   count, " batches, but ", told_,
+                                                   " were announced to it"));
+  }
+  if (count < taken_) {
+    return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " says that it took ",
+                                                   count, " batches, but it said ", taken_,
+                                                   " before"));
+  }
+  if (count == taken_) return absl::OkStatus();
+  taken_ = count;
+  touched_ = now;
+  window_ = spec_.window;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Slot*> Session::Released(uint64_t sequence) {
+  if (sequence == 0 || sequence > told_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("session ", id_.value(), " released batch ", sequence,
+                     ", which was never announced to it; the last one is ", told_));
+  }
+  if (sequence > taken_) {
+    return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " released batch ",
+                                                   sequence, ", but it took only ", taken_));
+  }
+  if (sequence < oldest_ || LeaseOf(sequence).released) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("session ", id_.value(), " released batch ", sequence, " twice"));
+  }
+  Slot* slot = leases_[sequence - oldest_].slot;
+  leases_[sequence - oldest_].released = true;
+  ++released_;
+  while (!leases_.empty() && leases_.front().released) {
+    leases_.pop_front();
+    ++oldest_;
+  }
+  return slot;
+}
+
+std::vector<uint64_t> Session::Outstanding() const {
+  std::vector<uint64_t> sequences;
+  for (uint64_t sequence = oldest_; sequence <= told_; ++sequence) {
+    if (!LeaseOf(sequence).released) sequences.push_back(sequence);
+  }
+  return sequences;
+}
+
+std::vector<Slot*> Session::Detach() {
+  detached_ = true;
+  std::vector<Slot*> dropped;
+  while (given() > told_) {
+    dropped.push_back(leases_.back().slot);
+    leases_.pop_back();
+  }
+  announced_ = told_;
+  return dropped;
+}
+
+std::vector<Slot*> Session::Held() const {
+  std::vector<Slot*> held;
+  for (const Lease& lease : leases_) {
+    if (!lease.released) held.push_back(lease.slot);
+  }
+  return held;
+}
+
+void Session::ShrinkIfUntouched(base::TimePoint now) {
+  if (now - touched_ >= kUntouched) window_ = 1;
+}
+
+SessionView Session::View() const {
+  return {.announced = announced_,
+          .taken = taken_,
+          .released = released_,
+          .filling = static_cast<uint32_t>(given() - announced_),
+          .window = window_,
+          .finished = cursor_.ended() && !detached_ && announced_ == given()};
+}
+
+}  // namespace penstock::feed

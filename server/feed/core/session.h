@@ -1,0 +1,88 @@
+// One session's window: what it was given, what it was told of, what it took and released, and what
+// it wants next. Owned by the core. Numbers that a consumer says are checked here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "server/feed/core/arena.h"
+#include "server/feed/core/cursor.h"
+#include "server/feed/core/slot.h"
+
+namespace penstock::feed {
+
+// InvalidArgument for numbers that cannot be, or when no epoch has a batch for this rank.
+absl::Status Validate(const SessionSpec& spec);
+
+class Session {
+ public:
+  Session(SessionId id, const SessionSpec& spec, Arena& arena, base::TimePoint now);
+
+  SessionId id() const { return id_; }
+  const SessionSpec& spec() const { return spec_; }
+  Arena& arena() const { return arena_; }
+  const Cursor& cursor() const { return cursor_; }  // at the batch it wants next
+
+  // Its window has room for another batch, and there is one.
+  bool Wants() const;
+  SlotKey NextKey() const { return {spec_.user, spec_.feed, spec_.variant, cursor_.position()}; }
+  void SetVariant(uint64_t variant) { spec_.variant = variant; }
+  // Batches that are ready, or will be without another decision.
+  uint64_t Supply() const { return given() - taken_; }
+  // When it was last given a slot, as the schedule counts.
+  uint64_t last_given() const { return last_given_; }
+
+  // Gives it the slot, which it holds already in the arena's books, for the batch it wants next.
+  void Give(Slot& slot, uint64_t when);
+  // The next batch that it was not told of is full.
+  bool HasReady() const;
+  Announcement Announce();
+  // The runner knows of the announcement: from here on the consumer may.
+  void Told(uint64_t sequence) { told_ = sequence; }
+
+  absl::Status Taken(uint64_t count, base::TimePoint now);
+  // The slot that it lets go of.
+  absl::StatusOr<Slot*> Released(uint64_t sequence);
+  std::vector<uint64_t> Outstanding() const;
+
+  // Nothing more is given to it; returns the slots of batches that the runner does not know of.
+  std::vector<Slot*> Detach();
+  // The slots that it still holds.
+  std::vector<Slot*> Held() const;
+
+  // Slots that are kept for it: its window, or once detached no more than it holds.
+  uint64_t Reserved() const { return detached_ ? given() - released_ : spec_.window; }
+  void ShrinkIfUntouched(base::TimePoint now);
+  SessionView View() const;
+
+ private:
+  struct Lease {
+    Slot* slot = nullptr;
+    uint64_t generation = 0;
+    plan::Position position;
+    plan::Batch batch;
+    uint64_t step = 0;
+    bool last_of_epoch = false;
+    bool released = false;
+  };
+  uint64_t given() const { return oldest_ - 1 + leases_.size(); }
+  const Lease& LeaseOf(uint64_t sequence) const { return leases_[sequence - oldest_]; }
+
+  const SessionId id_;
+  SessionSpec spec_;
+  Arena& arena_;
+  Cursor cursor_;
+  std::deque<Lease> leases_;  // by sequence, from oldest_ on: the first is not released
+  uint64_t oldest_ = 1;
+  uint64_t announced_ = 0;
+  uint64_t told_ = 0;
+  uint64_t taken_ = 0;
+  uint64_t released_ = 0;
+  uint64_t last_given_ = 0;
+  uint32_t window_;  // now
+  base::TimePoint touched_;
+  bool detached_ = false;
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,68 @@
+#include "server/feed/core/source_health.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::feed {
+namespace {
+
+// A failure costs next to nothing; a read that does not come back costs a thread.
+constexpr base::Duration kFirstAfterFailure = std::chrono::milliseconds(10);
+constexpr base::Duration kLongestAfterFailure = std::chrono::seconds(1);
+constexpr base::Duration kFirstAfterOverdue = std::chrono::seconds(1);
+constexpr base::Duration kLongestAfterOverdue = std::chrono::seconds(30);
+
+}  // namespace
+
+SourceHealth::Reads SourceHealth::MayRead(base::TimePoint now) const {
+  if (!careful_) return Reads::kFreely;
+  if (now < again_ || aside_ >= kMostAside || aside_ - overdue_ >= at_once_) return Reads::kNotNow;
+  return Reads::kAside;
+}
+
+// One that was not begun aside is from now on.
+void SourceHealth::Overdue(const Read& read, base::TimePoint now, std::string reason) {
+  if (!read.aside) ++aside_;
+  ++overdue_;
+  careful_ = true;
+  if (!trouble_) trouble_ = {now - read.took, std::move(reason)};
+  PauseFrom(now, kFirstAfterOverdue, kLongestAfterOverdue);
+}
+
+void SourceHealth::CameBack(const Read& read, base::TimePoint now) {
+  Ended(read);
+  failures_ = 0;
+  pause_ = {};
+  again_ = now;
+  if (overdue_ > 0) {
+    at_once_ = std::min(2 * at_once_, kMostAside);
+    return;
+  }
+  trouble_.reset();
+  if (read.took < kAtOnce) careful_ = false;
+  at_once_ = careful_ ? std::min(2 * at_once_, kMostAside) : 1;
+}
+
+void SourceHealth::Failed(const Read& read, base::TimePoint now, std::string reason) {
+  Ended(read);
+  ++failures_;
+  if (!trouble_) trouble_ = {now, {}};
+  trouble_->reason = std::move(reason);
+  if (failures_ >= kFailures) careful_ = true;
+  if (careful_) PauseFrom(now, kFirstAfterFailure, kLongestAfterFailure);
+}
+
+void SourceHealth::Ended(const Read& read) {
+  if (read.aside || read.overdue) --aside_;
+  if (read.overdue) --overdue_;
+}
+
+// Several at one time make one pause.
+void SourceHealth::PauseFrom(base::TimePoint now, base::Duration first, base::Duration longest) {
+  at_once_ = 1;
+  if (now < again_) return;
+  pause_ = std::clamp(2 * pause_, first, longest);
+  again_ = now + pause_;
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,46 @@
+#include "server/feed/core/spending.h"
+
+#include <algorithm>
+
+namespace penstock::feed {
+namespace {
+
+constexpr int64_t kWeightOfTheLast = 8;  // one in so many
+
+}  // namespace
+
+void Spending::Given(UserId user, uint32_t rows) { accounts_[user].given += rows; }
+
+void Spending::Ended(UserId user, uint32_t rows, std::optional<base::Duration> cost) {
+  Account& account = accounts_[user];
+  account.given -= std::min<uint64_t>(account.given, rows);
+  account.spent += cost.value_or(account.row * static_cast<int64_t>(rows));
+  if (!cost || rows == 0) return;
+  const base::Duration each = *cost / static_cast<int64_t>(rows);
+  account.row = account.measured ? account.row + (each - account.row) / kWeightOfTheLast : each;
+  account.measured = true;
+}
+
+void Spending::Wants(UserId user, bool wants) {
+  Account& account = accounts_[user];
+  if (wants && !account.wants) account.spent = std::max(account.spent, clock_ - kTurn);
+  account.wants = wants;
+}
+
+void Spending::Advance() {
+  std::optional<base::Duration> least;
+  for (const auto& [user, account] : accounts_)
+    if (account.wants) least = std::min(least.value_or(Total(account)), Total(account));
+  if (least) clock_ = std::max(clock_, *least);
+  absl::erase_if(accounts_, [this](const auto& entry) {
+    const Account& account = entry.second;
+    return !account.wants && account.given == 0 && account.spent <= clock_ - kTurn;
+  });
+}
+
+base::Duration Spending::Of(UserId user) const {
+  const auto found = accounts_.find(user);
+  return found == accounts_.end() ? clock_ - kTurn : Total(found->second);
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,229 @@
+#include "server/feed/engine/rows.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/telemetry/log.h"
+#include "server/feed/engine/samples.h"
+#include "server/source/core/retry_policy.h"
+
+namespace penstock::feed {
+namespace {
+
+constexpr uint32_t kMaxPassedOver = 1000;
+constexpr base::Duration kSaveEvery = std::chrono::seconds(1);
+
+std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
+                     base::Fault fault) {
+  const absl::string_view why =
+      fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
+  return absl::StrCat("sample ", sample, " of '", feed.called, "' (", path, "): ", why);
+}
+
+}  // namespace
+
+std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
+  const FeedSpec& spec = feed.spec;
+  const uint64_t planned = PlannedAt(spec, {task.epoch, task.index});
+  uint32_t counted = 0;
+  uint32_t passed_over = 0;
+  for (uint32_t attempt = 0; passed_over < kMaxPassedOver; ++attempt) {
+    const uint64_t sample = attempt == 0 ? planned : StandInFor(spec, task.epoch, planned, attempt);
+    if (feed.dataset->quarantine.Contains(sample)) {
+      ++passed_over;
+      continue;
+    }
+    if (counted == task.attempt) return sample;
+    ++counted;
+  }
+  return std::nullopt;
+}
+
+absl::Status StandInIn(const Feed& feed, const plan::Position& position,
+                       const pool::SlotPlace& place) {
+  const FeedSpec& spec = feed.spec;
+  for (uint32_t row = 0; row < position.rows; ++row) {
+    const uint64_t planned = PlannedAt(spec, {position.epoch, position.first + row});
+    uint64_t held;
+    std::memcpy(&held, place.data + place.layout.ids_offset + row * sizeof(held), sizeof(held));
+    if (held == planned) continue;
+    const source::BadSample* known = feed.dataset->quarantine.Find(planned);
+    return absl::DataLossError(
+        known == nullptr
+            ? Describe(feed, planned, feed.dataset->dataset->path(planned), base::Fault::kNone)
+            : Describe(feed, planned, known->path, known->fault));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
+                                              const pool::SlotPlace& place, bool aside) {
+  const std::optional<uint64_t> sample = SampleFor(*feed, task);
+  if (!sample)
+    return absl::DataLossError(absl::StrCat("dataset '", feed->called, "': ", kMaxPassedOver,
+                                            " stand-ins in a row are quarantined; see 'penstockctl "
+                                            "quarantine list' and repair or clear"));
+  workers::WorkItem item;
+  item.id = next_item_++;
+  item.user = task.user.value();
+  item.account = feed->account;
+  item.dataset = feed->dataset->dataset.get();  // the row in flight keeps it alive
+  item.sample = *sample;
+  item.spec = feed->spec.decoding;
+  item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
+  item.segment = place.segment.value();
+  item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
+  if (place.layout.blocks.size() > 1) {
+    item.selection = &feed->spec.selection;
+    for (size_t block = 1; block < place.layout.blocks.size(); ++block)
+      item.field_rows.push_back(place.Row(block, task.row));
+  }
+  item.aside = aside;
+  in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed), aside});
+  if (aside) loose_.Add(task.user.value());
+  return item;
+}
+
+std::set<SlotId> Rows::LeftBehind(UserId user, const Core& core) const {
+  std::set<SlotId> slots;
+  for (const auto& [item, row] : in_flight_)
+    if (row.task.user == user && !core.IsWanted(row.task)) slots.insert(row.task.slot);
+  return slots;
+}
+
+void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
+  const auto found = in_flight_.find(item);
+  if (found == in_flight_.end() || found->second.overdue) return;
+  InFlight& row = found->second;
+  if (!row.aside) loose_.Add(row.task.user.value());
+  note(row.feed, row.sample, {.aside = row.aside, .took = source::kPatience});
+  row.overdue = true;
+}
+
+RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool) {
+  const auto found = in_flight_.find(outcome.id);
+  PENSTOCK_CHECK(found != in_flight_.end());
+  InFlight row = std::move(found->second);
+  row.taken = outcome.times.taken;
+  in_flight_.erase(found);
+  if (outcome.kind == workers::OutcomeKind::kRefused ||
+      outcome.kind == workers::OutcomeKind::kStrike)
+    row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
+  if (row.aside || row.overdue) loose_.Remove(row.task.user.value());
+
+  RowTrouble trouble;
+  switch (outcome.kind) {
+    case workers::OutcomeKind::kDone:
+      Label(row, pool.Place(row.task.slot.value()));
+      if (!row.feed->canary) ++decoded_;
+      row.feed->dataset->policy.OnDecoded(row.sample);
+      core.RowDone(row.task, row.taken);
+      break;
+    case workers::OutcomeKind::kLost:
+      core.RowReturned(row.task, row.taken);
+      break;
+    case workers::OutcomeKind::kRefused:
+      trouble = Refused(row, outcome.fault, core);
+      break;
+    case workers::OutcomeKind::kStrike:
+      trouble = Struck(row, outcome.fault, core);
+      break;
+    case workers::OutcomeKind::kSourceFailed:
+      break;
+  }
+  trouble.feed = row.feed;
+  trouble.task = row.task;
+  trouble.sample = row.sample;
+  trouble.read = {
+      .aside = row.aside,
+      .overdue = row.overdue,
+      .took = outcome.times.read_end - outcome.times.read_begin - outcome.times.held_up};
+  return trouble;
+}
+
+// Counts for this feed alone. Why it fails, once too many samples are so.
+absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
+  Feed& feed = *row.feed;
+  if (!feed.lacking) feed.lacking.emplace(feed.spec.samples, feed.dataset->policy.options());
+  feed.lacking->OnRefused(row.sample);
+  if (!feed.lacking->TooMany()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples,
+      " samples do not have what is asked for, which is too many (max_quarantined); the last one, ",
+      Describe(feed, row.sample, row.path, fault),
+      "; ask for a greater length, or leave the field out"));
+}
+
+// The sample is at fault: another stands in for it in this row, and it is reported once.
+RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
+  DatasetState& dataset = *row.feed->dataset;
+  RowTrouble trouble;
+  trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
+  if (base::IsOfField(fault)) {
+    trouble.feed_failed = Lacks(row, fault);
+  } else {
+    Record(row, fault);
+    dataset.policy.OnRefused(row.sample);
+    trouble.feed_failed = dataset.policy.Exhausted();
+  }
+  if (!row.feed->canary) ++replaced_;
+  core.RowRefused(row.task, row.taken);
+  return trouble;
+}
+
+// A worker died or hung over the sample: once more, then never again.
+RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
+  DatasetState& dataset = *row.feed->dataset;
+  RowTrouble trouble;
+  if (dataset.policy.OnStrike(row.sample) == Verdict::kQuarantine) {
+    trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
+    Record(row, fault);
+    trouble.feed_failed = dataset.policy.Exhausted();
+    trouble.quarantine_grew = true;
+    if (!row.feed->canary) ++replaced_;
+    // A quarantine that is full passes over no more samples: this row does.
+    if (!dataset.quarantine.Contains(row.sample)) {
+      core.RowRefused(row.task, row.taken);
+      return trouble;
+    }
+  }
+  core.RowReturned(row.task, row.taken);
+  return trouble;
+}
+
+void Rows::Record(const InFlight& row, base::Fault fault) {
+  DatasetState& dataset = *row.feed->dataset;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto added = dataset.quarantine.Add(
+      {.sample = row.sample,
+       .path = row.path,
+       .fault = fault,
+       .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
+       .attempts = row.task.attempt + 1,
+       .stamp = dataset.dataset->stamp(row.sample)});
+  if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
+}
+
+// What cannot even wait to be written is tried again.
+void Rows::SaveQuarantines(base::TimePoint now, bool at_once) {
+  if (unsaved_.empty() || (!at_once && now - saved_at_ < kSaveEvery)) return;
+  saved_at_ = now;
+  std::erase_if(unsaved_, [](const std::shared_ptr<DatasetState>& dataset) {
+    const absl::Status saved = dataset->quarantine.Save();
+    if (saved.ok()) return true;
+    PENSTOCK_LOG(kWarning, "quarantine_not_saved", {"dataset", dataset->name},
+                 {"reason", saved.message()});
+    return false;
+  });
+}
+
+void Rows::Label(const InFlight& row, const pool::SlotPlace& place) const {
+  const int64_t label = row.feed->dataset->dataset->label(row.sample);
+  const uint64_t offset = sizeof(uint64_t) * row.task.row;
+  std::memcpy(place.data + place.layout.labels_offset + offset, &label, sizeof(label));
+  std::memcpy(place.data + place.layout.ids_offset + offset, &row.sample, sizeof(row.sample));
+}
+
+}  // namespace penstock::feed

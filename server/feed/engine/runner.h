@@ -1,0 +1,71 @@
+// The runner: the one thread ("runner") that owns the engine. It sleeps until a worker, a consumer
+// or another thread has something for it, and ticks ten times a second. What a GPU writes rings
+// nothing: while such words are awaited it looks again by itself, ever less often.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/feed/core/back_off.h"
+#include "server/feed/engine/engine.h"
+#include "server/feed/engine/mailbox.h"
+
+namespace penstock::feed {
+
+class Runner {
+ public:
+  // Starts the workers and the thread. The engine is made and destroyed on that thread's behalf by
+  // whoever owns the runner.
+  static absl::StatusOr<std::unique_ptr<Runner>> Start(Engine::Options options, SendToPeer send);
+  // Takes no more jobs, tells every session that the daemon ends, and ends the thread, with which
+  // the workers die.
+  void Close();
+  // Besides waits for the reads in progress, however long they take.
+  ~Runner();
+
+  // Any thread: runs `job` on the runner's thread. False when it is stopping or too much is queued:
+  // the job will not run.
+  bool Post(std::function<void(Engine&, base::TimePoint)> job);
+  // The same for what must not be lost, however much is queued: that a process left.
+  void Deliver(std::function<void(Engine&, base::TimePoint)> job);
+
+  // Open sessions, as of a moment ago.
+  size_t sessions() const { return sessions_.load(std::memory_order_relaxed); }
+
+  // As of a moment ago. Never waits for the runner: it may be stuck.
+  Vitals vitals() const;
+
+  // Why nothing is delivered any more, if so; for good.
+  absl::Status status() const {
+    base::MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event);
+  void Run();
+  void Tick(base::TimePoint now);
+  void Sleep(base::Duration longest);
+  void Watch(int fd, bool watch);
+
+  base::SteadyClock clock_;
+  posix::Fd poll_;  // epoll
+  Mailbox mailbox_;
+  Engine engine_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<size_t> sessions_ = 0;
+  std::atomic<uint64_t> passes_ = 0;
+  mutable base::Mutex mutex_;
+  absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
+  Vitals vitals_ PENSTOCK_GUARDED_BY(mutex_);
+  BackOff back_off_;
+  std::thread thread_;
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,95 @@
+#include "server/feed/engine/runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "server/feed/engine/samples.h"
+#include "server/source/core/retry_policy.h"
+
+namespace penstock::feed {
+namespace {
+
+// What a carrier copies at once: long enough that handing it over costs little, short enough that
+// several carriers work on the earliest batch.
+constexpr uint64_t kRunBytes = base::kMiB;
+
+carry::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
+  const pool::SlotLayout& layout = place.layout;
+  carry::Run run;
+  run.dataset = feed.dataset->dataset.get();
+  run.samples.resize(task.rows);
+  PlannedFrom(feed.spec, {task.epoch, task.index}, run.samples);
+  run.selection = &feed.spec.selection;
+  for (size_t block = 0; block < layout.blocks.size(); ++block)
+    run.blocks.push_back(place.Row(block, task.row));
+  run.labels = place.data + layout.labels_offset + task.row * sizeof(int64_t);
+  run.ids = place.data + layout.ids_offset + task.row * sizeof(uint64_t);
+  return run;
+}
+
+}  // namespace
+
+Road RoadOf(const FeedSpec& spec) {
+  switch (spec.storage) {
+    case source::Storage::kEncoded:
+      return Road::kWorkers;
+    case source::Storage::kRows:
+      return Road::kCarriers;
+    case source::Storage::kNothing:
+      return Road::kNobody;
+  }
+  return Road::kWorkers;
+}
+
+uint32_t RunOf(const FeedSpec& spec) {
+  switch (spec.storage) {
+    case source::Storage::kEncoded:
+      return 1;
+    case source::Storage::kRows:
+      return static_cast<uint32_t>(
+          std::clamp<uint64_t>(kRunBytes / spec.selection.layout.bytes(), 1, UINT32_MAX));
+    case source::Storage::kNothing:
+      return UINT32_MAX;
+  }
+  return 1;
+}
+
+carry::Run Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
+                       const pool::SlotPlace& place, bool aside) {
+  carry::Run run = RunFor(task, *feed, place);
+  run.id = next_run_++;
+  run.aside = aside;
+  in_flight_.emplace(run.id, InFlight{task, std::move(feed), run.samples.front(), aside});
+  return run;
+}
+
+void Runs::Overdue(uint64_t run, NoteOverdueRead note) {
+  const auto found = in_flight_.find(run);
+  if (found == in_flight_.end() || found->second.overdue) return;
+  InFlight& of = found->second;
+  note(of.feed, of.sample, {.aside = of.aside, .took = source::kPatience});
+  of.overdue = true;
+}
+
+RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
+  const auto found = in_flight_.find(outcome.id);
+  PENSTOCK_CHECK(found != in_flight_.end());
+  const InFlight run = std::move(found->second);
+  in_flight_.erase(found);
+  RowTrouble trouble;
+  if (outcome.status.ok()) core.RowDone(run.task, outcome.ended - outcome.begun);
+  trouble.feed = run.feed;
+  trouble.task = run.task;
+  trouble.read = {
+      .aside = run.aside, .overdue = run.overdue, .took = outcome.ended - outcome.begun};
+  return trouble;
+}
+
+void Runs::Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core) {
+  carry::WriteNotes(RunFor(task, feed, place));
+  core.RowDone(task, base::Duration::zero());
+}
+
+}  // namespace penstock::feed

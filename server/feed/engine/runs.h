@@ -1,0 +1,51 @@
+// The runs of rows that are being carried: from the core's task to a carrier's run and back. Such
+// rows have no faults of their own: what fails is their source, and in the end the whole feed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "server/carry/carriers.h"
+#include "server/feed/core/core.h"
+#include "server/feed/engine/rows.h"
+#include "server/pool/pool.h"
+
+namespace penstock::feed {
+
+// By which road a feed's rows come, and how many rows a task of it may have.
+Road RoadOf(const FeedSpec& spec);
+uint32_t RunOf(const FeedSpec& spec);
+
+class Runs {
+ public:
+  // What to carry for a task. The run in flight keeps the feed alive.
+  carry::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
+                   bool aside = false);
+  // The run's copy does not come back.
+  void Overdue(uint64_t run, NoteOverdueRead note);
+  // The end of a run: tells the core, but of one that could not be read.
+  RowTrouble End(const carry::Outcome& outcome, Core& core);
+
+  // Labels and ids of rows that nobody fills: the task is done with that.
+  void Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core);
+
+  size_t in_flight() const { return in_flight_.size(); }
+
+ private:
+  struct InFlight {
+    RowTask task;
+    std::shared_ptr<Feed> feed;
+    uint64_t sample = 0;  // the first
+    bool aside = false, overdue = false;
+  };
+
+  std::unordered_map<uint64_t, InFlight> in_flight_;
+  uint64_t next_run_ = 1;
+};
+
+}  // namespace penstock::feed

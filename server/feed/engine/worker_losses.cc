@@ -1,0 +1,107 @@
+#include "server/feed/engine/worker_losses.h"
+
+#include <algorithm>
+#include <set>
+
+namespace penstock::feed {
+namespace {
+
+// Accounts are kept beyond this only while they are of use.
+constexpr size_t kKept = 1024;
+
+int64_t Seconds(base::Duration duration) {
+  return std::chrono::ceil<std::chrono::seconds>(duration).count();
+}
+
+}  // namespace
+
+uint64_t WorkerLosses::AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now,
+                                 const std::string& called) {
+  if (accounts_.size() >= kKept) Forget(now);
+  const auto [place, is_new] = numbers_.try_emplace({dataset, user}, next_);
+  if (is_new)
+    accounts_.emplace(next_++, Account{.key = place->first,
+                                       .called = {},
+                                       .budget = workers::RestartBudget(options_.budget),
+                                       .back_off = workers::BackOff(options_.back_off),
+                                       .reason = {}});
+  Account& account = accounts_.at(place->second);
+  account.last_used = now;
+  account.called = called.empty() ? dataset : called;
+  return place->second;
+}
+
+void WorkerLosses::Touch(uint64_t number, base::TimePoint now) {
+  const auto found = accounts_.find(number);
+  if (found != accounts_.end()) found->second.last_used = now;
+}
+
+// Those that nobody has, nor died over lately.
+void WorkerLosses::Forget(base::TimePoint now) {
+  std::erase_if(accounts_, [&](const auto& entry) {
+    const bool old = now - entry.second.last_used >= options_.budget.window;
+    if (old) numbers_.erase(entry.second.key);
+    return old;
+  });
+}
+
+absl::Status WorkerLosses::Died(uint64_t number, const std::string& reason, base::TimePoint now) {
+  const auto found = accounts_.find(number);
+  if (found == accounts_.end()) return absl::OkStatus();  // forgotten: its feeds are long gone
+  Account& account = found->second;
+  account.last_used = now;
+  account.paused_until = now + account.back_off.Next();
+  last_pause_ends_ = std::max(last_pause_ends_, account.paused_until);
+  account.reason = reason;
+  if (account.budget.Take(now)) return absl::OkStatus();
+  account.spent_until = now + options_.budget.window;
+  LookForMany(now);
+  return WhySpent(account, now);
+}
+
+void WorkerLosses::WentWell(uint64_t number) {
+  const auto found = accounts_.find(number);
+  if (found != accounts_.end()) found->second.back_off.Reset();
+}
+
+bool WorkerLosses::IsPaused(uint64_t number, base::TimePoint now) const {
+  if (!AnyPaused(now)) return false;
+  const auto found = accounts_.find(number);
+  return found != accounts_.end() && now < found->second.paused_until;
+}
+
+absl::Status WorkerLosses::MayOpen(const std::string& dataset, uint32_t user,
+                                   base::TimePoint now) const {
+  const auto found = numbers_.find({dataset, user});
+  if (found == numbers_.end()) return absl::OkStatus();
+  const Account& account = accounts_.at(found->second);
+  return now < account.spent_until ? WhySpent(account, now) : absl::OkStatus();
+}
+
+absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now) const {
+  return absl::UnavailableError(absl::StrCat(
+      "dataset '", account.called, "' has cost user ", account.key.second, " more than ",
+      options_.budget.restarts, " workers within ", Seconds(options_.budget.window),
+      " s (workers.max_restarts); the last one was ", account.reason,
+      "; other datasets go on. See its files and the memory that workers have, then open it again "
+      "in ",
+      Seconds(account.spent_until - now), " s"));
+}
+
+void WorkerLosses::LookForMany(base::TimePoint now) {
+  std::set<std::string> datasets;
+  std::set<uint32_t> users;
+  for (const auto& [number, account] : accounts_) {
+    if (now >= account.spent_until) continue;
+    datasets.insert(account.key.first);
+    users.insert(account.key.second);
+  }
+  if (!status_.ok() || datasets.size() < options_.many || users.size() < options_.many) return;
+  status_ = absl::UnavailableError(absl::StrCat(
+      "workers die too often, over ", datasets.size(), " datasets of ", users.size(),
+      " users: it is the machine's trouble, or the decoders'; "
+      "see the daemon's log (worker_died) and the memory that workers have, then start the daemon "
+      "again"));
+}
+
+}  // namespace penstock::feed

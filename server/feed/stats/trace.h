@@ -1,0 +1,91 @@
+// What happened to samples and batches while a trace is taken. One owner (the engine); bounded:
+// what does not fit is counted, and left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "server/feed/stats/flow.h"
+
+namespace penstock::feed {
+
+// A sample that a worker decoded, or a run of rows that a carrier copied.
+struct TraceRows {
+  uint64_t feed = 0;  // FeedId
+  SlotFill fill;
+  bool carried = false;
+  bool done = true;     // false: it did not come about, and is tried again
+  uint32_t rows = 1;    // of a run
+  uint64_t sample = 0;  // of a worker's row
+  uint32_t worker = 0;
+  // In this order.
+  base::TimePoint given{}, read_begin{}, read_end{}, decode_begin{}, ended{};
+};
+
+struct TraceFill {
+  uint64_t feed = 0;
+  SlotFill fill;
+  uint64_t epoch = 0, first = 0;  // the batch's position
+  base::TimePoint begun{}, ended{};
+};
+
+// One session's batch; its last times are zero where the trace ended before.
+struct TraceBatch {
+  uint64_t session = 0;
+  bool device = false;
+  SessionFlow::Batch batch;
+};
+
+struct Trace {
+  base::TimePoint begun{}, ended{};
+  std::vector<TraceRows> rows;
+  std::vector<TraceFill> fills;
+  std::vector<TraceBatch> batches;
+  std::map<uint64_t, std::string> feeds;     // names, by FeedId
+  std::map<uint64_t, std::string> sessions;  // names, by number
+  uint64_t dropped = 0;
+};
+
+class TraceLog {
+ public:
+  static constexpr size_t kMost = 200'000;
+
+  explicit TraceLog(base::TimePoint begun, size_t most = kMost) : most_(most) {
+    trace_.begun = begun;
+  }
+
+  void Add(const TraceRows& rows) { AddTo(trace_.rows, rows); }
+  void Add(const TraceFill& fill) { AddTo(trace_.fills, fill); }
+  void Add(const TraceBatch& batch) { AddTo(trace_.batches, batch); }
+  void NameFeed(uint64_t feed, const std::string& name) { trace_.feeds.try_emplace(feed, name); }
+  void NameSession(uint64_t session, const std::string& name) {
+    trace_.sessions.try_emplace(session, name);
+  }
+
+  // All that there is; the log is empty then.
+  Trace End(base::TimePoint ended) {
+    trace_.ended = ended;
+    return std::move(trace_);
+  }
+
+ private:
+  template <typename Event>
+  void AddTo(std::vector<Event>& events, const Event& event) {
+    const size_t held = trace_.rows.size() + trace_.fills.size() + trace_.batches.size();
+    if (held >= most_) {
+      ++trace_.dropped;
+    } else {
+      events.push_back(event);
+    }
+  }
+
+  const size_t most_;
+  Trace trace_;
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,85 @@
+#include "server/feed/stats/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::feed {
+namespace {
+
+// Whoever is busier than this holds the others up: between two samples there is always some
+// waiting, on a machine whose cores are shared more than elsewhere.
+constexpr double kBusy = 0.6;
+constexpr base::Duration kStalled = std::chrono::seconds(2);
+// A trainer that sleeps nearly always says little about how fast it would be.
+constexpr double kMostStarved = 0.9;
+
+std::string Percent(double share) {
+  return absl::StrCat(static_cast<int>(std::lround(100 * std::clamp(share, 0.0, 1.0))), " %");
+}
+
+std::string Workers(uint32_t count) {
+  return absl::StrCat(count, count == 1 ? " more worker" : " more workers");
+}
+
+// A trainer that is busy for 1 − s of the time at today's rate wants 1 ∕ (1 − s) of it.
+uint32_t MoreWorkers(const FlowFigures& figures) {
+  const double starved = std::min(figures.starved, kMostStarved);
+  const double more = figures.workers * starved / (1 - starved);
+  return std::max(1u, static_cast<uint32_t>(std::ceil(more - 1e-9)));
+}
+
+FlowVerdict Decoding(const FlowFigures& figures) {
+  const uint32_t more = MoreWorkers(figures);
+  return {Bottleneck::kDecoding, more,
+          absl::StrCat(
+              "decoding is the bottleneck: ", figures.starved > kMostStarved ? "at least " : "",
+              Workers(more), " would hide it")};
+}
+
+FlowVerdict Reading(const FlowFigures& figures) {
+  return {Bottleneck::kReading, 0,
+          absl::StrCat("reading is the bottleneck: readers wait for the storage ",
+                       Percent(figures.readers_busy), " of the time while workers are ",
+                       Percent(figures.workers_busy),
+                       " busy; faster storage would hide it, or more workers, whose readers read "
+                       "in parallel")};
+}
+
+FlowVerdict Carrying(const FlowFigures& figures) {
+  return {Bottleneck::kReading, 0,
+          absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
+                       Percent(figures.readers_busy),
+                       " busy; faster storage would hide it, or more of source.carriers")};
+}
+
+FlowVerdict Window() {
+  return {Bottleneck::kWindow, 0,
+          "batches come too late although neither reading nor decoding is busy: a larger window "
+          "would let the daemon work ahead"};
+}
+
+}  // namespace
+
+FlowVerdict Judge(const FlowFigures& figures) {
+  if (figures.stalled > kStalled) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(figures.stalled).count();
+    return {Bottleneck::kSource, 0,
+            absl::StrCat("the source is stalled: for ", seconds, " s, ", figures.stalled_reason)};
+  }
+  if (!figures.tells) return {Bottleneck::kUnknown, 0, "too little happened to tell"};
+  if (figures.starved < kStarves) return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
+  if (figures.copying > figures.starved / 2)
+    return {Bottleneck::kCopying, 0,
+            absl::StrCat("copying to the GPU is the bottleneck: full batches waited for it during ",
+                         Percent(figures.copying / figures.starved),
+                         " of the time that trainers slept; a greater device depth hides short "
+                         "waits")};
+  if (figures.road == Road::kCarriers)
+    return figures.readers_busy >= kBusy ? Carrying(figures) : Window();
+  if (std::max(figures.workers_busy, figures.readers_busy) < kBusy) return Window();
+  return figures.workers_busy >= figures.readers_busy ? Decoding(figures) : Reading(figures);
+}
+
+}  // namespace penstock::feed

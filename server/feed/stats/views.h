@@ -1,0 +1,127 @@
+// What status shows: plain numbers, copied on the runner's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/export/gpus.h"
+#include "server/feed/core/core.h"
+#include "server/feed/stats/dataset_counts.h"
+#include "server/feed/stats/flow.h"
+#include "server/feed/stats/user_counts.h"
+#include "server/pool/pool.h"
+
+namespace penstock::feed {
+
+struct FeedInfo {
+  uint64_t fingerprint = 0;
+  std::string dataset;
+  uint32_t user = 0;
+  uint32_t sessions = 0;
+  FeedView counts;
+  StageSums stages = {};
+  double occupancy = 0, starved = 0;
+  std::string verdict = {};
+};
+
+struct GpuInfo {
+  exporting::GpuView view;
+  uint32_t batches_ahead = 0;  // copied and not taken
+};
+
+struct EngineView {
+  pool::Usage pool;
+  SlotCounts slots;
+  uint64_t samples_decoded = 0;
+  uint64_t samples_replaced = 0;
+  std::vector<FeedInfo> feeds;
+  std::vector<GpuInfo> gpus;
+  uint32_t workers_asleep = 0;  // processes beside those at posts
+  absl::Status status;          // why nothing is delivered any more, if so
+  bool draining = false;
+};
+
+// Since the start, whatever came and went.
+struct TotalsView {
+  std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for what has a name
+  uint64_t worker_restarts = 0;
+  uint32_t max_sessions = 0;  // as of now: it may change
+  // Carriers' reads that fail and are tried again, or do not come back, and for how long the
+  // oldest.
+  uint32_t stalled_runs = 0;
+  base::Duration longest_stall{};
+};
+
+// What a user has now, and what was done for it since the start.
+struct UserView {
+  UserTotals totals;
+  uint32_t sessions = 0;
+  uint32_t workers = 0;  // processes, those asleep, too
+  uint64_t pool_bytes = 0, reserved_bytes = 0;
+};
+
+// How the runner fares, as of its last tick.
+struct Vitals {
+  uint64_t passes = 0;       // of its loop, as of now: it stands still if the runner is stuck
+  base::TimePoint ticked{};  // when that was; ten times a second
+  uint64_t sessions = 0;
+  uint32_t workers = 0, workers_running = 0;
+  uint64_t reserved_bytes = 0, pool_bytes = 0;
+  bool draining = false;
+  uint64_t not_drained = 0;  // sessions that a drain would wait for
+};
+
+enum class DeliveryKind { kHost, kPinned, kDevice };
+
+// What a session does, or waits for.
+enum class SessionPhase {
+  kRunning,
+  kWaitingForTrainer,
+  kDecoding,
+  kCopying,
+  kStalled,
+  kFinished,
+  kEnded
+};
+
+struct SessionInfo {
+  uint64_t id = 0;
+  SessionPhase phase = SessionPhase::kRunning;
+  std::string name, client, dataset, order;
+  std::string state;  // the phase in words
+  uint32_t user = 0;
+  int32_t pid = 0;
+  uint64_t fingerprint = 0;
+  uint32_t rank = 0, world = 1, batch_size = 0, window = 0;
+  uint64_t epoch = 0, consumed = 0;
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint64_t rest_of_epoch = 0;  // batches not taken; of NotDrained alone
+  DeliveryKind delivery = DeliveryKind::kHost;
+  std::string delivery_reason;
+  // Of device delivery.
+  std::string gpu;
+  cuda::HandleKind handle = cuda::HandleKind::kIpc;
+  uint32_t device_depth = 0, on_device = 0;
+};
+
+// What a session waits for: facts for its consumer, who sees nothing of other datasets than its
+// own.
+struct SessionProgress {
+  uint64_t announced = 0, taken = 0, released = 0;
+  uint32_t window = 0;
+  uint32_t decoding = 0;                     // batches
+  uint32_t copying = 0;                      // batches that are full and not on its GPU yet
+  uint32_t on_device = 0, device_depth = 0;  // of device delivery
+  uint64_t samples_decoded = 0, samples_replaced = 0;  // of its feed
+  uint32_t workers = 0, workers_running = 0, workers_stalled = 0;
+  double workers_busy = 0;  // 0 … 1, over the last second or so
+  uint64_t samples_per_second = 0;
+  uint32_t sessions = 0;
+  // The oldest of each; 0: none.
+  base::Duration stalled{}, in_hand{};
+  std::string stalled_reason, in_hand_path;
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,112 @@
+// How many calls are in progress: at its end the server waits for their answers, and not for
+// clients that have none and keep their connection; beyond a number nothing more is asked of the
+// daemon; and answers leave at a pace that keeps serving calls cheap. Owned by the server; any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "server/rpc/transport/turns.h"
+
+namespace penstock::rpc {
+
+class Calls {
+ public:
+  struct Limits {
+    uint64_t at_once = 0;   // that are answered once
+    uint32_t watchers = 0;  // that are answered again and again
+    uint32_t answers_per_second = 1, answers_in_a_burst = 0;
+  };
+  explicit Calls(const Limits& limits)
+      : limits_(limits),
+        answers_(limits.answers_per_second, limits.answers_in_a_burst),
+        refusals_(answers_) {}
+
+  // Whether a call that has begun may ask the daemon.
+  absl::Status MayAsk() {
+    base::MutexLock lock(mutex_);
+    if (under_way_ <= limits_.at_once) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        limits_.at_once, " calls are under way, as many as there may be at once; wait ",
+        "for answers before asking for more"));
+  }
+
+  // How long the answer to a call waits until it leaves. Those that are refused for want of room
+  // have a line of their own, which the others do not wait for.
+  base::Duration UntilTurn(bool is_refusal) {
+    base::MutexLock lock(mutex_);
+    return (is_refusal ? refusals_ : answers_).Take(base::Now());
+  }
+  void GiveTurnBack(bool is_refusal) {
+    base::MutexLock lock(mutex_);
+    (is_refusal ? refusals_ : answers_).GiveBack();
+  }
+
+  // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
+  absl::StatusOr<std::shared_ptr<const void>> TakeSeat() {
+    base::MutexLock lock(mutex_);
+    if (watchers_ >= limits_.watchers)
+      return absl::ResourceExhaustedError(absl::StrCat(
+          limits_.watchers, " calls watch the daemon, as many as may at once; end some, ",
+          "or ask for GetStatus now and then"));
+    ++watchers_;
+    return std::shared_ptr<const void>(this, [this](const void*) {
+      base::MutexLock lock(mutex_);
+      --watchers_;
+    });
+  }
+
+  void Begin() {
+    base::MutexLock lock(mutex_);
+    ++under_way_;
+  }
+  void End() {
+    base::MutexLock lock(mutex_);
+    if (--under_way_ == 0) changed_.NotifyAll();
+  }
+
+  // Waits until none is in progress, so long at most.
+  void AwaitNone(base::Duration timeout) {
+    const base::SteadyClock clock;
+    const base::TimePoint deadline = clock.Now() + timeout;
+    base::MutexLock lock(mutex_);
+    for (auto now = clock.Now(); under_way_ > 0 && now < deadline; now = clock.Now())
+      changed_.WaitFor(mutex_, deadline - now);
+  }
+
+ private:
+  const Limits limits_;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  Turns answers_ PENSTOCK_GUARDED_BY(mutex_), refusals_ PENSTOCK_GUARDED_BY(mutex_);
+  uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+};
+
+// One call, from when it is made until gRPC is done with it.
+class CallUnderWay {
+ public:
+  explicit CallUnderWay(Calls& calls) : calls_(&calls) { calls.Begin(); }
+  CallUnderWay(const CallUnderWay&) = delete;
+  CallUnderWay& operator=(const CallUnderWay&) = delete;
+  ~CallUnderWay() { Done(); }
+
+  // Before it is done.
+  base::Duration UntilTurn(bool is_refusal) { return calls_->UntilTurn(is_refusal); }
+  void GiveTurnBack(bool is_refusal) { calls_->GiveTurnBack(is_refusal); }
+
+  // Once gRPC is done, however long the object lives on.
+  void Done() {
+    if (calls_ != nullptr) calls_->End();
+    calls_ = nullptr;
+  }
+
+ private:
+  Calls* calls_;
+};
+
+}  // namespace penstock::rpc

@@ -1,0 +1,53 @@
+// One IndexDataset call: a stream of how far it is, one message in flight. A consumer that reads
+// slowly gets the newest figures, not all of them. Any thread.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/base/mutex.h"
+#include "penstock/v1/admin.pb.h"
+#include "server/rpc/access/audit.h"
+#include "server/rpc/calls/calls.h"
+#include "server/rpc/controller.h"
+
+namespace penstock::rpc {
+
+class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse> {
+ public:
+  // Owned by gRPC until OnDone, and by the controller's callbacks until the last was called.
+  static std::shared_ptr<IndexCall> Make(Calls& calls, AuditedCall audited);
+
+  // The last one has done = true or is an error; what comes later is ignored.
+  void Progress(const absl::StatusOr<IndexProgress>& progress);
+  bool cancelled() const { return cancelled_.load(); }
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override {
+    under_way_.Done();
+    self_.reset();
+  }
+
+ private:
+  IndexCall(Calls& calls, AuditedCall audited) : under_way_(calls), audited_(std::move(audited)) {}
+  // Starts the next write or the end, if one is due; called without the lock.
+  void GoOn();
+
+  CallUnderWay under_way_;
+  AuditedCall audited_;  // of whoever ends the call
+  std::atomic<bool> cancelled_{false};
+  base::Mutex mutex_;
+  bool writing_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  bool finished_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::optional<v1::IndexDatasetResponse> next_ PENSTOCK_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ PENSTOCK_GUARDED_BY(mutex_);
+  v1::IndexDatasetResponse in_flight_;  // gRPC's while writing_
+  std::shared_ptr<IndexCall> self_;
+};
+
+}  // namespace penstock::rpc

@@ -1,0 +1,90 @@
+// Stands between clients and gRPC: each client's connection ends here, and gRPC has one end of a
+// socket pair for it. Frames pass at a pace at which gRPC keeps no more than it answers
+// (traffic.h); how much lies in between is bounded (relayed.h). The pair's other end is named after
+// the client, so that calls can tell whose they are (origin.h).
+//
+// Owned by the server, and outlives what gRPC makes of the connections. One thread ("rpc-relay").
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/rpc/controller.h"
+#include "server/rpc/transport/cut_off.h"
+#include "server/rpc/transport/relayed.h"
+
+namespace penstock::rpc {
+
+class Relay {
+ public:
+  static absl::StatusOr<std::unique_ptr<Relay>> Start();
+  ~Relay();  // ends the thread, and every connection
+
+  // What to give to gRPC in the connection's place. `place` is dropped when the connection has
+  // ended. Any thread.
+  absl::StatusOr<posix::Fd> Take(posix::Fd client, const Origin& origin,
+                                 std::shared_ptr<const void> place);
+
+  // Connections that were ended for what they sent, or did not read: by reason, all that there are.
+  // Any thread.
+  std::map<std::string, uint64_t> cut_off() const;
+
+ private:
+  struct Connection {
+    Origin origin;
+    std::shared_ptr<const void> place;
+    std::unique_ptr<Relayed> relayed;
+    uint32_t client_events = 0, grpc_events = 0;  // as epoll knows them
+    std::optional<base::TimePoint> again = {};    // as again_ has it
+  };
+  struct Arrival {
+    posix::Fd client, grpc;
+    Origin origin;
+    std::shared_ptr<const void> place;
+  };
+
+  Relay(posix::Fd epoll, posix::Fd event) : epoll_(std::move(epoll)), event_(std::move(event)) {}
+  void Run();
+  void Turn(int wait_ms);
+  void Serve(uint64_t token, uint32_t events);
+  void TakeArrivals();
+  void Add(Arrival arrival);
+  std::shared_ptr<UserTraffic> TrafficOf(uint32_t user);
+  int WaitMs() const;
+  void MoveThoseDue();
+  void Move(uint64_t id, bool hung_up);
+  void Settle(uint64_t id, Connection& connection);
+  void End(uint64_t id, const absl::Status& why);
+  void SayCutOff(const Origin& origin, const absl::Status& why);
+
+  const posix::Fd epoll_, event_;
+  std::atomic<bool> stopping_ = false;
+  std::array<std::atomic<uint64_t>, kCutOffs.size()> cut_off_ = {};
+  base::Mutex mutex_;
+  std::vector<Arrival> arrivals_ PENSTOCK_GUARDED_BY(mutex_);
+
+  // Of the thread.
+  uint64_t last_id_ = 0;
+  std::map<uint64_t, Connection> connections_;
+  std::map<uint32_t, std::weak_ptr<UserTraffic>> users_;
+  std::set<std::pair<base::TimePoint, uint64_t>> again_;  // who is due when
+  uint64_t unsaid_ = 0;                                   // cut off, and not in the log yet
+  base::TimePoint said_{};
+
+  std::thread thread_;
+};
+
+}  // namespace penstock::rpc

@@ -1,0 +1,226 @@
+#include "server/source/arrays/idx.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "server/source/arrays/idx_format.h"
+#include "server/source/core/content_digest.h"
+#include "server/source/core/row_store.h"
+#include "server/source/files/gunzip.h"
+#include "server/source/files/hash.h"
+
+namespace penstock::source {
+namespace {
+
+// One of the pair, opened, and where its items are.
+class IdxFile {
+ public:
+  static absl::StatusOr<IdxFile> Open(TreeFile file, IdxRole role) {
+    IdxFile idx(std::move(file), role);
+    PENSTOCK_ASSIGN_OR_RETURN(idx.opened_, idx.file_.Open());
+    PENSTOCK_RETURN_IF_ERROR(idx.ReadHeader());
+    return idx;
+  }
+
+  const IdxHeader& header() const { return header_; }
+  std::string path() const { return file_.path(); }
+  RowExtent extent() const {
+    return {
+        .offset = header_.header_bytes(), .row_bytes = header_.item_bytes, .rows = header_.items()};
+  }
+
+  // All items into memory. Once.
+  absl::StatusOr<std::unique_ptr<std::byte[]>> ReadItems(uint64_t max_unpacked_bytes) {
+    const uint64_t bytes = extent().bytes();
+    if (gunzip_ != nullptr && bytes > max_unpacked_bytes)
+      return absl::ResourceExhaustedError(
+          absl::StrCat("'", path(), "' unpacks to ", base::FormatBytes(bytes), ", and at most ",
+                       base::FormatBytes(max_unpacked_bytes),
+                       " are allowed; unpack it on disk, or raise source.max_unpacked"));
+    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
+    if (memory == nullptr)
+      return absl::ResourceExhaustedError(absl::StrCat("'", path(), "' needs ",
+                                                       base::FormatBytes(bytes),
+                                                       " of memory, and there is not so much"));
+    const std::span<std::byte> into(memory.get(), bytes);
+    if (gunzip_ == nullptr) {
+      PENSTOCK_RETURN_IF_ERROR(ReadExactly(opened_, path(), extent().offset, into));
+    } else {
+      PENSTOCK_RETURN_IF_ERROR(Unpack(into));
+    }
+    return memory;
+  }
+
+  absl::StatusOr<std::unique_ptr<RowStore>> Rows(uint64_t max_unpacked_bytes) && {
+    if (gunzip_ == nullptr) return MapRows(std::move(file_), std::move(opened_), extent());
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<std::byte[]> memory, ReadItems(max_unpacked_bytes));
+    return KeepRows(std::move(memory), extent());
+  }
+
+ private:
+  IdxFile(TreeFile file, IdxRole role) : file_(std::move(file)), role_(role) {}
+
+  absl::Status ReadHeader() {
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file_.StateOf(opened_));
+    std::array<std::byte, kLongestIdxHeader> begin;
+    std::span<std::byte> bytes =
+        std::span(begin).first(std::min<uint64_t>(begin.size(), identity.bytes));
+    PENSTOCK_RETURN_IF_ERROR(ReadExactly(opened_, path(), 0, bytes));
+    if (!IsGzip(bytes)) {
+      PENSTOCK_ASSIGN_OR_RETURN(header_, ParseIdxHeader(bytes, role_, path()));
+      return CheckSize(identity.bytes);
+    }
+    compressed_ = std::make_unique<posix::Fd>(std::move(opened_));
+    gunzip_ = std::make_unique<Gunzip>(*compressed_, path());
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t magic, gunzip_->Read(std::span(begin).first(4)));
+    bytes = std::span(begin).first(magic);
+    // The rest of the header is as long as the magic number's last byte says, so that no item is
+    // read with it.
+    if (magic == 4) {
+      const size_t rest = 4 * std::min<size_t>(std::to_integer<size_t>(begin[3]), 4);
+      PENSTOCK_ASSIGN_OR_RETURN(const size_t more,
+                                gunzip_->Read(std::span(begin).subspan(4, rest)));
+      bytes = std::span(begin).first(4 + more);
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(header_, ParseIdxHeader(bytes, role_, path()));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckSize(uint64_t bytes) const {
+    const uint64_t wanted = extent().offset + extent().bytes();
+    if (bytes == wanted) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", path(), "' ", bytes < wanted ? "is truncated" : "has bytes behind its last item",
+        ": its header says ", header_.items(), " items of ", header_.item_bytes,
+        " bytes, which end at byte ", wanted, "; the file ends at byte ", bytes));
+  }
+
+  absl::Status Unpack(std::span<std::byte> into) {
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t got, gunzip_->Read(into));
+    std::byte beyond;
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t more, gunzip_->Read(std::span(&beyond, 1)));
+    if (got == into.size() && more == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", path(), "' ", more == 0 ? "is truncated" : "has bytes behind its last item",
+        ": its header says ", header_.items(), " items of ", header_.item_bytes,
+        " bytes, which end at byte ", extent().offset + into.size(), " once unpacked; it ",
+        more == 0 ? absl::StrCat("ends at byte ", gunzip_->unpacked()) : "goes on"));
+  }
+
+  TreeFile file_;
+  IdxRole role_;
+  posix::Fd opened_;
+  IdxHeader header_;
+  std::unique_ptr<posix::Fd> compressed_;  // where it stays while it is unpacked
+  std::unique_ptr<Gunzip> gunzip_;         // none: it is not compressed
+};
+
+class IdxDataset final : public Dataset {
+ public:
+  IdxDataset(std::string path, const IdxHeader& images, std::unique_ptr<RowStore> rows,
+             std::unique_ptr<std::byte[]> labels)
+      : path_(std::move(path)),
+        samples_(images.items()),
+        shape_{images.sizes[1], images.sizes[2], images.dimensions == 4 ? images.sizes[3] : 1},
+        rows_(std::move(rows)),
+        labels_(std::move(labels)) {
+    const auto last = *std::max_element(labels_.get(), labels_.get() + samples_);
+    for (uint32_t c = 0; c <= std::to_integer<uint32_t>(last); ++c)
+      classes_.push_back(absl::StrCat(c));
+  }
+
+  // Over shape, rows and labels, however they are stored.
+  absl::Status MakeDigest() {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t rows, rows_->Hash());
+    Hasher hasher;
+    for (const uint64_t number : {samples_, uint64_t{shape_.height}, uint64_t{shape_.width},
+                                  uint64_t{shape_.channels}, rows})
+      hasher.Add(number);
+    hasher.Add({reinterpret_cast<const char*>(labels_.get()), samples_});
+    digest_ = hasher.Digest();
+    return absl::OkStatus();
+  }
+
+  absl::string_view kind() const override { return "idx"; }
+  uint64_t samples() const override { return samples_; }
+  uint64_t digest() const override { return digest_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t sample) const override {
+    PENSTOCK_CHECK(sample < samples_);
+    return std::to_integer<int64_t>(labels_[sample]);
+  }
+  void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const override {
+    CopyEach(samples, into, [this](uint64_t sample) { return IdxDataset::label(sample); });
+  }
+  std::string path(uint64_t sample) const override {
+    PENSTOCK_CHECK(sample < samples_);
+    return absl::StrCat(path_, "#", sample);
+  }
+  bool changed() const override { return rows_->changed(); }
+  // The images', and the labels as a piece of their own.
+  uint64_t content_pieces() const override { return PiecesOf(rows_->bytes()) + 1; }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    if (piece < PiecesOf(rows_->bytes())) {
+      const auto read = [&](uint64_t offset, std::span<std::byte> into) {
+        return rows_->Read(offset, into);
+      };
+      return AddPiece(rows_->bytes(), piece, read, sum);
+    }
+    sum.AddBytes({labels_.get(), samples_});
+    return absl::OkStatus();
+  }
+  Storage storage() const override { return Storage::kRows; }
+  std::vector<Field> fields() const override {
+    return {{.name = kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
+  }
+  absl::Status CopyRows(const Selection&, std::span<const uint64_t> samples,
+                        std::span<std::byte* const> blocks) const override {
+    for (const uint64_t sample : samples) PENSTOCK_CHECK(sample < samples_);
+    return rows_->Copy(samples, blocks.front());
+  }
+
+ private:
+  const std::string path_;  // of the images
+  const uint64_t samples_;
+  const RowShape shape_;
+  const std::unique_ptr<RowStore> rows_;
+  const std::unique_ptr<std::byte[]> labels_;
+  std::vector<std::string> classes_;
+  uint64_t digest_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
+  FileFinder finder(options.roots, options.confinement);
+  PENSTOCK_ASSIGN_OR_RETURN(TreeFile images_at, finder.Find(options.files.images));
+  PENSTOCK_ASSIGN_OR_RETURN(TreeFile labels_at, finder.Find(options.files.labels));
+  PENSTOCK_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(std::move(images_at), IdxRole::kImages));
+  PENSTOCK_ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(std::move(labels_at), IdxRole::kLabels));
+  if (images.header().items() != labels.header().items())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", images.path(), "' has ", images.header().items(), " images, '", labels.path(), "' ",
+        labels.header().items(), " labels; give the two files of one dataset"));
+  const std::string path = images.path();
+  const IdxHeader header = images.header();
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<std::byte[]> label_bytes,
+                            labels.ReadItems(options.max_unpacked_bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<RowStore> rows,
+                            std::move(images).Rows(options.max_unpacked_bytes));
+  auto dataset =
+      std::make_unique<IdxDataset>(path, header, std::move(rows), std::move(label_bytes));
+  PENSTOCK_RETURN_IF_ERROR(dataset->MakeDigest());
+  return dataset;
+}
+
+absl::StatusOr<FilesStamp> IdxStamp(const IdxOptions& options) {
+  const std::string paths[] = {options.files.images, options.files.labels};
+  return FileFinder(options.roots, options.confinement).Stamp(paths);
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,227 @@
+#include "server/source/arrays/token_files.h"
+
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/units.h"
+#include "server/source/arrays/megatron_index.h"
+#include "server/source/files/braces.h"
+#include "server/source/files/hash.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr uint64_t kMostIndexBytes = 8 * base::kGiB;
+constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
+
+// The file of tokens and, where there can be one, the index beside it.
+struct Paths {
+  std::string tokens, index;
+  bool index_given = false;  // the index was named: so it is a pair
+};
+
+Paths PathsOf(const std::string& path, TokenFormat format) {
+  const bool pair = format == TokenFormat::kMegatron;
+  if (!pair && format != TokenFormat::kAuto) return {.tokens = path};
+  const std::string stem = path.substr(0, path.size() - std::min(path.size(), kBin.size()));
+  if (absl::EndsWith(path, kIdx)) return {absl::StrCat(stem, kBin), path, true};
+  if (absl::EndsWith(path, kBin)) return {path, absl::StrCat(stem, kIdx), pair};
+  // Megatron's own options name neither of the two.
+  if (pair) return {absl::StrCat(path, kBin), absl::StrCat(path, kIdx), true};
+  return {.tokens = path};
+}
+
+// What the patterns mean, in their order.
+absl::StatusOr<std::vector<std::string>> FilesOf(const TokensSpec& spec) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : spec.files) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> more, ExpandBraces(pattern));
+    files.insert(files.end(), more.begin(), more.end());
+    if (files.size() > kMaxTokensFiles)
+      return absl::InvalidArgumentError(absl::StrCat("tokens files: wanted ", kMaxTokensFiles,
+                                                     " at most, got more with '", pattern, "'"));
+  }
+  return files;
+}
+
+class Opener {
+ public:
+  Opener(const TokensSpec& spec, FileFinder& finder) : spec_(spec), finder_(finder) {}
+
+  absl::StatusOr<TokenFiles> Open() && {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec_));
+    for (const std::string& path : files) PENSTOCK_RETURN_IF_ERROR(OpenOne(path));
+    return TokenFiles{.files = std::move(files_), .type = *type_, .windows = *std::move(windows_)};
+  }
+
+ private:
+  struct Opened {
+    TreeFile file;
+    posix::Fd fd;
+    uint64_t bytes = 0;
+    std::string path() const { return file.path(); }
+  };
+  absl::StatusOr<Opened> OpenFile(const std::string& path) {
+    Opened opened;
+    PENSTOCK_ASSIGN_OR_RETURN(opened.file, finder_.Find(path));
+    PENSTOCK_ASSIGN_OR_RETURN(opened.fd, opened.file.Open());
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, opened.file.StateOf(opened.fd));
+    opened.bytes = identity.bytes;
+    if (opened.bytes >= kMaxTokenFileBytes)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", path, "' has ", base::FormatBytes(opened.bytes),
+                       "; wanted less than 256TiB, cut it into several"));
+    return opened;
+  }
+
+  absl::Status OpenOne(const std::string& path) {
+    const Paths paths = PathsOf(path, spec_.format);
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Opened> index, FindIndex(paths));
+    PENSTOCK_ASSIGN_OR_RETURN(Opened tokens, OpenFile(paths.tokens));
+    if (index) return AddPair(std::move(tokens), *std::move(index));
+    return AddFile(std::move(tokens));
+  }
+
+  // The index, if there is one. InvalidArgument: what has its name is none.
+  absl::StatusOr<std::optional<Opened>> FindIndex(const Paths& paths) {
+    if (paths.index.empty()) return std::nullopt;
+    absl::StatusOr<Opened> opened = OpenFile(paths.index);
+    if (!paths.index_given && absl::IsNotFound(opened.status())) return std::nullopt;
+    if (!opened.ok()) return opened.status();
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
+                              ReadBeginning(opened->fd, opened->path(), 16));
+    if (paths.index_given || IsMegatronIndex(begin)) return *std::move(opened);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", opened->path(), "' lies beside '", paths.tokens,
+        "' and does not begin as one of Megatron's indexes: it is damaged, or of something else, "
+        "and "
+        "what the tokens' type is cannot be told; repair it, or say what the file holds (format: "
+        "raw, with its dtype)"));
+  }
+
+  absl::Status AddFile(Opened file) {
+    const std::string path = file.path();
+    if (spec_.documents)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", path,
+                       "' does not say where documents begin, as Megatron's files do; "
+                       "leave 'documents' out"));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
+                              ReadBeginning(file.fd, path, kTokenBeginning));
+    const TokenFormat format = spec_.format == TokenFormat::kAuto ? FormatOf(begin) : spec_.format;
+    PENSTOCK_ASSIGN_OR_RETURN(
+        const TokenExtent extent,
+        FindTokens(format, {.begin = begin, .bytes = file.bytes, .path = path},
+                   spec_.type.value_or(base::DType::kUInt16)));
+    PENSTOCK_RETURN_IF_ERROR(AgreeOn(extent.type, path));
+    const auto number = static_cast<uint32_t>(files_.size());
+    windows_->Add({.file = number, .byte = extent.offset, .tokens = extent.tokens});
+    const uint64_t windows = windows_->EndSequence();
+    PENSTOCK_RETURN_IF_ERROR(CheckEnough(windows, extent.tokens, path));
+    return Map(std::move(file), extent.offset, extent.bytes(), 0);
+  }
+
+  absl::Status AddPair(Opened bin, Opened idx) {
+    if (idx.bytes > kMostIndexBytes)
+      return absl::InvalidArgumentError(absl::StrCat("'", idx.path(), "' has ",
+                                                     base::FormatBytes(idx.bytes),
+                                                     "; wanted an index of at most 8GiB"));
+    const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[idx.bytes]);
+    if (memory == nullptr)
+      return absl::ResourceExhaustedError(
+          absl::StrCat("'", idx.path(), "' needs ", base::FormatBytes(idx.bytes),
+                       " of memory while it is read, and there is not so much"));
+    const std::span<std::byte> bytes(memory.get(), idx.bytes);
+    PENSTOCK_RETURN_IF_ERROR(ReadExactly(idx.fd, idx.path(), 0, bytes));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        const MegatronIndex index,
+        MegatronIndex::Parse(bytes,
+                             {.index = idx.path(), .bin = bin.path(), .bin_bytes = bin.bytes}));
+    PENSTOCK_RETURN_IF_ERROR(AgreeOn(index.type(), idx.path()));
+    uint64_t tokens = 0;
+    const uint64_t windows = AddDocuments(index, tokens);
+    PENSTOCK_RETURN_IF_ERROR(CheckEnough(windows, tokens, bin.path()));
+    const uint64_t bin_bytes = bin.bytes;
+    return Map(std::move(bin), 0, bin_bytes, Hash(bytes));
+  }
+
+  // The documents in the index's order: one behind the other, or each a sequence of its own.
+  uint64_t AddDocuments(const MegatronIndex& index, uint64_t& tokens) {
+    const auto number = static_cast<uint32_t>(files_.size());
+    uint64_t windows = 0;
+    for (uint64_t document = 0; document < index.documents(); ++document) {
+      for (uint64_t s = index.FirstOf(document); s < index.FirstOf(document + 1); ++s) {
+        windows_->Add({.file = number, .byte = index.ByteOf(s), .tokens = index.TokensOf(s)});
+        tokens += index.TokensOf(s);
+      }
+      if (spec_.documents) windows += windows_->EndSequence();
+    }
+    return spec_.documents ? windows : windows_->EndSequence();
+  }
+
+  // All files have tokens of one type; the first one says which.
+  absl::Status AgreeOn(base::DType type, const std::string& path) {
+    const std::optional<base::DType> wanted = type_ ? type_ : spec_.type;
+    if (wanted && *wanted != type)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", path, "' has tokens of type ", base::DTypeName(type), "; wanted ",
+                       base::DTypeName(*wanted),
+                       type_ ? ", as the files before it have" : ", as the dataset's dtype says"));
+    if (type_) return absl::OkStatus();
+    type_ = type;
+    windows_.emplace(WindowShape{.length = spec_.length,
+                                 .stride = spec_.step(),
+                                 .token_bytes = base::ElementBytes(type)},
+                     spec_.documents ? Ends::kShort : Ends::kLeftOut);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckEnough(uint64_t windows, uint64_t tokens, const std::string& path) const {
+    if (windows > 0) return absl::OkStatus();
+    if (spec_.documents)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", path, "' has no document of two tokens, a token and its target; leave it out"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", path, "' has ", tokens, " tokens; one window of length ", spec_.length,
+                     " takes ", uint64_t{spec_.length} + 1,
+                     ", its targets with it; leave the file out, or ask for a smaller length"));
+  }
+
+  absl::Status Map(Opened opened, uint64_t offset, uint64_t bytes, uint64_t index_hash) {
+    TokenFile file = {.offset = offset, .bytes = bytes, .index_hash = index_hash};
+    PENSTOCK_ASSIGN_OR_RETURN(
+        file.mapped, MappedFile::Map(std::move(opened.file), std::move(opened.fd), offset + bytes));
+    files_.push_back(std::move(file));
+    return absl::OkStatus();
+  }
+
+  const TokensSpec& spec_;
+  FileFinder& finder_;
+  std::vector<TokenFile> files_;
+  std::optional<base::DType> type_;
+  std::optional<TokenWindows> windows_;  // once the type is known
+};
+
+}  // namespace
+
+absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder) {
+  return Opener(spec, finder).Open();
+}
+
+absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec));
+  std::vector<std::string> paths;
+  for (const std::string& path : files) {
+    const Paths names = PathsOf(path, spec.format);
+    paths.push_back(names.tokens);
+    if (names.index.empty()) continue;
+    if (names.index_given || finder.Find(names.index).ok()) paths.push_back(names.index);
+  }
+  return finder.Stamp(paths);
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,72 @@
+#include "server/source/files/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+namespace penstock::source {
+namespace {
+
+constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected
+constexpr size_t kLanes = 8;
+
+// Row k: what a byte k bytes before the end of eight does to the sum (Intel's slicing-by-8).
+using Tables = std::array<std::array<uint32_t, 256>, kLanes>;
+
+constexpr Tables MakeTables() {
+  Tables tables{};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t sum = byte;
+    for (int bit = 0; bit < 8; ++bit) sum = (sum & 1) != 0 ? sum >> 1 ^ kPolynomial : sum >> 1;
+    tables[0][byte] = sum;
+  }
+  for (size_t lane = 1; lane < kLanes; ++lane)
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint32_t before = tables[lane - 1][byte];
+      tables[lane][byte] = before >> 8 ^ tables[0][before & 0xFF];
+    }
+  return tables;
+}
+
+constexpr Tables kTables = MakeTables();
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) uint32_t ByInstruction(std::span<const std::byte> bytes) {
+  uint64_t sum = 0xFFFFFFFF;
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    sum = __builtin_ia32_crc32di(sum, word);
+  }
+  auto rest = static_cast<uint32_t>(sum);
+  for (const std::byte byte : bytes)
+    rest = __builtin_ia32_crc32qi(rest, std::to_integer<uint8_t>(byte));
+  return ~rest;
+}
+#endif
+
+}  // namespace
+
+uint32_t PortableCrc32c(std::span<const std::byte> bytes) {
+  uint32_t sum = 0xFFFFFFFF;
+  for (; bytes.size() >= kLanes; bytes = bytes.subspan(kLanes)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    word ^= sum;
+    sum = 0;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      sum ^= kTables[kLanes - 1 - lane][word >> (8 * lane) & 0xFF];
+  }
+  for (const std::byte byte : bytes)
+    sum = sum >> 8 ^ kTables[0][(sum ^ std::to_integer<uint32_t>(byte)) & 0xFF];
+  return ~sum;
+}
+
+uint32_t Crc32c(std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return ByInstruction(bytes);
+#endif
+  return PortableCrc32c(bytes);
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,85 @@
+#include "server/source/files/gunzip.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr size_t kInputBytes = 256 << 10;
+constexpr int kGzipOnly = 16 + MAX_WBITS;
+
+}  // namespace
+
+bool IsGzip(std::span<const std::byte> begin) {
+  return begin.size() >= 2 && begin[0] == std::byte{0x1f} && begin[1] == std::byte{0x8b};
+}
+
+Gunzip::Gunzip(const posix::Fd& file, std::string path)
+    : file_(file), path_(std::move(path)), input_(kInputBytes) {
+  PENSTOCK_CHECK(::inflateInit2(&stream_, kGzipOnly) == Z_OK);
+}
+
+Gunzip::~Gunzip() { ::inflateEnd(&stream_); }
+
+absl::Status Gunzip::Damaged(absl::string_view why) const {
+  return absl::DataLossError(absl::StrCat("'", path_, "' is damaged: ", why, " at byte ",
+                                          read_ - stream_.avail_in,
+                                          " of the compressed file; "
+                                          "get it anew"));
+}
+
+absl::Status Gunzip::Refill() {
+  if (stream_.avail_in > 0 || file_ended_) return absl::OkStatus();
+  ssize_t count;
+  do {
+    count = ::pread(file_.get(), input_.data(), input_.size(), static_cast<off_t>(read_));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return base::ErrnoStatus(errno, absl::StrCat("reading '", path_, "'"));
+  file_ended_ = count == 0;
+  read_ += static_cast<uint64_t>(count);
+  stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+  stream_.avail_in = static_cast<uInt>(count);
+  return absl::OkStatus();
+}
+
+// Another member may follow. What follows and is none is refused.
+absl::Status Gunzip::EndMember() {
+  PENSTOCK_RETURN_IF_ERROR(Refill());
+  in_member_ = stream_.avail_in > 0;
+  if (in_member_ && ::inflateReset(&stream_) != Z_OK) return Damaged("zlib refuses it");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> Gunzip::Read(std::span<std::byte> into) {
+  size_t filled = 0;
+  while (filled < into.size() && in_member_) {
+    PENSTOCK_RETURN_IF_ERROR(Refill());
+    const size_t room = std::min<size_t>(into.size() - filled, std::numeric_limits<uInt>::max());
+    stream_.next_out = reinterpret_cast<Bytef*>(into.data() + filled);
+    stream_.avail_out = static_cast<uInt>(room);
+    const int result = ::inflate(&stream_, Z_NO_FLUSH);
+    filled += room - stream_.avail_out;
+    if (result == Z_STREAM_END) {
+      PENSTOCK_RETURN_IF_ERROR(EndMember());
+    } else if (result == Z_BUF_ERROR ||
+               (result == Z_OK && file_ended_ && room > 0 && stream_.avail_out > 0)) {
+      return Damaged("it ends before its data does,");
+    } else if (result != Z_OK) {
+      return Damaged(result == Z_MEM_ERROR
+                         ? "there is no memory to unpack it,"
+                         : "what it holds is no gzip data or fails its checksum,");
+    }
+  }
+  unpacked_ += filled;
+  return filled;
+}
+
+}  // namespace penstock::source

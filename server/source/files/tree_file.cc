@@ -1,0 +1,122 @@
+#include "server/source/files/tree_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "common/base/check.h"
+#include "common/posix/memory.h"
+#include "server/source/files/hash.h"
+#include "server/source/files/roots.h"
+#include "server/source/files/sha256.h"
+
+namespace penstock::source {
+namespace {
+
+// One or two by their names; of more the first, and a number of all.
+std::string NamesOf(std::span<const TreeFile> files) {
+  std::string names = files.front().path();
+  if (files.size() == 2) absl::StrAppend(&names, " ", files.back().path());
+  if (files.size() <= 2) return names;
+  Hasher hasher;
+  for (const TreeFile& file : files) hasher.Add(file.path());
+  return absl::StrCat(names, " and ", files.size() - 1, " more ",
+                      absl::Hex(hasher.Digest(), absl::kZeroPad16));
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+absl::StatusOr<posix::Fd> TreeFile::Open() const {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, tree->OpenBeneath(name, O_RDONLY | O_NONBLOCK));
+  struct stat stat {};
+  if (::fstat(file.get(), &stat) != 0)
+    return base::ErrnoStatus(errno, absl::StrCat("'", path(), "'"));
+  if (S_ISREG(stat.st_mode)) return file;
+  return absl::InvalidArgumentError(absl::StrCat("'", path(), "' is no regular file"));
+}
+
+absl::StatusOr<FileState> TreeFile::StateOf(const posix::Fd& opened) const {
+  struct stat stat {};
+  if (::fstat(opened.get(), &stat) != 0)
+    return base::ErrnoStatus(errno, absl::StrCat("'", path(), "'"));
+  return tree->StateOf(stat);
+}
+
+absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
+  PENSTOCK_CHECK(!files.empty());
+  FilesStamp all;
+  Sha256 sum;
+  for (const TreeFile& file : files) {
+    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
+    struct stat stat {};
+    if (::fstat(opened.get(), &stat) != 0)
+      return base::ErrnoStatus(errno, absl::StrCat("'", file.path(), "'"));
+    const FileState state = file.tree->StateOf(stat);
+    sum.Add(file.path());
+    for (const uint64_t number :
+         {uint64_t{stat.st_dev}, state.inode, state.bytes, static_cast<uint64_t>(state.mtime_ns),
+          static_cast<uint64_t>(state.ctime_ns)})
+      sum.Add(number);
+    all.changed_ns = std::max(all.changed_ns, state.ctime_ns);
+  }
+  all.paths = NamesOf(files);
+  all.stamp = HexOf(sum.Finish());
+  return all;
+}
+
+absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
+                         std::span<std::byte> into) {
+  for (size_t at = 0; at < into.size();) {
+    const ssize_t count =
+        ::pread(file.get(), into.data() + at, into.size() - at, static_cast<off_t>(offset + at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return base::ErrnoStatus(errno, absl::StrCat("reading '", path, "'"));
+    if (count == 0)
+      return absl::DataLossError(absl::StrCat("'", path, "' is truncated: it ends at byte ",
+                                              offset + at, ", wanted ", offset + into.size()));
+    at += static_cast<size_t>(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadBeginning(const posix::Fd& file, const std::string& path,
+                                                     size_t most) {
+  absl::StatusOr<size_t> bytes = posix::SizeOf(file);
+  if (!bytes.ok()) return base::Annotate(bytes.status(), absl::StrCat("'", path, "'"));
+  std::vector<std::byte> begin(std::min<uint64_t>(most, *bytes));
+  PENSTOCK_RETURN_IF_ERROR(ReadExactly(file, path, 0, begin));
+  return begin;
+}
+
+absl::StatusOr<TreeFile> FileFinder::Find(const std::string& path) {
+  std::vector<std::string> roots = roots_;
+  if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));
+  const auto real = ResolveUnderRoots(path, roots);
+  if (!real.ok()) return base::Annotate(real.status(), "opening a dataset");
+  const std::string folder = FolderOf(*real);
+  std::shared_ptr<const Tree>& tree = trees_[{folder, FolderOf(path)}];
+  if (tree == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(Tree opened, Tree::Open(folder, CanonicalRoots(roots), confinement_));
+    tree = std::make_shared<const Tree>(std::move(opened));
+  }
+  return TreeFile{tree, real->substr(folder == "/" ? 1 : folder.size() + 1)};
+}
+
+absl::StatusOr<FilesStamp> FileFinder::Stamp(std::span<const std::string> paths) {
+  std::vector<TreeFile> files;
+  for (const std::string& path : paths) {
+    PENSTOCK_ASSIGN_OR_RETURN(TreeFile file, Find(path));
+    files.push_back(std::move(file));
+  }
+  return StampFiles(files);
+}
+
+}  // namespace penstock::source

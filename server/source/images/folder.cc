@@ -1,0 +1,133 @@
+#include "server/source/images/folder.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/source/files/roots.h"
+#include "server/source/images/folder_reader.h"
+#include "server/source/images/manifest_builder.h"
+#include "server/source/images/manifest_cache.h"
+
+namespace penstock::source {
+namespace {
+
+struct Indexed {
+  Manifest manifest;
+  bool from_cache = false;
+  std::string warning;
+  bool all_examined = true;
+};
+
+// The cached manifest, if it may be used. That there is none is worth no warning; that it
+// is damaged, or of another version, is.
+absl::StatusOr<std::optional<Indexed>> TakeCached(const ManifestCache& cache, const Tree& tree,
+                                                  const FolderOptions& options,
+                                                  std::string& warning) {
+  const int64_t stored_at = cache.StoredAt();  // before: another process may replace it by a newer
+  auto cached = cache.Load();
+  if (!cached.ok()) {
+    if (!absl::IsNotFound(cached.status()))
+      warning = absl::StrCat(cached.status().message(), "; indexed anew");
+    return std::nullopt;
+  }
+  Crew crew;
+  crew.threads = options.threads;
+  if (options.progress) crew.watch = [&] { return options.progress({}); };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, crew));
+  if (!current) return std::nullopt;
+  PENSTOCK_ASSIGN_OR_RETURN(const FilesFound found,
+                            ExamineFiles(*cached, tree, crew, options.look_for));
+  if (found == FilesFound::kChanged) return std::nullopt;
+  return Indexed{.manifest = *std::move(cached),
+                 .from_cache = true,
+                 .all_examined = found == FilesFound::kUnchanged};
+}
+
+absl::StatusOr<Manifest> Build(const Tree& tree, const FolderOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(Scan scan, ScanDataset(tree, {options.threads, options.progress}));
+  return BuildManifest(tree.folder(), std::move(scan));
+}
+
+absl::StatusOr<Indexed> BuildAndStore(const ManifestCache& cache, const Tree& tree,
+                                      const FolderOptions& options, std::string warning) {
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest built, Build(tree, options));
+  if (const absl::Status stored = cache.Store(built); !stored.ok())
+    warning = absl::StrCat("the manifest is not cached: ", stored.message());
+  return Indexed{std::move(built), false, std::move(warning)};
+}
+
+absl::StatusOr<Indexed> Index(const std::optional<ManifestCache>& cache, const Tree& tree,
+                              const FolderOptions& options) {
+  if (!cache) {
+    PENSTOCK_ASSIGN_OR_RETURN(Manifest built, Build(tree, options));
+    return Indexed{std::move(built), false, ""};
+  }
+  std::string warning;
+  if (options.cache == CacheUse::kUse) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Indexed> cached,
+                              TakeCached(*cache, tree, options, warning));
+    if (cached) return *std::move(cached);
+  }
+  return BuildAndStore(*cache, tree, options, std::move(warning));
+}
+
+class FolderDataset final : public Dataset {
+ public:
+  explicit FolderDataset(std::shared_ptr<const FolderState> state)
+      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+
+  absl::string_view kind() const override { return "folder"; }
+  uint64_t samples() const override { return state_->manifest.samples(); }
+  uint64_t digest() const override { return state_->manifest.digest(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t sample) const override { return state_->manifest.label(sample); }
+  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  uint64_t stamp(uint64_t sample) const override { return state_->manifest.StampAt(sample); }
+  bool changed() const override { return state_->changed.load(); }
+  bool IsUnchanged(uint64_t sample) const override {
+    return IsUnchangedNow(state_->manifest, state_->tree, sample);
+  }
+  // A piece a sample.
+  uint64_t content_pieces() const override { return samples(); }
+  absl::Status AddContent(uint64_t sample, Sha256& sum) const override {
+    sum.Add(state_->manifest.RelativePath(sample));
+    sum.Add(static_cast<uint64_t>(label(sample)));
+    const std::unique_ptr<Reader> reader = NewReader();
+    PENSTOCK_ASSIGN_OR_RETURN(const Reader::Opened opened, reader->Open(sample));
+    sum.Add(opened.bytes);
+    if (opened.bytes == 0) return absl::OkStatus();
+    std::vector<std::byte> bytes(opened.bytes);
+    PENSTOCK_RETURN_IF_ERROR(reader->Read(bytes));
+    sum.AddBytes(bytes);
+    return absl::OkStatus();
+  }
+  std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
+
+ private:
+  std::shared_ptr<const FolderState> state_;  // with the readers, which may outlive the dataset
+  const std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options) {
+  std::vector<std::string> roots = options.roots;
+  if (roots.empty()) roots.push_back(options.path);
+  auto folder = ResolveUnderRoots(options.path, roots);
+  if (!folder.ok()) return base::Annotate(folder.status(), "opening a dataset");
+  PENSTOCK_ASSIGN_OR_RETURN(Tree tree,
+                            Tree::Open(*folder, CanonicalRoots(roots), options.confinement));
+  std::optional<ManifestCache> cache;
+  if (!options.state_dir.empty()) cache.emplace(options.state_dir, *folder, options.access);
+  PENSTOCK_ASSIGN_OR_RETURN(Indexed indexed, Index(cache, tree, options));
+  auto state = std::make_shared<const FolderState>(std::move(tree), std::move(indexed.manifest),
+                                                   std::move(cache));
+  std::string identity = state->manifest.Identity();
+  return OpenedFolder{.dataset = std::make_unique<FolderDataset>(std::move(state)),
+                      .from_cache = indexed.from_cache,
+                      .warning = std::move(indexed.warning),
+                      .identity = std::move(identity),
+                      .all_examined = indexed.all_examined};
+}
+
+}  // namespace penstock::source

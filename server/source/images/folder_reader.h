@@ -1,0 +1,35 @@
+// Reads the samples of a folder dataset.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/source/core/dataset.h"
+#include "server/source/files/tree.h"
+#include "server/source/images/manifest.h"
+#include "server/source/images/manifest_cache.h"
+
+namespace penstock::source {
+
+// What a folder dataset and its readers share. Immutable but for one flag; any thread.
+struct FolderState {
+  FolderState(Tree tree, Manifest manifest, std::optional<ManifestCache> cache)
+      : tree(std::move(tree)), manifest(std::move(manifest)), cache(std::move(cache)) {}
+
+  // The full path in valid UTF-8: bytes that are not, and control characters, are escaped.
+  std::string PathForPeople(uint64_t sample) const;
+
+  // A file is not what the manifest says: the next opening indexes anew. DataLoss.
+  absl::Status NoteChange(uint64_t sample, const std::string& how) const;
+
+  const Tree tree;
+  const Manifest manifest;
+  const std::optional<ManifestCache> cache;
+  mutable std::atomic<bool> changed{false};
+};
+
+std::unique_ptr<Dataset::Reader> MakeFolderReader(std::shared_ptr<const FolderState> state);
+
+}  // namespace penstock::source

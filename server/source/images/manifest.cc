@@ -1,0 +1,165 @@
+#include "server/source/images/manifest.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "common/base/check.h"
+#include "server/source/files/hash.h"
+
+namespace penstock::source {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "manifests are little-endian");
+
+absl::Status Damaged(absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
+}
+
+// Takes count × size bytes off what is left, if they are there.
+bool Take(uint64_t& left, uint64_t count, uint64_t size) {
+  if (count > left / size) return false;
+  left -= count * size;
+  return true;
+}
+
+// Whether the parts that a header speaks of fill exactly `total` bytes.
+bool SizesAgree(const ManifestHeader& header, uint64_t total) {
+  uint64_t left = total - sizeof header;
+  if (header.samples == std::numeric_limits<uint64_t>::max()) return false;
+  return Take(left, header.samples + 1, sizeof(ManifestRecord)) &&
+         Take(left, header.folders, sizeof(FolderRecord)) && Take(left, header.path_bytes, 1) &&
+         Take(left, header.name_bytes, 1) && left == 0;
+}
+
+}  // namespace
+
+uint64_t ChecksumOf(std::span<const std::byte> manifest) {
+  ManifestHeader header;
+  std::memcpy(&header, manifest.data(), sizeof header);
+  header.checksum = 0;
+  Hasher hasher;
+  hasher.Add(Hash(std::as_bytes(std::span(&header, 1))));
+  hasher.Add(Hash(manifest.subspan(sizeof header)));
+  return hasher.Digest();
+}
+
+absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
+  ManifestHeader header;
+  if (mapping.size() < sizeof header) return Damaged("it ends within its header");
+  std::memcpy(&header, mapping.data(), sizeof header);
+  if (std::memcmp(header.magic, kManifestMagic, sizeof header.magic) != 0)
+    return Damaged("it does not begin as one");
+  if (header.version != kManifestVersion)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the manifest has version ", header.version, ", wanted ", kManifestVersion));
+  if (!SizesAgree(header, mapping.size())) return Damaged("its size is not what its header says");
+  if (header.samples == 0 || header.folders == 0) return Damaged("it is empty");
+  if (header.checksum != ChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
+  return Manifest(std::move(mapping));
+}
+
+const ManifestHeader& Manifest::header() const {
+  return *reinterpret_cast<const ManifestHeader*>(mapping_->data());
+}
+
+std::span<const ManifestRecord> Manifest::records() const {
+  const std::byte* begin = mapping_->data() + sizeof(ManifestHeader);
+  return {reinterpret_cast<const ManifestRecord*>(begin), header().samples + 1};
+}
+
+std::span<const FolderRecord> Manifest::folders() const {
+  const auto records = std::as_bytes(this->records());
+  return {reinterpret_cast<const FolderRecord*>(records.data() + records.size()), header().folders};
+}
+
+absl::string_view Manifest::FolderPath(size_t folder) const {
+  const auto folders = std::as_bytes(this->folders());
+  const FolderRecord& record = this->folders()[folder];
+  PENSTOCK_CHECK(record.path_offset + record.path_bytes <= header().path_bytes);
+  const auto* paths = reinterpret_cast<const char*>(folders.data() + folders.size());
+  return {paths + record.path_offset, record.path_bytes};
+}
+
+std::string Manifest::RelativeFolder(size_t folder) const {
+  return folder == 0 ? std::string() : std::string(FolderPath(folder));
+}
+
+// The last folder that begins at or before the sample.
+const FolderRecord& Manifest::FolderOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples());
+  const auto folders = this->folders();
+  const auto next = std::upper_bound(
+      folders.begin(), folders.end(), sample,
+      [](uint64_t wanted, const FolderRecord& folder) { return wanted < folder.first_sample; });
+  PENSTOCK_CHECK(next != folders.begin());
+  return *(next - 1);
+}
+
+Manifest::SampleRange Manifest::SamplesIn(size_t folder) const {
+  const auto folders = this->folders();
+  const uint64_t first = folders[folder].first_sample;
+  const uint64_t end = folder + 1 < folders.size() ? folders[folder + 1].first_sample : samples();
+  PENSTOCK_CHECK(first <= end && end <= samples());
+  return {first, end - first};
+}
+
+// The names of a folder's last sample ends where the next folder's names begin.
+absl::string_view Manifest::NameIn(const FolderRecord& folder, uint64_t sample) const {
+  const auto number = static_cast<size_t>(&folder - folders().data());
+  const SampleRange range = SamplesIn(number);
+  const bool last = sample + 1 == range.first + range.count;
+  const uint64_t all_end =
+      number + 1 < folders().size() ? folders()[number + 1].first_name : header().name_bytes;
+  const uint64_t begin = folder.first_name + records()[sample].name_offset;
+  const uint64_t end = last ? all_end : folder.first_name + records()[sample + 1].name_offset;
+  PENSTOCK_CHECK(begin <= end && end <= header().name_bytes);
+  const std::byte* names = mapping_->data() + mapping_->size() - header().name_bytes;
+  return {reinterpret_cast<const char*>(names + begin), end - begin};
+}
+
+absl::string_view Manifest::NameOf(uint64_t sample) const {
+  return NameIn(FolderOf(sample), sample);
+}
+
+std::string Manifest::RelativePath(uint64_t sample) const {
+  const FolderRecord& folder = FolderOf(sample);
+  return absl::StrCat(FolderPath(static_cast<size_t>(&folder - folders().data())), "/",
+                      NameIn(folder, sample));
+}
+
+std::string Manifest::Identity() const {
+  return absl::StrCat(absl::Hex(folders()[0].device), ".",
+                      absl::Hex(header().digest, absl::kZeroPad16),
+                      absl::Hex(header().states, absl::kZeroPad16));
+}
+
+uint64_t Manifest::StampAt(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples());
+  return records()[sample].stamp;
+}
+
+bool Manifest::IsUnchanged(uint64_t sample, const FileState& now) const {
+  return StampAt(sample) == StampOf(now);
+}
+
+std::string Manifest::ChangeOf(uint64_t sample, const FileState& now) const {
+  constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
+  const uint64_t before = records()[sample].bytes;
+  if (before != std::min(now.bytes, kLargest))
+    return absl::StrCat("its size was ", before, " and is ", now.bytes);
+  return absl::StrCat("it was written to, or replaced, at ", TimeText(now.ctime_ns),
+                      "; its size is the same (changing its permissions, owner, name or links "
+                      "counts, too)");
+}
+
+// A class is a folder directly under the root; they come in the order of their labels.
+std::vector<std::string> Manifest::Classes() const {
+  std::vector<std::string> classes;
+  for (size_t i = 1; i < folders().size(); ++i)
+    if (folders()[i].label == classes.size()) classes.emplace_back(FolderPath(i));
+  return classes;
+}
+
+}  // namespace penstock::source

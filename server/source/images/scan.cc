@@ -1,0 +1,299 @@
+#include "server/source/images/scan.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "server/source/files/crew.h"
+#include "server/source/files/listing.h"
+#include "server/source/files/python_order.h"
+
+namespace penstock::source {
+namespace {
+
+// torchvision.datasets.folder.IMG_EXTENSIONS.
+constexpr std::array<absl::string_view, 9> kImageExtensions = {
+    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
+
+constexpr size_t kMaxFolders = 10'000'000;  // links to folders can multiply them without end
+constexpr size_t kFilesPerTask = 1024;
+constexpr size_t kNoParent = std::numeric_limits<size_t>::max();
+constexpr size_t kMostClassesNamed = 5;
+
+std::string Join(const std::string& folder, absl::string_view name) {
+  return folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name);
+}
+
+// A folder on the way: what the scan will say of it, and what finding the next ones needs.
+struct Visit {
+  ScannedFolder folder;
+  size_t parent = kNoParent;
+  uint64_t device = 0, inode = 0;
+  std::vector<std::string> folders;  // names of those in it
+};
+
+class Scanner {
+ public:
+  Scanner(const Tree& tree, const ScanOptions& options) : tree_(tree), options_(options) {
+    crew_.threads = options.threads;
+    if (options.progress) crew_.watch = [this] { return Report(); };
+  }
+
+  absl::StatusOr<Scan> Run() {
+    PENSTOCK_RETURN_IF_ERROR(Walk());
+    PENSTOCK_RETURN_IF_ERROR(CheckClasses());
+    Scan scan = TakeInOrder();
+    PENSTOCK_RETURN_IF_ERROR(Examine(scan));
+    if (options_.progress && !Report()) return absl::CancelledError("indexing was cancelled");
+    return scan;
+  }
+
+ private:
+  bool Report() { return options_.progress({found_.load(), examined_.load()}); }
+
+  absl::Status Walk();
+  absl::Status List(size_t at);
+  absl::Status AddFile(Visit& visit, absl::string_view name, EntryKind kind);
+  absl::Status AddLink(Visit& visit, const std::string& name);
+  absl::Status CheckNoCircle(const Visit& visit) const;
+  absl::Status AddNextLevel(size_t begin, size_t end);
+  absl::Status CheckClasses() const;
+  Scan TakeInOrder();
+
+  absl::Status Examine(Scan& scan);
+  absl::Status ExamineSome(ScannedFolder& folder, size_t begin, size_t end);
+  absl::Status Examine(const posix::Fd& fd, const ScannedFolder& folder, ScannedFile& file) const;
+  absl::StatusOr<struct stat> StatOf(const posix::Fd& fd, const ScannedFolder& folder,
+                                     const ScannedFile& file) const;
+
+  const Tree& tree_;
+  const ScanOptions& options_;
+  Crew crew_;
+  std::vector<Visit> visits_;  // parents before children; the root first
+  std::atomic<uint64_t> found_{0}, examined_{0};
+};
+
+// One level of folders after the other, the folders of a level in parallel.
+absl::Status Scanner::Walk() {
+  visits_.emplace_back();
+  for (size_t begin = 0; begin < visits_.size();) {
+    const size_t end = visits_.size();
+    PENSTOCK_RETURN_IF_ERROR(crew_.ForEach(end - begin, [&](size_t i) { return List(begin + i); }));
+    PENSTOCK_RETURN_IF_ERROR(AddNextLevel(begin, end));
+    begin = end;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scanner::AddNextLevel(size_t begin, size_t end) {
+  for (size_t at = begin; at < end; ++at) {
+    const std::vector<std::string> names = std::exchange(visits_[at].folders, {});
+    for (const std::string& name : names) {
+      Visit next;
+      next.folder.path = Join(visits_[at].folder.path, name);
+      next.parent = at;
+      visits_.push_back(std::move(next));
+    }
+    if (visits_.size() > kMaxFolders)
+      return absl::ResourceExhaustedError(
+          absl::StrCat("'", tree_.folder(), "' has more than ", kMaxFolders,
+                       " folders; are there links that multiply them?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scanner::List(size_t at) {
+  Visit& visit = visits_[at];
+  ScannedFolder& folder = visit.folder;
+  std::vector<std::string> links;
+  std::vector<std::pair<std::string, EntryKind>> entries;
+  auto times = ListFolder(
+      tree_, folder.path, [&] { entries.clear(); },
+      [&](absl::string_view name, EntryKind kind) {
+        if (kind != EntryKind::kOther || HasImageExtension(name)) entries.emplace_back(name, kind);
+      });
+  if (!times.ok()) return times.status();
+  folder.entries = times->entries;
+  folder.mtime_ns = times->mtime_ns;
+  folder.device = visit.device = times->device;
+  folder.inode = visit.inode = times->inode;
+  PENSTOCK_RETURN_IF_ERROR(CheckNoCircle(visit));
+  for (auto& [name, kind] : entries) {
+    if (kind == EntryKind::kFolder)
+      visit.folders.push_back(std::move(name));
+    else if (kind == EntryKind::kLink)
+      PENSTOCK_RETURN_IF_ERROR(AddLink(visit, name));
+    else
+      PENSTOCK_RETURN_IF_ERROR(AddFile(visit, name, kind));
+  }
+  std::sort(folder.files.begin(), folder.files.end(),
+            [&](const ScannedFile& a, const ScannedFile& b) {
+              return PythonLess(folder.NameOf(a), folder.NameOf(b));
+            });
+  found_ += folder.files.size();
+  return absl::OkStatus();
+}
+
+// Files beside the classes are no samples.
+absl::Status Scanner::AddFile(Visit& visit, absl::string_view name, EntryKind kind) {
+  if (visit.parent == kNoParent) return absl::OkStatus();
+  std::string& names = visit.folder.names;
+  if (names.size() > std::numeric_limits<uint32_t>::max() - name.size() - 1)
+    return absl::ResourceExhaustedError(absl::StrCat("'", tree_.FullPath(visit.folder.path),
+                                                     "' holds too many files; use sub-folders"));
+  ScannedFile file;
+  file.name_offset = static_cast<uint32_t>(names.size());
+  file.is_link = kind == EntryKind::kLink;
+  names.append(name.data(), name.size());
+  names.push_back('\0');
+  visit.folder.files.push_back(file);
+  return absl::OkStatus();
+}
+
+// A link counts as what it leads to. One that matters must not lead out, nor nowhere.
+absl::Status Scanner::AddLink(Visit& visit, const std::string& name) {
+  const std::string relative = Join(visit.folder.path, name);
+  const std::string path = tree_.FullPath(relative);
+  struct stat target {};
+  const bool is_folder = ::stat(path.c_str(), &target) == 0 && S_ISDIR(target.st_mode);
+  const bool is_sample = visit.parent != kNoParent && HasImageExtension(name);
+  if (!is_folder && !is_sample) return absl::OkStatus();
+  auto opened = tree_.OpenBeneath(relative, O_PATH);
+  if (!opened.ok())
+    return base::Annotate(opened.status(),
+                          absl::StrCat("the link '", path, "' cannot be followed"));
+  if (!is_folder) return AddFile(visit, name, EntryKind::kLink);
+  visit.folders.push_back(name);
+  return absl::OkStatus();
+}
+
+// A folder that is its own ancestor, by a link, would go on for ever.
+absl::Status Scanner::CheckNoCircle(const Visit& visit) const {
+  for (size_t up = visit.parent; up != kNoParent; up = visits_[up].parent)
+    if (visits_[up].device == visit.device && visits_[up].inode == visit.inode)
+      return absl::FailedPreconditionError(
+          absl::StrCat("'", tree_.FullPath(visit.folder.path), "' leads back to '",
+                       tree_.FullPath(visits_[up].folder.path), "'; remove the link"));
+  return absl::OkStatus();
+}
+
+absl::string_view ClassOf(absl::string_view path) { return path.substr(0, path.find('/')); }
+
+absl::Status Scanner::CheckClasses() const {
+  const std::string extensions = absl::StrJoin(kImageExtensions, " ");
+  if (visits_.size() == 1)
+    return absl::NotFoundError(
+        absl::StrCat("'", tree_.folder(),
+                     "' has no class folders: wanted one folder a class, each with files"
+                     " that end in ",
+                     extensions, "; got ", visits_[0].folder.entries, " entries, none a folder"));
+  std::vector<bool> filled(visits_.size(), false);
+  for (size_t at = visits_.size(); at-- > 1;)  // children come after their parents
+    if (filled[at] || !visits_[at].folder.files.empty())
+      filled[at] = filled[visits_[at].parent] = true;
+  std::vector<std::string> empty;
+  for (size_t at = 1; at < visits_.size() && visits_[at].parent == 0; ++at) {
+    const std::string& name = visits_[at].folder.path;
+    if (!IsUtf8(name))
+      return absl::FailedPreconditionError(absl::StrCat(
+          "a class folder of '", tree_.folder(), "' has a name that is not UTF-8; rename it"));
+    if (!filled[at]) empty.push_back(name);
+  }
+  if (empty.empty()) return absl::OkStatus();
+  std::sort(empty.begin(), empty.end());
+  const size_t more = empty.size() - std::min(empty.size(), kMostClassesNamed);
+  empty.resize(empty.size() - more);
+  return absl::NotFoundError(absl::StrCat(
+      "found no samples in the class folders ", absl::StrJoin(empty, ", "),
+      more > 0 ? absl::StrCat(" and ", more, " more") : "", " of '", tree_.folder(),
+      "': looked for files that end in ", extensions,
+      ", as torchvision's ImageFolder does, which refuses this too; fill or remove them"));
+}
+
+Scan Scanner::TakeInOrder() {
+  Scan scan;
+  for (Visit& visit : visits_) scan.folders.push_back(std::move(visit.folder));
+  visits_ = {};
+  std::sort(scan.folders.begin() + 1, scan.folders.end(),
+            [](const ScannedFolder& a, const ScannedFolder& b) {
+              const absl::string_view left = ClassOf(a.path), right = ClassOf(b.path);
+              return left == right ? PythonLess(a.path, b.path) : PythonLess(left, right);
+            });
+  return scan;
+}
+
+// Sizes and times, a few files a task: one folder may hold them all.
+absl::Status Scanner::Examine(Scan& scan) {
+  std::vector<std::pair<size_t, size_t>> tasks;  // folder, first file
+  for (size_t i = 0; i < scan.folders.size(); ++i)
+    for (size_t file = 0; file < scan.folders[i].files.size(); file += kFilesPerTask)
+      tasks.emplace_back(i, file);
+  return crew_.ForEach(tasks.size(), [&](size_t i) {
+    ScannedFolder& folder = scan.folders[tasks[i].first];
+    const size_t begin = tasks[i].second;
+    return ExamineSome(folder, begin, std::min(begin + kFilesPerTask, folder.files.size()));
+  });
+}
+
+absl::Status Scanner::ExamineSome(ScannedFolder& folder, size_t begin, size_t end) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd,
+                            tree_.OpenBeneath(folder.path, O_RDONLY | O_DIRECTORY));
+  for (size_t i = begin; i < end; ++i) {
+    PENSTOCK_RETURN_IF_ERROR(Examine(fd, folder, folder.files[i]));
+    ++examined_;
+  }
+  return absl::OkStatus();
+}
+
+// Of a file that changed within the last tick, what it is once no other change can have the same
+// time. What is no regular file keeps its place among the samples, as ImageFolder has it, and is
+// never opened: a FIFO would wait, a device may do anything.
+absl::Status Scanner::Examine(const posix::Fd& fd, const ScannedFolder& folder,
+                              ScannedFile& file) const {
+  PENSTOCK_ASSIGN_OR_RETURN(struct stat stat, StatOf(fd, folder, file));
+  if (WaitForTick(CtimeOf(stat)) == Waited::kYes) {
+    PENSTOCK_ASSIGN_OR_RETURN(stat, StatOf(fd, folder, file));
+  }
+  file.bytes = static_cast<uint64_t>(stat.st_size);
+  file.stamp = S_ISREG(stat.st_mode) ? StampOf(tree_.StateOf(stat)) : kNoFile;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<struct stat> Scanner::StatOf(const posix::Fd& fd, const ScannedFolder& folder,
+                                            const ScannedFile& file) const {
+  struct stat stat {};
+  const std::string relative = Join(folder.path, folder.NameOf(file));
+  const std::string what = absl::StrCat("'", tree_.FullPath(relative), "'");
+  if (file.is_link) {
+    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd target, tree_.OpenBeneath(relative, O_PATH));
+    if (::fstat(target.get(), &stat) != 0) return base::ErrnoStatus(errno, what);
+    return stat;
+  }
+  if (::fstatat(fd.get(), folder.NameOf(file).data(), &stat, AT_SYMLINK_NOFOLLOW) == 0) return stat;
+  if (errno == ENOENT)
+    return absl::AbortedError(
+        absl::StrCat(what, " went away while it was indexed; index the folder once it is whole"));
+  return base::ErrnoStatus(errno, what);
+}
+
+}  // namespace
+
+bool HasImageExtension(absl::string_view name) {
+  return std::any_of(
+      kImageExtensions.begin(), kImageExtensions.end(),
+      [&](absl::string_view extension) { return absl::EndsWithIgnoreCase(name, extension); });
+}
+
+absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options) {
+  return Scanner(tree, options).Run();
+}
+
+}  // namespace penstock::source

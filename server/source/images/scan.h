@@ -1,0 +1,63 @@
+// Walks a dataset's folders: everything that its manifest is made of, found with many threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "server/source/files/tree.h"
+#include "server/source/images/manifest.h"
+
+namespace penstock::source {
+
+// Whether a file of this name is a sample: ImageFolder's list of extensions, in any case.
+bool HasImageExtension(absl::string_view name);
+
+// A file that is a sample, in the folder that lists it.
+struct ScannedFile {
+  uint32_t name_offset = 0;  // in its folder's names
+  bool is_link = false;
+  uint64_t bytes = 0;
+  uint64_t stamp = 0;  // ManifestRecord's
+};
+
+struct ScannedFolder {
+  std::string path;  // relative to the root, "" for the root itself
+  uint64_t entries = 0;
+  int64_t mtime_ns = 0;
+  uint64_t device = 0, inode = 0;
+  std::string names;               // of its files, each ended by a zero byte
+  std::vector<ScannedFile> files;  // sorted by name
+
+  absl::string_view NameOf(const ScannedFile& file) const {
+    return names.c_str() + file.name_offset;
+  }
+};
+
+struct Scan {
+  // The root, then each class's folders: in the order of their samples.
+  std::vector<ScannedFolder> folders;
+};
+
+struct ScanProgress {
+  uint64_t found = 0;     // files listed
+  uint64_t examined = 0;  // of those, size and time read; all: done
+};
+
+struct ScanOptions {
+  size_t threads = 1;
+  // Called by the calling thread about every 100 ms and once at the end; false cancels. May be
+  // empty.
+  std::function<bool(const ScanProgress&)> progress;
+};
+
+// NotFound: no classes, or classes without samples; PermissionDenied: a folder cannot be read or a
+// link leads out; FailedPrecondition: links in a circle, names that cannot be used; Aborted: the
+// folder does not hold still; Cancelled.
+absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options);
+
+}  // namespace penstock::source

@@ -1,0 +1,90 @@
+#include "server/source/shards/shard_index.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/source/files/crew.h"
+#include "server/source/shards/shard_cache.h"
+
+namespace penstock::source {
+namespace {
+
+// "WARNING (and of N more shards)"
+std::string WarningOf(const std::vector<ScannedShard>& shards) {
+  std::string first;
+  size_t count = 0;
+  for (const ScannedShard& shard : shards) {
+    if (shard.warning.empty()) continue;
+    if (count++ == 0) first = shard.warning;
+  }
+  return count < 2 ? first : absl::StrCat(first, " (and so with ", count - 1, " more)");
+}
+
+absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t number,
+                                    const ShardOptions& options, const ScanShard& scan) {
+  ShardsToBuild build = {.identity = number};
+  for (const TreeFile& file : files) build.paths.push_back(file.path());
+  build.shards.resize(files.size());
+  std::atomic<uint64_t> found{0};
+  Crew crew;
+  crew.threads = options.threads;
+  if (options.progress) crew.watch = [&] { return options.progress(found.load()); };
+  PENSTOCK_RETURN_IF_ERROR(crew.ForEach(files.size(), [&](size_t i) {
+    auto scanned = scan(files[i], found);
+    if (!scanned.ok()) return scanned.status();
+    build.shards[i] = *std::move(scanned);
+    return absl::OkStatus();
+  }));
+  if (options.progress && !options.progress(found.load()))
+    return absl::CancelledError("indexing was cancelled");
+  std::string warning = WarningOf(build.shards);
+  PENSTOCK_ASSIGN_OR_RETURN(ShardManifest manifest, BuildShardManifest(std::move(build)));
+  return IndexedShards{std::move(manifest), false, std::move(warning)};
+}
+
+// The cached manifest, if it may be used. That there is none is worth no warning; that it
+// is damaged, or of another version, is.
+absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
+                                                        const std::vector<TreeFile>& files,
+                                                        const ShardOptions& options,
+                                                        std::string& warning) {
+  auto cached = cache.Load();
+  if (!cached.ok()) {
+    if (!absl::IsNotFound(cached.status()))
+      warning = absl::StrCat(cached.status().message(), "; indexed anew");
+    return std::nullopt;
+  }
+  Crew crew;
+  crew.threads = options.threads;
+  if (options.progress) crew.watch = [&] { return options.progress(0); };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, files, crew));
+  if (!current) return std::nullopt;
+  return *std::move(cached);
+}
+
+std::string Join(std::string first, const std::string& second) {
+  if (first.empty() || second.empty()) return first + second;
+  return absl::StrCat(first, "; ", second);
+}
+
+}  // namespace
+
+absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
+                                          const ShardOptions& options, const ScanShard& scan) {
+  if (options.state_dir.empty()) return Build(files, number, options, scan);
+  const ShardCache cache(options.state_dir, number, options.access);
+  std::string warning;
+  if (options.cache == CacheUse::kUse) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<ShardManifest> cached,
+                              TakeCached(cache, files, options, warning));
+    if (cached) return IndexedShards{*std::move(cached), true, ""};
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, scan));
+  built.warning = Join(std::move(warning), built.warning);
+  if (const absl::Status stored = cache.Store(built.manifest); !stored.ok())
+    built.warning = Join(std::move(built.warning),
+                         absl::StrCat("the manifest is not cached: ", stored.message()));
+  return built;
+}
+
+}  // namespace penstock::source

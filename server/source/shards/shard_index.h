@@ -1,0 +1,31 @@
+// From shards to their manifest: the cached one while it holds, else one that is built. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/source/shards/shard_manifest.h"
+#include "server/source/shards/shard_manifest_builder.h"
+#include "server/source/shards/shards.h"
+
+namespace penstock::source {
+
+struct IndexedShards {
+  ShardManifest manifest;
+  bool from_cache = false;
+  std::string warning;
+};
+
+// Finds the samples of one shard, and adds to `found` as it goes. Any thread.
+using ScanShard =
+    std::function<absl::StatusOr<ScannedShard>(const TreeFile&, std::atomic<uint64_t>& found)>;
+
+// `number`: ShardsNumber of the files. Many shards are scanned at once.
+absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
+                                          const ShardOptions& options, const ScanShard& scan);
+
+}  // namespace penstock::source

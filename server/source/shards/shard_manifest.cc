@@ -1,0 +1,157 @@
+#include "server/source/shards/shard_manifest.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/check.h"
+#include "server/source/files/hash.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr int32_t kMostClasses = 65536;
+
+absl::Status Damaged(absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
+}
+
+// Takes count × size bytes off what is left, if they are there.
+bool Take(uint64_t& left, uint64_t count, uint64_t size) {
+  if (count > left / size) return false;
+  left -= count * size;
+  return true;
+}
+
+// Whether the parts that a header speaks of fill exactly `total` bytes.
+bool SizesAgree(const ShardManifestHeader& header, uint64_t total) {
+  uint64_t left = total - sizeof header;
+  if (header.samples == UINT64_MAX) return false;
+  return Take(left, header.shards, sizeof(ShardRecord)) &&
+         Take(left, header.samples + 1, sizeof(ShardSample)) &&
+         Take(left, header.extensions, sizeof(ExtensionRecord)) &&
+         Take(left, header.members, sizeof(ShardMember)) && Take(left, header.text_bytes, 1) &&
+         left == 0;
+}
+
+// The records that follow those of another kind.
+template <typename Record, typename Before>
+std::span<const Record> Behind(std::span<const Before> before, uint64_t count) {
+  const auto bytes = std::as_bytes(before);
+  return {reinterpret_cast<const Record*>(bytes.data() + bytes.size()), count};
+}
+
+}  // namespace
+
+uint64_t ShardChecksumOf(std::span<const std::byte> manifest) {
+  ShardManifestHeader header;
+  std::memcpy(&header, manifest.data(), sizeof header);
+  header.checksum = 0;
+  Hasher hasher;
+  hasher.Add(Hash(std::as_bytes(std::span(&header, 1))));
+  hasher.Add(Hash(manifest.subspan(sizeof header)));
+  return hasher.Digest();
+}
+
+absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping) {
+  ShardManifestHeader header;
+  if (mapping.size() < sizeof header) return Damaged("it ends within its header");
+  std::memcpy(&header, mapping.data(), sizeof header);
+  if (std::memcmp(header.magic, kShardMagic, sizeof header.magic) != 0)
+    return Damaged("it does not begin as one");
+  if (header.version != kShardVersion)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the manifest has version ", header.version, ", wanted ", kShardVersion));
+  if (!SizesAgree(header, mapping.size())) return Damaged("its size is not what its header says");
+  if (header.samples == 0 || header.shards == 0) return Damaged("it is empty");
+  if (header.checksum != ShardChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
+  return ShardManifest(std::move(mapping));
+}
+
+const ShardManifestHeader& ShardManifest::header() const {
+  return *reinterpret_cast<const ShardManifestHeader*>(mapping_->data());
+}
+
+std::span<const ShardRecord> ShardManifest::shards() const {
+  return Behind<ShardRecord>(std::span(&header(), 1), header().shards);
+}
+
+std::span<const ShardSample> ShardManifest::samples() const {
+  return Behind<ShardSample>(shards(), header().samples + 1);
+}
+
+std::vector<FileState> ShardManifest::States() const {
+  std::vector<FileState> states;
+  for (const ShardRecord& shard : shards()) states.push_back(shard.state);
+  return states;
+}
+
+std::vector<std::string> ShardManifest::Classes() const {
+  if (header().labeled == 0) return {};
+  int32_t least = 0, most = 0;
+  for (const ShardSample& sample : samples().first(header().samples)) {
+    least = std::min(least, sample.label);
+    most = std::max(most, sample.label);
+  }
+  std::vector<std::string> classes;
+  if (least < 0 || most >= kMostClasses) return classes;
+  for (int32_t label = 0; label <= most; ++label) classes.push_back(absl::StrCat(label));
+  return classes;
+}
+
+std::span<const ExtensionRecord> ShardManifest::extensions() const {
+  return Behind<ExtensionRecord>(samples(), header().extensions);
+}
+
+std::span<const ShardMember> ShardManifest::members() const {
+  return Behind<ShardMember>(extensions(), header().members);
+}
+
+absl::string_view ShardManifest::Text(uint32_t offset, uint32_t bytes) const {
+  PENSTOCK_CHECK(offset <= header().text_bytes && bytes <= header().text_bytes - offset);
+  const std::byte* text = mapping_->data() + mapping_->size() - header().text_bytes;
+  return {reinterpret_cast<const char*>(text) + offset, bytes};
+}
+
+const ShardSample& ShardManifest::sample(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < header().samples);
+  return samples()[sample];
+}
+
+// The last shard that begins at or before the sample.
+size_t ShardManifest::ShardOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < header().samples);
+  const auto shards = this->shards();
+  const auto next = std::upper_bound(
+      shards.begin(), shards.end(), sample,
+      [](uint64_t wanted, const ShardRecord& shard) { return wanted < shard.first_sample; });
+  PENSTOCK_CHECK(next != shards.begin());
+  return static_cast<size_t>(next - shards.begin()) - 1;
+}
+
+uint64_t ShardManifest::LongestShard() const {
+  uint64_t most = 0;
+  for (size_t i = 0; i < shards().size(); ++i) {
+    const bool last = i + 1 == shards().size();
+    const uint64_t end = last ? header().samples : shards()[i + 1].first_sample;
+    most = std::max(most, end - shards()[i].first_sample);
+  }
+  return most;
+}
+
+std::string ShardManifest::PathOf(size_t shard) const {
+  return std::string(Text(shards()[shard].path_offset, shards()[shard].path_bytes));
+}
+
+absl::string_view ShardManifest::ExtensionName(size_t extension) const {
+  PENSTOCK_CHECK(extension < header().extensions);
+  return Text(extensions()[extension].name_offset, extensions()[extension].name_bytes);
+}
+
+std::span<const ShardMember> ShardManifest::MembersOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < header().samples);
+  const uint64_t begin = samples()[sample].place, end = samples()[sample + 1].place;
+  PENSTOCK_CHECK(begin < end && end <= header().members);
+  return members().subspan(begin, end - begin);
+}
+
+}  // namespace penstock::source

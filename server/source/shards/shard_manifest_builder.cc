@@ -1,0 +1,202 @@
+#include "server/source/shards/shard_manifest_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "server/source/files/hash.h"
+
+namespace penstock::source {
+namespace {
+
+// The extensions of all shards under numbers of the manifest.
+class Table {
+ public:
+  absl::Status Add(const ScannedShard& shard, uint64_t first_sample) {
+    for (const ScannedShard::Extension& extension : shard.extensions) {
+      const auto [known, is_new] = numbers_.try_emplace(extension.name, kinds_.size());
+      if (!is_new) {
+        Merge(extension, kinds_[known->second]);
+        continue;
+      }
+      if (kinds_.size() == kMostExtensions)
+        return absl::InvalidArgumentError(absl::StrCat(
+            "samples have more than ", kMostExtensions, " kinds of members, such as '",
+            extension.name,
+            "': a member's kind is what follows the first dot of its name, so that keys must not "
+            "have dots; pack the shards anew"));
+      kinds_.push_back(extension);
+      kinds_.back().first_sample += first_sample;
+    }
+    return absl::OkStatus();
+  }
+
+  uint32_t NumberOf(const std::string& name) const { return numbers_.at(name); }
+  const std::vector<ScannedShard::Extension>& kinds() const { return kinds_; }
+
+ private:
+  static void Merge(const ScannedShard::Extension& from, ScannedShard::Extension& into) {
+    if (from.kind != into.kind) into.kind = 0;
+    into.samples += from.samples;
+    into.least = std::min(into.least, from.least);
+    into.most = std::max(into.most, from.most);
+  }
+
+  std::map<std::string, uint32_t> numbers_;
+  std::vector<ScannedShard::Extension> kinds_;
+};
+
+uint32_t CountOf(const ScannedShard::Extension& kind, uint64_t samples) {
+  const bool same = kind.samples == samples && kind.least == kind.most && kind.most < kAnyCount;
+  return same ? static_cast<uint32_t>(kind.most) : kAnyCount;
+}
+
+absl::Status CheckLabels(const ShardsToBuild& build, uint64_t labeled, uint64_t samples) {
+  if (labeled == 0 || labeled == samples) return absl::OkStatus();
+  for (const ScannedShard& shard : build.shards)
+    if (!shard.example.empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", shard.example, "' has no label, and ", labeled, " of ", samples,
+                       " samples have one; give all of them one, or say that none is wanted "
+                       "(label: none)"));
+  return absl::InternalError("a sample without a label is not to be found");
+}
+
+// Writes records one behind the other.
+class Writer {
+ public:
+  explicit Writer(std::byte* at) : at_(at) {}
+  template <typename Record>
+  void Put(const Record& record) {
+    std::memcpy(at_, &record, sizeof record);
+    at_ += sizeof record;
+  }
+  void Put(const std::string& text) {
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+
+ private:
+  std::byte* at_;
+};
+
+class Builder {
+ public:
+  explicit Builder(ShardsToBuild build) : build_(std::move(build)) {}
+
+  absl::StatusOr<ShardManifest> Build() {
+    PENSTOCK_RETURN_IF_ERROR(Count());
+    const size_t bytes = BytesOf();
+    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
+                              posix::MakeMemory("penstock-manifest", bytes));
+    PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
+                              posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
+    Write(mapping.data() + sizeof header_);
+    std::memcpy(mapping.data(), &header_, sizeof header_);
+    header_.checksum = ShardChecksumOf(mapping.bytes());
+    std::memcpy(mapping.data(), &header_, sizeof header_);
+    return ShardManifest::FromMapping(std::move(mapping));
+  }
+
+ private:
+  absl::Status Count() {
+    std::memcpy(header_.magic, kShardMagic, sizeof header_.magic);
+    header_.version = kShardVersion;
+    header_.identity = build_.identity;
+    header_.shards = build_.shards.size();
+    uint64_t labeled = 0;
+    std::vector<uint64_t> digests;
+    for (const ScannedShard& shard : build_.shards) {
+      PENSTOCK_RETURN_IF_ERROR(table_.Add(shard, header_.samples));
+      header_.samples += shard.samples.size();
+      header_.members += shard.members.size();
+      header_.images += shard.images;
+      labeled += shard.labeled;
+      digests.push_back(shard.digest);
+    }
+    if (header_.samples == 0)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", build_.paths.front(), "'", build_.paths.size() > 1 ? " and the other shards" : "",
+          " hold no samples; give shards that do"));
+    PENSTOCK_RETURN_IF_ERROR(CheckLabels(build_, labeled, header_.samples));
+    header_.labeled = labeled > 0 ? 1 : 0;
+    header_.digest = Hash(std::as_bytes(std::span(digests)));
+    header_.extensions = table_.kinds().size();
+    for (const std::string& path : build_.paths) header_.text_bytes += path.size();
+    for (const auto& kind : table_.kinds()) header_.text_bytes += kind.name.size();
+    if (header_.text_bytes > std::numeric_limits<uint32_t>::max())
+      return absl::InvalidArgumentError("the paths of the shards have more than 4 GiB");
+    return absl::OkStatus();
+  }
+
+  size_t BytesOf() const {
+    return sizeof header_ + header_.shards * sizeof(ShardRecord) +
+           (header_.samples + 1) * sizeof(ShardSample) +
+           header_.extensions * sizeof(ExtensionRecord) + header_.members * sizeof(ShardMember) +
+           header_.text_bytes;
+  }
+
+  void Write(std::byte* at) {
+    Writer writer(at);
+    uint64_t sample = 0;
+    uint32_t text = 0;
+    for (size_t i = 0; i < build_.shards.size(); ++i) {
+      const FileState& state = build_.shards[i].state;
+      const auto path_bytes = static_cast<uint32_t>(build_.paths[i].size());
+      writer.Put(ShardRecord{state, sample, text, path_bytes});
+      sample += build_.shards[i].samples.size();
+      text += path_bytes;
+    }
+    WriteSamples(writer);
+    for (const ScannedShard::Extension& kind : table_.kinds()) {
+      const auto name_bytes = static_cast<uint32_t>(kind.name.size());
+      writer.Put(ExtensionRecord{kind.first_sample, text, name_bytes, kind.kind,
+                                 CountOf(kind, header_.samples)});
+      text += name_bytes;
+    }
+    WriteMembers(writer);
+    for (const std::string& path : build_.paths) writer.Put(path);
+    for (const auto& kind : table_.kinds()) writer.Put(kind.name);
+  }
+
+  // Places in a shard of members become places in the table; others are offsets already.
+  void WriteSamples(Writer& writer) const {
+    uint64_t members = 0;
+    for (const ScannedShard& shard : build_.shards) {
+      for (ShardSample sample : shard.samples) {
+        sample.place += members;
+        writer.Put(sample);
+      }
+      members += shard.members.size();
+    }
+    writer.Put(ShardSample{.place = members});
+  }
+
+  // A shard's numbers for extensions become the table's. Each shard is given up as it is written.
+  void WriteMembers(Writer& writer) {
+    for (ScannedShard& shard : build_.shards) {
+      std::vector<uint32_t> numbers;
+      for (const auto& extension : shard.extensions)
+        numbers.push_back(table_.NumberOf(extension.name));
+      for (ShardMember member : shard.members) {
+        member.extension = numbers[member.extension];
+        writer.Put(member);
+      }
+      shard = ScannedShard();
+    }
+  }
+
+  ShardsToBuild build_;
+  Table table_;
+  ShardManifestHeader header_;
+};
+
+}  // namespace
+
+absl::StatusOr<ShardManifest> BuildShardManifest(ShardsToBuild build) {
+  return Builder(std::move(build)).Build();
+}
+
+}  // namespace penstock::source

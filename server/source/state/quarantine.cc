@@ -1,0 +1,187 @@
+#include "server/source/state/quarantine.h"
+
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "server/source/files/hash.h"
+#include "server/source/state/quarantine_text.h"
+#include "server/source/state/state_file.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than the longest lists take
+
+absl::StatusOr<QuarantineText> Parse(const absl::StatusOr<std::string>& text, uint64_t dataset) {
+  PENSTOCK_RETURN_IF_ERROR(text.status());
+  PENSTOCK_ASSIGN_OR_RETURN(QuarantineText content, ParseQuarantine(*text));
+  if (content.dataset != dataset)
+    return absl::DataLossError("the quarantine file is of another dataset");
+  return content;
+}
+
+// Keeps what is there for a person to look at; says what became of it.
+std::string MoveAside(const std::string& path) {
+  const std::string aside = absl::StrCat(path, ".damaged");
+  if (std::rename(path.c_str(), aside.c_str()) == 0) return absl::StrCat("moved to '", aside, "'");
+  return "it could not be moved aside and will be replaced";
+}
+
+}  // namespace
+
+struct Quarantine::FromFile {
+  absl::StatusOr<QuarantineText> content;
+  std::string moved;  // what became of a damaged one
+};
+
+Quarantine::FromFile Quarantine::TakeFile(const std::string& path, uint64_t dataset,
+                                          const Step& step) {
+  FromFile file{.content = Parse(ReadStateFile(path, kMaxFileBytes, step), dataset), .moved = {}};
+  if (absl::IsDataLoss(file.content.status())) file.moved = MoveAside(path);
+  return file;
+}
+
+bool IsQuarantined(base::Fault fault) {
+  return fault == base::Fault::kTimeout || fault == base::Fault::kWorkerCrashed;
+}
+
+Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t dataset,
+                                    int64_t now_unix_ms, std::shared_ptr<StateAccess> access) {
+  Loaded loaded;
+  Quarantine& quarantine = loaded.quarantine;
+  quarantine.dataset_ = dataset;
+  if (state_dir.empty()) return loaded;
+  quarantine.folder_ = absl::StrCat(state_dir, "/quarantine");
+  quarantine.path_ = absl::StrFormat("%s/%016x.quarantine", quarantine.folder_, dataset);
+  quarantine.access_ = std::move(access);
+  FromFile file = quarantine.Take();
+  if (absl::IsNotFound(file.content.status())) return loaded;
+  if (!file.content.ok()) {
+    quarantine.BeginAnew(file.content.status(), file.moved, now_unix_ms, loaded.warning);
+    return loaded;
+  }
+  quarantine.version_ = file.content->version;
+  for (const BadSample& bad : file.content->entries) quarantine.Keep(bad);
+  return loaded;
+}
+
+// What waits to be written is newer than the file.
+Quarantine::FromFile Quarantine::Take() const {
+  if (access_ != nullptr)
+    if (const auto waiting = access_->Waiting(path_)) return {Parse(*waiting, dataset_), ""};
+  auto file = Ask<FromFile>(
+      access_, [path = path_, dataset = dataset_](const Step& step) -> absl::StatusOr<FromFile> {
+        return TakeFile(path, dataset, step);
+      });
+  if (!file.ok()) return {file.status(), ""};
+  return *std::move(file);
+}
+
+// Damaged bytes are moved aside. Bytes that cannot be read now may be well: they stay, and nothing
+// is saved over them.
+void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, int64_t now_unix_ms,
+                           std::string& warning) {
+  version_ = static_cast<uint64_t>(now_unix_ms);
+  warning = absl::StrCat("'", path_, "': ", why.message());
+  if (absl::IsDataLoss(why)) {
+    absl::StrAppend(&warning, "; ", moved, "; the quarantine begins anew, empty");
+    is_saved_ = false;
+    (void)
+        Save();  // the version must last; where it cannot be written now, the next Save tries again
+  } else {
+    absl::StrAppend(&warning, "; the quarantine begins empty and is not saved");
+    path_.clear();
+  }
+}
+
+Quarantine::Added Quarantine::Add(const BadSample& bad) {
+  if (quarantined_.contains(bad.sample)) return Added::kKnown;
+  if (!IsQuarantined(bad.fault)) {
+    if (refused_.contains(bad.sample)) return Added::kKnown;
+    if (refused_.size() >= kMaxRefused) return Added::kNoPlace;
+  } else {
+    if (quarantined_.size() >= kMaxQuarantined) return Added::kNoPlace;
+    if (const auto refused = refused_.extract(bad.sample)) --by_fault_[refused.mapped().fault];
+    ++version_;
+  }
+  Keep(bad);
+  is_saved_ = false;
+  return Added::kNews;
+}
+
+void Quarantine::Keep(const BadSample& bad) {
+  auto& list = IsQuarantined(bad.fault) ? quarantined_ : refused_;
+  if (list.emplace(bad.sample, bad).second) ++by_fault_[bad.fault];
+}
+
+const BadSample* Quarantine::Find(uint64_t sample) const {
+  for (const auto* list : {&quarantined_, &refused_})
+    if (const auto found = list->find(sample); found != list->end()) return &found->second;
+  return nullptr;
+}
+
+std::vector<BadSample> Quarantine::Entries() const {
+  return Entries(0, refused_.size() + quarantined_.size());
+}
+
+std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const {
+  std::vector<BadSample> entries;
+  auto refused = refused_.lower_bound(from);
+  auto quarantined = quarantined_.lower_bound(from);
+  while (entries.size() < at_most) {
+    const bool one = refused != refused_.end(), other = quarantined != quarantined_.end();
+    if (!one && !other) break;
+    const bool refused_first = one && (!other || refused->first < quarantined->first);
+    entries.push_back(refused_first ? (refused++)->second : (quarantined++)->second);
+  }
+  return entries;
+}
+
+uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
+  Hasher hasher;
+  hasher.Add(digest);
+  hasher.Add(place);
+  return hasher.Digest();
+}
+
+size_t Quarantine::ForgetOthers(const std::function<uint64_t(uint64_t)>& stamp_of) {
+  const auto forget = [&](std::map<uint64_t, BadSample>& list) {
+    return std::erase_if(list, [&](const auto& entry) {
+      if (entry.second.stamp == stamp_of(entry.first)) return false;
+      --by_fault_[entry.second.fault];
+      return true;
+    });
+  };
+  const size_t refused = forget(refused_), quarantined = forget(quarantined_);
+  if (quarantined > 0) ++version_;
+  if (refused + quarantined > 0) is_saved_ = false;
+  return refused + quarantined;
+}
+
+size_t Quarantine::Clear() {
+  const size_t cleared = refused_.size() + quarantined_.size();
+  if (!quarantined_.empty()) ++version_;
+  refused_.clear();
+  quarantined_.clear();
+  by_fault_.clear();
+  if (cleared > 0) is_saved_ = false;
+  return cleared;
+}
+
+absl::Status Quarantine::Save() {
+  if (is_saved_ || path_.empty()) return absl::OkStatus();
+  std::string text = FormatQuarantine({dataset_, version_, Entries()});
+  if (access_ != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(access_->WriteLater(path_, std::move(text)));
+    is_saved_ = true;
+    return absl::OkStatus();
+  }
+  PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder_));
+  PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path_, std::as_bytes(std::span(text))));
+  is_saved_ = true;
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,167 @@
+#include "server/source/tar/tar.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "common/base/check.h"
+#include "server/source/files/braces.h"
+#include "server/source/files/for_people.h"
+#include "server/source/shards/shard_index.h"
+#include "server/source/shards/shard_list.h"
+#include "server/source/tar/tar_sample.h"
+#include "server/source/tar/tar_scan.h"
+
+namespace penstock::source {
+namespace {
+
+class TarDataset final : public Dataset {
+ public:
+  explicit TarDataset(std::shared_ptr<const TarState> state)
+      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+
+  absl::string_view kind() const override { return "tar"; }
+  uint64_t samples() const override { return header().samples; }
+  uint64_t digest() const override { return header().digest; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool labeled() const override { return header().labeled != 0; }
+  int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
+  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  std::string FindPath(uint64_t sample) const override { return state_->FindPathForPeople(sample); }
+  uint64_t stamp(uint64_t sample) const override {
+    return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
+  }
+  bool changed() const override { return state_->files.changed(); }
+  uint64_t content_pieces() const override { return state_->files.content_pieces(); }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    return state_->files.AddContent(piece, sum);
+  }
+  uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
+
+  Storage storage() const override {
+    return header().images > 0 ? Storage::kEncoded : Storage::kRows;
+  }
+  std::vector<Field> fields() const override {
+    std::vector<Field> fields;
+    for (const TarField& field : state_->fields) fields.push_back(field.field);
+    return fields;
+  }
+  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+    if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
+    const auto name_of = [](std::string* out, const TarField& field) {
+      out->append(field.field.name);
+    };
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the samples have no image (jpg, jpeg, png or webp) and nothing of one shape; say which of "
+        "their members you want, and how long these are at most: ",
+        absl::StrJoin(state_->fields, ", ", name_of)));
+  }
+
+  std::unique_ptr<Reader> NewReader() const override {
+    PENSTOCK_CHECK(storage() == Storage::kEncoded);
+    return MakeTarReader(state_);
+  }
+
+  absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
+                        std::span<std::byte* const> blocks) const override {
+    for (size_t row = 0; row < samples.size(); ++row) {
+      PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(*state_, samples[row]));
+      PENSTOCK_RETURN_IF_ERROR(CopyRow(selection, sample, samples[row], row, blocks));
+      PENSTOCK_RETURN_IF_ERROR(sample.CheckUnchanged());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const ShardManifestHeader& header() const { return state_->manifest.header(); }
+
+  absl::Status CopyRow(const Selection& selection, const TarSample& from, uint64_t sample,
+                       size_t row, std::span<std::byte* const> blocks) const {
+    for (size_t i = 0; i < selection.fields.size(); ++i) {
+      const Tensor& tensor = selection.layout.tensors[i];
+      const TarField& field = state_->fields[selection.fields[i]];
+      TarSample::Rows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
+      if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
+      PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault, from.Fill(field, tensor, rows));
+      if (fault != base::Fault::kNone)
+        return absl::DataLossError(absl::StrCat("'", FindPath(sample), "': '", field.field.name,
+                                                "': ", base::FaultName(fault),
+                                                "; mend the sample, or ask for other members"));
+    }
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<const TarState> state_;  // with the readers, which may outlive the dataset
+  const std::vector<std::string> classes_;
+};
+
+absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked) {
+  if (asked.empty() || manifest.header().images > 0) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min<size_t>(manifest.extensions().size(), 10); ++i)
+    names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
+  return absl::NotFoundError(absl::StrCat("no sample in '", ForPeople(manifest.PathOf(0)),
+                                          "' has the image '", asked,
+                                          "' that was asked for; they "
+                                          "have ",
+                                          absl::StrJoin(names, ", ")));
+}
+
+// Kinds of images that the decoder never reads, whatever is in the file.
+bool IsNeverDecoded(absl::string_view extension) {
+  constexpr absl::string_view kKinds[] = {"avif", "dng", "exr", "heic", "heif", "j2c", "j2k", "jp2",
+                                          "jpc",  "jpf", "jpx", "jxl",  "psd",  "svg", "tga"};
+  return std::find(std::begin(kKinds), std::end(kKinds), absl::AsciiStrToLower(extension)) !=
+         std::end(kKinds);
+}
+
+bool HasImage(const ShardManifest& manifest, uint64_t sample) {
+  return manifest.extensions()[manifest.MembersOf(sample).front().extension].kind == kWdsImage;
+}
+
+// Else each of them would fail alone, and others stand in for them.
+absl::Status CheckKind(const TarState& state, const std::string& asked) {
+  if (asked.empty() || !IsNeverDecoded(asked)) return absl::OkStatus();
+  const ShardManifest& manifest = state.manifest;
+  uint64_t example = 0;
+  while (example + 1 < manifest.header().samples && !HasImage(manifest, example)) ++example;
+  return absl::InvalidArgumentError(absl::StrCat(
+      manifest.header().images, " samples have the image '", asked, "' that was asked for, as '",
+      state.FindPathForPeople(example), ".", asked,
+      "' does: a kind that Penstock does not decode; convert them, or ask for the field's bytes"));
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kTarSuffix));
+  const WdsRoles roles = WdsRoles::Of(options.spec.image, options.spec.label);
+  PENSTOCK_ASSIGN_OR_RETURN(
+      IndexedShards indexed,
+      IndexShards(files, ShardsNumber(files, options.spec, kTarSuffix), options,
+                  [&roles](const TreeFile& file, std::atomic<uint64_t>& found) {
+                    return ScanTarShard(file, roles, found);
+                  }));
+  PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
+  PENSTOCK_ASSIGN_OR_RETURN(auto state,
+                            TarState::Make(std::move(files), std::move(indexed.manifest)));
+  PENSTOCK_RETURN_IF_ERROR(CheckKind(*state, options.spec.image));
+  return OpenedShards{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
+                      std::move(indexed.warning)};
+}
+
+bool IsTarPath(const std::string& path) {
+  std::error_code ignored;
+  if (HasBraces(path) && !std::filesystem::exists(path, ignored)) return true;
+  if (std::filesystem::is_directory(path, ignored)) return !NamesEndingIn(path, kTarSuffix).empty();
+  const std::string name = absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));
+  return absl::EndsWith(name, kTarSuffix) || absl::StrContains(name, ".tar.") ||
+         absl::EndsWith(name, ".tgz");
+}
+
+}  // namespace penstock::source

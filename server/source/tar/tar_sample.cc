@@ -1,0 +1,195 @@
+#include "server/source/tar/tar_sample.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "common/base/check.h"
+#include "server/source/core/places.h"
+#include "server/source/files/for_people.h"
+#include "server/source/tar/tar_format.h"
+#include "server/source/tar/tar_scan.h"
+#include "server/source/tar/wds_samples.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr uint32_t kThatManyAndMore = std::numeric_limits<uint32_t>::max();
+
+constexpr size_t kLongestName = 64;  // of a field
+
+// A field's name travels in messages, and is not what images are called.
+bool MayBeAskedFor(const std::string& extension) {
+  return !extension.empty() && extension.size() <= kLongestName && extension != kImage &&
+         ForPeople(extension) == extension;
+}
+
+bool IsPicture(absl::string_view extension) {
+  for (const absl::string_view kind : {"jpg", "jpeg", "png", "webp"})
+    if (extension == kind || absl::EndsWith(extension, absl::StrCat(".", kind))) return true;
+  return false;
+}
+
+// Every kind of member, as the bytes that it is; a picture beside the image may be a mask of it,
+// and names say it of others.
+std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
+  std::vector<TarField> fields;
+  for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
+    const std::string name(manifest.ExtensionName(i));
+    if (!MayBeAskedFor(name)) continue;
+    const bool placed = manifest.header().images > 0 && (IsPicture(name) || NamesPlaces(name));
+    fields.push_back({.field = {.name = name, .variable = true, .placed = placed}, .extension = i});
+  }
+  return fields;
+}
+
+uint64_t OffsetOf(const ShardMember& member) { return uint64_t{member.block} * kTarBlock; }
+
+// Where the header behind a sample's last member is; 0, the shard's beginning, where that is not
+// known.
+uint64_t EndOf(std::span<const ShardMember> members) {
+  uint64_t end = 0;
+  for (const ShardMember& member : members) {
+    if (member.bytes == kThatManyAndMore) return 0;
+    end = std::max(end, TarDataEnd(OffsetOf(member), member.bytes));
+  }
+  return end;
+}
+
+absl::StatusOr<std::string> KeyOf(const TarState& state, uint64_t sample, size_t shard) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ShardFiles::Handle file, state.files.Open(shard));
+  const ShardRecord& record = state.manifest.shards()[shard];
+  const bool is_first = sample == record.first_sample;
+  const uint64_t from = is_first ? 0 : EndOf(state.manifest.MembersOf(sample - 1));
+  uint64_t first = std::numeric_limits<uint64_t>::max();
+  for (const ShardMember& member : state.manifest.MembersOf(sample))
+    first = std::min(first, OffsetOf(member));
+  return ReadKey(*file, state.files.path(shard), record.state.bytes, from, first);
+}
+
+class TarReader final : public Dataset::Reader {
+ public:
+  explicit TarReader(std::shared_ptr<const TarState> state) : state_(std::move(state)) {}
+
+  absl::StatusOr<Opened> Open(uint64_t sample) override {
+    opened_.reset();
+    PENSTOCK_ASSIGN_OR_RETURN(opened_, TarSample::Open(*state_, sample));
+    const ShardMember* image = opened_->image();
+    if (image == nullptr) return Opened{0, base::Fault::kNotAnImage};
+    if (image->bytes == 0) return Opened{0, base::Fault::kEmpty};
+    return Opened{image->bytes, base::Fault::kNone};
+  }
+
+  absl::Status Read(std::span<std::byte> into) override {
+    PENSTOCK_CHECK(opened_ && opened_->image() != nullptr &&
+                   into.size() == opened_->image()->bytes);
+    absl::Status status = opened_->Read(*opened_->image(), 0, into);
+    if (status.ok()) status = opened_->CheckUnchanged();
+    opened_.reset();
+    return status;
+  }
+
+  absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
+                                         std::span<std::byte* const> rows) override {
+    PENSTOCK_CHECK(opened_.has_value());
+    base::Fault fault = base::Fault::kNone;
+    for (size_t i = 0; i < selection.fields.size() && fault == base::Fault::kNone; ++i) {
+      const Tensor& tensor = selection.layout.tensors[i];
+      const TarSample::Rows into = {
+          .values = rows[tensor.block],
+          .length = tensor.lengths_block ? rows[*tensor.lengths_block] : nullptr};
+      PENSTOCK_ASSIGN_OR_RETURN(fault,
+                                opened_->Fill(state_->fields[selection.fields[i]], tensor, into));
+    }
+    PENSTOCK_RETURN_IF_ERROR(opened_->CheckUnchanged());
+    return fault;
+  }
+
+ private:
+  std::shared_ptr<const TarState> state_;  // with the dataset and its other readers
+  std::optional<TarSample> opened_;
+};
+
+}  // namespace
+
+TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
+    : files(std::move(shards), from.States()), manifest(std::move(from)) {}
+
+// An array's type and shape are those of the first one.
+absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,
+                                                               ShardManifest from) {
+  auto state = std::make_shared<TarState>(std::move(shards), std::move(from));
+  state->fields = FieldsOf(state->manifest);
+  for (TarField& field : state->fields) {
+    if (!IsNpyExtension(field.field.name)) continue;
+    const uint64_t first = state->manifest.extensions()[field.extension].first_sample;
+    PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(*state, first));
+    PENSTOCK_ASSIGN_OR_RETURN(field.array, ReadNpyMember(sample, *sample.Find(field.extension)));
+    if (!field.array) continue;
+    field.field.type = field.array->type;
+    field.field.shape = field.array->shape;
+    field.field.variable = false;
+  }
+  return std::shared_ptr<const TarState>(std::move(state));
+}
+
+std::string TarState::FindPathForPeople(uint64_t sample) const {
+  const size_t shard = manifest.ShardOf(sample);
+  const absl::StatusOr<std::string> key = KeyOf(*this, sample, shard);
+  if (!key.ok()) return PathForPeople(sample);
+  return absl::StrCat(ForPeople(files.path(shard)), "#", *key);
+}
+
+std::string TarState::PathForPeople(uint64_t sample) const {
+  const size_t shard = manifest.ShardOf(sample);
+  return absl::StrCat(ForPeople(files.path(shard)), "#sample ",
+                      sample - manifest.shards()[shard].first_sample);
+}
+
+absl::StatusOr<TarSample> TarSample::Open(const TarState& state, uint64_t sample) {
+  const size_t shard = state.manifest.ShardOf(sample);
+  PENSTOCK_ASSIGN_OR_RETURN(ShardFiles::Handle file, state.files.Open(shard));
+  return TarSample(state, sample, shard, std::move(file));
+}
+
+const ShardMember* TarSample::image() const {
+  const ShardMember& first = state_->manifest.MembersOf(sample_).front();
+  return state_->manifest.extensions()[first.extension].kind == kWdsImage ? &first : nullptr;
+}
+
+const ShardMember* TarSample::Find(uint32_t extension) const {
+  for (const ShardMember& member : state_->manifest.MembersOf(sample_))
+    if (member.extension == extension) return &member;
+  return nullptr;
+}
+
+absl::Status TarSample::Read(const ShardMember& member, uint64_t from,
+                             std::span<std::byte> into) const {
+  return state_->files.Read(file_, shard_, OffsetOf(member) + from, into);
+}
+
+absl::Status TarSample::CheckUnchanged() const {
+  return state_->files.CheckUnchanged(file_, shard_);
+}
+
+absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor& tensor,
+                                            Rows rows) const {
+  const ShardMember* member = Find(field.extension);
+  if (member == nullptr) return base::Fault::kMissing;
+  const uint64_t most = tensor.bytes();
+  if (field.array) return FillNpy(*this, *member, *field.array, {rows.values, most});
+  if (member->bytes > most) return base::Fault::kTooLong;
+  PENSTOCK_RETURN_IF_ERROR(Read(*member, 0, {rows.values, member->bytes}));
+  std::memset(rows.values + member->bytes, 0, most - member->bytes);
+  const auto length = static_cast<int32_t>(member->bytes);
+  std::memcpy(rows.length, &length, sizeof length);
+  return base::Fault::kNone;
+}
+
+std::unique_ptr<Dataset::Reader> MakeTarReader(std::shared_ptr<const TarState> state) {
+  return std::make_unique<TarReader>(std::move(state));
+}
+
+}  // namespace penstock::source

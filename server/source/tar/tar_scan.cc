@@ -1,0 +1,195 @@
+#include "server/source/tar/tar_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "common/base/units.h"
+#include "server/source/files/for_people.h"
+#include "server/source/files/listing.h"
+#include "server/source/shards/shard_files.h"
+#include "server/source/shards/shard_window.h"
+#include "server/source/tar/tar_walk.h"
+#include "server/source/tar/wds_index.h"
+#include "server/source/tar/wds_name.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr uint64_t kLongestIndex = base::kGiB;
+
+// The walk's next member; nothing at the end.
+absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, ShardWindow& window) {
+  while (!walk.done()) {
+    const TarWalk::Range range = walk.wants();
+    PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, window.Read(range.offset, range.bytes));
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<TarMember> member, walk.Take(bytes));
+    if (member) return member;
+  }
+  return std::nullopt;
+}
+
+// The next one that is a sample's.
+absl::StatusOr<std::optional<TarMember>> NextOfSample(TarWalk& walk, ShardWindow& window) {
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<TarMember> member, NextMember(walk, window));
+    if (!member || SplitWdsName(member->name)) return member;
+  }
+}
+
+class Scanner {
+ public:
+  Scanner(const TreeFile& shard, const WdsRoles& roles, std::atomic<uint64_t>& found)
+      : shard_(shard), path_(shard.path()), roles_(roles), found_(found) {}
+
+  absl::StatusOr<ScannedShard> Scan() {
+    PENSTOCK_ASSIGN_OR_RETURN(file_, shard_.Open());
+    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
+    WaitForTick(state_.ctime_ns);
+    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
+    PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed());
+    PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, Find());
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file_));
+    if (after != state_)
+      return absl::AbortedError(
+          absl::StrCat("'", path_, "' changed while it was indexed; index it once it is whole"));
+    scanned.state = state_;
+    scanned.warning = std::move(warning_);
+    return scanned;
+  }
+
+ private:
+  absl::Status CheckNotCompressed() const {
+    std::array<std::byte, 6> begin;
+    const auto bytes = std::span(begin).first(std::min<uint64_t>(begin.size(), state_.bytes));
+    PENSTOCK_RETURN_IF_ERROR(ReadExactly(file_, path_, 0, bytes));
+    const absl::string_view compression = CompressionOf(bytes);
+    if (compression.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", path_, "' is compressed (", compression,
+                     "), so that no sample in it can be reached without unpacking all before it; "
+                     "unpack it to a plain .tar: photographs do not get smaller by it"));
+  }
+
+  absl::StatusOr<ScannedShard> Find() {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::vector<TarMember>> members, ByIndex());
+    ShardWindow window(file_, path_, state_.bytes);
+    WdsSamples samples(path_, roles_);
+    if (members) {
+      for (const TarMember& member : *members)
+        PENSTOCK_RETURN_IF_ERROR(Add(member, samples, window));
+      return std::move(samples).Finish();
+    }
+    TarWalk walk(path_, state_.bytes);
+    for (;;) {
+      PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextMember(walk, window));
+      if (!member) return std::move(samples).Finish();
+      PENSTOCK_RETURN_IF_ERROR(Add(*member, samples, window));
+    }
+  }
+
+  absl::Status Add(const TarMember& member, WdsSamples& samples, ShardWindow& window) {
+    const uint64_t before = samples.samples();
+    PENSTOCK_ASSIGN_OR_RETURN(const WdsSamples::Added added, samples.Add(member));
+    found_ += samples.samples() - before;
+    if (added != WdsSamples::Added::kLabel) return absl::OkStatus();
+    PENSTOCK_ASSIGN_OR_RETURN(
+        const auto bytes, window.Read(member.offset, std::min(member.bytes, kLongestWdsLabel + 1)));
+    return samples.SetLabel(member, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+
+  // What the index beside the shard says, if it is there and right.
+  absl::StatusOr<std::optional<std::vector<TarMember>>> ByIndex() {
+    const TreeFile beside{shard_.tree, WdsIndexNameOf(shard_.name)};
+    if (beside.name == shard_.name) return std::nullopt;
+    const auto file = beside.Open();
+    if (!file.ok()) return std::nullopt;
+    auto members = ReadIndex(beside, *file);
+    if (members.ok()) {
+      const absl::Status right = CheckAgainstShard(*members);
+      if (right.ok()) return *std::move(members);
+      if (!absl::IsInvalidArgument(right)) return right;
+      members = base::Annotate(right, absl::StrCat("'", beside.path(), "' is not this shard's"));
+    }
+    warning_ = absl::StrCat("the index beside a shard is not used: ", members.status().message());
+    return std::nullopt;
+  }
+
+  absl::StatusOr<std::vector<TarMember>> ReadIndex(const TreeFile& beside,
+                                                   const posix::Fd& file) const {
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState state, beside.StateOf(file));
+    if (state.bytes > kLongestIndex)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", beside.path(), "' has more than ", base::FormatBytes(kLongestIndex)));
+    std::string text(state.bytes, '\0');
+    PENSTOCK_RETURN_IF_ERROR(
+        ReadExactly(file, beside.path(), 0, std::as_writable_bytes(std::span(text))));
+    return ParseWdsIndex(text, state_.bytes, beside.path());
+  }
+
+  // Where one header's room is between two members, there is nothing else; wherever there is more,
+  // before the first and behind the last one, the shard itself must say the same.
+  absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
+    ShardWindow window(file_, path_, state_.bytes);
+    uint64_t end = 0;
+    for (const TarMember& member : members) {
+      if (end == 0 || member.offset - end > kTarBlock)
+        PENSTOCK_RETURN_IF_ERROR(CheckNext(end, &member, window));
+      end = TarDataEnd(member.offset, member.bytes);
+    }
+    return CheckNext(end, nullptr, window);
+  }
+
+  absl::Status CheckNext(uint64_t from, const TarMember* wanted, ShardWindow& window) const {
+    if (from > state_.bytes)
+      return absl::InvalidArgumentError(absl::StrCat("its last member is padded to byte ", from,
+                                                     ", the shard ends at ", state_.bytes));
+    TarWalk walk(path_, state_.bytes, std::min(from, state_.bytes));
+    std::optional<TarMember> found;
+    if (from == 0 || from < state_.bytes) {
+      PENSTOCK_ASSIGN_OR_RETURN(found, NextOfSample(walk, window));
+    }
+    const bool same = wanted == nullptr
+                          ? !found
+                          : found && found->name == wanted->name &&
+                                found->offset == wanted->offset && found->bytes == wanted->bytes;
+    if (same) return absl::OkStatus();
+    const auto say = [](const TarMember* member) {
+      return member == nullptr ? std::string("no more members")
+                               : absl::StrCat("'", ForPeople(member->name), "' of ", member->bytes,
+                                              " bytes at ", member->offset);
+    };
+    return absl::InvalidArgumentError(absl::StrCat("behind byte ", from, " it says ", say(wanted),
+                                                   ", the shard ", say(found ? &*found : nullptr)));
+  }
+
+  const TreeFile& shard_;
+  const std::string path_;
+  const WdsRoles& roles_;
+  std::atomic<uint64_t>& found_;
+  posix::Fd file_;
+  FileState state_;
+  std::string warning_;
+};
+
+}  // namespace
+
+absl::StatusOr<ScannedShard> ScanTarShard(const TreeFile& shard, const WdsRoles& roles,
+                                          std::atomic<uint64_t>& found) {
+  return Scanner(shard, roles, found).Scan();
+}
+
+absl::StatusOr<std::string> ReadKey(const posix::Fd& shard, const std::string& path,
+                                    uint64_t shard_bytes, uint64_t from, uint64_t offset) {
+  ShardWindow window(shard, path, shard_bytes);
+  TarWalk walk(path, shard_bytes, from);
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextOfSample(walk, window));
+    if (!member || member->offset > offset)
+      return absl::DataLossError(absl::StrCat("'", path, "' has no member at byte ", offset));
+    if (member->offset == offset) return ForPeople(SplitWdsName(member->name)->key);
+  }
+}
+
+}  // namespace penstock::source

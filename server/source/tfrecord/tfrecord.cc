@@ -1,0 +1,152 @@
+#include "server/source/tfrecord/tfrecord.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "common/base/check.h"
+#include "common/base/digits.h"
+#include "server/source/files/for_people.h"
+#include "server/source/shards/shard_index.h"
+#include "server/source/shards/shard_list.h"
+#include "server/source/tfrecord/tfrecord_sample.h"
+#include "server/source/tfrecord/tfrecord_scan.h"
+
+namespace penstock::source {
+namespace {
+
+class RecordDataset final : public Dataset {
+ public:
+  explicit RecordDataset(std::shared_ptr<const RecordState> state)
+      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+
+  absl::string_view kind() const override { return "tfrecord"; }
+  uint64_t samples() const override { return header().samples; }
+  uint64_t digest() const override { return header().digest; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool labeled() const override { return header().labeled != 0; }
+  int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
+  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  uint64_t stamp(uint64_t sample) const override {
+    return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
+  }
+  bool changed() const override { return state_->files.changed(); }
+  uint64_t content_pieces() const override { return state_->files.content_pieces(); }
+  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
+    return state_->files.AddContent(piece, sum);
+  }
+  uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
+
+  Storage storage() const override {
+    return header().images > 0 ? Storage::kEncoded : Storage::kRows;
+  }
+  std::vector<Field> fields() const override {
+    std::vector<Field> fields;
+    for (const RecordField& field : state_->fields) fields.push_back(field.field);
+    return fields;
+  }
+  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+    if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the samples have no image ('", ForPeople(state_->roles.image),
+        "') and nothing of one shape; say which of their features you want, and how long these are "
+        "at most: ",
+        absl::StrJoin(state_->fields, ", ", NameOf)));
+  }
+
+  std::unique_ptr<Reader> NewReader() const override {
+    PENSTOCK_CHECK(storage() == Storage::kEncoded);
+    return MakeRecordReader(state_);
+  }
+
+  absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
+                        std::span<std::byte* const> blocks) const override {
+    RecordSample record;
+    for (size_t row = 0; row < samples.size(); ++row) {
+      PENSTOCK_ASSIGN_OR_RETURN(base::Fault fault, record.Open(*state_, samples[row]));
+      if (fault == base::Fault::kNone) {
+        PENSTOCK_ASSIGN_OR_RETURN(fault, CopyRow(selection, record, row, blocks));
+      }
+      if (fault != base::Fault::kNone)
+        return absl::DataLossError(absl::StrCat("'", path(samples[row]),
+                                                "': ", base::FaultName(fault),
+                                                "; mend the record, or ask for other features"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void NameOf(std::string* out, const RecordField& field) { out->append(field.field.name); }
+  const ShardManifestHeader& header() const { return state_->manifest.header(); }
+
+  absl::StatusOr<base::Fault> CopyRow(const Selection& selection, const RecordSample& from,
+                                      size_t row, std::span<std::byte* const> blocks) const {
+    for (size_t i = 0; i < selection.fields.size(); ++i) {
+      const Tensor& tensor = selection.layout.tensors[i];
+      RecordSample::Rows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
+      if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
+      PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
+                                from.Fill(state_->fields[selection.fields[i]], tensor, rows));
+      if (fault != base::Fault::kNone) return fault;
+    }
+    return base::Fault::kNone;
+  }
+
+  std::shared_ptr<const RecordState> state_;  // with the readers, which may outlive the dataset
+  const std::vector<std::string> classes_;
+};
+
+absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked) {
+  if (asked.empty() || manifest.header().images > 0) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min<size_t>(manifest.extensions().size(), 10); ++i)
+    names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
+  return absl::NotFoundError(absl::StrCat(
+      "no record in '", ForPeople(manifest.PathOf(0)), "' has the image '", ForPeople(asked),
+      "' that was asked for; they have ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kRecordsSuffix));
+  RecordRoles roles = RecordRoles::Of(options.spec.image, options.spec.label);
+  PENSTOCK_ASSIGN_OR_RETURN(
+      IndexedShards indexed,
+      IndexShards(files, ShardsNumber(files, options.spec, kRecordsSuffix), options,
+                  [&roles](const TreeFile& file, std::atomic<uint64_t>& found) {
+                    return ScanRecords(file, roles, found);
+                  }));
+  PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
+  auto state = std::make_shared<const RecordState>(std::move(files), std::move(indexed.manifest),
+                                                   std::move(roles));
+  return OpenedShards{std::make_unique<RecordDataset>(std::move(state)), indexed.from_cache,
+                      std::move(indexed.warning)};
+}
+
+namespace {
+
+// As TensorFlow names the parts of a set: train-00003-of-01024.
+bool IsPartOfASet(absl::string_view path) {
+  const size_t of = path.rfind("-of-");
+  if (of == absl::string_view::npos) return false;
+  const absl::string_view count = path.substr(of + 4);
+  return base::IsDigits(count);
+}
+
+}  // namespace
+
+bool IsRecordsPath(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return !NamesEndingIn(path, kRecordsSuffix).empty();
+  return absl::EndsWith(path, kRecordsSuffix) || absl::EndsWith(path, ".tfrecords") ||
+         IsPartOfASet(path);
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,91 @@
+#include "tests/bench/bare.h"
+
+#include <algorithm>
+
+#include "server/decode/core/placement.h"
+#include "server/decode/jpeg/jpeg_errors.h"
+#include "server/decode/resample/aligned_buffer.h"
+#include "server/decode/resample/taps.h"
+
+namespace penstock::decode {
+namespace {
+
+using base::Fault;
+
+constexpr uint32_t kBareMargin = 2;  // as JpegReader's
+
+// As the decoder's: rows that are aligned to a vector are written past the cache, which is slower.
+constexpr size_t kBareMisalignment = 4;
+
+}  // namespace
+
+struct BareDecoder::State {
+  State() {
+    info.err = errors.manager();
+    jpeg_create_decompress(&info);
+  }
+  ~State() { jpeg_destroy_decompress(&info); }
+
+  Fault Run(std::span<const std::byte> file, const Spec* spec, const DrawKey& key);
+  void ReadHeader(std::span<const std::byte> file);
+  Box WindowFor(const Spec& spec, const DrawKey& key);
+  void ReadWindow(const Box& window);
+
+  JpegErrors errors;
+  jpeg_decompress_struct info{};
+  Taps x_taps;
+  Taps y_taps;
+  AlignedBuffer row;
+};
+
+BareDecoder::BareDecoder() : state_(std::make_unique<State>()) {}
+BareDecoder::~BareDecoder() = default;
+
+Fault BareDecoder::DecodeCrop(std::span<const std::byte> file, const Spec& spec,
+                              const DrawKey& key) {
+  return state_->Run(file, &spec, key);
+}
+
+Fault BareDecoder::DecodeWhole(std::span<const std::byte> file) {
+  return state_->Run(file, nullptr, {});
+}
+
+Fault BareDecoder::State::Run(std::span<const std::byte> file, const Spec* spec,
+                              const DrawKey& key) {
+  if (!errors.Guard([&] { ReadHeader(file); })) {
+    jpeg_abort_decompress(&info);
+    return errors.fault();
+  }
+  const Box window = spec ? WindowFor(*spec, key) : Box{0, 0, info.image_width, info.image_height};
+  row.Reserve(kBareMisalignment + size_t{3} * info.image_width);
+  const bool ok = errors.Guard([&] { ReadWindow(window); });
+  jpeg_abort_decompress(&info);
+  return ok ? Fault::kNone : errors.fault();
+}
+
+void BareDecoder::State::ReadHeader(std::span<const std::byte> file) {
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&info, TRUE);
+}
+
+Box BareDecoder::State::WindowFor(const Spec& spec, const DrawKey& key) {
+  const Placement placement = Place(spec, DrawFor(spec, key, info.image_width, info.image_height));
+  if (spec.geometry == Geometry::kRandomResizedCrop) return placement.crop;
+  x_taps.Compute(placement.x);
+  y_taps.Compute(placement.y);
+  return {placement.crop.x + x_taps.needed().first, placement.crop.y + y_taps.needed().first,
+          x_taps.needed().count, y_taps.needed().count};
+}
+
+void BareDecoder::State::ReadWindow(const Box& window) {
+  info.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&info);
+  JDIMENSION x = window.x - std::min(window.x, kBareMargin);
+  JDIMENSION columns = std::min(window.x + window.width + kBareMargin, info.image_width) - x;
+  jpeg_crop_scanline(&info, &x, &columns);
+  if (window.y > 0) jpeg_skip_scanlines(&info, window.y);
+  JSAMPROW rows = row.data() + kBareMisalignment;
+  for (uint32_t i = 0; i < window.height; ++i) jpeg_read_scanlines(&info, &rows, 1);
+}
+
+}  // namespace penstock::decode

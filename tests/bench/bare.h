@@ -1,0 +1,31 @@
+// The ceiling that decoding is measured against: libjpeg-turbo alone, called as plainly as it can
+// be, on the same rows and columns that DecodeRow reads; no resize, no judging of the file. For
+// benchmarks; one thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "common/base/fault.h"
+#include "server/decode/core/spec.h"
+
+namespace penstock::decode {
+
+class BareDecoder {
+ public:
+  BareDecoder();
+  ~BareDecoder();
+
+  // Decodes the part of a JPEG that DecodeRow would read for the same draw, and forgets it.
+  base::Fault DecodeCrop(std::span<const std::byte> file, const Spec& spec, const DrawKey& key);
+
+  // Decodes the whole image, and forgets it.
+  base::Fault DecodeWhole(std::span<const std::byte> file);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock::decode
