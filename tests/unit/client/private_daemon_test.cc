@@ -166,8 +166,9 @@ TEST_F(PrivateDaemonTest, WhoSeesOtherFilesHasADaemonOfItsOwnAndFindsItAgain) {
   EXPECT_NE(ours, theirs);
   EXPECT_EQ(StartPrivateDaemon(kLong).value(), ours);
   EXPECT_TRUE(IsPrivateAddress(ours));
-  EXPECT_EQ(FindDaemon("", {.xdg_runtime_dir = runtime_, .system_directory = runtime_}).value(),
-            ours);
+  EXPECT_EQ(
+      FindDaemon("", {.system_directory = runtime_ + "/none", .xdg_runtime_dir = runtime_}).value(),
+      ours);
   EXPECT_EQ(Starts().size(), 1u);
 }
 
