@@ -51,6 +51,8 @@ for path in "$built"/bin/penstock-bench "$built"/bin/*_gpu_test "$built"/bin/pen
   [ ! -x "$path" ] || cp "$path" "$tree/bin/"
 done
 cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
+# Ours in place of the GPL's libjbig, which libtiff needs: the programs look into lib/ first.
+cp "$built/no_jbig/libjbig.so.0" "$tree/lib/"
 cp -R client/include/penstock "$tree/include/"
 cp LICENSE README.md CHANGELOG.md "$tree/"
 cp tests/gpu/run.sh tests/gpu/report.sh "$tree/tests/gpu/"
@@ -66,16 +68,15 @@ needed() {
       basename "$library" | grep -qE "$everybodys" || echo "$library"
     done
 }
-# Copies each library with its licence. libjbig, which Debian's libtiff needs, is under the GPL.
+# Copies each library with its licence.
 mkdir "$tree/licenses"
 needed | while read -r library; do
   case $library in "$tree"/*) continue ;; esac
   cp -L "$library" "$tree/lib/"
-  file=$(realpath "$library")
-  package=$(dpkg-query -S "$file" "${file#/usr}" 2>/dev/null | head -n 1 | cut -d: -f1)
-  [ -n "$package" ] || fail "unknown licence: no package owns $library"
-  cp -L "/usr/share/doc/$package/copyright" "$tree/licenses/$package"
+  deploy/copy-licence.sh "$library" "$tree/licenses"
 done
+cmp -s "$built/no_jbig/libjbig.so.0" "$tree/lib/libjbig.so.0" ||
+  fail "the bundle has a libjbig that is not server/decode/no_jbig, whose licence would be the bundle's"
 
 # Check that the tree is complete: no library is missing or taken from this machine.
 missing=$(ldd "$tree"/bin/* 2>&1 | grep 'not found' || true)

@@ -1,6 +1,6 @@
 # What a wheel holds beside the Python files: the extension with its stub, the client library and the
-# programs in lib/ and bin/, and every shared library that they need. They find each other by paths
-# relative to themselves; the client finds penstockd in ../bin.
+# programs in lib/ and bin/, every shared library that they need, and the libraries' licences. They
+# find each other by paths relative to themselves; the client finds penstockd in ../bin.
 set(programs penstockd penstock-worker penstockctl)
 set_target_properties(penstock_python PROPERTIES INSTALL_RPATH $ORIGIN/lib)
 set_target_properties(${programs} PROPERTIES INSTALL_RPATH $ORIGIN/../lib)
@@ -8,5 +8,6 @@ install(TARGETS penstock_python LIBRARY DESTINATION penstock COMPONENT wheel)
 install(FILES ${package}/_penstock.pyi DESTINATION penstock COMPONENT wheel)
 install(TARGETS ${programs} RUNTIME DESTINATION penstock/bin COMPONENT wheel)
 install(TARGETS penstock_client LIBRARY DESTINATION penstock/lib COMPONENT wheel NAMELINK_SKIP)
+install(TARGETS penstock_no_jbig LIBRARY DESTINATION penstock/lib COMPONENT wheel NAMELINK_SKIP)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION penstock COMPONENT wheel)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/wheel_libraries.cmake COMPONENT wheel)

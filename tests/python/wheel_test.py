@@ -11,6 +11,9 @@ import unittest
 
 import support
 
+sys.path.append(str(support.ROOT / "tests/system/libraries"))
+import carried  # noqa: E402
+
 # What every system has; all else has to be in the wheel.
 EVERYBODYS = re.compile(r"^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so")
 
@@ -73,6 +76,7 @@ class WheelTest(unittest.TestCase):
         binaries = [*package.glob("*.so"), *package.glob("lib/*"), *package.glob("bin/*")]
         self.assertTrue({"penstockd", "penstock-worker", "penstockctl", "libpenstock.so.1"} <=
                         {binary.name for binary in binaries})
+        self.assertEqual(list(carried.problems(package / "lib", package / "licenses")), [])
         for binary in [*package.glob("*.so"), *package.glob("bin/*")]:
             for name, place in re.findall(r"(\S+) => (.+?)(?: \(0x|\n|$)", run("ldd", binary)):
                 if not EVERYBODYS.match(name):
