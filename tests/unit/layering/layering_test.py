@@ -75,6 +75,9 @@ class BrokenRulesTest(unittest.TestCase):
     def test_a_target_without_a_readme_is_noticed(self):
         self.assert_one({"server/plan/CMakeLists.txt": ""}, "no README.md")
 
+    def test_a_subfolder_without_a_readme_is_noticed(self):
+        self.assert_one({"server/plan/README.md": "", "server/plan/core/a.h": ""}, "server/plan/core has sources")
+
 
 class ThisTreeTest(unittest.TestCase):
     def test_it_keeps_every_rule(self):
