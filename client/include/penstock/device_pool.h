@@ -1,9 +1,7 @@
-// GPU memory for finished batches, where no framework's allocator gives it.
+// GPU memory for finished batches, for programs without a framework's allocator.
 //
-// A pool belongs to one device and has a stream of its own: batches are finished there, into
-// buffers of the pool, and handed to the streams that read them. A buffer that is given back is
-// written again only behind the last work of each stream that it was handed to. All of it in stream
-// order: nothing here waits on the host but Wait, and the first calls, which allocate.
+// A pool belongs to one device and has a stream of its own. Batches are finished on that stream,
+// into buffers of the pool, and then handed to the streams that read them:
 //
 //   auto pool = DevicePool::Open(session.device());
 //   auto buffer = pool->Take(bytes);
@@ -11,9 +9,14 @@
 //   batch->FinishInto(finish, {buffer->data(), bytes, nullptr}, pool->stream());
 //   buffer->UsableOn(stream);                     // then read it on that stream
 //
-// Any thread, but a buffer serves one at a time. Buffers may outlive their pool. Streams that a
-// buffer was handed to have to outlive the buffer. In a forked child every call says so, and
-// destructors touch nothing.
+// Everything happens in stream order. The host waits only in Wait(), and in the first calls, which
+// allocate. The pool reuses a returned buffer only after the last work, so far, of each stream that
+// the buffer was handed to.
+//
+// **Thread safety**: a pool may be used on any thread; a buffer on any thread, but on one at a
+// time.
+// **Ownership**: buffers may outlive their pool. A stream must outlive the buffers handed to it.
+// **Errors**: in a forked child every call returns kFailedPrecondition, and destructors do nothing.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +29,33 @@
 
 namespace penstock {
 
-namespace client {  // what is behind; not part of the interface
+namespace client {  // implementation; not part of the interface
 class PoolCore;
 struct PoolBlock;
 }  // namespace client
 
-// Memory of a pool. It is given back when it goes out of scope, behind all that its streams were
-// given by then.
+// Memory of a pool.
+//
+// **Ownership**: the destructor returns the memory to the pool, in stream order after everything
+// that its streams have been given so far.
 class PENSTOCK_EXPORT DeviceBuffer {
  public:
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
   ~DeviceBuffer();
 
-  void* data() const;
-  size_t bytes() const;  // at least as many as were asked for
+  void* data() const;    // device memory
+  size_t bytes() const;  // at least the requested size
 
-  // Hands it to a stream: that stream waits for what the pool's stream was given so far, and the
-  // buffer goes back behind it. kFailedPrecondition while the stream is captured into a graph.
+  // Hands the buffer to a stream: `stream` waits for the pool's stream as it is now, and the buffer
+  // is reused only after `stream`.
+  //
+  // **Errors**: kFailedPrecondition while the stream is being captured into a graph.
   Status UsableOn(Stream stream);
 
-  // Hands it to the stream and copies there, from memory of the same device. kInvalidArgument when
-  // it does not fit.
+  // As UsableOn, then copies `bytes` from memory of the same device into the buffer, on `stream`.
+  //
+  // **Errors**: kInvalidArgument if the bytes do not fit; as UsableOn.
   Status CopyFrom(const void* from, size_t bytes, Stream stream);
 
  private:
@@ -61,8 +69,10 @@ class PENSTOCK_EXPORT DeviceBuffer {
 
 class PENSTOCK_EXPORT DevicePool {
  public:
-  // `device`: as this process counts, Session::device(). kFailedPrecondition says why CUDA cannot
-  // be used.
+  // `device`: CUDA's number for it in this process, as Session::device() returns it.
+  //
+  // **Errors**: kInvalidArgument if there is no such device; otherwise the message says why CUDA
+  // cannot be used.
   static Result<DevicePool> Open(int device);
   DevicePool(DevicePool&&) noexcept;
   DevicePool& operator=(DevicePool&&) noexcept;
@@ -71,18 +81,22 @@ class PENSTOCK_EXPORT DevicePool {
   int device() const;
   Stream stream() const;
 
-  // A buffer that may be written on stream() from now on: a buffer of this size that was given
-  // back, the oldest first, or a new one. kResourceExhausted when the device has no more memory.
+  // Returns a buffer that may be written on stream() from now on: the oldest returned one of this
+  // size, or a new one.
+  //
+  // **Errors**: kResourceExhausted if the device is out of memory.
   Result<DeviceBuffer> Take(size_t bytes);
 
-  // That stream waits for what stream() was given so far.
+  // Makes `stream` wait for what stream() has been given so far.
+  //
+  // **Errors**: kFailedPrecondition while `stream` is being captured into a graph.
   Status LetFollow(Stream stream);
 
-  // Waits on the host for what stream() was given so far: for readers that name no stream.
+  // Waits on the host for what stream() has been given so far, for readers without a stream.
   Status Wait();
 
-  // A stream of the pool's that waits for all that these were given so far. For Batch::Release of a
-  // batch that several streams read.
+  // Returns a stream of the pool that waits for everything that `streams` have been given so far.
+  // Pass it to Batch::Release for a batch that several streams read.
   Result<Stream> Behind(std::span<const Stream> streams);
 
  private:

@@ -1,4 +1,4 @@
-// What libpenstock.so shows: everything else in it is hidden.
+// Marks the symbols that libpenstock.so exports; all others are hidden.
 #pragma once
 
 #define PENSTOCK_EXPORT __attribute__((visibility("default")))

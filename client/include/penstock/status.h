@@ -1,4 +1,4 @@
-// How Penstock's client says that something went wrong: values, not exceptions.
+// How the client reports errors: as values, never as exceptions.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,31 @@ namespace penstock {
 
 enum class Code {
   kOk = 0,
-  kInvalidArgument,     // the call cannot be right; nothing was done
-  kNotFound,            // no such dataset, no daemon
-  kPermissionDenied,    // a socket or a path that is not for this user
-  kFailedPrecondition,  // wrong state: closed, forked, another version
+  kInvalidArgument,     // an argument is invalid; nothing was done
+  kNotFound,            // no such dataset, or no daemon
+  kPermissionDenied,    // this user may not use the socket or the path
+  kFailedPrecondition,  // wrong state: closed, moved from, forked, or another version
   kResourceExhausted,   // does not fit now; the message has the numbers
-  kDeadlineExceeded,    // nothing came in time
+  kDeadlineExceeded,    // the timeout ran out
   kUnavailable,         // the daemon is gone; the next call connects again
-  kDataLoss,            // the feed failed: too many bad samples, or its source
+  kDataLoss,            // the feed failed: too many bad samples, or the source failed
   kEndOfEpoch,          // Next: this epoch has no more batches for this rank
-  kEndOfData,           // Next: all epochs that were asked for are done
-  kInternal,            // a bug of Penstock
-  kCancelled,           // ClientOptions::interrupted said so
+  kEndOfData,           // Next: all requested epochs are done
+  kInternal,            // a bug in Penstock
+  kCancelled,           // the call was cancelled
 };
 
-// "unavailable", "end of epoch", …
+// The code in words: "unavailable", "end of epoch", …
 PENSTOCK_EXPORT const char* CodeName(Code code);
 
+// A code and a message. The default is success.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
-  const std::string& message() const { return message_; }  // what, why, what to do
+  const std::string& message() const { return message_; }  // what failed, why, and what to do
   std::string ToString() const {
     return ok() ? "ok" : std::string(CodeName(code_)) + ": " + message_;
   }
@@ -44,16 +45,17 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// Prints the status on standard error, in one line, and ends the process with exit code 1.
+// Prints the status on standard error, in one line, and exits with code 1.
 [[noreturn]] PENSTOCK_EXPORT void Die(const Status& status);
 
-// A value, or why there is none. Reading the value of a failed result ends the process with its
-// message.
+// Either a value or an error.
+//
+// **Requires**: ok() before the value is read; otherwise the process exits through Die().
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: meant to convert
-  Result(Status status) : status_(std::move(status)) {}  // NOLINT: meant to convert
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
@@ -65,8 +67,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &Value(*this); }
   const T* operator->() const { return &Value(*this); }
 
-  // The value, or the end of the process with the message on standard error: for examples and
-  // tools.
+  // Returns the value, or exits through Die(). For examples and tools.
   T OrDie() && { return std::move(Value(*this)); }
 
  private:

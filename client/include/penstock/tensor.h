@@ -1,4 +1,4 @@
-// What batches are made of: named tensors of any type, one row a sample.
+// The tensors of a batch: named, of any type, with one row for each sample. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// What the elements of a tensor are, little endian.
+// Type of a tensor's elements. All are little endian.
 enum class DType : uint32_t {
   kBool = 1,  // one byte, 0 or 1
   kUInt8,
@@ -27,16 +27,16 @@ enum class DType : uint32_t {
   kFloat64,
 };
 
-// "uint8", "bfloat16", …: as NumPy and torch call them.
+// The name that NumPy and torch use: "uint8", "bfloat16", …
 PENSTOCK_EXPORT const char* DTypeName(DType type);
 PENSTOCK_EXPORT size_t ElementBytes(DType type);
 
-// Something that each sample of a dataset has.
+// One property that every sample of a dataset has, such as "label" or "tokens".
 struct Field {
   std::string name;
   DType type = DType::kUInt8;
-  // Of one sample, row-major; empty: a scalar. Where the length is variable, DatasetInfo leaves the
-  // first side out, and in a session's batches it is the most that there can be.
+  // Shape of one sample, row-major; empty for a scalar. If `variable`, samples differ along the
+  // first side: DatasetInfo leaves that side out, and a session's tensors have its maximum.
   std::vector<uint32_t> shape = {};
   bool variable = false;
 
@@ -48,35 +48,39 @@ struct Field {
   }
 };
 
-// A field that a session asks for.
+// A field that a session requests.
 struct FieldWish {
   std::string name;
-  // Of a field of variable length: elements along its first side, at most. A sample that has more
-  // is a bad sample. 0 for the others.
+  // For a field of variable length: the maximum number of elements along its first side. A longer
+  // sample counts as a bad sample. 0 for all other fields.
   uint32_t max_length = 0;
-  // Wanted although it names places in an image that is cropped or flipped at random (a mask,
-  // boxes): it does not follow the image, and is refused otherwise.
+  // Accepts a field with image coordinates (a mask, boxes) together with a random crop or flip. The
+  // field does not follow the crop; without this flag such a session is refused.
   bool as_stored = false;
 };
 
-// One tensor of a batch where it lies, to be read only: row i at data + i · row_stride. In host
-// memory, or on the GPU that the batch is on. `lengths`: of variable length, how many elements each
-// row has along its first side; the others are zero.
+// A read-only view of one tensor of a batch, in host memory or on the batch's GPU. Row i begins at
+// data + i · row_stride.
+//
+// **Ownership**: the batch owns the memory; the view is valid until the batch is released.
 struct TensorView {
   const std::byte* data = nullptr;
   uint64_t row_stride = 0;  // bytes
   uint32_t rows = 0;
+  // For a field of variable length: the number of elements of each row along its first side; the
+  // rest of the row is zero. Null for all other fields.
   const int32_t* lengths = nullptr;
 };
 
-// Where a tensor of a batch shall be written: rows × elements, one behind the other, of `type`: the
-// field's own; kInt32 or kInt64 for whole numbers that always fit; kFloat32 for any that is a
-// float. Memory as of Into.
+// Where a finish writes one tensor of a batch: rows × elements of `type`, without gaps.
+//
+// `type` is the field's own type; or kInt32 or kInt64 for integers that always fit; or kFloat32 for
+// any float. The memory follows the rules of Into.
 struct TensorInto {
-  uint32_t tensor = 0;  // its place in Session::tensors()
+  uint32_t tensor = 0;  // index into Session::tensors()
   DType type = DType::kUInt8;
   void* data = nullptr;
-  size_t bytes = 0;            // a full batch's for NextInto
+  size_t bytes = 0;            // size of `data`; NextInto needs room for a full batch
   int32_t* lengths = nullptr;  // one for each row; null: not wanted
 };
 
