@@ -72,7 +72,7 @@ TEST_F(StoredRowsOnGpuTest, SyntheticRowsAreMadeThereAsTheHostMakesThemAndNothin
   EXPECT_EQ(daemon_.Status().gpus_size(), 0);  // no GPU was needed for it
   Session session = client_.Open(Rows(dataset, "cuda:0")).OrDie();
   EXPECT_EQ(session.device(), 0);
-  EXPECT_THAT(session.delivery_reason(), HasSubstr("made where they are consumed"));
+  EXPECT_THAT(session.delivery_reason(), HasSubstr("synthetic rows are made by the consumer"));
 }
 
 }  // namespace

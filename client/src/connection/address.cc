@@ -26,11 +26,11 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Somebody else may have been first in a directory where all may write.
+// Another user may have created the directory first, where all users may write (/tmp).
 absl::Status CheckOurs(const std::string& directory, uid_t user) {
   struct stat status;
   if (::lstat(directory.c_str(), &status) != 0) {
-    return errno == ENOENT ? absl::NotFoundError("there is none")
+    return errno == ENOENT ? absl::NotFoundError("no such directory")
                            : base::ErrnoStatus(errno, "lstat");
   }
   const unsigned mode = status.st_mode & 07777;
@@ -43,7 +43,7 @@ absl::Status CheckOurs(const std::string& directory, uid_t user) {
 absl::Status Knock(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
-    return absl::NotFoundError("there is none");
+    return absl::NotFoundError("no such file");
   }
   const auto socket = posix::Connect(path, posix::SocketKind::kStream);
   if (socket.ok()) return absl::OkStatus();
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> TheOne(absl::string_view path, absl::string_view giv
   absl::ConsumePrefix(&path, "unix:");
   if (path.empty() || path[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat(
-        given_by, " '", path, "' is no address; give the absolute path of the daemon's socket"));
+        given_by, " '", path, "' is not an absolute path; give the path of the daemon's socket"));
   }
   const absl::Status answer = Knock(std::string(path));
   if (answer.ok()) return std::string(path);
@@ -66,7 +66,7 @@ absl::StatusOr<std::string> TheOne(absl::string_view path, absl::string_view giv
 
 class Search {
  public:
-  // True when a daemon answers there; else it is written down why not.
+  // Returns true if a daemon answers; otherwise records the reason.
   bool Try(const std::string& path, const absl::Status& allowed = absl::OkStatus()) {
     const absl::Status answer = allowed.ok() ? Knock(path) : allowed;
     if (answer.ok()) return true;
@@ -90,7 +90,8 @@ class Search {
   bool forbidden_ = false;
 };
 
-// In a directory for private daemons: ours may be in another one beside it (private_daemon.h).
+// Tries the private daemon of a directory. If the daemon there sees other files than we do, ours is
+// in another directory beside it (private_daemon.h).
 bool TryPrivate(Search& search, const std::string& directory, std::string& found,
                 const absl::Status& allowed = absl::OkStatus()) {
   const std::string ours = absl::StrCat(directory, "-", FileViewName(), "/", kSocket);
@@ -104,7 +105,7 @@ bool TryPrivate(Search& search, const std::string& directory, std::string& found
   return search.Try(ours, allowed);
 }
 
-// A daemon greets whom it takes for an operator, and hangs up on others.
+// The daemon greets a peer that it accepts as an operator, and hangs up on all others.
 bool TakesUsForOperators(const std::string& path) {
   constexpr int kPatienceMs = 1000;
   const auto socket = posix::Connect(path, posix::SocketKind::kStream);
@@ -115,7 +116,8 @@ bool TakesUsForOperators(const std::string& path) {
   return ::recv(socket->get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-// The operators' socket that goes with a trainers' one, unless the daemon was told another.
+// The operators' socket that belongs to a trainers' socket, unless the daemon is configured
+// otherwise.
 std::string OperatorsSocketOf(const std::string& trainers) {
   return absl::StrCat(trainers.substr(0, trainers.rfind('/')), "-admin/admin.sock");
 }

@@ -1,4 +1,6 @@
-// Where the daemon is: the one order in which every client looks for it. Any thread.
+// Finds the daemon's socket. Every client looks in the same places, in the same order.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +11,7 @@
 
 namespace penstock::client {
 
-// What the search depends on beside the argument; "" where a variable is not set.
+// The inputs of the search besides the argument; "" for a variable that is not set.
 struct Surroundings {
   std::string penstock_address;  // $PENSTOCK_ADDRESS
   std::string system_directory = "/run";
@@ -19,18 +21,22 @@ struct Surroundings {
 };
 Surroundings OurSurroundings();
 
-// The path of a socket where a daemon listens now. With an argument, or else $PENSTOCK_ADDRESS,
-// that one and no other. Else the first that answers of /run/penstock/penstock.sock,
-// $XDG_RUNTIME_DIR/penstock/penstock.sock, /tmp/penstock-$UID/penstock.sock; the last one's
-// directory has to be ours with mode 0700. NotFound when nobody listens, PermissionDenied when a
-// daemon may be there that we may not talk to: the message lists each place and why not. A leading
-// "unix:" is left out.
+// Returns the path of a socket on which a daemon listens now.
+//
+// With an argument, or else with $PENSTOCK_ADDRESS, only that socket counts (a leading "unix:" is
+// dropped). Otherwise the first that answers of /run/penstock/penstock.sock,
+// $XDG_RUNTIME_DIR/penstock/penstock.sock and /tmp/penstock-$UID/penstock.sock. The directory of
+// the last one must be ours, with mode 0700.
+//
+// **Errors**: NotFound: nobody listens. PermissionDenied: a daemon may be there, but we may not
+// talk to it. The message lists each place and the reason.
 absl::StatusOr<std::string> FindDaemon(const std::string& argument);
 absl::StatusOr<std::string> FindDaemon(const std::string& argument, const Surroundings& around);
 
-// Where an operator calls the daemon: like FindDaemon, but at each place the operators' socket that
-// belongs to a trainers' socket there ("<folder>-admin/admin.sock") comes first, if it lets us in.
-// Without it, as with a private daemon or for those who are no operators, the trainers' socket.
+// Returns the socket for an operator's calls. As FindDaemon, but at each place it first tries the
+// operators' socket that belongs to the trainers' socket there ("<folder>-admin/admin.sock"). If
+// that one does not admit us, or does not exist, as with a private daemon, it returns the trainers'
+// socket.
 absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument);
 absl::StatusOr<std::string> FindDaemonToOperate(const std::string& argument,
                                                 const Surroundings& around);

@@ -1,4 +1,4 @@
-// Client: connects, describes, opens sessions. In a forked child nothing of it is touched.
+// Client: connects, describes datasets, opens sessions.
 #include <algorithm>
 #include <utility>
 
@@ -16,17 +16,17 @@
 namespace penstock {
 
 struct Client::Impl {
-  uint32_t generation;  // of forks
-  // Shared with the openers of its sessions, which connect again by it.
+  uint32_t generation;  // fork generation
+  // Shared with the openers of its sessions, which reconnect through it.
   std::shared_ptr<client::Connector> connector;
 };
 
 namespace {
 
-constexpr size_t kIdsACall = 4096;  // as many as the daemon takes
+constexpr size_t kIdsACall = 4096;  // the daemon's limit
 
-// Opens one session's feed through the client's current connection. What the first opening found
-// out about the device holds for all later ones: a session does not move between GPU and host.
+// Opens one session's feed through the client's current connection. What the first call learns
+// about the device holds for all later ones: a session does not move between GPU and host.
 class GrpcOpener final : public client::Opener {
  public:
   GrpcOpener(std::shared_ptr<client::Connector> connector, SessionOptions options,
@@ -73,7 +73,7 @@ class GrpcOpener final : public client::Opener {
 
   const std::shared_ptr<client::Connector> connector_;
   const SessionOptions options_;
-  const std::shared_ptr<client::Gpu> gpu_;  // null: host memory; shared with what it opens
+  const std::shared_ptr<client::Gpu> gpu_;  // null: host memory; shared with opened sessions
   client::Wish wish_;
 };
 
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
                                                        const SessionOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(client::DeviceChoice choice,
                             client::ChooseDevice(options, client::LookForDevices));
-  std::shared_ptr<client::Gpu> gpu;  // shared by the session and all that is lent
+  std::shared_ptr<client::Gpu> gpu;  // shared by the session and its batches
   if (choice.device) {
     absl::StatusOr<std::shared_ptr<client::Gpu>> opened = client::OpenGpu(*choice.device);
     if (!opened.ok() && !choice.or_host) return opened.status();

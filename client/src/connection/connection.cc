@@ -12,12 +12,12 @@ namespace penstock::client {
 namespace {
 
 constexpr base::Duration kHelloTimeout = std::chrono::seconds(5);
-constexpr base::Duration kDigestTimeout = std::chrono::hours(24);      // it reads everything
+constexpr base::Duration kDigestTimeout = std::chrono::hours(24);      // it reads every byte
 constexpr base::Duration kDescribeTimeout = std::chrono::minutes(30);  // it may index first
 constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
-constexpr uint32_t kPinnedDepth = 3;                               // where the session does not say
-constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // in the middle of a Next
+constexpr uint32_t kPinnedDepth = 3;                               // if the session does not say
+constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // blocks a call to Next
 
 base::Duration LeftUntil(base::TimePoint deadline) {
   return std::max(deadline - base::Now(), base::Duration::zero());
@@ -56,12 +56,11 @@ SlabOffer OfferOf(const v1::Slab& slab) {
           slab.handle(), slab.canary_offset(), slab.canary()};
 }
 
-// What was wrong with better deliveries, then what decided in this one.
+// The reasons against better deliveries, then the reason for this one.
 std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
   if (response.has_synthetic())
-    return absl::StrCat(
-        ask.reason, ask.reason.empty() ? "" : "; ",
-        "rows are made where they are consumed, and nothing is delivered but labels");
+    return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
+                        "synthetic rows are made by the consumer; only labels are delivered");
   if (ask.delivery != Delivery::kDevice) return ask.reason;
   const std::string& why = response.device().handle_reason();
   return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
@@ -102,7 +101,7 @@ Progress ProgressOf(const v1::GetProgressResponse& response) {
           .in_hand = response.in_hand()};
 }
 
-// Its sizes are checked with the grant.
+// The sizes are checked later, with the grant.
 TensorPlace PlaceOf(const v1::Tensor& tensor) {
   TensorPlace place = {.field = FieldOf(tensor),
                        .offset = tensor.offset(),
@@ -148,7 +147,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Connect(const std::strin
                                                                 std::function<bool()> interrupted) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Doorway> doorway,
                             Doorway::Enter(address, client, kHelloTimeout));
-  // Shared by the client, its sessions' openers and what they attached.
+  // Shared by the client, its sessions' openers and their attachments.
   std::shared_ptr<Connection> connection(
       new Connection(std::move(doorway), address, std::move(interrupted)));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::GetVersionResponse version,
@@ -179,7 +178,8 @@ absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset
                             rpc_.DescribeDataset(request, kDigestTimeout));
   if (!response.content_digest().empty()) return response.content_digest();
   return absl::UnimplementedError(
-      "this daemon makes no digests of content; use one of this library's version");
+      "this daemon cannot compute content digests; install the same version of Penstock for daemon "
+      "and client");
 }
 
 absl::StatusOr<v1::DescribeSamplesResponse> Connection::DescribeSamples(
@@ -219,9 +219,9 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
                                           const std::shared_ptr<Gpu>& gpu,
                                           base::TimePoint deadline) {
   if (!grant.synthetic && response.delivery() != DeliveryOf(grant.delivery)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the daemon would deliver by ", v1::Delivery_Name(response.delivery()),
-                     ", asked for was ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the daemon offers ", v1::Delivery_Name(response.delivery()),
+        ", but the session asked for ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
   }
   const base::TimePoint soon = base::Now() + kDescriptorsTimeout;
   PENSTOCK_ASSIGN_OR_RETURN(
@@ -249,7 +249,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
   return opened;
 }
 
-// Whether what batches will be in can be used here, before there is one.
+// Checks, before the first batch, that this process can use the memory that batches will be in.
 absl::Status Connection::Prove(const v1::OpenSessionResponse& response, Attachment& attachment) {
   for (const v1::Slab& slab : response.device().slabs()) {
     PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), *attachment.gpu()));
@@ -258,7 +258,7 @@ absl::Status Connection::Prove(const v1::OpenSessionResponse& response, Attachme
     return absl::OkStatus();
   for (const uint32_t segment : response.segments()) {
     const absl::Status known = attachment.Know(segment);
-    if (!known.ok() && !absl::IsNotFound(known)) return known;  // it may be gone already
+    if (!known.ok() && !absl::IsNotFound(known)) return known;  // it may already be withdrawn
   }
   return absl::OkStatus();
 }
@@ -284,7 +284,7 @@ absl::StatusOr<uint64_t> Connection::Quarantined(const std::string& dataset) {
 }
 
 absl::StatusOr<BadSamples> Connection::Bad(const std::string& dataset) {
-  v1::ListQuarantineRequest request;  // its count, and one entry
+  v1::ListQuarantineRequest request;  // for its total and one entry
   request.set_dataset(dataset);
   request.set_page_size(1);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::ListQuarantineResponse list,

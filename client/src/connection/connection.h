@@ -1,5 +1,7 @@
-// One way to one daemon: the doorway and the calls. Lives as long as a client, a session or a batch
-// needs it; when the daemon dies it is replaced, never mended. Any thread.
+// One connection to one daemon: the doorway and the calls. It lives as long as a client, a session
+// or a batch needs it. When the daemon dies, it is replaced by a new one, never repaired.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <memory>
@@ -18,7 +20,7 @@ namespace penstock::client {
 
 class Connection final : public Link, public std::enable_shared_from_this<Connection> {
  public:
-  // FailedPrecondition says which versions met.
+  // **Errors**: FailedPrecondition names both protocol versions if they differ.
   static absl::StatusOr<std::shared_ptr<Connection>> Connect(const std::string& address,
                                                              const std::string& client,
                                                              std::function<bool()> interrupted);
@@ -27,10 +29,10 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   absl::StatusOr<std::string> ContentDigest(const std::string& dataset);
   absl::StatusOr<v1::DescribeSamplesResponse> DescribeSamples(const std::string& dataset,
                                                               std::span<const uint64_t> ids);
-  // Sends an order; its name.
+  // Sends an order and returns its name, by which sessions refer to it.
   absl::StatusOr<uint64_t> SendOrder(const std::vector<uint64_t>& order, base::TimePoint deadline);
-  // Opens the session as asked, its memory, too. `gpu`: unless host delivery is asked for.
-  // `depth`: batches in GPU memory at once, of pinned delivery.
+  // Opens the session as `ask` says, and the memory for its batches. `gpu` is null for host
+  // delivery. `depth`: batches in GPU memory at once, for pinned delivery.
   Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,
              uint32_t depth, base::TimePoint deadline);
   absl::StatusOr<uint64_t> Quarantined(const std::string& dataset);

@@ -27,7 +27,7 @@ bool NobodyThere(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsUnavailable(status);
 }
 
-// An address that was given is meant: no private daemon stands in for it.
+// A private daemon never replaces one whose address was given.
 bool AddressGiven(const ClientOptions& options) {
   const char* variable = std::getenv("PENSTOCK_ADDRESS");
   return !options.address.empty() || (variable != nullptr && *variable != '\0');
@@ -47,7 +47,7 @@ absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& 
 absl::Status Connector::ConnectFirst(const ClientOptions& options) {
   const bool only_private = options.only_private && !AddressGiven(options);
   absl::StatusOr<std::shared_ptr<Connection>> connection =
-      only_private ? absl::NotFoundError("others were not looked at")
+      only_private ? absl::NotFoundError("no other daemon was tried")
                    : ConnectTo(FindDaemon(options.address));
   if (private_ && NobodyThere(connection.status())) {
     connection = StartAndConnect(address_);
@@ -65,8 +65,8 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectTo(
   return Connection::Connect(address_, name_, interrupted_);
 }
 
-// No lock is held while connecting: of two threads that connect at once, the later takes the
-// earlier's.
+// Connects without a lock. If two threads connect at once, the later one uses the earlier one's
+// connection.
 absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
   std::shared_ptr<Connection> known;
   {
@@ -82,7 +82,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::Get() {
 
 absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
   std::string elsewhere;
-  // Meanwhile a process that sees other files may have started its daemon where ours was.
+  // A process that sees other files may have started its daemon where ours was.
   if (private_ && HasOtherFileView(address_.substr(0, address_.rfind('/'))))
     return StartAndConnect(elsewhere);
   absl::StatusOr<std::shared_ptr<Connection>> made =
@@ -91,7 +91,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectAgain() {
   return StartAndConnect(elsewhere);
 }
 
-// The one that answers may have decided to end in this moment: then there is another one to start.
+// Starting is repeated, because the private daemon that just answered may have decided to exit.
 absl::StatusOr<std::shared_ptr<Connection>> Connector::StartAndConnect(std::string& started) {
   const base::TimePoint deadline = base::Now() + kStartTimeout;
   for (;;) {

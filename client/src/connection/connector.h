@@ -1,5 +1,6 @@
-// Finds the daemon, or starts a private one, and keeps a client's current connection to it. Any
-// thread.
+// Finds the daemon, or starts a private one, and keeps a client's current connection.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <memory>
@@ -14,13 +15,15 @@ namespace penstock::client {
 
 class Connector {
  public:
-  // The first connection. NotFound or Unavailable: no daemon, and where was looked.
+  // Makes the first connection.
+  //
+  // **Errors**: NotFound or Unavailable: no daemon; the message lists the places that were tried.
   static absl::StatusOr<std::shared_ptr<Connector>> Make(const ClientOptions& options);
 
   const std::string& address() const { return address_; }
   bool is_private() const { return private_; }
 
-  // The connection, made anew when the daemon behind it is gone.
+  // Returns the current connection, or a new one if its daemon is gone.
   absl::StatusOr<std::shared_ptr<Connection>> Get();
 
  private:
@@ -29,13 +32,13 @@ class Connector {
   absl::Status ConnectFirst(const ClientOptions& options);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectTo(absl::StatusOr<std::string> address);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectAgain();
-  // `started`: the daemon's address.
+  // `started` becomes the daemon's address.
   absl::StatusOr<std::shared_ptr<Connection>> StartAndConnect(std::string& started);
 
   const std::string name_;
   const std::function<bool()> interrupted_;
-  bool private_;         // may be started where nobody answers; settled once the first one answered
-  std::string address_;  // where it answered first; never changes after Make
+  bool private_;         // may start one if nobody answers; fixed once the first has answered
+  std::string address_;  // of the first daemon that answered; constant after Make
   base::Mutex mutex_;
   // Shared with the sessions that were opened through it.
   std::shared_ptr<Connection> current_ PENSTOCK_GUARDED_BY(mutex_);

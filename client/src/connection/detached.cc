@@ -1,5 +1,4 @@
-// Between fork and exec only async-signal-safe calls are made: other threads may have held any
-// lock.
+// Between fork and exec, only async-signal-safe calls are allowed: other threads may hold any lock.
 #include "client/src/connection/detached.h"
 
 #include <fcntl.h>
@@ -17,7 +16,7 @@
 namespace penstock::client {
 namespace {
 
-// What the middle process and then, if its exec fails, the last one report.
+// Written by the middle process, and by the last one if its exec fails.
 struct Report {
   pid_t pid;
   int error;
@@ -44,7 +43,7 @@ void ResetSignals() {
   Tell(pipe, {0, errno});
 }
 
-// The middle process: it leads the new session, and its end makes init the daemon's parent.
+// The middle process. It leads the new session; when it exits, init becomes the daemon's parent.
 [[noreturn]] void Detach(char* const* argv, int null, int log, int pipe) {
   if (::setsid() < 0) Tell(pipe, {0, errno});
   const pid_t pid = ::fork();
@@ -58,7 +57,7 @@ absl::StatusOr<posix::Fd> Open(const std::string& path, int flags) {
   return fd;
 }
 
-// Reads reports until the last process has become the program (end of file) or failed.
+// Reads reports until the last process has become the program (end of file) or has failed.
 absl::StatusOr<pid_t> AwaitStart(const posix::Fd& pipe, const std::string& program) {
   pid_t pid = 0;
   Report report;
@@ -71,7 +70,9 @@ absl::StatusOr<pid_t> AwaitStart(const posix::Fd& pipe, const std::string& progr
     }
     pid = report.pid;
   }
-  if (pid == 0) return absl::InternalError(absl::StrCat("starting ", program, ": no report came"));
+  if (pid == 0)
+    return absl::InternalError(
+        absl::StrCat("starting ", program, ": the new process did not report back"));
   return pid;
 }
 

@@ -1,5 +1,7 @@
-// Starts a program that outlives this process: a session of its own, no terminal, none of our
-// descriptors, no zombie of ours. From any thread, also beside others that hold locks.
+// Starts a program that outlives this process: in a session of its own, without a terminal, without
+// our descriptors, and without leaving us a zombie.
+//
+// **Thread safety**: any thread, even while other threads hold locks.
 #pragma once
 
 #include <string>
@@ -10,8 +12,8 @@
 
 namespace penstock::client {
 
-// argv[0] is its path; standard output and error go to the end of `log` (0600). Gives its
-// pidfd; an invalid one when it has ended already.
+// argv[0] is the program's path. Its standard output and error are appended to `log` (mode 0600).
+// Returns the program's pidfd, or an invalid one if it has already ended.
 absl::StatusOr<posix::Fd> StartDetached(const std::vector<std::string>& argv,
                                         const std::string& log);
 

@@ -15,22 +15,22 @@ namespace penstock::client {
 namespace {
 
 constexpr base::Duration kSlice = std::chrono::milliseconds(50);
-constexpr size_t kMaxWaitingSessions = 1024;  // opened, but asked for by nobody yet
+constexpr size_t kMaxWaitingSessions = 1024;  // opened, but not yet claimed
 constexpr size_t kMaxWaitingSlabs = 1024;
 
 absl::string_view Bounded(const char* text, size_t capacity) {
   return absl::string_view(text, ::strnlen(text, capacity));
 }
 
-// The message as `Struct`, which begins with a header; InvalidArgument: another size or too few
-// descriptors.
+// Reads the message as `Struct`, which begins with a header. Internal if the size or the number of
+// descriptors is wrong.
 template <typename Struct>
 absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
   Struct result;
   if (message.bytes.size() != sizeof(result) || message.fds.size() != descriptors) {
-    return absl::InternalError(absl::StrCat("the daemon sent ", message.bytes.size(), " bytes and ",
-                                            message.fds.size(), " descriptors where ",
-                                            sizeof(result), " and ", descriptors, " belong"));
+    return absl::InternalError(absl::StrCat(
+        "the daemon sent a message of the wrong size: got ", message.bytes.size(), " bytes and ",
+        message.fds.size(), " descriptors, expected ", sizeof(result), " and ", descriptors));
   }
   std::memcpy(&result, message.bytes.data(), sizeof(result));
   return result;
@@ -39,11 +39,11 @@ absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
 absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
   shm::DoorwayHeader header;
   if (message.bytes.size() < sizeof(header)) {
-    return absl::InternalError("the daemon sent a message that is too short");
+    return absl::InternalError("the daemon sent a message without a complete header");
   }
   std::memcpy(&header, message.bytes.data(), sizeof(header));
   if (header.magic != shm::kDoorwayMagic) {
-    return absl::FailedPreconditionError("what listens there is not a Penstock daemon");
+    return absl::FailedPreconditionError("the process that listens there is not a Penstock daemon");
   }
   return header;
 }
@@ -74,14 +74,14 @@ absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
   const shm::DoorwayHello hello = HelloOf(client);
   const int descriptor = self.get();
-  // A daemon that has no place may have said so, and hung up, before we said a word.
+  // A daemon without room may have refused us and hung up before we sent anything.
   const absl::Status said =
       posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1});
   const auto receive = [&](base::Duration wait) {
     return posix::Receive(socket_, shm::kMaxDoorwayBytes, wait);
   };
   absl::StatusOr<posix::Message> received = receive(said.ok() ? timeout : base::Duration::zero());
-  // That it hung up before it read our words is told before its own.
+  // The failed send is reported before the daemon's message is read, so look for that message.
   if (absl::IsUnavailable(received.status())) received = receive(base::Duration::zero());
   if (!received.ok()) return said.ok() ? received.status() : said;
   const posix::Message& answer = *received;
@@ -92,11 +92,11 @@ absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
     return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
                         Bounded(refused.reason, sizeof(refused.reason)));
   }
-  // It answers in our version, where it serves that.
+  // The daemon answers in our protocol version if it serves that.
   PENSTOCK_RETURN_IF_ERROR(shm::CheckDaemon({header.version, header.version}));
   PENSTOCK_ASSIGN_OR_RETURN(const auto welcome, As<shm::DoorwayWelcome>(answer, 0));
   if (header.kind != shm::DoorwayKind::kWelcome) {
-    return absl::InternalError("the daemon's first word is no welcome");
+    return absl::InternalError("the daemon did not answer the handshake with a welcome");
   }
   ticket_ = absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(welcome.ticket), sizeof(welcome.ticket)));
@@ -140,14 +140,14 @@ absl::Status Doorway::KeepSession(posix::Message message) {
   return absl::OkStatus();
 }
 
-// A segment that comes twice is the same memory: ids are never given again.
+// Ids are never reused, so a segment that comes twice is the same memory.
 absl::Status Doorway::KeepSegment(posix::Message message) {
   PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 1));
   if (segments_.contains(segment.segment)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(message.fds[0]));
   if (segment.bytes == 0 || segment.bytes > bytes) {
-    return absl::InternalError(absl::StrCat("the daemon sent segment ", segment.segment, " as ",
-                                            segment.bytes, " bytes, it has ", bytes));
+    return absl::InternalError(absl::StrCat("segment ", segment.segment, ": the daemon announced ",
+                                            segment.bytes, " bytes, but it has ", bytes));
   }
   PENSTOCK_ASSIGN_OR_RETURN(
       posix::Mapping mapping,
@@ -156,24 +156,24 @@ absl::Status Doorway::KeepSegment(posix::Message message) {
   return absl::OkStatus();
 }
 
-// Attachments that use it see that it is gone, and let go of it, too.
+// Attachments that use the segment notice that it is gone, and unmap it.
 absl::Status Doorway::ForgetSegment(const posix::Message& message) {
   PENSTOCK_ASSIGN_OR_RETURN(const auto segment, As<shm::DoorwaySegment>(message, 0));
   segments_.erase(segment.segment);
   return absl::OkStatus();
 }
 
-// The latest descriptor of a slab is kept: all of them lead to the same memory.
+// Keeps the latest descriptor: all descriptors of a slab lead to the same memory.
 absl::Status Doorway::KeepSlab(posix::Message message) {
   PENSTOCK_ASSIGN_OR_RETURN(const auto slab, As<shm::DoorwaySlab>(message, 1));
   if (slabs_.size() >= kMaxWaitingSlabs && !slabs_.contains(slab.slab)) {
-    return absl::InternalError("the daemon sent more slabs than sessions can have");
+    return absl::InternalError("the daemon sent more slabs than all sessions can use");
   }
   slabs_[slab.slab] = std::move(message.fds[0]);
   return absl::OkStatus();
 }
 
-// Another thread may read the message that this one waits for: so it looks again after each slice.
+// Looks again after each slice, because another thread may have read the message.
 template <typename Key, typename Value>
 absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key key,
                                      base::TimePoint deadline, absl::string_view what) {
@@ -186,8 +186,8 @@ absl::StatusOr<Value> Doorway::Await(std::map<Key, Value> Doorway::*kept, Key ke
     PENSTOCK_RETURN_IF_ERROR(pumped);
     const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the daemon told of ", what, " ", key, " but did not send it in time"));
+      return absl::DeadlineExceededError(absl::StrCat("the daemon announced ", what, " ", key,
+                                                      ", but did not send its descriptor in time"));
     }
     pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     const auto slice = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice));

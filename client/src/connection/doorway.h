@@ -1,7 +1,9 @@
-// The client's side of the doorway: says hello, holds the ticket, receives descriptors.
+// The client's side of the doorway: performs the handshake, holds the ticket, receives descriptors.
 //
-// One for each connection, shared by its sessions; any thread. What comes for one session is kept
-// until that session asks, whoever reads it. After an error it stays in error.
+// There is one for each connection, shared by its sessions. Whichever thread reads a message keeps
+// it until the session that it is for asks. After the first error every call returns that error.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +23,30 @@ namespace penstock::client {
 
 class Doorway {
  public:
-  // Goes through "<address>.door" as `client` ("program/version"). Unavailable: no daemon there;
-  // FailedPrecondition: it speaks another protocol; otherwise the daemon's own words of refusal.
+  // Connects to "<address>.door" and introduces us as `client` ("program/version").
+  //
+  // **Errors**: Unavailable: no daemon there. FailedPrecondition: it speaks another protocol.
+  // Otherwise the daemon's own reason for refusing us.
   static absl::StatusOr<std::unique_ptr<Doorway>> Enter(const std::string& address,
                                                         const std::string& client,
                                                         base::Duration timeout);
 
   const std::string& ticket() const { return ticket_; }  // 32 hex digits
 
-  // Takes in all that has come. Never waits. Unavailable when the daemon is gone.
+  // Reads all messages that have arrived. Never waits. Unavailable if the daemon is gone.
   absl::Status Pump();
 
   struct SessionDescriptors {
     posix::Fd control;
     posix::Fd event;
   };
-  // Waits for a session's descriptors.
+  // Waits for a session's descriptors and hands them to the caller.
   absl::StatusOr<SessionDescriptors> AwaitSession(uint64_t session_id, base::TimePoint deadline);
 
-  // Null: none of that id came yet, or the daemon gave it up.
+  // Null if none with this id has come yet, or the daemon has withdrawn it.
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id);
 
-  // Waits for the descriptor of a slab of device memory, and gives it away.
+  // Waits for the descriptor of a slab of device memory and hands it to the caller.
   absl::StatusOr<posix::Fd> AwaitSlab(uint32_t id, base::TimePoint deadline);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 std::string PathOf(const std::string& directory) { return absl::StrCat(directory, "/view"); }
 
-// 0 where the system doesn't say.
+// All zero if stat fails.
 struct stat StatOf(const char* path) {
   struct stat status = {};
   if (::stat(path, &status) != 0) status = {};

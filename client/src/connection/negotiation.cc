@@ -5,8 +5,9 @@
 namespace penstock::client {
 namespace {
 
-// Whether what failed may work by another delivery. The daemon's refusals of a GPU and of a session
-// look alike: where it is the session, the next try is refused, too, and that is what is told.
+// Whether another delivery may work after this error. The daemon refuses a GPU and a session with
+// the same codes; if it is the session, the next attempt is refused too, and that error is
+// reported.
 bool AnotherMayWork(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
@@ -47,7 +48,7 @@ class Negotiation {
  private:
   absl::StatusOr<Opened> TryDevice() {
     if (wish_.delivery == Delivery::kPinned) {
-      return absl::FailedPreconditionError("pinned delivery was asked for");
+      return absl::FailedPreconditionError("pinned delivery was requested");
     }
     Tried first = Try(Delivery::kDevice, wish_.handle);
     const bool other_handle = !first.opened.ok() && wish_.handle == HandleKind::kAuto &&

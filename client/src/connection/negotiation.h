@@ -1,5 +1,7 @@
-// Which delivery, by which handle: tries one after the other, best first, and keeps in words why
-// one was not taken. Any thread.
+// Finds the best delivery that works: tries one after the other, best first, and records why the
+// better ones failed.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <functional>
@@ -11,33 +13,34 @@
 
 namespace penstock::client {
 
-// One try.
+// One attempt.
 struct Ask {
   Delivery delivery = Delivery::kHost;
   HandleKind handle = HandleKind::kAuto;  // of kDevice; kAuto: the daemon's choice
-  std::string reason;                     // why not a better one, in words
+  std::string reason;                     // why no better one
 };
 
-// What came of it.
+// Its result.
 struct Tried {
   absl::StatusOr<Opened> opened;
-  HandleKind granted = HandleKind::kAuto;  // what the daemon gave and was not usable here
+  HandleKind granted = HandleKind::kAuto;  // granted by the daemon, even if unusable here
 };
 
+// What the session requests.
 struct Wish {
   bool on_device = false;
-  bool or_host = false;  // rather than not at all
+  bool or_host = false;  // host memory is acceptable, too
   Delivery delivery = Delivery::kAuto;
   HandleKind handle = HandleKind::kAuto;
-  std::string reason;  // what is known already
+  std::string reason;  // what is already known
 };
 
-// Device memory by the wished handle; where that was CUDA IPC and could not be used, and no other
-// was demanded, by a VMM descriptor; then pinned; then host. Only what the wish allows. What
-// another delivery would not help against (the dataset, the daemon's death, a deadline) ends it at
-// once.
+// Tries what the request allows, in this order: device memory by the requested handle; if that was
+// CUDA IPC, could not be used, and no handle was demanded, by a VMM descriptor; then pinned; then
+// host. Stops at once at an error that another delivery would not avoid: the dataset, the daemon's
+// death, a deadline.
 absl::StatusOr<Opened> Negotiate(const Wish& wish, const std::function<Tried(const Ask&)>& attempt);
 
-const char* HandlePhrase(HandleKind kind);  // as reasons say it: "CUDA IPC", "VMM", "any"
+const char* HandlePhrase(HandleKind kind);  // for messages: "CUDA IPC", "VMM", "any"
 
 }  // namespace penstock::client

@@ -33,30 +33,32 @@ std::string PrivateDirectory() {
   return absl::StrCat("/tmp/penstock-", ::getuid());
 }
 
-// Made by us, or found as ours and closed to others: in /tmp somebody else may have been first.
+// Creates the directory, or checks that an existing one is ours and closed to others: in /tmp
+// another user may have created it.
 absl::Status MakeDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return base::ErrnoStatus(errno, absl::StrCat("making the private daemon's directory ", path));
+    return base::ErrnoStatus(errno, absl::StrCat("creating the private daemon's directory ", path));
   }
   struct stat status;
   if (::lstat(path.c_str(), &status) != 0) return base::ErrnoStatus(errno, path);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 0077) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, " should be a directory of yours with mode 0700; it belongs to user ", status.st_uid,
-        " with mode 0", absl::Hex(status.st_mode >> 6 & 7), absl::Hex(status.st_mode >> 3 & 7),
-        absl::Hex(status.st_mode & 7), "; remove it, or set XDG_RUNTIME_DIR to one of yours"));
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, " must be a directory of yours with mode 0700; it belongs to user ",
+                     status.st_uid, " with mode 0", absl::Hex(status.st_mode >> 6 & 7),
+                     absl::Hex(status.st_mode >> 3 & 7), absl::Hex(status.st_mode & 7),
+                     "; remove it, or set XDG_RUNTIME_DIR to a directory of yours"));
   }
   return absl::OkStatus();
 }
 
-// Whether both sockets take connections.
+// Whether both sockets accept connections.
 bool Answers(const std::string& address) {
   return posix::Connect(absl::StrCat(address, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket)
              .ok() &&
          posix::Connect(address, posix::SocketKind::kStream).ok();
 }
 
-// Whether a daemon has the address's lock although it does not answer: it is ending, or starting.
+// Whether a daemon that does not answer holds the address's lock: it is starting or ending.
 bool IsHeld(const std::string& address) {
   const std::string path = absl::StrCat(address, ".lock");
   const posix::Fd lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -80,8 +82,8 @@ absl::Status NotAnswering(absl::string_view what, const std::string& log) {
                                 : absl::StrCat("the last line of its log ", log, " is: ", last)));
 }
 
-// Starts it and waits for its answer; the lock is held meanwhile. One that ends, for lack of
-// clients, has its address until its very end: it is waited for.
+// Starts the daemon and waits for its answer, while the caller holds the start lock. A daemon that
+// ends for lack of clients keeps its address until it exits, so this waits for it.
 absl::Status StartAndWait(const std::string& directory, const std::string& address,
                           base::TimePoint deadline) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string program, FindDaemonProgram());
@@ -96,7 +98,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
       PENSTOCK_ASSIGN_OR_RETURN(daemon, StartDetached({program, "--private", directory}, log));
       started = true;
     } else if (is_held) {
-      started = false;  // or it met the one that ends
+      started = false;  // it may have met the one that ends
     }
     if (base::Now() >= deadline) return NotAnswering("does not answer", log);
   }
@@ -126,7 +128,7 @@ absl::StatusOr<std::string> StartIn(const std::string& directory, base::TimePoin
     }
     std::this_thread::sleep_for(kPause);
   }
-  // Whoever had the lock before may have started it between our two looks.
+  // The previous holder of the lock may have started it since we last looked.
   if (!Answers(address)) PENSTOCK_RETURN_IF_ERROR(StartAndWait(directory, address, deadline));
   return address;
 }

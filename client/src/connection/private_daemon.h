@@ -1,6 +1,6 @@
-// This user's private daemon: one per user and node, started by whichever process takes the lock
-// first, joined by the others. Processes that see other files (in another mount namespace, such as
-// a container's, or with another root) have a daemon of their own, since a path would mean other
+// This user's private daemon: one for each user and node. Whichever process takes the lock first
+// starts it; the others join. Processes that see other files (in another mount namespace, such as a
+// container's, or with another root) have a daemon of their own, because a path would mean other
 // files to this one.
 #pragma once
 
@@ -11,16 +11,18 @@
 
 namespace penstock::client {
 
-// Whether this is where our private daemon's socket is: in $XDG_RUNTIME_DIR/penstock, else in
-// /tmp/penstock-$UID; or, where the daemon there sees other files than we do, in the same with
-// FileViewName() behind it.
+// Whether this is the address of our private daemon: in $XDG_RUNTIME_DIR/penstock, else in
+// /tmp/penstock-$UID; or, if the daemon there sees other files than we do, in the same directory
+// name followed by "-" and FileViewName().
 bool IsPrivateAddress(const std::string& address);
 
-// Makes sure that it runs, and gives its address. Its program is $PENSTOCK_DAEMON, else penstockd
-// in the "bin" beside this library's folder, else in $PATH; it lives on when this process ends, in
-// a session of its own, and writes to penstockd.log in its directory. PermissionDenied: the
-// directory is not ours alone; NotFound: no program; Unavailable: it did not answer in time, with
-// its log's last line.
+// Starts the private daemon unless it runs, and returns its address.
+//
+// The program is the one of FindDaemonProgram. It lives on when this process ends, in a session of
+// its own, and logs to penstockd.log in its directory.
+//
+// **Errors**: PermissionDenied: the directory is not ours alone. NotFound: no program. Unavailable:
+// it did not answer in time; the message has its log's last line.
 absl::StatusOr<std::string> StartPrivateDaemon(base::Duration timeout);
 
 }  // namespace penstock::client

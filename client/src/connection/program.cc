@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kName[] = "penstockd";
 
-// The folder of the file that this code was loaded from; empty where the loader cannot tell.
+// The folder of the file that contains this code; empty if the loader cannot tell.
 std::filesystem::path OwnFolder() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&FindDaemonProgram), &info) == 0) return {};
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> FindDaemonProgram() {
   if (const char* asked = std::getenv("PENSTOCK_DAEMON"); asked != nullptr && *asked != '\0') {
     if (::access(asked, X_OK) == 0) return std::string(asked);
     return base::ErrnoStatus(errno, absl::StrCat("$PENSTOCK_DAEMON is ", asked),
-                             "let it name the daemon's program");
+                             "set it to the daemon's program");
   }
   const std::vector<std::string> candidates = Candidates();
   for (const std::string& candidate : candidates) {
@@ -54,7 +54,7 @@ absl::StatusOr<std::string> FindDaemonProgram() {
   }
   return absl::NotFoundError(absl::StrCat("no program ", kName, " found at ",
                                           absl::StrJoin(candidates, ", "),
-                                          "; set PENSTOCK_DAEMON to where it is"));
+                                          "; set PENSTOCK_DAEMON to its path"));
 }
 
 }  // namespace penstock::client

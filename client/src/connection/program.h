@@ -1,4 +1,4 @@
-// Where the daemon's program is.
+// Finds the daemon's program.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace penstock::client {
 
-// $PENSTOCK_DAEMON, else penstockd in ../bin or ../../bin of the folder of this library (or of the
-// program that it is linked into, where it also may lie beside it), else in $PATH. NotFound says
-// where was looked.
+// Returns $PENSTOCK_DAEMON if set, else penstockd in ../bin, ../../bin or . of the folder that this
+// library (or the program it is linked into) was loaded from, else in $PATH.
+//
+// **Errors**: NotFound lists the places that were tried.
 absl::StatusOr<std::string> FindDaemonProgram();
 
 }  // namespace penstock::client

@@ -11,7 +11,7 @@
 namespace penstock::client {
 namespace {
 
-constexpr ptrdiff_t kSamplesAPart = 65'536;  // as many as a message may have
+constexpr ptrdiff_t kSamplesAPart = 65'536;  // the daemon's limit for one message
 
 v1::Remainder RemainderOf(const SessionOptions& options) {
   switch (options.remainder) {
@@ -43,7 +43,7 @@ v1::Order OrderOf(Order order) {
   return v1::ORDER_UNSPECIFIED;
 }
 
-// Whether anything was said of what to make of images.
+// Whether any option about decoding images is set.
 bool AsksForDecoding(const SessionOptions& options) {
   return options.random_crop || options.center_crop || options.flip_probability != 0 ||
          options.color != Color::kRgb || options.apply_exif_orientation;
@@ -78,7 +78,7 @@ void SetState(const State& state, v1::FeedState& out) {
   out.set_quarantine_version(state.quarantine_version);
 }
 
-// Which of the dataset's samples, and how wide they are shuffled.
+// Which of the dataset's samples, and the width of the shuffle.
 void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
   if (options.range) {
     feed.mutable_range()->set_first(options.range->first);
@@ -105,7 +105,7 @@ v1::HandleKind HandleOf(HandleKind kind) {
   return v1::HANDLE_KIND_UNSPECIFIED;
 }
 
-// 0 where /proc is not there.
+// 0 without /proc.
 uint64_t PidNamespace() {
   struct stat info = {};
   return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
@@ -134,14 +134,13 @@ absl::Status CheckOrder(const SessionOptions& options) {
   const bool given = options.given != nullptr;
   if (given && options.order != Order::kGiven) {
     return absl::InvalidArgumentError(
-        "an order of samples is given, but SessionOptions::order does not say kGiven; say so, or "
-        "leave 'given' empty");
+        "SessionOptions: 'given' is set, but 'order' is not kGiven; set it, or leave 'given' "
+        "empty");
   }
   if (options.order == Order::kGiven && (!given || options.given->empty())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SessionOptions::order says kGiven, but ",
-                     given ? "the order that is given has no samples" : "none is given",
-                     "; put the samples of an epoch into 'given'"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "SessionOptions: 'order' is kGiven, but 'given' ", given ? "has no samples" : "is not set",
+        "; fill it with the samples of an epoch"));
   }
   return absl::OkStatus();
 }

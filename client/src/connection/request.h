@@ -1,4 +1,5 @@
-// A session's options as the daemon's request. Pure, but that it looks at which process this is.
+// Turns a session's options into requests to the daemon. Pure, except that it reads this process's
+// number and PID namespace.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,21 @@
 
 namespace penstock::client {
 
-// The seed that counts: the state's, where there is one.
+// The effective seed: the state's, if there is one.
 uint64_t SeedOf(const SessionOptions& options);
 
-// InvalidArgument: an order is given and not meant, or meant and not given.
+// InvalidArgument if Order::kGiven and `given` do not go together.
 absl::Status CheckOrder(const SessionOptions& options);
 
-// Opens as `options` say, at `state` (in place of theirs) and for `epochs` more epochs.
+// Opens as `options` say, but at `state` and for `epochs` further epochs.
 v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
                                        const std::optional<State>& state, uint64_t epochs);
 
-// Part `number` (from 0 on) of an order that is sent; so many there are.
+// Part `number` (from 0 on) of OrderParts(order) messages that send an order.
 v1::SendOrderRequest MakeOrderPart(const std::vector<uint64_t>& order, size_t number);
 size_t OrderParts(const std::vector<uint64_t>& order);
 
-// Adds which delivery is asked for, and of device delivery on which GPU.
+// Adds the requested delivery, and for device delivery the GPU.
 struct DeviceWish {
   cuda::Uuid gpu;
   uint32_t depth = 0;

@@ -11,10 +11,10 @@
 namespace penstock::client {
 namespace {
 
-constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have very many classes
+constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have many classes
 
-// A pool of its own, so that a channel to a daemon that came back does not inherit the back-off of
-// the one that went.
+// Uses a subchannel pool of its own, so that a channel to a restarted daemon does not inherit the
+// back-off of the previous one.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -28,18 +28,18 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
   const auto code = static_cast<absl::StatusCode>(status.error_code());  // the same numbers
   switch (code) {
     case absl::StatusCode::kUnavailable:
-      return absl::UnavailableError(absl::StrCat("the daemon at ", address,
-                                                 " does not take calls: ", status.error_message()));
+      return absl::UnavailableError(absl::StrCat(
+          "the daemon at ", address, " does not accept calls: ", status.error_message()));
     case absl::StatusCode::kCancelled:  // not by us
       return absl::UnavailableError(
-          absl::StrCat("the daemon at ", address, " broke the call off, as it does when it ends"));
+          absl::StrCat("the daemon at ", address, " cancelled the call, as it does when it stops"));
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat(
           "the daemon at ", address, " did not answer within ",
           std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), " ms"));
     case absl::StatusCode::kUnimplemented:
       return absl::FailedPreconditionError(absl::StrCat(
-          "the daemon at ", address, " does not know this call: ", status.error_message(),
+          "the daemon at ", address, " does not support this call: ", status.error_message(),
           "; install the same version of Penstock for daemon and client"));
     default:
       return absl::Status(code, status.error_message());
@@ -53,7 +53,7 @@ template <typename Async, typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-// How a call ended, told by one of gRPC's threads.
+// The status of a call, set by one of gRPC's threads.
 class Ending {
  public:
   void Set(const grpc::Status& status) {
@@ -62,7 +62,8 @@ class Ending {
     told_.NotifyAll();
   }
 
-  // Calls `meanwhile` every 100 ms until the call has ended: as it must, having a deadline.
+  // Calls `meanwhile` every 100 ms until the call has ended. It does end, because it has a
+  // deadline.
   template <typename Meanwhile>
   grpc::Status Await(Meanwhile meanwhile) {
     for (;;) {
@@ -144,7 +145,7 @@ absl::StatusOr<v1::SendOrderResponse> Rpc::SendOrder(
   impl_->Prepare(context, timeout);
   v1::SendOrderResponse response;
   const auto writer = impl_->feed->SendOrder(&context, &response);
-  bool heard = true;  // a write fails once the daemon has answered: its status says why
+  bool heard = true;  // false once the daemon has answered; its status says why
   for (auto next = part(); next && heard; next = part()) heard = writer->Write(*next);
   writer->WritesDone();
   const grpc::Status status = writer->Finish();

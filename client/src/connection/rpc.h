@@ -1,6 +1,7 @@
-// The client's calls to the daemon over gRPC: once a session, never once a batch. Any thread. Each
-// call has a deadline. The only files of the client with gRPC in them are rpc.cc and the generated
-// ones.
+// The client's gRPC calls to the daemon: once a session, never once a batch. Every call has a
+// deadline. Only rpc.cc and generated files of the client include gRPC.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <functional>
@@ -17,17 +18,18 @@ namespace penstock::client {
 
 class Rpc {
  public:
-  // To the daemon's socket at `address`, with the doorway's ticket. Connects at the first call.
-  // `interrupted`: ClientOptions'.
+  // Calls the daemon's socket at `address` with the doorway's ticket. Connects at the first call.
+  // `interrupted` is ClientOptions::interrupted.
   Rpc(const std::string& address, const std::string& ticket,
       std::function<bool()> interrupted = {});
   ~Rpc();
 
-  // Errors carry the daemon's words. Unavailable: it is gone; DeadlineExceeded: it did not answer.
+  // **Errors** of all calls carry the daemon's message. Unavailable: it is gone. DeadlineExceeded:
+  // it did not answer in time.
   absl::StatusOr<v1::GetVersionResponse> GetVersion(base::Duration timeout);
   absl::StatusOr<v1::DescribeDatasetResponse> DescribeDataset(
       const v1::DescribeDatasetRequest& request, base::Duration timeout);
-  // `part` gives message after message, nothing after the last.
+  // `part` returns message after message, and nothing after the last.
   absl::StatusOr<v1::SendOrderResponse> SendOrder(
       const std::function<std::optional<v1::SendOrderRequest>()>& part, base::Duration timeout);
   absl::StatusOr<v1::OpenSessionResponse> OpenSession(const v1::OpenSessionRequest& request,

@@ -51,13 +51,13 @@ Status CheckFinish(const Finish& finish, bool has_image) {
                     std::equal(std::begin(finish.stddev), std::end(finish.stddev), none.stddev)))
     return {};
   return Invalid(
-      "the finish has a mean or a standard deviation, which are of images of bytes, and these "
-      "batches have no image of bytes; normalise the other tensors yourself, and leave both out");
+      "the finish has a mean or a standard deviation, but these batches have no image of bytes; "
+      "leave both out, and normalise the other tensors yourself");
 }
 
 Status ForkedStatus() {
   return Status(Code::kFailedPrecondition,
-                "this Penstock object belongs to the process before the fork; connect anew in the "
+                "this Penstock object belongs to the process before the fork; connect again in the "
                 "child, or use the spawn start method");
 }
 

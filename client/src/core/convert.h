@@ -1,4 +1,4 @@
-// Between the library's inner words and its public ones.
+// Converts between the library's internal types and its public ones.
 #pragma once
 
 #include "common/base/status.h"
@@ -7,17 +7,17 @@
 
 namespace penstock::client {
 
-// absl's code to ours; what a caller cannot act on is kInternal.
+// Maps absl's codes to ours. Codes that a caller cannot act on become kInternal.
 Status ToPublic(const absl::Status& status);
 
-// An argument of the caller's that will not do.
+// A caller's argument is invalid.
 inline Status Invalid(std::string what) { return Status(Code::kInvalidArgument, std::move(what)); }
 
-// InvalidArgument: a mean or a standard deviation for batches without images, which would do
+// InvalidArgument for a mean or a standard deviation if batches have no images: it would do
 // nothing.
 Status CheckFinish(const Finish& finish, bool has_image);
 
-// What every call in a forked child says.
+// The error of every call in a forked child.
 Status ForkedStatus();
 
 }  // namespace penstock::client

@@ -1,11 +1,11 @@
-// Fields as messages have them. Plain values, any thread.
+// Converts fields from protocol messages. Plain values, any thread.
 #pragma once
 
 #include "penstock/tensor.h"
 
 namespace penstock::client {
 
-// Of a v1::Field or a v1::Tensor, which say the same of it.
+// `Message` is v1::Field or v1::Tensor, which have these members in common.
 template <typename Message>
 Field FieldOf(const Message& message) {
   return {.name = message.name(),

@@ -1,5 +1,7 @@
-// Whether this process is a forked child of the one that made an object, without a system call.
-// Any thread. A process made by clone(2) without libc's fork handlers is not noticed.
+// Tells whether this process is a forked child of the one that made an object, without a system
+// call. Does not notice a process made by clone(2) without libc's fork handlers.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -7,14 +9,14 @@
 
 namespace penstock::client {
 
-// How many forks lie between the process that loaded this library and this one. Written by a fork
-// handler in the child alone; it has to be global, because a fork tells no object.
+// Number of forks between the process that loaded this library and this one. Global, because a fork
+// handler gets no argument; only that handler writes it, in the child.
 extern std::atomic<uint32_t> fork_generation;
 
-// Begins to watch forks, once a process, and gives the generation to remember.
+// Starts watching for forks, once for each process, and returns the current generation.
 uint32_t WatchForks();
 
-// Whether a fork came since.
+// Whether this process was forked since `generation` was read.
 inline bool ForkedSince(uint32_t generation) {
   return fork_generation.load(std::memory_order_relaxed) != generation;
 }

@@ -6,22 +6,22 @@
 namespace penstock::client {
 namespace {
 
-constexpr uint64_t kWord = 8;  // of a label, of a sample id
+constexpr uint64_t kWord = 8;  // bytes of a label or a sample id
 
-// `count` items of `bytes` from `offset` on fit into `total`.
+// Whether `count` items of `bytes` each, from `offset` on, fit into `total`.
 bool Fits(uint64_t offset, uint64_t count, uint64_t bytes, uint64_t total) {
   uint64_t size;
   return !__builtin_mul_overflow(count, bytes, &size) && offset <= total && size <= total - offset;
 }
 
 absl::Status Impossible(absl::string_view what) {
-  return absl::InternalError(absl::StrCat(what, "; this is a bug of Penstock, please report it"));
+  return absl::InternalError(absl::StrCat(what, "; this is a bug in Penstock, please report it"));
 }
 
 absl::Status CheckTensor(const TensorPlace& tensor, const Grant& grant) {
   const uint64_t rows = grant.batch_size;
   if (!base::IsKnown(static_cast<base::DType>(tensor.field.type)))
-    return Impossible(absl::StrCat("the daemon says that '", tensor.field.name, "' is of type ",
+    return Impossible(absl::StrCat("the daemon's grant: '", tensor.field.name, "' has type ",
                                    static_cast<uint32_t>(tensor.field.type),
                                    ", which this client does not know"));
   uint64_t bytes = ElementBytes(tensor.field.type);
@@ -37,9 +37,9 @@ absl::Status CheckTensor(const TensorPlace& tensor, const Grant& grant) {
     fits = fits && !tensor.field.shape.empty() && tensor.lengths_offset % sizeof(int32_t) == 0 &&
            Fits(tensor.lengths_offset, rows, sizeof(int32_t), grant.labels_offset);
   if (fits) return absl::OkStatus();
-  return Impossible(absl::StrCat("the daemon's slots of ", grant.slot_bytes, " bytes do not hold ",
-                                 rows, " rows of '", tensor.field.name, "' at ", tensor.offset,
-                                 ", ", tensor.row_stride, " bytes apart"));
+  return Impossible(absl::StrCat(
+      "the daemon's grant: slots of ", grant.slot_bytes, " bytes cannot hold ", rows, " rows of '",
+      tensor.field.name, "' at offset ", tensor.offset, ", ", tensor.row_stride, " bytes apart"));
 }
 
 }  // namespace
@@ -49,21 +49,22 @@ absl::Status CheckGrant(const Grant& grant) {
   if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
       __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) ||
       grant.row_bytes != (grant.synthetic ? 0 : row) || (row == 0 && grant.tensors.empty())) {
-    return Impossible(absl::StrCat("the daemon says that a row of ", grant.height, " x ",
-                                   grant.width, " x ", grant.channels, " has ", grant.row_bytes,
-                                   " bytes"));
+    return Impossible(absl::StrCat("the daemon's grant: a row of ", grant.height, " x ",
+                                   grant.width, " x ", grant.channels, " cannot have ",
+                                   grant.row_bytes, " bytes"));
   }
   if (grant.synthetic && (grant.samples == 0 || grant.classes == 0)) {
-    return Impossible("the daemon says that rows are made of no samples or no classes");
+    return Impossible("the daemon's grant: synthetic rows without samples or without classes");
   }
   const uint64_t rows = grant.batch_size;
   if (rows == 0 || grant.labels_offset % kWord != 0 || grant.ids_offset % kWord != 0 ||
       !Fits(0, rows, grant.row_bytes, grant.labels_offset) ||
       !Fits(grant.labels_offset, rows, kWord, grant.ids_offset) ||
       !Fits(grant.ids_offset, rows, kWord, grant.slot_bytes)) {
-    return Impossible(absl::StrCat(
-        "the daemon's slots of ", grant.slot_bytes, " bytes do not hold ", rows, " rows of ", row,
-        " bytes with labels at ", grant.labels_offset, " and sample ids at ", grant.ids_offset));
+    return Impossible(absl::StrCat("the daemon's grant: slots of ", grant.slot_bytes,
+                                   " bytes cannot hold ", rows, " rows of ", row,
+                                   " bytes with labels at offset ", grant.labels_offset,
+                                   " and sample ids at offset ", grant.ids_offset));
   }
   for (const TensorPlace& tensor : grant.tensors)
     PENSTOCK_RETURN_IF_ERROR(CheckTensor(tensor, grant));
@@ -95,8 +96,8 @@ absl::Status CheckNotes(const shm::ControlEntry& entry, const Grant& grant, uint
     return absl::OkStatus();
   }
   return Impossible(absl::StrCat("the daemon announced batch ", entry.sequence,
-                                 " with its labels at ", notes, " of a session's ", memory_bytes,
-                                 " bytes"));
+                                 " with its labels at offset ", notes, " of a session's ",
+                                 memory_bytes, " bytes"));
 }
 
 }  // namespace penstock::client

@@ -1,4 +1,4 @@
-// The words for deliveries, handles and types.
+// Names of deliveries, handles and types.
 #include "common/base/dtype.h"
 #include "penstock/penstock.h"
 
@@ -30,13 +30,13 @@ const char* HandleName(HandleKind kind) {
   return "auto";
 }
 
-// The enums have the same numbers.
+// The public and the internal enum have the same numbers.
 static_assert(static_cast<uint32_t>(DType::kBool) == static_cast<uint32_t>(base::DType::kBool));
 static_assert(static_cast<uint32_t>(DType::kFloat64) ==
               static_cast<uint32_t>(base::DType::kFloat64));
 
 const char* DTypeName(DType type) {
-  return base::DTypeName(static_cast<base::DType>(type)).data();  // of literals
+  return base::DTypeName(static_cast<base::DType>(type)).data();  // points to a literal
 }
 
 size_t ElementBytes(DType type) { return base::ElementBytes(static_cast<base::DType>(type)); }

@@ -1,4 +1,4 @@
-// State as one line of text and back.
+// Converts State to one line of text and back.
 #include <array>
 #include <map>
 
@@ -15,7 +15,7 @@ constexpr const char* kExample =
 
 Status NotAState(absl::string_view text, absl::string_view what) {
   return Status(Code::kInvalidArgument, absl::StrCat("session state '", text, "': ", what,
-                                                     "; a state reads like '", kExample, "'"));
+                                                     "; expected, for example, '", kExample, "'"));
 }
 
 bool ParseHex(absl::string_view text, uint64_t* value) {
@@ -49,7 +49,7 @@ Result<State> State::FromString(const std::string& text) {
     }
     const bool parsed = pair.first == "fingerprint" ? ParseHex(pair.second, found->second)
                                                     : absl::SimpleAtoi(pair.second, found->second);
-    if (!parsed) return NotAState(text, absl::StrCat("'", word, "' is no number"));
+    if (!parsed) return NotAState(text, absl::StrCat("'", word, "' is not a number"));
     wanted.erase(found);
   }
   if (!wanted.empty()) return NotAState(text, absl::StrCat(wanted.begin()->first, " is missing"));

@@ -1,4 +1,3 @@
-// The public values of status.h.
 #include "penstock/status.h"
 
 #include <cstdio>

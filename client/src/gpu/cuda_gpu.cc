@@ -13,10 +13,10 @@
 namespace penstock::client {
 namespace {
 
-// Whether the process ends. Global, because exit tells no object.
+// True once the process exits. Global, because an exit handler gets no argument.
 std::atomic<bool> exiting{false};
 
-// The handler is set after CUDA has come up, so it runs before CUDA's own.
+// Registers the handler after CUDA is initialised, so that it runs before CUDA's own handlers.
 void WatchExit() {
   static const int set = std::atexit([] { exiting.store(true, std::memory_order_relaxed); });
   (void)set;
@@ -24,8 +24,8 @@ void WatchExit() {
 
 bool Exiting() { return exiting.load(std::memory_order_relaxed); }
 
-// Owns something of CUDA on a device, and lets go of it with that device current; forgets it when
-// the process ends.
+// Owns a CUDA object of a device, and destroys it with that device current. Leaks it when the
+// process exits.
 template <typename T>
 class On {
  public:
@@ -187,7 +187,7 @@ class CudaGpu final : public Gpu {
  private:
   template <typename Do>
   absl::Status Here(const Do& act) {
-    if (Exiting()) return absl::FailedPreconditionError("this process is ending");
+    if (Exiting()) return absl::FailedPreconditionError("this process is exiting");
     const cuda::DeviceScope scope(device_.ordinal);
     PENSTOCK_RETURN_IF_ERROR(scope.status());
     return act();

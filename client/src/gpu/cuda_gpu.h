@@ -1,7 +1,7 @@
-// The real Gpu: one device of this process, by common/cuda and the finish kernels.
+// The real Gpu: one device of this process, through common/cuda and the finish kernels.
 //
-// While the process ends, CUDA may be gone before what was made of it: from the first exit handler
-// on, nothing is freed any more and every call is refused, so that no destructor touches CUDA.
+// When the process exits, CUDA may be gone before the objects made from it. So from the first exit
+// handler on, nothing is freed any more and every call is refused: no destructor touches CUDA.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace penstock::client {
 
-// Makes the device's context where this process has none yet.
+// Creates the device's context if this process has none yet.
 absl::StatusOr<std::shared_ptr<Gpu>> OpenGpu(const cuda::Device& device);
 
 }  // namespace penstock::client

@@ -17,26 +17,26 @@ absl::Status Wrong(const SessionOptions& options, absl::string_view what) {
 
 absl::Status CheckOptions(const SessionOptions& options) {
   if (options.device_depth > kMaxDepth) {
-    return Wrong(options, absl::StrCat("device_depth is ", options.device_depth, ", it is at most ",
-                                       kMaxDepth));
+    return Wrong(options, absl::StrCat("device_depth: got ", options.device_depth,
+                                       ", expected at most ", kMaxDepth));
   }
   const bool host = options.device == "host";
   if (host && (options.delivery == Delivery::kDevice || options.delivery == Delivery::kPinned)) {
-    return Wrong(options, "its delivery leads to a GPU; name one, 'cuda' or 'cuda:N', or 'auto'");
+    return Wrong(options, "this delivery needs a GPU; use device 'cuda', 'cuda:N' or 'auto'");
   }
   if (!host && options.device != "auto" && options.delivery == Delivery::kHost) {
-    return Wrong(options, "host delivery leads to no GPU; ask for device 'host', or 'auto'");
+    return Wrong(options, "host delivery does not reach a GPU; use device 'host' or 'auto'");
   }
   return absl::OkStatus();
 }
 
-// Which device by number; nothing: the current one.
+// The device's number; nothing: the current device.
 absl::StatusOr<std::optional<int>> NumberOf(const SessionOptions& options) {
   absl::string_view text = options.device;
   if (text == "auto" || text == "cuda") return std::nullopt;
   int number = 0;
   if (!absl::ConsumePrefix(&text, "cuda:") || !absl::SimpleAtoi(text, &number) || number < 0) {
-    return Wrong(options, "there is 'host', 'cuda', 'cuda:N' and 'auto'");
+    return Wrong(options, "unknown device; use 'host', 'cuda', 'cuda:N' or 'auto'");
   }
   return number;
 }
@@ -47,8 +47,8 @@ absl::StatusOr<cuda::Device> Find(const SessionOptions& options, const VisibleDe
   for (const cuda::Device& device : visible.devices) {
     if (device.ordinal == wanted) return device;
   }
-  return Wrong(options, absl::StrCat("this process sees ", visible.devices.size(),
-                                     " GPUs, numbered from 0; CUDA_VISIBLE_DEVICES says which"));
+  return Wrong(options, absl::StrCat("no such GPU: this process sees ", visible.devices.size(),
+                                     " GPUs, numbered from 0; check CUDA_VISIBLE_DEVICES"));
 }
 
 absl::StatusOr<cuda::Device> Look(const SessionOptions& options, std::optional<int> number,
@@ -62,10 +62,10 @@ absl::StatusOr<cuda::Device> Look(const SessionOptions& options, std::optional<i
 absl::StatusOr<DeviceChoice> ChooseDevice(
     const SessionOptions& options, const std::function<absl::StatusOr<VisibleDevices>()>& look) {
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
-  if (options.device == "host") return DeviceChoice{{}, false, "host memory was asked for"};
+  if (options.device == "host") return DeviceChoice{{}, false, "host memory was requested"};
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<int> number, NumberOf(options));
   if (options.delivery == Delivery::kHost) {
-    return DeviceChoice{{}, false, "host delivery was asked for"};
+    return DeviceChoice{{}, false, "host delivery was requested"};
   }
   const bool or_host = options.device == "auto";
   const absl::StatusOr<cuda::Device> device = Look(options, number, look);

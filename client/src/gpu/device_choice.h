@@ -1,5 +1,7 @@
-// Which GPU a session shall deliver to, and whether it may do without. Pure but for the list of
-// devices, which is the caller's. Any thread.
+// Decides which GPU a session delivers to, and whether host memory is an alternative. Pure, except
+// for `look`, which the caller provides.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <functional>
@@ -15,22 +17,24 @@ namespace penstock::client {
 
 struct DeviceChoice {
   std::optional<cuda::Device> device;  // none: host memory
-  bool or_host = false;                // "auto": host memory where the GPU cannot be delivered to
-  std::string reason;                  // of `device`, or why there is none, in words
+  bool or_host = false;                // "auto": fall back to host memory
+  std::string reason;                  // why `device` was chosen, or why there is none
 };
 
-// What is visible, and what is current on this thread.
+// The devices of this process, and the one that is current on this thread.
 struct VisibleDevices {
   std::vector<cuda::Device> devices;
   int current = 0;
 };
 
-// `look` is asked unless the session wants host memory: then CUDA is not touched. InvalidArgument:
-// the options contradict each other, or name no device; else as `look`.
+// Calls `look` unless the session wants host memory, so that CUDA is not touched without need.
+//
+// **Errors**: InvalidArgument: the options contradict each other, or name no device; else those of
+// `look`.
 absl::StatusOr<DeviceChoice> ChooseDevice(
     const SessionOptions& options, const std::function<absl::StatusOr<VisibleDevices>()>& look);
 
-// By CUDA.
+// `look` by means of CUDA.
 absl::StatusOr<VisibleDevices> LookForDevices();
 
 }  // namespace penstock::client

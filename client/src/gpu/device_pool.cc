@@ -1,5 +1,5 @@
-// DevicePool and DeviceBuffer: the public faces of PoolCore. In a forked child nothing of it is
-// touched, only forgotten.
+// DevicePool and DeviceBuffer: thin wrappers around PoolCore. In a forked child they leak their
+// members instead of destroying them.
 #include "penstock/device_pool.h"
 
 #include <utility>
@@ -15,7 +15,7 @@ Status PoolMovedFrom() {
                 "the pool or buffer was moved from; use the one that it moved to");
 }
 
-// Ok when calls may go on.
+// Ok if calls may proceed.
 Status Check(const std::shared_ptr<client::PoolCore>& core) {
   if (core == nullptr) return PoolMovedFrom();
   return core->Forked() ? client::ForkedStatus() : Status();
@@ -23,7 +23,8 @@ Status Check(const std::shared_ptr<client::PoolCore>& core) {
 
 void Forget(std::shared_ptr<client::PoolCore>& core) {
   if (core != nullptr && core->Forked()) {
-    new std::shared_ptr<client::PoolCore>(std::move(core));  // leaked on purpose: the parent's
+    new std::shared_ptr<client::PoolCore>(
+        std::move(core));  // leaked on purpose: belongs to the parent
   }
   core.reset();
 }

@@ -1,4 +1,4 @@
-// DevicePool::Open: the one step of a pool that needs a real device.
+// DevicePool::Open: the only part of a pool that needs a real device.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,9 +15,9 @@ absl::StatusOr<cuda::Device> Find(int ordinal) {
   for (const cuda::Device& device : devices) {
     if (device.ordinal == ordinal) return device;
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no device ", ordinal,
-                                                 ": this process sees ", devices.size(),
-                                                 " GPUs, numbered from 0"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no device ", ordinal, ": this process sees ", devices.size(),
+                   " GPUs, numbered from 0; check CUDA_VISIBLE_DEVICES"));
 }
 
 absl::StatusOr<std::shared_ptr<client::PoolCore>> Make(int ordinal) {

@@ -1,8 +1,10 @@
-// What sessions need of CUDA, for one device: an interface, so that they are tested without a GPU.
-// The real one is in cuda_gpu.h.
+// The CUDA operations that sessions need, for one device. An interface, so that sessions are tested
+// without a GPU; the real one is in cuda_gpu.h.
 //
-// Any thread. Every call works on this device, whatever device is current, and leaves it so. What
-// it gives away may outlive it.
+// Every call works on this device, whichever device is current, and leaves the current device
+// unchanged. Returned objects may outlive the Gpu.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +28,7 @@ class Gpu {
  public:
   virtual ~Gpu() = default;
 
-  // Device memory, as long as it lives.
+  // Device memory, freed by the destructor.
   class Memory {
    public:
     Memory(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
@@ -39,7 +41,7 @@ class Gpu {
     const uint64_t bytes_;
   };
 
-  // Host memory that the GPU knows, as long as it lives.
+  // Host memory that is registered with the GPU until it is destroyed.
   class Pages {
    public:
     virtual ~Pages() = default;
@@ -51,7 +53,7 @@ class Gpu {
     virtual ~Event() = default;
     virtual absl::Status Record(Stream stream) = 0;
     virtual absl::Status Wait() const = 0;                   // on the host
-    virtual absl::Status MakeWait(Stream stream) const = 0;  // that stream waits
+    virtual absl::Status MakeWait(Stream stream) const = 0;  // the stream waits
   };
 
   class OwnStream {
@@ -65,7 +67,7 @@ class Gpu {
   virtual int ordinal() const = 0;
   virtual const cuda::Uuid& uuid() const = 0;
 
-  // Another process's slab, opened.
+  // Opens another process's slab.
   virtual absl::StatusOr<std::unique_ptr<Memory>> OpenIpc(const cuda::IpcHandle& handle,
                                                           uint64_t bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Memory>> OpenVmm(const posix::Fd& descriptor,
@@ -76,33 +78,33 @@ class Gpu {
   virtual absl::StatusOr<std::unique_ptr<Event>> MakeEvent() = 0;
   virtual absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() = 0;
 
-  // Copies and waits, on a stream of its own making.
+  // Copies on a stream of its own, and waits.
   virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) = 0;
 
-  // From here on nothing waits, but Synchronize.
+  // The following calls never wait, except Synchronize.
   virtual absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
                                     Stream stream) = 0;
   virtual absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
                                     Stream stream) = 0;
   virtual absl::Status CallWhenReached(Stream stream, void (*function)(void*), void* argument) = 0;
   virtual absl::StatusOr<bool> IsCapturing(Stream stream) = 0;
-  // Whether kernels can write to it.
+  // Whether kernels can write to this memory.
   virtual bool Reaches(const void* memory) = 0;
 
   struct Finishing {
     finish::Spec spec;
     Shape shape;
-    // Makes rows and labels instead of reading them.
+    // Set: make rows and labels instead of reading them.
     std::optional<finish::Synthetic> synthetic = {};
-    const uint8_t* rows = nullptr;    // on the device, as everything here
-    const int64_t* labels = nullptr;  // of the rows
+    const uint8_t* rows = nullptr;    // all pointers are device memory
+    const int64_t* labels = nullptr;  // one for each row
     Into into;
   };
   virtual absl::Status Finish(const Finishing& job, Stream stream) = 0;
 
   virtual absl::Status Convert(const finish::TensorJob& job, Stream stream) = 0;
 
-  // A word of registered memory that the stream writes when it comes to it.
+  // A word of registered memory that the stream writes when it reaches this point.
   struct Word {
     uint64_t* host = nullptr;
     uint64_t device = 0;
@@ -114,8 +116,8 @@ class Gpu {
   virtual absl::Status Synchronize() = 0;
 };
 
-// FailedPrecondition while the stream is captured into a graph: a release in a graph would be
-// repeated with it.
+// FailedPrecondition while the stream is being captured into a graph: a captured release would run
+// again with every launch of the graph.
 absl::Status RefuseCapture(Gpu& gpu, Stream stream);
 
 }  // namespace penstock::client

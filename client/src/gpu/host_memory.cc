@@ -11,7 +11,7 @@
 namespace penstock::client {
 namespace {
 
-// The kernel is asked, which answers EFAULT before it sees that the call is none.
+// Asks the kernel: it answers EFAULT for unreadable memory before it rejects the invalid call.
 bool HostReads(const void* memory) {
   const uintptr_t word = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{7};
   return ::syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8) == 0 || errno != EFAULT;
@@ -27,7 +27,7 @@ bool HostReads(const void* memory, size_t bytes) {
 Status NotTheHosts(const char* what) {
   return Status(Code::kInvalidArgument,
                 absl::StrCat("this batch is in host memory and is finished there, but '", what,
-                             "' is not memory that the host can use; give it host memory, or open "
+                             "' is not memory that the host can use; pass host memory, or open "
                              "the session with a device"));
 }
 

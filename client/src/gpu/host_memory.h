@@ -1,4 +1,4 @@
-// Whether memory that a caller gives is the host's. Any thread.
+// Checks whether memory that a caller passed is host memory. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace penstock::client {
 
-// Whether this CPU can read all of it; device memory is no address that a CPU can use.
+// Whether this CPU can read the first and the last byte. It cannot read device memory.
 bool HostReads(const void* memory, size_t bytes);
 
-// What is said where it cannot: `what` was given.
+// The error if it cannot; `what` names the argument.
 Status NotTheHosts(const char* what);
 
 }  // namespace penstock::client

@@ -1,5 +1,7 @@
-// Whom a batch gives its slot back to. Counted: the session holds it, and each batch that is out,
-// so that what a batch points at stays mapped. Any thread.
+// Reference-counted owner of the memory that batches point at. The session and each batch that is
+// out hold a reference, so that the memory stays mapped. A batch releases its slot through it.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -15,7 +17,7 @@ namespace penstock::client {
 
 class Lender {
  public:
-  // `gpu`: where its batches are; null: in host memory. Shared by all that works on that GPU.
+  // `gpu`: where its batches are, shared with everything on that GPU; null: in host memory.
   explicit Lender(std::shared_ptr<Gpu> gpu) : generation_(WatchForks()), gpu_(std::move(gpu)) {}
   Lender(const Lender&) = delete;
   Lender& operator=(const Lender&) = delete;
@@ -25,20 +27,20 @@ class Lender {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) End();
   }
   uint32_t holders() const { return holders_.load(std::memory_order_acquire); }
-  uint32_t generation() const { return generation_; }  // of forks, when it was made
+  uint32_t generation() const { return generation_; }  // fork generation at construction
   Gpu* gpu() const { return gpu_.get(); }
   const std::shared_ptr<Gpu>& shared_gpu() const { return gpu_; }
 
-  // Nobody reads batch number `sequence` any more.
+  // Batch number `sequence` is not read any more.
   virtual void Release(uint64_t sequence) = 0;
-  // Nobody does once the stream has come this far. Only with a GPU, as Prepare.
+  // The same, once the stream has reached this point. Only with a GPU; so is Prepare.
   virtual absl::Status ReleaseBehind(uint64_t sequence, Stream stream) = 0;
-  // From here on the stream may read the batch; null: any may, and the host has waited for it.
+  // From here on the stream may read the batch. Null: any stream may, and the host has waited.
   virtual absl::Status Prepare(uint64_t sequence, const Stream* stream) = 0;
 
  protected:
   virtual ~Lender() = default;
-  virtual void End() = 0;  // the last one let go: deletes this, unless it must not
+  virtual void End() = 0;  // the last reference is gone: deletes this, if it may
 
  private:
   const uint32_t generation_;
@@ -46,7 +48,7 @@ class Lender {
   std::atomic<uint32_t> holders_{1};
 };
 
-// One count of a lender.
+// One reference to a lease owner.
 template <typename T>
 class LenderHold {
  public:

@@ -4,8 +4,7 @@
 
 namespace penstock::client {
 
-// The lock is held while registering, which is once a segment: two sessions must not register it
-// both.
+// Registers under the lock, once for each segment, so that two sessions do not register it twice.
 absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pins::Pin(
     uint32_t id, std::shared_ptr<const posix::Mapping> mapping, Gpu& gpu) {
   const base::MutexLock lock(mutex_);

@@ -1,5 +1,6 @@
-// Segments registered for copies to GPUs: each once a connection, for as long as a session uses it.
-// Any thread.
+// Segments registered for copies to GPUs: each one once for a connection, while a session uses it.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace penstock::client {
 
-// A segment that GPUs can be fed from. It is unmapped after it is no longer registered.
+// A registered segment. It is unregistered before it is unmapped.
 struct PinnedSegment {
   std::shared_ptr<const posix::Mapping> mapping;  // shared with the doorway
   std::unique_ptr<Gpu::Pages> pages;
@@ -21,7 +22,7 @@ struct PinnedSegment {
 
 class Pins {
  public:
-  // The segment, registered; what it gives is shared by the sessions that use it.
+  // Returns the registered segment, shared by the sessions that use it.
   absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(
       uint32_t id, std::shared_ptr<const posix::Mapping> mapping, Gpu& gpu);
 

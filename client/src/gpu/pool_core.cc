@@ -10,7 +10,7 @@
 namespace penstock::client {
 namespace {
 
-// CUDA gives no less, and equal sizes are found again.
+// CUDA allocates in this granularity, and equal sizes are easier to find again.
 uint64_t Rounded(uint64_t bytes) {
   constexpr uint64_t kGranule = 512;
   return std::max<uint64_t>((bytes + kGranule - 1) / kGranule * kGranule, kGranule);
@@ -68,15 +68,16 @@ absl::Status PoolCore::Hand(PoolBlock& block, Stream stream) {
 
 absl::Status PoolCore::Copy(PoolBlock& block, const void* from, uint64_t bytes, Stream stream) {
   if (bytes > block.memory->bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bytes, " bytes were to be copied into a buffer of ", block.memory->bytes()));
+    return absl::InvalidArgumentError(absl::StrCat("the buffer is too small: got ",
+                                                   block.memory->bytes(),
+                                                   " bytes, expected at least ", bytes));
   }
   PENSTOCK_RETURN_IF_ERROR(Hand(block, stream));
   return gpu_->CopyOnDevice(block.memory->data(), static_cast<const std::byte*>(from), bytes,
                             stream);
 }
 
-// What was only written by the pool's stream needs no event: the next writer comes behind it there.
+// A block that only the pool's stream wrote needs no event: the next writer uses the same stream.
 absl::Status PoolCore::NoteReaders(PoolBlock& block) {
   if (block.readers.empty()) return absl::OkStatus();
   for (const Stream reader : block.readers) PENSTOCK_RETURN_IF_ERROR(RefuseCapture(*gpu_, reader));
@@ -100,7 +101,7 @@ void PoolCore::GiveBack(std::unique_ptr<PoolBlock> block) {
   }
 }
 
-// Recording and waiting are one step for the mark: the lock is held across both, which never wait.
+// Records and waits under one lock, so that no other thread moves the mark between. Neither blocks.
 absl::Status PoolCore::LetFollow(Stream stream) {
   PENSTOCK_RETURN_IF_ERROR(RefuseCapture(*gpu_, stream));
   const base::MutexLock lock(mark_mutex_);

@@ -1,9 +1,10 @@
-// What is behind a DevicePool and its buffers: the blocks that were given back, and the streams and
-// the event that order them. Any thread.
+// Implementation of DevicePool and DeviceBuffer: the returned blocks, and the streams and the event
+// that order their reuse.
 //
-// What always holds: a block in `free_` may be written on stream() behind its `read` event, if it
-// was read at all. A block whose readers could not be noted is neither written again nor freed
-// before the pool is.
+// Invariants: a block in `free_` may be written on stream() after its `read` event, if `was_read`.
+// A block whose readers could not be recorded is neither reused nor freed before the pool is.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ namespace penstock::client {
 
 struct PoolBlock {
   std::unique_ptr<Gpu::Memory> memory;
-  std::unique_ptr<Gpu::Event> read;  // behind its last readers
+  std::unique_ptr<Gpu::Event> read;  // after its last readers
   bool was_read = false;             // `read` was recorded
-  std::vector<Stream> readers = {};  // whom it is handed to
+  std::vector<Stream> readers = {};  // streams that it was handed to
 };
 
 class PoolCore {
@@ -49,10 +50,10 @@ class PoolCore {
   absl::StatusOr<std::unique_ptr<PoolBlock>> MakeBlock(uint64_t bytes);
   absl::Status NoteReaders(PoolBlock& block);
 
-  const uint32_t generation_;       // of forks
+  const uint32_t generation_;       // fork generation
   const std::shared_ptr<Gpu> gpu_;  // shared with whoever opened it
   std::unique_ptr<Gpu::OwnStream> stream_;
-  std::unique_ptr<Gpu::OwnStream> returns_;  // where several readers of one block meet
+  std::unique_ptr<Gpu::OwnStream> returns_;  // joins several readers of one block
 
   base::Mutex mark_mutex_;
   std::unique_ptr<Gpu::Event> mark_ PENSTOCK_GUARDED_BY(mark_mutex_);

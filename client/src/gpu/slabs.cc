@@ -16,16 +16,16 @@ absl::Status Unopened(const SlabOffer& offer, absl::string_view why) {
       ipc ? "CUDA IPC handle" : "VMM descriptor", ": ", why));
 }
 
-// A slab is a whole number of granules and has its canary inside.
+// Checks that a slab is a whole number of granules and contains its guard bytes.
 absl::Status CheckOffer(const SlabOffer& offer) {
   const size_t canary = offer.canary.size();
   if (offer.bytes == 0 || offer.bytes % cuda::kSlabGranule != 0) {
-    return Unopened(offer, "this is no whole number of 2 MiB");
+    return Unopened(offer, "its size is not a multiple of 2 MiB");
   }
   if (canary == 0 || canary > kMaxCanaryBytes || offer.canary_offset > offer.bytes ||
       canary > offer.bytes - offer.canary_offset) {
-    return Unopened(offer, absl::StrCat("its canary of ", canary, " bytes at ", offer.canary_offset,
-                                        " cannot be"));
+    return Unopened(offer, absl::StrCat("its ", canary, " guard bytes at offset ",
+                                        offer.canary_offset, " do not fit"));
   }
   return absl::OkStatus();
 }
@@ -36,7 +36,7 @@ absl::Status Prove(const SlabOffer& offer, const Gpu::Memory& memory, Gpu& gpu) 
                                              memory.data() + offer.canary_offset, got.size());
   if (!copied.ok()) return Unopened(offer, copied.message());
   if (got == offer.canary) return absl::OkStatus();
-  return Unopened(offer, "what was opened is other memory: its canary differs");
+  return Unopened(offer, "the opened memory is not the slab: its guard bytes differ");
 }
 
 }  // namespace
@@ -48,14 +48,15 @@ absl::StatusOr<std::unique_ptr<Gpu::Memory>> Slabs::OpenHandle(const SlabOffer& 
   }
   cuda::IpcHandle handle;
   if (offer.handle.size() != handle.size()) {
-    return absl::InternalError(absl::StrCat("the handle has ", offer.handle.size(),
-                                            " bytes, it should have ", handle.size()));
+    return absl::InternalError(absl::StrCat("the handle has the wrong size: got ",
+                                            offer.handle.size(), " bytes, expected ",
+                                            handle.size()));
   }
   std::memcpy(handle.data(), offer.handle.data(), handle.size());
   return gpu.OpenIpc(handle, offer.bytes);
 }
 
-// The lock is held while opening, which is once a slab: two sessions must not open it both.
+// Opens under the lock, once for each slab, so that two sessions do not open it twice.
 absl::Status Slabs::Open(const SlabOffer& offer, Gpu& gpu) {
   const base::MutexLock lock(mutex_);
   if (open_.contains(offer.id)) return absl::OkStatus();

@@ -1,6 +1,8 @@
-// The device memory that the daemon shares with this process, opened: each slab once a connection,
-// and kept as long as that, because the daemon frees none while this process may have it. Any
-// thread.
+// The device memory that the daemon shares with this process. Each slab is opened once for a
+// connection and stays open as long, because the daemon frees no slab that this process may have
+// open.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +19,26 @@
 
 namespace penstock::client {
 
-// A slab as the daemon names it. Foreign: nothing of it is checked yet.
+// A slab as the daemon offers it. Untrusted: nothing is checked yet.
 struct SlabOffer {
   uint32_t id = 0;
   uint64_t bytes = 0;
   HandleKind kind = HandleKind::kAuto;
-  std::string handle;  // of kIpc
+  std::string handle;  // kIpc only
   uint64_t canary_offset = 0;
   std::string canary;
 };
 
 class Slabs {
  public:
-  // Gives the descriptor that came through the doorway for a slab, of kVmm.
+  // Returns the descriptor of a kVmm slab that came through the doorway.
   using Descriptor = std::function<absl::StatusOr<posix::Fd>(uint32_t id)>;
   explicit Slabs(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
-  // Opens what is offered and not open yet, and proves it: the canary has to be where the offer
-  // says. FailedPrecondition names the slab, the kind of handle and what went wrong.
+  // Opens the slab unless it is open, and verifies it: its guard bytes (`canary`) must be where the
+  // offer says.
+  //
+  // **Errors**: FailedPrecondition names the slab, the kind of handle and the reason.
   absl::Status Open(const SlabOffer& offer, Gpu& gpu);
 
   std::shared_ptr<const Gpu::Memory> Find(uint32_t id);

@@ -12,11 +12,11 @@
 namespace penstock::client {
 namespace {
 
-// How long the end of a session may wait for a daemon that does not answer.
+// How long the end of a session waits for a daemon that does not answer.
 constexpr base::Duration kCloseTimeout = std::chrono::milliseconds(500);
 
-// How long the last holder of a device session waits for words that the GPU still has to write, and
-// how often it looks.
+// How long the last holder of a device session waits for releases that the GPU has yet to write,
+// and how often it looks.
 constexpr base::Duration kWordsTimeout = std::chrono::milliseconds(400);
 constexpr base::Duration kWordsPause = std::chrono::microseconds(50);
 
@@ -25,22 +25,22 @@ constexpr size_t kPage = 4096;
 absl::Status CheckPage(const shm::ControlPage& page, const Grant& grant) {
   if (page.magic != shm::kControlMagic || page.version != shm::kControlVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the session's control page has version ", page.version, ", this client knows ",
+        "the session's control page: unsupported version: got ", page.version, ", expected ",
         shm::kControlVersion, "; install the same version of Penstock for daemon and client"));
   }
   if (page.capacity != shm::kControlCapacity || page.session_id != grant.session_id) {
-    return absl::InternalError(absl::StrCat("the control page of session ", page.session_id,
-                                            " with ", page.capacity, " entries came for session ",
-                                            grant.session_id));
+    return absl::InternalError(absl::StrCat(
+        "the session's control page: got session ", page.session_id, " with ", page.capacity,
+        " entries, expected session ", grant.session_id, " with ", shm::kControlCapacity));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-// Attachments that ended while streams still had releases of theirs to write, and before those work
-// that reads their slabs: they stay mapped until that is done, and are looked at whenever another
-// one begins or ends. Global, because nobody is left who could own them.
+// Attachments that ended while streams still had to write releases, and before those to run work
+// that reads the slabs. They stay mapped until that is done; the next attachment that begins or
+// ends checks. Global, because no owner is left.
 class Attachment::Unwritten {
  public:
   static Unwritten& Get() {
@@ -75,8 +75,8 @@ absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd
   PENSTOCK_RETURN_IF_ERROR(CheckGrant(grant));
   PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(control));
   if (bytes < shm::kControlBytes) {
-    return absl::InternalError(absl::StrCat("the session's control page has ", bytes,
-                                            " bytes, it should have ", shm::kControlBytes));
+    return absl::InternalError(absl::StrCat("the session's control page: wrong size: got ", bytes,
+                                            " bytes, expected at least ", shm::kControlBytes));
   }
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
                             posix::Mapping::Map(control, bytes, posix::Access::kReadWrite));
@@ -85,7 +85,7 @@ absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd
   LenderHold<Attachment> made(
       new Attachment(grant, std::move(mapping), std::move(event), std::move(link), std::move(gpu)));
   if (const absl::Status status = made->RegisterPage(); !status.ok()) {
-    made->Abandon();  // who asked for it closes the session
+    made->Abandon();  // our caller closes the session
     return status;
   }
   made->Hold();  // for the caller
@@ -112,8 +112,8 @@ absl::Status Attachment::RegisterPage() {
   return absl::OkStatus();
 }
 
-// Whether every batch that was taken is back. Entries before the last kControlCapacity are: their
-// places were used again.
+// Whether every batch that was taken has been released. Older entries than the last
+// kControlCapacity have been, because their places were used again.
 bool Attachment::AllWordsAreThere() const {
   const uint64_t first = taken_ - std::min<uint64_t>(taken_, shm::kControlCapacity) + 1;
   for (uint64_t sequence = first; sequence <= taken_; ++sequence) {
@@ -139,7 +139,7 @@ void Attachment::End() {
 
 absl::Status Attachment::Close() {
   if (abandoned_.exchange(true)) return absl::OkStatus();
-  page().left.store(1, std::memory_order_release);  // a daemon that does not hear us sees this
+  page().left.store(1, std::memory_order_release);  // seen by a daemon that the call does not reach
   return link_->CloseSession(grant_.session_id, kCloseTimeout);
 }
 
@@ -175,7 +175,7 @@ absl::StatusOr<const Attachment::Room*> Attachment::FindRoom(uint32_t id) {
   if (room.data == nullptr) {
     return absl::NotFoundError(absl::StrCat("the daemon announced a batch in ",
                                             OnDevice() ? "slab " : "segment ", id,
-                                            ", which it has not sent"));
+                                            ", but never sent it"));
   }
   return &rooms_.emplace_back(std::move(room));
 }
@@ -194,7 +194,7 @@ absl::Status Attachment::LookAgain() {
   return status.ok() ? status : absl::UnavailableError(status.message());
 }
 
-// `slot`: on the device for device delivery, whose notes are behind the page.
+// `slot` is device memory for device delivery; labels and ids ("notes") then come after the page.
 void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
                       Batch::View& view) const {
   view.epoch = entry.epoch;
@@ -238,8 +238,9 @@ absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
   return taken;
 }
 
-// Either the daemon, which says that it sleeps and looks once more, sees this word; or we see that
-// it sleeps. Both sides store, then load, in one order (seq_cst).
+// Wakes the daemon if it sleeps. The daemon sets `daemon_asleep`, then looks once more; we store
+// the release, then read `daemon_asleep`. With one order for all four (seq_cst), either it sees our
+// release or we see that it sleeps.
 void Attachment::Release(uint64_t sequence) {
   page().released[(sequence - 1) % shm::kControlCapacity].store(sequence,
                                                                 std::memory_order_seq_cst);
@@ -248,7 +249,7 @@ void Attachment::Release(uint64_t sequence) {
 
 absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {
   const uint64_t place = (sequence - 1) % shm::kControlCapacity;
-  // The GPU writes it as 8 bytes, as every store to an atomic of that size is.
+  // The GPU writes 8 bytes, just as a store to an atomic of that size does.
   uint64_t* const word = reinterpret_cast<uint64_t*>(&page().released[place]);
   return gpu()->WriteWhenReached({word, device_words_ + place * sizeof(uint64_t), sequence},
                                  stream);

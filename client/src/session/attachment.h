@@ -1,9 +1,10 @@
-// One open session as shared memory: its control page, its event, the segments or slabs that it was
-// told of.
+// One open session in shared memory: its control page, its event, and the segments or slabs that
+// its batches are in.
 //
-// Counted: the session holds it, and each batch that is out. So what a batch points at stays
-// mapped, and the daemon learns that the session ends only when the last batch is back. Take,
-// Sleep: the session's thread. Release, counting: any thread.
+// **Ownership**: reference-counted: by the session, and by each batch that is out. So memory that a
+// batch points at stays mapped, and the daemon learns of the session's end only after the last
+// release.
+// **Thread safety**: Take and Sleep on the session's thread; Release and the counting on any.
 #pragma once
 
 #include <atomic>
@@ -25,83 +26,89 @@
 
 namespace penstock::client {
 
-// What an attachment needs of the connection to the daemon. Any thread.
+// What an attachment needs of the connection to the daemon.
+//
+// **Thread safety**: any thread.
 class Link {
  public:
   virtual ~Link() = default;
-  // Reads what the daemon sent through the doorway. Never waits. Unavailable when the daemon is
-  // gone.
+  // Reads what the daemon sent through the doorway. Never waits.
+  //
+  // **Errors**: Unavailable if the daemon is gone.
   virtual absl::Status Pump() = 0;
-  // A segment that was sent, mapped read-only; null: none of that id came yet, or the daemon gave
-  // it up, which it does only while none of our batches is in it.
-  // Shared by the link and every attachment that uses it.
+  // Returns a received segment, mapped read-only, shared by the link and every attachment that uses
+  // it. Null if none with this id has come yet, or the daemon has withdrawn it, which it does only
+  // while none of our batches is in it.
   virtual std::shared_ptr<const posix::Mapping> Segment(uint32_t id) = 0;
-  // The same, registered for copies to GPUs. Null as Segment.
+  // The same, registered for copies to GPUs. Null as for Segment.
   virtual absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) = 0;
-  // A slab that was opened and proved; null: none of that id. Shared likewise.
+  // Returns a slab that was opened and verified, shared likewise. Null if there is none with this
+  // id.
   virtual std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) = 0;
-  // Asks the daemon for the slabs of now and opens those that are new.
+  // Asks the daemon for its current slabs and opens the new ones.
   virtual absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) = 0;
-  // What a session waits for.
   virtual absl::StatusOr<Progress> GetProgress(uint64_t session_id, base::Duration timeout) = 0;
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
 };
 
 class Attachment final : public Lender {
  public:
-  // Maps and checks the page, and makes it known to the GPU where that releases batches. `link` is
-  // shared with the session's client and its other sessions. `gpu`: unless grant.delivery is kHost.
-  // The caller has the first count; the last one tells the daemon that the session ended.
+  // Maps and checks the control page. If streams release batches (device delivery), also registers
+  // the page with the GPU. `link` is shared with the session's client and its other sessions. `gpu`
+  // is null exactly if grant.delivery is kHost. The caller holds the first reference; dropping the
+  // last one tells the daemon that the session has ended.
   static absl::StatusOr<Attachment*> Make(const Grant& grant, const posix::Fd& control,
                                           posix::Fd event, std::shared_ptr<Link> link,
                                           std::shared_ptr<Gpu> gpu = nullptr);
 
   const Grant& grant() const { return grant_; }
 
-  // How many batches were announced so far.
+  // Number of batches announced so far.
   uint64_t announced() const { return page().announced.load(std::memory_order_acquire); }
   shm::SessionState state() const {
     return static_cast<shm::SessionState>(page().state.load(std::memory_order_acquire));
   }
-  // Why the feed failed; once state is kFailed.
+  // Why the feed failed. **Requires**: state() is kFailed.
   absl::Status Failure() const;
 
   struct Taken {
     Batch::View view;
     uint64_t consumed = 0;
   };
-  // Reads and checks announced batch number `sequence` and says that it was taken. NotFound: its
-  // segment or slab is not known yet, LookAgain may help; Internal: it cannot be.
+  // Reads and checks announced batch number `sequence`, and tells the daemon that it was taken.
+  //
+  // **Errors**: NotFound: its segment or slab has not been received yet; call LookAgain and retry.
+  // Internal: the announcement is invalid.
   absl::StatusOr<Taken> Take(uint64_t sequence);
   absl::Status LookAgain();
-  // Makes a segment ready for use ahead of its first batch. NotFound: it was not sent.
+  // Prepares a segment before its first batch. NotFound if it has not been received.
   absl::Status Know(uint32_t segment) { return FindRoom(segment).status(); }
 
   void Release(uint64_t sequence) override;
   absl::Status ReleaseBehind(uint64_t sequence, Stream stream) override;
-  // What is announced is complete.
+  // Announced batches are complete already.
   absl::Status Prepare(uint64_t, const Stream*) override { return absl::OkStatus(); }
 
   uint32_t bell() const { return page().bell.load(std::memory_order_seq_cst); }
-  // Sleeps until the bell is another one, or the timeout ran out. May wake early.
+  // Sleeps until the page's `bell` differs from this value or the timeout runs out. May wake early.
   void Sleep(uint32_t bell, base::Duration timeout);
 
   const std::shared_ptr<Link>& link() const { return link_; }
 
-  // Asks the daemon what the session waits for.
+  // Asks the daemon what the session is waiting for.
   absl::StatusOr<Progress> AskProgress(base::Duration timeout) const {
     return link_->GetProgress(grant_.session_id, timeout);
   }
-  // Reads what the daemon sent, and unmaps the segments that it gave up.
+  // Reads what the daemon sent, and unmaps the segments that it withdrew.
   absl::Status Pump();
-  // The daemon need not be told of the end: it is gone.
+  // The daemon is gone: End() will not notify it.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
-  // Tells the daemon now. For a session without batches out; later calls do nothing.
+  // Notifies the daemon now. For a session without batches out; further calls do nothing.
   absl::Status Close();
   bool HasOtherHolders() const { return holders() > 1; }
 
  private:
-  // Where slots are: a segment, in host memory, or a slab, on the GPU.
+  // Memory that slots are in: a segment in host memory, or a slab on the GPU.
   struct Room {
     uint32_t id = 0;
     const std::byte* data = nullptr;
@@ -115,7 +122,7 @@ class Attachment final : public Lender {
              std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu);
   ~Attachment() override = default;
   void End() override;
-  // Of synthetic rows the daemon delivers labels and ids alone, to the host.
+  // False for synthetic rows: their labels and ids come to the host, and nothing else is delivered.
   bool OnDevice() const { return grant_.delivery == Delivery::kDevice && !grant_.synthetic; }
   absl::Status RegisterPage();
   bool AllWordsAreThere() const;
@@ -129,8 +136,8 @@ class Attachment final : public Lender {
   const posix::Fd event_;
   const std::shared_ptr<Link> link_;
   std::vector<Room> rooms_;
-  std::unique_ptr<Gpu::Pages> registered_;  // the page, of device delivery
-  uint64_t device_words_ = 0;               // the device's address of page().released
+  std::unique_ptr<Gpu::Pages> registered_;  // the page, with device delivery
+  uint64_t device_words_ = 0;               // device address of page().released
   uint64_t taken_ = 0;
   std::atomic<bool> abandoned_{false};
 };

@@ -1,4 +1,4 @@
-// Batch: a lease on a slot, and its finish.
+// Batch: a lease on a slot, and its finish. Tensors other than images are in batch_tensors.cc.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -20,14 +20,15 @@ absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
   const size_t known = std::size(finish.mean);
   if (finish.type != Type::kUInt8 && shape.channels > known) {
     return absl::InvalidArgumentError(
-        "the finish knows means and standard deviations of at most 3 channels");
+        absl::StrCat("the finish: too many channels: got ", shape.channels, ", expected at most ",
+                     known, " for float types; use uint8, or convert the batch yourself"));
   }
   const size_t channels = std::min<size_t>(shape.channels, known);
   return finish::Spec{finish.type, finish.layout, std::span(finish.mean).first(channels),
                       std::span(finish.stddev).first(channels)};
 }
 
-// What the rows of a batch that begins at place `first` are made of.
+// Parameters of the synthetic rows of a batch that begins at position `first`.
 finish::Synthetic SyntheticOf(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
   return {.seed = rows.seed,
           .epoch = epoch,
@@ -38,8 +39,8 @@ finish::Synthetic SyntheticOf(const client::SyntheticRows& rows, uint64_t epoch,
 
 absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
   if (into.image_bytes < wanted) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the finish writes ", wanted, " bytes, 'images' has ", into.image_bytes));
+    return absl::InvalidArgumentError(absl::StrCat("into.images: too small: got ", into.image_bytes,
+                                                   " bytes, expected at least ", wanted));
   }
   const bool labels = into.labels == nullptr || gpu.Reaches(into.labels);
   const bool images = wanted == 0 || gpu.Reaches(into.images);
@@ -47,7 +48,7 @@ absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
   return absl::InvalidArgumentError(
       absl::StrCat("this batch is on device ", gpu.ordinal(), " and is finished there, but '",
                    labels ? "images" : "labels",
-                   "' is not memory that the device can write to; give it device memory"));
+                   "' is not memory that the device can write to; pass device memory"));
 }
 
 }  // namespace
@@ -87,8 +88,9 @@ Status Batch::CheckHeld() const {
   return {};
 }
 
-// In a forked child the lease is the parent's: nothing is touched. Where the device cannot be
-// waited for, its work may still read the slot: the daemon takes it back when this process is gone.
+// In a forked child the lease belongs to the parent, so nothing is touched. If the wait for the
+// device fails, its work may still read the slot; the slot is then not released, and the daemon
+// reclaims it when this process ends.
 void Batch::Release() {
   client::Lender* lease = std::exchange(lease_, nullptr);
   if (lease == nullptr) return;
@@ -101,7 +103,7 @@ void Batch::Release() {
 
 Status Batch::Release(Stream stream) {
   if (Status held = CheckHeld(); !held.ok()) return held;
-  if (!view_.on_device || view_.synthetic != nullptr) {  // nothing that a stream could read
+  if (!view_.on_device || view_.synthetic != nullptr) {  // no stream can read it
     Release();
     return {};
   }
@@ -123,8 +125,8 @@ Status Batch::ReleaseBehind(Stream stream) {
 Status Batch::CopyImages(void* into, size_t bytes) const {
   if (Status held = CheckHeld(); !held.ok()) return held;
   if (bytes < view_.image_bytes) {
-    return client::Invalid(
-        absl::StrCat("the batch has ", view_.image_bytes, " bytes, 'into' has ", bytes));
+    return client::Invalid(absl::StrCat("'into': too small: got ", bytes,
+                                        " bytes, expected at least ", view_.image_bytes));
   }
   if (view_.synthetic != nullptr) {
     return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, into, bytes, nullptr);
@@ -158,7 +160,7 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
   if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
   if (view_.on_device) {
     return client::Invalid(
-        "this batch is on a GPU: finish it there, by FinishInto(finish, {images, image_bytes, "
+        "this batch is on a GPU; finish it there, with FinishInto(finish, {images, image_bytes, "
         "labels}, stream)");
   }
   const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
@@ -203,7 +205,7 @@ Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stre
                          .synthetic = SyntheticOf(*view_.synthetic, view_.epoch, view_.first),
                          .into = into},
                         stream);
-    if (status.ok()) Release();  // the device reads nothing of the slot
+    if (status.ok()) Release();  // the device does not read the slot
     return client::ToPublic(status);
   }
   if (status.ok()) status = lease_->Prepare(view_.sequence, &stream);

@@ -1,4 +1,4 @@
-// Batch: the tensors beside images, or instead of them.
+// Batch: tensors other than images.
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -16,14 +16,14 @@ using client::TensorPlace;
 
 Status NoLengths(const TensorPlace& place) {
   return client::Invalid(absl::StrCat("'", place.field.name,
-                                      "' has one length in all samples; ask for no lengths of it"));
+                                      "': its samples all have one length; leave 'lengths' null"));
 }
 
 Status Named(const absl::Status& status, const TensorPlace& place) {
   return client::ToPublic(base::Annotate(status, absl::StrCat("'", place.field.name, "'")));
 }
 
-// Where the bytes of a batch begin, on the host or on its device.
+// Start of a batch's slot, on the host or on its device.
 const std::byte* SlotOf(const uint8_t* images) {
   return reinterpret_cast<const std::byte*>(images);
 }
@@ -40,7 +40,7 @@ finish::TensorJob JobOf(const TensorPlace& place, const std::byte* slot, uint32_
           .into_bytes = into.bytes};
 }
 
-// Numbers that lie one behind the other.
+// Copies one number for each row, stored without gaps.
 finish::TensorJob NumbersJob(base::DType type, const void* from, uint32_t rows, void* into) {
   const uint64_t bytes = base::ElementBytes(type);
   return {.from = type,
@@ -69,17 +69,19 @@ TensorView Batch::tensor(size_t tensor) const {
 Status Batch::CheckTensors(std::span<const TensorInto> tensors) const {
   for (const TensorInto& into : tensors) {
     if (into.tensor >= view_.tensors.size())
-      return client::Invalid(absl::StrCat("tensor ", into.tensor, " is wanted, a batch has ",
-                                          view_.tensors.size(), "; count them from 0"));
+      return client::Invalid(absl::StrCat("no tensor ", into.tensor, ": a batch has ",
+                                          view_.tensors.size(),
+                                          ", counted from 0; see Session::tensors()"));
     if (!base::IsKnown(static_cast<base::DType>(into.type)))
-      return client::Invalid(absl::StrCat("type ", static_cast<uint32_t>(into.type),
-                                          " is wanted of a tensor, which is none"));
+      return client::Invalid(absl::StrCat("tensor ", into.tensor, ": unknown type ",
+                                          static_cast<uint32_t>(into.type),
+                                          "; use a value of DType"));
     const TensorPlace& place = view_.tensors[into.tensor];
     if (into.lengths != nullptr && !place.field.variable) return NoLengths(place);
     if (view_.synthetic != nullptr)
       return client::Invalid(
-          "rows of this batch are stored nowhere, and only a finish makes them; ask for "
-          "its images alone");
+          "this batch has synthetic rows, of which a finish makes only the images; request no "
+          "other tensors");
   }
   return {};
 }
@@ -100,7 +102,7 @@ Status Batch::ConvertOnHost(std::span<const TensorInto> tensors) const {
   return {};
 }
 
-// Without images it takes the labels along, which an image's kernel does otherwise.
+// Without images, also copies the labels; otherwise the image kernel does that.
 Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
   client::Gpu& gpu = *lease_->gpu();
   const std::byte* slot = SlotOf(view_.device_images);
@@ -109,7 +111,7 @@ Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
     if (!gpu.Reaches(wanted.data) || (wanted.lengths != nullptr && !gpu.Reaches(wanted.lengths)))
       return client::Invalid(absl::StrCat("this batch is on device ", gpu.ordinal(),
                                           ", but the memory for '", place.field.name,
-                                          "' is not; give it device memory"));
+                                          "' is not; pass device memory"));
     absl::Status status = gpu.Convert(JobOf(place, slot, rows(), wanted), stream);
     if (status.ok() && wanted.lengths != nullptr)
       status = gpu.Convert(

@@ -32,9 +32,8 @@ absl::Status PinnedStage::MakePlaces() {
   return absl::OkStatus();
 }
 
-// The copy stream may still call GiveBack, and segments may still be read: it is waited for. Where
-// it cannot be, everything stays as it is until the process ends. Freeing the places waits for
-// whatever still reads them.
+// Waits for the copy stream, which may still call GiveBack and read segments. If that fails, leaks
+// everything. Freeing the places waits for the work that still reads them.
 void PinnedStage::End() {
   if (idle_ != nullptr && started_ != 0) {
     absl::Status idle = idle_->Record(stream_->get());
@@ -92,7 +91,7 @@ absl::Status PinnedStage::Copy(Place& place, const std::byte* slot) {
   return gpu()->CallWhenReached(stream, &GiveBack, &back);
 }
 
-// On a thread of the driver: calls nothing of CUDA, and the attachment's destruction waits for it.
+// Runs on a thread of the driver, so it must not call CUDA. The attachment is not destroyed before.
 void PinnedStage::GiveBack(void* argument) {
   const Return& back = *static_cast<const Return*>(argument);
   back.attachment->Release(back.sequence);

@@ -1,10 +1,12 @@
 // Pinned delivery: copies a session's batches from host memory into GPU memory of this process, one
-// batch ahead, on a stream of its own, and lends the copies. The daemon sees a host session whose
-// slots come back as soon as they are copied.
+// batch ahead, on a stream of its own, and hands out the copies. To the daemon this is a host
+// session whose slots are released as soon as they are copied.
 //
-// Counted, as an attachment is; it has a count of that itself. Start and Pop: the session's thread.
-// The rest: any thread. What always holds: a place has a sequence while its batch is staged or
-// lent, and the copy stream waits for the last work that read a place before it writes to it.
+// Invariants: a place has a sequence while its batch is staged or handed out; the copy stream waits
+// for the last work that read a place before it overwrites it.
+//
+// **Ownership**: reference-counted, like an attachment, to which it holds one reference.
+// **Thread safety**: Start and Pop on the session's thread; the rest on any.
 #pragma once
 
 #include <array>
@@ -22,7 +24,7 @@ namespace penstock::client {
 
 class PinnedStage final : public Lender {
  public:
-  // `depth` places of the session's slot size, at least two. The caller has the first count.
+  // `depth` places of the session's slot size, at least two. The caller holds the first reference.
   static absl::StatusOr<PinnedStage*> Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
                                            uint32_t depth);
 
@@ -30,11 +32,12 @@ class PinnedStage final : public Lender {
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
 
-  // Begins to copy a batch that was taken of the attachment; they come in order. Only with room.
+  // Starts copying a batch that was taken from the attachment; they come in order. **Requires**:
+  // HasRoom().
   absl::Status Start(const Attachment::Taken& taken);
 
-  // The next of them, now on the GPU. With a stream, for that one, which waits for the copy; else
-  // for any, and the host waits.
+  // Returns the next staged batch. With a stream: that stream waits for the copy. Without: the host
+  // waits, and any stream may read the batch.
   absl::StatusOr<Attachment::Taken> Pop(const Stream* stream);
 
   void Release(uint64_t sequence) override;
@@ -42,19 +45,20 @@ class PinnedStage final : public Lender {
   absl::Status Prepare(uint64_t sequence, const Stream* stream) override;
 
  private:
-  // One batch in GPU memory. All but `sequence` belongs to whoever has the batch in hand.
+  // Room for one batch in GPU memory. All members but `sequence` belong to the holder of the batch.
   struct Place {
     std::atomic<uint64_t> sequence{0};  // 0: free
     std::unique_ptr<Gpu::Memory> memory;
     std::unique_ptr<Gpu::Event> copied, read;
     bool was_read = false;                // `read` was recorded since the last copy
-    std::optional<Stream> prepared = {};  // which stream waits for `copied` already
-    bool complete = false;                // all may read it
+    std::optional<Stream> prepared = {};  // the stream that already waits for `copied`
+    bool complete = false;                // any stream may read it
     std::vector<int64_t> labels;
     std::vector<uint64_t> ids;
     Attachment::Taken taken;
   };
-  // What the copy stream gives back. One for each sequence that can be out.
+  // Argument of the callback by which the copy stream releases a slot. One for each sequence that
+  // can be out.
   struct Return {
     Attachment* attachment = nullptr;
     uint64_t sequence = 0;

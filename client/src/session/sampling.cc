@@ -9,28 +9,28 @@
 namespace penstock {
 namespace {
 
-// Beside the numbers of the tries at a crop and of the flip.
+// Operation number of the random draw; decoding uses other numbers for its crops and flips.
 constexpr uint32_t kOperation = 11;
 
 Status Wrong(const std::string& message) { return Status(Code::kInvalidArgument, message); }
 
 Status Check(std::span<const double> weights, uint64_t count) {
-  if (weights.empty()) return Wrong("there are no weights to draw by; give one for each sample");
-  if (count == 0) return Wrong("0 samples are to be drawn; draw at least one");
+  if (weights.empty()) return Wrong("there are no weights; give one for each sample");
+  if (count == 0) return Wrong("count: got 0, expected at least 1");
   double total = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0)
-      return Wrong("the weight of sample " + std::to_string(i) + " is " +
-                   std::to_string(weights[i]) + "; it must be a number of at least 0");
+      return Wrong("weight of sample " + std::to_string(i) + ": got " + std::to_string(weights[i]) +
+                   ", expected a finite number of at least 0");
     total += weights[i];
   }
-  if (total == 0) return Wrong("all weights are 0; at least one must be more");
+  if (total == 0) return Wrong("all weights are 0; at least one must be positive");
   if (!std::isfinite(total)) return Wrong("the weights' sum is too large; scale them down");
   return {};
 }
 
-// Walker's alias method: each of n equally likely columns holds one sample up to a chance, and
-// another one above it. Built as Vose does it (A linear algorithm for generating random numbers
+// Walker's alias method: each of n equally likely columns holds one sample up to a threshold and
+// another one above it. Built by Vose's algorithm (A linear algorithm for generating random numbers
 // with a given distribution, 1991).
 class Columns {
  public:
@@ -42,7 +42,8 @@ class Columns {
     std::vector<double> share(weights.size());
     std::vector<uint64_t> less, more;
     for (size_t i = 0; i < weights.size(); ++i) {
-      // Where rounding leaves a column over, it is its own; but nothing without weight is drawn.
+      // Rounding may leave a column without a partner; it then keeps its own sample, unless that
+      // has weight 0.
       if (weights[i] == 0) chance_[i] = 0;
       share[i] = weights[i] / total * static_cast<double>(weights.size());
       (share[i] < 1 ? less : more).push_back(i);

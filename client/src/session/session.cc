@@ -1,5 +1,5 @@
-// Session: the public face of SessionCore. In a forked child nothing of it is touched, only
-// forgotten.
+// Session: a thin wrapper around SessionCore. In a forked child it leaks its member instead of
+// destroying it.
 #include <utility>
 
 #include "client/src/core/convert.h"

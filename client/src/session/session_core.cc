@@ -13,10 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr base::Duration kFirstPause = milliseconds(50);  // between tries to connect again
+constexpr base::Duration kFirstPause = milliseconds(50);  // between attempts to reconnect
 constexpr base::Duration kLongestPause = milliseconds(1000);
 
-// Whether the daemon may be back a moment later.
+// Whether the daemon may be back soon.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsNotFound(status) ||
          absl::IsResourceExhausted(status) || absl::IsDeadlineExceeded(status);
@@ -66,7 +66,7 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
                   absl::StrCat("epoch ", state_.epoch - 1, " has no more batches for this rank"));
   }
   if (!failure_.ok()) return failure_;
-  if (data_ended_) return Status(Code::kEndOfData, "all epochs that were asked for are done");
+  if (data_ended_) return Status(Code::kEndOfData, "all requested epochs are done");
   const base::TimePoint deadline = DeadlineAfter(timeout);
   if (!attachment_) {
     if (AllEpochsDone()) {
@@ -93,8 +93,8 @@ Result<Batch> SessionCore::TakeReady(const Stream* stream) {
   return Hand(*taken, attachment_.get());
 }
 
-// One batch is copied while its predecessor is in the consumer's hands. What goes wrong with the
-// one ahead is told when its turn comes.
+// Copies one batch ahead while the consumer has the one before it. An error with the batch ahead is
+// reported when that batch is due.
 Result<Batch> SessionCore::TakeStaged(const Stream* stream) {
   if (!stage_->HasStaged()) {
     if (const absl::Status status = StageOne(); !status.ok()) return Unfetched(status);
@@ -125,9 +125,10 @@ Status SessionCore::CheckRoom(std::span<const TensorInto> tensors) const {
     const uint64_t wanted =
         uint64_t{grant_.batch_size} * field.elements() * ElementBytes(into.type);
     if (into.bytes >= wanted) continue;
-    return Status(Code::kInvalidArgument, absl::StrCat("a full batch of '", field.name, "' takes ",
-                                                       wanted, " bytes, the memory for it has ",
-                                                       into.bytes, "; nothing was taken"));
+    return Status(
+        Code::kInvalidArgument,
+        absl::StrCat("the memory for '", field.name, "' is too small for a full batch: got ",
+                     into.bytes, " bytes, expected ", wanted, "; no batch was taken"));
   }
   return {};
 }
@@ -139,8 +140,8 @@ Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stre
       uint64_t{grant_.batch_size} * grant_.row_elements() * finish::ElementBytes(finish.type);
   if (into.image_bytes < wanted) {
     return Status(Code::kInvalidArgument,
-                  absl::StrCat("a full batch takes ", wanted, " bytes, 'images' has ",
-                               into.image_bytes, "; nothing was taken"));
+                  absl::StrCat("into.images: too small for a full batch: got ", into.image_bytes,
+                               " bytes, expected ", wanted, "; no batch was taken"));
   }
   if (Status room = CheckRoom(into.tensors); !room.ok()) return room;
   Result<Batch> batch = Next(stream, timeout);
@@ -149,20 +150,20 @@ Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stre
   return batch;
 }
 
-// What the page's state means once no batch is left on it.
+// What the page's state means once all announced batches have been taken.
 Status SessionCore::Ended(shm::SessionState state) {
   switch (state) {
     case shm::SessionState::kFinished:
       data_ended_ = true;
-      return Status(Code::kEndOfData, "all epochs that were asked for are done");
+      return Status(Code::kEndOfData, "all requested epochs are done");
     case shm::SessionState::kFailed:
       return Fail(attachment_->Failure());
     case shm::SessionState::kClosing:
-      return Lost(absl::UnavailableError("it stops"));
+      return Lost(absl::UnavailableError("it is stopping"));
     case shm::SessionState::kOpen:
       break;
   }
-  return Fail(absl::InternalError(absl::StrCat("the daemon says that the session is in state ",
+  return Fail(absl::InternalError(absl::StrCat("the daemon set the session's state to ",
                                                static_cast<uint32_t>(state),
                                                ", which this client does not know")));
 }
@@ -170,11 +171,12 @@ Status SessionCore::Ended(shm::SessionState state) {
 absl::StatusOr<Attachment::Taken> SessionCore::Fetch() {
   const uint64_t announced = attachment_->announced();
   if (announced - taken_ > shm::kControlCapacity) {
-    return absl::InternalError(absl::StrCat("the daemon says that it announced ", announced,
-                                            " batches when ", taken_, " were taken"));
+    return absl::InternalError(absl::StrCat("the daemon claims to have announced ", announced,
+                                            " batches after ", taken_, " were taken"));
   }
   absl::StatusOr<Attachment::Taken> taken = attachment_->Take(taken_ + 1);
-  if (absl::IsNotFound(taken.status())) [[unlikely]] {  // new memory: it waits in the doorway
+  if (absl::IsNotFound(taken.status()))
+      [[unlikely]] {  // new memory; its descriptor is in the doorway
     const absl::Status looked = attachment_->LookAgain();
     taken = attachment_->Take(taken_ + 1);
     if (absl::IsNotFound(taken.status())) {
@@ -228,11 +230,10 @@ void SessionCore::ShowAttachment() {
 Status SessionCore::Lost(const absl::Status& why) {
   attachment_->Abandon();
   LetGo();
-  return Status(
-      Code::kUnavailable,
-      absl::StrCat("the daemon is gone: ", std::string(why.message()),
-                   "; batches that are held stay readable; call Next again to connect and go on at "
-                   "the same batch"));
+  return Status(Code::kUnavailable,
+                absl::StrCat("the daemon is gone: ", std::string(why.message()),
+                             "; batches that are held stay readable; call Next again to reconnect "
+                             "and continue with the same batch"));
 }
 
 Status SessionCore::Fail(const absl::Status& why) {
@@ -252,7 +253,7 @@ absl::Status SessionCore::Reattach(base::TimePoint deadline) {
     if (base::Now() + pause >= deadline) {
       return absl::Status(
           absl::StatusCode::kUnavailable,
-          absl::StrCat("could not connect to the daemon again: ", std::string(status.message())));
+          absl::StrCat("could not reconnect to the daemon: ", std::string(status.message())));
     }
     std::this_thread::sleep_for(pause);
   }
@@ -267,14 +268,14 @@ absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset changed while the daemon was gone: the feed had fingerprint ",
                      absl::Hex(grant_.fingerprint, absl::kZeroPad16), " and ", grant_.samples,
-                     " samples, it has ", absl::Hex(now.fingerprint, absl::kZeroPad16), " and ",
-                     now.samples, "; open a new session without a state"));
+                     " samples, and now has ", absl::Hex(now.fingerprint, absl::kZeroPad16),
+                     " and ", now.samples, "; open a new session without a state"));
   }
   if (now.files != 0 && grant_.files != 0 && now.files != grant_.files)
-    return absl::DataLossError(
-        absl::StrCat("files of the dataset '", grant_.dataset,
-                     "' changed while the daemon was gone, and this epoch does not go on in other "
-                     "files; open a new session"));
+    return absl::DataLossError(absl::StrCat(
+        "files of the dataset '", grant_.dataset,
+        "' changed while the daemon was gone, and this epoch cannot continue with other "
+        "files; open a new session"));
   const bool same_epoch = last_ && last_->first == state_.epoch;
   steps_before_ = same_epoch ? last_->second + 1 : 0;
   first_epoch_ = state_.epoch;
@@ -299,7 +300,7 @@ Result<uint64_t> SessionCore::Quarantined() {
   return *count;
 }
 
-// With batches out, the last of them tells the daemon.
+// If batches are out, the release of the last one notifies the daemon.
 Status SessionCore::Close() {
   if (Forked()) return ForkedStatus();
   closed_ = true;

@@ -1,9 +1,11 @@
-// A session's logic: which batch comes next, where it stands, what to do when the daemon is gone.
-// Knows nothing of gRPC or the doorway; an Opener does that. One thread at a time, but Stats: any.
+// A session's logic: which batch comes next, where the session stands, and what to do when the
+// daemon is gone. It knows nothing of gRPC or the doorway; an Opener does that.
 //
-// What always holds: state() is that after the last batch that Next returned, the same on every
-// rank that called Next as often; without an attachment
-// the session is closed, failed, at its end, or will open again at state().
+// Invariants: state() is the position after the last batch that Next returned, the same on every
+// rank that called Next equally often. Without an attachment the session is closed, failed, at its
+// end, or will reopen at state().
+//
+// **Thread safety**: one thread at a time, except Stats (any).
 #pragma once
 
 #include <chrono>
@@ -22,18 +24,21 @@
 
 namespace penstock::client {
 
-// What came of opening: the attachment and, of pinned delivery, what copies its batches.
+// A newly opened session: the attachment and, for pinned delivery, the stage that copies its
+// batches.
 struct Opened {
   AttachmentHold attachment;
   LenderHold<PinnedStage> stage = {};
 };
 
-// Opens one session's feed, the first time and again. Same thread as its session.
+// Opens one session's feed, at first and after each reconnect.
+//
+// **Thread safety**: the session's thread.
 class Opener {
  public:
   virtual ~Opener() = default;
-  // At `state`, for `epochs` more epochs (0: without end). Connects where there is no connection.
-  // Again, it opens on the same device as before.
+  // Opens at `state`, for `epochs` further epochs (0: no limit). Connects if necessary. Later calls
+  // open on the same device as the first.
   virtual absl::StatusOr<Opened> Open(const std::optional<State>& state, uint64_t epochs,
                                       base::TimePoint deadline) = 0;
   virtual absl::StatusOr<uint64_t> Quarantined() = 0;
@@ -41,12 +46,12 @@ class Opener {
 
 class SessionCore {
  public:
-  // `start`: where it was opened, if anywhere. `epochs`, `seed`: as asked.
+  // `start`: the state that it was opened at, if any. `epochs`, `seed`: as requested.
   struct Begin {
     std::optional<State> start;
     uint64_t epochs = 0;
     uint64_t seed = 0;
-    bool ranks_differ = false;  // other ranks may have one batch more in an epoch
+    bool ranks_differ = false;  // another rank may have one more batch in an epoch
   };
   SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Begin& begin);
 
@@ -67,13 +72,13 @@ class SessionCore {
   bool Forked() const;
 
  private:
-  // `stream`: for which the batch shall be; null: for any.
+  // `stream`: the one that will use the batch; null: any.
   Result<Batch> Get(const Stream* stream, std::chrono::milliseconds timeout);
   Result<Batch> NextSlowly(const Stream* stream, std::chrono::milliseconds timeout);
-  // Waiting (session_wait.cc).
+  // Waiting; implemented in session_wait.cc.
   enum class News { kNone, kBatch, kEnd, kHoarding };  // kNone: nothing came in time
   Result<Batch> Wait(const Stream* stream, base::TimePoint deadline);
-  // An error: the daemon is gone.
+  // An error means that the daemon is gone.
   absl::StatusOr<News> Await(base::TimePoint deadline);
   absl::StatusOr<News> AwaitNews(base::TimePoint deadline);
   std::optional<News> Look();
@@ -101,30 +106,30 @@ class SessionCore {
   bool AllEpochsDone() const;
   void GoToNextEpoch();
 
-  const uint32_t generation_;  // of forks
+  const uint32_t generation_;  // fork generation
   std::unique_ptr<Opener> opener_;
-  AttachmentHold attachment_;  // of the session's thread alone
-  // Whom Stats asks, and of which session, while another thread may let go of the attachment or
-  // replace it; null: there is none.
+  AttachmentHold attachment_;  // used on the session's thread only
+  // The link and the session that Stats asks about. Separate, because another thread may drop or
+  // replace the attachment meanwhile. Null: there is no attachment.
   base::Mutex asked_mutex_;
   std::shared_ptr<Link> asked_link_ PENSTOCK_GUARDED_BY(asked_mutex_);
   uint64_t asked_session_ PENSTOCK_GUARDED_BY(asked_mutex_) = 0;
-  LenderHold<PinnedStage> stage_;   // of pinned delivery
-  const std::shared_ptr<Gpu> gpu_;  // null: host memory; shared with what is lent
+  LenderHold<PinnedStage> stage_;   // pinned delivery only
+  const std::shared_ptr<Gpu> gpu_;  // null: host memory; shared with the attachment
   Grant grant_;
-  uint64_t taken_ = 0;  // of this attachment
+  uint64_t taken_ = 0;  // sequence of the last batch taken from this attachment
   State state_;
   Waits waits_;
 
   const uint64_t epochs_;
   const uint64_t begin_epoch_;
   const bool ranks_differ_;
-  // The epoch in which the attachment began, and how many batches of it came before.
+  // The epoch in which the attachment began, and the number of its batches before that.
   uint64_t first_epoch_;
   uint64_t steps_before_ = 0;
   std::optional<std::pair<uint64_t, uint64_t>> last_;  // epoch and step of the last batch
 
-  bool epoch_ended_ = false;  // not said yet
+  bool epoch_ended_ = false;  // not reported yet
   bool data_ended_ = false;
   bool closed_ = false;
   Status failure_;

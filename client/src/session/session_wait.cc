@@ -1,4 +1,4 @@
-// How a session waits for its next batch, when it gives up, and what it says then.
+// SessionCore: waiting for the next batch, giving up, and the error messages for that.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -10,19 +10,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a wait may go without a look at the doorway: the daemon's death is noticed within it.
+// Maximum time between two looks at the doorway, and so until the daemon's death is noticed.
 constexpr base::Duration kSlice = milliseconds(200);
-// The same while a batch's place may be given back by another thread, which rings nothing.
+// The same while no place is free: another thread may release a batch, which wakes nobody.
 constexpr base::Duration kFullSlice = milliseconds(2);
-// How long another thread of a consumer that holds all it can has to release a batch.
+// If the consumer holds all its batches: how long we wait for another thread to release one.
 constexpr base::Duration kHoardingPatience = std::chrono::seconds(1);
-// How long the daemon may take to say what is slow; never longer than was waited already.
+// How long we wait for the daemon's report on the slow stage; never longer than already waited.
 constexpr base::Duration kAskTimeout = std::chrono::seconds(1);
 constexpr base::Duration kWorthAsking = milliseconds(10);
 
 }  // namespace
 
-// `now + timeout`, also for a timeout beyond what the clock can count.
+// `now + timeout`, limited to a year so that the clock cannot overflow.
 base::TimePoint SessionCore::DeadlineAfter(milliseconds timeout) {
   constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
   return base::Now() + std::clamp(timeout, milliseconds(0), kLongest);
@@ -52,7 +52,7 @@ Result<bool> SessionCore::WaitReady(milliseconds timeout) {
   return !news.ok() || *news != News::kNone;
 }
 
-// What is there already is no wait, and costs no look at the clock.
+// If there is something at once, this is no wait, and the clock is not read.
 absl::StatusOr<SessionCore::News> SessionCore::Await(base::TimePoint deadline) {
   if (const std::optional<News> news = Look()) return *news;
   const base::TimePoint begun = base::Now();
@@ -61,7 +61,7 @@ absl::StatusOr<SessionCore::News> SessionCore::Await(base::TimePoint deadline) {
   return news;
 }
 
-// The bell is read before the page: what changes after that ends the sleep.
+// Reads the page's `bell` before the rest of the page: a later change then ends the sleep.
 absl::StatusOr<SessionCore::News> SessionCore::AwaitNews(base::TimePoint deadline) {
   for (;;) {
     const uint32_t bell = attachment_->bell();
@@ -75,7 +75,7 @@ absl::StatusOr<SessionCore::News> SessionCore::AwaitNews(base::TimePoint deadlin
   }
 }
 
-// The state is read before `announced`: the daemon writes its last announcement first.
+// Reads the state before `announced`: the daemon writes its last announcement before the state.
 std::optional<SessionCore::News> SessionCore::Look() {
   const shm::SessionState state = attachment_->state();
   if (SomethingIsReady()) return News::kBatch;
@@ -83,8 +83,7 @@ std::optional<SessionCore::News> SessionCore::Look() {
   return std::nullopt;
 }
 
-// Batches in the consumer's hands, and how many that can be. What a stream will give back is not
-// held any more.
+// Batches that the consumer holds. A batch that a stream will release does not count.
 uint32_t SessionCore::Held() const {
   return (stage_ ? stage_->holders() : attachment_->holders()) - 1;
 }
@@ -103,17 +102,19 @@ bool SessionCore::HoardsForTooLong() {
 
 Status SessionCore::Hoarding() const {
   const bool window = gpu_ == nullptr || (!stage_ && grant_.window <= grant_.device_depth);
-  const std::string all = absl::StrCat("this consumer holds ", Held(), " batches, all that ",
-                                       window ? "its window has" : "its places in GPU memory hold");
-  return Status(Code::kResourceExhausted,
-                absl::StrCat(all, ": no other can come; release one, or open with a larger ",
-                             window ? "window" : "device_depth"));
+  const std::string all =
+      absl::StrCat("this consumer holds ", Held(), " batches, all that ",
+                   window ? "its window has" : "its places in GPU memory allow");
+  return Status(
+      Code::kResourceExhausted,
+      absl::StrCat(all, ", so no other can come; release one, or open the session with a larger ",
+                   window ? "window" : "device_depth"));
 }
 
 std::string SessionCore::WhyNothingCame() const {
   const base::Duration waited = waits_.since_taken();
   if (waited < kWorthAsking) return "no batch was ready";
-  return absl::StrCat("no batch became ready in time; what is slow is ",
+  return absl::StrCat("no batch became ready in time; the slow stage is ",
                       SlowStage(attachment_->AskProgress(std::min(waited, kAskTimeout))));
 }
 
@@ -123,7 +124,7 @@ SessionStats SessionCore::Stats() {
     counted.verdict = ForkedStatus().message();
     return counted;
   }
-  std::shared_ptr<Link> link;  // shared: it may be replaced meanwhile
+  std::shared_ptr<Link> link;  // shared, because it may be replaced meanwhile
   uint64_t session = 0;
   {
     const base::MutexLock lock(asked_mutex_);

@@ -8,10 +8,10 @@
 namespace penstock::client {
 namespace {
 
-constexpr uint64_t kLongInHandMs = 1000;  // a photograph takes some ten
-// Workers that spend less of their time on samples than this wait for something else.
+constexpr uint64_t kLongInHandMs = 1000;  // decoding a photograph takes about 10
+// Workers that spend a smaller share of their time on samples are waiting for something else.
 constexpr double kBusy = 0.75;
-// A consumer that waits for less of its time than this is not held up.
+// A consumer that waits for a smaller share of its time is not held up.
 constexpr double kHeldUp = 0.05;
 
 int Percent(double share) { return static_cast<int>(std::lround(100 * share)); }
@@ -48,17 +48,16 @@ std::string Decoding(const Progress& progress) {
                       "; ", rate);
 }
 
-// Nothing is under way for the session, and its own source is well.
+// For a session with no samples in progress, whose own source has not stalled.
 std::string Waiting(const Progress& progress) {
   if (progress.window > 0 && progress.announced - progress.released >= progress.window)
-    return absl::StrCat("releasing: all ", progress.window,
-                        " batches of this session's window were given to it, and none was given "
-                        "back");
+    return absl::StrCat("releasing: this session holds all ", progress.window,
+                        " batches of its window and has released none");
   if (progress.workers_running == 0) return Decoding(progress);
   if (progress.sessions > 1)
     return absl::StrCat("waiting for other sessions: none of its samples is being read, because ",
                         "those of others come first; ", Decoding(progress));
-  return absl::StrCat("waiting to be read: none of its samples is under way at this moment; ",
+  return absl::StrCat("waiting to be read: none of its samples is being read at this moment; ",
                       Decoding(progress));
 }
 
@@ -69,14 +68,14 @@ std::string StageOf(const Progress& progress) {
   }
   if (progress.copying > 0) {
     if (progress.on_device >= progress.device_depth) {
-      return absl::StrCat("releasing: all ", progress.device_depth,
-                          " places of this session in GPU memory are taken by batches whose "
-                          "release the GPU has not reached");
+      return absl::StrCat(
+          "releasing: all ", progress.device_depth,
+          " places of this session in GPU memory hold batches that the GPU has not released yet");
     }
-    return absl::StrCat("copying to the GPU: ", progress.copying, " decoded batches wait for it");
+    return absl::StrCat("copying to the GPU: ", progress.copying, " decoded batches are waiting");
   }
   if (progress.decoding > 0) return Decoding(progress);
-  if (progress.announced > progress.taken) return "none: a batch has become ready this moment";
+  if (progress.announced > progress.taken) return "none: a batch has just become ready";
   return Waiting(progress);
 }
 
@@ -89,17 +88,17 @@ std::string SlowStage(const absl::StatusOr<Progress>& progress) {
 
 std::string Verdict(const SessionStats& counted, const absl::StatusOr<Progress>& progress) {
   const double seconds = counted.waited_seconds + counted.busy_seconds;
-  if (counted.batches == 0 || seconds <= 0) return "no batch was taken yet";
+  if (counted.batches == 0 || seconds <= 0) return "no batch has been taken yet";
   const double share = counted.waited_seconds / seconds;
   const std::string waited = absl::StrCat("it waited for ", Percent(share), " % of the time");
   if (share < kHeldUp) {
     return absl::StrCat("the trainer sets the pace: ", waited, " for batches");
   }
-  // Once batches are ready, a full window lets the workers rest: that says nothing.
+  // Once batches are ready, a full window lets the workers rest, so how busy they are says nothing.
   const bool at_ease = progress.ok() && progress->announced > progress->taken &&
                        progress->stalled_ms == 0 && progress->workers_busy < kBusy;
   return absl::StrCat("the loader holds up the trainer: ", waited, "; ",
-                      at_ease ? "batches are ready now, so that it comes and goes"
+                      at_ease ? "batches are ready now, so the delay comes and goes"
                       : progress.ok() && progress->workers_busy >= kBusy ? Decoding(*progress)
                                                                          : SlowStage(progress));
 }

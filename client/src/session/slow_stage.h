@@ -1,5 +1,5 @@
-// Which stage a session waits for, in words: from what the daemon says and what was counted here.
-// Pure; any thread.
+// Names the stage that a session waits for, from the daemon's report and the client's own counts.
+// Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace penstock::client {
 
-// What the daemon says of a session; feed.proto says what each number is.
+// The daemon's report on a session; feed.proto defines each number.
 struct Progress {
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t window = 0;
@@ -26,14 +26,14 @@ struct Progress {
   std::string in_hand = {};
 };
 
-// "decoding: all 4 workers are busy; they decode 1130 samples/s for 3 sessions". Of an error: that
-// the daemon does not answer.
+// For example "decoding: the 4 workers are busy (97 %); 1130 samples/s are decoded for 3 sessions;
+// more cores and workers would help". For an error: that the daemon does not answer.
 std::string SlowStage(const absl::StatusOr<Progress>& progress);
 
-// One sentence on who holds up whom.
+// One sentence: who waits for whom.
 std::string Verdict(const SessionStats& counted, const absl::StatusOr<Progress>& progress);
 
-// The counted with what the daemon says, and the verdict.
+// Adds the daemon's numbers and the verdict to the client's own counts.
 SessionStats Complete(SessionStats counted, const absl::StatusOr<Progress>& progress);
 
 }  // namespace penstock::client

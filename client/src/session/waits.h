@@ -1,5 +1,8 @@
-// How long a session's consumer has waited, and since when it has hoarded batches. Taking a batch
-// that is ready costs no look at the clock. Owned by the session; one thread, but Count: any.
+// How long a session's consumer has waited, and since when it has held all its batches. Taking a
+// batch that is ready does not read the clock.
+//
+// **Ownership**: the session.
+// **Thread safety**: one thread, except Count (any).
 #pragma once
 
 #include <atomic>
@@ -11,7 +14,7 @@
 
 namespace penstock::client {
 
-// A number that one thread changes and others look at.
+// A number that one thread changes and others read.
 template <typename T>
 class Shown {
  public:
@@ -34,20 +37,21 @@ class Waits {
     hoarding_since_.reset();
   }
 
-  // So long nothing was ready.
+  // Records that nothing was ready for this long.
   void Waited(base::Duration time) { since_taken_ = since_taken() + time; }
-  // Since the last batch was taken.
+  // Time waited since the last batch was taken.
   base::Duration since_taken() const { return since_taken_; }
 
-  // Whether the consumer holds all that it can, as far as `now` goes; since when.
+  // Records whether the consumer holds all the batches that it can at `now`, and returns since
+  // when.
   std::optional<base::TimePoint> Hoards(bool holds_all, base::TimePoint now) {
     if (!holds_all) hoarding_since_.reset();
     if (holds_all && !hoarding_since_) hoarding_since_ = now;
     return hoarding_since_;
   }
 
-  // What is counted here of the session's stats. While another thread takes a batch, it counts that
-  // one or not.
+  // The client's own part of SessionStats. A batch that another thread is taking may be counted or
+  // not.
   SessionStats Count(base::TimePoint now) const;
 
  private:
@@ -58,7 +62,7 @@ class Waits {
   }
 
   Shown<uint64_t> batches_, batches_waited_for_;
-  Shown<base::TimePoint> began_;  // when the first batch was asked for
+  Shown<base::TimePoint> began_;  // when the first batch was requested
   Shown<base::Duration> waited_, since_taken_;
   std::optional<base::TimePoint> hoarding_since_;
 };

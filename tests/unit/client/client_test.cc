@@ -224,8 +224,8 @@ TEST_F(ClientTest, AnOrderThatIsNotGivenOrNotMeantIsRefusedBeforeAnythingIsSent)
   unmeant.order = Order::kSequential;
 
   for (const auto& [options, words] :
-       {std::pair(missing, "none is given"), std::pair(Given({}), "has no samples"),
-        std::pair(unmeant, "does not say kGiven")}) {
+       {std::pair(missing, "is not set"), std::pair(Given({}), "has no samples"),
+        std::pair(unmeant, "is not kGiven")}) {
     const Status status = Connect()->Open(options).status();
 
     EXPECT_EQ(status.code(), Code::kInvalidArgument);

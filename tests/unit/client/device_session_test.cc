@@ -257,7 +257,7 @@ TEST_F(DeviceSessionTest, ASlabThatTheDaemonDoesNotKnowEitherFailsTheSession) {
   const Status status = session.Next(kNow).status();
 
   EXPECT_EQ(status.code(), Code::kInternal);
-  EXPECT_THAT(status.message(), HasSubstr("slab 9, which it has not sent"));
+  EXPECT_THAT(status.message(), HasSubstr("slab 9, but never sent it"));
 }
 
 TEST_F(DeviceSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {

@@ -136,7 +136,7 @@ TEST_F(PinnedSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {
   ASSERT_TRUE(second.ok());
 
   EXPECT_THAT(session.Next(kNow).status().message(),
-              HasSubstr("holds 2 batches, all that its places in GPU memory hold"));
+              HasSubstr("holds 2 batches, all that its places in GPU memory allow"));
   first->Release();
   EXPECT_TRUE(session.Next(kNow).ok());
 }

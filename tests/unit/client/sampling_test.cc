@@ -25,10 +25,11 @@ std::string Refusal(const std::vector<double>& weights, uint64_t count) {
 
 TEST(SamplingTest, WeightsThatSayNothingAreRefusedInWords) {
   EXPECT_THAT(Refusal({}, 1), HasSubstr("no weights"));
-  EXPECT_THAT(Refusal({1}, 0), HasSubstr("at least one"));
-  EXPECT_THAT(Refusal({1, -0.5}, 1), HasSubstr("sample 1 is -0.5"));
-  EXPECT_THAT(Refusal({std::numeric_limits<double>::quiet_NaN()}, 1), HasSubstr("sample 0 is nan"));
-  EXPECT_THAT(Refusal({1, 2, HUGE_VAL}, 1), HasSubstr("sample 2 is inf"));
+  EXPECT_THAT(Refusal({1}, 0), HasSubstr("at least 1"));
+  EXPECT_THAT(Refusal({1, -0.5}, 1), HasSubstr("sample 1: got -0.5"));
+  EXPECT_THAT(Refusal({std::numeric_limits<double>::quiet_NaN()}, 1),
+              HasSubstr("sample 0: got nan"));
+  EXPECT_THAT(Refusal({1, 2, HUGE_VAL}, 1), HasSubstr("sample 2: got inf"));
   EXPECT_THAT(Refusal({0, 0}, 1), HasSubstr("all weights are 0"));
   EXPECT_THAT(Refusal({1e308, 1e308}, 1), HasSubstr("scale them down"));
 }

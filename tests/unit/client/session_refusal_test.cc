@@ -72,7 +72,7 @@ TEST_F(SessionRefusalTest, ASegmentThatWasNeverSentIsRefused) {
   const Status status = NextAfter([](shm::ControlEntry& entry) { entry.segment = 8; });
 
   EXPECT_EQ(status.code(), Code::kInternal);
-  EXPECT_THAT(status.message(), HasSubstr("segment 8, which it has not sent"));
+  EXPECT_THAT(status.message(), HasSubstr("segment 8, but never sent it"));
 }
 
 TEST_F(SessionRefusalTest, ACounterThatJumpsIsRefused) {
@@ -106,7 +106,7 @@ TEST_F(SessionRefusalTest, AStateThatIsUnknownIsRefused) {
   daemon_.End(static_cast<shm::SessionState>(9));
   SessionCore session = Open();
 
-  EXPECT_THAT(session.Next(kNow).status().message(), HasSubstr("in state 9"));
+  EXPECT_THAT(session.Next(kNow).status().message(), HasSubstr("state to 9"));
 }
 
 TEST_F(SessionRefusalTest, AfterWhatCannotBeTheSessionIsClosedAndSaysTheSameAgain) {
@@ -126,7 +126,7 @@ TEST_F(SessionRefusalTest, APageOfAnotherVersionIsRefusedInWords) {
   const absl::Status status = daemon_.Attach().status();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("has version 3, this client knows 2"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("got 3, expected 2"));
 }
 
 TEST_F(SessionRefusalTest, APageOfAnotherSessionIsRefused) {

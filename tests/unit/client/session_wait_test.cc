@@ -44,7 +44,7 @@ TEST_F(SessionWaitTest, WhoHoldsTheWholeWindowIsToldSoWithinASecondOrTwo) {
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("this consumer holds 4 batches, all that its window has"),
-                    HasSubstr("release one, or open with a larger window")));
+                    HasSubstr("release one, or open the session with a larger window")));
   EXPECT_GE(SecondsSince(begin), 0.9);
   EXPECT_LT(SecondsSince(begin), 5);
   EXPECT_THAT(daemon_.link->asked_for, IsEmpty());

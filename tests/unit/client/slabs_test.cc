@@ -16,7 +16,7 @@ TEST_F(SlabsTest, ASlabWithoutItsCanaryIsOtherMemory) {
 
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("slab 3"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("its canary differs"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("its guard bytes differ"));
   EXPECT_EQ(daemon_.link->slabs.Find(kSlabId), nullptr);
   EXPECT_EQ(gpu_->alive, 0);
 }

@@ -108,7 +108,7 @@ TEST(SlowStageTest, WithNothingUnderWayItSaysForWhomItWaits) {
 
   progress.announced = 4;
   progress.taken = 3;
-  EXPECT_THAT(SlowStage(progress), HasSubstr("this moment"));
+  EXPECT_THAT(SlowStage(progress), HasSubstr("just become ready"));
 }
 
 TEST(SlowStageTest, BatchesThatAreNotGivenBackAreNamed) {
@@ -118,13 +118,13 @@ TEST(SlowStageTest, BatchesThatAreNotGivenBackAreNamed) {
   progress.announced = progress.taken = 4;
   progress.released = 2;
 
-  EXPECT_THAT(SlowStage(progress), StartsWith("releasing: all 2 batches of this session's window"));
+  EXPECT_THAT(SlowStage(progress), StartsWith("releasing: this session holds all 2 batches of its window"));
 }
 
 // ---- Verdicts. ----
 
 TEST(VerdictTest, BeforeTheFirstBatchThereIsNone) {
-  EXPECT_EQ(Verdict({}, Decoding()), "no batch was taken yet");
+  EXPECT_EQ(Verdict({}, Decoding()), "no batch has been taken yet");
 }
 
 TEST(VerdictTest, WhoHardlyWaitsSetsThePace) {
@@ -145,7 +145,7 @@ TEST(VerdictTest, ReadyBatchesAndIdleWorkersAreNotBlamedOnReading) {
   Progress progress = Decoding();
   progress.announced = 4;
   progress.workers_busy = 0.1;
-  EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("it comes and goes"));
+  EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("the delay comes and goes"));
 
   progress.workers_busy = 0.9;
   EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("decoding"));

@@ -31,11 +31,11 @@ TEST(StateTest, WhatIsUnknownOrTwiceIsNamed) {
 }
 
 TEST(StateTest, WhatIsNoNumberIsNamed) {
-  EXPECT_THAT(WhyNot("epoch=-1"), HasSubstr("'epoch=-1' is no number"));
-  EXPECT_THAT(WhyNot("seed=18446744073709551616"), HasSubstr("is no number"));
-  EXPECT_THAT(WhyNot("fingerprint=0x12"), HasSubstr("is no number"));
-  EXPECT_THAT(WhyNot("fingerprint=11112222333344445"), HasSubstr("is no number"));
-  EXPECT_THAT(WhyNot("epoch"), HasSubstr("is no number"));
+  EXPECT_THAT(WhyNot("epoch=-1"), HasSubstr("'epoch=-1' is not a number"));
+  EXPECT_THAT(WhyNot("seed=18446744073709551616"), HasSubstr("is not a number"));
+  EXPECT_THAT(WhyNot("fingerprint=0x12"), HasSubstr("is not a number"));
+  EXPECT_THAT(WhyNot("fingerprint=11112222333344445"), HasSubstr("is not a number"));
+  EXPECT_THAT(WhyNot("epoch"), HasSubstr("is not a number"));
 }
 
 TEST(StateTest, TextAndStateAreTheSameThing) {

@@ -64,7 +64,7 @@ TEST_F(SyntheticSessionTest, AGrantOfNoSamplesIsRefused) {
   Grant grant = SyntheticGrant(Delivery::kHost);
   grant.synthetic->samples = grant.samples = 0;
 
-  EXPECT_THAT(std::string(CheckGrant(grant).message()), HasSubstr("no samples"));
+  EXPECT_THAT(std::string(CheckGrant(grant).message()), HasSubstr("without samples"));
 }
 
 TEST_F(SyntheticSessionTest, HostMemoryIsRefusedForASessionOnAGpu) {

@@ -115,7 +115,7 @@ TEST_F(AddressTest, NoDaemonAnywhereSaysEachPlaceAndWhyNot) {
   EXPECT_THAT(Words(found.status()),
               HasSubstr("/run/penstock/penstock.sock (nobody listens there)"));
   EXPECT_THAT(Words(found.status()), HasSubstr("$XDG_RUNTIME_DIR (not set)"));
-  EXPECT_THAT(Words(found.status()), HasSubstr("penstock.sock (there is none)"));
+  EXPECT_THAT(Words(found.status()), HasSubstr("penstock.sock (no such directory)"));
   EXPECT_THAT(Words(found.status()), HasSubstr("start penstockd"));
 }
 
