@@ -1,6 +1,6 @@
-# What a wheel holds beside the Python files: the extension with its stub, the client library and the
-# programs in lib/ and bin/, every shared library that they need, and the libraries' licences. They
-# find each other by paths relative to themselves; the client finds penstockd in ../bin.
+# What a wheel contains beside the Python files: the extension with its stub, the client library in
+# lib/, the programs in bin/, every shared library that they need, and the libraries' licences. They
+# find each other by relative paths; the client finds penstockd in ../bin.
 set(programs penstockd penstock-worker penstockctl)
 set_target_properties(penstock_python PROPERTIES INSTALL_RPATH $ORIGIN/lib)
 set_target_properties(${programs} PROPERTIES INSTALL_RPATH $ORIGIN/../lib)

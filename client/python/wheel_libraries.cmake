@@ -1,7 +1,7 @@
-# Runs when a wheel is laid down: puts the shared libraries that its programs need beside them, each
-# under the name that it is loaded by, because wheels have no links, and their licences into licenses/.
-# Not those that every system has, nor libjbig, which is under the GPL: the wheel has our own
-# (server/decode/no_jbig).
+# Runs when a wheel is built: copies the shared libraries that its programs need beside them, and their
+# licences into licenses/. Each copy has the name by which it is loaded, because a wheel cannot contain
+# links. Leaves out the libraries that every system has, and libjbig, which is under the GPL: the wheel
+# has our own (server/decode/no_jbig).
 set(tree ${CMAKE_INSTALL_PREFIX}/penstock)
 file(GLOB programs ${tree}/bin/*)
 

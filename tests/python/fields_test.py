@@ -189,7 +189,7 @@ class FieldsTest(support.FeedTest):
             self.assertIn("they have", str(raised.exception))
 
     def test_wishes_that_cannot_be_are_refused_in_words(self):
-        for fields, words in (({"txt": -1}, "greatest length"), (["txt", "txt"], "twice"), ([3], "penstock.Field"),
+        for fields, words in (({"txt": -1}, "maximum length"), (["txt", "txt"], "twice"), ([3], "penstock.Field"),
                               ([""], "empty name")):
             with self.subTest(fields=fields), self.assertRaises(penstock.InvalidArgument) as raised:
                 self.torch_loader(self.arrays_text, fields=fields)

@@ -60,7 +60,7 @@ class NamesTest(support.FeedTest):
         with self.assertLogs("penstock", "INFO") as logs:
             self.assertEqual(self.samples("both", self.configured), 30)
 
-        self.assertIn("'both' is the daemon's dataset of that name; for what is here give './both'", "".join(logs.output))
+        self.assertIn("'both' is the daemon's dataset of that name; for the one in this folder give './both'", "".join(logs.output))
 
     def test_where_the_daemon_has_none_it_is_what_is_here(self):
         self.assertEqual(self.samples("both"), 20)  # the private daemon

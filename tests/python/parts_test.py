@@ -68,7 +68,7 @@ class PartsTest(unittest.TestCase):
         for wrong in ((5, 5), (-1, 5), (0, 1.5), "0..5", 5, (0, 5, 1)):
             with self.assertRaisesRegex(penstock.InvalidArgument, "range is .*like \\(0, 50000\\)"):
                 self.loader("digits", range=wrong)
-        with self.assertRaisesRegex(penstock.InvalidArgument, "the dataset has 400, 0 to 399"):
+        with self.assertRaisesRegex(penstock.InvalidArgument, "the dataset has 400 .0 to 399."):
             next(iter(self.loader("digits", range=(390, 401))))
         with self.assertRaisesRegex(penstock.InvalidArgument, "is a mixture"):
             next(iter(self.loader("both", range=(0, 10))))
@@ -144,8 +144,8 @@ class PartsTest(unittest.TestCase):
             self.assertEqual(len({sample // 50 for sample in ids[100 * window:100 * (window + 1)]}), 2)
 
     def test_what_cannot_be_drawn_is_refused_in_words(self):
-        for weights, words in (([], "no weights"), ([1, -1], "sample 1 is -1"), ([0, 0], "all weights are 0"),
-                               (["x"], "are no numbers"), ([float("nan")], "sample 0 is")):
+        for weights, words in (([], "no weights"), ([1, -1], "sample 1: got -1"), ([0, 0], "all weights are 0"),
+                               (["x"], "are not numbers"), ([float("nan")], "sample 0: got")):
             with self.assertRaisesRegex(penstock.InvalidArgument, words):
                 penstock.WeightedSampler(weights, 5)
         with self.assertRaisesRegex(penstock.InvalidArgument, "num_samples is 0"):

@@ -104,11 +104,11 @@ class RefusalTest(unittest.TestCase):
             ("antialias is False", [theirs.RandomResizedCrop(8, antialias=False)]),
             ("max_size", [theirs.Resize(8, max_size=9)]), ("size is", [theirs.Resize((8, 8)), theirs.CenterCrop(8)]),
             ("put a CenterCrop", [resized]), ("needs a Resize", [theirs.CenterCrop(8)]),
-            ("larger than what Resize", [resized, theirs.CenterCrop(10)]),
-            ("larger than what Resize", [resized, theirs.CenterCrop((8, 10))]),
+            ("larger than Resize", [resized, theirs.CenterCrop(10)]),
+            ("larger than Resize", [resized, theirs.CenterCrop((8, 10))]),
             ("twice", [CROP, resized, theirs.CenterCrop(8)]), ("twice", [CROP, CROP]),
             ("too late", [theirs.RandomHorizontalFlip(), CROP]),
-            ("behind what makes floats", [theirs.ToTensor(), CROP]),
+            ("after a step that makes floats", [theirs.ToTensor(), CROP]),
             ("without antialiasing", [tensor, theirs.RandomResizedCrop(8, antialias=None)]),
             ("ratio", [theirs.RandomResizedCrop(8, ratio=(2, 1))]), ("scale", [theirs.RandomResizedCrop(8, scale=(0, 1))])))
         self.assertTrue(plan_of(tensor, theirs.RandomResizedCrop(8, antialias=True)).has_geometry)
@@ -117,15 +117,15 @@ class RefusalTest(unittest.TestCase):
         tensor, floats = theirs.PILToTensor(), theirs.ToTensor()
         normalize, half = theirs.Normalize([0.5] * 3, [0.5] * 3), theirs.ConvertImageDtype(torch.float16)
         self.check((
-            ("no floats yet", [CROP, normalize]), ("no floats yet", [CROP, normalize, floats]),
-            ("no floats yet", [CROP, tensor, normalize]), ("gives float16", [CROP, tensor, half, normalize]),
+            ("before the image has floats", [CROP, normalize]), ("before the image has floats", [CROP, normalize, floats]),
+            ("before the image has floats", [CROP, tensor, normalize]), ("gives float16", [CROP, tensor, half, normalize]),
             ("twice", [CROP, floats, normalize, normalize]), ("mean has 2", [CROP, floats, theirs.Normalize([0, 0], [1, 1])]),
             ("one channel", [theirs.Grayscale(), CROP, floats, normalize]),
-            ("num_output_channels", [theirs.Grayscale(3), CROP]), ("another way", [floats, theirs.Grayscale()]),
+            ("num_output_channels", [theirs.Grayscale(3), CROP]), ("computes it differently", [floats, theirs.Grayscale()]),
             ("too late", [CROP, theirs.Grayscale()]),
             ("already", [CROP, floats, floats]), ("already", [CROP, tensor, floats]), ("already", [CROP, floats, tensor]),
             ("from 0 to 255", [CROP, v2("ToImage"), v2("ToDtype", dtype=torch.float32, scale=False), penstock.Normalize("imagenet")]),
-            ("no tensor yet", [CROP, half]), ("no tensor yet", [v2("ToDtype", dtype=torch.float32, scale=True), CROP]),
+            ("before the image is a tensor", [CROP, half]), ("before the image is a tensor", [v2("ToDtype", dtype=torch.float32, scale=True), CROP]),
             ("to float64", [CROP, floats, theirs.ConvertImageDtype(torch.float64)]),
             ("to uint8", [CROP, floats, theirs.ConvertImageDtype(torch.uint8)]),
             ("to int32", [CROP, tensor, theirs.ConvertImageDtype(torch.int32)]),

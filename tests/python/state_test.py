@@ -190,8 +190,8 @@ class StateTest(LoaderFixture):
         for words, keywords in (("exclude", {"sampler": [1], "shuffle": True}),
                                 ("excludes", {"batch_sampler": [[1]], "batch_size": 2}),
                                 ("one size", {"batch_sampler": [[1, 2], [3], [4, 5]]}),
-                                ("no whole number", {"sampler": ["a"]}),
-                                ("no whole number", {"sampler": [-1]}),
+                                ("not an integer", {"sampler": ["a"]}),
+                                ("not an integer", {"sampler": [-1]}),
                                 ("100", {"sampler": [100]})):
             with self.subTest(words=words), self.assertRaisesRegex(ValueError, words):
                 list(self.loader(**keywords))

@@ -1,11 +1,11 @@
-"""Penstock feeds trainers: photographs decoded once a node, batches in your framework's own tensors.
+"""Penstock: a data loader that decodes photographs once for each node and returns batches as tensors of your framework.
 
     import penstock.torch
     loader = penstock.torch.DataLoader("imagenet-train", batch_size=256, shuffle=True, device="cuda",
                                        transform=[penstock.RandomResizedCrop(224), penstock.HorizontalFlip()])
 
-Importing this package imports no framework: `penstock.torch` and `penstock.jax` do, `penstock.Loader`
-works with none.
+Importing this package imports no framework. `penstock.torch` and `penstock.jax` import theirs; `penstock.Loader`
+works without any.
 """
 import importlib
 
@@ -26,7 +26,7 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name):
-    """Loads what is used when it is used."""
+    """Imports a name's module when the name is first used."""
     if name not in _HOME:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -9,7 +9,7 @@ from . import __version__
 
 
 def _program(name):
-    """A program of Penstock: beside the package, beside $PENSTOCK_DAEMON, or in $PATH."""
+    """Path of a program of Penstock: beside the package, beside $PENSTOCK_DAEMON, or in $PATH; else None."""
     here = os.path.dirname(os.path.abspath(__file__))
     folders = [os.path.join(here, "bin"), os.path.join(here, "..", "..", "bin"),
                os.path.dirname(os.environ.get("PENSTOCK_DAEMON", ""))]
@@ -21,17 +21,17 @@ def _program(name):
 
 
 def doctor(_):
-    """What would keep this machine from serving, each with its remedy: penstockctl check."""
+    """Reports what would keep this machine from serving, and the remedies (penstockctl check)."""
     path = _program("penstockctl")
     if path is None:
-        print("penstock: penstockctl was not found beside this package nor in $PATH; install Penstock's programs",
+        print("penstock: penstockctl was not found beside this package or in $PATH; install Penstock's programs",
               file=sys.stderr)
         return 2
     return subprocess.run([path, "check"]).returncode
 
 
 def info(_):
-    """Versions, the daemon that would be used, and frameworks with their devices."""
+    """Prints versions, the daemon that would be used, and frameworks with their devices."""
     from . import _penstock as native
     from .errors import Error
     lines = [("penstock", __version__), ("package", os.path.dirname(os.path.abspath(__file__))),
@@ -75,19 +75,19 @@ def _parser():
     commands.add_parser("doctor", help=doctor.__doc__).set_defaults(run=doctor)
     commands.add_parser("info", help=info.__doc__).set_defaults(run=info)
     against = commands.add_parser(
-        "bench", help="images/s beside another loader's, on the same photographs, transform and cores")
+        "bench", help="compare images/s with another loader, on the same photographs, transform and cores")
     against.add_argument("--against", choices=["torch"], default="torch")
-    against.add_argument("--data", required=True, help="photographs, one folder a class")
-    against.add_argument("--device", default="cpu", help="cpu, or cuda to bring every batch there (default: cpu)")
-    against.add_argument("--batch-size", type=int, default=64)
-    against.add_argument("--size", type=int, default=224, help="pixels of a side (default: 224)")
-    against.add_argument("--seconds", type=float, default=8, help="of each run (default: 8)")
-    against.add_argument("--runs", type=int, default=3, help="of each loader, alternating (default: 3)")
+    against.add_argument("--data", required=True, help="folder of photographs, one sub-folder for each class")
+    against.add_argument("--device", default="cpu", help="where batches go: cpu or cuda (default: cpu)")
+    against.add_argument("--batch-size", type=int, default=64, help="rows in a batch (default: 64)")
+    against.add_argument("--size", type=int, default=224, help="height and width of the crops in pixels (default: 224)")
+    against.add_argument("--seconds", type=float, default=8, help="seconds for each run (default: 8)")
+    against.add_argument("--runs", type=int, default=3, help="runs of each loader, alternating (default: 3)")
     against.add_argument("--workers", type=int, nargs="+",
-                         help="numbers of DataLoader workers to try (default: some around the number of cores)")
-    against.add_argument("--json", metavar="FILE", help="writes the figures there")
+                         help="numbers of DataLoader workers to try (default: a few near the number of cores)")
+    against.add_argument("--json", metavar="FILE", help="write the figures to FILE")
     against.add_argument("--plot", metavar="FILE", default="penstock-bench.png",
-                         help="a picture of images/s (default: penstock-bench.png; needs matplotlib)")
+                         help="write a plot of images/s to FILE (default: penstock-bench.png; needs matplotlib)")
     against.set_defaults(run=bench)
     return parser
 

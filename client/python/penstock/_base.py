@@ -1,4 +1,4 @@
-"""What every loader is: one consumer of one feed, epoch after epoch, with a state."""
+"""The base of all loaders: one consumer of one feed, epoch after epoch, with a state."""
 import copy
 import time
 import weakref
@@ -20,50 +20,50 @@ _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version
 
 
 class LoaderBase:
-    """Iterate it once an epoch. One live iterator at a time: a newer one ends the older.
+    """Iterate it once for each epoch. Only one iterator is live at a time: a newer one ends the older one.
 
-    Epochs advance by themselves; `set_epoch` chooses one. `state_dict` is where it stands after the
-    last batch that was given out, whatever the number of ranks.
+    Epochs advance by themselves; `set_epoch` selects one. `state_dict` is the position after the last batch that was
+    given out, the same on every rank.
     """
 
     def __init__(self, settings, sampling=None):
         self._settings = settings
-        self._sampling = sampling  # _sampling's Sampler or BatchSampler; None: the daemon's own order
+        self._sampling = sampling  # Sampler or BatchSampler of _sampling; None: the daemon's own order
         self._forget()
-        self._goal = native.State()  # where to begin; None: where the session stands
+        self._goal = native.State()  # where to begin; None: at the session's position
         self._goal.seed = settings.seed
-        self._begun = False  # an iterator took some of the epoch, and may leave it unfinished
+        self._begun = False  # an iterator has taken a part of the epoch
         self._substitutes = Substitutes()
 
     def _forget(self):
         self._client = None
         self._dataset = None
         self._session = None
-        self._take = None  # what _taker made for the session
-        self._order = None  # of this epoch, where there is sampling
-        self._at_end = False  # the batch taken last is its epoch's last
-        self._live = lambda: None  # weak: the live iterator; not named as torch's, which frameworks reset
+        self._take = None  # what _taker returned for the session
+        self._order = None  # this epoch's, with sampling
+        self._at_end = False  # the last batch taken was its epoch's last
+        self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
 
-    # What a framework's loader adds.
+    # Overridden by a framework's loader.
 
     def _open_device(self):
-        """The device as the session is asked for it: "cpu", "cuda:N" or "auto"."""
+        """The device to open the session with: "cpu", "cuda:N" or "auto"."""
         return self._settings.device
 
     def _taker(self, session):
-        """A function without arguments: (the next batch, whether it is its epoch's last), or None at
-        the end of an epoch."""
+        """Returns a function without arguments that returns (the next batch, whether it is its epoch's last), or None
+        at the end of an epoch."""
         raise NotImplementedError
 
     def _give(self, batch):
-        """What the loop gets of a batch."""
+        """Converts a batch to what the loop gets."""
         return batch
 
-    # What is known before a batch is taken.
+    # Known before a batch is taken.
 
     @property
     def dataset(self):
-        """Its name, length, classes and paths."""
+        """The dataset: its name, length, classes and paths."""
         if self._dataset is None:
             client = self._connected()
             self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples())
@@ -75,11 +75,11 @@ class LoaderBase:
 
     @property
     def epoch(self):
-        """The epoch that the next batch belongs to."""
+        """The epoch of the next batch."""
         return self._at.epoch
 
     def __len__(self):
-        """Batches that this rank takes in a whole epoch; exact."""
+        """Number of batches of this rank in a whole epoch; exact."""
         if isinstance(self._sampling, BatchSampler):
             return self._sampling.batches()
         return self._batches(self.dataset.epoch_samples if self._sampling is None else len(self._sampling))
@@ -90,7 +90,7 @@ class LoaderBase:
                        settings.remainder)
 
     def _samples_of_rank(self):
-        """That this rank takes in a whole epoch; where one is told how many there are."""
+        """Number of samples of this rank in a whole epoch, if the remainder rule determines it."""
         settings = self._settings
         total = self.dataset.epoch_samples if self._sampling is None else len(self._sampling)
         size, world_size = settings.batch_size, settings.rank.world_size
@@ -98,11 +98,12 @@ class LoaderBase:
             return -(-total // world_size)
         if settings.remainder != "partial":
             return len(self) * size
-        last = total - (len(self) - 1) * size * world_size - settings.rank.rank * size  # begins there, or nowhere
+        last = total - (len(self) - 1) * size * world_size - settings.rank.rank * size  # from its first row on
         return (len(self) - 1) * size + min(size, last) if len(self) else 0
 
     def _single_samples(self):
-        """What gives one sample, by its id: another loader's, so that a dataset does not keep this one."""
+        """Returns a function from a sample's id to that sample. It uses another loader, so that a dataset does not keep
+        this one alive."""
         single = copy.copy(self)
         single._settings = replace(self._settings, batch_size=1, shuffle=False, rank=Rank(0, 1, "of single samples"),
                                    remainder="partial", window=2, device="cpu", delivery="auto", range=None,
@@ -111,7 +112,7 @@ class LoaderBase:
         return single._sample
 
     def _sample(self, sample_id):
-        """Of an epoch of its own, so that it is drawn anew. A tuple where it has two fields."""
+        """Reads a sample in an epoch of its own, so that its crop is drawn anew. A tuple if it has two fields."""
         self._sampling = Sampler([sample_id], 1)
         with self:
             batch = next(iter(self))
@@ -120,12 +121,12 @@ class LoaderBase:
             row["label"] = int(row["label"])
         return tuple(row.values()) if len(row) == 2 else row
 
-    # Where it stands.
+    # Position.
 
     def set_epoch(self, epoch):
-        """The next iteration is of this epoch, from its start; where it was just resumed, from there."""
+        """The next iteration is of this epoch, from its start; if a state of this epoch was just loaded, from there."""
         if not isinstance(epoch, int) or epoch < 0:
-            raise InvalidArgument(f"the epoch is {epoch!r}; give a whole number from 0")
+            raise InvalidArgument(f"the epoch is {epoch!r}; give an integer of at least 0")
         if epoch != self._at.epoch or self._begun:
             self._go(epoch, 0)
 
@@ -134,7 +135,7 @@ class LoaderBase:
         return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}}
 
     def load_state_dict(self, state_dict):
-        """Goes on there; a live iterator does at its next batch."""
+        """Continues from this state; a live iterator does so at its next batch."""
         if state_dict.get("version") != _STATE_VERSION:
             raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
                                   f"{_STATE_VERSION}; give what state_dict() returned")
@@ -146,18 +147,18 @@ class LoaderBase:
             try:
                 setattr(state, field, state_dict[field])
             except TypeError:
-                raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, which is no number that "
-                                      "state_dict() returns") from None
+                raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, not a number as "
+                                      "state_dict() returns it") from None
         self._end_session()
         self._goal = state
         self._begun = False
 
     def _next_epoch(self):
-        """That a new iterator would be of."""
+        """The epoch that a new iterator would read."""
         return self._at.epoch + 1 if self._begun else self._at.epoch
 
     def _go_to(self, epoch, step):
-        """The next iteration begins with that batch of this rank."""
+        """Makes the next iteration begin with batch `step` of this rank."""
         self._end_session()
         self._go(epoch, step * self._settings.batch_size * self._settings.rank.world_size)
 
@@ -184,7 +185,7 @@ class LoaderBase:
         return iterator
 
     def _draw(self):
-        """A new epoch's order makes another feed; only in the middle of an epoch it has to be the same."""
+        """Draws the epoch's order. A new order is another feed, so the fingerprint only has to match within an epoch."""
         self._end_session()
         self._order, rows = self._sampling.draw(self._at.epoch)
         self._settings = replace(self._settings, batch_size=rows)
@@ -192,7 +193,7 @@ class LoaderBase:
             self._at.fingerprint = 0
 
     def _next(self):
-        """(batch, whether it is its epoch's last), or None when this rank has none left."""
+        """(batch, whether it is its epoch's last), or None if this rank has none left."""
         if self._goal is not None:
             samples = self.dataset.epoch_samples if self._order is None else len(self._order)
             if self._batches(samples - self._at.consumed) == 0:
@@ -209,22 +210,22 @@ class LoaderBase:
         return taken
 
     def _end_epoch(self):
-        """After this rank's last batch of an epoch that has one more for another rank, the session stands
-        where that rank's does; it goes on to the next epoch when it is asked once more."""
+        """Moves the session past the end of the epoch. After this rank's last batch, if another rank has one more, the
+        session still stands before that one; another take moves it to the next epoch."""
         if self._at_end and self._goal is None and self._session.state.consumed != 0:
             self._take()
         self._at_end = False
 
     @property
     def _at(self):
-        """Where the next batch is from; any thread may ask."""
+        """Position of the next batch; any thread may ask."""
         goal, session = self._goal, self._session
         if goal is None and session is not None:
             return session.state
-        return self._goal if goal is None else goal  # the session has just ended, and left a goal
+        return self._goal if goal is None else goal  # the session has just ended and set the goal
 
     def _taken(self):
-        """What the taker gives; a daemon that is gone is waited for."""
+        """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""
         gone_since = None
         while True:
             try:
@@ -233,12 +234,12 @@ class LoaderBase:
                 now = time.monotonic()
                 if gone_since is None:
                     gone_since = now
-                    say(f"{error} (trying for {self._settings.reconnect:g} s)")
+                    say(f"{error} (retrying for {self._settings.reconnect:g} s)")
                 elif now - gone_since > self._settings.reconnect:
                     raise
                 continue
             if gone_since is not None:
-                say("the daemon is back; going on at the same batch")
+                say("the daemon is back; continuing with the same batch")
             return taken
 
     def _connected(self):
@@ -251,7 +252,7 @@ class LoaderBase:
         self._end_session()
         if self.dataset.decoded and not self._settings.plan.has_geometry:
             raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
-                                  "not make them one; give RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
+                                  "not give them one size; use RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
         self._check_images()
         self._check_order()
         given_by = None if self._sampling is None else self._sampling.given_by
@@ -261,29 +262,29 @@ class LoaderBase:
         self._goal = None
 
     def _check_order(self):
-        """Rows that nobody stores come by their numbers, whoever asks for what."""
+        """Refuses a sampler or shuffle for synthetic rows, which only come in the order of their numbers."""
         asked = "a sampler" if self._sampling is not None else "shuffle" if self._settings.shuffle else None
         if self.dataset.kind == "synthetic" and asked is not None:
             raise InvalidArgument(f"{self.dataset.name!r} makes its rows in the order of their numbers, and {asked} would "
                                   "change nothing: they are noise in any order; leave it out")
 
     def _check_images(self):
-        """What was asked for of images, where there are none that Penstock finishes."""
+        """Refuses options about images if the dataset has none that Penstock finishes."""
         dataset, asked = self.dataset, self._settings.of_images
         if not dataset.decoded and dataset.row_shape is not None:
             self._check_channels(dataset.row_shape[2])
         if dataset.decoded or dataset.row_shape is not None or not asked:
             return
         stored = dataset.fields.get("image")
-        there = f"are {stored[0]}, and come as they are stored" if stored else "has it none"
-        raise InvalidArgument(f"{' and '.join(asked)} is said of images of bytes, and those of {dataset.name!r} {there}; "
-                              "leave it out and do it on the batch, or cast by fields=[penstock.Field(name, dtype=...)]")
+        there = f"are {stored[0]} and come as they are stored" if stored else "do not exist"
+        raise InvalidArgument(f"{' and '.join(asked)} applies to images of bytes, but those of {dataset.name!r} {there}; leave "
+                              "it out and do it on the batch, or cast with fields=[penstock.Field(name, dtype=...)]")
 
     def _check_channels(self, channels):
         normalize = self._settings.plan.normalize
         if normalize is not None and len(normalize.mean) not in (1, channels):
             raise InvalidArgument(f"Normalize has {len(normalize.mean)} numbers for mean and std, and the images of "
-                                  f"{self.dataset.name!r} have {channels} channel{'s' * (channels > 1)}; give one for each")
+                                  f"{self.dataset.name!r} have {channels} channel{'s' * (channels > 1)}; give one number for each")
 
     def _end_session(self):
         self._end_epoch()
@@ -295,18 +296,18 @@ class LoaderBase:
             try:
                 session.close()
             except (Unavailable, DeadlineExceeded):
-                pass  # whoever ends it: the daemon notices that its place is not used any more
+                pass  # the daemon notices by itself that the session has ended
 
     def stats(self):
-        """Who waits for whom since the session began: counts, seconds, and a verdict in words. Empty
-        before the first batch. Any thread may ask, while another takes batches."""
+        """Counts, seconds and a verdict in words: whether the loader or the trainer has waited since the session began.
+        Empty before the first batch. Any thread may call it, even while another one takes batches."""
         session = self._session
         return {} if session is None else session.stats()
 
-    # Its end.
+    # End.
 
     def close(self):
-        """Ends the session; batches that were given out stay valid. Iterating opens another one."""
+        """Ends the session. Batches that were given out stay valid. Iterating again opens another session."""
         older = self._live()
         if older is not None:
             older.end("the loader was closed")
@@ -320,7 +321,7 @@ class LoaderBase:
         self.close()
 
     def __getstate__(self):
-        """For another process: what was asked for, and where it stands; it connects for itself."""
+        """For pickling: the arguments and the position. The other process connects for itself."""
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
         return {"kept": kept, "state": self.state_dict()}
 
@@ -339,11 +340,11 @@ class LoaderBase:
 
 
 class EpochIterator:
-    """One pass over what is left of an epoch."""
+    """One pass over the rest of an epoch."""
 
     def __init__(self, loader):
         self._loader = loader
-        self._ended = None  # why it gives no more batches, when that is not the epoch's end
+        self._ended = None  # why it has no more batches, other than the epoch's end
         self._done = False
 
     def end(self, why):
@@ -359,7 +360,7 @@ class EpochIterator:
         return self._loader._give(self.take())
 
     def take(self):
-        """The batch as it came, before the loader's `_give`."""
+        """The next batch, before the loader's `_give`."""
         if self._done:
             if self._ended is None:
                 self._loader._end_epoch()

@@ -1,4 +1,4 @@
-"""A batch: arrays by name or by place, which know where they come from."""
+"""A batch: arrays by name or by index, which know where they come from."""
 import copy
 from typing import Any, NamedTuple
 
@@ -6,28 +6,28 @@ from ._tensors import lengths_name
 
 
 class Position(NamedTuple):
-    """Where a batch stands: `rows` samples from place `first` of an epoch's order."""
+    """A batch's position: `rows` samples from position `first` of an epoch's order."""
 
     epoch: int
-    step: int  # of this rank, within the epoch
+    step: int  # number of this rank's batch within the epoch
     first: int
     rows: int
-    valid_rows: int  # the first ones; the others are padding
+    valid_rows: int  # the first `valid_rows` rows are real; the others are padding
     last_of_epoch: bool
 
 
 class Batch(dict):
-    """`batch["image"]`, `batch["label"]`, and `sample_ids`, `position`, `valid_rows`, `valid` beside them.
+    """`batch["image"]`, `batch["label"]`, and in addition `sample_ids`, `position`, `valid_rows`, `valid`.
 
-    A dict by its names, and a sequence by its places: it iterates over its arrays, not over their names, so that
-    `images, labels = batch` and `batch[0]` mean what they mean with torch's DataLoader. `keys()`, `items()`,
-    `"label" in batch`, `dict(batch)` and `f(**batch)` are a dict's.
+    A dict by name and a sequence by index: it iterates over its arrays, not over their names, so `images, labels = batch`
+    and `batch[0]` work as with torch's DataLoader. `keys()`, `items()`, `"label" in batch`, `dict(batch)` and `f(**batch)`
+    work as with a dict.
     """
 
     sample_ids: Any = None
-    _step: Any = None  # what Position is made of; None: somebody else made this batch
+    _step: Any = None  # fields of Position; None: this batch was not made by a loader
 
-    # By place.
+    # Access by index.
 
     def __iter__(self):
         return iter(self.values())
@@ -46,7 +46,7 @@ class Batch(dict):
     def copy(self):
         return copy.copy(self)
 
-    # Where it comes from.
+    # Where the batch comes from.
 
     @property
     def position(self):
@@ -54,36 +54,36 @@ class Batch(dict):
 
     @property
     def valid_rows(self):
-        """So many rows, the first ones, are real; the others repeat samples, so that all ranks have equally many."""
+        """The number of real rows, which come first. The others repeat samples, so that all ranks have equally many."""
         return self._known_step()[4]
 
     @property
     def valid(self):
-        """Of each row whether it is real: bool, where the batch is."""
+        """Whether each row is real: bool, on the batch's device."""
         return _range_like(next(iter(self)), self.position.rows) < self.valid_rows
 
     def _known_step(self):
         if self._step is None:
             raise AttributeError(
-                "this batch was made from the arrays of another one, whose position, valid_rows and sample_ids did not "
-                "come along; move batches by batch.to(device), or make the loader with row_info=True, which puts "
+                "this batch was made from the arrays of another one, and has lost its position, valid_rows and "
+                "sample_ids; move batches with batch.to(device), or make the loader with row_info=True, which puts "
                 "'sample_id' and 'valid' into each batch as tensors")
         return self._step
 
     # Fields of variable length.
 
     def mask(self, name):
-        """Of a field of variable length: which of its elements are there, bool, rows x the greatest length."""
+        """For a field of variable length: which of its elements are real; bool, rows x maximum length."""
         lengths = self[lengths_name(name)]
         return _range_like(lengths, self[name].shape[1])[None, :] < lengths[:, None]
 
     def ragged(self, name):
-        """The same field without what is not there: (values one behind the other, where each row's begin and
-        the last one's end)."""
+        """The same field without padding: (all values in one array, the offsets at which each row begins and the last one
+        ends)."""
         return self[name][self.mask(name)], _offsets(self[lengths_name(name)])
 
     def texts(self, name):
-        """A field of bytes, on the host: a list of bytes, one a row."""
+        """A field of bytes, on the host: a list with the bytes of each row."""
         return [bytes(memoryview(row)[:length]) for row, length in
                 zip(_on_host(self[name]), _on_host(self[lengths_name(name)]).tolist())]
 
@@ -93,7 +93,7 @@ def _is_torch(array):
 
 
 def _range_like(array, count):
-    """0, 1, ... where `array` is."""
+    """0, 1, ... on the device of `array`."""
     if _is_torch(array):
         import torch
         return torch.arange(count, device=array.device)

@@ -1,4 +1,4 @@
-"""From settings to an open session: the only place that fills in the extension's structs."""
+"""Opens a session from settings. The only module that fills in the extension's structs."""
 import os
 import sys
 
@@ -21,14 +21,14 @@ def program_name():
 
 
 def connect(settings):
-    """(a client, the dataset as it knows it). Where no daemon answers, this user's private one is started or joined.
+    """(a client, the dataset's name there). If no daemon answers, starts or joins this user's private one.
 
-    A configured dataset comes before what has its name in this program's folder."""
+    A configured dataset takes precedence over a file of its name in the current folder."""
     client = _client(settings, is_path(settings.dataset))
     if not settings.beside:
         return client, settings.dataset
     if _knows(client, settings.dataset):
-        say_once(f"{settings.dataset!r} is the daemon's dataset of that name; for what is here give "
+        say_once(f"{settings.dataset!r} is the daemon's dataset of that name; for the one in this folder give "
                  f"{'./' + settings.dataset!r}")
         return client, settings.dataset
     if not client.is_private and not _is_addressed(settings):
@@ -44,7 +44,7 @@ def _client(settings, private):
     client = native.Client.connect(address=settings.address, start_private=True, name=program_name(),
                                    only_private=private and not _is_addressed(settings))
     if client.is_private:
-        say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it ends "
+        say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it exits "
                  "10 s after its last session")
     return client
 
@@ -69,7 +69,7 @@ def finish_of(settings):
 
 
 def options_of(settings, state, device, order=None, given_by=None):
-    """`order`: the samples of one epoch, as uint64; None: the daemon's own. `given_by`: the rank whose own it is."""
+    """`order`: the samples of one epoch, as uint64; None: the daemon's own order. `given_by`: the rank that it is for."""
     options = native.SessionOptions()
     options.dataset = settings.dataset
     options.batch_size = settings.batch_size

@@ -1,4 +1,4 @@
-"""How many batches a rank takes in what is left of an epoch: the arithmetic of the daemon's plan."""
+"""Number of batches of a rank in the rest of an epoch, computed as the daemon's plan does."""
 
 
 def _ceil(a, b):
@@ -6,7 +6,7 @@ def _ceil(a, b):
 
 
 def batches(left, batch_size, rank, world_size, remainder):
-    """`left` samples remain to all ranks together; remainder is "drop", "pad_ranks", "pad_batch" or "partial"."""
+    """`left`: samples that remain for all ranks together. `remainder`: "drop", "pad_ranks", "pad_batch" or "partial"."""
     if remainder == "drop":
         return left // (world_size * batch_size)
     if remainder in ("pad_ranks", "pad_batch"):

@@ -1,4 +1,4 @@
-"""Samplers of the program's own: their indices are sent to the daemon, an epoch at a time."""
+"""Orders from the program's own samplers. Their indices are sent to the daemon, one epoch at a time."""
 from array import array
 
 from . import _settings, ranks
@@ -8,14 +8,14 @@ from .sampling import WeightedSampler
 
 
 class Sampler:
-    """Draws an epoch's order from `sampler`. `given_by`: the rank that it is of, where ranks have theirs."""
+    """Draws an epoch's order from `sampler`. `given_by`: the rank that it is for, if each rank has its own."""
 
     def __init__(self, sampler, batch_size, given_by=None):
         self._sampler, self._batch_size = sampler, batch_size
         self.given_by = given_by
 
     def __len__(self):
-        """Samples in an epoch."""
+        """Number of samples in an epoch."""
         return len(self._sampler)
 
     def draw(self, epoch):
@@ -26,7 +26,7 @@ class Sampler:
 
 
 class BatchSampler:
-    """Draws an epoch's batches from `sampler`: lists of one length, the last may be shorter."""
+    """Draws an epoch's batches from `sampler`: lists of one length; the last may be shorter."""
 
     def __init__(self, sampler, given_by=None):
         self._sampler = sampler
@@ -42,8 +42,8 @@ class BatchSampler:
         rows = len(lists[0])
         for place, batch in enumerate(lists):
             if len(batch) != rows and (place < len(lists) - 1 or len(batch) > rows) or not batch:
-                raise InvalidArgument(f"batch {place} of the batch_sampler has {len(batch)} samples, the first {rows}; "
-                                      "Penstock's batches have one size, only the last may be shorter")
+                raise InvalidArgument(f"batch {place} of the batch_sampler has {len(batch)} samples, the first has {rows}; "
+                                      "all batches must have one size, only the last may be shorter")
         order = array("Q")
         for batch in lists:
             order.extend(batch)
@@ -51,7 +51,7 @@ class BatchSampler:
 
 
 def of(sampler, batch_size, rank, world_size):
-    """What draws the order, and the rank: of Penstock's own sampler every rank takes its share."""
+    """(what draws the order, rank, world size). Of Penstock's own sampler, every rank takes its share."""
     given_by = None
     if not isinstance(sampler, WeightedSampler):
         rank, world_size, given_by = _place(sampler, rank, world_size)
@@ -64,20 +64,20 @@ def of_batches(sampler, rank, world_size):
 
 
 def _place(sampler, rank, world_size):
-    """(rank, world size, given by) for an order that the program draws. It is what this rank shall take, as with
-    torch, and a sample that comes on other ranks, too, is cropped anew there; unless rank and world_size ask for
-    the order to be shared."""
+    """(rank, world size, given_by) for an order that the program draws. As with torch, the order is this rank's alone, and
+    a sample that also comes on another rank is cropped differently there; unless rank and world_size are given: then the
+    ranks share the order."""
     name, share = type(sampler).__name__, _share(sampler)
     given = rank is not None or world_size is not None
     if share is not None and given and (rank, world_size) != share:
         raise InvalidArgument(f"rank is {rank!r} and world_size {world_size!r}, but {name} draws for rank {share[0]} of "
-                              f"{share[1]}; leave them out: it has shared the samples already")
+                              f"{share[1]}; leave them out, because it has already divided the samples")
     if share is None and given:
         return rank, world_size, None
     found = ranks.find(rank, world_size)
     if share is None and found.world_size > 1:
-        say_once(f"each of {found.world_size} ranks takes all that its {name} yields, as with torch; to have one order "
-                 f"shared give rank={found.rank}, world_size={found.world_size}, or a DistributedSampler")
+        say_once(f"each of {found.world_size} ranks takes all that its {name} yields, as with torch; to share one order "
+                 f"give rank={found.rank}, world_size={found.world_size}, or a DistributedSampler")
     elif share is not None and share != (found.rank, found.world_size):
         say_once(f"{name} draws for rank {share[0]} of {share[1]}, while this process has rank {found}; it takes "
                  f"what the sampler yields")
@@ -86,7 +86,7 @@ def _place(sampler, rank, world_size):
 
 
 def _share(sampler):
-    """(rank, of how many) of a sampler that draws one rank's share, such as torch's DistributedSampler; else None."""
+    """(rank, number of ranks) of a sampler that draws one rank's share, such as torch's DistributedSampler; else None."""
     for each in (sampler, getattr(sampler, "sampler", None)):
         share = getattr(each, "rank", None), getattr(each, "num_replicas", None)
         if all(isinstance(part, int) for part in share):
@@ -98,4 +98,4 @@ def _indices(indices):
     try:
         return array("Q", [int(index) for index in indices])
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgument(f"the sampler gave an index that is no whole number from 0 ({error})") from None
+        raise InvalidArgument(f"the sampler gave an index that is not an integer of at least 0 ({error})") from None

@@ -1,4 +1,4 @@
-"""One line for the person at the terminal, by logging's rules: logger "penstock", level INFO."""
+"""One-line messages for the user, through logging: logger "penstock", level INFO."""
 import logging
 
 _logger = logging.getLogger("penstock")
@@ -6,7 +6,7 @@ _said: set[str] = set()
 
 
 def say(message):
-    """Logs; on standard error where the program has not set up logging."""
+    """Logs the message; to standard error if the program has not set up logging."""
     if not _logger.hasHandlers():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("penstock: %(message)s"))

@@ -1,22 +1,22 @@
-"""Says that other samples stand in for some that could not be used: never in silence."""
+"""Warns when other samples replace some that could not be used."""
 import sys
 import time
 import warnings
 
 from .errors import BadSampleWarning, Error
 
-_EVERY = 5.0  # seconds between two questions to the daemon, within an epoch
+_EVERY = 5.0  # seconds between two requests to the daemon, within an epoch
 
 
 class Substitutes:
-    """Warns of substituted rows: of the first one, and each time that there are twice as many."""
+    """Warns of replaced rows: of the first one, and each time their number has doubled."""
 
     def __init__(self):
         self._next_look = 0.0
         self._next_count = 1
 
     def look(self, session, client, dataset, last_of_epoch):
-        """After a batch was taken. Asks the daemon for the first batch, every few seconds, and at an epoch's end."""
+        """Call it after each batch. Asks the daemon after the first one, every few seconds, and at an epoch's end."""
         now = time.monotonic()
         if now < self._next_look and not last_of_epoch:
             return
@@ -27,7 +27,7 @@ class Substitutes:
             return
         self._next_count = 2 * rows
         warnings.warn(f"{_rows(rows)} of {of} decoded so far for {dataset!r} hold{'s' * (rows == 1)} another sample instead of "
-                      f"one that cannot be used{_example(client, dataset)}. Give fail_on_bad_sample=True to stop at the "
+                      f"one that cannot be used{_example(client, dataset)}. Use fail_on_bad_sample=True to stop at the "
                       "first one, as torch's DataLoader does, or remove them", BadSampleWarning, stacklevel=_outside())
 
 
@@ -40,13 +40,13 @@ def _example(client, dataset):
         total, path, reason = client.bad(dataset)
     except Error:
         return ""
-    if total == 0:  # it lacks a field that this loader asks for, which others may not
-        return ": fields that are asked for are missing, or too long"
+    if total == 0:  # samples lack a field that only this loader requests
+        return ": requested fields are missing or too long"
     return f": {path}: {reason}" + (f", and {total - 1} more" if total > 1 else "")
 
 
 def _outside():
-    """How many calls up the loop over the loader is, so that the warning names its line."""
+    """Number of calls up to the loop over the loader, so that the warning names its line."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "penstock":
         level, frame = level + 1, frame.f_back

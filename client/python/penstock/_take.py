@@ -1,7 +1,7 @@
 """How loaders without a framework's allocator take batches: functions for LoaderBase._taker.
 
-Each of them gives a function without arguments: (the next batch, whether it is its epoch's last), or
-None at the end of an epoch.
+Each returns a function without arguments that returns (the next batch, whether it is its epoch's last), or None at the
+end of an epoch.
 """
 from . import _feed, _tensors
 from . import _penstock as native
@@ -14,30 +14,30 @@ def numpy():
     try:
         import numpy as module
     except ImportError as error:
-        raise FailedPrecondition("penstock's arrays in host memory are NumPy's, and NumPy cannot be imported "
+        raise FailedPrecondition("penstock returns arrays in host memory as NumPy arrays, but NumPy cannot be imported "
                                  f"({error}); install it: pip install numpy") from None
     return module
 
 
 def host_type(dtype):
-    """NumPy's type of that name."""
+    """NumPy's type of this name."""
     if dtype != "bfloat16":
         return numpy().dtype(dtype)
     try:
         import ml_dtypes
     except ImportError:
-        raise FailedPrecondition("NumPy has no bfloat16 of its own; pip install ml_dtypes, or ask for dtype='float32' "
+        raise FailedPrecondition("NumPy has no bfloat16 of its own; pip install ml_dtypes, or use dtype='float32' "
                                  "or 'float16'") from None
     return numpy().dtype(ml_dtypes.bfloat16)
 
 
 def is_stored(settings):
-    """Whether the daemon stores what is asked for, so that nothing is left to do."""
+    """Whether batches are wanted exactly as the daemon stores them, so that no conversion is needed."""
     return settings.dtype == "uint8" and settings.layout == "NHWC"
 
 
 def host_views(session, settings):
-    """Read-only views of the pool's memory, which keep the batch's place there."""
+    """Read-only views of the pool's memory; each keeps its batch's place there."""
     take, timeout, view = session.take, settings.timeout or None, session.view
     images, others = _tensors.has_image(session), _tensors.of(session, settings, _tensors.as_they_are)
 
@@ -56,7 +56,7 @@ def host_views(session, settings):
 
 
 def _put(values, tensor, value, lengths):
-    if tensor.stored == "bfloat16":  # shown as uint16
+    if tensor.stored == "bfloat16":  # arrives as uint16
         value = value.view(host_type("bfloat16"))
     values[tensor.name] = value if tensor.dtype == tensor.stored else value.astype(tensor.dtype)
     if tensor.variable:
@@ -64,7 +64,7 @@ def _put(values, tensor, value, lengths):
 
 
 def host_arrays(session, settings):
-    """Arrays of their own."""
+    """Arrays with memory of their own."""
     empty, dtype = numpy().empty, host_type("uint8" if settings.unscaled else settings.dtype)
     finish, rows = _feed.finish_of(settings), session.shape[0]
     shape, images = (rows, *sides_of(session, settings)), _tensors.has_image(session)
@@ -91,7 +91,7 @@ def host_arrays(session, settings):
 
 
 def _floats_of_bytes(image, settings):
-    """Floats from 0 to 255, as ToDtype gives them without scale, and what Normalize makes of those."""
+    """Floats from 0 to 255, as ToDtype without scale gives them, then Normalize if it is wanted."""
     normalize, floats = settings.plan.normalize, image.astype("float32")
     if normalize is not None:
         sides = (-1, 1, 1) if settings.layout == "NCHW" else (-1,)
@@ -106,7 +106,7 @@ def _where(values, name):
 
 
 def _room(tensor, values, rows):
-    """Memory for one of a batch's tensors, put into `values`; and where it is."""
+    """Adds memory for one of a batch's tensors to `values`, and returns its description for the extension."""
     value = values[tensor.name] = numpy().empty((rows, *tensor.shape), host_type(tensor.dtype))
     lengths = 0
     if tensor.variable:
@@ -116,7 +116,7 @@ def _room(tensor, values, rows):
 
 
 def device_arrays(session, settings):
-    """penstock.Array: of the slot itself where it has what is asked for, else of a pool's memory."""
+    """penstock.Array: a view of the slot itself if it has the wanted type, else memory of a pool."""
     others = _tensors.of(session, settings, _tensors.as_they_are)
     stored = (is_stored(settings) or not _tensors.has_image(session)) and all(
         tensor.dtype == tensor.stored for tensor in others)
@@ -135,7 +135,7 @@ def device_arrays(session, settings):
 
 
 def device_arrays_of_their_own(session, settings):
-    """The same, of a pool's memory in any case; labels as NumPy arrays on the host."""
+    """The same, always in memory of a pool; labels are NumPy arrays on the host."""
     others = _tensors.of(session, settings, _tensors.as_they_are)
     take = _on_device(session, settings, others, _feed.finish_of(settings))
 
@@ -153,8 +153,8 @@ def device_arrays_of_their_own(session, settings):
 
 def _on_device(session, settings, others, finish):
     if settings.unscaled:
-        raise FailedPrecondition("the transform gives floats from 0 to 255, which on a GPU only penstock.torch makes; give "
-                                 "ToDtype scale=True, or take dtype='uint8' and cast the batch")
+        raise FailedPrecondition("the transform gives floats from 0 to 255, which on a GPU only penstock.torch supports; use "
+                                 "ToDtype(scale=True), or dtype='uint8' and cast the batch")
     pool = native.DevicePool.open(session.device)
     sides, dtype, timeout = sides_of(session, settings), settings.dtype, settings.timeout or None
     take, read_only, images = session.take_on_device, finish is None, _tensors.has_image(session)

@@ -1,15 +1,15 @@
-"""The tensors of a session's batches but the image, and how they are put into one."""
+"""The tensors of a session's batches other than the image."""
 from typing import NamedTuple
 
 IMAGE = "image"
 
 
 class Tensor(NamedTuple):
-    place: int  # in the session's tensors
+    place: int  # index into the session's tensors
     name: str
-    stored: str  # the type's name
-    dtype: str  # as it shall come
-    shape: tuple  # of a row
+    stored: str  # name of the stored type
+    dtype: str  # name of the wanted type
+    shape: tuple  # of one row
     variable: bool
 
 
@@ -18,7 +18,7 @@ def has_image(session):
 
 
 def of(session, settings, choose):
-    """`choose`: the type for what is stored as that type, where nobody asked for one."""
+    """`choose`: maps a stored type to the one to deliver, for fields whose type was not requested."""
     asked = {field.name: field.dtype for field in settings.fields}
     tensors = []
     for place, (name, stored, shape, variable) in enumerate(session.tensors):

@@ -1,4 +1,4 @@
-"""What programs and frameworks read of a DataLoader of torch, and set: the same here, or words about it."""
+"""Attributes of torch's DataLoader that programs and frameworks read and set: the same here, or explained."""
 import sys
 
 from ._batch import Batch
@@ -6,11 +6,11 @@ from ._say import say_once
 from .errors import InvalidArgument
 
 WITHOUT_EFFECT = {
-    "num_workers": "the daemon's workers decode for all trainers of this node",
-    "pin_memory": "batches come by way of pinned memory, or are on the device already",
-    "pin_memory_device": "batches come to `device`",
+    "num_workers": "the daemon's workers decode for all trainers on this node",
+    "pin_memory": "batches come through pinned memory, or are already on the device",
+    "pin_memory_device": "batches go to `device`",
     "persistent_workers": "the daemon's workers outlive epochs",
-    "worker_init_fn": "there are no worker processes here; seeds of augmentations come from `seed`",
+    "worker_init_fn": "there are no worker processes here; augmentations are seeded by `seed`",
     "multiprocessing_context": "there are no worker processes here",
 }
 
@@ -22,19 +22,18 @@ def explain(**arguments):
 
 
 def whole_batch(batch):
-    """`loader.collate_fn` where none was given: a batch is made already."""
+    """`loader.collate_fn` if none was given: batches are already collated."""
     if not isinstance(batch, Batch):
-        raise InvalidArgument("Penstock's collate_fn gets a finished batch, and was given single samples; iterate the "
+        raise InvalidArgument("Penstock's collate_fn gets a finished batch, but was called with single samples; iterate the "
                               "loader, or give torch's DataLoader a collate_fn of its own")
     return batch
 
 
 class Attributes:
-    """A loader's, for a class whose `_settings` and `_collate` they show.
+    """torch's attributes for a class with `_settings` and `_collate`.
 
-    They describe this process, which has no workers: `num_workers` is 0 and `pin_memory` False whatever was
-    asked for, so that who makes a DataLoader of torch from them (accelerate.skip_first_batches) gets one that
-    works here.
+    They describe this process, which has no workers: `num_workers` is 0 and `pin_memory` False, whatever was requested.
+    So a torch DataLoader that is built from them (accelerate.skip_first_batches) works here.
     """
 
     num_workers = property(lambda self: 0, lambda self, value: explain(num_workers=value))
@@ -51,7 +50,7 @@ class Attributes:
 
     @collate_fn.setter
     def collate_fn(self, function):
-        # torch's own makes a batch of samples, which is done here already. torch is loaded: see torch.py.
+        # torch's own function only makes a batch of samples, which is done already. torch.py has loaded torch.
         own = sys.modules["torch"].utils.data.default_collate if "torch" in sys.modules else None
         self._collate = None if function in (whole_batch, own) else function
 
@@ -65,7 +64,7 @@ class Attributes:
 
     @property
     def prefetch_factor(self):
-        """torch's: batches a worker prefetches, so None. How many are kept ready here: `loader.window`."""
+        """None, because in torch it counts batches per worker. `loader.window` is how many are kept ready here."""
         return None
 
     @property
@@ -79,7 +78,7 @@ class Attributes:
 
     def __setattr__(self, name, value):
         if name in _AT_THE_START:
-            raise ValueError(f"{name} cannot be set once a loader is made; make another loader with {_AT_THE_START[name]}")
+            raise ValueError(f"{name} cannot be changed once a loader is made; make another loader with {_AT_THE_START[name]}")
         super().__setattr__(name, value)
 
 
@@ -91,7 +90,7 @@ _AT_THE_START = {
 
 
 class Sampler:
-    """`loader.sampler` where none was given, for programs that set its epoch or ask for its length."""
+    """`loader.sampler` if none was given, for programs that set its epoch or ask for its length."""
 
     def __init__(self, loader):
         self._loader = loader
@@ -100,18 +99,19 @@ class Sampler:
         self._loader.set_epoch(epoch)
 
     def __len__(self):
-        """Samples that this rank takes in an epoch."""
+        """Number of samples of this rank in an epoch."""
         return self._loader._samples_of_rank()
 
     def __iter__(self):
-        raise TypeError("the order of samples is made in the daemon; each batch says which it has: batch.sample_ids. "
-                        "For an order of your own give the loader sampler=")
+        raise TypeError("the daemon determines the order of samples; batch.sample_ids tells which ones a batch has. "
+                        "For an order of your own, pass sampler= to the loader")
 
 
 class BatchSampler:
-    """`loader.batch_sampler` where none was given: the epoch's places, which `loader.dataset` turns into its batches.
+    """`loader.batch_sampler` if none was given: yields the batches' places in the epoch, which `loader.dataset` turns into
+    batches.
 
-    So a DataLoader of torch made of both reads Penstock's batches; the first ones may be left out.
+    So a torch DataLoader made from both reads Penstock's batches, also without the first ones.
     """
 
     def __init__(self, loader):
@@ -133,7 +133,7 @@ class BatchSampler:
 
 
 class Run:
-    """One epoch of a loader, taken place by place."""
+    """One epoch of a loader, read batch by batch."""
 
     def __init__(self, loader):
         self._loader = loader
@@ -149,7 +149,7 @@ class Run:
 
 
 class Place:
-    """A batch's in an epoch; `loader.dataset` knows what to do with it."""
+    """A batch's place in an epoch; `loader.dataset` turns it into the batch."""
 
     def __init__(self, run, step):
         self._run, self.step = run, step
@@ -158,5 +158,5 @@ class Place:
         return self._run.take(self.step)
 
     def __iter__(self):
-        raise TypeError("which samples a batch has is decided in the daemon; the batch says it: batch.sample_ids. "
-                        "For batches of your own give the loader batch_sampler=")
+        raise TypeError("the daemon decides which samples a batch has; batch.sample_ids tells which. "
+                        "For batches of your own, pass batch_sampler= to the loader")

@@ -1,4 +1,4 @@
-"""Batches of torch's tensors."""
+"""Batches of torch tensors."""
 import torch
 
 from ._batch import Batch
@@ -8,7 +8,7 @@ SAMPLE_ID, VALID = "sample_id", "valid"
 
 
 class TensorBatch(Batch):
-    """A Batch that moves as a tensor does, and takes along where it comes from."""
+    """A Batch that moves as a tensor does, and keeps its position and sample ids."""
 
     _sample_ids = b""
 
@@ -18,13 +18,13 @@ class TensorBatch(Batch):
         self._known_step()
         return torch.frombuffer(bytearray(self._sample_ids), dtype=torch.int64)
 
-    # Frameworks move what has a `to` by that, before they look whether it is a dict or a list.
+    # Frameworks use an object's `to` if it has one, before they check for a dict or a list.
 
     def to(self, device, non_blocking=False):
         """The same batch on another device."""
         if isinstance(device, torch.dtype):
-            raise InvalidArgument(f"a batch has tensors of several types; cast those that you mean: batch['image'].to("
-                                  f"{device}), or give dtype='{str(device)[6:]}' to the loader")
+            raise InvalidArgument(f"a batch has tensors of several types; cast one of them: batch['image'].to("
+                                  f"{device}), or pass dtype='{str(device)[6:]}' to the loader")
         return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def cuda(self, device=None, non_blocking=False):
@@ -45,7 +45,7 @@ class TensorBatch(Batch):
 
 
 def add_row_info(batch):
-    """Puts what a batch knows of its rows among its tensors, where nothing loses it."""
+    """Adds a batch's sample ids and valid rows as tensors, so that nothing loses them."""
     device = next(iter(batch)).device
     batch[SAMPLE_ID] = batch.sample_ids.to(device)
     batch[VALID] = batch.valid

@@ -1,7 +1,7 @@
-"""torchvision's transforms, read as Penstock's: by their names and attributes, without importing it.
+"""Reads torchvision's transforms as Penstock's, by their names and attributes, without importing torchvision.
 
-Each step is followed with what an image is by then, one of Pillow's or a tensor of some type, since the same step
-means different things to them. What would not come out the same is refused.
+Follows what an image is after each step, a Pillow image or a tensor of some type, because the same step means different
+things to them. Refuses everything that would come out differently.
 """
 import sys
 
@@ -14,12 +14,12 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 
 def read(transform):
-    """(Penstock's steps, the type of the result or None where no step says it, whether 255 became 1)"""
+    """(Penstock's steps, the type of the result or None if no step sets it, whether floats go to 1 instead of 255)"""
     reading = Reading()
     reading.follow(transform)
     if reading.own_normalize and not reading.scaled:
-        raise InvalidArgument("penstock.Normalize is said of numbers from 0 to 1, and ToDtype without scale=True leaves them "
-                              "from 0 to 255; give it scale=True, or torchvision's Normalize")
+        raise InvalidArgument("penstock.Normalize expects numbers from 0 to 1, but ToDtype without scale=True leaves them "
+                              "from 0 to 255; use scale=True, or torchvision's Normalize")
     return reading.steps, reading.dtype, reading.scaled
 
 
@@ -28,10 +28,10 @@ class Reading:
 
     def __init__(self):
         self.steps = []
-        self.dtype = None  # a tensor's; None: an image of Pillow's
+        self.dtype = None  # a tensor's; None: a Pillow image
         self.scaled = True  # floats from 0 to 1, not to 255
-        self.wrapped = False  # a tensor of torchvision's class Image
-        self.own_normalize = False  # Penstock's, not torchvision's
+        self.wrapped = False  # a tensor of torchvision's Image class
+        self.own_normalize = False  # has Penstock's Normalize, not torchvision's
 
     def follow(self, transform):
         if transform is None:
@@ -50,12 +50,12 @@ class Reading:
         name = type(transform).__name__
         if name not in _KNOWN:
             raise InvalidArgument(
-                f"Penstock does not do torchvision's {name}; it does {', '.join(sorted(_KNOWN))}. Do others on the "
-                "finished batch, which is on your device already")
+                f"Penstock does not support torchvision's {name}; it supports {', '.join(sorted(_KNOWN))}. Apply others to the "
+                "finished batch, which is already on your device")
         follow, attributes = _KNOWN[name]
         _refuse_changed(transform, name, attributes)
         follow(self, transform)
-        self.wrapped = self.wrapped and _is_v2(transform)  # the older ones give plain tensors
+        self.wrapped = self.wrapped and _is_v2(transform)  # v1 steps give plain tensors
 
     # Geometry.
 
@@ -67,7 +67,7 @@ class Reading:
     def resize(self, transform):
         self._check_resize(transform)
         if getattr(transform, "max_size", None) is not None:
-            raise InvalidArgument("Resize: max_size is not done by Penstock; put a CenterCrop behind the Resize")
+            raise InvalidArgument("Resize: Penstock does not support max_size; put a CenterCrop after the Resize")
         self.steps.append(transforms.Resize(_plain(transform.size)))
 
     def _check_resize(self, transform):
@@ -76,14 +76,14 @@ class Reading:
         antialias = getattr(transform, "antialias", None)
         if antialias not in (None, True, "warn"):
             raise InvalidArgument(f"{name}: antialias is {antialias!r}; Penstock resizes as Pillow does, which always "
-                                  "does it, so leave it out")
+                                  "antialiases, so leave it out")
         if self.dtype is None:
             return
         if self.dtype != "uint8":
-            raise InvalidArgument(f"{name} stands behind what makes floats of the image, where torchvision does not round "
+            raise InvalidArgument(f"{name} comes after a step that makes floats of the image, where torchvision does not round "
                                   "to bytes; Penstock resizes bytes, so put it before that step")
         if antialias is not True:
-            raise InvalidArgument(f"{name} stands behind the step that makes a tensor of the image, where torchvision may "
+            raise InvalidArgument(f"{name} comes after the step that makes a tensor of the image, where torchvision may "
                                   "resize without antialiasing; put it first, or give it antialias=True")
 
     def center_crop(self, transform):
@@ -92,24 +92,24 @@ class Reading:
     def flip(self, transform):
         self.steps.append(transforms.HorizontalFlip(float(transform.p)))
 
-    # Colours and types.
+    # Colors and types.
 
     def grayscale(self, transform):
         if transform.num_output_channels != 1:
-            raise InvalidArgument("Grayscale: num_output_channels is 3; Penstock gives gray rows of one channel. Repeat "
-                                  "it on the finished batch: image.expand(-1, 3, -1, -1) costs nothing")
+            raise InvalidArgument("Grayscale: num_output_channels is 3, but Penstock's gray rows have one channel. Repeat "
+                                  "it in the finished batch: image.expand(-1, 3, -1, -1) costs nothing")
         if self.dtype is not None:
-            raise InvalidArgument("Grayscale stands behind the step that makes a tensor of the image, where torchvision "
-                                  "computes it in another way than Pillow; put it first")
+            raise InvalidArgument("Grayscale comes after the step that makes a tensor of the image, where torchvision "
+                                  "computes it differently from Pillow; put it first")
         self.steps.append(transforms.Grayscale())
 
     def normalize(self, transform):
         if self.dtype is None or self.dtype == "uint8":
-            raise InvalidArgument("Normalize stands where the image has no floats yet, which torchvision refuses, too; "
+            raise InvalidArgument("Normalize comes before the image has floats, which torchvision refuses, too; "
                                   "put ToTensor(), or ToDtype(torch.float32, scale=True), before it")
         if self.dtype != "float32":
-            raise InvalidArgument(f"Normalize stands behind a step that gives {self.dtype}, in which torchvision then "
-                                  f"computes; Penstock computes in float32, so put the step to {self.dtype} behind it")
+            raise InvalidArgument(f"Normalize comes after a step that gives {self.dtype}, in which torchvision then "
+                                  f"computes; Penstock computes in float32, so put the step to {self.dtype} after it")
         self.steps.append(transforms.Normalize(transform.mean, transform.std))
 
     def to_tensor(self, transform):
@@ -122,11 +122,11 @@ class Reading:
             self.dtype = "uint8"
 
     def _is_again(self, transform):
-        """A tensor is left as it is by v2, and an error of v1's."""
+        """Whether the image is already a tensor, which v2 leaves as it is and v1 refuses."""
         if self.dtype is None:
             return False
         if not _is_v2(transform):
-            raise InvalidArgument(f"{type(transform).__name__} stands where the image is a tensor already, which "
+            raise InvalidArgument(f"{type(transform).__name__} comes when the image is already a tensor, which "
                                   "torchvision refuses; leave one of them out")
         return True
 
@@ -147,7 +147,7 @@ class Reading:
         self._cast(transform, dtype, bool(transform.scale))
 
     def _meant(self, dtypes):
-        """Of types by the classes of what is transformed."""
+        """The type for images in a dict from classes to types."""
         wanted = "Image" if self.wrapped else "Tensor"
         for kind, dtype in dtypes.items():
             if getattr(kind, "__name__", None) == wanted:
@@ -159,24 +159,24 @@ class Reading:
     def _cast(self, transform, dtype, scale):
         name, wanted = type(transform).__name__, str(dtype).removeprefix("torch.")
         if self.dtype is None:
-            raise InvalidArgument(f"{name} stands where the image is no tensor yet; put ToImage() or PILToTensor() "
+            raise InvalidArgument(f"{name} comes before the image is a tensor; put ToImage() or PILToTensor() "
                                   "before it")
         if dtype is None or wanted == self.dtype:
             return
         if wanted not in _FLOATS or self.dtype not in ("uint8", "float32"):
-            raise InvalidArgument(f"{name}: from {self.dtype} to {wanted} is not done by Penstock; it gives uint8, or "
-                                  f"float32 of it, and of that float16 or bfloat16")
+            raise InvalidArgument(f"{name}: Penstock does not convert from {self.dtype} to {wanted}; it gives uint8, "
+                                  f"uint8 as float32, and that as float16 or bfloat16")
         if self.dtype == "uint8":
             self.scaled = scale
         self.dtype = wanted
 
     def preset(self, transform):
-        """What `weights.transforms()` gives for classification."""
+        """The transform that `weights.transforms()` returns for classification."""
         _check_bilinear("the preset", transform.interpolation)
         if getattr(transform, "antialias", True) not in (None, True, "warn"):
-            raise InvalidArgument("the preset's antialias is off; Penstock resizes as Pillow does, which always does it")
+            raise InvalidArgument("the preset's antialias is off; Penstock resizes as Pillow does, which always antialiases")
         if self.dtype is not None or self.steps:
-            raise InvalidArgument("the preset ImageClassification stands behind other steps; it is a whole transform")
+            raise InvalidArgument("the preset ImageClassification comes after other steps; it is a whole transform, so use it alone")
         self.steps += [transforms.Resize(_plain(transform.resize_size)), transforms.CenterCrop(_sides(transform.crop_size)),
                        transforms.Normalize(transform.mean, transform.std)]
         self.dtype = "float32"
@@ -194,7 +194,7 @@ def _is_v2(transform):
 
 
 def _parts(transform):
-    """Of what is several steps one behind the other; else None."""
+    """The steps of a sequence of transforms; None for a single one."""
     if isinstance(transform, (list, tuple)):
         return transform
     name, root = type(transform).__name__, _root(transform)
@@ -207,21 +207,21 @@ def _parts(transform):
 
 
 def _refuse_changed(transform, name, attributes):
-    """What a later torchvision added, or a program changed, may mean anything."""
+    """Refuses a transform with an unknown attribute, of a later torchvision, or one that the program has changed."""
     there = vars(transform)
     changed = [each for each in _OVERRIDES if each in there] + [each for each in _HOOKS if there.get(each)]
     if changed:
-        raise InvalidArgument(f"this {name} was changed ({', '.join(changed)}), and Penstock cannot run what it now does; "
-                              "do it on the finished batch")
+        raise InvalidArgument(f"this {name} was changed ({', '.join(changed)}), and Penstock cannot run the change; "
+                              "apply it to the finished batch")
     more = sorted(each for each in there if each[0] != "_" and each != "training" and each not in attributes)
     if more:
-        raise InvalidArgument(f"this {name} has {', '.join(more)}, which Penstock does not know; give its own steps "
-                              f"(penstock.{name} where there is one)")
+        raise InvalidArgument(f"this {name} has {', '.join(more)}, which Penstock does not know; use Penstock's own step "
+                              f"(penstock.{name}, if there is one)")
 
 
 def _check_bilinear(name, mode):
     if mode is not None and str(getattr(mode, "value", mode)) not in ("bilinear", "2"):
-        raise InvalidArgument(f"{name}: interpolation is {mode}; Penstock resizes as Pillow's bilinear does, which is "
+        raise InvalidArgument(f"{name}: interpolation is {mode}; Penstock resizes as Pillow's bilinear filter, which is "
                               "torchvision's default")
 
 
@@ -234,17 +234,17 @@ def _sides(size):
 
 
 def _default_dtype():
-    """What ToTensor gives: torch's default type, which a program may have set."""
+    """The type that ToTensor gives: torch's default type, which a program may have changed."""
     torch = sys.modules.get("torch")
     name = "float32" if torch is None else str(torch.get_default_dtype()).removeprefix("torch.")
     if name != "float32":
-        raise InvalidArgument(f"torch's default type is {name}, which ToTensor() then gives; Penstock computes in "
-                              f"float32: put ToDtype(torch.{name}) behind, or leave the default type alone")
+        raise InvalidArgument(f"torch's default type is {name}, so ToTensor() gives that; Penstock computes in "
+                              f"float32: put ToDtype(torch.{name}) after it, or leave the default type alone")
     return name
 
 
 _RESIZES = {"size", "interpolation", "antialias"}
-# A step's name, how it is followed, and its attributes, all of which that looks at or need not look at.
+# By a step's name: how it is followed, and all attributes that may be present.
 _KNOWN = {
     "RandomResizedCrop": (Reading.random_resized_crop, _RESIZES | {"scale", "ratio"}),
     "Resize": (Reading.resize, _RESIZES | {"max_size"}),

@@ -1,4 +1,4 @@
-"""What a program says to name a dataset: a name in the daemon's configuration, a path, or a text."""
+"""Interprets the argument that names a dataset: a configured name, a path, or a description ("tokens:...")."""
 import os
 import re
 from typing import NamedTuple
@@ -7,21 +7,21 @@ from urllib.parse import unquote
 from .errors import InvalidArgument
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")  # as the configuration takes them
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")  # as in the configuration
 
 
 class Where(NamedTuple):
-    dataset: str  # a name, an absolute path, or a text
-    beside: str = ""  # a path that has this name here, for when no dataset is configured so
+    dataset: str  # a name, an absolute path, or a description
+    beside: str = ""  # an existing path of this name, for use if no such dataset is configured
 
 
 def is_text(dataset):
-    """Whether it says in words what to read: "tokens:/data/train.bin,length=1024"."""
+    """Whether it describes what to read: "tokens:/data/train.bin,length=1024"."""
     return isinstance(dataset, str) and dataset.partition(":")[0] in ("npy", "synthetic", "tokens")
 
 
 def is_path(dataset):
-    """Of what `where_of` gave: whether it, or its text, names files."""
+    """Whether a dataset as `where_of` returned it names files."""
     return "/" in dataset
 
 
@@ -30,7 +30,7 @@ def where_of(dataset):
         return Where(_absolute(os.fspath(dataset)))
     if not isinstance(dataset, str) or not dataset:
         raise InvalidArgument(f"the dataset is {type(dataset).__name__} {dataset!r:.80}; Penstock reads the files itself, "
-                              f"so give a dataset's name or its path{_hint(dataset)}")
+                              f"so pass a dataset's name or its path{_hint(dataset)}")
     if is_text(dataset):
         return Where(dataset)
     if _URL.fullmatch(dataset):
@@ -47,11 +47,11 @@ def _absolute(path):
 def _of_url(url):
     scheme, rest = _URL.fullmatch(url).groups()
     if scheme.lower() != "file":
-        raise InvalidArgument(f"the dataset is {url!r}, and Penstock reads files of this machine; copy what is there to a "
-                              "disk, or mount it, and give that path")
+        raise InvalidArgument(f"the dataset is {url!r}, but Penstock reads only files of this machine; copy what is there to a "
+                              "disk, or mount it, and pass that path")
     host, slash, path = rest.partition("/")
     if not slash or host not in ("", "localhost"):
-        raise InvalidArgument(f"the dataset is {url!r}; a file's address has three slashes and its whole path: "
+        raise InvalidArgument(f"the dataset is {url!r}; a file URL has three slashes and an absolute path: "
                               "file:///data/train")
     return _absolute("/" + unquote(path))
 

@@ -1,11 +1,11 @@
-"""Arrays in GPU memory without a framework: any that reads DLPack or the CUDA Array Interface takes them.
+"""Arrays in GPU memory without a framework. Any library that reads DLPack or the CUDA Array Interface accepts them.
 
     image = cupy.from_dlpack(batch["image"])        # or torch.from_dlpack, jax.dlpack.from_dlpack
 
-Nothing is copied, and the host waits for nothing: the stream that an array is handed to waits until
-the batch is there. The memory goes back when the last reference to it is gone, behind what those
-streams were given by then. So a stream has to outlive the arrays that it was handed; and where the
-work goes on on another stream, name that one by `record_stream`, as with torch's tensors.
+Nothing is copied, and the host does not wait: the stream that an array is handed to waits until the batch is there. The
+memory is released when the last reference to it is gone, after the work that those streams have been given by then. So a
+stream must outlive the arrays that it was handed. If other streams use an array, name them with `record_stream`, as with
+torch's tensors.
 """
 from . import _penstock as native
 
@@ -20,13 +20,13 @@ _ITEM_BYTES = {**{name: int(text[2]) for name, text in _TYPE_STRINGS.items()}, "
 
 
 class Array:
-    """What batches on a GPU are made of: `shape`, `dtype` (a name), `device` ("cuda:N"), `nbytes`,
-    `read_only`; `__dlpack__`, `__dlpack_device__`, `__cuda_array_interface__`."""
+    """An array of a batch on a GPU: `shape`, `dtype` (a name), `device` ("cuda:N"), `nbytes`, `read_only`; `__dlpack__`,
+    `__dlpack_device__`, `__cuda_array_interface__`."""
 
     __slots__ = ("shape", "dtype", "read_only", "_memory", "_data", "_ordinal", "_row_stride", "__weakref__")
 
     def __init__(self, memory, data, shape, dtype, read_only, row_stride=None):
-        """`row_stride`: bytes from row to row, where there are gaps between them."""
+        """`row_stride`: bytes from row to row, if there are gaps between them."""
         self._memory = memory  # native.DeviceMemory
         self._data = data
         self._ordinal = memory.pool.device
@@ -41,7 +41,7 @@ class Array:
 
     @property
     def strides(self):
-        """In elements; None where there are no gaps."""
+        """In elements; None without gaps."""
         if self._row_stride is None:
             return None
         strides = [1]
@@ -70,7 +70,7 @@ class Array:
 
     @property
     def _extent(self):
-        """Bytes from the first to the last, gaps between rows included."""
+        """Bytes from the first to the last one, including gaps between rows."""
         if self._row_stride is None:
             return self.nbytes
         return (self.shape[0] - 1) * self._row_stride + self._row_bytes
@@ -82,8 +82,8 @@ class Array:
         return f"<penstock.Array {self.dtype}{list(self.shape)} on {self.device}>"
 
     def record_stream(self, stream):
-        """Work on this stream, a number or an object with `.cuda_stream` or `.ptr`, reads the array as well:
-        the memory goes back behind it. The stream waits until the array is there."""
+        """Declares that work on this stream reads the array, too: the stream waits until the array is there, and the memory
+        is released after it. `stream` is a number or an object with `.cuda_stream` or `.ptr`."""
         for name in ("cuda_stream", "ptr"):
             stream = getattr(stream, name, stream)
         self._memory.hand_to(stream or _LEGACY)
@@ -92,12 +92,11 @@ class Array:
         return _CUDA, self._ordinal
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """By the array API's rules: stream None and 1 are the legacy default stream, 2 the per-thread one,
-        larger numbers a cudaStream_t, -1 asks for no waiting (the memory then goes back behind the
-        legacy default stream). Where the capsule cannot say that the memory is read-only, which
-        consumers before DLPack 1.0 ask for, it is of a copy."""
+        """Follows the array API: stream None and 1 are the legacy default stream, 2 is the per-thread one, larger numbers
+        are a cudaStream_t, and -1 means no waiting (the memory is then released after the legacy default stream). A
+        consumer before DLPack 1.0 gets a copy of read-only memory, because its capsule cannot say that it is read-only."""
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(f"this array is on {self.device}, device {tuple(dl_device)} was asked for; copy it there "
+            raise BufferError(f"this array is on {self.device}, but device {tuple(dl_device)} was requested; copy it there "
                               "with the framework that reads it")
         stream = _checked(stream)
         unversioned = max_version is None or max_version[0] < 1
@@ -111,8 +110,8 @@ class Array:
         return self._capsule(self._memory, max_version)
 
     def lend_to(self, kept, stream, max_version):
-        """As `__dlpack__`, for a borrower that keeps `kept` as long as it uses the memory; the lender sees to it that
-        the memory is kept. Without a stream the host waits until the array is there."""
+        """As `__dlpack__`, for a borrower that keeps `kept` as long as it uses the memory; the caller keeps the memory
+        alive. Without a stream the host waits until the array is there."""
         if stream is None:
             self._memory.pool.wait()
         else:
@@ -121,16 +120,16 @@ class Array:
 
     @property
     def __cuda_array_interface__(self):
-        """Version 3. It is ready on the legacy default stream, for which it is handed."""
+        """Version 3. The array is handed to the legacy default stream."""
         if self.dtype not in _TYPE_STRINGS:
-            raise AttributeError(f"the CUDA Array Interface has no {self.dtype}; read this array by DLPack")
+            raise AttributeError(f"the CUDA Array Interface has no {self.dtype}; read this array with DLPack")
         self._memory.hand_to(_LEGACY)
         strides = self.strides and tuple(stride * _ITEM_BYTES[self.dtype] for stride in self.strides)
         return {"shape": self.shape, "typestr": _TYPE_STRINGS[self.dtype], "data": (self._data, self.read_only),
                 "strides": strides, "stream": _LEGACY, "version": 3}
 
     def __array__(self, *_, **__):
-        raise TypeError(f"this array is on {self.device}, NumPy reads host memory; copy it with a framework of the GPU "
+        raise TypeError(f"this array is on {self.device}, but NumPy reads host memory; copy it with a GPU framework "
                         "(cupy.asnumpy(cupy.from_dlpack(array))), or open the loader with device='cpu'")
 
     def _capsule(self, owner, max_version):
@@ -147,6 +146,6 @@ def _checked(stream):
     if stream is None or stream == _NO_SYNC:
         return _LEGACY
     if not isinstance(stream, int) or stream < _LEGACY:
-        raise BufferError(f"the stream is {stream!r}; on CUDA there is None or 1 (legacy default), 2 (per-thread "
-                          "default), a cudaStream_t as a number, and -1 (no waiting)")
+        raise BufferError(f"the stream is {stream!r}; on CUDA use None or 1 (legacy default), 2 (per-thread "
+                          "default), a cudaStream_t as a number, or -1 (no waiting)")
     return stream

@@ -1,19 +1,21 @@
 """A dataset as the daemon describes it."""
-_AT_ONCE = 65536  # samples in one question
+_AT_ONCE = 65536  # samples in one request
 
 
 class Dataset:
-    """Its name, kind ("folder", "tar", "idx", "tokens", ...), how many samples it has, its classes, what can be
-    asked for of each (`fields`: name to type, shape, None for a side whose length differs), and where each
-    sample lies. `epoch_samples`: how many an epoch has; of a mixture that is as configured.
+    """A dataset: its name, kind ("folder", "tar", "idx", "tokens", ...), number of samples (`len`), classes, and the path of
+    each sample.
 
-    `dataset[i]` is one sample, decoded and transformed, as torch's datasets give it: for a look at one, since
-    each opens a feed of its own.
+    `fields` has the fields that a loader can request: name to (type, shape), with None for a side whose length differs.
+    `epoch_samples` is the number of samples in an epoch; for a mixture it is the configured one.
+
+    `dataset[i]` is one sample, decoded and transformed, as from torch's datasets. It is for inspection, because each one
+    opens a feed of its own.
     """
 
     def __init__(self, client, dataset, within=None, sample=None):
-        """`within`: (first, count) of the samples that are meant; None: all that the name means. `sample`: gives
-        the sample of an id."""
+        """`within`: (first, count) of the samples to use; None: all. `sample`: a function from a sample's id to the
+        sample."""
         self._client = client
         self._asked = dataset
         self._sample = sample
@@ -23,7 +25,7 @@ class Dataset:
         self._first, self._samples = within or (first, samples)
         if within is not None:
             self.epoch_samples = self._samples
-        # (height, width, channels) of images that are not decoded; else None.
+        # (height, width, channels) of images that need no decoding; else None.
         self.row_shape = row if all(row) else None
         self.fields = {name: (dtype, (None, *shape) if variable else shape) for name, dtype, shape, variable in fields}
 
@@ -32,13 +34,13 @@ class Dataset:
 
     def __getitem__(self, index):
         if not isinstance(index, int) or isinstance(index, bool):
-            raise TypeError(f"the index is {index!r}; give the number of one sample, and iterate the loader for batches")
+            raise TypeError(f"the index is {index!r}; give the number of one sample, or iterate the loader for batches")
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} of a dataset of {len(self)} samples")
+            raise IndexError(f"index {index} is out of range; the dataset has {len(self)} samples")
         return self._sample(self._first + index % len(self))
 
     def __getitems__(self, place):
-        """What torch's DataLoader asks for: a batch's place in an epoch (`loader.batch_sampler`), or indices."""
+        """Called by torch's DataLoader with a batch's place in an epoch (from `loader.batch_sampler`), or with indices."""
         return place.take() if hasattr(place, "take") else [self[int(index)] for index in place]
 
     @property
@@ -47,22 +49,23 @@ class Dataset:
 
     @property
     def sample_ids(self):
-        """As batches name them; from 0 on, but for a part of a dataset, whose samples keep their numbers."""
+        """The samples' numbers, as batches name them: from 0 on, except for a part of a dataset, whose samples keep
+        their numbers."""
         return range(self._first, self._first + self._samples)
 
     def content_digest(self):
-        """SHA-256 of all its content, with relative paths, labels and sizes, as hexadecimal digits: what to compare
-        where it matters that two datasets are the same, byte for byte. The daemon reads everything for it, once as
-        long as it keeps the dataset open; Ctrl-C ends that."""
+        """SHA-256 of all content, with relative paths, labels and sizes, in hexadecimal. Compare it to check that two
+        datasets are equal byte for byte. The daemon reads everything for it, once while the dataset is open; Ctrl-C
+        stops it."""
         return self._client.content_digest(self._asked)
 
     def path(self, sample_id):
-        """Where a sample's bytes are, for people."""
+        """Where a sample's bytes are, for display."""
         return self._client.samples(self._asked, [sample_id])[0][0]
 
     @property
     def samples(self):
-        """(path, label) of each, as ImageFolder has it."""
+        """(path, label) of each sample, as in ImageFolder."""
         self._check_labeled("samples")
         if self._described is None:
             ids = self.sample_ids
@@ -79,8 +82,8 @@ class Dataset:
 
     def _check_labeled(self, what):
         if not self.labeled:
-            raise AttributeError(f"the samples of {self.name!r} have no labels, and so it has no {what}; path(sample_id) "
-                                 "says where one lies")
+            raise AttributeError(f"the samples of {self.name!r} have no labels, so it has no {what}; path(sample_id) "
+                                 "returns a sample's path")
 
     def __repr__(self):
         return f"<penstock dataset {self.name!r}: {len(self)} samples, {len(self.classes)} classes>"

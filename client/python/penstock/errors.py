@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that are also Python's own: what, why, what to do."""
+"""Exceptions. Each is also one of Python's own; its message has what failed, why, and what to do."""
 
 __all__ = [
     "Error", "InvalidArgument", "NotFound", "PermissionDenied", "FailedPrecondition",
@@ -7,11 +7,11 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """Any of Penstock's errors."""
+    """Base of all of Penstock's errors."""
 
 
 class InvalidArgument(Error, ValueError):
-    """The call cannot be right; nothing was done."""
+    """An argument is invalid; nothing was done."""
 
 
 class NotFound(Error, LookupError):
@@ -19,7 +19,7 @@ class NotFound(Error, LookupError):
 
 
 class PermissionDenied(Error, PermissionError):
-    """A socket or a path that is not for this user."""
+    """This user may not use the socket or the path."""
 
 
 class FailedPrecondition(Error):
@@ -27,11 +27,11 @@ class FailedPrecondition(Error):
 
 
 class ResourceExhausted(Error):
-    """Does not fit now; the message has the numbers."""
+    """It does not fit now; the message has the numbers."""
 
 
 class DeadlineExceeded(Error, TimeoutError):
-    """Nothing came in time; the message says which stage is slow."""
+    """The timeout ran out; the message names the slow stage."""
 
 
 class Unavailable(Error, ConnectionError):
@@ -39,15 +39,15 @@ class Unavailable(Error, ConnectionError):
 
 
 class DataLoss(Error):
-    """The feed failed: too many bad samples, or its source."""
+    """The feed failed: too many bad samples, or the source failed."""
 
 
 class Internal(Error):
-    """A bug of Penstock."""
+    """A bug in Penstock."""
 
 
 class BadSampleWarning(UserWarning):
-    """Rows of the batches hold other samples than they should, because those cannot be used."""
+    """Rows of batches hold other samples than they should, because those cannot be used."""
 
 
 _BY_CODE = {

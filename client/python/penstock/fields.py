@@ -1,4 +1,4 @@
-"""What shall be in a batch beside its images and labels."""
+"""Fields that a batch has besides its images and labels."""
 from dataclasses import dataclass
 from typing import Optional
 
@@ -9,10 +9,10 @@ from .errors import InvalidArgument
 class Field:
     """A field of a dataset's samples, by its name there.
 
-    `max_length`: wanted where its length differs between samples, elements along its first side; a sample
-    with more is a bad sample. `dtype`: "int32" or "int64" of whole numbers, "float32" of any floats; else
-    as it is stored. `as_stored`: also a field that names places in an image which is cropped or flipped at
-    random, such as a mask, and does not follow it.
+    `max_length`: required if its length differs between samples: the maximum number of elements along its first side. A
+    longer sample is a bad sample. `dtype`: "int32" or "int64" for integers, "float32" for any floats; default: as stored.
+    `as_stored`: accepts a field with image coordinates, such as a mask, together with a random crop or flip that it does not
+    follow.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Field:
 
 
 def fields_of(asked):
-    """None, names, {name: greatest length or None}, or Fields, as a tuple of Fields."""
+    """Converts None, names, {name: maximum length or None}, or Fields to a tuple of Fields."""
     if asked is None:
         return ()
     if isinstance(asked, (str, Field)):
@@ -42,10 +42,10 @@ def _field(name, most):
     elif isinstance(name, str):
         field = Field(name, 0 if most is None else most)
     else:
-        raise InvalidArgument(f"fields has {name!r}; give names, {{name: greatest length}}, or penstock.Field")
+        raise InvalidArgument(f"fields has {name!r}; give names, {{name: maximum length}}, or penstock.Field")
     if not field.name:
-        raise InvalidArgument("fields has an empty name; the dataset's `fields` says which there are")
+        raise InvalidArgument("fields has an empty name; see the dataset's `fields` for the names")
     if not isinstance(field.max_length, int) or isinstance(field.max_length, bool) or not 0 <= field.max_length < 2**32:
-        raise InvalidArgument(f"the greatest length of {field.name!r} is {field.max_length!r}; give a whole number of at "
-                              "least 1, or none where all samples have one shape")
+        raise InvalidArgument(f"the maximum length of {field.name!r} is {field.max_length!r}; give an integer of at "
+                              "least 1, or none if all samples have one shape")
     return field

@@ -1,11 +1,11 @@
-"""JAX: batches as jax.Arrays, of one device or by a sharding.
+"""JAX: batches as jax.Arrays, on one device or with a sharding.
 
     loader = penstock.jax.Loader("imagenet-train", 256, shuffle=True, dtype="bfloat16",
                                  sharding=NamedSharding(mesh, PartitionSpec("data")))
 
-On a GPU `image` is the memory in which Penstock finished the batch: nothing is copied, JAX's own
-stream waits for it, and it is used again when JAX has read it. Under a sharding over several
-processes each of them loads its rank's rows, and `batch_size` is those of one process.
+On a GPU, `image` is the memory in which Penstock finished the batch: nothing is copied, JAX's own stream waits for it,
+and the memory is reused once JAX has read it. With a sharding over several processes, each of them loads its rank's
+rows, and `batch_size` is the number of rows in one process.
 """
 import jax
 import jax.dlpack
@@ -20,12 +20,12 @@ __all__ = ["Batch", "Loader"]
 
 
 class Loader(LoaderBase):
-    """An iterable of batches: `batch["image"]`, `batch["label"]` as jax.Arrays; `batch.sample_ids` (of
-    this process, on the host), `batch.position`.
+    """An iterable of batches: `batch["image"]`, `batch["label"]` as jax.Arrays; `batch.sample_ids` (of this process, on the
+    host), `batch.position`.
 
-    Arguments as penstock.Loader's. `sharding`: how a batch of all processes lies on their devices; or
-    `device`, a jax.Device; without both, JAX's first device of this process. Ranks are JAX's processes
-    where there are several. Labels are int32, or int64 where JAX has 64-bit types on.
+    The arguments are those of penstock.Loader. `sharding` places a batch of all processes on their devices; or give
+    `device`, a jax.Device; the default is this process's first JAX device. With several JAX processes, ranks are their
+    numbers. Labels are int32, or int64 if JAX's 64-bit types are enabled.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, sharding=None, device=None, drop_last=False, timeout=0,
@@ -39,7 +39,7 @@ class Loader(LoaderBase):
         sampling = None
         if sampler is not None:
             if shuffle:
-                raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
+                raise InvalidArgument("sampler and shuffle exclude each other; the sampler determines the order")
             sampling, rank, world_size = _sampling.of(sampler, batch_size, rank, world_size)
         super().__init__(_settings.make(
             dataset, usual=("float32", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed,
@@ -72,34 +72,34 @@ class Loader(LoaderBase):
         return take_placed
 
     def _placed(self, local):
-        """An array of this process's rows, where it shall be; nothing is copied that is there already."""
+        """An array of this process's rows on its device or sharding; copies nothing that is already there."""
         if self._sharding is None:
             return jax.device_put(local, self._device)
         return jax.make_array_from_process_local_data(self._sharding, local)
 
     def __getstate__(self):
-        raise TypeError("a penstock.jax.Loader names devices of this process; make another one where it is wanted, and "
-                        "give it this one's state_dict()")
+        raise TypeError("a penstock.jax.Loader is tied to devices of this process; make another one in the other process, and "
+                        "load this one's state_dict() there")
 
 
 def _no_single_samples(_):
-    raise TypeError("a penstock.jax.Loader gives no single samples; penstock.Loader does: loader.dataset[i]")
+    raise TypeError("a penstock.jax.Loader has no single samples; use loader.dataset[i] of a penstock.Loader")
 
 
 class _Lender:
-    """Lends pool memory to JAX. XLA lets go of foreign memory as soon as what reads it is in its stream, and
-    tells neither that stream nor when it got there. So what it let go of is kept until a computation that
-    was put behind has its result: then JAX has read it."""
+    """Hands pool memory to JAX. XLA drops a foreign buffer as soon as its readers are enqueued, and names neither their
+    stream nor the time when they finish. So a dropped buffer is kept until a computation that was enqueued after it has
+    a result: JAX has then read the buffer."""
 
     def __init__(self, device):
         self._device = device
-        self._let_go = []  # by JAX, from any thread
-        self._behind = []  # (a computation's result, what JAX had let go of before)
+        self._let_go = []  # dropped by JAX, on any thread
+        self._behind = []  # (a computation's result, what JAX had dropped before)
         self._compute = jax.jit(lambda value: value + 1)
         self._value = jax.device_put(np.int32(0), device)
 
     def lend(self, array):
-        """The array as JAX's."""
+        """The array as a JAX array."""
         self._look()
         return jax.dlpack.from_dlpack(_Lent(array, _Kept(array, self._let_go)), device=self._device)
 
@@ -113,8 +113,8 @@ class _Lender:
 
 
 class _Kept:
-    """What JAX keeps while it uses an array's memory. Without its lender, which took the pool along, the memory
-    is freed by CUDA behind all work."""
+    """JAX keeps this while it uses an array's memory. If the loader, and with it the pool, is gone, CUDA frees the memory
+    after all work."""
 
     __slots__ = ("_array", "_let_go")
 
@@ -127,7 +127,7 @@ class _Kept:
 
 
 class _Lent:
-    """A penstock.Array whose capsules keep `kept`; the host waits for it where JAX names no stream."""
+    """A penstock.Array whose capsules keep `kept`. If JAX names no stream, the host waits for the array."""
 
     def __init__(self, array, kept):
         self._array = array
@@ -142,14 +142,14 @@ class _Lent:
 
 def _device(sharding, device):
     if sharding is not None and device is not None:
-        raise InvalidArgument("sharding and device are both given; a sharding names its devices")
+        raise InvalidArgument("sharding and device are both given; a sharding already names its devices")
     if device is not None:
         return device
     if sharding is None:
         return jax.local_devices()[0]
     local = sorted(sharding.addressable_devices, key=lambda each: each.id)
     if not local:
-        raise InvalidArgument(f"the sharding {sharding} has no device of this process; give one that does")
+        raise InvalidArgument(f"the sharding {sharding} has no device of this process; give one that has")
     return local[0]
 
 
@@ -158,8 +158,8 @@ def _name_of(device):
         return "cpu"
     if device.platform in ("gpu", "cuda"):
         return f"cuda:{device.local_hardware_id}"
-    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA's GPUs, not to {device.platform!r}; "
-                          "load with penstock.Loader and jax.device_put")
+    raise InvalidArgument(f"Penstock delivers to host memory and to NVIDIA GPUs, not to {device.platform!r}; "
+                          "use penstock.Loader and jax.device_put")
 
 
 def _label(labels):

@@ -3,10 +3,10 @@
     for batch in penstock.Loader("imagenet-train", 256, shuffle=True):
         image, label = batch["image"], batch["label"]      # uint8 [256, 224, 224, 3], int64 [256]
 
-uint8 NHWC is what the daemon stores: `image` is then a read-only view of it, nothing is copied, and
-the batch's place in the pool is taken until the last view of it is gone. A consumer that keeps all
-batches of its window (`prefetch_factor`) gets no other one: copy what you want to keep. Every other
-dtype or layout is finished into memory of its own, which may be kept.
+The daemon stores uint8 NHWC. With that dtype and layout `image` is a read-only view: nothing is copied, and the batch's
+place in the pool stays occupied until the last view of it is gone. A consumer that keeps all batches of its prefetch
+window (`prefetch_factor`) gets no further one, so copy what you want to keep. Every other dtype or layout is finished
+into memory of its own, which you may keep.
 """
 from . import _sampling, _settings, _take
 from ._base import LoaderBase
@@ -19,9 +19,9 @@ __all__ = ["Batch", "Loader"]
 class Loader(LoaderBase):
     """An iterable of batches: `batch["image"]`, `batch["label"]`, `batch.sample_ids`, `batch.position`.
 
-    The arguments have the names of torch's DataLoader where they mean the same. Images are as they are
-    stored, uint8 NHWC, unless `dtype`, `layout` or the transform's own steps ask for more. `device`: "cpu"; "cuda", the current
-    one; "cuda:N"; "auto". Read arrays on a GPU by `cupy.from_dlpack` and its like (penstock.array).
+    The arguments have the names of torch's DataLoader if they mean the same. Images come as they are stored, uint8 NHWC,
+    unless `dtype`, `layout` or the transform's own steps change that. `device`: "cpu"; "cuda", the current one; "cuda:N";
+    "auto". Read arrays on a GPU with `cupy.from_dlpack` and similar functions (penstock.array).
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
@@ -32,7 +32,7 @@ class Loader(LoaderBase):
         sampling = None
         if sampler is not None:
             if shuffle:
-                raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
+                raise InvalidArgument("sampler and shuffle exclude each other; the sampler determines the order")
             sampling, rank, world_size = _sampling.of(sampler, batch_size, rank, world_size)
         super().__init__(_settings.make(
             dataset, usual=("uint8", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
@@ -42,7 +42,7 @@ class Loader(LoaderBase):
         if device == "cpu":
             _take.host_type(self._settings.dtype)
         if _take.is_stored(self._settings) and self._settings.window < 2:
-            raise InvalidArgument("prefetch_factor is 1, but a batch that is not copied keeps its place while the loop "
+            raise InvalidArgument("prefetch_factor is 1, but a batch that is not copied occupies its place while the loop "
                                   "asks for the next one; give 2 or more")
 
     def _taker(self, session):

@@ -1,4 +1,4 @@
-"""Which rank of how many this process is: arguments, else torch.distributed, else its launcher's word."""
+"""Finds this process's rank and the number of ranks: from arguments, else torch.distributed, else the launcher."""
 import os
 import sys
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from .errors import InvalidArgument
 
 __all__ = ["Rank", "find"]
 
-# (who, rank, world size, local rank), as variables of the environment; the first whole one counts.
+# (launcher, rank, world size, local rank) as environment variables; the first complete entry counts.
 _LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"),
     ("Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
@@ -19,7 +19,7 @@ _LAUNCHERS = (
 class Rank:
     rank: int
     world_size: int
-    found: str  # where
+    found: str  # where it was found
 
     def __str__(self):
         return f"{self.rank} of {self.world_size} ({self.found})"
@@ -49,12 +49,12 @@ def local_rank(environ=None):
 
 def _checked(rank, world_size, found):
     if not (isinstance(rank, int) and isinstance(world_size, int) and 0 <= rank < world_size):
-        raise InvalidArgument(f"rank {rank!r} of {world_size!r} ({found}) cannot be; ranks are 0 to world_size - 1")
+        raise InvalidArgument(f"rank {rank!r} of {world_size!r} ({found}) is invalid; ranks are 0 to world_size - 1")
     return Rank(rank, world_size, found)
 
 
 def _from_torch():
-    """Only when the program uses it: torch is not imported for this."""
+    """The rank of torch.distributed if the program uses it; does not import torch for this."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
@@ -65,10 +65,10 @@ def _from_launcher(environ):
     for who, rank, size, _ in _LAUNCHERS:
         if rank not in environ or size not in environ:
             continue
-        # An interactive Slurm shell with one task inside an allocation is no launcher.
+        # An interactive Slurm shell with one task inside an allocation is not a launcher.
         try:
             return _checked(int(environ[rank]), int(environ[size]), who)
         except ValueError:
             raise InvalidArgument(f"{rank}={environ[rank]!r} and {size}={environ[size]!r} in the environment ({who}) "
-                                  "are no rank; mend them, or give rank and world_size") from None
+                                  "are not a valid rank; correct them, or give rank and world_size") from None
     return None

@@ -1,9 +1,9 @@
-"""PyTorch: a loader with torch.utils.data.DataLoader's arguments, whose batches are tensors.
+"""PyTorch: a loader with the arguments of torch.utils.data.DataLoader, whose batches are tensors.
 
     loader = penstock.torch.DataLoader("imagenet-train", batch_size=256, shuffle=True, device="cuda",
                                        transform=[penstock.RandomResizedCrop(224), penstock.HorizontalFlip()])
 
-Tensors are allocated by torch on the current stream and are yours: keep them, use them on any stream.
+torch allocates the tensors on the current stream, and they are yours: keep them, use them on any stream.
 """
 import torch
 
@@ -28,12 +28,11 @@ class DataLoader(Attributes, LoaderBase):
     """An iterable of batches: `images, labels = batch`, or `batch["image"]`, `batch["label"]`; and
     `batch.sample_ids`, `batch.position`, `batch.valid_rows`.
 
-    The arguments are torch's, with its meaning and defaults, but that `dataset` is a name or a path and
-    `transform` belongs here. Images are float32 NCHW in [0, 1], as ToTensor gives them, unless the transform's
-    own steps, or `dtype` and `layout`, say otherwise; `dtype="uint8"` leaves them unscaled. `prefetch_factor` is
-    how many batches are kept ready. `in_order` is always true. `fields`: what else of each sample shall be in a
-    batch, by name (penstock.fields); tokens are int64. `row_info`: puts "sample_id" and "valid" of each row into
-    the batch as tensors.
+    The arguments are torch's, with its meaning and defaults, except that `dataset` is a name or a path, and `transform` is
+    given here. Images are float32 NCHW in [0, 1], as from ToTensor, unless the transform's own steps, or `dtype` and
+    `layout`, change that; `dtype="uint8"` leaves them unscaled. `prefetch_factor` is the number of batches kept ready.
+    `in_order` is always true. `fields`: further fields of each sample, by name (penstock.fields); tokens are int64.
+    `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
@@ -46,7 +45,7 @@ class DataLoader(Attributes, LoaderBase):
         explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                 persistent_workers=persistent_workers)
         if batch_size is None and batch_sampler is None:
-            raise InvalidArgument("batch_size is None, which with torch means single samples; Penstock gives batches: take "
+            raise InvalidArgument("batch_size is None, which in torch means single samples; Penstock gives only batches: use "
                                   "batch_size=1, and batch['image'][0]")
         sampling, rank, world_size = _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size)
         super().__init__(_settings.make(
@@ -63,7 +62,7 @@ class DataLoader(Attributes, LoaderBase):
 
     @property
     def sampler(self):
-        """The program's own; else something for programs that call `loader.sampler.set_epoch(epoch)`."""
+        """The program's own sampler; else an object for programs that call `loader.sampler.set_epoch(epoch)`."""
         return Sampler(self) if self._given_sampler is None else self._given_sampler
 
     @property
@@ -82,12 +81,12 @@ class DataLoader(Attributes, LoaderBase):
         if device != "cuda":
             return device
         if not torch.cuda.is_available():
-            raise FailedPrecondition("device is 'cuda', but torch sees no GPU; give device='cpu', or 'auto' to take one "
-                                     "where there is one")
+            raise FailedPrecondition("device is 'cuda', but torch sees no GPU; give device='cpu', or 'auto' to use one "
+                                     "if there is one")
         current = torch.cuda.current_device()
         local = ranks.local_rank()
         if local is not None and local != current and torch.cuda.device_count() > 1:
-            say_once(f"this process has local rank {local}, but torch's current device is {current}, to which its "
+            say_once(f"this process has local rank {local}, but torch's current device is {current}, where its "
                      f"batches will go; call torch.cuda.set_device({local}) first, or give device='cuda:{local}'")
         return f"cuda:{current}"
 
@@ -106,7 +105,7 @@ class DataLoader(Attributes, LoaderBase):
         empty, take_into = torch.empty, session.take_into
         float_bytes, row_info = _floats_of_bytes(settings) if settings.unscaled and has_image else None, self._row_info
         if row_info and {SAMPLE_ID, VALID} & {tensor.name for tensor in others}:
-            raise InvalidArgument(f"row_info=True names tensors {SAMPLE_ID!r} and {VALID!r}, and the dataset has a field of "
+            raise InvalidArgument(f"row_info=True adds tensors {SAMPLE_ID!r} and {VALID!r}, but the dataset has a field of "
                                   "that name; leave one of them out")
 
         def take():
@@ -136,7 +135,7 @@ class DataLoader(Attributes, LoaderBase):
 
 
 def _floats_of_bytes(settings):
-    """Floats from 0 to 255, as ToDtype gives them without scale, and what Normalize makes of those."""
+    """Converts bytes to floats from 0 to 255, as ToDtype without scale does, then applies Normalize if it is wanted."""
     normalize, sides = settings.plan.normalize, (-1, 1, 1) if settings.layout == "NCHW" else (-1,)
 
     def convert(image):
@@ -149,7 +148,7 @@ def _floats_of_bytes(settings):
 
 
 def _room(tensor, values, rows, device):
-    """Memory for one of a batch's tensors, put into `values`; and where it is."""
+    """Adds memory for one of a batch's tensors to `values`, and returns its description for the extension."""
     value = torch.empty((rows, *tensor.shape), dtype=getattr(torch, tensor.dtype), device=device)
     values[tensor.name] = value
     lengths = 0
@@ -160,26 +159,26 @@ def _room(tensor, values, rows, device):
 
 
 def _known_type(stored):
-    """The type itself, or where torch has none, or can do nothing with it, one that holds its numbers."""
+    """The stored type; or, if torch lacks it or cannot compute with it, a type that holds its numbers."""
     if stored in ("uint16", "uint32"):
         return "int32" if stored == "uint16" else "int64"
     if not hasattr(torch, stored):
-        raise InvalidArgument(f"torch has no {stored}; use penstock.Loader, whose arrays are NumPy's, for this field")
+        raise InvalidArgument(f"torch has no {stored}; use penstock.Loader, which returns NumPy arrays, for this field")
     return stored
 
 
 def _tokens_type(_):
-    return "int64"  # what cross_entropy takes
+    return "int64"  # as cross_entropy needs
 
 
 def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size):
-    """What draws the order, and the rank: a sampler of the program's own has taken it into account."""
+    """(what draws the order, rank, world size). A sampler of the program's own has already taken the rank into account."""
     if sampler is None and batch_sampler is None:
         return None, rank, world_size
     if sampler is not None and shuffle:
-        raise InvalidArgument("sampler and shuffle exclude each other; the sampler says the order")
+        raise InvalidArgument("sampler and shuffle exclude each other; the sampler determines the order")
     if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
-        raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it says them all")
+        raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it determines them all")
     if batch_sampler is None:
         return _sampling.of(sampler, batch_size, rank, world_size)
     return _sampling.of_batches(batch_sampler, rank, world_size)
@@ -196,6 +195,6 @@ def _seed(seed, generator):
 def _refuse(**arguments):
     for name, value in arguments.items():
         if value is not None:
-            raise InvalidArgument(f"{name} is given, but Penstock starts no worker processes here for it: its daemon "
-                                  "decodes. Leave it out; seeds of augmentations come from `seed`")
+            raise InvalidArgument(f"{name} is given, but Penstock starts no worker processes here: its daemon "
+                                  "decodes. Leave it out; augmentations are seeded by `seed`")
 

@@ -1,17 +1,17 @@
-"""What the daemon does to a photograph, and what is done to the batch: described, not executed.
+"""Transforms: descriptions of what the daemon does to a photograph and what is done to the batch; nothing runs here.
 
-Penstock decodes, crops, resizes and flips in its workers and normalises in one kernel behind the
-batch. A transform is a list of these steps, in this order:
+Penstock decodes, crops, resizes and flips in its workers, and normalises the batch in one kernel. A transform is a list
+of these steps, in this order:
 
-    first    ExifTranspose()           if images shall be turned as their camera says
-    then     Grayscale()               if one channel is wanted
+    first    ExifTranspose()           to turn images as their camera recorded
+    then     Grayscale()               for one channel
     one of   RandomResizedCrop(size)   or   Resize(size), CenterCrop(size)
-    then     HorizontalFlip(p)         if wanted
-    then     Normalize(mean, std)      if wanted; a flip may also be behind it
+    then     HorizontalFlip(p)         optional
+    then     Normalize(mean, std)      optional; a flip may also come after it
 
-torchvision's objects are understood as well, alone or in a Compose: those of the same names, and those that say of
-what type the result is (ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype). What would not come out as
-torchvision does it is refused.
+torchvision's objects are accepted as well, alone or in a Compose: those of the same names, and those that set the type
+of the result (ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype). What would come out differently from
+torchvision is refused.
 """
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _STATISTICS = {
 
 
 def _pair(size, what):
-    """(height, width) of an int or of two."""
+    """(height, width) from one number or two."""
     sides = (size, size) if isinstance(size, int) else tuple(size)
     sides = sides * 2 if len(sides) == 1 else sides
     if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
@@ -41,13 +41,13 @@ def _pair(size, what):
 def _range(values, what):
     low, high = (float(value) for value in values)
     if not 0 < low <= high < math.inf:
-        raise InvalidArgument(f"{what} is {tuple(values)!r}; give (least, most), both above 0")
+        raise InvalidArgument(f"{what} is {tuple(values)!r}; give (minimum, maximum), both above 0")
     return low, high
 
 
 @dataclass(frozen=True)
 class ExifTranspose:
-    """Turns and mirrors an image as its EXIF block says; left out, that is ignored, as ImageFolder does."""
+    """Turns and mirrors an image as its EXIF block says. Without it, that is ignored, as in ImageFolder."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Grayscale:
 
 @dataclass(frozen=True)
 class RandomResizedCrop:
-    """A random box of the image, resized to `size`; torchvision's meaning and defaults."""
+    """A random box of the image, resized to `size`; with torchvision's meaning and defaults."""
 
     size: Size = 224
     scale: Tuple[float, float] = (0.08, 1.0)
@@ -73,19 +73,19 @@ class RandomResizedCrop:
 
 @dataclass(frozen=True)
 class Resize:
-    """The shorter side resized to `size` pixels; before a CenterCrop."""
+    """Resizes the shorter side to `size` pixels; only before a CenterCrop."""
 
     size: int = 256
 
     def __post_init__(self):
         if not isinstance(self.size, int) or self.size <= 0:
-            raise InvalidArgument(f"Resize: the size is {self.size!r}; give the shorter side in pixels. To a fixed "
-                                  "(height, width) Penstock brings images by Resize(n), CenterCrop((h, w))")
+            raise InvalidArgument(f"Resize: the size is {self.size!r}; give the shorter side in pixels. For a fixed "
+                                  "(height, width) use Resize(n), CenterCrop((h, w))")
 
 
 @dataclass(frozen=True)
 class CenterCrop:
-    """The middle of the image; after a Resize."""
+    """Cuts out the middle of the image; only after a Resize."""
 
     size: Size = 224
 
@@ -95,7 +95,7 @@ class CenterCrop:
 
 @dataclass(frozen=True)
 class HorizontalFlip:
-    """Mirrors an image with probability `p`."""
+    """Mirrors an image left to right with probability `p`."""
 
     p: float = 0.5
 
@@ -106,7 +106,7 @@ class HorizontalFlip:
 
 @dataclass(frozen=True, init=False)
 class Normalize:
-    """(x - mean) / std for each channel, x in [0, 1]. `Normalize("imagenet")` has ImageNet's numbers."""
+    """(x - mean) / std for each channel, with x in [0, 1]. `Normalize("imagenet")` has ImageNet's numbers."""
 
     mean: Tuple[float, ...]
     std: Tuple[float, ...]
@@ -114,17 +114,17 @@ class Normalize:
     def __init__(self, mean, std=None):
         if isinstance(mean, str):
             if mean not in _STATISTICS or std is not None:
-                raise InvalidArgument(f"Normalize: {mean!r} is not known; known are {sorted(_STATISTICS)}, or give "
+                raise InvalidArgument(f"Normalize: {mean!r} is unknown; use one of {sorted(_STATISTICS)}, or give "
                                       "mean and std as numbers")
             mean, std = _STATISTICS[mean]
         if std is None:
             raise InvalidArgument("Normalize: std is missing")
         mean, std = _channels(mean), _channels(std)
         if len(mean) != len(std) or len(mean) not in (1, 3):
-            raise InvalidArgument(f"Normalize: mean has {len(mean)} and std {len(std)} numbers; give one a channel: "
+            raise InvalidArgument(f"Normalize: mean has {len(mean)} and std {len(std)} numbers; give one for each channel: "
                                   "1 or 3 of each")
         if any(value == 0 or not math.isfinite(value) for value in std):
-            raise InvalidArgument(f"Normalize: std is {std!r}; every number has to be finite and not 0")
+            raise InvalidArgument(f"Normalize: std is {std!r}; every number must be finite and not 0")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "std", std)
 
@@ -138,7 +138,7 @@ def _channels(values):
 
 @dataclass(frozen=True)
 class Plan:
-    """A transform taken apart: what the daemon is asked for, and what the finish does."""
+    """A transform taken apart: what the daemon does, and what the finish does."""
 
     upright: bool = False
     gray: bool = False
@@ -146,8 +146,8 @@ class Plan:
     center_crop: Union[Tuple[Resize, CenterCrop], None] = None
     flip: float = 0.0
     normalize: Union[Normalize, None] = None
-    dtype: Union[str, None] = None  # of the result, where a step says it
-    scaled: bool = True  # whether floats go to 1, not to 255
+    dtype: Union[str, None] = None  # of the result, if a step sets it
+    scaled: bool = True  # whether floats go to 1 instead of 255
 
     @property
     def has_geometry(self):
@@ -155,7 +155,7 @@ class Plan:
 
 
 _ORDER = "ExifTranspose; Grayscale; RandomResizedCrop, or Resize and CenterCrop; then HorizontalFlip and Normalize"
-# Of each step: its place in that order, and its entry in a Plan. A flip and Normalize may change places.
+# For each step: its place in that order, and its entry in a Plan. A flip and Normalize may change places.
 _STAGES = {ExifTranspose: (0, "upright"), Grayscale: (1, "gray"), RandomResizedCrop: (2, "random_crop"),
            Resize: (2, "center_crop"), HorizontalFlip: (3, "flip"), Normalize: (3, "normalize")}
 
@@ -167,8 +167,8 @@ def plan_of(transform):
     plan, place = {}, 0
     for step, behind in _paired(steps):
         if type(step) not in _STAGES:
-            raise InvalidArgument(f"Penstock does not know the transform {step!r}; it does {_ORDER}. Do others on the "
-                                  "finished batch, which is on your device already")
+            raise InvalidArgument(f"Penstock does not know the transform {step!r}; it supports {_ORDER}. Apply others to the "
+                                  "finished batch, which is already on your device")
         stage, entry = _STAGES[type(step)]
         if stage < place or entry in plan or (stage == 2 and ("random_crop" in plan or "center_crop" in plan)):
             raise InvalidArgument(f"{type(step).__name__} comes too late or twice in the transform; the order is "
@@ -180,7 +180,7 @@ def plan_of(transform):
 
 
 def _paired(steps):
-    """Steps, and of Resize the CenterCrop behind it."""
+    """Yields each step; with a Resize, also the CenterCrop after it."""
     steps, index = list(steps), 0
     while index < len(steps):
         step, behind = steps[index], None
@@ -196,11 +196,11 @@ def _paired(steps):
 
 def _check_middle(resize, crop):
     if not isinstance(crop, CenterCrop):
-        raise InvalidArgument("Resize alone leaves images of different widths, which make no batch; put a "
-                              "CenterCrop(size) behind it")
+        raise InvalidArgument("Resize alone leaves images of different sizes, which cannot form a batch; put a "
+                              "CenterCrop(size) after it")
     if max(sides_of(crop)) > resize.size:
-        raise InvalidArgument(f"CenterCrop({crop.size}) is larger than what Resize({resize.size}) leaves, and Penstock does "
-                              "not fill up with black; give at most the size of the Resize")
+        raise InvalidArgument(f"CenterCrop({crop.size}) is larger than Resize({resize.size}), and Penstock does "
+                              "not pad with black; use at most the size of the Resize")
 
 
 def _entry(step, behind):
@@ -213,7 +213,7 @@ def _entry(step, behind):
 
 def _check_gray(plan):
     if "gray" in plan and "normalize" in plan and len(plan["normalize"].mean) != 1:
-        raise InvalidArgument("Normalize has 3 numbers for mean and std, and gray rows have one channel; give 1 of each")
+        raise InvalidArgument("Normalize has 3 numbers for mean and std, but gray rows have one channel; give 1 of each")
 
 
 def sides_of(crop):

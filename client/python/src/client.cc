@@ -16,7 +16,8 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
-// Lets Python's signal handlers run; what they raise ends the call, and is raised when it returns.
+// Runs Python's signal handlers. If one raises, the call ends, and the exception is raised on
+// return.
 bool Interrupted() {
   const nb::gil_scoped_acquire acquired;
   return PyErr_CheckSignals() != 0;
@@ -96,16 +97,15 @@ void BindClient(nb::module_& module) {
       .def_prop_ro("address", &Client::address)
       .def_prop_ro("is_private", &Client::is_private)
       .def("open", &Open, nb::arg("options"))
-      .def(
-          "describe", &Describe, nb::arg("dataset"),
-          "(name, samples, classes, kind, (height, width, channels) of images that are not decoded "
-          "or zeros, [(name, type, shape, of variable length)], decoded, labeled, first sample, "
-          "samples of an epoch)")
+      .def("describe", &Describe, nb::arg("dataset"),
+           "(name, samples, classes, kind, (height, width, channels) of images that need no "
+           "decoding or zeros, [(name, type, shape, whether its length varies)], decoded, labeled, "
+           "first sample, samples in an epoch)")
       .def("content_digest", &ContentDigest, nb::arg("dataset"),
-           "SHA-256 of all content, as hexadecimal digits; the daemon reads everything for it")
+           "SHA-256 of all content, in hexadecimal; the daemon reads every byte for it")
       .def("bad", &Bad, nb::arg("dataset"),
-           "(how many samples could not be used so far, path and reason of one of them)")
-      .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each");
+           "(number of samples that could not be used so far, path and reason of one of them)")
+      .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each sample");
 }
 
 }  // namespace penstock::python

@@ -1,4 +1,4 @@
-// Connecting and opening, and the plain values that they take.
+// Binds the client and the plain values that it takes.
 #pragma once
 
 #include <nanobind/nanobind.h>

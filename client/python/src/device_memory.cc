@@ -19,15 +19,15 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
-// What an array is, beside where.
+// The form of an array, without its address.
 struct Form {
   std::vector<size_t> shape;
-  std::vector<int64_t> strides;  // in elements; none: without gaps
+  std::vector<int64_t> strides;  // in elements; empty: no gaps
   nb::dlpack::dtype type;
   int device = 0;
 };
 
-// An object with __dlpack__(max_version=…), whose capsules keep the owner.
+// An object with __dlpack__(max_version=…) whose capsules keep the owner alive.
 template <typename Data, typename... Annotations>
 nb::object Exporter(nb::handle owner, Data data, const Form& form) {
   using View = nb::ndarray<nb::array_api, Annotations...>;
@@ -63,7 +63,7 @@ void WaitFor(DevicePool& pool) {
   Check(status);
 }
 
-// A copy of what lies at `from` in this memory, made on the stream that will read it.
+// Copies `bytes` at `from` in this memory, on the stream that will read the copy.
 nb::tuple CopyFor(DeviceMemory& memory, Address from, uint64_t bytes, Address stream) {
   const Stream on = reinterpret_cast<Stream>(stream);
   Check(memory.HandTo(on));
@@ -84,8 +84,8 @@ Status LentSlot::HandTo(Stream stream) {
   return {};
 }
 
-// Behind its readers; nobody's: behind the pool's stream, on which it was taken. Where that cannot
-// be, the batch's own end waits for the device, without the lock.
+// Releases the batch after its readers; without readers, after the pool's stream, on which it was
+// taken. If that fails, Batch::Release waits for the device, without the GIL.
 LentSlot::~LentSlot() {
   Stream last = pool().stream();
   if (readers_.size() == 1) last = readers_.front();
@@ -107,20 +107,21 @@ void BindDeviceMemory(nb::module_& module) {
       .def_prop_ro("device", &DevicePool::device)
       .def_prop_ro("stream",
                    [](const DevicePool& pool) { return reinterpret_cast<Address>(pool.stream()); })
-      .def("wait", &WaitFor, "Waits on the host for what the pool's stream was given so far.");
-  nb::class_<DeviceMemory>(module, "DeviceMemory", "What arrays on a GPU keep.")
+      .def("wait", &WaitFor, "Waits on the host for what the pool's stream has been given so far.");
+  nb::class_<DeviceMemory>(module, "DeviceMemory", "GPU memory that arrays hold.")
       .def_prop_ro("pool", &DeviceMemory::shared_pool)
       .def(
           "hand_to",
           [](DeviceMemory& memory, Address stream) {
             Check(memory.HandTo(reinterpret_cast<Stream>(stream)));
           },
-          nb::arg("stream"), "That stream waits until it is filled, and it goes back behind it.")
+          nb::arg("stream"),
+          "Makes the stream wait until the memory is filled; the release then waits for it.")
       .def("copy_for", &CopyFor, nb::arg("data"), nb::arg("bytes"), nb::arg("stream"),
-           "(memory, address) of a copy, made on that stream.");
+           "(memory, address) of a copy that is made on the stream.");
   module.def("export_device_array", &Export, nb::arg("owner"), nb::arg("data"), nb::arg("shape"),
              nb::arg("strides"), nb::arg("dtype"), nb::arg("device"), nb::arg("read_only"),
-             "An object with __dlpack__(max_version=...), whose capsules keep the owner.");
+             "An object with __dlpack__(max_version=...) whose capsules keep the owner alive.");
 }
 
 }  // namespace penstock::python

@@ -1,6 +1,8 @@
-// GPU memory that Python's arrays keep: a slot as it is, or a buffer of a pool in which a batch was
-// finished. It goes back when the last array of it is gone, behind the last work of each stream
-// that it was handed to. The interpreter's lock is held in every call.
+// GPU memory that Python arrays hold: a slot as it is, or a buffer of a pool into which a batch was
+// finished. It is released when the last array of it is gone, after the last work of each stream
+// that it was handed to.
+//
+// **Requires**: the GIL in every call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,7 +24,7 @@ class DeviceMemory {
   explicit DeviceMemory(SharedPool pool) : pool_(std::move(pool)) {}
   virtual ~DeviceMemory() = default;
 
-  // That stream waits until it is filled, and it goes back behind that stream.
+  // Makes `stream` wait until the memory is filled; the release then waits for `stream`.
   virtual Status HandTo(Stream stream) = 0;
   DevicePool& pool() const { return *pool_; }
   const SharedPool& shared_pool() const { return pool_; }
@@ -31,7 +33,7 @@ class DeviceMemory {
   const SharedPool pool_;
 };
 
-// A batch that was taken on its pool's stream.
+// A batch that was taken on the pool's stream.
 class LentSlot final : public DeviceMemory {
  public:
   LentSlot(SharedPool pool, Batch batch)

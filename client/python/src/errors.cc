@@ -7,7 +7,7 @@ namespace penstock::python {
 namespace nb = nanobind;
 
 void Raise(const Status& status) {
-  // What a signal handler raised while the call waited says it better.
+  // Prefers the exception that a signal handler raised while the call waited.
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   const nb::object error = nb::module_::import_("penstock.errors")
                                .attr("make")(CodeName(status.code()), status.message().c_str());

@@ -1,4 +1,4 @@
-// The client's statuses as Python's exceptions: one class for each code, in penstock.errors.
+// Converts the client's statuses to Python exceptions: one class in penstock.errors for each code.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,7 @@
 
 namespace penstock::python {
 
-// Raises the exception that penstock.errors has for the code, with the status's words. The GIL is
-// held.
+// Raises the exception for the status's code, with its message. **Requires**: the GIL.
 [[noreturn]] void Raise(const Status& status);
 
 inline void Check(const Status& status) {

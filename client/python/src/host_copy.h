@@ -1,4 +1,4 @@
-// What is small and may outlive its batch, as a NumPy array of its own.
+// Copies small data that may outlive its batch into a NumPy array.
 #pragma once
 
 #include <nanobind/nanobind.h>

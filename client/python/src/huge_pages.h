@@ -1,5 +1,6 @@
-// Fresh memory for a batch is mapped page by page as it is written, which on 4 KiB pages costs more
-// than the writing. NumPy asks for huge pages for its large arrays; torch does not.
+// Asks for huge pages for a batch's memory. Fresh memory is mapped page by page as it is written,
+// which with 4 KiB pages takes longer than the writing. NumPy asks for huge pages for large arrays;
+// torch does not.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,8 +10,8 @@
 
 namespace penstock::python {
 
-// Of memory that is about to be written whole. Small memory, and kernels without huge pages, stay
-// as they are.
+// For memory that is about to be written completely. Does nothing for small memory or on a kernel
+// without huge pages.
 inline void PreferHugePages(void* memory, size_t bytes) {
   constexpr uintptr_t kHugePage = 2 << 20;
   const auto begin = reinterpret_cast<uintptr_t>(memory);

@@ -16,7 +16,7 @@ namespace {
 
 Batch& BatchOf(nb::handle lease) { return nb::cast<Batch&>(lease); }
 
-// The stored rows where they lie, read-only; the array keeps the lease.
+// The stored rows as a read-only array that keeps the lease alive.
 nb::object Images(nb::handle lease) {
   const Batch& batch = BatchOf(lease);
   if (batch.images().empty()) return nb::none();
@@ -30,7 +30,7 @@ std::vector<uint64_t> ShapeOf(const Batch& batch) {
   return {shape.rows, shape.height, shape.width, shape.channels};
 }
 
-// What is left of rows, in host memory that the caller gives.
+// Finishes into host memory that the caller provides.
 void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint64_t bytes) {
   Status status;
   {
@@ -40,7 +40,7 @@ void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint
   Check(status);
 }
 
-// Waits for the GPU where the rows were shown there, so not with the lock.
+// Without the GIL, because it waits for the GPU if the rows were exposed there.
 void Release(Batch& batch) {
   const nb::gil_scoped_release released;
   batch.Release();

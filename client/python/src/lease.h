@@ -1,5 +1,5 @@
-// A batch that Python holds: its views are arrays that keep it, and the slot goes back when the
-// last of them is gone.
+// Binds a batch that Python holds. Its views are arrays that keep it alive; the slot is released
+// when the last of them is gone.
 #pragma once
 
 #include <nanobind/nanobind.h>

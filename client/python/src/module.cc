@@ -1,4 +1,4 @@
-// penstock._penstock: the C++ client as it is, for the package's own Python to build on.
+// penstock._penstock: the C++ client, for the package's Python code to build on.
 #include <nanobind/nanobind.h>
 
 #include "client/python/src/client.h"
@@ -7,7 +7,7 @@
 #include "client/python/src/session.h"
 
 NB_MODULE(_penstock, module) {
-  // Loaders live as long as the interpreter in most programs, and then end with the process.
+  // In most programs loaders live until the interpreter exits; that is not a leak.
   nanobind::set_leak_warnings(false);
   penstock::python::BindOptions(module);
   penstock::python::BindLease(module);

@@ -1,4 +1,4 @@
-// The plain values of penstock.h, field by field.
+// Binds the plain values of the public headers, field by field.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
@@ -110,7 +110,7 @@ void BindStructs(nb::module_& module) {
       .def("__repr__", &State::ToString);
 }
 
-// Any array or buffer of uint64 in host memory; copied once.
+// Any one-dimensional array or buffer of uint64 in host memory; copied once.
 using Indices = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void SetGiven(SessionOptions& options, const Indices& indices) {
@@ -120,7 +120,7 @@ void SetGiven(SessionOptions& options, const Indices& indices) {
 
 using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// As bytes of uint64: an array of them is made of those at once.
+// Returns the bytes of uint64 numbers, from which Python makes an array in one step.
 nb::bytes Draw(const Weights& weights, uint64_t count, uint64_t seed, uint64_t epoch) {
   Result<std::vector<uint64_t>> drawn = [&] {
     const nb::gil_scoped_release released;
@@ -140,7 +140,8 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("dataset", &SessionOptions::dataset)
       .def_rw("batch_size", &SessionOptions::batch_size)
       .def_rw("order", &SessionOptions::order)
-      .def_prop_rw("given", &GivenSize, &SetGiven, "Samples of an epoch; reads as how many.")
+      .def_prop_rw("given", &GivenSize, &SetGiven,
+                   "The samples of an epoch; reading returns their number.")
       .def_rw("given_by", &SessionOptions::given_by)
       .def_rw("shuffle_window", &SessionOptions::shuffle_window)
       .def_rw("range", &SessionOptions::range)

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 // Python's signal handlers run between two slices of a wait.
 constexpr milliseconds kSlice(100);
-// How long one Next may try to connect to a daemon that is gone.
+// How long one call to Next may try to reconnect.
 constexpr milliseconds kConnect(500);
 
 Clock::time_point DeadlineOf(Seconds timeout) {
@@ -38,13 +38,13 @@ milliseconds Left(Clock::time_point deadline) {
   return std::chrono::ceil<milliseconds>(std::max(deadline - Clock::now(), Clock::duration(0)));
 }
 
-// What one of its functions says.
+// Calls a member function of the session in a turn.
 template <auto kFunction>
 auto Ask(HeldSession& held) {
   return held.Asked([](const Session& session) { return (session.*kFunction)(); });
 }
 
-// Of a full batch: (rows, height, width, channels).
+// For a full batch: (rows, height, width, channels).
 nb::tuple ShapeOf(const Shape& shape) {
   return nb::make_tuple(shape.rows, shape.height, shape.width, shape.channels);
 }
@@ -55,10 +55,10 @@ size_t FinishedBytes(const Shape& shape, const Finish& finish) {
   return values * (finish.type == Type::kUInt8 ? 1 : halves ? 2 : 4);
 }
 
-// Labels lie behind the images, where any array may begin.
+// Labels come after the images, at an offset that suits any array.
 size_t LabelsOffset(size_t image_bytes) { return (image_bytes + 255) / 256 * 256; }
 
-// In GPU memory; what Python gets of it.
+// A batch in GPU memory, as Python gets it.
 struct OnDevice {
   std::unique_ptr<DeviceMemory> memory;
   Address images = 0, labels = 0;
@@ -70,7 +70,7 @@ nb::tuple Described(nb::tuple step, nb::object labels, nb::object sample_ids, On
                         std::move(labels), std::move(sample_ids), std::move(there.tensors));
 }
 
-// Where they lie in the batch's own place.
+// Addresses of the tensors in the batch's own slot.
 std::vector<Placed> PlacesIn(const Batch& batch, const HeldSession::Wanted& wanted) {
   std::vector<Placed> places;
   for (const auto& [tensor, type] : wanted) {
@@ -115,12 +115,12 @@ std::unique_lock<std::mutex> HeldSession::Enter() {
   if (!lock.owns_lock()) {
     Raise(Status(Code::kFailedPrecondition,
                  "another thread is taking a batch from this session; give each thread a loader of "
-                 "its own: those of one feed share what is decoded"));
+                 "its own: loaders of one feed share what is decoded"));
   }
   return lock;
 }
 
-// False: nothing came in time. Others have their turn between two slices.
+// Returns false if nothing came in time. Other threads get their turn between two slices.
 bool HeldSession::AwaitReady(Clock::time_point deadline) {
   for (;;) {
     const milliseconds slice = std::min(kSlice, Left(deadline));
@@ -134,15 +134,15 @@ bool HeldSession::AwaitReady(Clock::time_point deadline) {
   }
 }
 
-// A ready batch is taken as it is, with the interpreter's lock. Nothing: none is ready, or somebody
-// else has the turn.
+// Takes a ready batch without releasing the GIL. Returns nothing if none is ready or another thread
+// has the turn.
 std::optional<Result<Batch>> HeldSession::NextReady(Stream stream) {
   const Turns::Turn turn = turns_.Try();
   if (!turn || lost_ || !ValueOf(session_.WaitReady(milliseconds(0)))) return std::nullopt;
   return session_.Next(stream, milliseconds(0));
 }
 
-// Only a session that lost its daemon may take its time: Next then connects again.
+// Only a session that lost its daemon may block here: Next then reconnects.
 Result<Batch> HeldSession::Next(Stream stream, Seconds timeout) {
   std::optional<Result<Batch>> batch = NextReady(stream);
   if (!batch) {
@@ -185,7 +185,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
   return nb::make_tuple(StepOf(*batch), std::move(sample_ids));
 }
 
-// The memory is there before a batch is taken: none is lost when there is no memory.
+// Allocates before taking a batch, so that no batch is lost if memory runs out.
 nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
                                      const Wanted& wanted, Seconds timeout) {
   const std::unique_lock<std::mutex> lock = Enter();
@@ -249,12 +249,11 @@ void BindSession(nb::module_& module) {
           nb::arg("wanted"), nb::arg("timeout").none(),
           "The next batch in GPU memory, finished on the pool's stream, or as it is stored: (step, "
           "memory, images, labels, labels on the host, sample_ids, [(address, row stride, address "
-          "of lengths)] of the tensors that are wanted); None at the end of an epoch.")
+          "of lengths)] of the requested tensors); None at the end of an epoch.")
       .def_prop_ro("tensors", &DescribedTensors)
       .def_prop_ro("labeled", &Ask<&Session::labeled>)
-      .def(
-          "view", &View, nb::arg("lease"), nb::arg("tensor"),
-          "A tensor of a batch of this session as a read-only NumPy view, and its lengths or None.")
+      .def("view", &View, nb::arg("lease"), nb::arg("tensor"),
+           "A tensor of a batch as a read-only NumPy view, and its lengths or None.")
       .def_prop_ro("state", &Ask<&Session::state>)
       .def_prop_ro("samples", &Ask<&Session::samples>)
       .def_prop_ro("shape", [](HeldSession& held) { return ShapeOf(Ask<&Session::shape>(held)); })

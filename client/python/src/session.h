@@ -1,5 +1,5 @@
-// A session for Python: the client's, with a wait that Ctrl-C ends and without the interpreter's
-// lock while it waits or computes.
+// A session for Python: the client's Session, with waits that Ctrl-C can end, and without the GIL
+// while it waits or computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,20 +20,20 @@
 
 namespace penstock::python {
 
-// Seconds; nothing: for ever.
+// In seconds; unset: no limit.
 using Seconds = std::optional<double>;
 
 struct Room {
   Address images = 0;
   uint64_t image_bytes = 0;
-  Address labels = 0;  // int64, one a row
+  Address labels = 0;  // int64, one for each row
   std::vector<TensorRoom> tensors = {};
 };
 
-// Whose turn it is with a session, which serves one thread at a time: who takes batches, or who
-// asks how it is. In the order in which they came, so that who takes batch after batch lets others
-// in. Nobody who has the turn waits for the interpreter's lock; so nobody waits for it who holds
-// that.
+// Gives threads turns at a session, which serves one thread at a time: the thread that takes
+// batches and threads that query it. First come, first served, so that a thread that takes batch
+// after batch lets others in. A thread with the turn never waits for the GIL, and so no thread that
+// holds the GIL waits for it.
 class Turns {
  public:
   using Turn = std::unique_lock<std::mutex>;
@@ -41,7 +41,7 @@ class Turns {
     const std::lock_guard line(line_);
     return Turn(session_);
   }
-  // Empty where somebody has it, or waits for it.
+  // Empty if another thread has the turn or waits for it.
   Turn Try() {
     const Turn line(line_, std::try_to_lock);
     return line ? Turn(session_, std::try_to_lock) : Turn();
@@ -51,28 +51,28 @@ class Turns {
   std::mutex line_, session_;
 };
 
-// Any thread; one at a time takes batches, while others may ask.
+// **Thread safety**: any thread may query; one at a time may take batches.
 class HeldSession {
  public:
   explicit HeldSession(Session session) : session_(std::move(session)) {}
 
-  // Next, or nothing at the end of an epoch or of the data.
+  // Session::Next; nothing at the end of an epoch or of the data.
   std::optional<Batch> Take(Address stream, Seconds timeout);
 
-  // Take and FinishInto. What it returns is StepOf and the sample ids, as bytes.
+  // Take and FinishInto. Returns (StepOf, sample ids as bytes).
   nanobind::object TakeInto(const Finish& finish, const Room& room, Address stream,
                             Seconds timeout);
 
-  // The next batch on its GPU, on the pool's stream: as it is stored, or finished into the pool's
-  // memory. (step, memory, address of the images, of the labels, labels, sample_ids, tensors),
-  // labels and ids on the host; None at the end of an epoch. `wanted` says which tensors of what
-  // types.
+  // Takes the next batch on the GPU, on the pool's stream: as it is stored, or finished into the
+  // pool's memory. Returns (step, memory, address of the images, address of the labels, labels,
+  // sample_ids, tensors), with labels and ids on the host; None at the end of an epoch. `wanted`
+  // lists tensors and their types.
   using Wanted = std::vector<std::tuple<uint32_t, std::string>>;
   nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
                                 const Wanted& wanted, Seconds timeout);
 
-  // What `ask` says of the session, called in its turn without the interpreter's lock. It may wait
-  // for the daemon's answer, and then a batch waits for it.
+  // Calls `ask` on the session in a turn, without the GIL. If it waits for the daemon's answer,
+  // batches wait for it.
   template <typename Ask>
   auto Asked(const Ask& ask) {
     const nanobind::gil_scoped_release released;
@@ -85,13 +85,13 @@ class HeldSession {
   Result<Batch> Next(Stream stream, Seconds timeout);
   std::optional<Result<Batch>> NextReady(Stream stream);
   bool AwaitReady(std::chrono::steady_clock::time_point deadline);
-  // One thread takes batches; a second one is told so.
+  // Admits one thread to take batches; a second one gets an error.
   std::unique_lock<std::mutex> Enter();
 
   Turns turns_;
-  Session session_;  // in a turn; but who takes batches may read what only taking changes
+  Session session_;  // use in a turn; the taking thread may read members that only it changes
   std::mutex taking_;
-  bool lost_ = false;  // the daemon; who takes batches
+  bool lost_ = false;  // the daemon is gone; used by the taking thread only
 };
 
 // (epoch, step, first, rows, valid_rows, last_of_epoch)

@@ -9,7 +9,7 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
-constexpr size_t kAlignment = 256;  // at which any array may begin
+constexpr size_t kAlignment = 256;  // suits any array
 
 size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -43,7 +43,7 @@ nb::dlpack::dtype DlpackType(DType type) {
 DType DTypeNamed(const std::string& name) {
   for (uint32_t number = 1; number <= static_cast<uint32_t>(DType::kFloat64); ++number)
     if (name == DTypeName(static_cast<DType>(number))) return static_cast<DType>(number);
-  Raise(Status(Code::kInvalidArgument, "there is no tensor of '" + name + "'"));
+  Raise(Status(Code::kInvalidArgument, "unknown tensor type '" + name + "'"));
 }
 
 std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms) {

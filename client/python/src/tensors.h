@@ -1,5 +1,6 @@
-// Tensors of batches for Python: what they are, where they lie as NumPy views, and where they shall
-// go. The interpreter's lock is held in every call.
+// Tensors of batches for Python: descriptions, NumPy views, and destinations.
+//
+// **Requires**: the GIL in every call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,10 +15,12 @@
 
 namespace penstock::python {
 
-// Addresses and a cudaStream_t travel as numbers, as frameworks give them (data_ptr, cuda_stream).
+// Addresses and a cudaStream_t are passed as integers, as frameworks provide them (data_ptr,
+// cuda_stream).
 using Address = uintptr_t;
 
-// (place in the session's tensors, type's name, address, bytes, address for the lengths or 0)
+// (index into the session's tensors, name of the type, address, bytes, address for the lengths or
+// 0)
 using TensorRoom = std::tuple<uint32_t, std::string, Address, uint64_t, Address>;
 
 std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms);
@@ -25,26 +28,27 @@ std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms);
 DType DTypeNamed(const std::string& name);
 nanobind::dlpack::dtype DlpackType(DType type);
 
-// [(name, type's name, shape of a row, of variable length)]
+// [(name, name of the type, shape of a row, whether its length varies)]
 nanobind::list TensorsOf(const std::vector<Field>& fields);
 
-// Of host memory, read-only; the array keeps the lease. (values, lengths or None). bfloat16, which
-// NumPy does not know, comes as uint16.
+// A read-only view of host memory that keeps the lease alive: (values, lengths or None). bfloat16,
+// which NumPy lacks, arrives as uint16.
 nanobind::tuple ViewOf(nanobind::handle lease, const Field& field, size_t tensor);
 
 // A tensor of a batch in GPU memory: (address, bytes from row to row, address of the lengths or 0).
 using Placed = std::tuple<Address, uint64_t, Address>;
 
-// Memory for tensors that lie behind each other, and how far they reach.
+// A layout for tensors in one block of memory, and its size.
 struct TensorPlan {
   std::vector<TensorInto> into;
   std::vector<Placed> placed;
   size_t bytes = 0;
 };
-// `wanted`: (place in the session's tensors, type's name); addresses are offsets from `begin` on.
+// `wanted`: (index into the session's tensors, name of the type). Addresses are offsets, from
+// `begin` on.
 TensorPlan PlanTensors(const Session& session,
                        const std::vector<std::tuple<uint32_t, std::string>>& wanted, size_t begin);
-// Makes addresses of the offsets.
+// Turns the offsets into addresses.
 void Settle(TensorPlan& plan, std::byte* memory);
 
 }  // namespace penstock::python

@@ -1,8 +1,8 @@
-"""python -m penstock bench: Penstock beside torch's DataLoader, in one run.
+"""python -m penstock bench: compares Penstock with torch's DataLoader in one run.
 
-Each measurement is a process of its own: it warms up, then counts images for some seconds. The two
-loaders take turns, and medians are compared. torch's DataLoader gets the best of several numbers of
-workers, found first; Penstock a daemon of its own with a worker for each core.
+Each measurement is a process of its own: it warms up, then counts images for some seconds. The two loaders alternate, and
+their medians are compared. torch's DataLoader gets the best of several numbers of workers, found first. Penstock gets a
+daemon of its own with a worker for each core.
 """
 import contextlib
 import json
@@ -23,7 +23,7 @@ def cores():
 def run(arguments):
     arguments.data = os.path.abspath(arguments.data)
     if not os.path.isdir(arguments.data):
-        print(f"penstock: {arguments.data} is no folder; give photographs, one folder a class", file=sys.stderr)
+        print(f"penstock: {arguments.data} is not a folder; give a folder of photographs, one sub-folder for each class", file=sys.stderr)
         return 2
     workers, tried = _best_workers(arguments)
     runs = {"torch": [], "penstock": []}
@@ -43,7 +43,7 @@ def run(arguments):
 
 
 def _best_workers(arguments):
-    """The number of workers with which the DataLoader was fastest, and what each gave."""
+    """The number of workers with which the DataLoader was fastest, and the result of each."""
     count = cores()
     candidates = arguments.workers or sorted({max(1, count // 2), max(1, count - 1), count, count + count // 2})
     tried = {}
@@ -75,7 +75,7 @@ datasets:
 
 @contextlib.contextmanager
 def _daemon(data):
-    """A daemon with a worker for each core: its address and process number."""
+    """Runs a daemon with a worker for each core; yields its address and process number."""
     from ..__main__ import _program
     program = _program("penstockd")
     if program is None:
@@ -98,7 +98,7 @@ def _await_ready(daemon, log):
     deadline = time.monotonic() + 30
     while "event=serving" not in _text(log):
         if daemon.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit("penstock: the daemon did not start; it said:\n" + _text(log))
+            raise SystemExit("penstock: the daemon did not start; its log:\n" + _text(log))
         time.sleep(0.01)
 
 
@@ -110,7 +110,7 @@ def _text(path):
 def _report(arguments, workers, tried, runs, idle):
     def side(name):
         each = [run["images_per_second"] for run in runs[name]]
-        # What a program that imports torch and loads nothing takes is nobody's merit.
+        # Subtracts what a program takes that only imports torch.
         memory = statistics.median(run["memory_bytes"] for run in runs[name]) - idle["memory_bytes"]
         return {"images_per_second": each, "median": statistics.median(each), "memory_bytes": memory}
 

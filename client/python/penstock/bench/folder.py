@@ -1,5 +1,5 @@
-"""The pipeline that most people have: ImageFolder and its transforms, from torchvision where it is
-installed, else the same steps by Pillow alone, which torchvision's are made of."""
+"""The usual pipeline: ImageFolder and its transforms, from torchvision if it is installed, else the same steps with Pillow,
+on which torchvision's are built."""
 import math
 import os
 import random
@@ -8,7 +8,7 @@ import torch
 
 
 def dataset(root, size, mean, std):
-    """The dataset, and what it is made of."""
+    """(the dataset, the name of the library that it uses)"""
     try:
         import torchvision
         from torchvision import datasets, transforms
@@ -49,7 +49,7 @@ class PillowFolder(torch.utils.data.Dataset):
 
 
 def _box(width, height):
-    """As torchvision draws it."""
+    """A random box, drawn as torchvision does."""
     for _ in range(10):
         area = width * height * random.uniform(0.08, 1.0)
         ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))

@@ -1,15 +1,15 @@
-"""A picture of what was measured."""
+"""A plot of the results."""
 import sys
 
 
 def draw(report, path):
-    """Bars of images/s with every run as a point; nothing, in words, where matplotlib is missing."""
+    """Bars of images/s, with every run as a point. Without matplotlib, prints why there is no plot."""
     try:
         import matplotlib
         matplotlib.use("Agg")
         from matplotlib import pyplot
     except ImportError:
-        print(f"penstock: no picture: matplotlib is not installed ({path} was not written)", file=sys.stderr)
+        print(f"penstock: no plot: matplotlib is not installed ({path} was not written)", file=sys.stderr)
         return
     names = [f"DataLoader\n{report['dataloader_workers']} workers", "Penstock"]
     sides = [report["torch"], report["penstock"]]
@@ -27,7 +27,7 @@ def draw(report, path):
                    f"{report['device']}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
-    print(f"{path}: the picture", file=sys.stderr)
+    print(f"wrote the plot to {path}", file=sys.stderr)
 
 
 def draw_file(report_path, path):

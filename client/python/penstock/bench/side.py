@@ -1,4 +1,4 @@
-"""One measurement, in a process of its own: python -m penstock.bench.side torch|penstock|idle JSON."""
+"""One measurement in a process of its own: python -m penstock.bench.side torch|penstock|idle JSON."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def memory_bytes():
-    """What this process and all below it take: shared pages count once, by their share."""
+    """Memory of this process and all its descendants; a shared page counts by each process's share."""
     return sum(_pss(pid) for pid in _family(os.getpid()))
 
 
@@ -21,7 +21,7 @@ def _family(root):
             with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
                 parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
         except OSError:
-            pass  # ended meanwhile
+            pass  # it has ended
     family = {root}
     while True:
         more = {pid for pid, parent in parents.items() if parent in family} - family
@@ -39,11 +39,11 @@ def _pss(pid):
 
 
 def torch_loader(asked):
-    """The usual one: ImageFolder, torchvision's transforms or the same by Pillow, worker processes."""
+    """The usual loader: ImageFolder, torchvision's transforms or the same with Pillow, worker processes."""
     import torch
     from . import folder
     dataset, pipeline = folder.dataset(asked["data"], asked["size"], MEAN, STD)
-    # Long epochs, so that their ends do not count.
+    # Long epochs, so that their ends do not matter.
     sampler = torch.utils.data.RandomSampler(dataset, replacement=True, num_samples=10**7)
     loader = torch.utils.data.DataLoader(dataset, batch_size=asked["batch_size"], sampler=sampler, drop_last=True,
                                          num_workers=asked["workers"], pin_memory=asked["device"] != "cpu",
@@ -103,12 +103,12 @@ def main():
 
 
 def _end_workers():
-    """Now: left alone, a DataLoader's workers go on with what was asked of them beside the next measurement."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler takes it for a failure,
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # as its threads do
+    """Kills the workers at once; otherwise they would continue with their queue during the next measurement."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler reports it as a failure,
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # and so do its threads
     workers = _family(os.getpid()) - {os.getpid()}
     for pid in workers:
-        with contextlib.suppress(ProcessLookupError):  # ended by itself
+        with contextlib.suppress(ProcessLookupError):  # it has already ended
             os.kill(pid, signal.SIGKILL)
     for pid in workers:
         with contextlib.suppress(ChildProcessError):  # a worker's own child
