@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(10);
 constexpr std::chrono::hours kIndexPatience(24);
-constexpr std::chrono::seconds kTracePatience(60);  // to send it
+constexpr std::chrono::seconds kTracePatience(60);  // to transfer it
 constexpr int kMaxAnswerBytes = 256 << 20;
 
 class GrpcAdminClient final : public AdminClient {
@@ -74,7 +74,7 @@ class GrpcAdminClient final : public AdminClient {
     v1::DrainResponse last;
     while (reader->Read(&last)) update(last);
     const grpc::Status end = reader->Finish();
-    // A deadline that was asked for is an answer, too.
+    // Reaching the requested deadline is a result, too.
     if (end.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && last.sessions_left() > 0)
       return last;
     PENSTOCK_RETURN_IF_ERROR(InWords(end));
@@ -144,18 +144,17 @@ class GrpcAdminClient final : public AdminClient {
   absl::Status InWords(const grpc::Status& status) const {
     switch (status.error_code()) {
       case grpc::StatusCode::UNAVAILABLE:
-        return absl::UnavailableError(absl::StrCat("the daemon at ", address_,
-                                                   " does not take calls (", status.error_message(),
-                                                   "); look whether it still runs"));
+        return absl::UnavailableError(
+            absl::StrCat("the daemon at ", address_, " does not accept calls (",
+                         status.error_message(), "); check whether it still runs"));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::DeadlineExceededError(
             absl::StrCat("the daemon at ", address_,
-                         " did not answer in time; its log may say what it is busy "
-                         "with"));
+                         " did not answer in time; its log may say what keeps it busy"));
       case grpc::StatusCode::UNIMPLEMENTED:
         return absl::UnimplementedError(absl::StrCat(
-            "the daemon at ", address_, " does not know this command; upgrade the daemon"));
-      default:  // its own words
+            "the daemon at ", address_, " does not support this command; upgrade the daemon"));
+      default:  // the daemon's own message
         return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                             status.error_message());
     }

@@ -1,5 +1,5 @@
-// The daemon's AdminService as plain functions; one thread. What gRPC says becomes the words that a
-// person can act on.
+// Calls the daemon's AdminService through plain functions, and turns gRPC's errors into messages
+// that a person can act on. One thread.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ class AdminClient {
   static std::unique_ptr<AdminClient> Make(const std::string& address);
   virtual ~AdminClient() = default;
 
-  // Each waits at most 10 s.
+  // Each call waits for at most 10 s.
   virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
   virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
   virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
   virtual absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() = 0;
-  // All pages as one.
+  // Merges all pages.
   virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) = 0;
   virtual absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
       const std::string& dataset) = 0;
@@ -31,23 +31,23 @@ class AdminClient {
   virtual absl::StatusOr<v1::SetWorkersResponse> SetWorkers(uint32_t count) = 0;
   virtual absl::StatusOr<v1::ReloadResponse> Reload() = 0;
 
-  // Until nothing is left, or the deadline (0: a day); the last message of it, and whether nothing
-  // is. `update` is told now and then.
+  // Runs until no session is left in an epoch, or until the deadline (0: a day). Returns the last
+  // response; its done() tells which. Calls `update` from time to time.
   virtual absl::StatusOr<v1::DrainResponse> Drain(
       const v1::DrainRequest& request, base::Duration deadline,
       const std::function<void(const v1::DrainResponse&)>& update) = 0;
-  // Until `update` says false.
+  // Runs until `update` returns false.
   virtual absl::Status WatchStatus(
       const v1::WatchStatusRequest& request,
       const std::function<bool(const v1::WatchStatusResponse&)>& update) = 0;
 
-  // A trace of so long, piece by piece.
+  // Records a trace of this duration and passes it on piece by piece.
   virtual absl::Status GetTrace(uint32_t milliseconds,
                                 const std::function<void(const v1::GetTraceResponse&)>& piece) = 0;
 
-  // As long as it takes, a day at most.
+  // Takes as long as it needs, a day at most.
   virtual absl::StatusOr<v1::DigestDatasetResponse> DigestDataset(const std::string& dataset) = 0;
-  // The same; `progress` is told now and then. The last message of it.
+  // The same. Calls `progress` from time to time, and returns the last response.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const std::string& dataset,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) = 0;

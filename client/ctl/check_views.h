@@ -1,4 +1,4 @@
-// What `penstockctl check` found, for people and for programs. Pure.
+// Prints the findings of `penstockctl check`, for people and for programs. Pure.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::string Painted(absl::string_view color, absl::string_view text) {
   return absl::StrCat(color, text, kPlain);
 }
 
-// Two words and more, all in capitals: "FEED  DATASET  SAMPLES/S".
+// A table's title line: at least two columns, all in capitals, such as "FEED  DATASET  SAMPLES/S".
 bool IsTitle(absl::string_view line) {
   return absl::StrContains(line, "  ") && std::all_of(line.begin(), line.end(), [](char c) {
            const auto byte = static_cast<unsigned char>(c);

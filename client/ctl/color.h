@@ -1,4 +1,4 @@
-// Colours on a terminal, and when there are none. Pure.
+// Colors in terminal output, and the decision whether to use them. Pure.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ enum class ColorWish { kAuto, kAlways, kNever };  // --color
 enum class Colors { kNo, kYes };
 
 struct Screen {
-  bool terminal = false;  // standard output is one
-  std::string no_color;   // $NO_COLOR: any text means none (https://no-color.org)
+  bool terminal = false;  // standard output is a terminal
+  std::string no_color;   // $NO_COLOR: if not empty, no colors (https://no-color.org)
   std::string kind;       // $TERM
 };
 
-// What was asked for on the command line goes before the surroundings.
+// The command line takes precedence over the environment.
 Colors ChooseColors(ColorWish wish, const Screen& screen);
 
-// The text of `check`: a line's grade, in front.
+// For the text of `check`: colors the grade at the start of each line.
 std::string PaintGrades(const std::string& text, Colors colors);
 
-// The text of `status` and `top`: tables' titles, and a daemon that does not serve.
+// For the text of `status` and `top`: emphasizes table titles and a daemon that does not serve.
 std::string PaintStates(const std::string& text, Colors colors);
 
 }  // namespace penstock::ctl

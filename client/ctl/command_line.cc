@@ -14,47 +14,48 @@
 namespace penstock::ctl {
 
 const char kHelp[] =
-    R"(penstockctl: looks into Penstock's daemon, which feeds the trainers of this machine.
+    R"(penstockctl: inspects and controls Penstock's daemon, which feeds this machine's trainers.
 
   penstockctl [options] COMMAND
 
-What is going on
-  status                    is it serving, how full is its pool, what do its feeds do
-  sessions                  the trainers: how far each is, and what it waits for
-  workers                   the decoding processes
-  datasets                  what can be fed, and how much of it is indexed
+Inspect
+  status                    state of the daemon, its pool and its feeds
+  sessions                  trainers: the progress of each, and what it waits for
+  workers                   decoding processes
+  datasets                  available datasets, and whether they are indexed
+  top                       all of this, live, on one screen; plain text if not on a terminal
+  trace -o FILE             write a timeline of samples and batches, for ui.perfetto.dev
+                            -o -: to standard output
+                            --seconds N: trace duration in seconds (default 5)
 
-  top                       all of it, live, on one screen; plain text where that is no terminal
-  trace -o FILE             what happens to samples and batches, as a timeline for ui.perfetto.dev;
-                            -o -: to standard output. --seconds 5: so long
-
-What you can do
+Control
   index DATASET             build or check a dataset's index before trainers need it
   digest DATASET            print the SHA-256 of its content, to keep with a checkpoint
-  quarantine list [DATASET] samples that could not be used, and why
-  quarantine clear DATASET  let them be tried again
-  drain                     let trainers finish their epochs, and nobody in; says who is left.
-                            --deadline 10m: give up waiting then; --cancel: serve again
+  quarantine list [DATASET] samples that could not be used, with the reason
+  quarantine clear DATASET  let new sessions try its quarantined samples again
+  drain                     refuse new sessions, wait until trainers have finished their epochs
+                            --deadline 10m: stop waiting after this time, list who is left
+                            --cancel: serve again
   reload                    read the configuration again: datasets, limits, log level
-  workers --set N           so many decoding processes, until the next start
-  check                     what would keep this machine from serving, each with its remedy;
+  workers --set N           number of decoding processes (until the daemon restarts)
+  check                     list what would keep this machine from serving, with remedies;
                             needs no daemon
-  completion SHELL          what completes these words in bash, zsh or fish, on standard output
+  completion SHELL          print the completion script for bash, zsh or fish
 
 Options
-  --address PATH            the daemon's socket; the operators' one beside it comes first, where it
-                            lets you in. Without it: $PENSTOCK_ADDRESS,
-                            /run/penstock-admin/admin.sock,
-                            /run/penstock/penstock.sock, $XDG_RUNTIME_DIR/penstock/penstock.sock,
-                            /tmp/penstock-$UID/penstock.sock, whichever answers first
+  --address PATH            the daemon's socket. The operators' socket beside it is preferred if it
+                            admits you. Default: $PENSTOCK_ADDRESS, else the first that answers of
+                            /run/penstock-admin/admin.sock, /run/penstock/penstock.sock,
+                            $XDG_RUNTIME_DIR/penstock/penstock.sock,
+                            /tmp/penstock-$UID/penstock.sock
   -o, --output table|json   tables for people (default), or JSON for programs
-  --color auto|always|never colours in tables. auto, the default: on a terminal, unless $NO_COLOR
-                            has any text
-  --config FILE             with check: the daemon's configuration is looked at, too
+  --color auto|always|never colors in tables; auto (default): on a terminal, unless $NO_COLOR is
+                            set and not empty
+  --config FILE             for check: also check this configuration of the daemon
   --help, --version
 
-drain, reload, workers --set and quarantine clear are for operators: root, the daemon's own user
-and those of server.admins, at the operators' socket. Others see what is their own.
+drain, reload, workers --set and quarantine clear need an operator: root, the daemon's own user, or
+a user in server.admins, through the operators' socket. Other users see only what is their own.
 
 Examples
   penstockctl status
@@ -62,21 +63,21 @@ Examples
   penstockctl -o json sessions | jq '.sessions[].state'
   penstockctl index imagenet
 
-Exit codes: 0 done; 1 the work failed, or check found a problem; 2 the call is wrong.
-Errors are one line on standard error: what, why, what to do.
+Exit codes: 0 success; 1 the work failed, or check found a problem; 2 wrong usage.
+Errors are one line on standard error: what failed, why, and what to do.
 )";
 
 namespace {
 
 constexpr uint32_t kMostWorkers = 1024;
-constexpr char kSeeHelp[] = "; 'penstockctl --help' shows them all";
+constexpr char kSeeHelp[] = "; see 'penstockctl --help'";
 
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
 }
 
-// How many edits make one word of the other: for "did you mean".
+// Edit distance, for "did you mean".
 size_t Distance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -108,7 +109,7 @@ struct Given {
   std::string value;
 };
 
-// The arguments as they stand, told apart.
+// The arguments, separated into words and options.
 struct Parts {
   std::vector<std::string> words;  // the command's
   std::vector<Given> options;
@@ -176,7 +177,7 @@ absl::Status ReadColor(const std::string& value, Call& call) {
   return absl::OkStatus();
 }
 
-// A format, but of a trace a file.
+// A format; for a trace a file.
 absl::Status ReadOutput(const std::string& value, Call& call) {
   if (call.command == Command::kTrace) {
     call.file = value;
@@ -223,7 +224,9 @@ absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Cal
   if (words.empty()) return Wrong("a command is missing, like 'penstockctl status'", kSeeHelp);
   if (words[0] == "quarantine") {
     if (words.size() < 2) {
-      return Wrong("say 'quarantine list [DATASET]' or 'quarantine clear DATASET'");
+      return Wrong(
+          "'quarantine' needs a second word: 'quarantine list [DATASET]' or 'quarantine clear "
+          "DATASET'");
     }
     words[0] += absl::StrCat(" ", words[1]);
     words.erase(words.begin() + 1);

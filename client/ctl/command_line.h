@@ -1,4 +1,4 @@
-// penstockctl's command line. Pure.
+// Parses penstockctl's command line. Pure.
 #pragma once
 
 #include <cstdint>
@@ -35,24 +35,24 @@ enum class Output { kTable, kJson };
 
 struct Call {
   Command command = Command::kHelp;
-  std::string address;  // empty: look for the daemon
+  std::string address;  // empty: search for the daemon
   Output output = Output::kTable;
   ColorWish color = ColorWish::kAuto;
-  std::string dataset;        // of index, digest, quarantine; empty for "quarantine list" of all
-  std::string shell;          // of completion
-  std::string config;         // of check; empty: none
-  base::Duration deadline{};  // of drain; 0: as long as it takes
-  bool cancel = false;        // of drain
-  std::optional<uint32_t> set_workers;  // of workers
-  std::string file;                     // of trace; "-": standard output
-  uint32_t trace_ms = 5'000;            // of trace
+  std::string dataset;        // index, digest, quarantine; empty: all, for "quarantine list"
+  std::string shell;          // completion
+  std::string config;         // check; empty: none
+  base::Duration deadline{};  // drain; 0: no limit
+  bool cancel = false;        // drain
+  std::optional<uint32_t> set_workers;  // workers
+  std::string file;                     // trace; "-": standard output
+  uint32_t trace_ms = 5'000;            // trace: duration
 };
 
-// The arguments behind the program's name. InvalidArgument is one line that says what to write
-// instead.
+// `arguments` are those after the program's name. InvalidArgument has a one-line message that says
+// what to write instead.
 absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments);
 
-// What --help prints.
+// The output of --help.
 extern const char kHelp[];
 
 }  // namespace penstock::ctl

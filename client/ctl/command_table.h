@@ -1,5 +1,5 @@
-// Every command and every option that penstockctl has: what the command line is read by, and what
-// the shells' completions are made of. Plain data.
+// All commands and options of penstockctl. The parser and the shell completions both use this
+// table. Plain data.
 #pragma once
 
 #include <span>
@@ -10,32 +10,32 @@
 
 namespace penstock::ctl {
 
-// What stands behind a command's own words.
+// The argument that a command takes after its own words.
 enum class Word { kNone, kMaybeDataset, kDataset, kShell };
 
 struct CommandForm {
   const char* words;  // "status", "quarantine list"
   Command command;
   Word word;
-  const char* what;  // a line without quotes, brackets and colons: shells give them a meaning
+  const char* what;  // one line, without characters special to shells: quotes, brackets, colons
 };
 
-// What an option wants behind it.
+// The kind of value that an option takes.
 enum class Value { kNone, kText, kFile, kFormat, kColor };
 
 struct OptionForm {
   const char* name;    // "--output"
-  const char* letter;  // "-o"; "" without
+  const char* letter;  // "-o"; "": none
   Value value;
-  const char* value_name;  // "PATH"; "" without
-  const char* only_with;   // a command's words; "": all of them
+  const char* value_name;  // "PATH"; "": none
+  const char* only_with;   // the one command that takes it; "": all
   const char* what;
 };
 
 std::span<const CommandForm> Commands();
 std::span<const OptionForm> Options();
 
-// Null where there is none.
+// Null if there is none.
 const CommandForm* FindCommand(const std::string& words);
 const OptionForm* FindOption(const std::string& name_or_letter);
 

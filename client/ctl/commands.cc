@@ -19,7 +19,7 @@
 namespace penstock::ctl {
 namespace {
 
-// Where results go, and how they look there.
+// Where results go, and in which form.
 struct Sheet {
   std::ostream& out;
   Output output;
@@ -34,7 +34,7 @@ absl::StatusOr<int> Print(const absl::StatusOr<Response>& response, const Sheet&
   return 0;
 }
 
-// As many samples as the dataset had when it was last indexed; 0 when it was not.
+// Number of samples in the dataset's last index; 0 if there is none.
 uint64_t ExpectedFiles(AdminClient& daemon, const std::string& dataset) {
   const auto known = daemon.ListDatasets();
   if (!known.ok()) return 0;
@@ -70,7 +70,7 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   return 0;
 }
 
-// As sha256sum writes it.
+// Prints the digest in the format of sha256sum.
 absl::StatusOr<int> Digest(AdminClient& daemon, const Call& call, std::ostream& out) {
   const auto digested = daemon.DigestDataset(call.dataset);
   PENSTOCK_RETURN_IF_ERROR(digested.status());
@@ -114,11 +114,12 @@ absl::StatusOr<int> Drain(AdminClient& daemon, const Call& call, std::ostream& o
   }
   for (const v1::DrainingSession& session : end->waiting_for()) out << Show(session);
   const bool one = end->sessions_left() == 1;
-  return absl::DeadlineExceededError(absl::StrCat(
-      Sessions(end->sessions_left()), one ? " has" : " have", " not finished ",
-      one ? "its epoch" : "their epochs",
-      " in time, and the daemon goes on draining; call again to wait on, 'penstockctl drain "
-      "--cancel' to serve again, or end the daemon: trainers go on where they were"));
+  return absl::DeadlineExceededError(
+      absl::StrCat(Sessions(end->sessions_left()), one ? " has" : " have", " not finished ",
+                   one ? "its epoch" : "their epochs",
+                   " in time, and the daemon is still draining; call this again to keep waiting, "
+                   "run 'penstockctl drain --cancel' to serve again, or stop the daemon: trainers "
+                   "continue where they were once it is back"));
 }
 
 std::string ShowReloaded(const v1::ReloadResponse& reloaded) {
@@ -209,7 +210,7 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kCompletion:
       break;
   }
-  return absl::InternalError("a command that nobody carries out");
+  return absl::InternalError("this command has no implementation");
 }
 
 int ExitCodeOf(const absl::Status& error) { return absl::IsInvalidArgument(error) ? 2 : 1; }

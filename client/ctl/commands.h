@@ -1,4 +1,4 @@
-// Carries a command out.
+// Runs a command.
 #pragma once
 
 #include <iosfwd>
@@ -8,14 +8,15 @@
 
 namespace penstock::ctl {
 
-// How standard error looks: whether a progress bar can be drawn on it.
+// Whether standard error is a terminal, on which a progress bar can be drawn.
 enum class Terminal { kYes, kNo };
 
-// Results go to `out`, progress to `progress`. The exit code, 0 or 1; an error: the work failed.
+// Writes results to `out` and progress to `progress`. Returns the exit code, 0 or 1, or the error
+// that stopped the work.
 absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progress,
                         Terminal terminal, Colors colors = Colors::kNo);
 
-// 2 for what the caller can correct in the call, else 1.
+// 2 for errors that the caller can correct in the call, else 1.
 int ExitCodeOf(const absl::Status& error);
 
 }  // namespace penstock::ctl

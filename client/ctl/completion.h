@@ -1,6 +1,5 @@
-// What completes penstockctl's words in a shell: scripts made of command_table.h, so that none can
-// know less or more than the program. Datasets' names are asked of the daemon, if one answers
-// within 2 s. Pure.
+// Completion scripts for shells, generated from command_table.h so that they always match the
+// program. They ask the daemon for dataset names, if it answers within 2 s. Pure.
 #pragma once
 
 #include <functional>
@@ -11,28 +10,28 @@
 
 namespace penstock::ctl {
 
-// One of kShells.
+// `shell` is one of kShells.
 std::string Completion(const std::string& shell);
 
 std::string BashCompletion();
 std::string ZshCompletion();
 std::string FishCompletion();
 
-// What of the table several of them need.
+// Parts of the table that several scripts use.
 
-// The first words of the commands, each once: "quarantine" has two commands.
+// The first words of all commands, each once: "quarantine" has two commands.
 std::vector<std::string> FirstWords();
-// What stands behind "quarantine"; none behind others.
+// The commands that begin with `first` and have a second word: those of "quarantine".
 std::vector<const CommandForm*> SecondWords(const std::string& first);
-// The commands that a dataset's name goes with; all of them have one or two words.
+// The commands that take a dataset's name; each has one or two words.
 std::vector<std::string> CommandsWithDatasets();
-// Names and letters of the options for which this holds.
+// Names and letters of the options that satisfy `which`.
 std::vector<std::string> NamesOf(const std::function<bool(const OptionForm&)>& which);
-// The commands that have options of their own.
+// The commands with options of their own.
 std::vector<std::string> CommandsWithOptions();
 
-// As an argument of `sed -n`: a dataset's name out of the JSON of `penstockctl datasets`. None that
-// a shell would read as anything else than a name.
+// A `sed -n` script that extracts dataset names from the JSON of `penstockctl datasets`. Skips
+// names with characters that a shell could interpret.
 inline constexpr char kNameOfJson[] = R"sed(s/^ *"name": "\([A-Za-z0-9._\/-]*\)",\{0,1\}$/\1/p)sed";
 
 }  // namespace penstock::ctl

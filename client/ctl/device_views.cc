@@ -32,7 +32,7 @@ std::string GpusTable(const v1::GetStatusResponse& status) {
                {"AHEAD", kRight},
                {"STATE"}});
   for (const v1::GpuStatus& gpu : status.gpus()) {
-    if (gpu.slab_bytes_max() == 0) {  // one that was never used
+    if (gpu.slab_bytes_max() == 0) {  // never used
       table.Add({gpu.uuid(), gpu.name(), "", "", "", "", "", "", "", gpu.state()});
       continue;
     }

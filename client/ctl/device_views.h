@@ -1,4 +1,4 @@
-// What tables say of GPUs and of how batches are delivered. Pure.
+// Table cells about GPUs and about the delivery of batches. Pure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace penstock::ctl {
 
-// One row a GPU.
+// One row for each GPU.
 std::string GpusTable(const v1::GetStatusResponse& status);
 
-// "host"; "device by ipc, 2 of 3 batches there, on GPU-8f1c…".
+// For example "host", or "device by ipc, 2 of 3 batches there, on GPU-8f1c…".
 std::string DeliveryWords(const v1::SessionStatus& session);
 
 }  // namespace penstock::ctl

@@ -1,4 +1,4 @@
-// penstockctl: what an operator asks of the daemon. See command_line.cc for --help.
+// penstockctl, the operator's program. Its --help is in command_line.cc.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ std::string Variable(const char* name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it has to say comes with the status
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // its errors come with the status
   try {
     const auto call = penstock::ctl::ParseCommandLine({argv + 1, argv + argc});
     if (!call.ok()) return Fail(call.status());
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
                                                   .kind = Variable("TERM")});
     const auto code = penstock::ctl::Run(*call, std::cout, std::cerr, terminal, colors);
     if (!code.ok()) return Fail(code.status());
-    if (!std::cout.flush()) return Fail(absl::DataLossError("standard output cannot be written"));
+    if (!std::cout.flush()) return Fail(absl::DataLossError("cannot write to standard output"));
     return *code;
   } catch (const std::exception& error) {
     return Fail(absl::InternalError(error.what()));

@@ -10,7 +10,7 @@ namespace penstock::ctl {
 namespace {
 
 constexpr uint64_t kBarCells = 30;
-constexpr uint64_t kSlider = 5;  // cells of what moves to and fro where no end is known
+constexpr uint64_t kSlider = 5;  // cells of the block that moves to and fro if the total is unknown
 constexpr char kEraseLine[] = "\r\x1b[K";
 constexpr base::Duration kBarEvery = std::chrono::milliseconds(100);
 constexpr base::Duration kLineEvery = std::chrono::seconds(5);

@@ -1,5 +1,5 @@
-// How far an index is, for people: a bar that is redrawn on a terminal, plain lines elsewhere.
-// Pure: time comes in as an argument, text goes out.
+// Progress of indexing: a bar that is redrawn on a terminal, plain lines elsewhere. Pure: time
+// comes in as an argument, text goes out.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class Progress {
  public:
   enum class Style { kBar, kLines };
 
-  // `expected` files: as many as the last index had; 0 when there was none.
+  // `expected`: number of files in the last index; 0 if there was none.
   Progress(Style style, uint64_t expected, base::TimePoint start)
       : style_(style), expected_(expected), start_(start) {}
 
-  // What to print now; "" when nothing: a bar ten times, a line once every five seconds.
+  // Text to print now: a bar ten times a second, or a line every five seconds; "" in between.
   std::string Update(uint64_t files_seen, base::TimePoint now);
 
-  // What makes room for the result: takes the bar away.
+  // Text that erases the bar before the result is printed.
   std::string End() const;
 
  private:

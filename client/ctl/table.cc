@@ -8,7 +8,7 @@
 namespace penstock::ctl {
 namespace {
 
-// Characters, not bytes, of UTF-8.
+// Number of characters, not bytes, of UTF-8 text.
 size_t Width(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

@@ -1,4 +1,4 @@
-// A table of text: aligned columns, two spaces apart, no trailing blanks. Pure.
+// A text table: aligned columns, two spaces apart, no trailing spaces. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace penstock::ctl {
 
 struct Column {
-  enum class Align { kLeft, kRight };  // numbers go to the right
+  enum class Align { kLeft, kRight };  // kRight for numbers
   std::string title;
   Align align = Align::kLeft;
 };
@@ -19,10 +19,10 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as columns.
+  // **Requires**: as many cells as columns.
   void Add(std::vector<std::string> row);
 
-  // One line a row, each with its newline; the titles first.
+  // The titles and then one line for each row, each with a newline.
   std::string Text() const;
 
  private:
@@ -30,14 +30,14 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// For people: "1,234,567"; "3 h 12 m", "12 s", "850 ms".
+// For display: "1,234,567" and "3 h 12 m", "12 s", "850 ms".
 std::string Count(uint64_t number);
 std::string Age(uint64_t milliseconds);
 
-// Of two counters read one after the other; 0 where the first is behind.
+// a - b for two counters that were read one after the other; 0 if b is already ahead.
 inline uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-// Text for a terminal on one line: control characters become '?'.
+// Replaces control characters by '?', so that the text is one line on a terminal.
 std::string OneLine(const std::string& text);
 
 }  // namespace penstock::ctl

@@ -16,11 +16,11 @@ namespace penstock::ctl {
 namespace {
 
 constexpr uint32_t kLiveMs = 500, kOnceMs = 1000;
-constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l";  // another screen, no cursor
+constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l";  // alternate screen, hidden cursor
 constexpr char kLeave[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H", kRestOfLine[] = "\x1b[K", kRestOfScreen[] = "\x1b[J";
 
-// A terminal that gives keys as they are pressed; as it was before at the end.
+// Switches the terminal to deliver single key presses; the destructor restores it.
 class Keys {
  public:
   Keys() {
@@ -56,7 +56,7 @@ std::string Drawn(const std::string& text) {
     if (c == '\n') drawn += kRestOfLine;
     drawn += c;
   }
-  if (!drawn.empty()) drawn.pop_back();  // a last newline would scroll a full screen
+  if (!drawn.empty()) drawn.pop_back();  // a final newline would scroll a full screen
   return drawn + kRestOfScreen;
 }
 

@@ -1,5 +1,5 @@
-// `penstockctl top`: draws screen after screen on a terminal until a key ends it; elsewhere one
-// screen with the rates of a second.
+// `penstockctl top`: on a terminal, redraws the screen until a key ends it; elsewhere, prints one
+// screen with the rates of one second.
 #pragma once
 
 #include <ostream>

@@ -14,7 +14,7 @@
 namespace penstock::ctl {
 namespace {
 
-// What passed between the two looks.
+// Differences between two consecutive states, per second.
 class Rates {
  public:
   Rates(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before)
@@ -147,7 +147,7 @@ std::string Workers(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   return table.Text();
 }
 
-// So that a terminal shows it as it is.
+// Cuts the text to the size of the screen.
 std::string Fit(const std::string& text, const TopScreen& screen) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
@@ -181,7 +181,7 @@ std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
                     const TopScreen& screen) {
   const Rates rates(now, before);
   std::string text = Head(now, before, rates);
-  if (screen.keys) text += "keys: q ends, s sorts the sessions otherwise\n";
+  if (screen.keys) text += "keys: q quits, s changes the order of sessions\n";
   if (now.status().gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(now.status()));
   if (now.status().feeds_size() > 0) absl::StrAppend(&text, "\n", Feeds(now, before, rates));
   if (now.sessions_size() > 0)

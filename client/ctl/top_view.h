@@ -1,5 +1,4 @@
-// One screen of `penstockctl top`: what there is now, and how fast it goes since the look before.
-// Pure.
+// One screen of `penstockctl top`: the current state, and rates since the previous one. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,16 @@ namespace penstock::ctl {
 enum class TopOrder { kById, kByRate, kByUser };
 
 struct TopScreen {
-  uint32_t rows = 0, columns = 0;  // what does not fit is cut off; 0: as much as there is
+  uint32_t rows = 0, columns = 0;  // size, to which the text is cut; 0: unlimited
   TopOrder order = TopOrder::kById;
-  bool keys = false;  // say which ones there are
+  bool keys = false;  // list the keys
 };
 
-// `before` may be the same as `now`: then there are no rates yet.
+// If `before` is `now`, rates are not known yet.
 std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
                     const TopScreen& screen);
 
-// The next one, as a key steps through them.
+// The order that the key `s` selects next.
 TopOrder Next(TopOrder order);
 
 }  // namespace penstock::ctl

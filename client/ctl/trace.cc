@@ -35,7 +35,7 @@ absl::Status CannotWrite(const std::string& file, int error) {
 
 }  // namespace
 
-// Into a file beside it first: what lies under the name is whole.
+// Writes to a temporary file first, so that a file under the final name is always complete.
 absl::StatusOr<int> WriteTrace(AdminClient& daemon, const Call& call, std::ostream& out,
                                std::ostream& said) {
   const bool to_file = call.file != "-";
@@ -65,8 +65,9 @@ absl::StatusOr<int> WriteTrace(AdminClient& daemon, const Call& call, std::ostre
       to_file ? call.file : "standard output", Count(std::max<uint64_t>(written->lines, 2) - 2),
       call.trace_ms / 1000.0);
   if (written->dropped > 0)
-    said << Count(written->dropped) << " more are left out because there were too many; a shorter "
-         << "trace holds all\n";
+    said << Count(written->dropped)
+         << " more events were left out because there were too many; a shorter "
+         << "trace contains all\n";
   return 0;
 }
 

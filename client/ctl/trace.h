@@ -1,4 +1,4 @@
-// Takes a trace of the daemon and writes it into a file, or to standard output.
+// Records a trace of the daemon and writes it to a file or to standard output.
 #pragma once
 
 #include <ostream>
@@ -8,7 +8,7 @@
 
 namespace penstock::ctl {
 
-// What was written, and where to look at it, goes to `said`. The exit code.
+// Writes a summary, and how to open the trace, to `said`. Returns the exit code.
 absl::StatusOr<int> WriteTrace(AdminClient& daemon, const Call& call, std::ostream& out,
                                std::ostream& said);
 

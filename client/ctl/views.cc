@@ -27,8 +27,6 @@ std::string Plural(uint64_t count, absl::string_view noun) {
   return absl::StrCat(Count(count), " ", noun, count == 1 ? "" : "s");
 }
 
-// Of counters that a consumer writes: never below 0.
-
 std::string PoolLine(const v1::PoolStatus& pool) {
   const uint32_t used = pool.slots_held() + pool.slots_cached();
   const uint32_t free = pool.slots() > used ? pool.slots() - used : 0;
@@ -45,8 +43,8 @@ std::string FeedsTable(const v1::GetStatusResponse& status) {
                {"USER"},
                {"SESSIONS", kRight},
                {"BATCHES", kRight},
-               {"GIVEN OUT", kRight},
-               {"EACH TO", kRight},
+               {"DELIVERED", kRight},
+               {"READERS", kRight},
                {"SAMPLES", kRight},
                {"REPLACED", kRight}});
   for (const v1::FeedStatus& feed : status.feeds()) {
@@ -62,7 +60,7 @@ std::string FeedsTable(const v1::GetStatusResponse& status) {
   return table.Text();
 }
 
-// Who uses how much.
+// Resource usage of each user.
 std::string UsersTable(const v1::GetStatusResponse& status) {
   Table table({{"USER"},
                {"SESSIONS", kRight},
@@ -81,7 +79,7 @@ std::string UsersTable(const v1::GetStatusResponse& status) {
   return table.Text();
 }
 
-// A line for each feed, of those that have sessions: who waits for whom.
+// One line for each feed that has sessions: who waits for whom.
 std::string Verdicts(const v1::GetStatusResponse& status) {
   std::string text;
   for (const v1::FeedStatus& feed : status.feeds()) {
@@ -116,7 +114,7 @@ std::string Show(const v1::GetStatusResponse& status) {
   absl::StrAppend(&text, "  sessions  ", Count(status.sessions()), "\n");
   if (status.connections_cut_off() > 0)
     absl::StrAppend(&text, "  cut off   ", Plural(status.connections_cut_off(), "connection"),
-                    " for what they sent, or did not read\n");
+                    " because of what they sent or did not read\n");
   absl::StrAppend(&text, "  pool      ", PoolLine(status.pool()), "\n");
   absl::StrAppend(&text, "  samples   ", Count(status.samples_decoded()), " decoded, ",
                   Count(status.quarantined()), " quarantined\n");
@@ -145,7 +143,7 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
                {"DELIVERY"},
                {"ORDER"},
                {"STATE"},
-               {"WHY THIS DELIVERY"}});
+               {"DELIVERY REASON"}});
   for (const v1::SessionStatus& session : sessions.sessions()) {
     table.Add({absl::StrCat(session.session_id()), session.name(), session.dataset(),
                UserName(session.user_id()), session.pid() == 0 ? "" : absl::StrCat(session.pid()),
@@ -159,13 +157,13 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
 }
 
 std::string Show(const v1::ListWorkersResponse& workers) {
-  if (workers.workers_size() == 0) return "no worker runs\n";
+  if (workers.workers_size() == 0) return "no worker is running\n";
   Table table({{"WORKER", kRight},
                {"PID", kRight},
                {"USER", kRight},
                {"SAMPLES", kRight},
                {"RESTARTS", kRight},
-               {"IN HAND", kRight},
+               {"BUSY FOR", kRight},
                {"STATE"},
                {"READING"}});
   for (const v1::WorkerStatus& worker : workers.workers()) {
@@ -197,8 +195,8 @@ std::string Show(const v1::ListDatasetsResponse& datasets) {
 }
 
 std::string Show(const v1::ListQuarantineResponse& quarantine) {
-  if (quarantine.entries_size() == 0) return "no sample was refused\n";
-  Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"WHAT NOW"}, {"SINCE"}, {"PATH"}});
+  if (quarantine.entries_size() == 0) return "there are no bad samples\n";
+  Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"ACTION"}, {"SINCE"}, {"PATH"}});
   for (const v1::QuarantineEntry& entry : quarantine.entries()) {
     table.Add({entry.dataset(), absl::StrCat(entry.sample()), entry.reason(),
                entry.quarantined() ? "quarantined" : "replaced",

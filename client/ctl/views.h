@@ -1,4 +1,4 @@
-// The daemon's answers as people read them: tables and short lines. Pure.
+// Prints the daemon's answers for people: tables and short lines. Pure.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string Show(const v1::ListDatasetsResponse& datasets);
 std::string Show(const v1::ListQuarantineResponse& quarantine);
 std::string Show(const v1::ClearQuarantineResponse& cleared);
 
-// Protobuf's own JSON, indented, with every field, under the names of the .proto files; one newline
-// at the end.
+// Protobuf's own JSON: indented, with every field, under the names of the .proto files, with one
+// newline at the end.
 std::string Json(const google::protobuf::Message& message);
 
 }  // namespace penstock::ctl

@@ -1,5 +1,5 @@
-// What `penstockctl check` finds out before it grades: of this machine, of this process, of the
-// daemon that answers and of its process. Plain values.
+// The facts that `penstockctl check` gathers before it grades them: about this machine, this
+// process, the daemon that answers, and its process. Plain values.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,33 @@
 
 namespace penstock::ctl {
 
-// The daemon's socket as the file system has it.
+// The daemon's socket as the file system shows it.
 struct SocketFacts {
-  std::string path, owner, group;  // names, or numbers that have none
+  std::string path, owner, group;  // names, or numbers without a name
   mode_t mode = 0;
   Identity caller;
   std::string caller_name;
-  bool caller_is_member = false;  // of that group
+  bool caller_is_member = false;  // of the socket's group
   bool caller_is_owner = false;
 };
 
 // A daemon that answers.
 struct DaemonFacts {
   std::string address;
-  absl::Status serving;  // what it says
+  absl::Status serving;  // its own report
   std::string version;
-  uint64_t pool_bytes = 0;              // that it may take
-  uint64_t pool_made_bytes = 0;         // that it has
-  uid_t user = 0;                       // by the kernel's word
-  std::optional<ProcessFacts> process;  // nothing: not in our PID namespace
+  uint64_t pool_bytes = 0;              // the pool's maximum
+  uint64_t pool_made_bytes = 0;         // the pool's current size
+  uid_t user = 0;                       // as the kernel reports it
+  std::optional<ProcessFacts> process;  // unset: not in our PID namespace
 };
 
 struct Root {
   std::string dataset, place;
-  absl::Status walk;        // the way there, as the daemon's user
-  std::string file_system;  // "ext4"; "": not known
-  bool as_daemon = false;   // false: the daemon sees other files than we do, so nothing is known
+  absl::Status walk;        // whether the daemon's user can get there
+  std::string file_system;  // "ext4"; "": unknown
+  // False: the daemon sees another file system than we do, so nothing is known.
+  bool as_daemon = false;
 };
 
 struct Facts {
@@ -49,29 +50,30 @@ struct Facts {
   std::string simd;  // "AVX-512 VNNI", "AVX2"; empty: neither
   absl::Status memfd;
   absl::Status pidfd;
-  absl::Status peer_pidfd;            // Unimplemented: the kernel has none
-  std::string socket_directory;       // the daemon's, or where one of this user would listen
-  absl::Status directory;             // whether it could
-  std::optional<SocketFacts> socket;  // of a daemon, whether we may connect or not
+  absl::Status peer_pidfd;            // Unimplemented: not in this kernel
+  std::string socket_directory;       // the daemon's, or the one that this user's daemon would use
+  absl::Status directory;             // whether a daemon can use it
+  std::optional<SocketFacts> socket;  // a daemon's, even if we may not connect
   absl::StatusOr<DaemonFacts> daemon = absl::NotFoundError("");
   std::string version;                                         // ours
-  std::optional<std::pair<std::string, absl::Status>> config;  // file, what penstockd says of it
-  std::vector<Root> roots;                                     // of the daemon's datasets
-  // Visible to this program, or why none can be used.
-  absl::StatusOr<std::vector<cuda::Device>> gpus = absl::FailedPreconditionError("not looked at");
+  std::optional<std::pair<std::string, absl::Status>> config;  // file, penstockd's result
+  std::vector<Root> roots;                                     // the daemon's datasets
+  // GPUs that this program sees, or why it can use none.
+  absl::StatusOr<std::vector<cuda::Device>> gpus = absl::FailedPreconditionError("not checked");
   std::string cuda_versions;
 
-  // The daemon's process where it can be seen, else this one: one that is started here gets the
-  // same.
+  // The daemon's process if it is visible, else this one: a daemon started here would get the same
+  // limits.
   const ProcessFacts& process() const {
     return daemon.ok() && daemon->process.has_value() ? *daemon->process : self;
   }
 };
 
-// All but what the daemon answers. `address` as for FindDaemon; `config` empty: none is looked at.
+// Gathers all facts except the daemon's answers. `address` as for FindDaemon; `config` may be
+// empty.
 Facts GatherFacts(const std::string& address, const std::string& config);
 
-// What the daemon answered, put to the facts of GatherFacts: both an error when it did not.
+// Adds the daemon's answers. Both are errors if it did not answer.
 void AddAnswers(const absl::StatusOr<v1::GetStatusResponse>& status,
                 const absl::StatusOr<v1::ListDatasetsResponse>& datasets, Facts& facts);
 

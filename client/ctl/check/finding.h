@@ -1,4 +1,4 @@
-// What `penstockctl check` says: a line each, with what to do.
+// The result of `penstockctl check`: one line for each finding, with its remedy.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct Finding {
   Grade grade = Grade::kOk;
   std::string what;    // "memory"
   std::string found;   // "3.1 GiB available"
-  std::string remedy;  // "" when all is well
+  std::string remedy;  // "" for kOk
 };
 
-// Pure, all of them.
+// All grading functions are pure.
 std::vector<Finding> GradeFacts(const Facts& facts);
 
-// In parts: what the machine gives, the GPUs, the daemon with its socket, and what it feeds.
+// The parts: the machine, the GPUs, the daemon with its socket, and its datasets.
 std::vector<Finding> GradeMachine(const Facts& facts);
 std::vector<Finding> GradeGpus(const Facts& facts);
 std::vector<Finding> GradeDaemon(const Facts& facts);

@@ -1,4 +1,5 @@
-// The facts of facts.h: asked of this machine, and of the kernel about the daemon that listens.
+// Gathers the facts of facts.h from this machine, and from the kernel about the daemon that
+// listens.
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -19,9 +20,9 @@
 namespace penstock::ctl {
 namespace {
 
-constexpr std::chrono::seconds kFilesWithin(3);  // of a file server that is there
+constexpr std::chrono::seconds kFilesWithin(3);  // enough for a file server that is up
 
-// Where a daemon that this user starts would listen.
+// The directory in which a daemon of this user would listen.
 std::string SocketDirectory(const client::Surroundings& around) {
   if (around.user == 0) return around.system_directory + "/penstock";
   if (!around.xdg_runtime_dir.empty()) return around.xdg_runtime_dir + "/penstock";
@@ -54,7 +55,7 @@ Identity OurIdentity() {
   return identity;
 }
 
-// Nothing where there is no socket. One that we may not even look at: its folder, which stops us.
+// Nothing if there is no socket. If we may not even look at it, describes the folder that stops us.
 std::optional<SocketFacts> LookAtSocket(const std::string& socket) {
   struct stat status;
   std::string path = socket;
@@ -77,7 +78,7 @@ std::optional<SocketFacts> LookAtSocket(const std::string& socket) {
                      .caller_is_owner = we.user == status.st_uid};
 }
 
-// Whose process listens there, by the kernel's word.
+// The process that listens there, as the kernel reports it.
 absl::StatusOr<posix::Credentials> ListenerOf(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd socket,
                             posix::Connect(address, posix::SocketKind::kStream));
@@ -98,7 +99,7 @@ absl::StatusOr<DaemonFacts> LookAtDaemon(const std::string& address,
 bool SeesTheSameFiles(const Facts& facts) {
   if (!facts.daemon.ok() || !facts.daemon->process) return false;
   const auto &ours = facts.self.namespaces, &theirs = facts.daemon->process->namespaces;
-  // Where we may not see theirs, it is this user's daemon or the system's: seldom elsewhere.
+  // If theirs is hidden from us, the daemon is this user's or the system's, and seldom elsewhere.
   return ours.count("mnt") == 0 || theirs.count("mnt") == 0 || ours.at("mnt") == theirs.at("mnt");
 }
 

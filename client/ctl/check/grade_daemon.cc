@@ -1,4 +1,4 @@
-// The daemon, the way to it, and what it feeds.
+// Grades the daemon, its socket, and its datasets.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,14 +21,14 @@ Finding GradeDirectory(const std::string& directory, const absl::Status& status)
       absl::StrCat("chown it to the daemon's user and chmod go-w ", directory, ", or remove it")};
 }
 
-// For somebody who may not connect.
+// How a user who may not connect can get access.
 std::string WayIn(const SocketFacts& socket) {
   const bool for_members = (socket.mode & 0010) != 0 || (socket.mode & 0060) == 0060;
   if (!for_members || socket.group == "root")
-    return "it is its owner's alone: name a group in server.group, or start a daemon of your own";
+    return "only its owner may connect: set server.group to a group, or start a daemon of your own";
   if (socket.caller_is_member)
-    return absl::StrCat("let that group enter every folder on the way to ", socket.path);
-  return absl::StrCat("make them a member: usermod -aG ", socket.group, " ", socket.caller_name,
+    return absl::StrCat("let that group enter every folder of the path to ", socket.path);
+  return absl::StrCat("make the user a member: usermod -aG ", socket.group, " ", socket.caller_name,
                       ", then log in again");
 }
 
@@ -47,7 +47,7 @@ Finding GradeSocket(const SocketFacts& socket, const absl::Status& connected) {
                           : socket.caller_is_member ? ", a member of that group"
                                                     : "";
   if ((socket.mode & 0002) != 0)
-    return {Grade::kWarning, "socket", found + ": everybody on this machine may connect",
+    return {Grade::kWarning, "socket", found + ": every user of this machine may connect",
             absl::StrCat("chmod o-rwx ", socket.path)};
   return {Grade::kOk, "socket", absl::StrCat(found, "; open to ", caller, why), ""};
 }
@@ -58,15 +58,15 @@ Finding GradeServing(const absl::StatusOr<DaemonFacts>& daemon) {
   if (daemon.ok()) {
     return {Grade::kProblem, "daemon",
             absl::StrCat("at ", daemon->address, ": ", WordsOf(daemon->serving)),
-            "look at its log; penstockctl status says more"};
+            "see its log; penstockctl status has details"};
   }
   if (absl::IsNotFound(daemon.status())) {
     return {Grade::kWarning, "daemon", "none answers",
-            "start it: systemctl start penstockd, or penstockd --config FILE; a client may start a "
-            "private one by itself (penstockctl status says where it was looked for)"};
+            "start it: systemctl start penstockd, or penstockd --config FILE; clients can start a "
+            "private one themselves (penstockctl status shows where it looked)"};
   }
   return {Grade::kProblem, "daemon", WordsOf(daemon.status()),
-          "use an address that you may connect to"};
+          "use an address to which you may connect"};
 }
 
 std::string MinorOf(const std::string& version) {
@@ -77,24 +77,25 @@ std::string MinorOf(const std::string& version) {
 Finding GradeVersion(const std::string& theirs, const std::string& ours) {
   if (theirs == ours)
     return {Grade::kOk, "version", absl::StrCat("daemon and tools are ", ours), ""};
-  const std::string found = absl::StrCat("the daemon is ", theirs, ", this is ", ours);
+  const std::string found = absl::StrCat("the daemon is ", theirs, ", this program is ", ours);
   if (MinorOf(theirs) == MinorOf(ours)) return {Grade::kOk, "version", found, ""};
   return {Grade::kWarning, "version", found,
-          "a daemon serves clients of its own and of the minor version before; after an upgrade "
-          "restart it (systemctl restart penstockd: trainers go on where they were)"};
+          "a daemon serves clients of its own and of the previous minor version; restart it after "
+          "an upgrade (systemctl restart penstockd: trainers continue where they were)"};
 }
 
 const char* NameOf(const std::string& name) {
   return name == "pid" ? "PID" : name == "user" ? "user" : name == "mnt" ? "mount" : "IPC";
 }
 
-// What must work between them is the socket and pidfds, and both do wherever a daemon answers. Only
-// a user namespace changes what the daemon is told.
+// Daemon and trainers need the socket and pidfds, which work wherever a daemon answers. Only a user
+// namespace changes what the daemon learns.
 Finding GradeNamespaces(const ProcessFacts& ours, const std::optional<ProcessFacts>& daemon) {
   if (!daemon)
-    return {Grade::kOk, "namespaces",
-            "the daemon's process is not in our PID namespace; it is watched by pidfd all the same",
-            ""};
+    return {
+        Grade::kOk, "namespaces",
+        "the daemon's process is not in our PID namespace; watching it by pidfd works nevertheless",
+        ""};
   std::vector<std::string> others, same;
   for (const auto& [name, id] : ours.namespaces) {
     const auto theirs = daemon->namespaces.find(name);
@@ -103,10 +104,11 @@ Finding GradeNamespaces(const ProcessFacts& ours, const std::optional<ProcessFac
   }
   if (daemon->whole_user_map == false)
     return {Grade::kWarning, "namespaces", "the daemon runs in a user namespace of its own",
-            "users whom that does not map all look like one to it, and share its memory: run it "
-            "without (PrivateUsers=no; a container without --userns)"};
+            "all users that its namespace does not map look like one user to it, and share memory: "
+            "run it without a user namespace (PrivateUsers=no; a container without --userns)"};
   if (same.empty() && others.empty())
-    return {Grade::kOk, "namespaces", "the daemon's are for its own user and root to see", ""};
+    return {Grade::kOk, "namespaces",
+            "only the daemon's own user and root can see the daemon's namespaces", ""};
   const std::string shared =
       same.empty() ? "" : absl::StrCat("shared: ", absl::StrJoin(same, ", "));
   if (others.empty()) return {Grade::kOk, "namespaces", shared, ""};
@@ -120,7 +122,8 @@ Finding GradeRoot(const Root& root) {
   const std::string what = absl::StrCat("dataset ", root.dataset);
   if (!root.as_daemon)
     return {Grade::kOk, what,
-            absl::StrCat(root.place, "; not looked at, the daemon sees another file system"), ""};
+            absl::StrCat(root.place, "; not checked, because the daemon sees another file system"),
+            ""};
   const bool remote = IsRemote(root.file_system);
   const std::string on = root.file_system.empty()
                              ? ""
@@ -129,14 +132,14 @@ Finding GradeRoot(const Root& root) {
   const std::string found = absl::StrCat(WordsOf(root.walk), remote ? on : "");
   if (absl::IsDeadlineExceeded(root.walk))
     return {Grade::kProblem, what, found,
-            "the file server does not answer: see to it, or to the network; feeds wait for "
+            "the file server does not answer: check it and the network; feeds wait for "
             "source.retry_for"};
   if (absl::IsNotFound(root.walk))
     return {Grade::kProblem, what, found,
-            remote ? "see that it is mounted as it should be, or correct the configuration"
+            remote ? "check that it is mounted, or correct the configuration"
                    : "mount it, or correct the configuration and penstockctl reload"};
   return {Grade::kWarning, what, found,
-          "let the daemon's user enter every folder on the way and read the last one: setfacl -m "
+          "let the daemon's user enter every folder of the path and read the last one: setfacl -m "
           "u:penstock:rX, or a group"};
 }
 

@@ -1,4 +1,4 @@
-// GPUs and their driver.
+// Grades the GPUs and their driver.
 #include "absl/strings/str_cat.h"
 #include "client/ctl/check/finding.h"
 #include "common/base/units.h"
@@ -6,26 +6,24 @@
 namespace penstock::ctl {
 namespace {
 
-// CUDA cannot be used: whether there is a GPU that it would be good for.
+// CUDA cannot be used; distinguishes machines with and without a GPU.
 Finding GradeNone(const SystemFacts& system, const absl::Status& why) {
   const std::string reason(why.message());
   if (system.gpus.empty())
-    return {
-        Grade::kWarning, "gpu", reason,
-        "without one, batches are delivered to host memory; nothing is to be done where that is "
-        "what is wanted"};
+    return {Grade::kWarning, "gpu", reason,
+            "without a GPU, batches are delivered to host memory; if that is intended, nothing "
+            "needs to be done"};
   const std::string found =
       absl::StrCat(system.gpus.size(), system.gpus.size() == 1 ? " NVIDIA GPU" : " NVIDIA GPUs",
                    " (", system.gpus.front().address, "), and ", reason);
   if (system.driver.empty())
     return {Grade::kWarning, "gpu", found,
-            "the kernel has no NVIDIA driver loaded: install one, then modprobe nvidia; until then "
-            "batches are delivered to host memory"};
-  return {
-      Grade::kWarning, "gpu", found,
-      absl::StrCat("the kernel's driver is ", system.driver,
-                   ": install its libcuda.so.1 as well, and in a container ask for GPUs (docker "
-                   "run --gpus all)")};
+            "no NVIDIA driver is loaded: install one, then run modprobe nvidia; until then batches "
+            "are delivered to host memory"};
+  return {Grade::kWarning, "gpu", found,
+          absl::StrCat("the kernel's driver is ", system.driver,
+                       ": install its libcuda.so.1 as well; for a container, request GPUs (docker "
+                       "run --gpus all)")};
 }
 
 Finding GradeDriver(const Facts& facts) {
@@ -41,12 +39,12 @@ Finding GradeOne(const cuda::Device& device) {
   const std::string remedy =
       absl::StrCat("set it to 'default': nvidia-smi -i ", device.uuid.ToString(), " -c 0");
   if (device.prohibited)
-    return {Grade::kWarning, what, found + ": compute mode 'prohibited', nobody may use it",
+    return {Grade::kWarning, what, found + ": compute mode 'prohibited', so no process may use it",
             remedy};
   if (device.exclusive)
     return {Grade::kWarning, what,
             found + ": compute mode 'exclusive', so that daemon and trainer cannot both use it",
-            remedy + ", or have trainers ask for pinned delivery"};
+            remedy + ", or let trainers use pinned delivery"};
   return {Grade::kOk, what, found, ""};
 }
 

@@ -1,4 +1,4 @@
-// What the machine gives, and what its kernel and cgroups leave of it.
+// Grades the machine's resources, and what the kernel and cgroups leave of them.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -11,11 +11,12 @@ namespace penstock::ctl {
 namespace {
 
 constexpr uint64_t kLittleMemory = base::kGiB;
-constexpr uint64_t kNoMemory = 192 * base::kMiB;  // a worker, the daemon, and a pool to speak of
+constexpr uint64_t kNoMemory = 192 * base::kMiB;  // for a worker, the daemon and a useful pool
 constexpr uint64_t kFewFiles = 4096;
 constexpr uint64_t kTooFewFiles = 256;
 constexpr uint64_t kManyFiles = 65536;
-constexpr uint64_t kSmallFile = base::kGiB;  // of a limit on files: a segment of the pool is one
+constexpr uint64_t kSmallFile =
+    base::kGiB;  // for the file size limit: each segment of the pool is a file
 
 std::string Bytes(uint64_t bytes) {
   return bytes == kUnlimited ? "unlimited" : base::FormatBytes(bytes);
@@ -41,7 +42,7 @@ Finding GradeCores(const posix::Machine& machine) {
 Finding GradeSimd(const std::string& simd) {
   if (!simd.empty()) return {Grade::kOk, "vector unit", simd, ""};
   return {Grade::kWarning, "vector unit", "no AVX2",
-          "images are resized by portable code, slower; a processor with AVX2 is faster"};
+          "images are resized by slower, portable code; use a processor with AVX2"};
 }
 
 std::string CgroupWords(const posix::Machine& machine) {
@@ -60,8 +61,8 @@ Finding GradeMemory(const Facts& facts) {
       machine.cgroups == posix::Cgroups::kV1 ? "memory.limit_in_bytes" : "memory.max";
   if (memory < kLittleMemory)
     return {memory < kNoMemory ? Grade::kProblem : Grade::kWarning, "memory", found,
-            absl::StrCat("the pool takes at most a quarter of it where nobody says how much; free "
-                         "some, or raise the cgroup's ",
+            absl::StrCat("by default, the pool takes at most a quarter of it; free some memory, or "
+                         "raise the cgroup's ",
                          limit)};
   const uint64_t to_come =
       facts.daemon.ok() && facts.daemon->pool_bytes > facts.daemon->pool_made_bytes
@@ -70,16 +71,15 @@ Finding GradeMemory(const Facts& facts) {
   if (to_come > memory)
     return {Grade::kWarning, "memory",
             absl::StrCat(found, "; the daemon's pool may take ", Bytes(to_come), " more"),
-            absl::StrCat("sessions that do not fit will be refused; lower pool.max, or raise the "
-                         "cgroup's ",
-                         limit)};
+            absl::StrCat(
+                "sessions that do not fit will be refused; lower pool.max, or raise the cgroup's ",
+                limit)};
   return {Grade::kOk, "memory", found, ""};
 }
 
 Finding GradeMemfd(const absl::Status& memfd) {
   if (memfd.ok()) {
-    return {Grade::kOk, "shared memory", "memfd works; /dev/shm is not needed, whatever its size",
-            ""};
+    return {Grade::kOk, "shared memory", "memfd works; /dev/shm is not needed", ""};
   }
   return {Grade::kProblem, "shared memory", WordsOf(memfd),
           "allow memfd_create (Linux 3.17; a container's seccomp profile may forbid it, or the "
@@ -90,26 +90,26 @@ Finding GradeHugePages(const SystemFacts& system) {
   const bool huge = system.shmem_huge == "always" || system.shmem_huge == "within_size" ||
                     system.shmem_huge == "force";
   const std::string pool = system.shmem_huge.empty()
-                               ? "the kernel does not say whether the pool gets them"
+                               ? "the kernel does not report whether the pool gets them"
                                : absl::StrCat(huge ? "the pool gets them where they fit"
-                                                   : "the pool is made of 4 KiB pages",
+                                                   : "the pool consists of 4 KiB pages",
                                               " (shmem_enabled: ", system.shmem_huge, ")");
   if (system.huge_free_bytes <= system.memory_bytes / 10)
     return {Grade::kOk, "huge pages", pool, ""};
-  return {
-      Grade::kWarning, "huge pages",
-      absl::StrCat(pool, "; ", Bytes(system.huge_free_bytes), " are reserved and nobody uses them"),
-      "nothing of Penstock uses reserved huge pages; lower vm.nr_hugepages unless another "
-      "program wants them"};
+  return {Grade::kWarning, "huge pages",
+          absl::StrCat(pool, "; ", Bytes(system.huge_free_bytes), " are reserved and unused"),
+          "Penstock does not use reserved huge pages; lower vm.nr_hugepages unless another program "
+          "needs them"};
 }
 
-// Measured with driver 580.159: a process without privileges, and with a limit of 0, pins
+// Measured with driver 580.159: a process without privileges and with a limit of 0 can pin
 // gigabytes.
 Finding GradeMemlock(const std::optional<Limit>& memlock) {
-  return {Grade::kOk, "locked memory",
-          absl::StrCat("limit ", memlock ? Bytes(memlock->soft) : "not known",
-                       "; any will do: a GPU's driver pins the pool without counting it here"),
-          ""};
+  return {
+      Grade::kOk, "locked memory",
+      absl::StrCat("limit ", memlock ? Bytes(memlock->soft) : "unknown",
+                   "; any value will do: a GPU's driver pins the pool without counting it here"),
+      ""};
 }
 
 Finding GradePidfd(const absl::Status& pidfd, const absl::Status& peer_pidfd) {
@@ -122,15 +122,14 @@ Finding GradePidfd(const absl::Status& pidfd, const absl::Status& peer_pidfd) {
   }
   if (absl::IsUnimplemented(peer_pidfd)) {
     return {Grade::kOk, "process watching",
-            "pidfd_open works; no SO_PEERPIDFD (Linux 6.5), so clients send their own", ""};
+            "pidfd_open works; no SO_PEERPIDFD (Linux 6.5), so clients send their own pidfds", ""};
   }
   return {Grade::kWarning, "process watching", WordsOf(peer_pidfd),
           "clients send their own pidfd instead"};
 }
 
 Finding GradeFiles(const std::optional<Limit>& files) {
-  if (!files)
-    return {Grade::kWarning, "open files", "their limit could not be read", "mount /proc"};
+  if (!files) return {Grade::kWarning, "open files", "the limit could not be read", "mount /proc"};
   const std::string found =
       absl::StrCat(Number(files->soft), " (at most ", Number(files->hard), ")");
   const std::string remedy = absl::StrCat("raise it: ulimit -n ", std::min(files->hard, kManyFiles),
@@ -140,7 +139,7 @@ Finding GradeFiles(const std::optional<Limit>& files) {
   return {Grade::kOk, "open files", found, ""};
 }
 
-// The pool is files, although in memory: a process that makes a larger one gets SIGXFSZ.
+// The pool's segments are files, although in memory: a process that exceeds the limit gets SIGXFSZ.
 std::optional<Finding> GradeFileSize(const std::optional<Limit>& size) {
   if (!size || size->soft == kUnlimited) return std::nullopt;
   return Finding{
@@ -157,9 +156,9 @@ std::string NodesOfGpus(const SystemFacts& system) {
   return absl::StrJoin(words, ", ");
 }
 
-// Memory lies on the node of the core that touches it first: a daemon's worker's.
+// Memory is on the node of the core that touches it first, that is, of a worker.
 Finding GradeNuma(const SystemFacts& system, const ProcessFacts& process) {
-  if (system.nodes.size() < 2) return {Grade::kOk, "numa", "one node, nothing to choose", ""};
+  if (system.nodes.size() < 2) return {Grade::kOk, "numa", "one node", ""};
   const std::string gpus = NodesOfGpus(system);
   const std::string found =
       absl::StrCat(system.nodes.size(), " nodes", gpus.empty() ? "" : "; ", gpus);
@@ -170,14 +169,14 @@ Finding GradeNuma(const SystemFacts& system, const ProcessFacts& process) {
         });
     if (near == system.nodes.end() || process.cores.empty()) continue;
     if (near->cores.empty() || Overlap(near->cores, process.cores)) continue;
-    return {
-        Grade::kWarning, "numa", absl::StrCat(found, "; no core of that node is the daemon's"),
-        absl::StrCat("batches cross to the other socket on their way to the GPU: give the daemon "
-                     "cores of node ",
-                     near->id,
-                     " (CPUAffinity= in its unit, or numactl "
-                     "--cpunodebind=",
-                     near->id, ")")};
+    return {Grade::kWarning, "numa",
+            absl::StrCat(found, "; the daemon cannot use any core of that node"),
+            absl::StrCat("batches cross between sockets on their way to the GPU: give the daemon "
+                         "cores of node ",
+                         near->id,
+                         " (CPUAffinity= in its unit, or numactl "
+                         "--cpunodebind=",
+                         near->id, ")")};
   }
   return {Grade::kOk, "numa", found, ""};
 }

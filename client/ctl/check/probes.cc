@@ -22,7 +22,7 @@ extern char** environ;
 namespace penstock::ctl {
 namespace {
 
-// penstockd beside this program, else by $PATH.
+// penstockd beside this program, else in $PATH.
 std::string DaemonProgram() {
   std::array<char, 4096> own{};
   const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
@@ -34,7 +34,7 @@ std::string DaemonProgram() {
   return "penstockd";
 }
 
-// What the child writes until it ends; at most 64 KiB.
+// Reads until the child closes its end; at most 64 KiB.
 std::string ReadAll(const posix::Fd& from) {
   std::string text;
   std::array<char, 4096> part;
@@ -65,7 +65,7 @@ absl::Status TryMemfd() {
 absl::Status TryPeerPidfd() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return base::ErrnoStatus(errno, "making a pair of sockets");
+    return base::ErrnoStatus(errno, "creating a pair of sockets");
   }
   const posix::Fd one(ends[0]);
   const posix::Fd other(ends[1]);
@@ -76,18 +76,18 @@ absl::Status TrySocketDirectory(const std::string& directory, uid_t user) {
   struct stat status;
   if (::lstat(directory.c_str(), &status) == 0) {
     const unsigned mode = status.st_mode & 07777;
-    // A system's daemon has a user of its own; root only asks on its behalf.
+    // The system's daemon has a user of its own; root may check on its behalf.
     const bool ours = status.st_uid == user || user == 0;
     if (S_ISDIR(status.st_mode) && ours && (mode & 022) == 0) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrFormat("is not a directory of user %d that only they can write to (user %d, mode "
-                        "%04o)",
-                        user, status.st_uid, mode));
+    return absl::PermissionDeniedError(absl::StrFormat(
+        "is not a directory of user %d that only this user can write to (user %d, mode "
+        "%04o)",
+        user, status.st_uid, mode));
   }
   if (errno != ENOENT) return base::ErrnoStatus(errno, "lstat");
   const std::string parent = directory.substr(0, directory.rfind('/'));
   if (::access(parent.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, absl::StrCat("cannot be made in ", parent));
+  return base::ErrnoStatus(errno, absl::StrCat("cannot be created in ", parent));
 }
 
 absl::Status TryConfig(const std::string& file) {
@@ -96,7 +96,7 @@ absl::Status TryConfig(const std::string& file) {
   std::string option = "--check-config";
   char* const argv[] = {program.data(), option.data(), config.data(), nullptr};
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "making a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "creating a pipe");
   const posix::Fd reading(ends[0]);
   posix::Fd writing(ends[1]);
 
@@ -108,7 +108,7 @@ absl::Status TryConfig(const std::string& file) {
   const int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return base::ErrnoStatus(error, absl::StrCat("running ", program, " to look at ", file));
+    return base::ErrnoStatus(error, absl::StrCat("running ", program, " to check ", file));
   }
   writing.Close();
   const std::string words = ReadAll(reading);

@@ -1,4 +1,4 @@
-// Tries on this machine what a daemon and its clients need. Each says why it cannot be.
+// Tries the operations that a daemon and its clients need. An error says why one failed.
 #pragma once
 
 #include <sys/types.h>
@@ -9,20 +9,21 @@
 
 namespace penstock::ctl {
 
-// "AVX-512 VNNI", "AVX2"; "" for neither.
+// "AVX-512 VNNI", "AVX2", or "" for neither.
 std::string Simd();
 
-// Shared memory that can be mapped read-only.
+// Creates shared memory and maps it read-only.
 absl::Status TryMemfd();
 
-// Unimplemented where the kernel has no SO_PEERPIDFD.
+// Unimplemented if the kernel has no SO_PEERPIDFD.
 absl::Status TryPeerPidfd();
 
-// Whether that user can have a socket in a folder that nobody else writes to; one that is missing
-// can be made where this process may.
+// Whether `user` can have a socket in this directory, to which nobody else may write. A missing
+// directory counts if this process may create it.
 absl::Status TrySocketDirectory(const std::string& directory, uid_t user);
 
-// What `penstockd --check-config FILE` says: the one beside this program, else by $PATH.
+// The result of `penstockd --check-config FILE`, with the penstockd beside this program, else in
+// $PATH.
 absl::Status TryConfig(const std::string& file);
 
 }  // namespace penstock::ctl

@@ -18,7 +18,7 @@ Words WordsOf(absl::string_view line) {
   return absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
 }
 
-// What stands behind "key:", split at blanks.
+// The words after "key:".
 std::optional<Words> LineOf(absl::string_view text, absl::string_view key) {
   for (absl::string_view line : absl::StrSplit(text, '\n'))
     if (absl::ConsumePrefix(&line, key) && absl::ConsumePrefix(&line, ":")) return WordsOf(line);
@@ -26,7 +26,7 @@ std::optional<Words> LineOf(absl::string_view text, absl::string_view key) {
 }
 
 absl::Status Wrong(absl::string_view what, absl::string_view wanted) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": wanted ", wanted));
+  return absl::InvalidArgumentError(absl::StrCat(what, ": expected ", wanted));
 }
 
 bool ReadBound(absl::string_view word, uint64_t& bound) {
@@ -37,7 +37,7 @@ bool ReadBound(absl::string_view word, uint64_t& bound) {
   return absl::SimpleAtoi(word, &bound);
 }
 
-// "\040" is a blank in mountinfo.
+// mountinfo escapes characters as octal numbers, for example a space as "\040".
 std::string Unescape(absl::string_view text) {
   const auto octal = [&](size_t at) { return text[at] >= '0' && text[at] <= '7'; };
   std::string plain;
@@ -58,14 +58,14 @@ std::string Unescape(absl::string_view text) {
 absl::StatusOr<Identity> ParseIdentity(absl::string_view status) {
   const auto users = LineOf(status, "Uid"), groups = LineOf(status, "Gid");
   Identity identity;
-  // Real, effective, saved, of the file system.
+  // The fields are: real, effective, saved, file system.
   if (!users || users->size() < 2 || !absl::SimpleAtoi((*users)[1], &identity.user))
     return Wrong("status", "a line 'Uid:' with four numbers");
   if (!groups || groups->size() < 2 || !absl::SimpleAtoi((*groups)[1], &identity.group))
     return Wrong("status", "a line 'Gid:' with four numbers");
   for (const absl::string_view word : LineOf(status, "Groups").value_or(Words())) {
     gid_t group = 0;
-    if (!absl::SimpleAtoi(word, &group)) return Wrong("status", "numbers behind 'Groups:'");
+    if (!absl::SimpleAtoi(word, &group)) return Wrong("status", "numbers after 'Groups:'");
     identity.groups.push_back(group);
   }
   return identity;
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<IdRange>> ParseIds(absl::string_view text) {
     IdRange range;
     if (ends.size() > 2 || !absl::SimpleAtoi(ends.front(), &range.first) ||
         !absl::SimpleAtoi(ends.back(), &range.last) || range.last < range.first)
-      return Wrong("list of numbers", absl::StrCat("like 0-3,8; got '", part, "'"));
+      return Wrong("list of numbers", absl::StrCat("a list such as 0-3,8; got '", part, "'"));
     ids.push_back(range);
   }
   return ids;
@@ -143,7 +143,7 @@ const Mount* MountOf(const std::vector<Mount>& mounts, absl::string_view path) {
     absl::string_view rest = path;
     const bool below = mount.point == "/" || (absl::ConsumePrefix(&rest, mount.point) &&
                                               (rest.empty() || rest.front() == '/'));
-    // Of two at one place the later one hides the other.
+    // If two are at the same place, the later one hides the earlier.
     if (below && (found == nullptr || mount.point.size() >= found->point.size())) found = &mount;
   }
   return found;

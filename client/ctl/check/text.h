@@ -1,5 +1,5 @@
-// What files of /proc and /sys say. Pure: text in, values out; text that is not what it should be
-// is InvalidArgument, or has no value, and never more than that.
+// Parses files of /proc and /sys. Pure. Malformed text gives InvalidArgument or no value, and no
+// other error.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace penstock::ctl {
 
-// As whom a process opens files.
+// The identity with which a process opens files.
 struct Identity {
   uid_t user = 0;
   gid_t group = 0;
@@ -30,10 +30,10 @@ struct Limit {
   uint64_t soft = kUnlimited, hard = kUnlimited;
 };
 
-// A line of /proc/PID/limits, like "Max open files".
+// One line of /proc/PID/limits, such as "Max open files".
 absl::StatusOr<Limit> ParseLimit(absl::string_view limits, absl::string_view name);
 
-// The choice in brackets, of "always [never]".
+// The choice in brackets: "never" for "always [never]".
 absl::StatusOr<std::string> ParseChoice(absl::string_view text);
 
 // Numbers from first to last, both included.
@@ -41,29 +41,29 @@ struct IdRange {
   uint32_t first = 0, last = 0;
 };
 
-// "0-3,8": cores or nodes. Empty text is none.
+// A list such as "0-3,8" of cores or nodes. Empty text gives an empty list.
 absl::StatusOr<std::vector<IdRange>> ParseIds(absl::string_view text);
 uint64_t CountOf(const std::vector<IdRange>& ids);
 bool Overlap(const std::vector<IdRange>& one, const std::vector<IdRange>& other);
 
-// "key: value kB" of /proc/meminfo in bytes, "key: value" as it is.
+// "key: value kB" of /proc/meminfo, in bytes; "key: value" unchanged.
 std::optional<uint64_t> KeyedNumber(absl::string_view text, absl::string_view key);
 
 struct Mount {
   std::string point, type;
 };
 
-// /proc/PID/mountinfo; lines that are none are left out.
+// Parses /proc/PID/mountinfo; skips malformed lines.
 std::vector<Mount> ParseMounts(absl::string_view mountinfo);
-// The one that an absolute path without links lies on; null where there is none.
+// The mount that contains an absolute path without symbolic links; null if there is none.
 const Mount* MountOf(const std::vector<Mount>& mounts, absl::string_view path);
-// Whether another machine, or a program, answers for its files.
+// Whether another machine or a program serves the files.
 bool IsRemote(absl::string_view file_system);
 
-// Whether /proc/PID/uid_map is that of the machine itself: every user is who they are.
+// Whether /proc/PID/uid_map maps every user to itself, as on the machine itself.
 bool IsWholeUserMap(absl::string_view uid_map);
 
-// "580.159.04" of /proc/driver/nvidia/version; "" where it says none.
+// "580.159.04" from /proc/driver/nvidia/version; "" if there is none.
 std::string DriverVersion(absl::string_view text);
 
 }  // namespace penstock::ctl

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = 4 << 20;  // mountinfo of a machine with many containers
+constexpr size_t kMostBytes = 4 << 20;  // enough for mountinfo on a machine with many containers
 
-// "" where it cannot be read.
+// "" if it cannot be read.
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
   std::string text;
@@ -58,7 +58,7 @@ std::vector<NumaNode> ReadNodes(const std::string& root) {
   return nodes;
 }
 
-// Display controllers of NVIDIA's: class 03, "3D" among it.
+// NVIDIA's display controllers: PCI class 03, which includes 3D controllers.
 std::vector<PciGpu> ReadGpus(const std::string& root) {
   std::vector<PciGpu> gpus;
   const std::string folder = root + "/sys/bus/pci/devices";

@@ -16,7 +16,7 @@
 namespace penstock::ctl {
 namespace {
 
-// Up to the first of these, from a slash on.
+// The part of `text` from the first slash up to `end`.
 std::string PathUpTo(absl::string_view text, absl::string_view end) {
   const size_t begin = text.find('/');
   if (begin == absl::string_view::npos) return "";
@@ -47,7 +47,7 @@ std::string PlaceOf(const std::string& kind, const std::string& shown) {
     return FolderOfPattern(PathUpTo(shown, ","));
   if (shown.empty() || shown[0] != '/') return "";
   if (kind == "folder" || kind == "idx") return shown;
-  // Shards, or what is not known before it is indexed.
+  // Shards, or a dataset of unknown kind because it is not indexed yet.
   const std::string first = PathUpTo(shown, ", /");
   return FolderOfPattern(first.substr(0, std::min(first.find(" image="), first.find(" label="))));
 }
@@ -69,7 +69,7 @@ absl::StatusOr<Walk> WalkTo(const std::string& path) {
 }
 
 absl::StatusOr<Walk> WalkWithin(base::Duration deadline, const std::string& path) {
-  // Both own it: who waits, and the thread, which may be there longer.
+  // Shared by the caller and the thread, which may outlive the call.
   const auto answer = std::make_shared<std::promise<absl::StatusOr<Walk>>>();
   std::future<absl::StatusOr<Walk>> future = answer->get_future();
   std::thread([answer, path] { answer->set_value(WalkTo(path)); }).detach();

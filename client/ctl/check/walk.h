@@ -1,4 +1,4 @@
-// The way to a dataset's files, folder by folder, and whether somebody may go it.
+// The path to a dataset's files, folder by folder, and whether a user may follow it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +12,9 @@
 
 namespace penstock::ctl {
 
-// Where the files lie of a dataset that the daemon shows as this; "" when it has none, or when they
-// are its parts'. Of many files the first one, or the folder of a pattern. `kind` is "" before it
-// is indexed. Pure.
+// Where a dataset's files are, given the path that the daemon shows for it: the first one of
+// several, or the folder of a pattern. "" for a dataset without files, or made of other datasets.
+// `kind` is "" before the dataset is indexed. Pure.
 std::string PlaceOf(const std::string& kind, const std::string& shown);
 
 struct Step {
@@ -24,22 +24,21 @@ struct Step {
   gid_t group = 0;
 };
 
-// From / to the place, without symbolic links.
+// All steps from / to the place, without symbolic links.
 struct Walk {
   std::vector<Step> steps;
 };
 
-// NotFound, PermissionDenied (this process may not look) or what else the system says; names the
-// path.
+// NotFound, PermissionDenied (this process may not look) or another system error; names the path.
 absl::StatusOr<Walk> WalkTo(const std::string& path);
 
-// The same, on a thread of its own that is left behind (DeadlineExceeded) when it does not come
-// back: a file server that is away holds up whoever asks it for anything.
+// The same on a thread of its own. If a file server hangs, returns DeadlineExceeded and leaves the
+// thread behind.
 absl::StatusOr<Walk> WalkWithin(base::Duration deadline, const std::string& path);
 
-// By owner, group and mode, as that user: every folder can be entered, and the place be read.
-// PermissionDenied names the one that stops them, with its owner and mode. Access lists are not
-// looked at. Pure.
+// Checks by owner, group and mode that this user can enter every folder and read the place.
+// PermissionDenied names the first obstacle, with its owner and mode. Ignores access control lists.
+// Pure.
 absl::Status MayGo(const Walk& walk, const Identity& who);
 
 }  // namespace penstock::ctl

@@ -76,7 +76,7 @@ TEST_F(CommandsTest, ATraceIsWrittenWholeAndItIsSaidWhereToOpenIt) {
   EXPECT_EQ(out_.str().size(), 3u * (256 << 10));
   EXPECT_THAT(progress_.str(),
               HasSubstr(file + ": 0 events of 5 s; open it at https://ui.perfetto"));
-  EXPECT_THAT(progress_.str(), HasSubstr("7 more are left out"));
+  EXPECT_THAT(progress_.str(), HasSubstr("7 more events were left out"));
 }
 
 TEST_F(CommandsTest, WithoutADaemonTheWorkFails) {
@@ -156,7 +156,7 @@ TEST_F(CommandsTest, EveryListIsShown) {
   EXPECT_EQ(*Do({"datasets"}), 0);
   EXPECT_EQ(*Do({"quarantine", "list", "flowers"}), 0);
 
-  EXPECT_THAT(out_.str(), HasSubstr("no session is open\nno worker runs\nno dataset"));
+  EXPECT_THAT(out_.str(), HasSubstr("no session is open\nno worker is running\nno dataset"));
   EXPECT_THAT(out_.str(), HasSubstr("flowers"));
 }
 

@@ -74,7 +74,7 @@ TEST(TopViewTest, WhatDoesNotFitIsCutAndNothingControlsTheTerminal) {
 
   EXPECT_EQ(std::count(screen.begin(), screen.end(), '\n'), 5);
   EXPECT_THAT(ShowTop(look, look, {}), Not(HasSubstr("\x1b")));
-  EXPECT_THAT(screen, HasSubstr("keys: q ends"));
+  EXPECT_THAT(screen, HasSubstr("keys: q quits"));
 }
 
 TEST(TopViewTest, ADrainingOrBrokenDaemonIsSeenAtOnce) {

@@ -12,9 +12,9 @@ using ::testing::Not;
 
 TEST(ViewsTest, NothingToListIsSaidInWords) {
   EXPECT_EQ(Show(v1::ListSessionsResponse()), "no session is open\n");
-  EXPECT_EQ(Show(v1::ListWorkersResponse()), "no worker runs\n");
+  EXPECT_EQ(Show(v1::ListWorkersResponse()), "no worker is running\n");
   EXPECT_EQ(Show(v1::ListDatasetsResponse()), "no dataset is configured or open\n");
-  EXPECT_EQ(Show(v1::ListQuarantineResponse()), "no sample was refused\n");
+  EXPECT_EQ(Show(v1::ListQuarantineResponse()), "there are no bad samples\n");
 }
 
 TEST(ViewsTest, ADaemonThatDoesNotServeSaysSoLoudlyAndWhy) {
@@ -78,7 +78,7 @@ TEST(ViewsTest, AStatusIsReadAtAGlance) {
             "2 cached, 5 free\n"
             "  samples   1,234,567 decoded, 0 quarantined\n"
             "\n"
-            "FEED              DATASET  USER        SESSIONS  BATCHES  GIVEN OUT  EACH TO  SAMPLES"
+            "FEED              DATASET  USER        SESSIONS  BATCHES  DELIVERED  READERS  SAMPLES"
             "  REPLACED\n"
             "000000000000feed  flowers  4000000000         0      100        790      7.9        0"
             "         0\n");
@@ -93,7 +93,7 @@ TEST(ViewsTest, WorkersAsleepAndConnectionsThatWereCutOffAreSaidWhereThereAreAny
   status.set_workers_asleep(2);
   status.set_connections_cut_off(1);
   EXPECT_THAT(Show(status), HasSubstr("of 8 running, 2 more asleep, 0 restarts\n"));
-  EXPECT_THAT(Show(status), HasSubstr("  cut off   1 connection for what"));
+  EXPECT_THAT(Show(status), HasSubstr("  cut off   1 connection because of what"));
 }
 
 TEST(ViewsTest, EachUserIsARowWithWhatItUses) {
@@ -160,7 +160,7 @@ TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {
   EXPECT_EQ(
       Show(sessions),
       "ID  NAME    DATASET  USER        PID  RANK  BATCH  WINDOW  EPOCH  CONSUMED  READY  HELD"
-      "  DELIVERY  ORDER                      STATE                    WHY THIS DELIVERY\n"
+      "  DELIVERY  ORDER                      STATE                    DELIVERY REASON\n"
       " 3  resnet  flowers  4000000000    -   1/2     32       0      0         0      2     1"
       "  host      shuffled, samples 0 to 99  waiting for the trainer  -\n");
 }

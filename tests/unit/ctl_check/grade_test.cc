@@ -160,7 +160,7 @@ TEST(GradeTest, AnyLimitOfLockedMemoryWillDo) {
   });
 
   EXPECT_EQ(none.grade, Grade::kOk);
-  EXPECT_THAT(none.found, HasSubstr("any will do"));
+  EXPECT_THAT(none.found, HasSubstr("any value will do"));
 }
 
 TEST(GradeTest, ADaemonOnTheOtherSocketThanItsGpuIsAWarningWithTheNode) {
