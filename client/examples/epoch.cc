@@ -1,5 +1,5 @@
-// One epoch, start to end: penstock-example-epoch --data PATH. Says how fast it went and what came,
-// as a SHA-256 over every byte that was delivered.
+// Takes one epoch: penstock-example-epoch --data PATH. Prints the speed and a SHA-256 over every
+// delivered byte.
 #include <unistd.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct Summary {
   double images_per_second() const { return seconds > 0 ? double(samples) / seconds : 0; }
 };
 
-// A bar on standard error, at most ten times a second, and only on a terminal.
+// A progress bar on standard error, drawn at most ten times a second, and only on a terminal.
 class ProgressBar {
  public:
   explicit ProgressBar(uint64_t total) : total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}
@@ -53,8 +53,8 @@ class ProgressBar {
   Clock::time_point last_;
 };
 
-// Rows that are not padding, then their labels as int64, little endian (as every host that we run
-// on). Rows on a GPU are copied back for it, into `spare`.
+// Hashes the rows that are not padding, then their labels as int64 (little endian, as on every
+// supported host). Copies rows on a GPU back into `spare`.
 Status Hash(const Batch& batch, std::vector<uint8_t>& spare, Sha256& sha) {
   const Shape shape = batch.shape();
   const size_t row_bytes = size_t{shape.height} * shape.width * shape.channels;
@@ -70,7 +70,7 @@ Status Hash(const Batch& batch, std::vector<uint8_t>& spare, Sha256& sha) {
   return {};
 }
 
-// Every batch of every epoch. An epoch that ends is not the end.
+// Takes every batch of every epoch. kEndOfEpoch does not end the loop.
 Status Consume(Session& session, Summary& summary, Sha256& sha) {
   ProgressBar bar(session.batches_in_epoch());
   std::vector<uint8_t> spare;
@@ -110,7 +110,7 @@ Result<Summary> Run(const EpochOptions& options) {
   return summary;
 }
 
-// As a JSON string: reasons quote what others said.
+// Quotes text as a JSON string: the delivery reason may contain messages from elsewhere.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -120,7 +120,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-// For people; and with --json for programs, who then have standard output to themselves.
+// Prints for people. With --json, prints JSON to standard output and the rest to standard error.
 void Print(const Summary& summary, const EpochOptions& options) {
   std::FILE* const people = options.json ? stderr : stdout;
   std::fprintf(people,

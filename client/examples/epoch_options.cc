@@ -10,8 +10,7 @@ namespace penstock::examples {
 namespace {
 
 Status Wrong(const std::string& what) {
-  return Status(Code::kInvalidArgument,
-                "penstock-example-epoch: " + what + "; --help lists what there is");
+  return Status(Code::kInvalidArgument, "penstock-example-epoch: " + what + "; see --help");
 }
 
 template <typename Number>
@@ -19,11 +18,11 @@ Status Parse(const std::string& flag, const std::string& text, uint64_t least, N
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *number);
   if (error == std::errc() && stop == end && *number >= least) return {};
-  return Wrong(flag + " wants a whole number from " + std::to_string(least) + " to " +
+  return Wrong(flag + ": expected an integer from " + std::to_string(least) + " to " +
                std::to_string(std::numeric_limits<Number>::max()) + ", got '" + text + "'");
 }
 
-// A folder is told to the daemon by its absolute path; anything else is a name.
+// Makes a folder's path absolute for the daemon; anything else is a name.
 std::string DatasetOf(const std::string& data) {
   std::error_code error;
   if (!std::filesystem::exists(data, error)) return data;
@@ -34,7 +33,7 @@ template <typename Value>
 Status Choose(const std::string& flag, const std::map<std::string, Value>& known,
               const std::string& text, Value* value) {
   const auto found = known.find(text);
-  if (found == known.end()) return Wrong(flag + " does not know '" + text + "'");
+  if (found == known.end()) return Wrong(flag + ": unknown value '" + text + "'");
   *value = found->second;
   return {};
 }
@@ -99,15 +98,15 @@ Result<EpochOptions> ParseEpochOptions(int argc, char** argv) {
       continue;
     }
     const auto found = setters.find(flag);
-    if (found == setters.end()) return Wrong("there is no '" + word + "'");
-    if (equals == std::string::npos && i + 1 == argc) return Wrong(flag + " wants a value");
+    if (found == setters.end()) return Wrong("unknown option '" + word + "'");
+    if (equals == std::string::npos && i + 1 == argc) return Wrong(flag + " needs a value");
     const std::string value = equals == std::string::npos ? argv[++i] : word.substr(equals + 1);
     if (const Status status = found->second(value); !status.ok()) return status;
   }
   if (options.help) return options;
   if (options.session.dataset.empty()) return Wrong("--data is missing");
   if (options.session.rank >= options.session.world_size) {
-    return Wrong("--rank has to be less than --world");
+    return Wrong("--rank must be less than --world");
   }
   options.session.dataset = DatasetOf(options.session.dataset);
   return options;

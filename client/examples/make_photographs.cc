@@ -1,6 +1,6 @@
-// penstock-make-photographs DIR [--images N] [--classes N] [--seed N]: a small dataset of
-// photograph-like JPEGs in folders of classes, for trying Penstock without data of one's own. The
-// same arguments give the same files. It needs nothing of Penstock, only libjpeg.
+// penstock-make-photographs DIR [--images N] [--classes N] [--seed N]: makes a small dataset of
+// photograph-like JPEGs in folders of classes, to try Penstock without data of one's own. The same
+// arguments give the same files. Needs only libjpeg, nothing of Penstock.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,7 @@ uint64_t ParseNumber(std::string_view name, std::string_view text, uint64_t low,
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < low || number > high) {
-    Exit(2, std::string(name) + " wants a whole number from " + std::to_string(low) + " to " +
+    Exit(2, std::string(name) + ": expected an integer from " + std::to_string(low) + " to " +
                 std::to_string(high) + ", got '" + std::string(text) + "'");
   }
   return number;
@@ -49,7 +49,8 @@ PhotographFiles ParseArguments(int argc, char** argv) {
     }
     ++i;
   }
-  if (arguments.directory.empty()) Exit(2, "no directory given to write to");
+  if (arguments.directory.empty())
+    Exit(2, "no output directory given; usage: DIR [--images N] [--classes N] [--seed N]");
   return arguments;
 }
 

@@ -7,10 +7,10 @@
 namespace penstock::examples {
 namespace {
 
-// Values are fixed point with 8 fractional bits, so that no compiler's floating point changes a
-// byte.
+// Values are fixed point with 8 fractional bits, so that the bytes do not depend on a compiler's
+// floating point.
 constexpr int kFraction = 8;
-// Noise from cells of 128 pixels down to cells of 2.
+// Amplitudes of the noise, for cells of 128 pixels down to cells of 2.
 constexpr std::array kAmplitudes = {48, 30, 20, 15, 12, 12, 14};
 constexpr int kShapes = 7;
 
@@ -31,7 +31,7 @@ class Random {
   uint64_t state_;
 };
 
-// Noise at one scale: random heights on a grid, joined bilinearly.
+// Noise at one scale: random heights on a grid, interpolated bilinearly.
 class Octave {
  public:
   Octave(Random& random, uint32_t width, uint32_t height, int log2_cell, int amplitude)
@@ -62,7 +62,7 @@ class Octave {
   std::vector<int> heights_;
 };
 
-// Something with an outline: an ellipse or a box, half lit.
+// A shape with an outline: an ellipse or a box of one colour.
 struct Shape {
   int x, y, half_width, half_height;
   bool round;
@@ -84,7 +84,7 @@ Shape AnyShape(Random& random, int width, int height) {
           .colour = random.AnyColour()};
 }
 
-// The light of the scene at row y: from one colour at the top to another at the bottom.
+// The scene's light in row y: a gradient from the colour at the top to the one at the bottom.
 Colour Light(const Colour& top, const Colour& bottom, int y, int height) {
   Colour light;
   for (size_t c = 0; c < 3; ++c)

@@ -1,5 +1,5 @@
-// A picture with the statistics of a photograph, drawn from a seed: smooth light, several octaves
-// of noise that fall off like natural images' spectra, a few shapes with hard edges, a little
+// Draws a picture with the statistics of a photograph from a seed: smooth light, several octaves of
+// noise that fall off like the spectra of natural images, a few shapes with hard edges, a little
 // grain. Pure.
 #pragma once
 
@@ -14,11 +14,11 @@ struct Photograph {
   std::vector<uint8_t> rgb;  // height × width × 3
 };
 
-// The same seed gives the same bytes on every machine: integers and exactly rounded arithmetic
-// only.
+// The same seed gives the same bytes on every machine: all arithmetic is integer or exactly
+// rounded.
 Photograph DrawPhotograph(uint64_t seed);
 
-// SplitMix64 (Steele, Lea and Flood, 2014) of a counter: one well mixed number for each.
+// SplitMix64 (Steele, Lea and Flood, 2014): maps a counter to a well mixed number.
 uint64_t Mix(uint64_t value);
 
 }  // namespace penstock::examples

@@ -1,6 +1,6 @@
 #include "client/examples/photograph_files.h"
 
-// jpeglib.h uses FILE and does not include it.
+// jpeglib.h uses FILE but does not include its header.
 // clang-format off
 #include <cstdio>
 #include <jpeglib.h>
@@ -23,12 +23,11 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Every fourth picture keeps its colours at full resolution, as many cameras and most cut-outs do.
+// Every fourth picture has its chroma at full resolution, as from many cameras and image editors.
 void WriteJpeg(const Photograph& picture, uint64_t draw, std::FILE* file) {
   jpeg_error_mgr errors;
   jpeg_compress_struct codec;
-  codec.err =
-      jpeg_std_error(&errors);  // what libjpeg cannot write ends the program with its message
+  codec.err = jpeg_std_error(&errors);  // exits with a message if libjpeg cannot write
   jpeg_create_compress(&codec);
   jpeg_stdio_dest(&codec, file);
   codec.image_width = picture.width;
@@ -50,7 +49,7 @@ void WriteJpeg(const Photograph& picture, uint64_t draw, std::FILE* file) {
   jpeg_destroy_compress(&codec);
 }
 
-// What went wrong; empty: nothing.
+// Returns an error message, or "".
 std::string WritePhotograph(const std::string& path, uint64_t seed) {
   File file(std::fopen(path.c_str(), "wb"));
   if (!file) return path + ": " + std::strerror(errno);

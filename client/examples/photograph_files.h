@@ -1,4 +1,4 @@
-// Generated photographs as a dataset: JPEG files in folders of classes.
+// Writes generated photographs as a dataset: JPEG files, one folder for each class.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace penstock::examples {
 
 struct PhotographFiles {
-  std::string directory;  // made where missing
+  std::string directory;  // created if missing
   uint32_t images = 200;
   uint32_t classes = 8;
   uint64_t seed = 1;
 };
 
-// The same arguments give the same files. What went wrong, with the path; empty: nothing. What
-// libjpeg itself cannot write ends the program with its message.
+// The same arguments give the same files. Returns an error message with the path, or "". An error
+// inside libjpeg ends the program with libjpeg's message.
 std::string WritePhotographs(const PhotographFiles& files);
 
 }  // namespace penstock::examples

@@ -1,4 +1,4 @@
-// SHA-256 of bytes that come in pieces (OpenSSL's).
+// SHA-256 of bytes that arrive in pieces, by OpenSSL.
 #pragma once
 
 #include <openssl/evp.h>
@@ -22,7 +22,7 @@ class Sha256 {
     Check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
   }
 
-  // In hexadecimal; nothing can be added afterwards.
+  // Returns the digest in hexadecimal. Nothing can be added after this.
   std::string Hex() {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
@@ -40,7 +40,7 @@ class Sha256 {
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
-  // Only for want of memory, or of SHA-256 in this OpenSSL.
+  // Fails only without memory, or if this OpenSSL has no SHA-256.
   static void Check(bool done) {
     if (done) return;
     std::fputs("OpenSSL has no SHA-256; install libssl3\n", stderr);

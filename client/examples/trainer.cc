@@ -1,4 +1,4 @@
-// A complete trainer's way to its data: penstock-example-trainer FOLDER, an absolute path.
+// A complete trainer: penstock-example-trainer FOLDER, where FOLDER is an absolute path.
 #include <cstdio>
 #include <vector>
 

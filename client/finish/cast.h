@@ -1,4 +1,4 @@
-// Element for element: what a cast is, on the CPU and on a GPU, and which ones there are.
+// Casts of single elements, for the CPU and the GPU, and the list of casts that exist.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ PENSTOCK_BOTH inline float FloatOf(uint32_t bits) {
   return both.value;
 }
 
-// Exact: every half is a float32. A subnormal one is its ten bits in units of 2⁻²⁴.
+// Exact, because every half is a float32. A subnormal half is its ten bits in units of 2⁻²⁴.
 PENSTOCK_BOTH inline float FloatOf(Half half) {
   const uint32_t sign = uint32_t{half.bits & 0x8000u} << 16;
   const uint32_t exponent = half.bits >> 10 & 0x1F, fraction = half.bits & 0x3FF;
@@ -55,8 +55,8 @@ struct Cast<BFloat, float> {
   PENSTOCK_BOTH static float Of(BFloat value) { return FloatOf(value); }
 };
 
-// Calls visit.operator()<From, To>() for a cast that there is; false where there is none. Equal
-// types are words of their size.
+// Calls visit.operator()<From, To>() if this cast exists; otherwise returns false. For equal types,
+// From and To are unsigned integers of their size.
 template <typename Visit>
 bool ForCast(base::DType from, base::DType to, Visit&& visit) {
   using base::DType;

@@ -58,12 +58,14 @@ absl::Status CheckSizes(const Spec& spec, const Shape& shape, uint64_t rows_byte
   PENSTOCK_ASSIGN_OR_RETURN(const uint64_t stored, FinishedBytes(Type::kUInt8, shape));
   PENSTOCK_ASSIGN_OR_RETURN(const uint64_t finished, FinishedBytes(spec.type, shape));
   if (rows_bytes != stored) {
-    return absl::InvalidArgumentError(absl::StrCat("the rows to finish have ", stored,
-                                                   " bytes by their shape, got ", rows_bytes));
+    return absl::InvalidArgumentError(absl::StrCat("the finish: wrong number of input bytes: got ",
+                                                   rows_bytes, ", expected ", stored,
+                                                   " for this shape"));
   }
   if (into_bytes < finished) {
-    return absl::InvalidArgumentError(absl::StrCat("the finished rows need ", finished,
-                                                   " bytes, the place for them has ", into_bytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish: not enough memory for its result: got ", into_bytes,
+                     " bytes, expected at least ", finished));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// What every finish checks before it begins, wherever it runs. Pure.
+// Checks that every finish makes first, on the CPU and on a GPU. Pure.
 #pragma once
 
 #include <cstdint>

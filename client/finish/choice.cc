@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kStoreBytes = 16;
 
-// Threads of one block write elements that are a multiple of the channels apart, so that each meets
-// one channel first whatever its turn; whole warps.
+// A number of whole warps that is also a multiple of the channels. Then all elements that one
+// thread writes begin with the same channel.
 uint32_t LinearThreads(uint32_t channels) {
   const uint32_t step = std::lcm(channels, 32u);
   return std::max(kThreads / step, 1u) * step;

@@ -1,4 +1,4 @@
-// Which of the device's kernels finishes a batch, and on how many blocks. Pure.
+// Chooses the GPU kernel that finishes a batch, and its number of blocks. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,30 @@
 namespace penstock::finish {
 
 enum class Kernel {
-  kLinear,       // output in the order of the input, both sides aligned
-  kThreePlanes,  // three channels to planes, whole 16-byte stores, both sides aligned
-  kTiles,        // anything: a piece of a row at a time through shared memory
+  kLinear,       // output in the order of the input; both aligned
+  kThreePlanes,  // three channels to planes in whole 16-byte stores; both aligned
+  kTiles,        // any input: through shared memory, one piece of a row for each block
 };
 
-// A tile's bytes of input; small enough for eight blocks and more on a multiprocessor.
+// Input bytes of a tile; small enough for eight or more blocks on a multiprocessor.
 inline constexpr uint32_t kTileBytes = 6144;
-inline constexpr uint32_t kThreads = 256;        // of a block of kThreePlanes and kTiles
-inline constexpr uint32_t kGroupsPerThread = 4;  // 16-byte stores of a thread of kLinear
+inline constexpr uint32_t kThreads = 256;        // in a block of kThreePlanes or kTiles
+inline constexpr uint32_t kGroupsPerThread = 4;  // 16-byte stores of one kLinear thread
 
 struct Choice {
   Kernel kernel = Kernel::kTiles;
   uint32_t threads = kThreads;
   uint64_t blocks = 0;
-  uint64_t groups = 0;            // 16-byte stores: of kLinear all, of kThreePlanes a channel's
-  uint32_t groups_per_plane = 0;  // of kThreePlanes
-  uint32_t tile_pixels = 0;       // of kTiles; a multiple of 16
-  uint64_t tiles_per_row = 0;     // of kTiles
+  uint64_t groups = 0;            // 16-byte stores: kLinear all, kThreePlanes one channel's
+  uint32_t groups_per_plane = 0;  // kThreePlanes
+  uint32_t tile_pixels = 0;       // kTiles; a multiple of 16
+  uint64_t tiles_per_row = 0;     // kTiles
 };
 
-// For at least one byte. `rows` and `into` are addresses: only their alignment counts.
+// **Requires**: at least one byte. Only the alignment of the addresses `rows` and `into` matters.
 Choice Choose(Type type, Layout layout, const Shape& shape, uintptr_t rows, uintptr_t into);
 
-// Rows that are computed are always made in tiles.
+// Computed rows are always made in tiles.
 Choice ChooseTiles(const Shape& shape);
 
 }  // namespace penstock::finish

@@ -1,12 +1,13 @@
-// Means and standard deviations as a kernel takes them: by value. Pure.
+// Means and standard deviations in the form that a kernel takes by value. Pure.
 #pragma once
 
 #include "client/finish/finish.h"
 
 namespace penstock::finish {
 
-// How a kernel divides: by the remainder of a product with the inverse, which is quick and for
-// nearly every divisor right, or as IEEE 754 asks. Both give the same bits where the first is used.
+// How a kernel divides. kByRemainder multiplies by the inverse and corrects by the remainder: fast,
+// and correct for nearly every divisor. kExact divides as IEEE 754 requires. kByRemainder is used
+// only if both give the same bits.
 enum class Division { kByRemainder, kExact };
 
 struct CoefficientTable {
@@ -23,8 +24,8 @@ struct PreparedCoefficients {
 // Whether both ways of dividing give the same bits for all 256 values.
 bool RemainderIsExact(float mean, float stddev);
 
-// For a spec that CheckCoefficients accepts; of uint8 there is nothing to prepare. Each thread
-// keeps the last one: a trainer asks for the same again and again, and trying all values takes
+// Prepares the coefficients of a spec that CheckCoefficients accepts; uint8 needs none. Each thread
+// caches its last result: a trainer asks for the same one repeatedly, and trying all values takes
 // microseconds.
 const PreparedCoefficients& PrepareCoefficients(const Spec& spec, uint32_t channels);
 

@@ -10,14 +10,14 @@
 namespace penstock::finish {
 namespace {
 
-// Pixels split at once: a few KiB that stay in the first cache.
+// Pixels that are split at once: a few KiB, so that they stay in the L1 cache.
 constexpr size_t kTilePixels = 1024;
 
 const Kernels& KernelsOf(Variant variant) {
   return variant == Variant::kAvx2 ? kAvx2Kernels : kPortableKernels;
 }
 
-// One image to planes of uint8, in place.
+// Splits one image into uint8 planes, directly in the output.
 void SplitImage(const Kernels& kernels, const uint8_t* pixels, size_t count, uint32_t channels,
                 std::byte* out) {
   uint8_t* planes[kMaxChannels];
@@ -25,7 +25,7 @@ void SplitImage(const Kernels& kernels, const uint8_t* pixels, size_t count, uin
   kernels.split(pixels, count, channels, planes);
 }
 
-// One image to planes of floats: a tile at a time is split, then converted.
+// Converts one image to planes of floats, tile by tile: splits a tile, then converts it.
 void FinishImage(const Kernels& kernels, const Converter& converter, size_t element_bytes,
                  const uint8_t* pixels, size_t count, uint32_t channels, std::byte* out) {
   uint8_t tiles[kMaxChannels * kTilePixels];

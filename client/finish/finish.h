@@ -1,13 +1,17 @@
 // The finish on the CPU: uint8 NHWC rows → {uint8, float32, float16, bfloat16} × {NHWC, NCHW}.
 //
-// Pure functions, any thread. What holds, for every value v, channel and machine, under the default
-// floating-point environment:
-//   float32   fl(fl(fl(v / 255) − mean) / stddev), where fl rounds to nearest even: bit for bit
-//   what
-//             torchvision's ToTensor followed by Normalize computes on a CPU
-//   float16, bfloat16   that float32, rounded to nearest even once more; beyond their range:
-//   infinity uint8     v; mean and stddev are not looked at
+// Guaranteed for every value v, channel and machine, in the default floating-point environment,
+// where fl() rounds to nearest even:
+//
+//   uint8               v; mean and stddev are ignored
+//   float32             fl(fl(fl(v / 255) − mean) / stddev), the same bits as torchvision's
+//   ToTensor
+//                       and Normalize give on a CPU
+//   float16, bfloat16   that float32, rounded once more to nearest even; infinity beyond the range
+//
 // All variants give the same bits.
+//
+// **Thread safety**: pure functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +26,8 @@ namespace penstock::finish {
 
 inline constexpr uint32_t kMaxChannels = 16;
 
-// One value a channel; for uint8 both may be empty. `stddev` is finite and not 0, `mean` finite.
+// One mean and one stddev for each channel; both may be empty for uint8. `stddev` is finite and not
+// 0, `mean` is finite.
 struct Spec {
   Type type = Type::kFloat32;
   Layout layout = Layout::kNCHW;
@@ -32,16 +37,16 @@ struct Spec {
 
 enum class Variant { kPortable, kAvx2 };
 
-// Those that this CPU runs, the fastest last.
+// The variants that this CPU supports, the fastest last.
 std::vector<Variant> SupportedVariants();
 
 size_t ElementBytes(Type type);
 
-// Elements of a shape times the type's size. InvalidArgument where that does not fit 64 bits.
+// Elements of the shape times the size of the type. InvalidArgument if the product exceeds 64 bits.
 absl::StatusOr<uint64_t> FinishedBytes(Type type, const Shape& shape);
 
-// Writes all of `rows` (exactly the shape's bytes) to the first FinishedBytes of `into`. Neither
-// needs an alignment; they must not overlap. InvalidArgument names the number that cannot be.
+// Finishes all of `rows` (exactly the shape's bytes) into the first FinishedBytes of `into`. Any
+// alignment; the two must not overlap. InvalidArgument names the invalid number.
 absl::Status Apply(const Spec& spec, const Shape& shape, std::span<const uint8_t> rows,
                    std::span<std::byte> into);
 absl::Status Apply(const Spec& spec, const Shape& shape, std::span<const uint8_t> rows,

@@ -1,4 +1,5 @@
-// float32 → float16 and bfloat16, rounded to nearest even, in integer arithmetic. Not for NaN.
+// Conversion of float32 to float16 and bfloat16, rounded to nearest even, in integer arithmetic.
+// Not for NaN.
 #pragma once
 
 #include <bit>
@@ -6,7 +7,7 @@
 
 namespace penstock::finish {
 
-// IEEE 754 binary16; beyond 65504 (rounded) infinity, small values subnormal.
+// IEEE 754 binary16: infinity beyond 65504 (after rounding), subnormal for small values.
 inline uint16_t ToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000;
@@ -14,7 +15,7 @@ inline uint16_t ToHalf(float value) {
   constexpr uint32_t kTwoTo16 = 0x47800000, kSmallestNormal = 0x38800000;  // 2¹⁶, 2⁻¹⁴
   if (magnitude >= kTwoTo16) return static_cast<uint16_t>(sign | 0x7C00);
   if (magnitude < kSmallestNormal) {
-    // 0.5's last place is 2⁻²⁴, a subnormal half's: the addition rounds.
+    // The last place of 0.5 is 2⁻²⁴, that of a subnormal half, so the addition rounds correctly.
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3F000000));
   }

@@ -1,4 +1,4 @@
-// The two inner loops of the finish, in one variant each for what the CPU can do.
+// The two inner loops of the finish, with one variant for each level of CPU.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,30 @@
 
 namespace penstock::finish {
 
-// Of a run of elements: element i has the mean and standard deviation at i modulo the size.
+// For a run of elements: element i uses the mean and standard deviation at i modulo their number.
 struct Coefficients {
   std::span<const float> mean;
   std::span<const float> stddev;
 };
 
-// Turns uint8 values into another type, for the coefficients it was prepared for.
+// Converts uint8 values to another type, with the coefficients that it was prepared for.
 class Converter {
  public:
   virtual ~Converter() = default;
-  // A run of values that begins with the first of its coefficients. `part`: which of them.
+  // Converts a run of values that begins with the first coefficient of part `part`.
   virtual void Convert(size_t part, const uint8_t* values, size_t count, std::byte* out) const = 0;
 };
 
 struct Kernels {
-  // Interleaved pixels of `channels` bytes → one plane a channel.
+  // Splits interleaved pixels of `channels` bytes into one plane for each channel.
   void (*split)(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* const* planes);
-  // For a type that is not uint8. At most 16 coefficients a part.
+  // For types other than uint8. At most 16 coefficients in a part.
   std::unique_ptr<Converter> (*prepare)(Type type, std::span<const Coefficients> parts);
 };
 
 extern const Kernels kPortableKernels;
 
-// Whether this build and this CPU have AVX2, FMA and F16C; only then may kAvx2Kernels be used.
+// Whether this build and this CPU have AVX2, FMA and F16C. **Requires** for kAvx2Kernels: true.
 bool HasAvx2();
 extern const Kernels kAvx2Kernels;
 

@@ -1,8 +1,8 @@
-// AVX2, FMA and F16C. Built without them for other machines: then HasAvx2 is false.
+// AVX2, FMA and F16C. In a build for other machines, HasAvx2 is false.
 //
 // Division is the slow part. x / d is computed as q = x·(1/d), then corrected by the remainder
 // fma(−d, q, x), which rounds correctly for nearly every divisor. There are only 256 values, so all
-// of them are tried first; a divisor that fails gets the CPU's own division.
+// of them are tried first; a divisor that fails uses the CPU's division instruction.
 #include "client/finish/kernels.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
@@ -21,7 +21,7 @@ constexpr size_t kMaxPeriod = 16;
 
 enum class Division { kByRemainder, kByCpu };
 
-// The coefficients of 8 · period elements in a row.
+// The coefficients of 8 · period consecutive elements.
 struct Pattern {
   size_t period = 1;
   Division division = Division::kByRemainder;
@@ -56,7 +56,7 @@ __m256 Normalise(__m256 x, const Vectors& v) {
   }
 }
 
-// Whether both ways give the same bits for all values of one channel.
+// Whether both ways of dividing give the same bits for all values of one channel.
 bool RemainderIsExact(float mean, float stddev) {
   const Vectors v = {_mm256_set1_ps(mean), _mm256_set1_ps(stddev), _mm256_set1_ps(1.0f / stddev)};
   __m256i different = _mm256_setzero_si256();
@@ -116,7 +116,7 @@ void EightValues(const uint8_t* values, const Vectors& v, std::byte* out) {
   Store<type>(Normalise<division>(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), v), out);
 }
 
-// `period` is the pattern's, known to the compiler for the usual ones; 0: any.
+// `period` is the pattern's period if it is a usual one, so that the compiler knows it; 0: any.
 template <Type type, Division division, size_t period>
 void WholeBlocks(const Pattern& pattern, const uint8_t* values, size_t blocks, std::byte* out) {
   constexpr size_t kStep = kLanes * kBytes<type>;
@@ -145,7 +145,7 @@ void Blocks(const Pattern& pattern, const uint8_t* values, size_t blocks, std::b
   WholeBlocks<type, division, 0>(pattern, values, blocks, out);
 }
 
-// Whole blocks in place; what is left goes through a block of its own.
+// Converts whole blocks in place, and the rest through a block of its own.
 template <Type type, Division division>
 void ConvertAs(const Pattern& pattern, const uint8_t* values, size_t count, std::byte* out) {
   const size_t block = kLanes * pattern.period;
@@ -195,8 +195,8 @@ std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> part
   return nullptr;
 }
 
-// Which bytes of the `part`-th 16 of 48 belong to one channel, at their places in its plane; −1:
-// none.
+// A shuffle mask: which bytes of the `part`-th 16 of 48 belong to one channel, at their places in
+// its plane; −1 selects none.
 __m128i PickThird(int channel, int part) {
   alignas(16) int8_t pick[16];
   for (int i = 0; i < 16; ++i) {
@@ -236,7 +236,7 @@ void Split(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* cons
 }  // namespace
 
 bool HasAvx2() {
-  // clang 14 doesn't know "f16c"; every processor with AVX2 and FMA has it, but this asks.
+  // clang 14 does not know "f16c" here, so cpuid is asked directly.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;

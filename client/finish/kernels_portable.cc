@@ -1,4 +1,4 @@
-// Any CPU: there are 256 values, so each channel's results are a table.
+// For any CPU. There are only 256 values, so each channel's results are a table.
 #include <array>
 #include <cstring>
 #include <vector>

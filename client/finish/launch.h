@@ -1,4 +1,5 @@
-// What is between the checks and the kernels: all that a launch needs, by value. No CUDA header.
+// The interface between the checks and the kernels: the arguments of a launch, by value. Includes
+// no CUDA header.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 namespace penstock::finish {
 
 struct Job {
-  const uint8_t* rows = nullptr;  // null: the rows are `synthetic`
+  const uint8_t* rows = nullptr;  // null: make `synthetic` rows
   std::byte* into = nullptr;
   const int64_t* labels = nullptr;
   int64_t* labels_into = nullptr;
   uint64_t label_count = 0;
-  uint64_t pixels = 0;  // of a row
+  uint64_t pixels = 0;  // in a row
   uint64_t elements = 0;
   uint32_t channels = 0;
   Choice choice;
@@ -24,7 +25,7 @@ struct Job {
   CoefficientTable coefficients;
 };
 
-// Puts the one launch into the stream. A cudaError_t; 0 is success.
+// Enqueues one launch. Returns a cudaError_t; 0 is success.
 int Launch(const Job& job, Type type, Layout layout, Division division, void* stream);
 
 }  // namespace penstock::finish

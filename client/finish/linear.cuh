@@ -1,4 +1,4 @@
-// Two kernels for aligned memory: values in the order they came, and three channels to planes.
+// Two kernels for aligned memory: elements in input order, and three channels to planes.
 #pragma once
 
 #include "client/finish/launch.h"
@@ -6,7 +6,7 @@
 
 namespace penstock::finish::device {
 
-// The labels go along in the first block.
+// The first block copies the labels.
 __device__ inline void CopyLabels(const Job& job) {
   if (blockIdx.x != 0 || job.labels == nullptr) return;
   for (uint64_t i = threadIdx.x; i < job.label_count; i += blockDim.x) {
@@ -14,8 +14,8 @@ __device__ inline void CopyLabels(const Job& job) {
   }
 }
 
-// A thread makes every blockDim.x-th group of a block's. As blockDim.x is a multiple of the
-// channels, all of them begin with the same channel: its coefficients are looked up once.
+// Thread t handles groups t, t + blockDim.x, … of its block. Because blockDim.x is a multiple of
+// the channels, all of them begin with the same channel, so the coefficients are loaded once.
 template <Type type, Division division>
 __global__ void __launch_bounds__(512) Linear(const __grid_constant__ Job job) {
   using Make = Maker<type, division>;
@@ -49,14 +49,14 @@ __global__ void __launch_bounds__(512) Linear(const __grid_constant__ Job job) {
     Store(job.into + group * sizeof(uint4), Make::Pack(values));
   }
 
-  const uint64_t rest = job.choice.groups * kGroup + threadIdx.x;  // fewer than a group
+  const uint64_t rest = job.choice.groups * kGroup + threadIdx.x;  // elements after the last group
   if (blockIdx.x == 0 && rest < job.elements) {
     const Coefficient c = At(job.coefficients, static_cast<uint32_t>(rest % job.channels));
     StoreOne(job.into + rest * sizeof(typename Make::Element), Make::Make(job.rows[rest], c));
   }
 }
 
-// A thread reads a group of whole pixels and makes one 16-byte store for each plane.
+// Each thread reads a group of whole pixels and makes one 16-byte store for each plane.
 template <Type type, Division division>
 __global__ void __launch_bounds__(kThreads) ThreePlanes(const __grid_constant__ Job job) {
   using Make = Maker<type, division>;

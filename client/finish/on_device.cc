@@ -12,13 +12,14 @@ namespace {
 
 absl::Status CheckLabels(std::span<const int64_t> labels, std::span<int64_t> into) {
   if (labels.size() > into.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the place for labels has room for ",
-                                                   into.size(), ", there are ", labels.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish: not enough memory for labels: got room for ", into.size(),
+                     ", expected ", labels.size()));
   }
   const auto bits =
       reinterpret_cast<uintptr_t>(labels.data()) | reinterpret_cast<uintptr_t>(into.data());
   if (!into.empty() && bits % alignof(int64_t) != 0) {
-    return absl::InvalidArgumentError("labels have to lie at multiples of 8 bytes on the GPU");
+    return absl::InvalidArgumentError("the finish: labels on a GPU must be aligned to 8 bytes");
   }
   return absl::OkStatus();
 }
@@ -44,8 +45,8 @@ absl::Status Start(const Job& job, const Spec& spec, cuda::StreamHandle stream) 
   if (error == cudaSuccess) return absl::OkStatus();
   return cuda::FromRuntime(error, "launching the finish kernel",
                            error == cudaErrorNoKernelImageForDevice
-                               ? "this GPU is of an architecture that this build has no kernels "
-                                 "for; build with PENSTOCK_CUDA_ARCHITECTURES"
+                               ? "this build has no kernels for this GPU's architecture; add it to "
+                                 "PENSTOCK_CUDA_ARCHITECTURES and rebuild"
                                : "");
 }
 

@@ -1,4 +1,4 @@
-// From a job to its kernel.
+// Selects the kernel for a job.
 #include <cuda_runtime.h>
 
 #include "client/finish/launch.h"
@@ -42,7 +42,7 @@ KernelFunction KernelFor(const Job& job, Layout layout, Division division) {
 
 KernelFunction KernelFor(const Job& job, Type type, Layout layout, Division division) {
   switch (type) {
-    case Type::kUInt8:  // divides nothing
+    case Type::kUInt8:  // does not divide
       return KernelFor<Type::kUInt8, Division::kByRemainder>(job, layout);
     case Type::kFloat32:
       return KernelFor<Type::kFloat32>(job, layout, division);
@@ -61,7 +61,8 @@ int Launch(const Job& job, Type type, Layout layout, Division division, void* st
   config.gridDim = dim3(static_cast<unsigned int>(job.choice.blocks));
   config.blockDim = dim3(job.choice.threads);
   config.stream = static_cast<cudaStream_t>(stream);
-  // Its own result, not cudaGetLastError: an error that somebody else left is not ours to take.
+  // Returns the launch's own result instead of cudaGetLastError, which may hold an error of other
+  // code.
   return cudaLaunchKernelEx(&config, KernelFor(job, type, layout, division), job);
 }
 

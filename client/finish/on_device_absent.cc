@@ -1,4 +1,4 @@
-// The device's finish in a build without CUDA.
+// The GPU's finish in a build without CUDA: every call fails.
 #include "client/finish/on_device.h"
 #include "client/finish/tensor.h"
 #include "common/cuda/device.h"

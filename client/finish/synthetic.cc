@@ -33,18 +33,19 @@ absl::Status CheckSynthetic(const Synthetic& what, const Spec& spec, const Shape
   PENSTOCK_RETURN_IF_ERROR(CheckSizes(spec, shape, stored, into_bytes));
   PENSTOCK_RETURN_IF_ERROR(CheckCoefficients(spec, shape.channels));
   if (shape.rows > 0 && stored / shape.rows / kBlockBytes >= base::kSyntheticLabelBlock) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a synthetic row has less than 64 GiB, got ", stored / shape.rows, " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("synthetic rows: too large: got ",
+                                                   stored / shape.rows,
+                                                   " bytes, expected less than 64 GiB"));
   }
   if (what.samples == 0) {
-    return absl::InvalidArgumentError("synthetic rows need at least one sample, got 0");
+    return absl::InvalidArgumentError("synthetic rows: samples: got 0, expected at least 1");
   }
   if (what.classes == 0) {
-    return absl::InvalidArgumentError("synthetic labels need at least one class, got 0");
+    return absl::InvalidArgumentError("synthetic rows: classes: got 0, expected at least 1");
   }
   if (labels != 0 && labels != shape.rows) {
-    return absl::InvalidArgumentError(absl::StrCat("the place for labels has room for ", labels,
-                                                   ", the batch has ", shape.rows, " rows"));
+    return absl::InvalidArgumentError(absl::StrCat("synthetic rows: wrong room for labels: got ",
+                                                   labels, ", expected ", shape.rows, " or none"));
   }
   return absl::OkStatus();
 }

@@ -31,18 +31,17 @@ bool Aligned(const std::byte* at, size_t to) { return reinterpret_cast<uintptr_t
 absl::Status CheckTensor(const TensorJob& job) {
   if (!ForCast(job.from, job.to, []<typename From, typename To>() {}))
     return absl::InvalidArgumentError(absl::StrCat(
-        base::DTypeName(job.from), " is not cast to ", base::DTypeName(job.to),
-        "; ask for the type that is stored, for int32 or int64 of whole numbers that fit, or for "
-        "float32 of floats"));
+        "there is no cast from ", base::DTypeName(job.from), " to ", base::DTypeName(job.to),
+        "; request the stored type, int32 or int64 for integers that fit, or float32 for floats"));
   unsigned __int128 bytes = base::ElementBytes(job.to);
-  bytes = bytes * job.rows * job.elements;  // no more than 2¹²⁸: three factors, the first at most 8
+  bytes = bytes * job.rows * job.elements;  // below 2¹²⁸: the first factor is at most 8
   if (bytes > job.into_bytes)
     return absl::InvalidArgumentError(absl::StrCat(
-        job.rows, " rows of ", job.elements, " ", base::DTypeName(job.to), " take ",
-        static_cast<uint64_t>(bytes), " bytes, the place for them has ", job.into_bytes));
+        job.rows, " rows of ", job.elements, " ", base::DTypeName(job.to), " need ",
+        static_cast<uint64_t>(bytes), " bytes, but the memory for them has ", job.into_bytes));
   if (!Aligned(job.into, base::ElementBytes(job.to)))
-    return absl::InvalidArgumentError(absl::StrCat("the place for ", base::DTypeName(job.to),
-                                                   " has to be at a multiple of ",
+    return absl::InvalidArgumentError(absl::StrCat("the memory for ", base::DTypeName(job.to),
+                                                   " must be aligned to ",
                                                    base::ElementBytes(job.to), " bytes"));
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// The kernel that gathers and casts rows. A block has one piece of one row.
+// The kernel that gathers and casts rows. Each block handles one piece of one row.
 #include <cuda_runtime.h>
 
 #include "client/finish/cast.h"
@@ -8,7 +8,7 @@ namespace penstock::finish {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kTurns = 8;  // elements of a thread
+constexpr uint32_t kTurns = 8;  // elements for each thread
 constexpr uint64_t kPiece = kThreads * kTurns;
 
 template <typename From, typename To>

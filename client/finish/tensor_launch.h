@@ -1,4 +1,4 @@
-// What is between the checks of a tensor's finish and its kernel. No CUDA header.
+// The interface between the checks of a tensor's finish and its kernel. Includes no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace penstock::finish {
 
 uint64_t BlocksFor(const TensorJob& job);
 
-// Puts the one launch into the stream: of at least one element. A cudaError_t; 0 is success.
+// Enqueues one launch. Returns a cudaError_t; 0 is success. **Requires**: at least one element.
 int LaunchConvert(const TensorJob& job, void* stream);
 
 }  // namespace penstock::finish

@@ -7,7 +7,7 @@
 namespace penstock::finish {
 namespace {
 
-// Rows without gaps are one long row: blocks are full then.
+// Treats rows without gaps as one long row, so that all blocks are full.
 TensorJob Flat(TensorJob job) {
   if (job.row_stride != job.elements * base::ElementBytes(job.from)) return job;
   job.elements *= job.rows;

@@ -1,7 +1,6 @@
-// The kernel that takes anything: any width, any number of channels, any alignment, and rows that
-// are computed instead of read. A block brings a piece of one row into shared memory, by 16-byte
-// reads or from Philox, and writes it from there, again by 16-byte stores wherever these are
-// aligned.
+// The kernel for all other cases: any width, number of channels and alignment, and rows that are
+// computed instead of read. Each block brings a piece of one row into shared memory, by 16-byte
+// reads or from Philox, and writes it from there, by 16-byte stores where they are aligned.
 #pragma once
 
 #include "client/finish/launch.h"
@@ -15,8 +14,8 @@ enum class Source { kMemory, kRandom };
 
 constexpr uint32_t kVector = sizeof(uint4);
 
-// What of a run of elements can be stored by whole groups: those between a head and a tail. Where
-// not even single elements are aligned, nothing.
+// Divides a run of elements into whole groups, which are stored at once, between a head and a tail
+// of single elements. If not even single elements are aligned, there are no groups.
 template <typename Make>
 struct Run {
   uint32_t head, groups, singles;
@@ -28,12 +27,12 @@ struct Run {
     groups = (count - head) / Make::kGroup;
     singles = count - groups * Make::kGroup;
   }
-  // The i-th element that no group has.
+  // Index of the i-th element outside of all groups.
   __device__ uint32_t Single(uint32_t i) const { return i < head ? i : i + groups * Make::kGroup; }
 };
 
-// `count` bytes to shared memory, in such a place that 16-byte reads are aligned on both sides.
-// Returns where they begin.
+// Copies `count` bytes to shared memory, at an offset that makes 16-byte accesses aligned on both
+// sides. Returns their address there.
 __device__ inline const uint8_t* Fetch(const uint8_t* from, uint32_t count, uint8_t* shared) {
   const auto shift = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % kVector);
   uint8_t* to = shared + shift;
@@ -50,7 +49,7 @@ __device__ inline const uint8_t* Fetch(const uint8_t* from, uint32_t count, uint
   return to;
 }
 
-// The same bytes as Synthesize's. `first`: their place in the row, a multiple of 16.
+// Computes the same bytes as Synthesize. `first`: their offset in the row, a multiple of 16.
 __device__ inline const uint8_t* Compute(const Synthetic& what, uint64_t sample, uint64_t first,
                                          uint32_t count, uint8_t* shared) {
   for (uint32_t i = threadIdx.x; i * kVector < count; i += kThreads) {
@@ -70,7 +69,7 @@ __device__ inline void MakeLabels(const Job& job) {
   }
 }
 
-// Elements in the order of the bytes, which begin with channel 0.
+// Stores elements in the order of the bytes, which begin with channel 0.
 template <typename Make>
 __device__ void StoreInOrder(const uint8_t* bytes, uint32_t count, uint32_t channels,
                              const CoefficientTable& table, std::byte* at) {
@@ -94,7 +93,7 @@ __device__ void StoreInOrder(const uint8_t* bytes, uint32_t count, uint32_t chan
   }
 }
 
-// `count` whole pixels to planes that lie `plane_bytes` apart.
+// Stores `count` whole pixels to planes that are `plane_bytes` apart.
 template <typename Make>
 __device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t channels,
                             const CoefficientTable& table, std::byte* at, uint64_t plane_bytes) {
@@ -129,7 +128,7 @@ template <Type type, Division division, Layout layout, Source source>
 __global__ void __launch_bounds__(kThreads) Tiles(const __grid_constant__ Job job) {
   using Make = Maker<type, division>;
   alignas(16) __shared__ uint8_t shared[kTileBytes + 2 * kVector];
-  __shared__ CoefficientTable table;  // read by run-time index
+  __shared__ CoefficientTable table;  // indexed at run time
   if (threadIdx.x < kMaxChannels) {
     table.mean[threadIdx.x] = job.coefficients.mean[threadIdx.x];
     table.stddev[threadIdx.x] = job.coefficients.stddev[threadIdx.x];

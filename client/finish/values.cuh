@@ -1,6 +1,7 @@
-// One value, and a 16-byte store of them, in each type that the finish makes. For kernels only.
+// Computes one element, and packs elements for a 16-byte store, for each output type. For kernels
+// only.
 //
-// Every operation is written with its rounding, so that the compiler fuses none of them.
+// Every operation names its rounding mode, so that the compiler cannot fuse them.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -21,7 +22,7 @@ __device__ inline Coefficient At(const CoefficientTable& table, uint32_t channel
   return {table.mean[channel], table.stddev[channel], table.inverse[channel]};
 }
 
-// A byte in the low bits of 2²³'s mantissa is 2²³ + byte: cheaper than a conversion.
+// With the byte in the low bits of its mantissa, 2²³ becomes 2²³ + byte; cheaper than a conversion.
 __device__ inline float ToFloat(uint32_t byte) {
   return __fsub_rn(__uint_as_float(0x4B000000u | byte), 8388608.0f);
 }
@@ -43,7 +44,7 @@ __device__ float Normalise(uint32_t byte, const Coefficient& c) {
   }
 }
 
-// How bytes become elements of a type; kGroup of them fill a 16-byte store.
+// Makes elements of a type from bytes; kGroup of them fill a 16-byte store.
 template <Type type, Division division>
 struct Maker;
 
@@ -115,7 +116,7 @@ __device__ void StoreOne(std::byte* at, Element element) {
   for (size_t i = 0; i < sizeof(Element); ++i) at[i] = bytes[i];
 }
 
-// `kBytes` bytes in words, by one aligned read that no other read of this kernel repeats.
+// Reads `kBytes` bytes into words with one aligned read through the read-only cache.
 template <uint32_t kBytes>
 __device__ void Load(const uint8_t* at, uint32_t* words) {
   if constexpr (kBytes == 4) {
@@ -130,7 +131,7 @@ __device__ void Load(const uint8_t* at, uint32_t* words) {
   }
 }
 
-// Byte i of words that were read.
+// Byte i of the words that Load returned.
 __device__ inline uint32_t ByteOf(const uint32_t* words, uint32_t i) {
   return words[i / 4] >> (8 * (i % 4)) & 0xFF;
 }

@@ -50,7 +50,7 @@ TEST(FinishTest, APlaceThatIsTooSmallIsRefusedWithTheNumbers) {
 
   const absl::Status status = ApplyToPixel({.mean = mean, .stddev = stddev}, 11);
 
-  EXPECT_THAT(std::string(status.message()), HasSubstr("need 12 bytes, the place for them has 11"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("got 11 bytes, expected at least 12"));
 }
 
 TEST(FinishTest, RowsThatDoNotFitTheirShapeAreRefused) {

@@ -39,7 +39,7 @@ TEST(SyntheticTest, APlaceForTooFewLabelsIsRefused) {
 
   const absl::Status status = Synthesize({}, kBytes, kShape, into, labels);
 
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("room for 2"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("labels: got 2"));
 }
 
 TEST(SyntheticTest, ARowIsPhiloxUnderItsSampleEpochAndPlace) {

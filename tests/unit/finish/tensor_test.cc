@@ -45,8 +45,8 @@ TEST(TensorTest, ACastThatWouldLoseNumbersIsRefusedByName) {
     const absl::Status status = CheckTensor({.from = from, .to = to});
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr(std::string(base::DTypeName(from)) + " is not cast to "),
-                      HasSubstr("ask for")));
+                AllOf(HasSubstr("no cast from " + std::string(base::DTypeName(from))),
+                      HasSubstr("request")));
   }
 }
 
@@ -60,10 +60,10 @@ TEST(TensorTest, APlaceThatIsTooSmallOrOddIsRefusedWithTheNumbers) {
                    .into = into,
                    .into_bytes = 63};
 
-  EXPECT_THAT(std::string(Convert(job).message()), HasSubstr("take 64 bytes"));
+  EXPECT_THAT(std::string(Convert(job).message()), HasSubstr("need 64 bytes"));
   job.into = into + 4;
   job.into_bytes = 1000;
-  EXPECT_THAT(std::string(Convert(job).message()), HasSubstr("multiple of 8"));
+  EXPECT_THAT(std::string(Convert(job).message()), HasSubstr("aligned to 8"));
 }
 
 TEST(TensorTest, SizesThatNoNumberHoldsAreRefused) {
