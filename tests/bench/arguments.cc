@@ -7,14 +7,14 @@
 namespace penstock::bench {
 namespace {
 
-constexpr char kSeeHelp[] = "; 'penstock-bench --help' shows what there is";
+constexpr char kSeeHelp[] = "; see 'penstock-bench --help'";
 
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
 }
 
-// A number of words: each an option, an option's value, or the suite.
+// Reads the words one by one: each is an option, an option's value, or the suite.
 class Reader {
  public:
   Reader(const std::vector<std::string>& words, const std::vector<std::string>& suites)
@@ -26,7 +26,7 @@ class Reader {
       PENSTOCK_RETURN_IF_ERROR(word.starts_with("-") ? ReadOption(word) : ReadSuite(word));
     }
     if (arguments_.action == Action::kRun && arguments_.suite.empty()) {
-      return Wrong("a suite is missing; say one of ", absl::StrJoin(suites_, ", "));
+      return Wrong("a suite is missing; use one of ", absl::StrJoin(suites_, ", "));
     }
     return arguments_;
   }
@@ -34,10 +34,10 @@ class Reader {
  private:
   absl::Status ReadSuite(const std::string& word) {
     if (!arguments_.suite.empty()) {
-      return Wrong("one suite at a time, not '", arguments_.suite, "' and '", word, "'");
+      return Wrong("only one suite at a time: got '", arguments_.suite, "' and '", word, "'");
     }
     if (std::find(suites_.begin(), suites_.end(), word) == suites_.end()) {
-      return Wrong("there is no suite '", word, "'; say one of ", absl::StrJoin(suites_, ", "));
+      return Wrong("there is no suite '", word, "'; use one of ", absl::StrJoin(suites_, ", "));
     }
     arguments_.suite = word;
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// penstock-bench's command line. Pure.
+// Parses penstock-bench's command line. Pure.
 #pragma once
 
 #include <string>
@@ -10,20 +10,19 @@ namespace penstock::bench {
 
 enum class Action { kRun, kHelp, kVersion };
 
-// How much is measured. kSmall is for tests: it shows that a suite works, and roughly what it
-// finds.
+// How much to measure. kSmall is for tests: it shows that a suite works, with rough figures.
 enum class Extent { kFull, kSmall };
 
 struct Arguments {
   Action action = Action::kRun;
   std::string suite;
   std::string data;  // empty: generated photographs
-  std::string json;  // where to; empty: nowhere, "-": standard output
+  std::string json;  // output file; empty: none, "-": standard output
   Extent extent = Extent::kFull;
 };
 
-// The arguments behind the program's name; `suites` are the names that there are. InvalidArgument
-// is one line that says what to write instead.
+// `words` are the arguments after the program's name, `suites` the names of all suites.
+// InvalidArgument has a one-line message that says what to write instead.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words,
                                          const std::vector<std::string>& suites);
 

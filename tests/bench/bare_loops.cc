@@ -31,7 +31,7 @@ absl::StatusOr<BareLoops> BareLoops::Start(const Work& work, uint32_t count) {
 BareLoops::BareLoops(Shared<Board> board, std::vector<ForkedChild> children)
     : board_(std::move(board)), children_(std::move(children)) {}
 
-// Until it is killed.
+// Runs until it is killed.
 int BareLoops::Serve(const Work& work, Board& board, uint32_t number) {
   decode::Decoder decoder((decode::Limits()));
   std::vector<std::byte> row(decode::RowBytes(work.spec));

@@ -1,5 +1,5 @@
-// The ceiling of feeding: processes that do nothing but decode, side by side, from files in memory
-// into a row of their own.
+// The ceiling of feeding: parallel processes that only decode, from files in memory into one row
+// each.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@ namespace penstock::bench {
 class BareLoops {
  public:
   struct Work {
-    std::vector<std::vector<std::byte>> files;  // of samples 0, 1, …: the whole of an epoch
+    std::vector<std::vector<std::byte>> files;  // of samples 0, 1, …: a whole epoch
     decode::Spec spec;
     uint64_t seed = 0;
   };
-  // Forks `count` processes; before this process has other threads.
+  // Forks `count` processes. **Requires**: this process has no other threads yet.
   static absl::StatusOr<BareLoops> Start(const Work& work, uint32_t count);
 
-  // What to decode: the samples at [first, first + count) of an endless sequence of epochs in
-  // order.
+  // Which samples to decode: positions [first, first + count) of an endless sequence of epochs,
+  // each in order.
   struct Range {
-    uint64_t epoch = 0;  // that place 0 is the first of
+    uint64_t epoch = 0;  // the epoch of position 0
     uint64_t first = 0;
     uint64_t count = 0;
   };
-  // `processes` of them share the range, each taking the next sample as it is ready: samples a
-  // second.
+  // Decodes the range with `processes` of the processes, each of which takes the next sample when
+  // it is ready. Returns samples per second.
   absl::StatusOr<double> Run(const Range& range, uint32_t processes);
 
  private:
@@ -42,12 +42,12 @@ class BareLoops {
   std::vector<ForkedChild> children_;
 };
 
-// What children and parent tell each other.
+// Memory shared by the children and the parent.
 struct BareLoops::Board {
-  std::atomic<uint32_t> order{0};  // the futex that children sleep on; changes with each order
-  std::atomic<uint32_t> done{0};   // the futex that the parent sleeps on: children at the end of it
-  std::atomic<uint64_t> next{0};   // place in the range
-  // The order itself. Written by the parent while no child works.
+  std::atomic<uint32_t> order{0};  // futex of the children; changes with each order
+  std::atomic<uint32_t> done{0};   // futex of the parent: number of children that are done
+  std::atomic<uint64_t> next{0};   // next position in the range
+  // The order itself. The parent writes it while no child works.
   Range range;
   uint32_t processes = 0;
 };

@@ -1,6 +1,6 @@
-// copy: from host memory to the GPU by size and kind of memory, beside a plain pinned copy of the
-// same size; copies beside kernels; and data made on the CPU and copied beside data made on the
-// GPU.
+// copy: copies from host memory to the GPU by size and kind of memory, compared with a plain pinned
+// copy of the same size; copies while kernels run; and data made on the CPU and copied, compared
+// with data made on the GPU.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +17,13 @@ using Waiting = CopyMachine::Waiting;
 
 constexpr Shape kBatch = {256, 224, 224, 3};  // 38.5 MB stored, 154 MB as float32
 constexpr size_t kBatchBytes = size_t{256} * 224 * 224 * 3;
-constexpr size_t kMemoryBytes = size_t{160} << 20;  // of each kind: a float32 batch fits
+constexpr size_t kMemoryBytes = size_t{160} << 20;  // of each kind; a float32 batch fits
 constexpr Shape kCpuBatch = {8, 224, 224, 3};       // the CPU is slow
 
 struct Extents {
   int rounds;
-  size_t run_bytes;  // about so much is copied in a run
-  int batches;       // are made in one
+  size_t run_bytes;  // roughly copied in one run
+  int batches;       // made in one run
 };
 Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{9, size_t{1} << 30, 100}
@@ -40,7 +40,7 @@ constexpr Size kSizes[] = {
 struct Measured {
   std::string name;
   Run run;
-  int reference;  // which run it is compared with; -1: it is one
+  int reference;  // index of its reference run; -1: this is a reference
   std::string against;
   std::string unit;
   double goal = 0;
@@ -84,7 +84,7 @@ class CopySuite {
   }
 
   Run Copies(Kind kind, size_t bytes, Waiting waiting) {
-    // Small copies take long for their bytes.
+    // Limited, because small copies take long for their bytes.
     const int count = std::min(Count(bytes), 4000);
     return [this, kind, bytes, waiting, count] {
       return machine_.CopyRate(kind, bytes, count, waiting);
@@ -103,7 +103,7 @@ class CopySuite {
     add("a registered memfd, as the pool's", Kind::kSegment, Waiting::kAtTheEnd, 0.95);
     add("a read-only mapping of it, as a client's", Kind::kReadOnly, Waiting::kAtTheEnd, 0.95);
     add("pinned, waited for after each copy", Kind::kPinned, Waiting::kAfterEach, 0);
-    pinned_ = pinned;  // of the last size, the batch
+    pinned_ = pinned;  // of the last size, which is the batch
   }
 
   void AddOverlap() {
@@ -122,7 +122,8 @@ class CopySuite {
          make_, "the same kernels alone", "batches/s", 0});
   }
 
-  // float32, normalised, 224 x 224: what a trainer is fed. Per image, as the CPU makes fewer.
+  // float32, normalised, 224 x 224, as a trainer needs it. Rates are per image, because the CPU
+  // makes fewer.
   void AddMaking() {
     const int by_cpu = Add({"",
                             [this]() -> absl::StatusOr<double> {

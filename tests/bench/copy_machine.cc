@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kMean[3] = {0.485f, 0.456f, 0.406f};
 constexpr float kStddev[3] = {0.229f, 0.224f, 0.225f};
-// What torch.rand gives and a trainer takes.
+// The form of torch.rand's output that a trainer uses.
 constexpr finish::Spec kFinish = {Type::kFloat32, Layout::kNCHW, kMean, kStddev};
 constexpr Shape kComputeShape = {256, 224, 224, 3};
 
@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<CopyMachine>> CopyMachine::Make(size_t bytes) {
   std::unique_ptr<CopyMachine> machine(new CopyMachine);
   CopyMachine& m = *machine;
   m.bytes_ = bytes;
-  m.pageable_ = std::make_unique<std::byte[]>(bytes);  // zeroed, so its pages are there
+  m.pageable_ = std::make_unique<std::byte[]>(bytes);  // zeroed, so its pages exist
   PENSTOCK_ASSIGN_OR_RETURN(m.pinned_, cuda::PinnedMemory::Make(bytes));
   PENSTOCK_ASSIGN_OR_RETURN(m.memory_, posix::MakeMemory("penstock-bench", bytes));
   PENSTOCK_ASSIGN_OR_RETURN(m.segment_,
@@ -99,7 +99,7 @@ absl::StatusOr<double> CopyMachine::CopyRateBesideCompute(size_t bytes, int coun
   PENSTOCK_RETURN_IF_ERROR(copy_watch_.Start(copies_.get()));
   PENSTOCK_RETURN_IF_ERROR(Enqueue(Kind::kPinned, bytes, count));
   PENSTOCK_RETURN_IF_ERROR(copy_watch_.Stop(copies_.get()));
-  // More, until the copies are done.
+  // Keep computing until the copies are done.
   cuda::Event done;
   PENSTOCK_ASSIGN_OR_RETURN(done, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(done.Record(copies_.get()));

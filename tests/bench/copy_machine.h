@@ -1,5 +1,5 @@
-// What the suite `copy` works with: host memory of each kind, memory of the GPU, streams. Its owner
-// is the suite; one thread.
+// The resources of the suite `copy`: host memory of each kind, GPU memory, streams. Owned by the
+// suite; one thread.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,27 @@
 
 namespace penstock::bench {
 
-// Rates are GB/s (10⁹ bytes) unless a name says otherwise; errors are CUDA's, or that there is
-// none.
+// Rates are in GB/s (10⁹ bytes), unless a name says otherwise. Errors are CUDA's, or that there is
+// no CUDA.
 class CopyMachine {
  public:
-  // `bytes` of each kind, on the current GPU.
+  // Allocates `bytes` of each kind, on the current GPU.
   static absl::StatusOr<std::unique_ptr<CopyMachine>> Make(size_t bytes);
 
   enum class Kind {
     kPinned,    // CUDA's own page-locked memory: the ceiling
-    kPageable,  // what a program has that asks for nothing
-    kSegment,   // a memfd, registered, as the daemon's pool is
+    kPageable,  // ordinary memory
+    kSegment,   // a registered memfd, like the daemon's pool
     kReadOnly,  // a consumer's mapping of it, registered read-only
   };
   enum class Waiting { kAtTheEnd, kAfterEach };
 
-  // `count` copies of `bytes` each, through all of the memory.
+  // `count` copies of `bytes` each, cycling through all of the memory.
   absl::StatusOr<double> CopyRate(Kind kind, size_t bytes, int count, Waiting waiting);
 
-  // Batches of the shape are made on the GPU in another stream meanwhile.
+  // The same while batches of a fixed shape are made on the GPU in another stream.
   absl::StatusOr<double> CopyRateBesideCompute(size_t bytes, int count);
-  // Batches a second that the GPU makes: alone, or while `copies` of `bytes` run.
+  // Batches of this shape that the GPU makes per second: alone, or while `copies` copies run.
   absl::StatusOr<double> MakeRate(const Shape& shape, int count);
   absl::StatusOr<double> MakeRateBesideCopies(const Shape& shape, int count, size_t bytes,
                                               int copies);

@@ -19,7 +19,7 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// Nothing is kept, nothing but trouble is told.
+// Keeps no state, and logs only warnings and errors.
 std::string Configuration(const std::string& socket, const Daemon::Serves& serves) {
   std::vector<std::string> roots;
   for (const std::string& root : serves.roots) roots.push_back(Quoted(root));
@@ -38,11 +38,12 @@ absl::StatusOr<Client> Connect(const std::string& socket, posix::Child& daemon) 
     if (client.ok()) return *std::move(client);
     PENSTOCK_RETURN_IF_ERROR(CheckInterrupted());
     if (daemon.Reap()) {
-      return absl::UnavailableError("the bench's daemon ended at once; what it said is above");
+      return absl::UnavailableError(
+          "the benchmark's daemon exited at once; see its messages above");
     }
     if (clock.Now() > deadline) {
       return absl::UnavailableError(
-          absl::StrCat("the bench's daemon did not answer: ", client.status().message()));
+          absl::StrCat("the benchmark's daemon did not answer: ", client.status().message()));
     }
     std::this_thread::sleep_for(kPause);
   }

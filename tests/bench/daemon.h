@@ -1,5 +1,5 @@
-// A daemon of the bench's own: beside this program, in a temporary folder, for one dataset. It ends
-// with its owner, however that ends.
+// A daemon for the benchmark, with one dataset. It runs in a temporary folder and ends with its
+// owner, however that ends.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ class Daemon {
  public:
   static constexpr char kDataset[] = "bench";
 
-  // What it serves: the YAML of a dataset's kind ("folder: '/a'"), and the roots of its files.
+  // What it serves: the YAML of the dataset's kind ("folder: '/a'"), and the roots of its files.
   struct Serves {
     std::string kind;
     std::vector<std::string> roots;
     uint32_t workers = 1;
   };
-  // Returns once it answers. Its errors go to standard error.
+  // Returns once the daemon answers. The daemon writes its errors to standard error.
   static absl::StatusOr<Daemon> Start(const Serves& serves);
   static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers);
 

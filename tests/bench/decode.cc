@@ -1,5 +1,5 @@
-// decode: a file's bytes to a row on one core, against libjpeg-turbo alone on the same rows and
-// columns, and against Pillow's own chain on the same crops.
+// decode: from a file's bytes to a row on one core, compared with libjpeg-turbo alone on the same
+// rows and columns, and with Pillow on the same crops.
 #include <algorithm>
 
 #include "server/decode/decoder.h"
@@ -31,7 +31,7 @@ decode::Spec TrainingSpec() {
   return spec;
 }
 
-// One decoding: which bytes, which draw.
+// One image to decode: its bytes and its random draw.
 struct Task {
   std::span<const std::byte> file;
   decode::DrawKey key;
@@ -51,7 +51,7 @@ class DecodeBench {
   }
 
   const std::vector<Task>& tasks() const { return tasks_; }
-  size_t left_out() const { return left_out_; }  // files that are not decoded
+  size_t left_out() const { return left_out_; }  // files that cannot be decoded
   const decode::Spec& spec() const { return spec_; }
 
   absl::StatusOr<double> Rows() {
@@ -120,16 +120,17 @@ absl::StatusOr<Result> RunDecode(const Arguments& arguments) {
   DecodeBench bench(std::move(files), extents.epochs);
   if (bench.tasks().empty()) {
     return absl::InvalidArgumentError(absl::StrCat("none of the ", photographs.description(),
-                                                   " can be decoded; give --data JPEGs"));
+                                                   " can be decoded; use --data with JPEG files"));
   }
   Result result{.suite = "decode", .data = photographs.description(), .rounds = extents.rounds};
   if (bench.left_out() > 0) {
-    result.notes.push_back(absl::StrCat(bench.left_out(), " files left out: not to be decoded"));
+    result.notes.push_back(
+        absl::StrCat(bench.left_out(), " files were left out because they cannot be decoded"));
   }
   if (arguments.data.empty()) {
     result.notes.push_back(
-        "the goal is for ImageNet's photographs, which cost libjpeg-turbo more "
-        "than generated ones: give --data to judge by");
+        "the goal is for ImageNet's photographs, which cost libjpeg-turbo more than generated "
+        "ones; use --data to compare with it");
   }
   std::vector<Run> runs = {[&] { return bench.Rows(); }, [&] { return bench.Bare(); }};
 

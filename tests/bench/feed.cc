@@ -1,6 +1,6 @@
-// feed: a whole daemon that feeds one trainer which does nothing, against as many processes that do
-// nothing but decode the same samples; in feed_shards.cc, tar shards against folders; and, in
-// feed_rows.cc, stored rows against memcpy.
+// feed: a whole daemon that feeds one idle trainer, compared with as many processes that only
+// decode the same samples. feed_shards.cc compares tar shards with folders, and feed_rows.cc stored
+// rows with memcpy.
 #include <algorithm>
 #include <set>
 
@@ -22,18 +22,20 @@ constexpr double kGoalOfBare = 0.90;
 constexpr uint64_t kSeed = 1;
 constexpr uint32_t kBatch = 32;
 constexpr uint32_t kWindow = 4;
-constexpr uint64_t kLeadBatches = kWindow + 2;  // untimed: memory is touched, the workers are at it
-constexpr uint64_t kEpochsApart = 1000;         // runs never meet a batch that is decoded already
+constexpr uint64_t kLeadBatches =
+    kWindow + 2;                         // untimed, until memory is touched and workers are busy
+constexpr uint64_t kEpochsApart = 1000;  // so that no run finds decoded batches of another
 
 struct Extents {
   int rounds;
-  uint64_t samples;  // a worker, a run
+  uint64_t samples;  // for each worker, in one run
 };
 Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{9, 640} : Extents{3, 128};
 }
 
-// One session, some of it untimed: samples a second. `range` is what was timed.
+// Opens one session, leaves its beginning untimed, and returns samples per second. `range` becomes
+// the timed part.
 absl::StatusOr<double> Feed(Client& client, uint64_t samples, BareLoops::Range& range) {
   SessionOptions options;
   options.dataset = Daemon::kDataset;
@@ -49,7 +51,8 @@ absl::StatusOr<double> Feed(Client& client, uint64_t samples, BareLoops::Range& 
   return static_cast<double>(range.count) / watch.Seconds();
 }
 
-// Feeds with one number of workers, and as many bare loops over what was fed last, in turn.
+// Alternates between a daemon with this number of workers and as many bare loops over the same
+// samples.
 absl::StatusOr<std::vector<double>> Measure(const Photographs& photographs, BareLoops& loops,
                                             uint32_t workers, const Extents& extents) {
   PENSTOCK_ASSIGN_OR_RETURN(Daemon daemon, Daemon::Start(photographs, workers));
@@ -62,8 +65,8 @@ absl::StatusOr<std::vector<double>> Measure(const Photographs& photographs, Bare
   return AlternatingMedians({feed, bare}, extents.rounds);
 }
 
-// The numbers of workers to try on so many cores: one core is the daemon's and the trainer's. The
-// last one, all cores, has no goal.
+// The numbers of workers to measure: one core is left for the daemon and the trainer. The last
+// number, all cores, has no goal.
 std::set<uint32_t> WorkerCounts(uint32_t cores) {
   return {1, std::max(1u, cores / 2), std::max(1u, cores - 1), cores};
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr double kGoalOfMemcpy = 0.80;
 constexpr uint64_t kSeed = 1;
 constexpr uint32_t kWindow = 4;
-constexpr uint64_t kLeadBatches = kWindow + 2;  // untimed: memory is touched
-constexpr uint64_t kEpochsApart = 1000;         // runs never meet a batch that is there already
+constexpr uint64_t kLeadBatches = kWindow + 2;  // untimed, until memory is touched
+constexpr uint64_t kEpochsApart = 1000;         // so that no run finds batches of another
 
 RowKind Images(uint32_t side, uint32_t channels, uint32_t batch) {
   const uint64_t bytes = uint64_t{side} * side * channels;
@@ -26,7 +26,7 @@ RowKind Images(uint32_t side, uint32_t channels, uint32_t batch) {
 RowKind Vectors(uint32_t width, uint32_t batch) {
   return {RowFormat::kNpy, "npy", 1, width, 1, width * sizeof(float), width * sizeof(float), batch};
 }
-// uint16; each row has one more, which the next row begins with.
+// uint16 tokens. Each row has one more token, with which the next row begins.
 RowKind Tokens(RowFormat format, uint32_t length, uint32_t batch) {
   const bool checked = format == RowFormat::kCheckedTokens;
   return {format,
@@ -46,13 +46,13 @@ std::vector<RowKind> Kinds() {
 
 struct Extents {
   int rounds;
-  uint64_t bytes;  // of a file, and of a run
+  uint64_t bytes;  // in a file and in a run
 };
 Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{9, 256 * base::kMiB} : Extents{3, 32 * base::kMiB};
 }
 
-// One session, some of it untimed: bytes a second.
+// Opens one session, leaves its beginning untimed, and returns bytes per second.
 absl::StatusOr<double> Feed(Client& client, const RowKind& kind, Order order, uint64_t epoch,
                             uint64_t samples) {
   SessionOptions options;

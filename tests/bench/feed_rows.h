@@ -1,5 +1,5 @@
-// The part of `feed` about rows that need no decoding: a daemon that copies images, arrays and
-// tokens, against memcpy of as many bytes, and of the same rows, in the same run.
+// The part of `feed` for rows that need no decoding: a daemon that copies images, arrays and
+// tokens, compared with a memcpy of as many bytes and of the same rows, in the same run.
 #pragma once
 
 #include "common/base/status.h"
@@ -8,7 +8,7 @@
 
 namespace penstock::bench {
 
-// Adds its comparisons.
+// Adds its comparisons to `result`.
 absl::Status FeedRows(Extent extent, Result& result);
 
 }  // namespace penstock::bench

@@ -17,8 +17,9 @@ namespace {
 constexpr double kGoalOfFolder = 0.95;
 constexpr uint32_t kBatch = 32;
 constexpr uint32_t kWindow = 4;
-constexpr uint64_t kLeadBatches = kWindow + 2;  // untimed: memory is touched, the workers are at it
-constexpr uint64_t kEpochsApart = 1000;         // runs never meet a batch that is decoded already
+constexpr uint64_t kLeadBatches =
+    kWindow + 2;                         // untimed, until memory is touched and workers are busy
+constexpr uint64_t kEpochsApart = 1000;  // so that no run finds decoded batches of another
 constexpr size_t kShards = 4;
 
 absl::Status WriteShards(const Photographs& photographs, const std::string& folder) {
@@ -38,7 +39,8 @@ absl::Status WriteShards(const Photographs& photographs, const std::string& fold
   return absl::OkStatus();
 }
 
-// One session in shuffled order, some of it untimed: samples a second.
+// Opens one session in shuffled order, leaves its beginning untimed, and returns samples per
+// second.
 absl::StatusOr<double> Feed(Client& client, uint64_t samples, uint64_t epoch) {
   SessionOptions options;
   options.dataset = Daemon::kDataset;

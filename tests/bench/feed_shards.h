@@ -1,5 +1,5 @@
-// The part of `feed` about tar shards: a daemon that feeds photographs from shards, against one
-// that feeds the same from their folder, in the same run.
+// The part of `feed` for tar shards: a daemon that feeds photographs from shards, compared with one
+// that feeds the same photographs from their folder, in the same run.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace penstock::bench {
 
 struct ShardRuns {
   uint32_t workers = 1;
-  uint64_t samples = 0;  // a run
+  uint64_t samples = 0;  // in one run
   int rounds = 0;
 };
 
-// Adds its comparison.
+// Adds its comparison to `result`.
 absl::Status FeedShards(const Photographs& photographs, const ShardRuns& runs, Result& result);
 
 }  // namespace penstock::bench

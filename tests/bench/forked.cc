@@ -13,7 +13,7 @@ namespace {
 [[noreturn]] void RunChild(pid_t parent, const std::function<int()>& body) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before the prctl
+  if (::getppid() != parent) ::_exit(127);  // the parent died before the prctl
   for (int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
   ::_exit(body());
 }

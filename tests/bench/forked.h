@@ -12,9 +12,9 @@
 
 namespace penstock::bench {
 
-// A fork that runs `body` and ends with the code that it returns. In a process group of its own, so
-// that Ctrl-C is its parent's business; killed when its parent dies or lets go of it. Start it
-// while this process has one thread.
+// A forked child that runs `body` and exits with the code that `body` returns. It has a process
+// group of its own, so that only the parent gets Ctrl-C. It is killed when its parent dies or
+// destroys this object. **Requires**: this process has one thread.
 class ForkedChild {
  public:
   static absl::StatusOr<ForkedChild> Start(const std::function<int()>& body);
@@ -25,9 +25,7 @@ class ForkedChild {
   }
   ~ForkedChild();
 
-  // OK while it runs or once it ended with 0, else what became of it. Never waits.
-
-  // OK while it runs or once it ended with 0, else what became of it. Never waits.
+  // OK while it runs, or if it exited with 0; otherwise how it ended. Never waits.
   absl::Status Check();
   bool Ended() const { return pid_ < 0; }  // as of the last Check
 
@@ -36,7 +34,7 @@ class ForkedChild {
   pid_t pid_;  // -1: ended, or moved from
 };
 
-// One T in memory that children made from here on see, too.
+// One T in memory that is shared with all children forked from now on.
 template <typename T>
 class Shared {
  public:

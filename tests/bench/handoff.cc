@@ -1,4 +1,4 @@
-// handoff: what taking and releasing a ready batch costs the consumer, in time and in system calls.
+// handoff: the cost of taking and releasing a ready batch, in time and in system calls.
 #include "tests/bench/handoff_ring.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/suite.h"
@@ -11,19 +11,19 @@ constexpr uint32_t kCountedBlocks = 64;
 
 struct Extents {
   int rounds;
-  uint32_t blocks;  // a run
+  uint32_t blocks;  // in one run
 };
 Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{15, 2000} : Extents{5, 200};
 }
 
-// The counter has to count what is known: a release to a sleeping daemon rings, which is one call.
+// Verifies the counter first: a release to a sleeping daemon notifies it, with exactly one call.
 absl::StatusOr<double> CountSystemCalls() {
   PENSTOCK_ASSIGN_OR_RETURN(const double control, MeasureHandoffs({.mode = Mode::kCountedAsleep,
                                                                    .blocks = kCountedBlocks}));
   if (control != 1) {
-    return absl::InternalError(absl::StrCat("system calls cannot be counted here: ", control,
-                                            " were counted where there is exactly 1"));
+    return absl::InternalError(absl::StrCat("cannot count system calls on this machine: got ",
+                                            control, " for a release that makes exactly 1"));
   }
   return MeasureHandoffs({.mode = Mode::kCounted, .blocks = kCountedBlocks});
 }
@@ -61,7 +61,7 @@ absl::StatusOr<Result> RunHandoff(const Arguments& arguments) {
       {.name = "the same while the daemon sleeps (control of the counter)",
        .value = 1,
        .unit = "calls"}};
-  if (!arguments.data.empty()) result.notes.push_back("--data does not matter to this suite");
+  if (!arguments.data.empty()) result.notes.push_back("--data has no effect on this suite");
   return result;
 }
 

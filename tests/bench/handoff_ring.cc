@@ -24,14 +24,14 @@ constexpr uint32_t kWarmUpBlocks = 8;
 constexpr uint32_t kSlots = 4;
 constexpr uint32_t kSegment = 1;
 constexpr uint64_t kSession = 1;
-constexpr uint64_t kSamples = uint64_t{1} << 40;  // more than are announced
+constexpr uint64_t kSamples = uint64_t{1} << 40;  // more than will be announced
 constexpr uint32_t kRows = 32, kSide = 224, kChannels = 3;
-constexpr char kNoGpu[] = "batches are handed over in host memory here";
+constexpr char kNoGpu[] = "this suite hands over batches in host memory";
 constexpr base::Duration kLongest = std::chrono::seconds(60);
 
-// What the consumer reports. Written by it alone.
+// The consumer's report, written only by the consumer.
 struct Report {
-  double nanoseconds[kMostBlocks];  // a hand-over, by block
+  double nanoseconds[kMostBlocks];  // for one hand-over, by block
   uint64_t system_calls;
   char trouble[256];
 };
@@ -52,12 +52,11 @@ client::Grant GrantOf(const pool::SlotLayout& layout) {
   return grant;
 }
 
-// What both sides see: page, event and segment. Made before the consumer is forked.
+// Memory that both sides see: page, event and segment. Made before the consumer is forked.
 struct Stage {
   std::unique_ptr<exporting::HostDelivery> delivery;
   client::Grant grant;
-  std::shared_ptr<const posix::Mapping>
-      segment;  // shared with the client's link, as the client has it
+  std::shared_ptr<const posix::Mapping> segment;  // shared with the client's link
   posix::Mapping page_mapping;
 
   shm::ControlPage& page() const {
@@ -81,7 +80,7 @@ absl::StatusOr<Stage> MakeStage() {
 
 // ---- The consumer's process. ----
 
-// The segment is there from the start; there is no daemon behind the doorway.
+// A link whose segment exists from the start. There is no daemon behind the doorway.
 class ReadyLink final : public client::Link {
  public:
   explicit ReadyLink(std::shared_ptr<const posix::Mapping> segment)
@@ -97,7 +96,7 @@ class ReadyLink final : public client::Link {
     return absl::FailedPreconditionError(kNoGpu);
   }
   absl::StatusOr<client::Progress> GetProgress(uint64_t, base::Duration) override {
-    return absl::UnavailableError("the bench has no daemon");
+    return absl::UnavailableError("the benchmark has no daemon");
   }
   absl::Status CloseSession(uint64_t, base::Duration) override { return absl::OkStatus(); }
 
@@ -109,12 +108,12 @@ class NoOpener final : public client::Opener {
  public:
   absl::StatusOr<client::Opened> Open(const std::optional<State>&, uint64_t,
                                       base::TimePoint) override {
-    return absl::FailedPreconditionError("a session of the bench is opened once");
+    return absl::FailedPreconditionError("the benchmark opens its session only once");
   }
   absl::StatusOr<uint64_t> Quarantined() override { return 0; }
 };
 
-// As Session::Next and Batch::Release, which only pass on.
+// Does what Session::Next and Batch::Release do, which only forward the calls.
 class ClientHandoff {
  public:
   static absl::StatusOr<ClientHandoff> Make(const Stage& stage) {
@@ -166,8 +165,8 @@ void Relax() {
 #endif
 }
 
-// Waits without a system call where these are counted. Whoever waits for ever is killed by its
-// parent.
+// Waits without a system call while these are counted. If the wait never ends, the parent kills
+// this process.
 void WaitUntilAnnounced(const shm::ControlPage& page, uint64_t count, Mode mode) {
   for (uint32_t spins = 1; page.announced.load(std::memory_order_acquire) < count; ++spins) {
     Relax();
@@ -193,7 +192,7 @@ absl::Status Consume(Handoff& handoff, const Stage& stage, const Handoffs& wante
   }
   if (wanted.mode == Mode::kTimed) return absl::OkStatus();
   report.system_calls = CountedSystemCalls();
-  ::_exit(0);  // whatever is left to do would want system calls
+  ::_exit(0);  // everything after this would make system calls
 }
 
 absl::Status RunConsumer(const Stage& stage, const Handoffs& wanted, Report& report) {
@@ -205,7 +204,7 @@ absl::Status RunConsumer(const Stage& stage, const Handoffs& wanted, Report& rep
   return Consume(handoff, stage, wanted, report);
 }
 
-// ---- The producer's, this one. ----
+// ---- The producer, which is this process. ----
 
 shm::ControlEntry EntryOf(uint64_t sequence, const client::Grant& grant) {
   shm::ControlEntry entry = {};
@@ -221,7 +220,7 @@ shm::ControlEntry EntryOf(uint64_t sequence, const client::Grant& grant) {
   return entry;
 }
 
-// As the daemon's runner: listens until the consumer has released so many more batches.
+// Polls, as the daemon's runner does, until the consumer has released this many more batches.
 absl::Status WaitUntilReleased(const Stage& stage, uint32_t batches, base::TimePoint deadline,
                                ForkedChild& consumer, const Report& report) {
   for (uint32_t spins = 1;; ++spins) {
@@ -237,7 +236,7 @@ absl::Status WaitUntilReleased(const Stage& stage, uint32_t batches, base::TimeP
     }
     if (base::Now() > deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
-          batches, " ready batches were not taken in a minute; is this machine busy?"));
+          batches, " ready batches were not taken within a minute; is this machine busy?"));
     }
   }
 }
@@ -260,7 +259,7 @@ absl::Status WaitForEnd(ForkedChild& consumer) {
     PENSTOCK_RETURN_IF_ERROR(consumer.Check());
     PENSTOCK_RETURN_IF_ERROR(CheckInterrupted());
     if (base::Now() > deadline) {
-      return absl::DeadlineExceededError("the consumer did not end in a minute");
+      return absl::DeadlineExceededError("the consumer did not end within a minute");
     }
     ::sched_yield();
   }

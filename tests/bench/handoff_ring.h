@@ -1,8 +1,8 @@
-// The two sides of a hand-over, in two processes: this one announces batches as the daemon does
-// (HostDelivery on a control page), a child takes and releases them.
+// Both sides of a hand-over, in two processes: this process announces batches as the daemon does
+// (HostDelivery on a control page), and a child takes and releases them.
 //
-// Batches come in blocks. The consumer takes a block once all of it is announced, so that each
-// batch is ready when it is asked for; the next block follows when the last one is released.
+// Batches come in blocks. The consumer takes a block once all of it is announced, so that every
+// batch is ready when it is requested. The next block follows after the last release.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ inline constexpr uint32_t kMostBlocks = 4096;
 
 enum class Consumer {
   kClient,  // the client library's session
-  kBare,    // loads and stores on the same page, nothing checked, nothing kept
+  kBare,    // loads and stores on the same page, without checks
 };
 
 enum class Mode {
-  kTimed,         // nanoseconds
-  kCounted,       // system calls
-  kCountedAsleep  // … while the daemon says that it sleeps, and so wants to be rung at each release
+  kTimed,         // measures nanoseconds
+  kCounted,       // counts system calls
+  kCountedAsleep  // the same while the daemon sleeps, so that each release must notify it
 };
 
 struct Handoffs {
@@ -32,8 +32,8 @@ struct Handoffs {
   uint32_t blocks = 0;  // at most kMostBlocks
 };
 
-// kTimed: the median over the blocks of a hand-over's nanoseconds. Otherwise system calls a
-// hand-over.
+// kTimed: the median over the blocks of the nanoseconds of one hand-over. Otherwise: system calls
+// for one hand-over.
 absl::StatusOr<double> MeasureHandoffs(const Handoffs& handoffs);
 
 }  // namespace penstock::bench

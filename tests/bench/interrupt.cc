@@ -7,7 +7,7 @@
 namespace penstock::bench {
 namespace {
 
-// A signal handler has no object to write to.
+// Global, because a signal handler gets no argument.
 std::atomic<int> remembered_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 

@@ -1,4 +1,4 @@
-// Ctrl-C and its like: remembered, so that what runs can end its children and remove its files
+// Remembers Ctrl-C and similar signals, so that a suite can end its children and remove its files
 // first.
 #pragma once
 
@@ -6,14 +6,15 @@
 
 namespace penstock::bench {
 
-// From here on SIGINT, SIGTERM and SIGHUP are remembered, and calls that wait are interrupted.
-// Once, in main.
+// From now on, SIGINT, SIGTERM and SIGHUP are remembered, and they interrupt calls that wait. Call
+// it once, in main.
 void RememberSignals();
 
-// Cancelled once one of them came. Any thread.
+// Returns Cancelled once such a signal has come. Any thread.
 absl::Status CheckInterrupted();
 
-// Ends this process by the signal that came, as if it had not been caught; returns if none did.
+// Ends this process by the remembered signal, as if it had not been caught. Returns if there was
+// none.
 void DieOfRememberedSignal();
 
 }  // namespace penstock::bench

@@ -1,4 +1,4 @@
-// penstock-bench: what this machine can do, as ratios to its own ceilings.
+// penstock-bench: measures this machine; see PrintHelp.
 #include <signal.h>
 
 #include <algorithm>
@@ -27,21 +27,22 @@ int Fail(const absl::Status& error, int code) {
 
 void PrintHelp() {
   std::printf(
-      "penstock-bench: what this machine can do, as ratios to its own ceilings.\n\n"
+      "penstock-bench: compares Penstock's speed on this machine with the machine's own "
+      "ceilings.\n\n"
       "  penstock-bench SUITE [--data DIR] [--json FILE]\n\nSuites\n");
   for (const Suite& each : Suites()) std::printf("  %-8s %s\n", each.name, each.what);
   std::printf(
       "\nOptions\n"
-      "  --data DIR    photographs (JPEG) in folders of classes; without it, generated ones\n"
-      "  --json FILE   the result as one JSON object, too; '-': standard output, where nothing "
-      "else\n"
-      "                is written then\n"
-      "  --small       little and short, for tests\n"
+      "  --data DIR    photographs (JPEG), one folder for each class; default: generated ones\n"
+      "  --json FILE   also write the result as one JSON object; '-': to standard output, and "
+      "nothing\n"
+      "                else there\n"
+      "  --small       a short run with little data, for tests\n"
       "  --help, --version\n\n"
-      "A figure is the median of runs that alternate with those of its ceiling. Run it on a "
-      "machine\n"
-      "that does nothing else.\n\n"
-      "Exit codes: 0 done, whatever the figures; 1 the run failed; 2 the call is wrong.\n");
+      "A figure is the median of runs that alternate with runs of its ceiling. Use a machine that "
+      "does\n"
+      "nothing else.\n\n"
+      "Exit codes: 0 success, whatever the figures; 1 the run failed; 2 wrong usage.\n");
 }
 
 std::vector<std::string> SuiteNames() {
@@ -50,8 +51,8 @@ std::vector<std::string> SuiteNames() {
   return names;
 }
 
-// Where --json goes to. Opened before anything is measured, so that nobody waits for a result that
-// cannot be written.
+// The destination of --json. Opened before anything is measured, so that nobody waits for a result
+// that cannot be written.
 class JsonOutput {
  public:
   explicit JsonOutput(const std::string& path) : path_(path) {
@@ -63,13 +64,13 @@ class JsonOutput {
   absl::Status Check() const {
     if (!ToFile() || file_) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("'", path_, "' cannot be written; let --json name a file that can be"));
+        absl::StrCat("'", path_, "' cannot be written; use --json with another file"));
   }
 
   absl::Status Write(const std::string& json) {
     std::ostream& output = ToFile() ? file_ : std::cout;
     if (path_.empty() || output << json << std::endl) return absl::OkStatus();
-    return absl::DataLossError("the JSON could not be written in full; is the disk full?");
+    return absl::DataLossError("the JSON could not be written completely; is the disk full?");
   }
 
  private:
@@ -115,7 +116,7 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace penstock::bench
 
 int main(int argc, char** argv) {
-  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it has to say comes with the status
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // its errors come with the status
   ::signal(SIGPIPE, SIG_IGN);
   penstock::bench::RememberSignals();
   try {

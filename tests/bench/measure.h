@@ -1,5 +1,5 @@
-// How everything here is measured: each thing in turn, round after round, and of each the median,
-// so that whatever else the machine does strikes all of them alike.
+// The measuring loop of all suites: runs alternate, round after round, and the median of each is
+// reported, so that other load on the machine affects all of them alike.
 #pragma once
 
 #include <functional>
@@ -9,22 +9,22 @@
 
 namespace penstock::bench {
 
-// The middle of at least one value; of an even number the mean of the two in the middle.
+// The middle value, or the mean of the two middle values. **Requires**: at least one value.
 double Median(std::vector<double> values);
 
-// One run: how fast it was. Errors end the suite.
+// One run; returns its speed. An error ends the suite.
 using Run = std::function<absl::StatusOr<double>()>;
 
-// Each run once to warm up, uncounted, then `rounds` times in turn; every second round goes
-// backwards. The medians, in the order of the runs. Cancelled once a signal asked to end.
+// Does each run once to warm up, uncounted, then `rounds` times; every second round goes backwards.
+// Returns the medians in the order of the runs. Cancelled once a signal has come.
 absl::StatusOr<std::vector<double>> AlternatingMedians(const std::vector<Run>& runs, int rounds);
 
 enum class Time {
   kWall,
-  kThread,  // what this thread had of a core: for what needs one core and nothing else
+  kThread,  // CPU time of this thread: for work that needs one core and nothing else
 };
 
-// Seconds since it was made. Its thread alone.
+// Seconds since its construction. One thread.
 class Stopwatch {
  public:
   explicit Stopwatch(Time time) : time_(time), start_(Now()) {}

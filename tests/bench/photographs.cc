@@ -50,7 +50,7 @@ absl::Status Photographs::OpenDataset() {
   return absl::OkStatus();
 }
 
-// kMost of them, as far apart as they go, in one class of a folder of their own.
+// Links kMost of them, evenly spaced, in one class of a new folder.
 absl::Status Photographs::TakeSome() {
   PENSTOCK_ASSIGN_OR_RETURN(scratch_, ScratchFolder::Make());
   const std::string links = scratch_->path() + "/links";
@@ -61,7 +61,7 @@ absl::Status Photographs::TakeSome() {
     std::filesystem::create_symlink(dataset_->path(sample),
                                     absl::StrFormat("%s/%04d.jpg", links, i), error);
   }
-  if (error) return base::ErrnoStatus(error.value(), absl::StrCat("linking from ", links));
+  if (error) return base::ErrnoStatus(error.value(), absl::StrCat("creating links in ", links));
   description_ = absl::StrCat(kMost, " of ", description_);
   folder_ = scratch_->path();
   return OpenDataset();
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<std::vector<std::byte>>> Photographs::Load(size_t at_
   const std::unique_ptr<source::Dataset::Reader> reader = dataset_->NewReader();
   for (size_t sample = 0; sample < files.size(); ++sample) {
     PENSTOCK_ASSIGN_OR_RETURN(const auto opened, reader->Open(sample));
-    if (opened.fault != base::Fault::kNone) continue;  // an empty file decodes to a fault, too
+    if (opened.fault != base::Fault::kNone) continue;  // stays empty, and so fails to decode
     files[sample].resize(opened.bytes);
     PENSTOCK_RETURN_IF_ERROR(reader->Read(files[sample]));
   }

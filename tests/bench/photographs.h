@@ -1,4 +1,4 @@
-// The photographs to measure on: a folder that was named, or generated ones in a temporary folder.
+// The photographs to measure with: a given folder, or generated ones in a temporary folder.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@ namespace penstock::bench {
 
 class Photographs {
  public:
-  // So many are enough; of a larger dataset some from everywhere are taken, by links.
+  // Upper limit. From a larger dataset, evenly spaced photographs are used, through links.
   static constexpr uint64_t kMost = 1024;
 
-  // As --data and --small say. InvalidArgument: the folder is no dataset.
+  // Follows --data and --small. InvalidArgument: the folder is not a dataset.
   static absl::StatusOr<Photographs> Open(const Arguments& arguments);
 
   const std::string& folder() const { return folder_; }             // absolute
-  const std::vector<std::string>& roots() const { return roots_; }  // all files lie under these
+  const std::vector<std::string>& roots() const { return roots_; }  // contain all files
   const std::string& description() const { return description_; }
   const source::Dataset& dataset() const { return *dataset_; }
 
-  // The bytes of the first samples, in the dataset's order; at most `at_most`.
+  // The bytes of the first samples in the dataset's order, at most `at_most`.
   absl::StatusOr<std::vector<std::vector<std::byte>>> Load(size_t at_most) const;
 
  private:
@@ -35,7 +35,7 @@ class Photographs {
   absl::Status OpenDataset();
   absl::Status TakeSome();
 
-  std::optional<ScratchFolder> scratch_;  // of generated ones, or of links
+  std::optional<ScratchFolder> scratch_;  // for generated photographs or for links
   std::string folder_;
   std::vector<std::string> roots_;
   std::string description_;

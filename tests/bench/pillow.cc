@@ -14,7 +14,7 @@
 namespace penstock::bench {
 namespace {
 
-// Debian's: its Pillow uses the libjpeg-turbo that we link.
+// Debian's Python: its Pillow uses the same libjpeg-turbo as we do.
 constexpr char kPython[] = "/usr/bin/python3";
 
 constexpr int kCommandsNumber = 3;  // in the child
@@ -26,7 +26,7 @@ struct Pipe {
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "making a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "creating a pipe");
   return Pipe{posix::Fd(ends[0]), posix::Fd(ends[1])};
 }
 
@@ -40,13 +40,13 @@ class PythonProcess final : public Pillow {
       const ssize_t written = ::write(commands_.get(), text.data(), text.size());
       PENSTOCK_RETURN_IF_ERROR(CheckInterrupted());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return base::ErrnoStatus(errno, absl::StrCat("telling ", kPython));
+      if (written < 0) return base::ErrnoStatus(errno, absl::StrCat("writing to ", kPython));
       text.remove_prefix(static_cast<size_t>(written));
     }
     return absl::OkStatus();
   }
 
-  // One line, without its end.
+  // Reads one line, without its newline.
   absl::StatusOr<std::string> Read() {
     std::string line;
     for (;;) {
@@ -65,7 +65,8 @@ class PythonProcess final : public Pillow {
     PENSTOCK_ASSIGN_OR_RETURN(const std::string answer, Read());
     double seconds = 0;
     if (absl::SimpleAtod(answer, &seconds) && seconds > 0) return seconds;
-    return absl::InternalError(absl::StrCat(kPython, " answered '", answer, "', not seconds"));
+    return absl::InternalError(
+        absl::StrCat(kPython, " gave no time: got '", answer, "', expected seconds"));
   }
 
  private:
@@ -101,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Pillow>> Pillow::Start(const decode::Spec& spec,
   answers.writing.Close();
   auto process = std::make_unique<PythonProcess>(std::move(child), std::move(commands.writing),
                                                  std::move(answers.reading));
-  // One that is missing something does not read; it has said so before it ended.
+  // A process without Pillow does not read; it has reported that before it exited.
   const absl::Status told = process->Write(Lines(crops));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string answer, process->Read());
   if (absl::string_view why = answer; absl::ConsumePrefix(&why, "missing ")) {

@@ -1,5 +1,5 @@
-// Pillow's own chain as a peer: a Python process that decodes, crops and resizes the same crops of
-// the same files, as often as it is told to.
+// Pillow as a peer: a Python process that decodes, crops and resizes the same crops of the same
+// files, whenever it is told to.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ struct PillowCrop {
 
 class Pillow {
  public:
-  // Unavailable says why there is none here.
+  // Unavailable if there is no Pillow; the message says why.
   static absl::StatusOr<std::unique_ptr<Pillow>> Start(const decode::Spec& spec,
                                                        const std::vector<PillowCrop>& crops);
   virtual ~Pillow() = default;
 
-  // All crops once: the seconds of a core that it took.
+  // Processes all crops once; returns the seconds of CPU time that it took.
   virtual absl::StatusOr<double> Run() = 0;
 };
 

@@ -1,6 +1,7 @@
-"""Pillow's own chain, for penstock-bench decode: it runs this with the descriptors 3 to read from and
-4 to write to. First come lines "x y width height flip path" and an empty one; answered by "ready", or
-"missing" and why. Then each line is a run, answered by the seconds of a core that it took."""
+"""Pillow's part of `penstock-bench decode`, which runs this and writes to descriptor 3; answers go to descriptor 4.
+
+Input: lines "x y width height flip path", then an empty line. Answer: "ready", or "missing" and the reason. After that,
+each line asks for one run; the answer is its CPU time in seconds."""
 import io
 import os
 import sys

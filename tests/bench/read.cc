@@ -1,5 +1,5 @@
-// read: samples by their source, against bare open, fstat and pread of the same files. Everything
-// is in the page cache after the first pass, so this is what the source itself costs.
+// read: samples through the source, compared with bare open, fstat and pread of the same files.
+// After the first pass everything is in the page cache, so this measures the source itself.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@ namespace {
 
 struct Extents {
   int rounds;
-  uint64_t passes;  // over the files, a run
+  uint64_t passes;  // over the files, in one run
 };
 Extents ExtentsOf(Extent extent) {
   return extent == Extent::kFull ? Extents{15, 20} : Extents{5, 5};
 }
 
-// Reads samples into one buffer that grows to the largest.
+// Reads samples into one buffer, which grows to the largest sample.
 class SourceLoop {
  public:
   explicit SourceLoop(const source::Dataset& dataset) : reader_(dataset.NewReader()) {}
@@ -70,7 +70,7 @@ class BareLoop {
   std::vector<std::byte> buffer_;
 };
 
-// MiB a second.
+// Returns MiB per second.
 template <typename Loop>
 absl::StatusOr<double> Measure(Loop& loop, uint64_t files, uint64_t passes) {
   const Stopwatch watch(Time::kThread);

@@ -1,4 +1,4 @@
-// How a result is told: to people, and to programs. Pure.
+// Prints a result for people and for programs. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace penstock::bench {
 
-// A few lines.
+// A few lines of text.
 std::string ToText(const Result& result, const Machine& machine);
 
 // The same as one JSON object on one line: suite, data, rounds, cores, simd, load; comparisons with

@@ -1,4 +1,4 @@
-// What a suite found. Plain values.
+// The results of a suite. Plain values.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@ namespace penstock::bench {
 
 enum class Better { kHigher, kLower };
 
-// A figure beside what it is measured against in the same run, both medians of alternating runs.
+// A figure and its reference from the same run, both medians of alternating runs.
 struct Comparison {
-  std::string name;     // what was measured: "1 worker"
-  std::string against;  // what with: "bare libjpeg-turbo"
+  std::string name;     // the figure: "1 worker"
+  std::string against;  // the reference: "bare libjpeg-turbo"
   std::string unit;     // of both
   Better better = Better::kHigher;
   double figure = 0;
   double reference = 0;
   double goal_ratio = 0;  // 0: none
 
-  // What the figure reaches of the reference: 1 is as good, more is better.
+  // Share of the reference that the figure reaches: 1 is equal, more is better.
   double Ratio() const {
     return better == Better::kHigher ? figure / reference : reference / figure;
   }
   bool Reached() const { return Ratio() >= goal_ratio; }
 };
 
-// A number that is compared with nothing.
+// A number without a reference.
 struct Fact {
   static constexpr double kNoLimit = -1;
 
@@ -39,18 +39,18 @@ struct Fact {
 
 struct Result {
   std::string suite;
-  std::string data;  // what it ran on
-  int rounds = 0;    // of alternating runs, that the medians are of
+  std::string data;  // the data that it ran on
+  int rounds = 0;    // alternating rounds behind each median
   std::vector<Comparison> comparisons;
   std::vector<Fact> facts;
   std::vector<std::string> notes;  // what was left out, and why
 };
 
-// What the figures depend on.
+// The machine that the figures depend on.
 struct Machine {
-  unsigned cores = 1;  // that this process may use
+  unsigned cores = 1;  // usable by this process
   std::string simd;    // the decoder's variant
-  double load = 0;     // of the last minute, when the suite began
+  double load = 0;     // load average of the last minute, at the start of the suite
 };
 
 Machine ThisMachine();

@@ -10,8 +10,8 @@
 namespace penstock::bench {
 namespace {
 
-// A segment of the pool, whose slots are filled in turn: memory, not a cache, is what is written
-// to.
+// Room for copies: as large as a pool segment whose slots are filled in turn, so that writes go to
+// memory, not to a cache.
 constexpr uint64_t kRoom = 64 * base::kMiB;
 constexpr uint32_t kVocabulary = 1 << 15;
 
@@ -22,7 +22,7 @@ std::string IdxHeader(std::initializer_list<uint32_t> words) {
   return bytes;
 }
 
-// One line of 128 bytes around the shape of float32 vectors.
+// A 128-byte .npy header with the shape of float32 vectors.
 std::string NpyHeader(uint32_t rows, uint32_t width) {
   std::string literal = absl::StrCat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows,
                                      ", ", width, "), }");
@@ -40,7 +40,8 @@ absl::StatusOr<RowFiles> RowFiles::Make(const ScratchFolder& folder, const RowKi
   files.count_ = static_cast<uint32_t>(bytes / kind.row_bytes);
   files.size_ = (files.count_ - 1) * kind.stride_bytes + kind.row_bytes;
   files.rows_.reset(new char[files.size_]);
-  // As tokens, every second byte is the upper half of a number below the vocabulary.
+  // As uint16 tokens, every second byte is the high byte and must keep the number below the
+  // vocabulary.
   for (uint64_t i = 0; i < files.size_; ++i)
     files.rows_[i] = static_cast<char>((i * 37 >> 3) & (i % 2 == 0 ? 0xFF : 0x7F));
   const uint64_t batch_bytes = kind.batch * kind.row_bytes;

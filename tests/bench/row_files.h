@@ -1,5 +1,5 @@
-// Files of rows that need no decoding, and the same rows, with as much room for them, in memory:
-// what a daemon copies, and what memcpy makes of it. One thread.
+// Files of rows that need no decoding, and the same rows in memory with room to copy them: the
+// input of a daemon and of memcpy. One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,26 @@ enum class RowFormat { kIdx, kNpy, kTokens, kCheckedTokens };
 
 struct RowKind {
   RowFormat format;
-  std::string what;                  // for people
-  uint32_t height, width, channels;  // of idx; of the others one side after the other, in elements
+  std::string what;                  // for display
+  uint32_t height, width, channels;  // for idx; for the others the sides in elements
   uint64_t row_bytes;
-  uint64_t stride_bytes;  // from one row to the next; less: rows overlap
+  uint64_t stride_bytes;  // between the starts of rows; less than row_bytes: rows overlap
   uint32_t batch;
 };
 
 class RowFiles {
  public:
-  // So many rows as fit `bytes`.
+  // Makes as many rows as fit into `bytes`.
   static absl::StatusOr<RowFiles> Make(const ScratchFolder& folder, const RowKind& kind,
                                        uint64_t bytes);
 
   Daemon::Serves Serves(const ScratchFolder& folder) const;
   uint32_t count() const { return count_; }
 
-  // These rows, one after the other, into as much room as the daemon has: bytes a second.
+  // Copies these rows, one after the other, into as much memory as the daemon uses. Bytes per
+  // second.
   double Copy(const std::vector<uint64_t>& order);
-  // As many bytes, in pieces of a batch.
+  // Copies as many bytes in pieces of one batch. Bytes per second.
   double CopyWhole();
 
  private:
@@ -44,7 +45,7 @@ class RowFiles {
 
   RowKind kind_;
   uint32_t count_ = 0;
-  uint64_t size_ = 0;  // of all rows
+  uint64_t size_ = 0;  // of all rows, in bytes
   std::unique_ptr<char[]> rows_;
   std::vector<char> into_;
   std::string folder_;

@@ -13,8 +13,8 @@ absl::StatusOr<ScratchFolder> ScratchFolder::Make() {
   const std::filesystem::path root = std::filesystem::temp_directory_path(error);
   std::string path = (root / "penstock-bench-XXXXXX").string();
   if (error || ::mkdtemp(path.data()) == nullptr) {
-    return base::ErrnoStatus(error ? error.value() : errno, "making a temporary folder",
-                             "let TMPDIR name a folder that can be written");
+    return base::ErrnoStatus(error ? error.value() : errno, "creating a temporary folder",
+                             "set TMPDIR to a writable folder");
   }
   return ScratchFolder(std::move(path));
 }

@@ -1,4 +1,4 @@
-// A folder under the system's temporary one, removed with all that is in it.
+// A temporary folder that is removed with all its contents.
 #pragma once
 
 #include <string>

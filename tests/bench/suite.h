@@ -1,4 +1,4 @@
-// What a suite is. Each is one .cc file; suites.cc has the table.
+// A benchmark suite. Each is one .cc file; suites.cc has the table.
 #pragma once
 
 #include <span>

@@ -1,7 +1,9 @@
-"""Every suite of penstock-bench runs, small, and finds what is sane. suites_test.py BENCH SANITIZED SUITE
+"""Runs every suite of penstock-bench small and checks that its results are plausible.
 
-What is asked of a ratio here leaves room for a busy machine; the goals are in the suites themselves.
-Under sanitizers, whose price differs from one piece of code to the next, the suite has to run."""
+Usage: suites_test.py BENCH SANITIZED SUITE
+
+The limits on ratios leave room for a busy machine; the goals are in the suites themselves. Sanitizers slow down some code
+more than other code, so under them the suite only has to run."""
 import json
 import os
 import pathlib
@@ -13,7 +15,7 @@ import time
 
 BENCH, SANITIZED, SUITE = sys.argv[1], sys.argv[2] == "ON", sys.argv[3]
 
-# By what a comparison is against: the least ratio.
+# The minimum ratio, by the reference of a comparison.
 FLOORS = {
     "handoff": {"the same by bare loads and stores": 0.0005},
     "read": {"bare open, fstat, pread, close": 0.3},
@@ -34,7 +36,7 @@ def run(*arguments, **options):
 
 
 def processes_with(folder):
-    """Processes that have the folder in their command line."""
+    """Processes with the folder in their command line."""
     return [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
             if str(folder) in read(path)]
 
@@ -65,14 +67,14 @@ def check_figures(result):
 
 
 def below_floor(result):
-    """The comparisons whose ratio is less than the least."""
+    """The comparisons whose ratio is below the minimum."""
     if SANITIZED:
         return []
     return [each for each in result["comparisons"] if each["ratio"] < FLOORS[SUITE].get(each["against"], 0)]
 
 
 def suite_runs(environment, folder):
-    """Again where a ratio is too low: small runs take milliseconds, which others may have wanted."""
+    """Repeats the suite if a ratio is too low: small runs take milliseconds, in which other processes may have run."""
     json_file = folder.parent / "result.json"
     for _ in range(RUNS):
         ended = run(SUITE, "--small", "--json", json_file, env=environment)
@@ -87,7 +89,7 @@ def suite_runs(environment, folder):
 
 
 def wait_until_busy(folder):
-    """Until a feeding suite has its daemon; the others are busy at once."""
+    """Waits until a feeding suite has its daemon; the other suites are busy at once."""
     deadline = time.monotonic() + 30
     while SUITE == "feed" and not processes_with(folder):
         check(time.monotonic() < deadline, "no daemon came up")

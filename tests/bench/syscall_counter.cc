@@ -14,7 +14,7 @@
 namespace penstock::bench {
 namespace {
 
-// A signal handler has no object to write to. Only the thread that counts touches it.
+// Global, because a signal handler gets no argument. Only the counting thread uses it.
 volatile uint64_t counted = 0;
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -33,7 +33,8 @@ void Answer(ucontext_t&, long) {}
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr uint32_t kSanitizersOwn = __NR_sigaltstack;  // made before whatever does not return
+constexpr uint32_t kSanitizersOwn =
+    __NR_sigaltstack;  // ASan calls it before functions that do not return
 #else
 constexpr uint32_t kSanitizersOwn = __NR_exit_group;  // none
 #endif
@@ -47,14 +48,14 @@ void CountOne(int, siginfo_t*, void* context) {
 
 absl::Status CountSystemCalls() {
   if (!kKnownMachine) {
-    return absl::UnimplementedError("system calls are counted on x86-64 and arm64 only");
+    return absl::UnimplementedError("system calls can be counted on x86-64 and arm64 only");
   }
   struct sigaction action = {};
   action.sa_sigaction = CountOne;
   action.sa_flags = SA_SIGINFO;
   ::sigaction(SIGSYS, &action, nullptr);
 
-  // The handler's own return and the ends of a process pass; everything else is trapped.
+  // Allows the handler's return and the end of the process; traps everything else.
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 3, 0),
@@ -66,8 +67,8 @@ absl::Status CountSystemCalls() {
   const sock_fprog program = {.len = std::size(filter), .filter = filter};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    return base::ErrnoStatus(errno, "counting system calls by seccomp",
-                             "run where the kernel and the container allow seccomp filters");
+    return base::ErrnoStatus(errno, "counting system calls with seccomp",
+                             "use a machine and a container that allow seccomp filters");
   }
   return absl::OkStatus();
 }

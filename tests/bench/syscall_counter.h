@@ -1,5 +1,5 @@
-// Counts the system calls of a thread, without privileges and without another process: seccomp(2)
-// turns each into a SIGSYS, whose handler counts.
+// Counts a thread's system calls. Needs no privileges and no second process: seccomp(2) turns each
+// call into a SIGSYS, whose handler counts.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,14 @@
 
 namespace penstock::bench {
 
-// From here on, and for good, no system call of the calling thread takes place: each is counted and
-// answered with EAGAIN, but for those that end the process. For a child process that only counts.
-// Unimplemented on machines other than x86-64 and arm64; the kernel's refusal otherwise.
+// From now on the calling thread makes no more system calls, ever: each one is counted and answered
+// with EAGAIN, except those that end the process. For a child process that only counts.
+//
+// **Errors**: Unimplemented on machines other than x86-64 and arm64; otherwise the kernel's
+// refusal.
 absl::Status CountSystemCalls();
 
-// So many since then.
+// The number of calls since then.
 uint64_t CountedSystemCalls();
 
 }  // namespace penstock::bench

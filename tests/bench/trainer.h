@@ -10,11 +10,12 @@ namespace penstock::bench {
 
 class Trainer {
  public:
-  // In host memory: what is measured is feeding, not copying to a GPU.
+  // Opens the session in host memory, because feeding is measured, not copies to a GPU.
   static absl::StatusOr<Trainer> Open(Client& client, SessionOptions options);
 
-  // At least `samples` more, up to a batch that it had to wait for: then it has all that is ready,
-  // and a clock that is looked at now counts what was filled, not what had piled up. Their number.
+  // Takes at least `samples` more samples, and then until it has to wait for a batch. At that point
+  // nothing is ready ahead, so a clock read now counts work that was done since, not a backlog.
+  // Returns the number of samples.
   absl::StatusOr<uint64_t> Take(uint64_t samples);
 
  private:

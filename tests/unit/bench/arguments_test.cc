@@ -23,9 +23,9 @@ std::string WordsTo(const std::vector<std::string>& words) {
 }
 
 TEST(ArgumentsTest, AWrongCallIsToldWhatToWriteInstead) {
-  EXPECT_THAT(WordsTo({}), HasSubstr("a suite is missing; say one of handoff, decode"));
+  EXPECT_THAT(WordsTo({}), HasSubstr("a suite is missing; use one of handoff, decode"));
   EXPECT_THAT(WordsTo({"--data", "x"}), HasSubstr("a suite is missing"));
-  EXPECT_THAT(WordsTo({"fly"}), HasSubstr("there is no suite 'fly'; say one of handoff, decode"));
+  EXPECT_THAT(WordsTo({"fly"}), HasSubstr("there is no suite 'fly'; use one of handoff, decode"));
   EXPECT_THAT(WordsTo({"decode", "handoff"}), HasSubstr("one suite at a time"));
   EXPECT_THAT(WordsTo({"decode", "--dta", "x"}), HasSubstr("there is no option '--dta'"));
   EXPECT_THAT(WordsTo({"decode", "--small=1"}), HasSubstr("there is no option '--small=1'"));
