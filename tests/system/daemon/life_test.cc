@@ -70,7 +70,7 @@ TEST(DrainTest, ADrainingDaemonOpensNothingAndSaysSoAndAnEpochUnderWayComesWhole
   EXPECT_EQ(end_of_epoch.code(), Code::kEndOfEpoch) << end_of_epoch.message();
   // Not another end of an epoch, nor of data: whoever trains on must not take it for that.
   EXPECT_EQ(rest.code(), Code::kUnavailable) << rest.message();
-  EXPECT_THAT(rest.message(), HasSubstr("go on"));
+  EXPECT_THAT(rest.message(), HasSubstr("the same batch"));
   EXPECT_EQ(daemon.Kill(0), 0) << daemon.log();
   EXPECT_THAT(daemon.log(), HasSubstr("all sessions have ended"));
 }

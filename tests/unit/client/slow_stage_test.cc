@@ -118,7 +118,8 @@ TEST(SlowStageTest, BatchesThatAreNotGivenBackAreNamed) {
   progress.announced = progress.taken = 4;
   progress.released = 2;
 
-  EXPECT_THAT(SlowStage(progress), StartsWith("releasing: this session holds all 2 batches of its window"));
+  EXPECT_THAT(SlowStage(progress),
+              StartsWith("releasing: this session holds all 2 batches of its window"));
 }
 
 // ---- Verdicts. ----
