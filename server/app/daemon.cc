@@ -80,13 +80,13 @@ absl::Status Daemon::StartParts() {
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
     if (peer == Canary::kPeer) return canary_.Receive(message, bytes, fds);
-    return courier_.Send(peer, message, bytes, fds);
+    return deferred_sender_.Send(peer, message, bytes, fds);
   };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
   if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
   Service::Options service = {
       .private_daemon = options_.private_daemon,
-      .orders = OrdersOptions(config),
+      .orders = GivenOrdersOptions(config),
       .digest_threads = config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
   service.draining = [this](bool draining) {
@@ -95,7 +95,7 @@ absl::Status Daemon::StartParts() {
   };
   service.not_ready = [this] { return canary_.Reason(); };
   service.cut_off = [this] { return cut_off_.load(); };
-  service.forget = [this](uint64_t peer) { courier_.Forget(peer); };
+  service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
   if (options_.read_again != nullptr)
     service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
       base::MutexLock lock(mutex_);
@@ -112,7 +112,7 @@ absl::Status Daemon::StartParts() {
   doorway.max_undelivered = std::max<uint64_t>(files / 2, 1);  // workers are sent some, too
   doorway.max_descriptor = files - std::min(files / 4, kFilesForOthers);
   PENSTOCK_ASSIGN_OR_RETURN(doorway_, doorway::Doorway::Start(doorway, *service_));
-  courier_.Use(doorway_.get());
+  deferred_sender_.Use(doorway_.get());
 
   rpc.max_connections = config.server().max_connections();
   rpc.health_address = config.server().health_address();
@@ -133,7 +133,7 @@ Daemon::~Daemon() {
   if (catalog_ != nullptr) catalog_->Close();
   metrics_.reset();  // asks the server, too
   server_.reset();
-  courier_.Use(nullptr);
+  deferred_sender_.Use(nullptr);
   doorway_.reset();
   if (address_) address_->RemoveSockets();
   if (admin_address_) admin_address_->RemoveSockets();

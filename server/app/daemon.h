@@ -15,7 +15,7 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/canary.h"
 #include "server/app/catalog/catalog.h"
-#include "server/app/courier.h"
+#include "server/app/deferred_sender.h"
 #include "server/app/gpu_probe.h"
 #include "server/app/operator/metrics_port.h"
 #include "server/app/service.h"
@@ -92,7 +92,7 @@ class Daemon {
   std::optional<doorway::Claim> address_;
   std::optional<doorway::Claim> admin_address_;  // a private daemon has none
   std::unique_ptr<MetricsPort> metrics_;         // null: not asked for
-  Courier courier_;
+  DeferredSender deferred_sender_;
   Canary canary_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<feed::Runner> runner_;

@@ -16,8 +16,8 @@
 #include "server/app/crash.h"
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
-#include "server/app/herald.h"
 #include "server/app/notify.h"
+#include "server/app/systemd_notifier.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -40,7 +40,7 @@ constexpr std::chrono::seconds kFailWithin(4);
 int Complain(const absl::Status& status, int exit_code) {
   const std::string message(status.message());
   std::fprintf(stderr, "penstockd: %s\n", message.c_str());
-  Notify(Herald::Ending(message));
+  Notify(SystemdNotifier::Ending(message));
   return exit_code;
 }
 
@@ -59,9 +59,9 @@ int ExitCodeOf(const absl::Status& start) {
 
 // What is wrong with the file is in the log.
 void Reload(Daemon& daemon) {
-  Notify(Herald::Reloading(base::Now()));
+  Notify(SystemdNotifier::Reloading(base::Now()));
   daemon.Reload().status().IgnoreError();
-  Notify(Herald::Reloaded());
+  Notify(SystemdNotifier::Reloaded());
 }
 
 // Blocks the signals that WaitForEnd takes, in every thread that starts after this.
@@ -85,7 +85,7 @@ class Ending {
     if (!waits || until_) return absl::StrCat("signal ", number);
     until_ = now + daemon.drain_for();
     daemon.Drain();
-    Notify(Herald::Ending("draining"));
+    Notify(SystemdNotifier::Ending("draining"));
     return std::nullopt;
   }
 
@@ -107,10 +107,11 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
                                        base::Duration idle) {
   const base::SteadyClock clock;
   const base::TimePoint started = clock.Now();
-  Herald herald(WatchdogTimeout());
+  SystemdNotifier systemd_notifier(WatchdogTimeout());
   Ending ending;
   for (;;) {
-    const timespec slice = {.tv_sec = 0, .tv_nsec = herald.ready() ? 200'000'000 : 10'000'000};
+    const timespec slice = {.tv_sec = 0,
+                            .tv_nsec = systemd_notifier.ready() ? 200'000'000 : 10'000'000};
     siginfo_t sender = {};
     const int number = sigtimedwait(&signals, &sender, &slice);
     if (number > 0)
@@ -122,7 +123,7 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
     if (number == SIGHUP) Reload(daemon);
     PENSTOCK_RETURN_IF_ERROR(daemon.Health());
     daemon.Tick(now);
-    Notify(herald.Next(daemon.vitals(), daemon.ready(), now));
+    Notify(systemd_notifier.Next(daemon.vitals(), daemon.ready(), now));
     const bool waited = now - started >= kFirstClientWithin;
     const base::Duration alone = daemon.IdleFor(now);
     const bool visited = alone < now - started;
@@ -168,7 +169,7 @@ int Run(const Arguments& arguments, const char* program) {
   } else {
     PENSTOCK_LOG(kError, "ending", {"reason", reason.status().message()});
   }
-  Notify(Herald::Ending(reason.ok() ? *reason : std::string(reason.status().message())));
+  Notify(SystemdNotifier::Ending(reason.ok() ? *reason : std::string(reason.status().message())));
   const int exit_code = reason.ok() ? kDone : kFailed;
   const EndLimit limit(reason.ok() ? kEndWithin : kFailWithin, exit_code);
   daemon->reset();

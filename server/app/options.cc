@@ -121,7 +121,7 @@ absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config
   return catalog;
 }
 
-Orders::Options OrdersOptions(const config::v1::Config& config) {
+GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config) {
   return {.max_samples = config.limits().max_order_samples(),
           .max_per_user = config.limits().max_orders_per_user(),
           .max_bytes = config.limits().max_order_memory_bytes(),
@@ -136,7 +136,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
   engine.pool.available_bytes = [] { return posix::ReadMachine().Memory(); };
   engine.workers = WorkersOptions(config, machine);
-  engine.carriers = {.count = CarrierCount(config, machine)};
+  engine.row_copiers = {.count = RowCopierCount(config, machine)};
   engine.retry_for = Milliseconds(config.source().retry_for_ms());
   engine.gpus = GpusOptions(config);
   engine.admission = AdmissionOf(config);

@@ -5,7 +5,7 @@
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog/catalog.h"
-#include "server/app/orders.h"
+#include "server/app/given_orders.h"
 #include "server/feed/engine/engine.h"
 
 namespace penstock::app {
@@ -17,7 +17,7 @@ enum class Paths { kNamed, kAny };
 absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config);
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
 
-Orders::Options OrdersOptions(const config::v1::Config& config);
+GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config);
 
 feed::Admission AdmissionOf(const config::v1::Config& config);
 

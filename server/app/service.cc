@@ -6,7 +6,7 @@
 
 #include "common/telemetry/log.h"
 #include "server/app/catalog/openers.h"
-#include "server/app/operator/reports.h"
+#include "server/app/operator/status_reports.h"
 #include "server/app/sessions.h"
 #include "server/feed/stats/trace_text.h"
 #include "server/rpc/access/refusal.h"
@@ -58,7 +58,7 @@ void Service::Ask(rpc::Callback<T> done,
                   std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job) {
   const bool posted =
       runner_.Post([this, done, job = std::move(job)](feed::Engine& engine, base::TimePoint now) {
-        clerk_.Do([done, answer = job(engine, now)] { done(answer); });
+        reply_executor_.Do([done, answer = job(engine, now)] { done(answer); });
       });
   if (!posted) done(Overloaded());
 }

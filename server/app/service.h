@@ -10,9 +10,9 @@
 #include "common/base/clock.h"
 #include "server/app/catalog/catalog.h"
 #include "server/app/catalog/content_digests.h"
-#include "server/app/clerk.h"
-#include "server/app/orders.h"
-#include "server/app/peers.h"
+#include "server/app/connected_clients.h"
+#include "server/app/given_orders.h"
+#include "server/app/reply_executor.h"
 #include "server/feed/engine/runner.h"
 #include "server/rpc/access/access.h"
 #include "server/rpc/controller.h"
@@ -23,7 +23,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
  public:
   struct Options {
     bool private_daemon = false;
-    Orders::Options orders = {};
+    GivenOrders::Options orders = {};
     size_t digest_threads = 1;                                      // that read for a full digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
     // Any thread; answers later, from another one.
@@ -108,10 +108,10 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   const base::TimePoint started_ = base::Now();
   Catalog& catalog_;
   feed::Runner& runner_;
-  Peers peers_;
-  Orders orders_;
+  ConnectedClients peers_;
+  GivenOrders orders_;
   ContentDigests digests_;
-  Clerk clerk_;
+  ReplyExecutor reply_executor_;
   // Who left, and has something of ours that its process may still use.
   std::atomic<bool> someone_holds_ = false;
   std::set<uint64_t> holders_;  // of the runner's thread

@@ -113,7 +113,7 @@ class EpollDoorway final : public Doorway {
   Stranger RemoveStranger(uint64_t id);
   void Disconnect(PeerId peer);
   void OnGone(PeerId peer);
-  void BuryIfGone(uint64_t process);
+  void ReapIfGone(uint64_t process);
 
   const Options options_;
   Visitor& visitor_;
@@ -167,7 +167,7 @@ void EpollDoorway::Serve(uint64_t token) {
     case Source::kSocket:
       return ServeSocket(id);
     case Source::kProcess:
-      return BuryIfGone(id);
+      return ReapIfGone(id);
   }
 }
 
@@ -371,7 +371,7 @@ void EpollDoorway::OnGone(PeerId peer) {
   visitor_.OnGone(peer);
 }
 
-void EpollDoorway::BuryIfGone(uint64_t process) {
+void EpollDoorway::ReapIfGone(uint64_t process) {
   if (!processes_.IsGone(process)) return;
   poller_.Forget(processes_.pidfd(process));
   for (const PeerId peer : processes_.Remove(process)) {

@@ -17,14 +17,14 @@ uint64_t NotesBytes(uint32_t rows) {
 
 absl::StatusOr<std::unique_ptr<DeviceDelivery>> DeviceDelivery::Make(uint64_t session_id,
                                                                      uint32_t window, uint32_t rows,
-                                                                     DeviceSeat seat) {
+                                                                     DeviceReservation seat) {
   PENSTOCK_ASSIGN_OR_RETURN(SessionPage page,
                             SessionPage::Make(session_id, window, seat.depth() * NotesBytes(rows)));
   return std::unique_ptr<DeviceDelivery>(
       new DeviceDelivery(std::move(page), rows, std::move(seat)));
 }
 
-DeviceDelivery::DeviceDelivery(SessionPage page, uint32_t rows, DeviceSeat seat)
+DeviceDelivery::DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation seat)
     : page_(std::move(page)), rows_(rows), seat_(std::move(seat)) {
   for (uint64_t place = 0; place < seat_.depth(); ++place)
     free_notes_.push_back(shm::kControlBytes + place * NotesBytes(rows));

@@ -23,7 +23,8 @@ class DeviceDelivery final : public Delivery {
  public:
   // 1 ≤ window ≤ shm::kControlCapacity; `rows`: rows of a full batch.
   static absl::StatusOr<std::unique_ptr<DeviceDelivery>> Make(uint64_t session_id, uint32_t window,
-                                                              uint32_t rows, DeviceSeat seat);
+                                                              uint32_t rows,
+                                                              DeviceReservation seat);
   // Releases everything. **Requires**: the consumer's process is gone or has released all its
   // batches.
   ~DeviceDelivery() override;
@@ -43,8 +44,8 @@ class DeviceDelivery final : public Delivery {
   bool MustBePolled() const override { return !out_.empty(); }
   bool Leave() override;
 
-  DeviceSeat& seat() { return seat_; }
-  const DeviceSeat& seat() const { return seat_; }
+  DeviceReservation& seat() { return seat_; }
+  const DeviceReservation& seat() const { return seat_; }
 
   // What the consumer reports, for status.
   struct Progress {
@@ -66,7 +67,7 @@ class DeviceDelivery final : public Delivery {
     DeviceSlotId on_device;
     uint64_t notes_offset = 0;
   };
-  DeviceDelivery(SessionPage page, uint32_t rows, DeviceSeat seat);
+  DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation seat);
   void HearReleases();
   void TakeBack(const Out& out);
   void DropUntaken();
@@ -78,7 +79,7 @@ class DeviceDelivery final : public Delivery {
 
   SessionPage page_;
   const uint32_t rows_;
-  DeviceSeat seat_;
+  DeviceReservation seat_;
   std::deque<Coming> coming_;
   std::vector<Out> out_;
   std::vector<uint64_t> free_notes_;  // free offsets in the session's memory

@@ -52,7 +52,7 @@ void Gpu::Reserve(const Wish& wish, Answer answer) {
     return;
   }
   ++seats_;
-  answer(DeviceSeat(this, &arena, wish.depth));
+  answer(DeviceReservation(this, &arena, wish.depth));
 }
 
 DeviceArena& Gpu::ArenaOf(const DeviceArenaKey& key) {
@@ -176,7 +176,7 @@ void Gpu::SlabIsDone(SlabResult result) {
   arena.slots.AddSlab(result.slab, slab.facts.canary_offset);
   for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
     ++seats_;
-    each.answer(DeviceSeat(this, &arena, each.wish.depth));
+    each.answer(DeviceReservation(this, &arena, each.wish.depth));
   }
 }
 
@@ -288,23 +288,24 @@ GpuView Gpu::View() const {
 
 // ---- Device reservations. ----
 
-DeviceSeat::~DeviceSeat() {
+DeviceReservation::~DeviceReservation() {
   if (gpu_ != nullptr) gpu_->GiveBack(*arena_, depth_);
 }
 
-std::optional<DeviceSlotId> DeviceSeat::Take(const FullSlot& slot) {
+std::optional<DeviceSlotId> DeviceReservation::Take(const FullSlot& slot) {
   return gpu_->Take(*arena_, slot);
 }
 
-bool DeviceSeat::Ready(DeviceSlotId id) const { return arena_->slots.Ready(id); }
+bool DeviceReservation::Ready(DeviceSlotId id) const { return arena_->slots.Ready(id); }
 
-DevicePlace DeviceSeat::PlaceOf(DeviceSlotId id) const { return arena_->slots.PlaceOf(id); }
+DevicePlace DeviceReservation::PlaceOf(DeviceSlotId id) const { return arena_->slots.PlaceOf(id); }
 
-void DeviceSeat::LetGo(DeviceSlotId id) { gpu_->LetGo(*arena_, id); }
+void DeviceReservation::LetGo(DeviceSlotId id) { gpu_->LetGo(*arena_, id); }
 
-absl::Status DeviceSeat::status() const { return gpu_->status(); }
+absl::Status DeviceReservation::status() const { return gpu_->status(); }
 
-absl::StatusOr<std::vector<SlabFacts>> DeviceSeat::TellSlabs(uint64_t peer, const SendSlab& send) {
+absl::StatusOr<std::vector<SlabFacts>> DeviceReservation::TellSlabs(uint64_t peer,
+                                                                    const SendSlab& send) {
   std::vector<SlabFacts> facts;
   for (auto& [id, slab] : gpu_->slabs_) {
     if (!slab.made || slab.arena != arena_) continue;

@@ -55,12 +55,12 @@ using SendSlab = std::function<absl::Status(const SlabFacts& slab, const posix::
 
 // One session's reservation on a GPU: `depth` device slots among those that the sessions of its
 // user share. Returned by the destructor, when it must hold no slot. The GPU outlives it.
-class DeviceSeat {
+class DeviceReservation {
  public:
-  DeviceSeat(DeviceSeat&& other) noexcept
+  DeviceReservation(DeviceReservation&& other) noexcept
       : gpu_(std::exchange(other.gpu_, nullptr)), arena_(other.arena_), depth_(other.depth_) {}
-  DeviceSeat& operator=(DeviceSeat&&) = delete;
-  ~DeviceSeat();
+  DeviceReservation& operator=(DeviceReservation&&) = delete;
+  ~DeviceReservation();
 
   uint32_t depth() const { return depth_; }
   const Gpu& gpu() const { return *gpu_; }
@@ -80,7 +80,7 @@ class DeviceSeat {
 
  private:
   friend class Gpu;
-  DeviceSeat(Gpu* gpu, DeviceArena* arena, uint32_t depth)
+  DeviceReservation(Gpu* gpu, DeviceArena* arena, uint32_t depth)
       : gpu_(gpu), arena_(arena), depth_(depth) {}
   Gpu* gpu_;
   DeviceArena* arena_;
@@ -116,7 +116,7 @@ class Gpu {
     uint32_t depth = 0;
     cuda::HandleKind kind = cuda::HandleKind::kIpc;
   };
-  using Answer = std::function<void(absl::StatusOr<DeviceSeat>)>;
+  using Answer = std::function<void(absl::StatusOr<DeviceReservation>)>;
   // Calls `answer` exactly once: at once if slots are free, else in a later Collect, when a slab
   // has been created. **Errors**: ResourceExhausted gives the numbers.
   void Reserve(const Wish& wish, Answer answer);
@@ -139,7 +139,7 @@ class Gpu {
   GpuView View() const;
 
  private:
-  friend class DeviceSeat;
+  friend class DeviceReservation;
   struct Slab {
     SlabFacts facts;
     DeviceArena* arena = nullptr;

@@ -29,7 +29,7 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
                           .depth = opening.wish.depth > 0 ? opening.wish.depth : options_.depth,
                           .kind = handle.kind};
   (*gpu)->Reserve(wish, [this, uuid, handle = std::move(handle),
-                         answer = std::move(answer)](absl::StatusOr<DeviceSeat> seat) {
+                         answer = std::move(answer)](absl::StatusOr<DeviceReservation> seat) {
     if (seat.ok()) {
       refused_.erase(uuid);
       return answer(Place{*std::move(seat), handle});

@@ -49,7 +49,7 @@ class Gpus {
     DeviceWish wish;
   };
   struct Place {
-    DeviceSeat seat;
+    DeviceReservation seat;
     HandleChoice handle;
   };
   using Answer = std::function<void(absl::StatusOr<Place>)>;

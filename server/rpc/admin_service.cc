@@ -128,7 +128,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     if (may.ok()) may = interval.status();
     if (!may.ok()) return Begin(Call::Make(std::move(options)), may);
     options.pause = *interval;
-    const auto seat = calls_.TakeSeat();
+    const auto seat = calls_.TakeReservation();
     options.ask = [this, permit = *judged.permit,
                    seat = seat.value_or(nullptr)](Callback<v1::WatchStatusResponse> done) {
       controller_.LookAround(permit, std::move(done));

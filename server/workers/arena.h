@@ -1,7 +1,7 @@
 // Where the samples' bytes lie while a worker has them: offsets into the channel's input arena.
 // The lowest free bytes are used first, so that small files go round in the few pages that the
 // caches know. Regions are freed in any order: one whose read does not come back stays where it is,
-// and the others go round beside it. Pure; the lane's lock guards it.
+// and the others go round beside it. Pure; the queue's lock guards it.
 #pragma once
 
 #include <cstdint>

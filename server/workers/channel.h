@@ -27,7 +27,7 @@ namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
 inline constexpr uint32_t kChannelVersion = 5;
-inline constexpr uint32_t kRingCapacity = 16;  // the most that a lane reads ahead, and one in hand
+inline constexpr uint32_t kRingCapacity = 16;  // the most that a queue reads ahead, and one in hand
 
 // The descriptors that a worker is born with.
 inline constexpr int kSocketNumber = 3;   // SEQPACKET: segments come through it; its end is our end

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/workers/post.h"
+#include "server/workers/worker_slot.h"
 
 namespace penstock::workers {
 namespace {
@@ -44,10 +44,11 @@ Supervisor::Supervisor(SupervisorOptions options)
 
 Supervisor::~Supervisor() {
   // All at once, so that they do not die one after the other.
-  for (const auto& post : posts_)
-    if (post->crew && post->crew->worker) post->crew->worker->Kill();
-  for (const auto& crew : asleep_)
-    if (crew->worker) crew->worker->Kill();
+  for (const auto& worker_slot : worker_slots_)
+    if (worker_slot->user_worker && worker_slot->user_worker->worker)
+      worker_slot->user_worker->worker->Kill();
+  for (const auto& user_worker : asleep_)
+    if (user_worker->worker) user_worker->worker->Kill();
 }
 
 absl::Status Supervisor::Start() {
@@ -68,35 +69,36 @@ absl::Status Supervisor::SetCount(uint32_t count) {
     return absl::InvalidArgumentError(
         absl::StrCat(count, " workers; at most ", kMaxWorkers, " are possible"));
   }
-  for (size_t i = 0; i < posts_.size(); ++i) posts_[i]->retiring = i >= count;
-  while (posts_.size() < count) PENSTOCK_RETURN_IF_ERROR(AddPost());
+  for (size_t i = 0; i < worker_slots_.size(); ++i) worker_slots_[i]->retiring = i >= count;
+  while (worker_slots_.size() < count) PENSTOCK_RETURN_IF_ERROR(AddWorkerSlot());
   RemoveRetired();
   return absl::OkStatus();
 }
 
-absl::Status Supervisor::AddPost() {
-  auto post = std::make_unique<Post>(static_cast<uint32_t>(posts_.size()), options_.back_off);
-  const Lane::Options lane{
-      .number = post->number, .limits = options_.limits, .patience = options_.patience};
-  post->crew = std::make_unique<Crew>(options_.user, lane, wake_, loose_);
-  if (!post->crew->lane->has_reader()) return NoThread();
-  PENSTOCK_RETURN_IF_ERROR(StartWorker(*post->crew));
-  posts_.push_back(std::move(post));
+absl::Status Supervisor::AddWorkerSlot() {
+  auto worker_slot =
+      std::make_unique<WorkerSlot>(static_cast<uint32_t>(worker_slots_.size()), options_.back_off);
+  const WorkerQueue::Options queue{
+      .number = worker_slot->number, .limits = options_.limits, .patience = options_.patience};
+  worker_slot->user_worker = std::make_unique<UserWorker>(options_.user, queue, wake_, loose_);
+  if (!worker_slot->user_worker->queue->has_reader()) return NoThread();
+  PENSTOCK_RETURN_IF_ERROR(StartWorker(*worker_slot->user_worker));
+  worker_slots_.push_back(std::move(worker_slot));
   return absl::OkStatus();
 }
 
-absl::Status Supervisor::StartWorker(Crew& crew) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Link> link,
-                            Link::Make({.arena_bytes = options_.arena_bytes,
-                                        .memory_bytes = options_.memory_bytes,
-                                        .limits = options_.limits}));
+absl::Status Supervisor::StartWorker(UserWorker& user_worker) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<SupervisorEndpoint> link,
+                            SupervisorEndpoint::Make({.arena_bytes = options_.arena_bytes,
+                                                      .memory_bytes = options_.memory_bytes,
+                                                      .limits = options_.limits}));
   const std::string program = options_.program.empty() ? DefaultProgram() : options_.program;
   PENSTOCK_ASSIGN_OR_RETURN(
       WorkerProcess worker,
       WorkerProcess::Start(
           {.program = program,
-           .user = crew.user,
-           .number = crew.number,
+           .user = user_worker.user,
+           .number = user_worker.number,
            .wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing},
           link));
   PENSTOCK_RETURN_IF_ERROR(Watch(link->done_event()));
@@ -105,15 +107,15 @@ absl::Status Supervisor::StartWorker(Crew& crew) {
     return watched;
   }
   link->AnnounceSleep();
-  crew.verdict = Verdict::kNone;
-  crew.shown.clear();
-  crew.started_at.reset();
-  crew.ready_at.reset();
-  crew.last_account = 0;
-  crew.seen_busy_ns = 0;
-  crew.free_since = base::Now();
-  crew.worker.emplace(std::move(worker));
-  crew.lane->Attach(std::move(link));
+  user_worker.verdict = Verdict::kNone;
+  user_worker.shown.clear();
+  user_worker.started_at.reset();
+  user_worker.ready_at.reset();
+  user_worker.last_account = 0;
+  user_worker.seen_busy_ns = 0;
+  user_worker.free_since = base::Now();
+  user_worker.worker.emplace(std::move(worker));
+  user_worker.queue->Attach(std::move(link));
   return absl::OkStatus();
 }
 
@@ -138,77 +140,78 @@ absl::Status Supervisor::AddSegment(uint32_t segment, uint32_t user, const posix
 
 // A worker knows the segments that its items name, as they come: however many there are, its socket
 // holds few messages. False: it could not be told, and the item is not for it.
-bool Supervisor::Show(Crew& crew, uint32_t id) {
-  if (crew.shown.contains(id)) return true;
+bool Supervisor::Show(UserWorker& user_worker, uint32_t id) {
+  if (user_worker.shown.contains(id)) return true;
   const SharedSegment& segment = segments_.at(id);
-  PENSTOCK_CHECK(segment.user == crew.user);  // never another user's memory
-  const absl::Status told = crew.worker->UseSegment(id, segment.memory, segment.bytes);
+  PENSTOCK_CHECK(segment.user == user_worker.user);  // never another user's memory
+  const absl::Status told = user_worker.worker->UseSegment(id, segment.memory, segment.bytes);
   if (absl::IsAborted(told)) return false;  // the system's trouble, and none of the worker's
-  crew.shown.insert(id);
-  Condemn(crew, told);
+  user_worker.shown.insert(id);
+  Condemn(user_worker, told);
   return true;
 }
 
 // Kills a worker that does not read what it is told. One that is gone already is buried as what it
 // died of.
-void Supervisor::Condemn(Crew& crew, const absl::Status& told) {
-  if (told.ok() || absl::IsUnavailable(told) || crew.verdict != Verdict::kNone) return;
-  crew.verdict = absl::IsAborted(told) ? Verdict::kNotTold : Verdict::kDoesNotRead;
-  crew.worker->Kill();
+void Supervisor::Condemn(UserWorker& user_worker, const absl::Status& told) {
+  if (told.ok() || absl::IsUnavailable(told) || user_worker.verdict != Verdict::kNone) return;
+  user_worker.verdict = absl::IsAborted(told) ? Verdict::kNotTold : Verdict::kDoesNotRead;
+  user_worker.worker->Kill();
 }
 
 void Supervisor::RemoveSegment(uint32_t segment) {
   PENSTOCK_CHECK(segments_.erase(segment) == 1);
-  const auto forget = [&](Crew* crew) {
-    if (crew == nullptr || crew->shown.erase(segment) == 0 || !crew->worker) return;
-    Condemn(*crew, crew->worker->ForgetSegment(segment));
+  const auto forget = [&](UserWorker* user_worker) {
+    if (user_worker == nullptr || user_worker->shown.erase(segment) == 0 || !user_worker->worker)
+      return;
+    Condemn(*user_worker, user_worker->worker->ForgetSegment(segment));
   };
-  for (const auto& post : posts_) forget(post->crew.get());
-  for (const auto& crew : asleep_) forget(crew.get());
+  for (const auto& worker_slot : worker_slots_) forget(worker_slot->user_worker.get());
+  for (const auto& user_worker : asleep_) forget(user_worker.get());
 }
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   now_ = now;
   std::vector<Outcome> outcomes = std::exchange(ended_, {});
   posix::Drain(wake_);
-  for (const auto& post : posts_) CollectPost(*post, now, outcomes);
-  for (const auto& crew : asleep_) {
-    if (!CollectCrew(*crew, now, outcomes)) continue;
-    if (posix::IsGone(crew->worker->pidfd())) Bury(*crew, now, outcomes);
+  for (const auto& worker_slot : worker_slots_) CollectSlot(*worker_slot, now, outcomes);
+  for (const auto& user_worker : asleep_) {
+    if (!CollectWorker(*user_worker, now, outcomes)) continue;
+    if (posix::IsGone(user_worker->worker->pidfd())) Reap(*user_worker, now, outcomes);
   }
-  for (const auto& lane : leaving_) lane->Collect(now, outcomes);
-  std::erase_if(leaving_, [](const auto& lane) { return lane->held() == 0; });
+  for (const auto& queue : leaving_) queue->Collect(now, outcomes);
+  std::erase_if(leaving_, [](const auto& queue) { return queue->held() == 0; });
   RemoveRetired();
   return outcomes;
 }
 
 std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
   std::vector<WorkerView> views;
-  for (const auto& post : posts_) {
-    const Crew* crew = post->crew.get();
-    const bool has_worker = crew != nullptr && crew->worker;
-    WorkerView view{.number = post->number,
-                    .pid = has_worker ? crew->worker->pid() : 0,
+  for (const auto& worker_slot : worker_slots_) {
+    const UserWorker* user_worker = worker_slot->user_worker.get();
+    const bool has_worker = user_worker != nullptr && user_worker->worker;
+    WorkerView view{.number = worker_slot->number,
+                    .pid = has_worker ? user_worker->worker->pid() : 0,
                     .user = {},
                     .state = WorkerState::kRunning,
-                    .decoded = post->decoded,
-                    .restarts = post->restarts,
-                    .utilisation = post->utilisation.value(),
+                    .decoded = worker_slot->decoded,
+                    .restarts = worker_slot->restarts,
+                    .utilisation = worker_slot->utilisation.value(),
                     .in_hand = {},
                     .stalled = {},
-                    .last_death = post->last_death};
-    if (has_worker && !crew->worker->link().ready()) view.state = WorkerState::kStarting;
+                    .last_death = worker_slot->last_death};
+    if (has_worker && !user_worker->worker->link().ready()) view.state = WorkerState::kStarting;
     if (!has_worker) view.state = WorkerState::kUnused;
-    if (!has_worker && (post->died || now < post->closed_until))
+    if (!has_worker && (worker_slot->died || now < worker_slot->closed_until))
       view.state = WorkerState::kRestarting;
-    if (post->stopped) view.state = WorkerState::kStopped;
-    if (post->retiring) view.state = WorkerState::kRetiring;
-    if (crew != nullptr) {
-      view.user = crew->user;
-      if (const auto oldest = crew->lane->OldestAtWorker(); oldest && oldest->started)
+    if (worker_slot->stopped) view.state = WorkerState::kStopped;
+    if (worker_slot->retiring) view.state = WorkerState::kRetiring;
+    if (user_worker != nullptr) {
+      view.user = user_worker->user;
+      if (const auto oldest = user_worker->queue->OldestAtWorker(); oldest && oldest->started)
         view.in_hand = {
             .dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
-      if (const auto stall = crew->lane->Stalled(now))
+      if (const auto stall = user_worker->queue->Stalled(now))
         view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
     }
     views.push_back(std::move(view));
@@ -218,22 +221,23 @@ std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
 
 uint64_t Supervisor::restarts() const {
   uint64_t restarts = retired_restarts_;
-  for (const auto& post : posts_) restarts += post->restarts;
+  for (const auto& worker_slot : worker_slots_) restarts += worker_slot->restarts;
   return restarts;
 }
 
 uint32_t Supervisor::running() const {
   return static_cast<uint32_t>(
-      std::count_if(posts_.begin(), posts_.end(), [this](const auto& post) {
-        if (post->crew && post->crew->worker) return post->crew->worker->link().ready();
-        return post->Serves(now_);
+      std::count_if(worker_slots_.begin(), worker_slots_.end(), [this](const auto& worker_slot) {
+        if (worker_slot->user_worker && worker_slot->user_worker->worker)
+          return worker_slot->user_worker->worker->link().ready();
+        return worker_slot->Serves(now_);
       }));
 }
 
 double Supervisor::utilisation() const {
   double sum = 0;
-  for (const auto& post : posts_) sum += post->utilisation.value();
-  return posts_.empty() ? 0 : sum / static_cast<double>(posts_.size());
+  for (const auto& worker_slot : worker_slots_) sum += worker_slot->utilisation.value();
+  return worker_slots_.empty() ? 0 : sum / static_cast<double>(worker_slots_.size());
 }
 
 }  // namespace penstock::workers

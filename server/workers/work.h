@@ -25,8 +25,8 @@ struct WorkItem {
   decode::DrawKey key;
   uint32_t segment = 0;     // as given to AddSegment
   uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes from there are written
-  // What travels beside the image, and where it goes: a row for each block of it. The lane's reader
-  // fills them, while the worker decodes.
+  // What travels beside the image, and where it goes: a row for each block of it. The queue's
+  // reader fills them, while the worker decodes.
   const source::Selection* selection = nullptr;  // null: nothing; lives as `dataset` does
   std::vector<std::byte*> field_rows = {};
   base::TimePoint given{};  // when the caller gave it; not looked at
@@ -43,8 +43,8 @@ struct Times {
   base::Duration held_up{};      // of the time between: there was no room for the bytes
   base::TimePoint ended{};       // decoded, or given up
   base::Duration decode{};       // the worker's time, just before `ended`
-  // How long a post was taken by it, alone or with those that ended at the same time and say 0: by
-  // our own clock, whatever the worker says.
+  // How long a worker slot was taken by it, alone or with those that ended at the same time and say
+  // 0: by our own clock, whatever the worker says.
   base::Duration taken{};
 };
 

@@ -12,7 +12,7 @@
 
 #include "server/decode/decoder.h"
 #include "server/workers/segment_table.h"
-#include "server/workers/worker_end.h"
+#include "server/workers/worker_endpoint.h"
 
 namespace penstock::workers {
 namespace {
@@ -60,7 +60,7 @@ absl::Status Confine(uint64_t memory_bytes) {
   return absl::OkStatus();
 }
 
-absl::Status Serve(const Request& request, WorkerEnd& end, SegmentTable& segments,
+absl::Status Serve(const Request& request, WorkerEndpoint& end, SegmentTable& segments,
                    decode::Decoder& decoder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> file, end.Input(request));
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> row, segments.Row(request));
@@ -70,7 +70,7 @@ absl::Status Serve(const Request& request, WorkerEnd& end, SegmentTable& segment
   return end.Finish(request, fault, {.began_ns = start_ns, .ended_ns = NowNs()});
 }
 
-absl::Status ServeUntilTheEnd(WorkerEnd& end, SegmentTable& segments) {
+absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
   decode::Decoder decoder(end.limits());
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, end.Next());
@@ -88,7 +88,7 @@ absl::Status ServeUntilTheEnd(WorkerEnd& end, SegmentTable& segments) {
 }
 
 int Main() {
-  auto end = WorkerEnd::Open();
+  auto end = WorkerEndpoint::Open();
   absl::Status status = end.status();
   if (status.ok()) status = Confine(end->memory_bytes());
   if (!status.ok()) {

@@ -25,7 +25,7 @@ std::string DefaultProgram() {
 }
 
 absl::StatusOr<WorkerProcess> WorkerProcess::Start(const Options& options,
-                                                   std::shared_ptr<Link> link) {
+                                                   std::shared_ptr<SupervisorEndpoint> link) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::ErrnoStatus(errno, "making a worker's socket");

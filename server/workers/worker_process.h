@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/process.h"
-#include "server/workers/link.h"
+#include "server/workers/supervisor_endpoint.h"
 
 namespace penstock::workers {
 
@@ -22,14 +22,15 @@ class WorkerProcess {
   struct Options {
     std::string program;
     uint32_t user = 0;    // whose rows it writes
-    uint32_t number = 0;  // of its lane; both show up in the process list
+    uint32_t number = 0;  // of its queue; both show up in the process list
     posix::Child::Wait wait = posix::Child::Wait::kForProgram;
   };
-  static absl::StatusOr<WorkerProcess> Start(const Options& options, std::shared_ptr<Link> link);
+  static absl::StatusOr<WorkerProcess> Start(const Options& options,
+                                             std::shared_ptr<SupervisorEndpoint> link);
 
   pid_t pid() const { return child_.pid(); }
   const posix::Fd& pidfd() const { return child_.pidfd(); }
-  Link& link() const { return *link_; }
+  SupervisorEndpoint& link() const { return *link_; }
 
   // Tells it of a segment, of which it gets a descriptor; that no request will name one any more.
   // An error means that the worker does not read: it should be killed.
@@ -41,12 +42,13 @@ class WorkerProcess {
   int StartError() const { return child_.StartError(); }
 
  private:
-  WorkerProcess(posix::Child child, posix::Fd socket, std::shared_ptr<Link> link)
+  WorkerProcess(posix::Child child, posix::Fd socket, std::shared_ptr<SupervisorEndpoint> link)
       : child_(std::move(child)), socket_(std::move(socket)), link_(std::move(link)) {}
 
   posix::Child child_;
   posix::Fd socket_;
-  std::shared_ptr<Link> link_;  // shared with the lane, whose reader may outlast the process
+  std::shared_ptr<SupervisorEndpoint>
+      link_;  // shared with the queue, whose reader may outlast the process
 };
 
 }  // namespace penstock::workers

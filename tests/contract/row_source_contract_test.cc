@@ -210,11 +210,11 @@ TEST_P(RowSourceContract, RowsOverwrittenInPlaceAreChangedOrRightThoughSizeAndTi
 }
 
 TEST_P(RowSourceContract, TheContentDigestIsOfEveryByte) {
-  const std::string digest = ContentDigest(*Open(100), Crew{.threads = 2}).value();
+  const std::string digest = ContentDigest(*Open(100), ParallelFor{.threads = 2}).value();
 
   EXPECT_EQ(digest.size(), 64u);
-  EXPECT_EQ(ContentDigest(*Open(100), Crew{}).value(), digest);
-  EXPECT_NE(ContentDigest(*Open(101), Crew{}).value(), digest);
+  EXPECT_EQ(ContentDigest(*Open(100), ParallelFor{}).value(), digest);
+  EXPECT_NE(ContentDigest(*Open(101), ParallelFor{}).value(), digest);
 }
 
 TEST_P(RowSourceContract, WhatIsWishedForAndNotThereIsRefusedWithWhatIs) {

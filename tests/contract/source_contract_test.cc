@@ -354,16 +354,16 @@ TEST_P(SourceContract, TheDigestStaysUntilSomethingChanges) {
 TEST_P(SourceContract, TheContentDigestIsOfEveryByte) {
   PutThree();
   const auto dataset = Open();
-  const std::string digest = ContentDigest(*dataset, Crew{.threads = 2}).value();
+  const std::string digest = ContentDigest(*dataset, ParallelFor{.threads = 2}).value();
 
-  EXPECT_EQ(ContentDigest(*Open(), Crew{}).value(), digest);
+  EXPECT_EQ(ContentDigest(*Open(), ParallelFor{}).value(), digest);
   store_->Overwrite("dogs/a.jpg", "dog A");
   const auto other = Open();
   if (GetParam().classes == Classes::kNames) {
     EXPECT_EQ(other->digest(), dataset->digest()) << "it is of names and sizes";
   }
-  EXPECT_NE(ContentDigest(*other, Crew{}).value(), digest);
-  EXPECT_TRUE(absl::IsDataLoss(ContentDigest(*dataset, Crew{}).status()));
+  EXPECT_NE(ContentDigest(*other, ParallelFor{}).value(), digest);
+  EXPECT_TRUE(absl::IsDataLoss(ContentDigest(*dataset, ParallelFor{}).status()));
 }
 
 using SourceContractDeathTest = SourceContract;

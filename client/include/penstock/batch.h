@@ -14,7 +14,7 @@ namespace penstock {
 
 namespace client {  // implementation; not part of the interface
 class Attachment;
-class Lender;
+class LeaseOwner;
 class PinnedStage;
 class SessionCore;
 struct SyntheticRows;
@@ -148,7 +148,7 @@ class PENSTOCK_EXPORT Batch {
     const client::SyntheticRows* synthetic = nullptr;   // owned by lease_
     std::span<const client::TensorPlace> tensors = {};  // owned by lease_
   };
-  Batch(client::Lender* lease, const View& view) : lease_(lease), view_(view) {}
+  Batch(client::LeaseOwner* lease, const View& view) : lease_(lease), view_(view) {}
   Status CheckHeld() const;
   Status CheckTensors(std::span<const TensorInto> tensors) const;
   Status ConvertOnHost(std::span<const TensorInto> tensors) const;
@@ -159,7 +159,7 @@ class PENSTOCK_EXPORT Batch {
   Status FinishOnDevice(const Finish& finish, const Into& into, Stream stream);
   void ForgetViews();
 
-  client::Lender* lease_;  // reference-counted; null: released
+  client::LeaseOwner* lease_;  // reference-counted; null: released
   View view_;
   mutable bool shown_ = false;  // device pointers were given out
 };

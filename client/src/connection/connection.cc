@@ -245,7 +245,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
     attachment->Abandon();
     return stage.status();
   }
-  opened.stage = LenderHold<PinnedStage>(*stage);
+  opened.stage = LeaseOwnerHold<PinnedStage>(*stage);
   return opened;
 }
 

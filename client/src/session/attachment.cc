@@ -82,7 +82,7 @@ absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd
                             posix::Mapping::Map(control, bytes, posix::Access::kReadWrite));
   PENSTOCK_RETURN_IF_ERROR(
       CheckPage(*reinterpret_cast<const shm::ControlPage*>(mapping.data()), grant));
-  LenderHold<Attachment> made(
+  LeaseOwnerHold<Attachment> made(
       new Attachment(grant, std::move(mapping), std::move(event), std::move(link), std::move(gpu)));
   if (const absl::Status status = made->RegisterPage(); !status.ok()) {
     made->Abandon();  // our caller closes the session
@@ -94,7 +94,7 @@ absl::StatusOr<Attachment*> Attachment::Make(const Grant& grant, const posix::Fd
 
 Attachment::Attachment(const Grant& grant, posix::Mapping control, posix::Fd event,
                        std::shared_ptr<Link> link, std::shared_ptr<Gpu> gpu)
-    : Lender(std::move(gpu)),
+    : LeaseOwner(std::move(gpu)),
       grant_(grant),
       control_(std::move(control)),
       event_(std::move(event)),

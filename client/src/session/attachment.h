@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "client/src/core/grant.h"
-#include "client/src/gpu/lender.h"
+#include "client/src/gpu/lease_owner.h"
 #include "client/src/gpu/pins.h"
 #include "client/src/session/slow_stage.h"
 #include "common/base/clock.h"
@@ -51,7 +51,7 @@ class Link {
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
 };
 
-class Attachment final : public Lender {
+class Attachment final : public LeaseOwner {
  public:
   // Maps and checks the control page. If streams release batches (device delivery), also registers
   // the page with the GPU. `link` is shared with the session's client and its other sessions. `gpu`
@@ -142,6 +142,6 @@ class Attachment final : public Lender {
   std::atomic<bool> abandoned_{false};
 };
 
-using AttachmentHold = LenderHold<Attachment>;
+using AttachmentHold = LeaseOwnerHold<Attachment>;
 
 }  // namespace penstock::client

@@ -9,7 +9,7 @@
 #include "client/src/core/convert.h"
 #include "client/src/core/grant.h"
 #include "client/src/gpu/host_memory.h"
-#include "client/src/gpu/lender.h"
+#include "client/src/gpu/lease_owner.h"
 #include "common/cuda/range.h"
 #include "penstock/penstock.h"
 
@@ -92,7 +92,7 @@ Status Batch::CheckHeld() const {
 // device fails, its work may still read the slot; the slot is then not released, and the daemon
 // reclaims it when this process ends.
 void Batch::Release() {
-  client::Lender* lease = std::exchange(lease_, nullptr);
+  client::LeaseOwner* lease = std::exchange(lease_, nullptr);
   if (lease == nullptr) return;
   const bool read = shown_;
   ForgetViews();

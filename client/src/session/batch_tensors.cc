@@ -6,7 +6,7 @@
 #include "client/src/core/convert.h"
 #include "client/src/core/grant.h"
 #include "client/src/gpu/host_memory.h"
-#include "client/src/gpu/lender.h"
+#include "client/src/gpu/lease_owner.h"
 #include "penstock/penstock.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@ namespace penstock::client {
 
 absl::StatusOr<PinnedStage*> PinnedStage::Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
                                                uint32_t depth) {
-  LenderHold<PinnedStage> made(
+  LeaseOwnerHold<PinnedStage> made(
       new PinnedStage(std::move(attachment), std::move(gpu), std::max(depth, 2u)));
   PENSTOCK_RETURN_IF_ERROR(made->MakePlaces());
   made->Hold();  // for the caller
@@ -16,7 +16,7 @@ absl::StatusOr<PinnedStage*> PinnedStage::Make(AttachmentHold attachment, std::s
 }
 
 PinnedStage::PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth)
-    : Lender(std::move(gpu)), attachment_(std::move(attachment)), places_(depth) {}
+    : LeaseOwner(std::move(gpu)), attachment_(std::move(attachment)), places_(depth) {}
 
 absl::Status PinnedStage::MakePlaces() {
   PENSTOCK_ASSIGN_OR_RETURN(stream_, gpu()->MakeStream());

@@ -16,13 +16,13 @@
 #include <optional>
 #include <vector>
 
-#include "client/src/gpu/lender.h"
+#include "client/src/gpu/lease_owner.h"
 #include "client/src/session/attachment.h"
 #include "common/shm/control_page.h"
 
 namespace penstock::client {
 
-class PinnedStage final : public Lender {
+class PinnedStage final : public LeaseOwner {
  public:
   // `depth` places of the session's slot size, at least two. The caller holds the first reference.
   static absl::StatusOr<PinnedStage*> Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,

@@ -192,9 +192,9 @@ absl::StatusOr<Attachment::Taken> SessionCore::Fetch() {
   return taken;
 }
 
-Batch SessionCore::Hand(const Attachment::Taken& taken, Lender* lender) {
-  lender->Hold();
-  Batch batch(lender, taken.view);
+Batch SessionCore::Hand(const Attachment::Taken& taken, LeaseOwner* lease_owner) {
+  lease_owner->Hold();
+  Batch batch(lease_owner, taken.view);
   if (batch.view_.epoch == first_epoch_) batch.view_.step += steps_before_;
   last_ = {batch.view_.epoch, batch.view_.step};
   epoch_ended_ = batch.view_.last_of_epoch;

@@ -28,7 +28,7 @@ namespace penstock::client {
 // batches.
 struct Opened {
   AttachmentHold attachment;
-  LenderHold<PinnedStage> stage = {};
+  LeaseOwnerHold<PinnedStage> stage = {};
 };
 
 // Opens one session's feed, at first and after each reconnect.
@@ -92,7 +92,7 @@ class SessionCore {
   absl::StatusOr<Attachment::Taken> Fetch();
   absl::Status StageOne();
   Status CheckRoom(std::span<const TensorInto> tensors) const;
-  Batch Hand(const Attachment::Taken& taken, Lender* lender);
+  Batch Hand(const Attachment::Taken& taken, LeaseOwner* lease_owner);
   Status Unfetched(const absl::Status& why);
   std::string WhyNothingCame() const;
   static base::TimePoint DeadlineAfter(std::chrono::milliseconds timeout);
@@ -114,8 +114,8 @@ class SessionCore {
   base::Mutex asked_mutex_;
   std::shared_ptr<Link> asked_link_ PENSTOCK_GUARDED_BY(asked_mutex_);
   uint64_t asked_session_ PENSTOCK_GUARDED_BY(asked_mutex_) = 0;
-  LenderHold<PinnedStage> stage_;   // pinned delivery only
-  const std::shared_ptr<Gpu> gpu_;  // null: host memory; shared with the attachment
+  LeaseOwnerHold<PinnedStage> stage_;  // pinned delivery only
+  const std::shared_ptr<Gpu> gpu_;     // null: host memory; shared with the attachment
   Grant grant_;
   uint64_t taken_ = 0;  // sequence of the last batch taken from this attachment
   State state_;

@@ -5,7 +5,7 @@
 
 #include "common/telemetry/log.h"
 #include "server/app/catalog/catalog.h"
-#include "server/source/files/crew.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/files/roots.h"
 
 namespace penstock::app {
@@ -54,9 +54,9 @@ bool Catalog::IsSafeToShare(const feed::DatasetState& state, const OpenedDataset
   if (!options_.in_slots) return false;
   const auto samples = options_.in_slots(state);
   if (!samples) return false;
-  source::Crew crew;
-  crew.threads = kAskedAtOnce;
-  const absl::Status unchanged = crew.ForEach(samples->size(), [&](size_t i) {
+  source::ParallelFor parallel_for;
+  parallel_for.threads = kAskedAtOnce;
+  const absl::Status unchanged = parallel_for.ForEach(samples->size(), [&](size_t i) {
     const uint64_t sample = (*samples)[i];
     const bool same = sample >= opened.dataset->samples() || opened.dataset->IsUnchanged(sample);
     return same ? absl::OkStatus() : absl::FailedPreconditionError("changed");

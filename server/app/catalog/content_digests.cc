@@ -85,11 +85,11 @@ bool ContentDigests::Wanted(const Job& job) {
 }
 
 void ContentDigests::Run(Jobs::iterator job) {
-  source::Crew crew;
-  crew.threads = options_.threads;
-  crew.watch = [this, job] { return GoOn(job); };
+  source::ParallelFor parallel_for;
+  parallel_for.threads = options_.threads;
+  parallel_for.watch = [this, job] { return GoOn(job); };
   const std::shared_ptr<const source::Dataset> dataset = job->dataset;  // its own does not change
-  while (!Finish(job, GoOn(job) ? source::ContentDigest(*dataset, crew)
+  while (!Finish(job, GoOn(job) ? source::ContentDigest(*dataset, parallel_for)
                                 : absl::CancelledError("the digest is not wanted any more"))) {
   }
 }

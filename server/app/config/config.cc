@@ -169,7 +169,7 @@ uint32_t MostWorkers(const Config& config, const posix::Machine& machine) {
   return std::clamp(static_cast<uint32_t>(cores), 1u, 1024u);
 }
 
-uint32_t CarrierCount(const Config& config, const posix::Machine& machine) {
+uint32_t RowCopierCount(const Config& config, const posix::Machine& machine) {
   if (config.source().carriers() > 0) return config.source().carriers();
   return std::clamp(machine.Cores() / 4, 1u, 8u);
 }

@@ -39,8 +39,8 @@ uint32_t WorkerCount(const config::v1::Config& config, const posix::Machine& mac
 // The most that `workers.auto` makes of them.
 uint32_t MostWorkers(const config::v1::Config& config, const posix::Machine& machine);
 
-// How many carriers: the number configured, or by the machine where that is 0.
-uint32_t CarrierCount(const config::v1::Config& config, const posix::Machine& machine);
+// How many row copiers: the number configured, or by the machine where that is 0.
+uint32_t RowCopierCount(const config::v1::Config& config, const posix::Machine& machine);
 
 // What is left out has its default.
 source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);

@@ -79,7 +79,7 @@ absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
     return absl::InvalidArgumentError(absl::StrCat("the feed has ", feed->samples,
                                                    " samples an epoch, not ", spec.share.samples));
   }
-  if (feed != nullptr && (feed->road != spec.road || feed->run != spec.run)) {
+  if (feed != nullptr && (feed->fill_path != spec.fill_path || feed->run != spec.run)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "runs of ", spec.run, " rows; a feed's are all alike, and this one's have ", feed->run));
   }
@@ -98,7 +98,7 @@ absl::Status Core::OpenSession(SessionId session, const SessionSpec& spec, base:
   PENSTOCK_RETURN_IF_ERROR(state_->CanOpen(session, spec));
   ++state_->FeedOf(spec).counts.sessions;
   auto opened = std::make_unique<Session>(session, spec, *Get(state_->arenas, spec.arena), now);
-  state_->ScheduleOf(spec.road).Add(*opened);
+  state_->ScheduleOf(spec.fill_path).Add(*opened);
   state_->Join(*opened);
   state_->sessions.emplace(session, std::move(opened));
   return absl::OkStatus();
@@ -113,7 +113,7 @@ Core::State::Feed& Core::State::FeedOf(const SessionSpec& spec) {
   if (feed == nullptr) {
     feed = std::make_unique<Feed>();
     feed->samples = spec.share.samples;
-    feed->road = spec.road;
+    feed->fill_path = spec.fill_path;
     feed->run = spec.run;
   }
   return *feed;
@@ -124,7 +124,7 @@ void Core::CloseSession(SessionId id) {
   if (session == nullptr) return;
   state_->ForgetAnnouncements(id);
   state_->LetGo(*session, session->Held());
-  state_->ScheduleOf(session->spec().road).Remove(*session);
+  state_->ScheduleOf(session->spec().fill_path).Remove(*session);
   --Get(state_->feeds, session->spec().feed)->counts.sessions;
   state_->sessions.erase(id);
 }
@@ -144,7 +144,7 @@ void Core::State::LetGo(Session& session, const std::vector<Slot*>& held) {
   for (Slot* slot : held) {
     std::erase(slot->waiting, &session);
     slot->arena.LetGo(*slot);
-    if (slot->holders == 0) ScheduleOf(slot->filling.road).Abandoned(*slot);
+    if (slot->holders == 0) ScheduleOf(slot->filling.fill_path).Abandoned(*slot);
   }
   Changed();
 }
@@ -191,10 +191,10 @@ std::vector<uint64_t> Core::Outstanding(SessionId id) const {
 Slot& Core::State::Begin(Session& session) {
   const SlotKey key = session.NextKey();
   const SessionSpec& spec = session.spec();
-  Slot& slot = session.arena().Begin(key, {.road = spec.road, .run = spec.run});
+  Slot& slot = session.arena().Begin(key, {.fill_path = spec.fill_path, .run = spec.run});
   Give(session, slot);
   Join(session);
-  ScheduleOf(spec.road).VisitSessions(key.user, [&](Session& other) {
+  ScheduleOf(spec.fill_path).VisitSessions(key.user, [&](Session& other) {
     if (&other.arena() == &slot.arena && other.Wants() && other.NextKey() == key) Join(other);
   });
   return slot;
@@ -211,7 +211,7 @@ void Core::State::Join(Session& session) {
 
 void Core::State::Give(Session& session, Slot& slot) {
   session.arena().Hold(slot);
-  session.Give(slot, ScheduleOf(session.spec().road).begun());
+  session.Give(slot, ScheduleOf(session.spec().fill_path).begun());
   if (slot.state == SlotState::kFilling) slot.waiting.push_back(&session);
   Announce(session);
 }

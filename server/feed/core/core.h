@@ -36,13 +36,13 @@ using UserId = base::StrongId<struct UserTag, uint32_t>;
 
 inline constexpr uint32_t kMaxWindow = 256;
 
-// Who fills a feed's rows. Each road has turns of its own: where one is busy, no other waits.
-enum class Road : uint32_t {
-  kWorkers,   // decode, one row after the other
-  kCarriers,  // copy rows that need no decoding, many at once
-  kNobody,    // there is nothing to fill: the consumer makes the rows
+// Who fills a feed's rows. Each fill path has turns of its own: where one is busy, no other waits.
+enum class FillPath : uint32_t {
+  kWorkers,     // decode, one row after the other
+  kRowCopiers,  // copy rows that need no decoding, many at once
+  kNobody,      // there is nothing to fill: the consumer makes the rows
 };
-inline constexpr size_t kRoads = 3;
+inline constexpr size_t kFillPaths = 3;
 
 // Whether a user may be given rows.
 enum class Turn {
@@ -55,16 +55,16 @@ struct SessionSpec {
   UserId user;
   FeedId feed;
   ArenaId arena;
-  Road road = Road::kWorkers;  // of the feed: the same for all its sessions, as `run`
-  uint32_t run = 1;            // so many rows of a slot, at most, are given out at once; at least 1
-  plan::Share share;           // of the first epoch; later ones begin at consumed = 0
+  FillPath fill_path = FillPath::kWorkers;  // of the feed: the same for all its sessions, as `run`
+  uint32_t run = 1;   // so many rows of a slot, at most, are given out at once; at least 1
+  plan::Share share;  // of the first epoch; later ones begin at consumed = 0
   uint64_t first_epoch = 0;
   uint64_t epochs = 0;   // how many, the first included; 0: without end
   uint32_t window = 4;   // 1 to kMaxWindow
   uint64_t variant = 0;  // quarantine version: part of the slots' key
 };
 
-// A run of rows to fill: of the workers' road one row.
+// A run of rows to fill: of the workers' fill path one row.
 struct RowTask {
   UserId user;
   FeedId feed;
@@ -144,23 +144,23 @@ class Core {
   // Whether a user may have more rows now; whether a feed's samples may be read now.
   using MayHave = absl::FunctionRef<Turn(UserId)>;
   using MayRead = absl::FunctionRef<bool(UserId, FeedId)>;
-  // The next rows to fill, by the rules of who is served next; nothing when no session on that road
-  // needs any.
-  std::optional<RowTask> NextRow(Road road = Road::kWorkers) {
+  // The next rows to fill, by the rules of who is served next; nothing when no session on that
+  // fill path needs any.
+  std::optional<RowTask> NextRow(FillPath fill_path = FillPath::kWorkers) {
     return NextRow(
-        road, [](UserId) { return Turn::kNow; }, [](UserId, FeedId) { return true; });
+        fill_path, [](UserId) { return Turn::kNow; }, [](UserId, FeedId) { return true; });
   }
   // The same, of those users alone who may have more now, and of those feeds alone whose samples
   // may be read now. Rows that came back are given out first.
-  std::optional<RowTask> NextRow(Road road, MayHave may_have, MayRead may_read);
+  std::optional<RowTask> NextRow(FillPath fill_path, MayHave may_have, MayRead may_read);
   // Whether anybody still wants these rows, which were given out.
   bool IsWanted(const RowTask& task) const;
   // Who waits for others to make room, and has had the least: when NextRow last gave nothing.
-  std::optional<UserId> Claimant(Road road) const;
+  std::optional<UserId> Claimant(FillPath fill_path) const;
   // So does this one, whose rows are kept elsewhere.
-  void Claim(Road road, UserId user);
-  // What a user has had of that road's time; only a comparison with others' says something.
-  base::Duration Spent(Road road, UserId user) const;
+  void Claim(FillPath fill_path, UserId user);
+  // What a user has had of that fill path's time; only a comparison with others' says something.
+  base::Duration Spent(FillPath fill_path, UserId user) const;
   // How what NextRow gave out ended; each is answered, whole, by exactly one of these. `cost`: how
   // long those who fill rows were taken by it; without it, as long as usual.
   using Cost = std::optional<base::Duration>;

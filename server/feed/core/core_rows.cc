@@ -9,17 +9,18 @@ namespace penstock::feed {
 
 // ---- Rows. ----
 
-std::optional<RowTask> Core::NextRow(Road road, MayHave may_have, MayRead may_read) {
-  if (std::optional<RowTask> row = state_->NextAgain(road, may_have, may_read)) return row;
-  std::optional<RowTask> row = state_->ScheduleOf(road).Next(
+std::optional<RowTask> Core::NextRow(FillPath fill_path, MayHave may_have, MayRead may_read) {
+  if (std::optional<RowTask> row = state_->NextAgain(fill_path, may_have, may_read)) return row;
+  std::optional<RowTask> row = state_->ScheduleOf(fill_path).Next(
       may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
-  if (!row) state_->ClaimAgain(road, may_have, may_read);
+  if (!row) state_->ClaimAgain(fill_path, may_have, may_read);
   return row;
 }
 
 // The row that came back first; those of slots that were abandoned meanwhile are dropped.
-std::optional<RowTask> Core::State::NextAgain(Road road, MayHave may_have, MayRead may_read) {
-  std::deque<RowTask>& back = again[static_cast<size_t>(road)];
+std::optional<RowTask> Core::State::NextAgain(FillPath fill_path, MayHave may_have,
+                                              MayRead may_read) {
+  std::deque<RowTask>& back = again[static_cast<size_t>(fill_path)];
   std::erase_if(back, [this](const RowTask& task) { return !IsFilling(task); });
   const auto next = std::find_if(back.begin(), back.end(), [&](const RowTask& task) {
     return may_have(task.user) == Turn::kNow && may_read(task.user, task.feed);
@@ -28,24 +29,24 @@ std::optional<RowTask> Core::State::NextAgain(Road road, MayHave may_have, MayRe
   const RowTask task = *next;
   back.erase(next);
   SlotOf(task).rows.GiveAgain(task.row, task.rows);
-  ScheduleOf(road).GivenAgain(task);
+  ScheduleOf(fill_path).GivenAgain(task);
   return task;
 }
 
-void Core::State::ClaimAgain(Road road, MayHave may_have, MayRead may_read) {
-  for (const RowTask& task : again[static_cast<size_t>(road)])
+void Core::State::ClaimAgain(FillPath fill_path, MayHave may_have, MayRead may_read) {
+  for (const RowTask& task : again[static_cast<size_t>(fill_path)])
     if (may_have(task.user) == Turn::kLater && may_read(task.user, task.feed))
-      ScheduleOf(road).Claim(task.user);
+      ScheduleOf(fill_path).Claim(task.user);
 }
 
-std::optional<UserId> Core::Claimant(Road road) const {
-  return state_->ScheduleOf(road).claimant();
+std::optional<UserId> Core::Claimant(FillPath fill_path) const {
+  return state_->ScheduleOf(fill_path).claimant();
 }
 
-void Core::Claim(Road road, UserId user) { state_->ScheduleOf(road).Claim(user); }
+void Core::Claim(FillPath fill_path, UserId user) { state_->ScheduleOf(fill_path).Claim(user); }
 
-base::Duration Core::Spent(Road road, UserId user) const {
-  return state_->ScheduleOf(road).Spent(user);
+base::Duration Core::Spent(FillPath fill_path, UserId user) const {
+  return state_->ScheduleOf(fill_path).Spent(user);
 }
 
 bool Core::State::IsFilling(const RowTask& task) const {
@@ -65,7 +66,7 @@ Slot& Core::State::SlotOf(const RowTask& task) const {
 
 void Core::RowDone(const RowTask& task, Cost cost) {
   Slot& slot = state_->SlotOf(task);
-  state_->ScheduleOf(slot.filling.road).Ended(task, cost);
+  state_->ScheduleOf(slot.filling.fill_path).Ended(task, cost);
   slot.rows.Done(task.row, task.rows);
   if (State::Feed* feed = Get(state_->feeds, task.feed)) {
     feed->counts.rows_decoded += task.rows;
@@ -95,14 +96,14 @@ void Core::RowRefused(const RowTask& task, Cost cost) {
 
 void Core::State::CameBack(const RowTask& task, uint32_t attempt, Cost cost) {
   Slot& slot = SlotOf(task);
-  ScheduleOf(slot.filling.road).Ended(task, cost);
+  ScheduleOf(slot.filling.fill_path).Ended(task, cost);
   slot.rows.Back(task.row, task.rows);
   if (slot.state == SlotState::kAbandoned) {
     slot.arena.Drain(slot);
     Changed();
     return;
   }
-  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.road)];
+  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.fill_path)];
   back.push_back(task);
   back.back().attempt = attempt;
 }

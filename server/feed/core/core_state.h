@@ -26,7 +26,7 @@ auto* Get(const Map& map, Id id) {
 struct Core::State {
   struct Feed {
     uint64_t samples = 0;
-    Road road = Road::kWorkers;
+    FillPath fill_path = FillPath::kWorkers;
     uint32_t run = 1;
     FeedView counts;
   };
@@ -35,14 +35,14 @@ struct Core::State {
   absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
   absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
-  Schedule schedules[kRoads];
-  std::deque<RowTask> again[kRoads];  // rows that came back: given out before all others
+  Schedule schedules[kFillPaths];
+  std::deque<RowTask> again[kFillPaths];  // rows that came back: given out before all others
   std::vector<Announcement> announcements;
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
   uint64_t Reserved(const Arena* arena) const;
   Feed& FeedOf(const SessionSpec& spec);
-  Schedule& ScheduleOf(Road road) { return schedules[static_cast<size_t>(road)]; }
+  Schedule& ScheduleOf(FillPath fill_path) { return schedules[static_cast<size_t>(fill_path)]; }
   void Changed();
 
   Slot& Begin(Session& session);
@@ -52,8 +52,8 @@ struct Core::State {
   void LetGo(Session& session, const std::vector<Slot*>& held);
   void ForgetAnnouncements(SessionId session);
 
-  std::optional<RowTask> NextAgain(Road road, MayHave may_have, MayRead may_read);
-  void ClaimAgain(Road road, MayHave may_have, MayRead may_read);
+  std::optional<RowTask> NextAgain(FillPath fill_path, MayHave may_have, MayRead may_read);
+  void ClaimAgain(FillPath fill_path, MayHave may_have, MayRead may_read);
   Slot& SlotOf(const RowTask& task) const;
   bool IsFilling(const RowTask& task) const;
   void CameBack(const RowTask& task, uint32_t attempt, Cost cost);

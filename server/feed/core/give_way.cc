@@ -6,16 +6,16 @@
 
 namespace penstock::feed {
 
-std::optional<UserId> WhoGivesWay(const PostHolder& waiting, std::span<const PostHolder> holders) {
+std::optional<UserId> WhoGivesWay(const SlotHolder& waiting, std::span<const SlotHolder> holders) {
   // What is on its way counts as the one's who waits.
-  uint32_t coming = waiting.posts - waiting.giving_way;
-  for (const PostHolder& holder : holders) coming += holder.giving_way;
-  const auto rank = [](const PostHolder& holder) {
-    return std::tuple(holder.posts - holder.giving_way, holder.spent);
+  uint32_t coming = waiting.worker_slots - waiting.giving_way;
+  for (const SlotHolder& holder : holders) coming += holder.giving_way;
+  const auto rank = [](const SlotHolder& holder) {
+    return std::tuple(holder.worker_slots - holder.giving_way, holder.spent);
   };
-  const PostHolder* most = nullptr;
-  for (const PostHolder& holder : holders) {
-    if (holder.user == waiting.user || holder.posts - holder.giving_way <= coming) continue;
+  const SlotHolder* most = nullptr;
+  for (const SlotHolder& holder : holders) {
+    if (holder.user == waiting.user || holder.worker_slots - holder.giving_way <= coming) continue;
     if (holder.spent - waiting.spent < kTurn) continue;
     if (most == nullptr || rank(holder) > rank(*most)) most = &holder;
   }

@@ -1,6 +1,6 @@
-// Who is served next on one road. Between users: whoever has had the least of the time of those who
-// fill rows (spending.h). Within a user one slot after the other: among the sessions with the
-// fewest ready batches the one furthest behind. Owned by the core.
+// Who is served next on one fill path. Between users: whoever has had the least of the time of
+// those who fill rows (spending.h). Within a user one slot after the other: among the sessions with
+// the fewest ready batches the one furthest behind. Owned by the core.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct SlotKey {
 
 // How a feed's slots are filled, as its sessions' specs say.
 struct Filling {
-  Road road = Road::kWorkers;
+  FillPath fill_path = FillPath::kWorkers;
   uint32_t run = 1;
 };
 

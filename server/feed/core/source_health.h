@@ -1,11 +1,11 @@
 // Whether a dataset's storage answers, and so how its samples may be read now. Pure: time comes in
 // as an argument. One for each dataset; one thread.
 //
-// While all is well, samples are read freely: by the readers and carriers that all datasets share.
-// Three failures in a row, or a read that does not come back, and no other dataset pays for more of
-// it: from then on this one's samples are read aside, by threads of their own, at first one at a
-// time after a pause that doubles. Each read that comes back well doubles how many there may be at
-// once; one that comes back at once, while none is missing, ends the trouble.
+// While all is well, samples are read freely: by the readers and row copiers that all datasets
+// share. Three failures in a row, or a read that does not come back, and no other dataset pays for
+// more of it: from then on this one's samples are read aside, by threads of their own, at first one
+// at a time after a pause that doubles. Each read that comes back well doubles how many there may
+// be at once; one that comes back at once, while none is missing, ends the trouble.
 //
 // What always holds: reads aside are never more than kMostAside beside those that were left behind.
 #pragma once

@@ -27,7 +27,7 @@ Engine::Engine(Options options, SendToPeer send)
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
       workers_(options_.workers),
       losses_({.budget = options_.workers.budget, .back_off = options_.workers.back_off}),
-      carriers_(options_.carriers),
+      row_copiers_(options_.row_copiers),
       gpus_(options_.gpus) {
   if (options_.auto_workers) demand_.emplace(*options_.auto_workers);
 }
@@ -36,14 +36,14 @@ Engine::~Engine() = default;
 
 absl::Status Engine::Start() {
   PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
-  PENSTOCK_RETURN_IF_ERROR(carriers_.Start());
+  PENSTOCK_RETURN_IF_ERROR(row_copiers_.Start());
   return workers_.Start();
 }
 
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   watch_ = std::move(changed);
   watch_(workers_.event_fd(), true);
-  watch_(carriers_.event().get(), true);
+  watch_(row_copiers_.event().get(), true);
   gpus_.WatchWith(watch_);
 }
 

@@ -15,7 +15,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/carry/carriers.h"
+#include "server/copy/row_copiers.h"
 #include "server/export/device_delivery.h"
 #include "server/export/gpus.h"
 #include "server/feed/core/core.h"
@@ -112,7 +112,7 @@ class Engine {
   struct Options {
     pool::Pool::Options pool;
     workers::SupervisorOptions workers;
-    carry::Carriers::Options carriers;
+    copy::RowCopiers::Options row_copiers;
     exporting::Gpus::Options gpus;
     Admission admission;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
@@ -241,10 +241,10 @@ class Engine {
   bool ListenToConsumers(base::TimePoint now);
   bool ListenTo(uint64_t id, Session& session, base::TimePoint now);
   bool SubmitRows();
-  // Who decodes (engine_posts.cc).
+  // Who decodes (engine_worker_slots.cc).
   Turn TurnOf(UserId user) const;
-  uint32_t PostsOfAUser() const;
-  void SharePosts();
+  uint32_t WorkerSlotsOfAUser() const;
+  void ShareWorkerSlots();
   void NoteDeaths(base::TimePoint now);
   void FailAccount(uint64_t account, const absl::Status& why);
   void SettleCounts();
@@ -266,8 +266,8 @@ class Engine {
     RowTask task;
     std::shared_ptr<Feed> feed;  // as a row in flight
   };
-  std::optional<Next> NextToRead(Road road, Core::MayHave may_have);
-  SourceHealth::Reads ReadsOf(const DatasetState& dataset, Road road) const;
+  std::optional<Next> NextToRead(FillPath fill_path, Core::MayHave may_have);
+  SourceHealth::Reads ReadsOf(const DatasetState& dataset, FillPath fill_path) const;
   void SubmitRow(const Next& next);
   void NoteTrouble(const Feed& feed, const std::string& reason);
   void ReadCameBack(const Feed& feed, const SourceHealth::Read& read);
@@ -284,7 +284,7 @@ class Engine {
   void NoteEnded(const workers::Outcome& outcome, const RowTrouble& row);
   void NoteWorkerCpu();
   void NoteUser(const RowTrouble& row, uint64_t rows, base::Duration decode);
-  void NoteCarried(const carry::Outcome& outcome, const RowTrouble& run);
+  void NoteCarried(const copy::Outcome& outcome, const RowTrouble& run);
   void NoteFull(Session& session, const Announcement& announcement);
   void NoteConsumer(uint64_t id, Session& session, const exporting::Delivery::Heard& heard);
   void LookAround(base::TimePoint now);
@@ -302,7 +302,7 @@ class Engine {
   };
   bool Traces(uint32_t user) const;
   void TraceEnded(const workers::Outcome& outcome, const RowTrouble& row);
-  void TraceCarried(const carry::Outcome& outcome, const RowTrouble& run);
+  void TraceCarried(const copy::Outcome& outcome, const RowTrouble& run);
   void TraceFull(const Session& session, const Announcement& announcement,
                  const FeedFlow::Filled& filled);
   void TraceReleased(uint64_t id, const Session& session, const SessionFlow::Batch& batch);
@@ -319,9 +319,9 @@ class Engine {
   Rows rows_;  // before the workers, whose readers use what it keeps alive
   workers::Supervisor workers_;
   WorkerLosses losses_;
-  base::TimePoint contended_until_{};  // several users want posts, or did a moment ago
+  base::TimePoint contended_until_{};  // several users want worker slots, or did a moment ago
   Runs runs_;                          // likewise
-  carry::Carriers carriers_;
+  copy::RowCopiers row_copiers_;
   HeldRows held_;
   std::set<std::shared_ptr<DatasetState>> troubled_;  // whose source is not well
   Rate decoding_rate_;                                // samples

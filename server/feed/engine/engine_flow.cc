@@ -53,7 +53,7 @@ void Engine::NoteEnded(const workers::Outcome& outcome, const RowTrouble& row) {
                         .decode = times.decode});
 }
 
-void Engine::NoteCarried(const carry::Outcome& outcome, const RowTrouble& run) {
+void Engine::NoteCarried(const copy::Outcome& outcome, const RowTrouble& run) {
   const base::Duration read = outcome.ended - outcome.begun;
   load_.carried += read;
   now_ = std::max(now_, outcome.ended);
@@ -148,7 +148,7 @@ FeedFlow::Look Engine::LookAtWorkers(base::Duration since) {
   };
   const FeedFlow::Look look = {.workers = workers_.utilisation(),
                                .readers = share(load_.read, workers_.count()),
-                               .carriers = share(load_.carried, options_.carriers.count)};
+                               .row_copiers = share(load_.carried, options_.row_copiers.count)};
   load_.workers.Add(look.workers, since);
   load_.read = load_.carried = {};
   return look;
@@ -196,15 +196,16 @@ std::string Engine::WorkersPolicy() const {
 }
 
 FlowFigures Engine::FiguresOf(const Feed& feed) const {
-  const Road road = RoadOf(feed.spec);
+  const FillPath fill_path = FillPathOf(feed.spec);
   FlowFigures figures = {
       .tells = feed.flow.starved.tells() && feed.flow.sums().waits > 0,
-      .road = road,
+      .fill_path = fill_path,
       .starved = feed.flow.starved.mean(),
       .copying = feed.flow.copying.mean(),
       .workers = workers_.count(),
       .workers_busy = feed.flow.workers.mean(),
-      .readers_busy = (road == Road::kWorkers ? feed.flow.readers : feed.flow.carriers).mean(),
+      .readers_busy =
+          (fill_path == FillPath::kWorkers ? feed.flow.readers : feed.flow.row_copiers).mean(),
       .stalled_reason = {}};
   if (const auto stall = StallOf(feed, now_)) {
     figures.stalled = now_ - stall->since;

@@ -17,21 +17,23 @@ constexpr base::Duration kShown = std::chrono::seconds(1);
 
 // ---- Before. ----
 
-SourceHealth::Reads Engine::ReadsOf(const DatasetState& dataset, Road road) const {
+SourceHealth::Reads Engine::ReadsOf(const DatasetState& dataset, FillPath fill_path) const {
   const SourceHealth::Reads reads = dataset.source.MayRead(now_);
   if (reads != SourceHealth::Reads::kAside) return reads;
-  const bool possible = road == Road::kWorkers ? workers_.MayReadAside() : carriers_.MayReadAside();
+  const bool possible =
+      fill_path == FillPath::kWorkers ? workers_.MayReadAside() : row_copiers_.MayReadAside();
   return possible ? reads : SourceHealth::Reads::kNotNow;
 }
 
 // Rows that could not be read come first: they are of earlier batches.
-std::optional<Engine::Next> Engine::NextToRead(Road road, Core::MayHave may_have) {
+std::optional<Engine::Next> Engine::NextToRead(FillPath fill_path, Core::MayHave may_have) {
   std::optional<UserId> waits;
   const auto may_read = [&](UserId user, const Feed& feed) {
     if (losses_.AnyPaused(now_) && losses_.IsPaused(feed.account, now_)) return false;
-    const SourceHealth::Reads reads = ReadsOf(*feed.dataset, road);
+    const SourceHealth::Reads reads = ReadsOf(*feed.dataset, fill_path);
     if (reads == SourceHealth::Reads::kNotNow) return false;
-    return road != Road::kWorkers || rows_.MayRead(user, reads == SourceHealth::Reads::kAside);
+    return fill_path != FillPath::kWorkers ||
+           rows_.MayRead(user, reads == SourceHealth::Reads::kAside);
   };
   const auto may_go_on = [&](const HeldRow& row) {
     if (!may_read(row.task.user, *row.feed)) return false;
@@ -39,14 +41,14 @@ std::optional<Engine::Next> Engine::NextToRead(Road road, Core::MayHave may_have
     if (turn == Turn::kLater) waits = row.task.user;
     return turn == Turn::kNow;
   };
-  if (std::optional<HeldRow> held = held_.Next(road, now_, may_go_on))
+  if (std::optional<HeldRow> held = held_.Next(fill_path, now_, may_go_on))
     return Next{held->task, std::move(held->feed)};
   const bool all_well = troubled_.empty() && !losses_.AnyPaused(now_);
-  const std::optional<RowTask> task = core_.NextRow(road, may_have, [&](UserId user, FeedId id) {
-    return all_well || may_read(user, *FeedOf(id));
-  });
+  const std::optional<RowTask> task = core_.NextRow(
+      fill_path, may_have,
+      [&](UserId user, FeedId id) { return all_well || may_read(user, *FeedOf(id)); });
   if (task) return Next{*task, FeedOf(task->feed)};
-  if (waits) core_.Claim(road, *waits);
+  if (waits) core_.Claim(fill_path, *waits);
   return std::nullopt;
 }
 
@@ -104,7 +106,7 @@ void Engine::NoteOverdue() {
     NoteTrouble(*feed, reason);
   };
   for (const uint64_t item : workers_.TakeOverdue()) rows_.Overdue(item, note);
-  for (const uint64_t run : carriers_.TakeOverdue(now_)) runs_.Overdue(run, note);
+  for (const uint64_t run : row_copiers_.TakeOverdue(now_)) runs_.Overdue(run, note);
 }
 
 // Rows that nobody wants any more wait for nothing.

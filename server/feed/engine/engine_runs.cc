@@ -1,4 +1,4 @@
-// Rows that need no worker: those that carriers copy, and those that nobody fills.
+// Rows that need no worker: those that row copiers copy, and those that nobody fills.
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "server/feed/engine/engine.h"
@@ -18,8 +18,8 @@ std::shared_ptr<Feed> Engine::FeedOf(FeedId id) const {
 }
 
 bool Engine::CollectRuns() {
-  const std::vector<carry::Outcome> outcomes = carriers_.Collect();
-  for (const carry::Outcome& outcome : outcomes) {
+  const std::vector<copy::Outcome> outcomes = row_copiers_.Collect();
+  for (const copy::Outcome& outcome : outcomes) {
     const RowTrouble trouble = runs_.End(outcome, core_);
     NoteCarried(outcome, trouble);
     if (outcome.status.ok()) {
@@ -33,17 +33,19 @@ bool Engine::CollectRuns() {
 
 bool Engine::SubmitRuns() {
   bool busy = false;
-  for (size_t room = carriers_.Capacity(); room > 0; --room) {
-    const std::optional<Next> next = NextToRead(Road::kCarriers, [](UserId) { return Turn::kNow; });
+  for (size_t room = row_copiers_.Capacity(); room > 0; --room) {
+    const std::optional<Next> next =
+        NextToRead(FillPath::kRowCopiers, [](UserId) { return Turn::kNow; });
     if (!next) break;
     busy = true;
     const auto& [task, feed] = *next;
-    const bool aside = ReadsOf(*feed->dataset, Road::kCarriers) == SourceHealth::Reads::kAside;
+    const bool aside =
+        ReadsOf(*feed->dataset, FillPath::kRowCopiers) == SourceHealth::Reads::kAside;
     feed->flow.Given({task.slot.value(), task.generation}, now_);
-    carry::Run run = runs_.Begin(task, feed, pool_.Place(task.slot.value()), aside);
+    copy::Run run = runs_.Begin(task, feed, pool_.Place(task.slot.value()), aside);
     if (aside) feed->dataset->source.BegunAside();
     run.given = now_;
-    carriers_.Submit(std::move(run));
+    row_copiers_.Submit(std::move(run));
   }
   return busy;
 }
@@ -51,7 +53,7 @@ bool Engine::SubmitRuns() {
 bool Engine::NoteRows() {
   int noted = 0;
   for (; noted < kNotedInAPass; ++noted) {
-    const std::optional<RowTask> task = core_.NextRow(Road::kNobody);
+    const std::optional<RowTask> task = core_.NextRow(FillPath::kNobody);
     if (!task) break;
     runs_.Note(*task, *FeedOf(task->feed), pool_.Place(task->slot.value()), core_);
   }

@@ -217,7 +217,7 @@ absl::Status Engine::MakeDelivery(Session& session, uint64_t id,
                                       std::move(place->seat)));
   session.handle = std::move(place->handle);
   session.device = device.get();
-  session.flow = SessionFlow(SessionFlow::Road::kDevice);
+  session.flow = SessionFlow(SessionFlow::FillPath::kDevice);
   session.delivery = std::move(device);
   return absl::OkStatus();
 }
@@ -228,7 +228,7 @@ absl::Status Engine::Enter(Session& session, uint64_t id, base::TimePoint now) {
   const SessionSpec spec = {.user = UserId(request.user),
                             .feed = session.feed->id,
                             .arena = ArenaId(session.arena),
-                            .road = RoadOf(session.feed->spec),
+                            .fill_path = FillPathOf(session.feed->spec),
                             .run = RunOf(session.feed->spec),
                             .share = request.share,
                             .first_epoch = request.first_epoch,

@@ -37,7 +37,7 @@ void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) 
                               .ended = times.ended});
 }
 
-void Engine::TraceCarried(const carry::Outcome& outcome, const RowTrouble& run) {
+void Engine::TraceCarried(const copy::Outcome& outcome, const RowTrouble& run) {
   tracing_->log.NameFeed(run.feed->id.value(), run.feed->called);
   tracing_->log.Add(TraceRows{.feed = run.feed->id.value(),
                               .fill = {run.task.slot.value(), run.task.generation},

@@ -100,7 +100,7 @@ TotalsView Engine::Totals(base::TimePoint now) {
                   .max_sessions = options_.admission.max_sessions};
   view.stalled_runs = static_cast<uint32_t>(held_.size());
   if (const auto since = held_.oldest_since()) view.longest_stall = now - *since;
-  for (const carry::Carriers::Stall& stall : carriers_.Stalls(now)) {
+  for (const copy::RowCopiers::Stall& stall : row_copiers_.Stalls(now)) {
     ++view.stalled_runs;
     view.longest_stall = std::max(view.longest_stall, now - stall.since);
   }

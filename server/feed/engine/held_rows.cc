@@ -8,14 +8,15 @@
 namespace penstock::feed {
 
 void HeldRows::Hold(HeldRow row, base::TimePoint again) {
-  const Road road = RoadOf(row.feed->spec);
-  held_[{row.feed->dataset.get(), row.task.user, road}].emplace(again, std::move(row));
+  const FillPath fill_path = FillPathOf(row.feed->spec);
+  held_[{row.feed->dataset.get(), row.task.user, fill_path}].emplace(again, std::move(row));
 }
 
-std::optional<HeldRow> HeldRows::Next(Road road, base::TimePoint now, MayGoOn may_go_on) {
+std::optional<HeldRow> HeldRows::Next(FillPath fill_path, base::TimePoint now, MayGoOn may_go_on) {
   for (auto rows = held_.begin(); rows != held_.end(); ++rows) {
     const auto first = rows->second.begin();
-    if (rows->first.road != road || first->first > now || !may_go_on(first->second)) continue;
+    if (rows->first.fill_path != fill_path || first->first > now || !may_go_on(first->second))
+      continue;
     HeldRow row = std::move(first->second);
     rows->second.erase(first);
     if (rows->second.empty()) held_.erase(rows);

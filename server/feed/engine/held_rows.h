@@ -25,9 +25,9 @@ class HeldRows {
  public:
   void Hold(HeldRow row, base::TimePoint again);
 
-  // The one on that road that was to be tried first by now, of a dataset and user, and may be.
+  // The one on that fill path that was to be tried first by now, of a dataset and user, and may be.
   using MayGoOn = absl::FunctionRef<bool(const HeldRow&)>;
-  std::optional<HeldRow> Next(Road road, base::TimePoint now, MayGoOn may_go_on);
+  std::optional<HeldRow> Next(FillPath fill_path, base::TimePoint now, MayGoOn may_go_on);
 
   // Gives each that is not wanted any more to `drop`, and forgets it.
   void Drop(absl::FunctionRef<bool(const HeldRow&)> is_wanted,
@@ -44,7 +44,7 @@ class HeldRows {
   struct Key {
     const DatasetState* dataset;
     UserId user;
-    Road road;
+    FillPath fill_path;
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, ByTime> held_;  // none is empty

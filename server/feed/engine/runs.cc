@@ -12,12 +12,12 @@ namespace penstock::feed {
 namespace {
 
 // What a carrier copies at once: long enough that handing it over costs little, short enough that
-// several carriers work on the earliest batch.
+// several row copiers work on the earliest batch.
 constexpr uint64_t kRunBytes = base::kMiB;
 
-carry::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
+copy::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
   const pool::SlotLayout& layout = place.layout;
-  carry::Run run;
+  copy::Run run;
   run.dataset = feed.dataset->dataset.get();
   run.samples.resize(task.rows);
   PlannedFrom(feed.spec, {task.epoch, task.index}, run.samples);
@@ -31,16 +31,16 @@ carry::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& 
 
 }  // namespace
 
-Road RoadOf(const FeedSpec& spec) {
+FillPath FillPathOf(const FeedSpec& spec) {
   switch (spec.storage) {
     case source::Storage::kEncoded:
-      return Road::kWorkers;
+      return FillPath::kWorkers;
     case source::Storage::kRows:
-      return Road::kCarriers;
+      return FillPath::kRowCopiers;
     case source::Storage::kNothing:
-      return Road::kNobody;
+      return FillPath::kNobody;
   }
-  return Road::kWorkers;
+  return FillPath::kWorkers;
 }
 
 uint32_t RunOf(const FeedSpec& spec) {
@@ -56,9 +56,9 @@ uint32_t RunOf(const FeedSpec& spec) {
   return 1;
 }
 
-carry::Run Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
-                       const pool::SlotPlace& place, bool aside) {
-  carry::Run run = RunFor(task, *feed, place);
+copy::Run Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
+                      bool aside) {
+  copy::Run run = RunFor(task, *feed, place);
   run.id = next_run_++;
   run.aside = aside;
   in_flight_.emplace(run.id, InFlight{task, std::move(feed), run.samples.front(), aside});
@@ -73,7 +73,7 @@ void Runs::Overdue(uint64_t run, NoteOverdueRead note) {
   of.overdue = true;
 }
 
-RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
+RowTrouble Runs::End(const copy::Outcome& outcome, Core& core) {
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight run = std::move(found->second);
@@ -88,7 +88,7 @@ RowTrouble Runs::End(const carry::Outcome& outcome, Core& core) {
 }
 
 void Runs::Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core) {
-  carry::WriteNotes(RunFor(task, feed, place));
+  copy::WriteNotes(RunFor(task, feed, place));
   core.RowDone(task, base::Duration::zero());
 }
 

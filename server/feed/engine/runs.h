@@ -10,26 +10,26 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "server/carry/carriers.h"
+#include "server/copy/row_copiers.h"
 #include "server/feed/core/core.h"
 #include "server/feed/engine/rows.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {
 
-// By which road a feed's rows come, and how many rows a task of it may have.
-Road RoadOf(const FeedSpec& spec);
+// By which fill path a feed's rows come, and how many rows a task of it may have.
+FillPath FillPathOf(const FeedSpec& spec);
 uint32_t RunOf(const FeedSpec& spec);
 
 class Runs {
  public:
   // What to carry for a task. The run in flight keeps the feed alive.
-  carry::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
-                   bool aside = false);
+  copy::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
+                  bool aside = false);
   // The run's copy does not come back.
   void Overdue(uint64_t run, NoteOverdueRead note);
   // The end of a run: tells the core, but of one that could not be read.
-  RowTrouble End(const carry::Outcome& outcome, Core& core);
+  RowTrouble End(const copy::Outcome& outcome, Core& core);
 
   // Labels and ids of rows that nobody fills: the task is done with that.
   void Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core);

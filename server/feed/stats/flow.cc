@@ -73,7 +73,7 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
   copying.Add(look.copying / look.sessions, since);
   workers.Add(look.workers, since);
   readers.Add(look.readers, since);
-  carriers.Add(look.carriers, since);
+  row_copiers.Add(look.row_copiers, since);
   if (totals_ == nullptr) return;
   const auto part = [since](double share) {
     return std::chrono::duration_cast<base::Duration>(since * share);
@@ -87,7 +87,7 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
 
 void SessionFlow::Full(Batch batch) {
   if (!batches_.empty() && batch.sequence != batches_.back().sequence + 1) batches_.clear();
-  if (road_ == Road::kHost) {
+  if (fill_path_ == FillPath::kHost) {
     batch.ready = batch.full;
     ready_ = batch.sequence;
   }
@@ -95,7 +95,7 @@ void SessionFlow::Full(Batch batch) {
 }
 
 void SessionFlow::Ready(uint64_t count, base::TimePoint now, FeedFlow& feed) {
-  if (batches_.empty() || road_ == Road::kHost) return;
+  if (batches_.empty() || fill_path_ == FillPath::kHost) return;
   count = std::min(count, batches_.back().sequence);
   for (; ready_ < count; ++ready_) {
     Batch* batch = Find(ready_ + 1);

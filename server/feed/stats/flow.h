@@ -73,7 +73,7 @@ class FeedFlow {
     uint32_t sessions = 0;
     double occupancy = 0, starved = 0, copying = 0;  // summed up over them
     // How busy the daemon's own were meanwhile, 0 … 1.
-    double workers = 0, readers = 0, carriers = 0;
+    double workers = 0, readers = 0, row_copiers = 0;
   };
   void Seen(const Look& look, base::Duration since);
 
@@ -84,7 +84,7 @@ class FeedFlow {
   Recent starved;    // of them, that slept without a batch
   Recent copying;    // of them, that slept while a full batch was on its way to their GPU
   // How busy the daemon's own were while it had sessions.
-  Recent workers, readers, carriers;
+  Recent workers, readers, row_copiers;
 
  private:
   struct Filling {
@@ -113,9 +113,9 @@ class SessionFlow {
     // In this order. The last ones are zero while they have not happened.
     base::TimePoint full{}, ready{}, taken{}, released{};
   };
-  enum class Road { kHost, kDevice };  // kDevice: it is copied before it is ready
+  enum class FillPath { kHost, kDevice };  // kDevice: it is copied before it is ready
   SessionFlow() = default;
-  explicit SessionFlow(Road road) : road_(road) {}
+  explicit SessionFlow(FillPath fill_path) : fill_path_(fill_path) {}
 
   void Full(Batch batch);  // ready at once, without a copy
   // So many are on the GPU; so many are taken. Counts never run backwards.
@@ -129,7 +129,7 @@ class SessionFlow {
  private:
   Batch* Find(uint64_t sequence);
 
-  Road road_ = Road::kHost;
+  FillPath fill_path_ = FillPath::kHost;
   std::deque<Batch> batches_;  // by sequence, without gaps; the first is not released
   uint64_t ready_ = 0, taken_ = 0;
 };

@@ -14,7 +14,7 @@ namespace penstock::feed {
 namespace {
 
 // The viewers' process numbers.
-constexpr uint64_t kWorkers = 1'000, kCarriers = 10'000, kFeeds = 20'000, kSessions = 100'000;
+constexpr uint64_t kWorkers = 1'000, kRowCopiers = 10'000, kFeeds = 20'000, kSessions = 100'000;
 // More than the longest text of one event of ours: names are cut.
 constexpr size_t kLongestStep = 16 << 10;
 constexpr size_t kLongestName = 200;
@@ -126,7 +126,7 @@ bool TraceText::Step(std::string& text) {
   size_t at = at_++;
   if (at == 0) {
     text += "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-    text += R"({"ph":"M","name":"process_name","pid":10000,"args":{"name":"carriers"}})";
+    text += R"({"ph":"M","name":"process_name","pid":10000,"args":{"name":"row_copiers"}})";
     return true;
   }
   --at;
@@ -236,7 +236,7 @@ double TraceText::Microseconds(base::TimePoint when) const {
 }
 
 TraceText::Track TraceText::TrackOf(const TraceRows& rows, uint64_t lane) const {
-  return {rows.carried ? kCarriers : kWorkers + rows.worker, lane};
+  return {rows.carried ? kRowCopiers : kWorkers + rows.worker, lane};
 }
 
 TraceText::Track TraceText::TrackOf(const TraceFill& fill) const {

@@ -51,7 +51,7 @@ FlowVerdict Carrying(const FlowFigures& figures) {
   return {Bottleneck::kReading, 0,
           absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
                        Percent(figures.readers_busy),
-                       " busy; faster storage would hide it, or more of source.carriers")};
+                       " busy; faster storage would hide it, or more of source.row_copiers")};
 }
 
 FlowVerdict Window() {
@@ -76,7 +76,7 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          Percent(figures.copying / figures.starved),
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
-  if (figures.road == Road::kCarriers)
+  if (figures.fill_path == FillPath::kRowCopiers)
     return figures.readers_busy >= kBusy ? Carrying(figures) : Window();
   if (std::max(figures.workers_busy, figures.readers_busy) < kBusy) return Window();
   return figures.workers_busy >= figures.readers_busy ? Decoding(figures) : Reading(figures);

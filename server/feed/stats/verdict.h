@@ -11,12 +11,12 @@ namespace penstock::feed {
 
 struct FlowFigures {
   bool tells = false;  // it was looked at long enough, and batches were taken
-  Road road = Road::kWorkers;
+  FillPath fill_path = FillPath::kWorkers;
   double starved = 0;          // share of the time that its trainers slept without a batch
   double copying = 0;          // of that: a full batch was on its way to the GPU meanwhile
   uint32_t workers = 0;        // of the daemon
   double workers_busy = 0;     // 0 … 1
-  double readers_busy = 0;     // 0 … 1: of the workers' readers; of the carriers likewise
+  double readers_busy = 0;     // 0 … 1: of the workers' readers; of the row copiers likewise
   base::Duration stalled{};    // the longest that its source has not answered
   std::string stalled_reason;  // and what that was
 };

@@ -38,7 +38,7 @@ struct EngineView {
   uint64_t samples_replaced = 0;
   std::vector<FeedInfo> feeds;
   std::vector<GpuInfo> gpus;
-  uint32_t workers_asleep = 0;  // processes beside those at posts
+  uint32_t workers_asleep = 0;  // processes beside those at worker slots
   absl::Status status;          // why nothing is delivered any more, if so
   bool draining = false;
 };
@@ -48,7 +48,7 @@ struct TotalsView {
   std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for what has a name
   uint64_t worker_restarts = 0;
   uint32_t max_sessions = 0;  // as of now: it may change
-  // Carriers' reads that fail and are tried again, or do not come back, and for how long the
+  // RowCopiers' reads that fail and are tried again, or do not come back, and for how long the
   // oldest.
   uint32_t stalled_runs = 0;
   base::Duration longest_stall{};

@@ -47,7 +47,7 @@ class Calls {
   }
 
   // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
-  absl::StatusOr<std::shared_ptr<const void>> TakeSeat() {
+  absl::StatusOr<std::shared_ptr<const void>> TakeReservation() {
     base::MutexLock lock(mutex_);
     if (watchers_ >= limits_.watchers)
       return absl::ResourceExhaustedError(absl::StrCat(

@@ -33,7 +33,7 @@ absl::Status AddPiece(uint64_t bytes, uint64_t piece,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const Crew& crew) {
+absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const ParallelFor& parallel_for) {
   const uint64_t pieces = dataset.content_pieces();
   Sha256 all;
   all.Add("penstock content 1");
@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const Crew& cr
   std::vector<Sha256::Sum> sums;
   for (uint64_t first = 0; first < pieces; first += kPiecesAtOnce) {
     sums.resize(std::min(kPiecesAtOnce, pieces - first));
-    PENSTOCK_RETURN_IF_ERROR(crew.ForEach(sums.size(), [&](size_t i) {
+    PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(sums.size(), [&](size_t i) {
       Sha256 sum;
       PENSTOCK_RETURN_IF_ERROR(dataset.AddContent(first + i, sum));
       sums[i] = sum.Finish();

@@ -15,15 +15,15 @@
 
 #include "common/base/status.h"
 #include "server/source/core/dataset.h"
-#include "server/source/files/crew.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/files/sha256.h"
 
 namespace penstock::source {
 
-// 64 hexadecimal digits. Reads everything, on the crew's threads, and may take hours. Cancelled
-// when the crew's watch said so; DataLoss where a file is not the one that was indexed; a read's
-// error.
-absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const Crew& crew);
+// 64 hexadecimal digits. Reads everything, on the parallel-for's threads, and may take hours.
+// Cancelled when the parallel-for's watch said so; DataLoss where a file is not the one that was
+// indexed; a read's error.
+absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const ParallelFor& parallel_for);
 
 // How many pieces so many bytes are.
 uint64_t PiecesOf(uint64_t bytes);

@@ -30,13 +30,13 @@ absl::StatusOr<std::optional<Indexed>> TakeCached(const ManifestCache& cache, co
       warning = absl::StrCat(cached.status().message(), "; indexed anew");
     return std::nullopt;
   }
-  Crew crew;
-  crew.threads = options.threads;
-  if (options.progress) crew.watch = [&] { return options.progress({}); };
-  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, crew));
+  ParallelFor parallel_for;
+  parallel_for.threads = options.threads;
+  if (options.progress) parallel_for.watch = [&] { return options.progress({}); };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, stored_at, tree, parallel_for));
   if (!current) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(const FilesFound found,
-                            ExamineFiles(*cached, tree, crew, options.look_for));
+                            ExamineFiles(*cached, tree, parallel_for, options.look_for));
   if (found == FilesFound::kChanged) return std::nullopt;
   return Indexed{.manifest = *std::move(cached),
                  .from_cache = true,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 
 namespace penstock::source {
 namespace {

@@ -60,15 +60,16 @@ bool IsUnchangedNow(const Manifest& manifest, const Tree& tree, uint64_t sample)
   return folder.ok() && IsUnchanged(manifest, tree, *folder, sample);
 }
 
-absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew,
+absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree,
+                                        ParallelFor parallel_for,
                                         std::optional<base::Duration> look_for) {
   const absl::Status changed = absl::FailedPreconditionError("a file has changed");
   const absl::Status enough = absl::DeadlineExceededError("not all files were looked at");
-  if (!tree.is_local()) crew.threads = std::max(crew.threads, kAsked);
+  if (!tree.is_local()) parallel_for.threads = std::max(parallel_for.threads, kAsked);
   const std::vector<SomeFiles> tasks = TasksOf(manifest);
   const bool bounded = look_for.has_value() || !tree.is_local();
   const base::TimePoint until = base::Now() + look_for.value_or(kLookFor);
-  const absl::Status status = crew.ForEach(tasks.size(), [&](size_t i) {
+  const absl::Status status = parallel_for.ForEach(tasks.size(), [&](size_t i) {
     const SomeFiles& some = tasks[i];
     if (bounded && base::Now() >= until) return enough;
     const auto folder =
@@ -128,9 +129,9 @@ int64_t ManifestCache::StoredAt() const {
 }
 
 absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
-                               const Crew& crew) {
+                               const ParallelFor& parallel_for) {
   const absl::Status changed = absl::FailedPreconditionError("a folder has changed");
-  const absl::Status status = crew.ForEach(manifest.folders().size(), [&](size_t i) {
+  const absl::Status status = parallel_for.ForEach(manifest.folders().size(), [&](size_t i) {
     const FolderRecord& folder = manifest.folders()[i];
     const std::string path = manifest.RelativeFolder(i);
     const auto change = ChangeOf(tree, path);

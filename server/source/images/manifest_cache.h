@@ -9,7 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/source/files/crew.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/files/tree.h"
 #include "server/source/images/manifest.h"
 #include "server/source/state/state_access.h"
@@ -51,10 +51,11 @@ enum class FilesFound { kUnchanged, kChanged, kNotAllExamined };
 // How long looking at files may take over a network, where each answer does.
 inline constexpr base::Duration kLookFor = std::chrono::seconds(5);
 
-// Looks at every file, without opening it, on the crew's threads. Where they are not on this
-// machine it stops after `look_for` with what it has (kNotAllExamined), and reading finds the rest;
-// where they are, at the end. Cancelled when the crew's watch said so.
-absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree, Crew crew,
+// Looks at every file, without opening it, on the parallel-for's threads. Where they are not on
+// this machine it stops after `look_for` with what it has (kNotAllExamined), and reading finds the
+// rest; where they are, at the end. Cancelled when the parallel-for's watch said so.
+absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree,
+                                        ParallelFor parallel_for,
                                         std::optional<base::Duration> look_for = std::nullopt);
 
 // Whether the sample's file is what the manifest says, without opening it; what cannot be looked at
@@ -64,8 +65,8 @@ bool IsUnchangedNow(const Manifest& manifest, const Tree& tree, uint64_t sample)
 // Whether every folder is still the same one, with the time and the number of entries that the
 // manifest knows. Entries are not counted where nothing can have changed: in a local folder whose
 // own time is what it was, and which nobody touched since the manifest was stored. What cannot be
-// read is not current; Cancelled when the crew's watch said so.
+// read is not current; Cancelled when the parallel-for's watch said so.
 absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
-                               const Crew& crew);
+                               const ParallelFor& parallel_for);
 
 }  // namespace penstock::source

@@ -12,8 +12,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "server/source/files/crew.h"
 #include "server/source/files/listing.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/files/python_order.h"
 
 namespace penstock::source {
@@ -43,8 +43,8 @@ struct Visit {
 class Scanner {
  public:
   Scanner(const Tree& tree, const ScanOptions& options) : tree_(tree), options_(options) {
-    crew_.threads = options.threads;
-    if (options.progress) crew_.watch = [this] { return Report(); };
+    parallel_for_.threads = options.threads;
+    if (options.progress) parallel_for_.watch = [this] { return Report(); };
   }
 
   absl::StatusOr<Scan> Run() {
@@ -76,7 +76,7 @@ class Scanner {
 
   const Tree& tree_;
   const ScanOptions& options_;
-  Crew crew_;
+  ParallelFor parallel_for_;
   std::vector<Visit> visits_;  // parents before children; the root first
   std::atomic<uint64_t> found_{0}, examined_{0};
 };
@@ -86,7 +86,8 @@ absl::Status Scanner::Walk() {
   visits_.emplace_back();
   for (size_t begin = 0; begin < visits_.size();) {
     const size_t end = visits_.size();
-    PENSTOCK_RETURN_IF_ERROR(crew_.ForEach(end - begin, [&](size_t i) { return List(begin + i); }));
+    PENSTOCK_RETURN_IF_ERROR(
+        parallel_for_.ForEach(end - begin, [&](size_t i) { return List(begin + i); }));
     PENSTOCK_RETURN_IF_ERROR(AddNextLevel(begin, end));
     begin = end;
   }
@@ -236,7 +237,7 @@ absl::Status Scanner::Examine(Scan& scan) {
   for (size_t i = 0; i < scan.folders.size(); ++i)
     for (size_t file = 0; file < scan.folders[i].files.size(); file += kFilesPerTask)
       tasks.emplace_back(i, file);
-  return crew_.ForEach(tasks.size(), [&](size_t i) {
+  return parallel_for_.ForEach(tasks.size(), [&](size_t i) {
     ScannedFolder& folder = scan.folders[tasks[i].first];
     const size_t begin = tasks[i].second;
     return ExamineSome(folder, begin, std::min(begin + kFilesPerTask, folder.files.size()));

@@ -53,7 +53,7 @@ void ShardCache::Forget() const {
 }
 
 absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
-                               const Crew& crew) {
+                               const ParallelFor& parallel_for) {
   if (manifest.shards().size() != files.size()) return false;
   const absl::Status changed = absl::FailedPreconditionError("a shard has changed");
   const auto is_same = [&](size_t i) {
@@ -65,7 +65,7 @@ absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<
     return now.ok() && *now == shard.state;
   };
   const size_t tasks = (files.size() + kFilesPerTask - 1) / kFilesPerTask;
-  const absl::Status status = crew.ForEach(tasks, [&](size_t task) {
+  const absl::Status status = parallel_for.ForEach(tasks, [&](size_t task) {
     const size_t end = std::min(files.size(), (task + 1) * kFilesPerTask);
     for (size_t i = task * kFilesPerTask; i < end; ++i)
       if (!is_same(i)) return changed;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/source/files/crew.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/files/tree_file.h"
 #include "server/source/shards/shard_manifest.h"
 #include "server/source/state/state_access.h"
@@ -37,8 +37,8 @@ class ShardCache {
 };
 
 // Whether every shard is the file, in the state, that the manifest knows. What cannot be
-// looked at is not current; Cancelled when the crew's watch said so.
+// looked at is not current; Cancelled when the parallel-for's watch said so.
 absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
-                               const Crew& crew);
+                               const ParallelFor& parallel_for);
 
 }  // namespace penstock::source

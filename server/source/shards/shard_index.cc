@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/source/files/crew.h"
+#include "server/source/files/parallel_for.h"
 #include "server/source/shards/shard_cache.h"
 
 namespace penstock::source {
@@ -26,10 +26,10 @@ absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t
   for (const TreeFile& file : files) build.paths.push_back(file.path());
   build.shards.resize(files.size());
   std::atomic<uint64_t> found{0};
-  Crew crew;
-  crew.threads = options.threads;
-  if (options.progress) crew.watch = [&] { return options.progress(found.load()); };
-  PENSTOCK_RETURN_IF_ERROR(crew.ForEach(files.size(), [&](size_t i) {
+  ParallelFor parallel_for;
+  parallel_for.threads = options.threads;
+  if (options.progress) parallel_for.watch = [&] { return options.progress(found.load()); };
+  PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(files.size(), [&](size_t i) {
     auto scanned = scan(files[i], found);
     if (!scanned.ok()) return scanned.status();
     build.shards[i] = *std::move(scanned);
@@ -54,10 +54,10 @@ absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
       warning = absl::StrCat(cached.status().message(), "; indexed anew");
     return std::nullopt;
   }
-  Crew crew;
-  crew.threads = options.threads;
-  if (options.progress) crew.watch = [&] { return options.progress(0); };
-  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, files, crew));
+  ParallelFor parallel_for;
+  parallel_for.threads = options.threads;
+  if (options.progress) parallel_for.watch = [&] { return options.progress(0); };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool current, IsCurrent(*cached, files, parallel_for));
   if (!current) return std::nullopt;
   return *std::move(cached);
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/check.h"
 #include "server/source/files/braces.h"
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 #include "server/source/shards/shard_index.h"
 #include "server/source/shards/shard_list.h"
 #include "server/source/tar/tar_sample.h"

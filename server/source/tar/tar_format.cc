@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 
 namespace penstock::source {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "common/base/check.h"
-#include "server/source/core/places.h"
-#include "server/source/files/for_people.h"
+#include "server/source/core/byte_ranges.h"
+#include "server/source/files/escape.h"
 #include "server/source/tar/tar_format.h"
 #include "server/source/tar/tar_scan.h"
 #include "server/source/tar/wds_samples.h"

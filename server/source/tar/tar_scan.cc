@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/units.h"
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 #include "server/source/files/listing.h"
 #include "server/source/shards/shard_files.h"
 #include "server/source/shards/shard_window.h"

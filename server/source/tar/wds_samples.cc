@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 #include "server/source/tar/wds_name.h"
 
 namespace penstock::source {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/source/core/places.h"
-#include "server/source/files/for_people.h"
+#include "server/source/core/byte_ranges.h"
+#include "server/source/files/escape.h"
 #include "server/source/tfrecord/tfrecord_format.h"
 
 namespace penstock::source {

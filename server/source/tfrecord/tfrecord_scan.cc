@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "server/source/files/for_people.h"
+#include "server/source/files/escape.h"
 #include "server/source/files/hash.h"
 #include "server/source/files/listing.h"
 #include "server/source/shards/shard_files.h"

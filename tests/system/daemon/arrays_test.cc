@@ -225,11 +225,11 @@ TEST_F(ArraysTest, OfDocumentsTheLengthsSayHowManyTokensAndTargetsCount) {
 TEST_F(ArraysTest, AConfiguredDatasetOfTokensIsServedInThePlansOrderByAnyNumberOfCarriers) {
   const std::string rows = RowsOf("nanogpt");
   const uint64_t samples = rows.size() / (2 * (kLength + 1));
-  for (const std::string carriers : {"1", "3"}) {
+  for (const std::string row_copiers : {"1", "3"}) {
     DaemonProcess daemon({.workers = 1,
                           .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"
-                                    "source: {carriers: " +
-                                    carriers +
+                                    "source: {row_copiers: " +
+                                    row_copiers +
                                     "}\ndatasets:\n  - name: text\n    tokens: {files: [" +
                                     At("nanogpt.bin") + "], length: 64}\n"});
     Client client = Client::Connect({.address = daemon.address()}).OrDie();

@@ -99,9 +99,9 @@ TEST_F(PartsTest, WhatIsOutsideOfARangeIsRefusedWithWhatThereIs) {
   given.order = Order::kGiven;
   given.given = std::make_shared<const std::vector<uint64_t>>(std::vector<uint64_t>{470, 20});
 
-  EXPECT_THAT(Refusal(beyond).message(), HasSubstr("the dataset has 500, 0 to 499"));
+  EXPECT_THAT(Refusal(beyond).message(), HasSubstr("the dataset has 500 (0 to 499)"));
   EXPECT_THAT(Refusal(elsewhere).message(),
-              AllOf(HasSubstr("'held-out'"), HasSubstr("50, 450 to 499")));
+              AllOf(HasSubstr("'held-out'"), HasSubstr("50 (450 to 499)")));
   EXPECT_THAT(Refusal(of_mixture).message(), HasSubstr("is a mixture"));
   EXPECT_THAT(Refusal(given).message(),
               AllOf(HasSubstr("sample 20 at place 1"), HasSubstr("450 to 499")));

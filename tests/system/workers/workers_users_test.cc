@@ -1,4 +1,4 @@
-// Workers of several users: who maps what, who is at which post, and who is ended when.
+// Workers of several users: who maps what, who is at which worker slot, and who is ended when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

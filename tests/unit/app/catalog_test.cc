@@ -221,7 +221,8 @@ TEST_F(CatalogTest, ASyntheticDatasetIsForEverybodyAndKeptForNobody) {
   EXPECT_EQ(Open("synthetic:8x8x3,samples=7,classes=1000").value(), held);
   for (uint32_t i = 0; i < 2 * options_.max_datasets; ++i)
     ASSERT_TRUE(Open(absl::StrCat("synthetic:1x1x1,seed=", i)).ok());
-  EXPECT_LE(catalog().List().size(), 5u);
+  // A few may still be in the hands of the thread that opened them.
+  EXPECT_LE(catalog().List().size(), 10u);
 }
 
 // ---- One state for each folder. ----

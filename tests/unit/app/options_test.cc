@@ -59,7 +59,7 @@ workers:
   backoff_first: 8ms
   backoff_longest: 9ms
 source:
-  {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, carriers: 5, max_unpacked: 6MiB}
+  {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, row_copiers: 5, max_unpacked: 6MiB}
 limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16,
          max_order_samples: 17, max_orders_per_user: 18, max_order_memory: 19MiB}
 datasets:
@@ -74,7 +74,7 @@ datasets:
 
   const feed::Engine::Options engine = EngineOptions(*config, kMachine);
   const Catalog::Options catalog = CatalogOptions(*config, Paths::kNamed).value();
-  const Orders::Options orders = OrdersOptions(*config);
+  const GivenOrders::Options orders = GivenOrdersOptions(*config);
 
   EXPECT_EQ(orders.max_samples, 17u);
   EXPECT_EQ(orders.max_per_user, 18u);
@@ -101,7 +101,7 @@ datasets:
   EXPECT_EQ(catalog.max_datasets, 12u);
   EXPECT_DOUBLE_EQ(catalog.offer.faults.max_quarantined_share, 0.15);
   EXPECT_EQ(catalog.offer.faults.max_quarantined_minimum, 16u);
-  EXPECT_EQ(engine.carriers.count, 5u);
+  EXPECT_EQ(engine.row_copiers.count, 5u);
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
   ASSERT_EQ(catalog.offer.datasets.size(), 5u);
   EXPECT_EQ(catalog.offer.datasets[0].name, "one");
@@ -126,9 +126,9 @@ TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
 }
 
 TEST(OptionsTest, WithoutANumberThereIsACarrierForEachFourCores) {
-  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(1)).carriers.count, 1u);
-  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(8)).carriers.count, 2u);
-  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(256)).carriers.count, 8u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(1)).row_copiers.count, 1u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(8)).row_copiers.count, 2u);
+  EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(256)).row_copiers.count, 8u);
 }
 
 TEST(OptionsTest, APrivateDaemonTakesAnyPath) {

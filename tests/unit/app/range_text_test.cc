@@ -46,7 +46,7 @@ TEST(RangeTextTest, OneThatReachesOutIsRefusedWithWhatThereIs) {
   const absl::Status status = Resolved("10..21", 20).status();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the dataset has 20, 0 to 19"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the dataset has 20 (0 to 19)"));
   EXPECT_THAT(std::string(Resolved("0%..1%", 20).status().message()), HasSubstr("is empty"));
 }
 

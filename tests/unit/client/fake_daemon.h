@@ -129,7 +129,7 @@ class FakeDaemon {
     const absl::StatusOr<PinnedStage*> stage =
         PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth);
     if (!stage.ok()) return stage.status();
-    opened.stage = LenderHold<PinnedStage>(*stage);
+    opened.stage = LeaseOwnerHold<PinnedStage>(*stage);
     return opened;
   }
 

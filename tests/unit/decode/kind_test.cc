@@ -32,12 +32,13 @@ TEST(KindTest, OlderKindsAreKnownByTheirSignatures) {
   EXPECT_EQ(Of("BM\0\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0"sv), Kind::kBmp);
   EXPECT_EQ(Of("II*\0"sv), Kind::kTiff);
   EXPECT_EQ(Of("MM\0*"sv), Kind::kTiff);
+  EXPECT_EQ(Of("II+\0"sv), Kind::kTiff);
   EXPECT_EQ(Of("P6\n640 480 255\n"), Kind::kNetpbm);
   EXPECT_EQ(Of("P2 # gray, in digits"), Kind::kNetpbm);
 }
 
 TEST(KindTest, WhatIsNotDecodedIsKnown) {
-  EXPECT_EQ(Of("II+\0"sv), Kind::kOtherImage);
+  EXPECT_EQ(Of("MM\0+"sv), Kind::kOtherImage);
   EXPECT_EQ(Of("\0\0\0\x1c"
                "ftypavif"sv),
             Kind::kOtherImage);

@@ -22,7 +22,7 @@ class Trainer {
  public:
   Trainer(Gpu& gpu, uint64_t session) {
     gpu.Reserve({.peer = session, .user = 1000, .slot_bytes = kDeviceSlot, .depth = kDepth},
-                [&](absl::StatusOr<DeviceSeat> seat) {
+                [&](absl::StatusOr<DeviceReservation> seat) {
                   delivery =
                       *DeviceDelivery::Make(session, 8, PoolSegment::kRows, *std::move(seat));
                 });

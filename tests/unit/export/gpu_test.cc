@@ -34,21 +34,21 @@ class GpuTest : public ::testing::Test {
     return {.peer = peer, .user = 1000, .slot_bytes = kSlot, .depth = depth};
   }
   // What a session that asks gets, once all that it needs was made.
-  std::optional<absl::StatusOr<DeviceSeat>> Ask(const Gpu::Wish& wish) {
-    auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceSeat>>>();
-    gpu_->Reserve(wish, [answer](absl::StatusOr<DeviceSeat> seat) {
+  std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::Wish& wish) {
+    auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceReservation>>>();
+    gpu_->Reserve(wish, [answer](absl::StatusOr<DeviceReservation> seat) {
       ASSERT_FALSE(answer->has_value()) << "answered twice";
       answer->emplace(std::move(seat));
     });
     gpu_->Collect();
     return std::move(*answer);
   }
-  DeviceSeat Seat(const Gpu::Wish& wish) {
-    DeviceSeat seat = **Ask(wish);
+  DeviceReservation Seat(const Gpu::Wish& wish) {
+    DeviceReservation seat = **Ask(wish);
     Tell(seat, wish.peer);
     return seat;
   }
-  std::vector<SlabFacts> Tell(DeviceSeat& seat, uint64_t peer) {
+  std::vector<SlabFacts> Tell(DeviceReservation& seat, uint64_t peer) {
     return *seat.TellSlabs(peer, [this](const SlabFacts& slab, const posix::Fd& descriptor) {
       EXPECT_TRUE(descriptor.valid());
       sent_.push_back(slab.id);
@@ -73,7 +73,7 @@ class GpuTest : public ::testing::Test {
 };
 
 TEST_F(GpuTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
-  const DeviceSeat seat = Seat(Wish(13));
+  const DeviceReservation seat = Seat(Wish(13));
 
   const absl::Status refused = (*Ask(Wish(4, 2))).status();
 
@@ -92,7 +92,7 @@ TEST_F(GpuTest, ASlotLargerThanAllMemoryIsRefused) {
 }
 
 TEST_F(GpuTest, ASlabIsWholeGranulesWithRoomForItsCanary) {
-  const DeviceSeat seat = Seat(Wish(2));
+  const DeviceReservation seat = Seat(Wish(2));
 
   ASSERT_THAT(copier_->orders, SizeIs(1));
   EXPECT_EQ(copier_->orders[0].bytes, 4 * kMiB);  // 2 MiB and 4 KiB, rounded up
@@ -101,9 +101,9 @@ TEST_F(GpuTest, ASlabIsWholeGranulesWithRoomForItsCanary) {
 TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
   copier_->slabs_by_hand = true;
   std::vector<int> served;
-  std::vector<DeviceSeat> seats;
+  std::vector<DeviceReservation> seats;
   const auto serve = [&](int who) {
-    return [&, who](absl::StatusOr<DeviceSeat> seat) {
+    return [&, who](absl::StatusOr<DeviceReservation> seat) {
       ASSERT_TRUE(seat.ok()) << seat.status();
       served.push_back(who);
       seats.push_back(*std::move(seat));
@@ -127,7 +127,7 @@ TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
 TEST_F(GpuTest, ASlabThatCannotBeMadeRefusesAllWhoCountedOnItAndLeavesNothing) {
   copier_->slabs_by_hand = true;
   std::vector<absl::StatusCode> refused;
-  const auto refuse = [&](const absl::StatusOr<DeviceSeat>& seat) {
+  const auto refuse = [&](const absl::StatusOr<DeviceReservation>& seat) {
     refused.push_back(seat.status().code());
   };
   gpu_->Reserve(Wish(2), refuse);
@@ -144,7 +144,8 @@ TEST_F(GpuTest, ASlabThatCannotBeMadeRefusesAllWhoCountedOnItAndLeavesNothing) {
 TEST_F(GpuTest, WhoIsGoneBeforeItsSlabIsMadeIsRefusedAndTheSlabFreed) {
   copier_->slabs_by_hand = true;
   absl::Status refused;
-  gpu_->Reserve(Wish(2), [&](const absl::StatusOr<DeviceSeat>& seat) { refused = seat.status(); });
+  gpu_->Reserve(Wish(2),
+                [&](const absl::StatusOr<DeviceReservation>& seat) { refused = seat.status(); });
 
   gpu_->ForgetPeer(1);
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
@@ -158,7 +159,8 @@ TEST_F(GpuTest, WhoIsGoneBeforeItsSlabIsMadeIsRefusedAndTheSlabFreed) {
 TEST_F(GpuTest, ALostGpuRefusesThoseWhoWaitAndThoseWhoCome) {
   copier_->slabs_by_hand = true;
   absl::Status refused;
-  gpu_->Reserve(Wish(2), [&](const absl::StatusOr<DeviceSeat>& seat) { refused = seat.status(); });
+  gpu_->Reserve(Wish(2),
+                [&](const absl::StatusOr<DeviceReservation>& seat) { refused = seat.status(); });
   copier_->failure = absl::InternalError("an illegal address");
 
   gpu_->Collect();
@@ -170,8 +172,8 @@ TEST_F(GpuTest, ALostGpuRefusesThoseWhoWaitAndThoseWhoCome) {
 
 TEST_F(GpuTest, ASlabIsFreedOnlyWhenTheLastProcessThatWasToldOfItIsGone) {
   {
-    const DeviceSeat first = Seat(Wish(2, 1));
-    const DeviceSeat second = Seat(Wish(1, 2));
+    const DeviceReservation first = Seat(Wish(2, 1));
+    const DeviceReservation second = Seat(Wish(1, 2));
     gpu_->ForgetPeer(1);
   }
   EXPECT_THAT(copier_->freed, IsEmpty());
@@ -183,8 +185,8 @@ TEST_F(GpuTest, ASlabIsFreedOnlyWhenTheLastProcessThatWasToldOfItIsGone) {
 }
 
 TEST_F(GpuTest, ASlabThatASessionReservesStaysEvenIfWhoMadeItNecessaryIsGone) {
-  std::optional<DeviceSeat> first(Seat(Wish(2, 1)));
-  const DeviceSeat second = Seat(Wish(1, 2));
+  std::optional<DeviceReservation> first(Seat(Wish(2, 1)));
+  const DeviceReservation second = Seat(Wish(1, 2));
 
   first.reset();
   gpu_->ForgetPeer(1);
@@ -194,7 +196,7 @@ TEST_F(GpuTest, ASlabThatASessionReservesStaysEvenIfWhoMadeItNecessaryIsGone) {
 
 TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
   {
-    DeviceSeat seat = Seat(Wish(1, 1));
+    DeviceReservation seat = Seat(Wish(1, 1));
     seat.LetGo(*seat.Take(Batch(1)));
   }
   gpu_->ForgetPeer(1);
@@ -207,23 +209,23 @@ TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
 }
 
 TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
-  { const DeviceSeat seat = Seat(Wish(4)); }
+  { const DeviceReservation seat = Seat(Wish(4)); }
   Gpu::Wish smaller = Wish(6);
   smaller.slot_bytes = kSlot / 2;
 
-  DeviceSeat seat = Seat(smaller);
+  DeviceReservation seat = Seat(smaller);
 
   EXPECT_THAT(copier_->orders, SizeIs(1));
   EXPECT_THAT(Tell(seat, 1), SizeIs(1));
 }
 
 TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
-  DeviceSeat seat = Seat(Wish(1, 1));
+  DeviceReservation seat = Seat(Wish(1, 1));
   Gpu::Wish other_user = Wish(1, 2), other_kind = Wish(1, 3);
   other_user.user = 1001;
   other_kind.kind = cuda::HandleKind::kVmm;
 
-  DeviceSeat theirs = Seat(other_user), by_descriptor = Seat(other_kind);
+  DeviceReservation theirs = Seat(other_user), by_descriptor = Seat(other_kind);
 
   EXPECT_THAT(copier_->orders, SizeIs(3));
   EXPECT_THAT(Tell(seat, 1), SizeIs(1));
@@ -235,12 +237,12 @@ TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
 TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks) {
   Gpu::Wish wish = Wish(1, 1);
   wish.kind = cuda::HandleKind::kVmm;
-  DeviceSeat seat = Seat(wish);
+  DeviceReservation seat = Seat(wish);
   Tell(seat, 1);
   EXPECT_THAT(sent_, ElementsAre(1));
   wish.peer = 2;
   wish.depth = 3;
-  const DeviceSeat other = Seat(wish);
+  const DeviceReservation other = Seat(wish);
 
   const std::vector<SlabFacts> slabs = Tell(seat, 1);
 
@@ -249,7 +251,7 @@ TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks)
 }
 
 TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
-  DeviceSeat seat = Seat(Wish(1));
+  DeviceReservation seat = Seat(Wish(1));
 
   const SlabFacts slab = Tell(seat, 1).at(0);
 
@@ -265,7 +267,7 @@ TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
   Gpu::Wish wish = Wish(1);
   wish.kind = cuda::HandleKind::kVmm;
   {
-    DeviceSeat seat = **Ask(wish);
+    DeviceReservation seat = **Ask(wish);
     const auto told = seat.TellSlabs(
         1, [](const SlabFacts&, const posix::Fd&) { return absl::UnavailableError("it left"); });
     EXPECT_EQ(told.status().code(), absl::StatusCode::kUnavailable);
@@ -275,7 +277,7 @@ TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
 }
 
 TEST_F(GpuTest, ASegmentIsOpenedBeforeItsFirstCopyAndClosedWhenThePoolGivesItUp) {
-  DeviceSeat seat = Seat(Wish(1));
+  DeviceReservation seat = Seat(Wish(1));
   EXPECT_THAT(copier_->segments, IsEmpty());
 
   const auto id = seat.Take(Batch(1));
@@ -288,7 +290,7 @@ TEST_F(GpuTest, ASegmentIsOpenedBeforeItsFirstCopyAndClosedWhenThePoolGivesItUp)
 
 TEST_F(GpuTest, TestsMayHaveReclaimedSlotsPoisoned) {
   StartGpu({.max_bytes = 16 * kMiB, .unheld = DeviceSlots::Unheld::kForget});
-  DeviceSeat seat = Seat(Wish(1));
+  DeviceReservation seat = Seat(Wish(1));
   const auto id = seat.Take(Batch(1));
   copier_->Complete();
   gpu_->Collect();
@@ -302,7 +304,7 @@ TEST_F(GpuTest, TestsMayHaveReclaimedSlotsPoisoned) {
 }
 
 TEST_F(GpuTest, CopiesAndTheirRateAreCounted) {
-  DeviceSeat seat = Seat(Wish(2));
+  DeviceReservation seat = Seat(Wish(2));
   const base::TimePoint start{};
   gpu_->Tick(start);
   const auto one = seat.Take(Batch(1)), two = seat.Take(Batch(2));

@@ -182,7 +182,7 @@ TEST_F(DeviceSessionsTest, AGrantNamesItsSlabsAndWhyThisHandle) {
   EXPECT_THAT(grant.device->handle.reason, HasSubstr("default"));
   EXPECT_THAT(grant.device->slabs, SizeIs(1));
   EXPECT_THAT(sent_, ElementsAre(shm::DoorwayKind::kSession));
-  EXPECT_THAT(watched_, SizeIs(4));  // the workers', the carriers', the copier's, the session's
+  EXPECT_THAT(watched_, SizeIs(4));  // the workers', the row copiers', the copier's, the session's
 }
 
 TEST_F(DeviceSessionsTest, ADescriptorOfASlabIsSentBeforeTheGrant) {

@@ -68,7 +68,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(engine_.View().pool.reserved_bytes, 0u);
     EXPECT_EQ(engine_.sessions(), 0u);
     EXPECT_EQ(engine_.View().slots.held + engine_.View().slots.filling, 0u);
-    EXPECT_EQ(watched_.size(), 2u);  // the workers' and the carriers'
+    EXPECT_EQ(watched_.size(), 2u);  // the workers' and the row copiers'
   }
 
   base::TimePoint now_{};

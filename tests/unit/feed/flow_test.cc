@@ -166,12 +166,12 @@ TEST(FeedFlowTest, TheTotalsHaveTheTimeOfEachSession) {
 TEST(FeedFlowTest, WorkersThatWereIdleBeforeItHadSessionsAreNotItsIdleWorkers) {
   FeedFlow flow;
 
-  flow.Seen({.sessions = 0, .workers = 0, .readers = 0, .carriers = 0}, seconds(30));
-  flow.Seen({.sessions = 1, .workers = 0.9, .readers = 0.4, .carriers = 0.2}, seconds(1));
+  flow.Seen({.sessions = 0, .workers = 0, .readers = 0, .row_copiers = 0}, seconds(30));
+  flow.Seen({.sessions = 1, .workers = 0.9, .readers = 0.4, .row_copiers = 0.2}, seconds(1));
 
   EXPECT_DOUBLE_EQ(flow.workers.mean(), 0.9);
   EXPECT_DOUBLE_EQ(flow.readers.mean(), 0.4);
-  EXPECT_DOUBLE_EQ(flow.carriers.mean(), 0.2);
+  EXPECT_DOUBLE_EQ(flow.row_copiers.mean(), 0.2);
 }
 
 TEST(FeedFlowTest, ASlotThatIsFilledAnewBeginsAnew) {
@@ -200,7 +200,7 @@ TEST(SessionFlowTest, OnTheHostABatchIsReadyOnceItIsFull) {
 
 TEST(SessionFlowTest, ForAGpuABatchIsCopiedFirst) {
   FeedFlow feed;
-  SessionFlow session(SessionFlow::Road::kDevice);
+  SessionFlow session(SessionFlow::FillPath::kDevice);
   session.Full(Full(1, 0));
   session.Full(Full(2, 1));
 

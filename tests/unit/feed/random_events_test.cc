@@ -16,7 +16,7 @@ namespace penstock::feed {
 namespace {
 
 constexpr uint32_t kArenas = 3, kSlotsOfArena = 16;
-constexpr Road kAllRoads[] = {Road::kWorkers, Road::kCarriers, Road::kNobody};
+constexpr FillPath kAllFillPaths[] = {FillPath::kWorkers, FillPath::kRowCopiers, FillPath::kNobody};
 
 // What the test knows of a session: what it should be told next, and what it holds.
 struct Known {
@@ -100,7 +100,7 @@ class World {
   void WindDown() {
     while (!known_.empty()) Close();
     while (!with_workers_.empty()) Answer();
-    for (Road road : kAllRoads) EXPECT_FALSE(core_.NextRow(road).has_value());
+    for (FillPath fill_path : kAllFillPaths) EXPECT_FALSE(core_.NextRow(fill_path).has_value());
     EXPECT_EQ(core_.CountAll().held, 0u);
     EXPECT_EQ(core_.CountAll().filling, 0u);
   }
@@ -137,7 +137,7 @@ class World {
       spec.first_epoch = spec.epochs = 0;
     }
     if (spec.feed.value() == 1) {
-      spec.road = Road::kCarriers;
+      spec.fill_path = FillPath::kRowCopiers;
       spec.run = 3;
     }
     spec.window = static_cast<uint32_t>(1 + Pick(6));
@@ -199,15 +199,15 @@ class World {
   }
 
   void Give() {
-    Road road = kAllRoads[Pick(2)];
-    std::optional<RowTask> task = core_.NextRow(road);
+    FillPath fill_path = kAllFillPaths[Pick(2)];
+    std::optional<RowTask> task = core_.NextRow(fill_path);
     if (!task) {
-      road = road == Road::kCarriers ? Road::kWorkers : Road::kCarriers;
-      task = core_.NextRow(road);
+      fill_path = fill_path == FillPath::kRowCopiers ? FillPath::kWorkers : FillPath::kRowCopiers;
+      task = core_.NextRow(fill_path);
     }
     if (!task) return;
-    EXPECT_EQ(task->feed, FeedId(road == Road::kCarriers ? 1 : 0));
-    EXPECT_LE(task->rows, road == Road::kCarriers ? 3u : 1u);
+    EXPECT_EQ(task->feed, FeedId(fill_path == FillPath::kRowCopiers ? 1 : 0));
+    EXPECT_LE(task->rows, fill_path == FillPath::kRowCopiers ? 3u : 1u);
     uint64_t& generation = generations_[task->slot];
     EXPECT_GE(task->generation, generation);
     generation = task->generation;

@@ -126,18 +126,20 @@ TEST_F(RowsTest, TheFeedCountsWhatWasDecodedAndReplaced) {
   EXPECT_EQ(view.sessions, 1u);
 }
 
-// ---- Runs of rows, which carriers copy. ----
+// ---- Runs of rows, which row copiers copy. ----
 
 class RunsTest : public ::testing::Test {
  protected:
   static SessionSpec Spec(uint32_t batch_size, uint32_t run) {
     SessionSpec spec = Harness::Spec(10, batch_size, 2);
     spec.feed = FeedId(78);
-    spec.road = Road::kCarriers;
+    spec.fill_path = FillPath::kRowCopiers;
     spec.run = run;
     return spec;
   }
-  RowTask Give(Road road = Road::kCarriers) { return harness_.core.NextRow(road).value(); }
+  RowTask Give(FillPath fill_path = FillPath::kRowCopiers) {
+    return harness_.core.NextRow(fill_path).value();
+  }
 
   RunsTest() { harness_.AddSlots(4); }
   Harness harness_;
@@ -192,9 +194,9 @@ TEST_F(RunsTest, AReturnedRunIsGivenOutAgainWholeAndFirst) {
 TEST_F(RunsTest, OneRoadHasNothingOfAnothers) {
   harness_.Open(1, Spec(4, 4));
 
-  EXPECT_FALSE(harness_.core.NextRow(Road::kWorkers).has_value());
-  EXPECT_FALSE(harness_.core.NextRow(Road::kNobody).has_value());
-  EXPECT_TRUE(harness_.core.NextRow(Road::kCarriers).has_value());
+  EXPECT_FALSE(harness_.core.NextRow(FillPath::kWorkers).has_value());
+  EXPECT_FALSE(harness_.core.NextRow(FillPath::kNobody).has_value());
+  EXPECT_TRUE(harness_.core.NextRow(FillPath::kRowCopiers).has_value());
 }
 
 // A user's rows wait for a worker: what it wants copied does not.
@@ -204,7 +206,7 @@ TEST_F(RunsTest, ASlotThatWaitsForWorkersHoldsUpNoRun) {
   harness_.Open(2, Spec(4, 4));
 
   EXPECT_EQ(Give().rows, 4u);
-  EXPECT_EQ(Give(Road::kWorkers).row, 1u);
+  EXPECT_EQ(Give(FillPath::kWorkers).row, 1u);
 }
 
 TEST_F(RunsTest, ARunOfAnAbandonedSlotFreesItWhenItEnds) {
@@ -216,7 +218,7 @@ TEST_F(RunsTest, ARunOfAnAbandonedSlotFreesItWhenItEnds) {
   harness_.core.RowReturned(run);
 
   EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
-  EXPECT_FALSE(harness_.core.NextRow(Road::kCarriers).has_value());
+  EXPECT_FALSE(harness_.core.NextRow(FillPath::kRowCopiers).has_value());
 }
 
 TEST_F(RowsTest, AFeedThatNobodyKnowsHasNoView) {

@@ -127,7 +127,7 @@ class UnreadableFeedTest : public ScheduleTest {
   }
   std::optional<RowTask> Next() {
     return harness_.core.NextRow(
-        Road::kWorkers, [](UserId) { return Turn::kNow; },
+        FillPath::kWorkers, [](UserId) { return Turn::kNow; },
         [this](UserId, FeedId feed) { return feed != unreadable_; });
   }
 
@@ -230,13 +230,13 @@ TEST_F(ScheduleTest, UsersShareTheCarriersBySamplesHoweverLongTheirRunsAre) {
   for (uint32_t user = 0; user < 8; ++user) {
     SessionSpec spec = Of(user, 8u << user, 2);
     spec.feed = FeedId(user);
-    spec.road = Road::kCarriers;
+    spec.fill_path = FillPath::kRowCopiers;
     spec.run = 8u << user;
     harness_.Open(user, spec);
   }
 
   for (uint64_t given = 0; given < 160'000;) {
-    const RowTask task = harness_.core.NextRow(Road::kCarriers).value();
+    const RowTask task = harness_.core.NextRow(FillPath::kRowCopiers).value();
     given += task.rows;
     rows[task.user] += task.rows;
     harness_.core.RowDone(task);
@@ -251,12 +251,12 @@ TEST_F(ScheduleTest, UsersShareTheCarriersBySamplesHoweverLongTheirRunsAre) {
 TEST_F(ScheduleTest, WhoeverIsAloneIsServedWhateverItOwes) {
   harness_.AddSlots(4);
   SessionSpec spec = Of(1, 1024, 4);
-  spec.road = Road::kCarriers;
+  spec.fill_path = FillPath::kRowCopiers;
   spec.run = 1024;
   harness_.Open(1, spec);
 
   for (int batch = 0; batch < 4; ++batch) {
-    EXPECT_EQ(harness_.core.NextRow(Road::kCarriers).value().rows, 1024u);
+    EXPECT_EQ(harness_.core.NextRow(FillPath::kRowCopiers).value().rows, 1024u);
   }
 }
 
@@ -323,14 +323,14 @@ TEST_F(ScheduleTest, WhoMustWaitForAPlaceIsTheOneThatHasHadTheLeast) {
   const auto may_read = [](UserId, FeedId) { return true; };
 
   EXPECT_FALSE(harness_.core.NextRow(
-      Road::kWorkers, [](UserId) { return Turn::kLater; }, may_read));
-  EXPECT_EQ(harness_.core.Claimant(Road::kWorkers), UserId(2));
+      FillPath::kWorkers, [](UserId) { return Turn::kLater; }, may_read));
+  EXPECT_EQ(harness_.core.Claimant(FillPath::kWorkers), UserId(2));
   EXPECT_FALSE(harness_.core.NextRow(
-      Road::kWorkers, [](UserId user) { return user.value() == 2 ? Turn::kNot : Turn::kLater; },
+      FillPath::kWorkers, [](UserId user) { return user.value() == 2 ? Turn::kNot : Turn::kLater; },
       may_read));
-  EXPECT_NE(harness_.core.Claimant(Road::kWorkers), UserId(2));
+  EXPECT_NE(harness_.core.Claimant(FillPath::kWorkers), UserId(2));
   EXPECT_TRUE(harness_.core.NextRow().has_value());
-  EXPECT_EQ(harness_.core.Claimant(Road::kWorkers), std::nullopt);
+  EXPECT_EQ(harness_.core.Claimant(FillPath::kWorkers), std::nullopt);
 }
 
 // Else a user whose only rows came back would wait for ever.
@@ -341,8 +341,8 @@ TEST_F(ScheduleTest, RowsThatCameBackClaimAPlaceToo) {
   const auto may_read = [](UserId, FeedId) { return true; };
 
   EXPECT_FALSE(harness_.core.NextRow(
-      Road::kWorkers, [](UserId) { return Turn::kLater; }, may_read));
-  EXPECT_EQ(harness_.core.Claimant(Road::kWorkers), UserId(1));
+      FillPath::kWorkers, [](UserId) { return Turn::kLater; }, may_read));
+  EXPECT_EQ(harness_.core.Claimant(FillPath::kWorkers), UserId(1));
   EXPECT_TRUE(harness_.core.NextRow().has_value());
 }
 

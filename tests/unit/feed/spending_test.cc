@@ -114,26 +114,27 @@ TEST(SpendingTest, UsersShareTheTimeAndNotTheRows) {
 
 constexpr base::Duration kMuch = 10 * kTurn;
 
-std::optional<UserId> Asked(const PostHolder& waiting, const std::vector<PostHolder>& holders) {
+std::optional<UserId> Asked(const SlotHolder& waiting, const std::vector<SlotHolder>& holders) {
   return WhoGivesWay(waiting, holders);
 }
 
 TEST(GiveWayTest, WhoHasAllPostsGivesThoseUpThatMakeItEven) {
-  std::vector<PostHolder> holders = {{.user = kLarge, .posts = 8, .spent = kMuch}};
+  std::vector<SlotHolder> holders = {{.user = kLarge, .worker_slots = 8, .spent = kMuch}};
   while (Asked({.user = kSmall}, holders)) ++holders[0].giving_way;
 
   EXPECT_EQ(holders[0].giving_way, 4u);
 }
 
 TEST(GiveWayTest, UsersWithAsManyPostsChangeNothing) {
-  const PostHolder waiting = {.user = kSmall, .posts = 1};
+  const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
 
-  EXPECT_EQ(Asked(waiting, {{.user = kLarge, .posts = 1, .spent = kMuch}, waiting}), std::nullopt);
+  EXPECT_EQ(Asked(waiting, {{.user = kLarge, .worker_slots = 1, .spent = kMuch}, waiting}),
+            std::nullopt);
 }
 
 TEST(GiveWayTest, TheOddPostGoesRound) {
-  const PostHolder waiting = {.user = kSmall, .posts = 1};
-  PostHolder other = {.user = kLarge, .posts = 2, .spent = kTurn};
+  const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
+  SlotHolder other = {.user = kLarge, .worker_slots = 2, .spent = kTurn};
 
   EXPECT_EQ(Asked(waiting, {other, waiting}), kLarge);
   other.spent = kTurn - std::chrono::nanoseconds(1);  // it has had no turn more yet
@@ -141,15 +142,15 @@ TEST(GiveWayTest, TheOddPostGoesRound) {
 }
 
 TEST(GiveWayTest, OfOnePostEverybodyHasATurn) {
-  EXPECT_EQ(Asked({.user = kSmall}, {{.user = kLarge, .posts = 1, .spent = kTurn}}), kLarge);
-  EXPECT_EQ(
-      Asked({.user = kSmall}, {{.user = kLarge, .posts = 1, .giving_way = 1, .spent = kMuch}}),
-      std::nullopt);
+  EXPECT_EQ(Asked({.user = kSmall}, {{.user = kLarge, .worker_slots = 1, .spent = kTurn}}), kLarge);
+  EXPECT_EQ(Asked({.user = kSmall},
+                  {{.user = kLarge, .worker_slots = 1, .giving_way = 1, .spent = kMuch}}),
+            std::nullopt);
 }
 
 TEST(GiveWayTest, AmongSeveralTheOneWithTheMostDoes) {
-  EXPECT_EQ(Asked({.user = kSmall}, {{.user = UserId(7), .posts = 1, .spent = 2 * kMuch},
-                                     {.user = kLarge, .posts = 3, .spent = kMuch}}),
+  EXPECT_EQ(Asked({.user = kSmall}, {{.user = UserId(7), .worker_slots = 1, .spent = 2 * kMuch},
+                                     {.user = kLarge, .worker_slots = 3, .spent = kMuch}}),
             kLarge);
 }
 

@@ -9,8 +9,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr auto kWorkers = Road::kWorkers;
-constexpr auto kCarriers = Road::kCarriers;
+constexpr auto kWorkers = FillPath::kWorkers;
+constexpr auto kRowCopiers = FillPath::kRowCopiers;
 
 struct Case {
   const char* what;
@@ -67,10 +67,14 @@ const Case kTable[] = {
      0,
      "reading is the bottleneck"},
     {"rows that are stored as they are given",
-     {.tells = true, .road = kCarriers, .starved = 0.4, .workers_busy = 1, .readers_busy = 0.9},
+     {.tells = true,
+      .fill_path = kRowCopiers,
+      .starved = 0.4,
+      .workers_busy = 1,
+      .readers_busy = 0.9},
      Bottleneck::kReading,
      0,
-     "more of source.carriers"},
+     "more of source.row_copiers"},
     {"copies lag behind full batches",
      {.tells = true, .starved = 0.4, .copying = 0.3, .workers = 2, .workers_busy = 0.9},
      Bottleneck::kCopying,
@@ -78,12 +82,12 @@ const Case kTable[] = {
      "copying to the GPU is the bottleneck: full batches waited for it "
      "during 75 %"},
     {"nobody is busy",
-     {.tells = true, .road = kWorkers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
+     {.tells = true, .fill_path = kWorkers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
      Bottleneck::kWindow,
      0,
      "a larger window"},
     {"no carrier is busy either",
-     {.tells = true, .road = kCarriers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
+     {.tells = true, .fill_path = kRowCopiers, .starved = 0.4, .workers = 2, .workers_busy = 0.3},
      Bottleneck::kWindow,
      0,
      "a larger window"},

@@ -36,11 +36,11 @@ MAY_USE = {
     # long to go on reading by a pure rule.
     "server/workers": COMMON | {"server/decode", "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
-    "server/carry": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
+    "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,
     "server/export": COMMON | {"common/cuda"},
     "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/workers",
-                             "server/carry", "server/pool", "server/export"},
+                             "server/copy", "server/pool", "server/export"},
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
     "server/rpc": COMMON | {"grpc", "protobuf", "server/plan", "server/decode/core/spec.h"},

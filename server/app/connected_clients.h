@@ -1,0 +1,31 @@
+// Who is here: the doorway's arrivals, found by the ticket that they carry. Any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "server/doorway/doorway.h"
+
+namespace penstock::app {
+
+class ConnectedClients {
+ public:
+  void Add(const doorway::Peer& peer);
+  void Remove(doorway::PeerId peer);
+  // Unauthenticated when no process that is connected holds this ticket, or when it came on a
+  // connection of somebody else's.
+  absl::StatusOr<doorway::Peer> Find(const rpc::Ticket& ticket) const;
+  size_t size() const;
+
+ private:
+  static std::string Key(const rpc::Ticket& ticket) {
+    return std::string(reinterpret_cast<const char*>(ticket.bytes), sizeof(ticket.bytes));
+  }
+  mutable base::Mutex mutex_;
+  std::map<std::string, doorway::Peer> by_ticket_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock::app

@@ -1,0 +1,38 @@
+// Carries the runner's descriptors to the doorway, from when there is one until there is none. The
+// runner is started before the doorway and ends after it.
+#pragma once
+
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "server/doorway/doorway.h"
+
+namespace penstock::app {
+
+class DeferredSender {
+ public:
+  void Use(doorway::Doorway* doorway) {
+    base::MutexLock lock(mutex_);
+    doorway_ = doorway;
+  }
+
+  // Any thread. Doorway::Send never blocks, so the lock is held for a moment only.
+  absl::Status Send(uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds) {
+    base::MutexLock lock(mutex_);
+    if (doorway_ == nullptr) return absl::UnavailableError("the doorway is closed");
+    return doorway_->Send(doorway::PeerId(peer), message, bytes, fds);
+  }
+
+  // Any thread.
+  void Forget(uint64_t peer) {
+    base::MutexLock lock(mutex_);
+    if (doorway_ != nullptr) doorway_->Forget(doorway::PeerId(peer));
+  }
+
+ private:
+  base::Mutex mutex_;
+  doorway::Doorway* doorway_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace penstock::app

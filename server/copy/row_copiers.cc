@@ -1,0 +1,205 @@
+#include "server/copy/row_copiers.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "server/source/core/retry_policy.h"
+
+namespace penstock::copy {
+namespace {
+
+constexpr size_t kAhead =
+    4;  // runs a thread: the one in its hands, and some while the runner is busy
+constexpr base::Duration kLongCopy = std::chrono::seconds(1);
+// Copies that do not come back, and such as are made aside. Beyond them threads are held up.
+constexpr size_t kMaxLoose = 128;
+
+absl::Status Fill(const Run& run) {
+  PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(*run.selection, run.samples, run.blocks));
+  WriteNotes(run);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void WriteNotes(const Run& run) {
+  std::memcpy(run.ids, run.samples.data(), run.samples.size() * sizeof(uint64_t));
+  run.dataset->CopyLabels(run.samples, run.labels);
+}
+
+RowCopiers::RowCopiers(const Options& options) : options_(options), loose_(kMaxLoose) {
+  PENSTOCK_CHECK(options.count >= 1);
+}
+
+RowCopiers::~RowCopiers() {
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  for (auto& [number, each] : threads_) each.thread.join();
+}
+
+absl::Status RowCopiers::Start() {
+  PENSTOCK_CHECK(threads_.empty());
+  PENSTOCK_ASSIGN_OR_RETURN(event_, posix::MakeEvent());
+  while (threads_.size() < options_.count) {
+    std::optional<posix::LooseThreads::Thread> thread = StartThread(next_thread_);
+    if (!thread) return absl::ResourceExhaustedError("no thread can be started for a carrier");
+    threads_.emplace(next_thread_++, *std::move(thread));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<posix::LooseThreads::Thread> RowCopiers::StartThread(uint64_t number) {
+  {
+    const base::MutexLock lock(mutex_);
+    serving_.insert(number);
+  }
+  auto thread = posix::LooseThreads::Start([this, number] {
+    ::pthread_setname_np(::pthread_self(), absl::StrCat("copy", number).c_str());
+    Work(number);
+  });
+  if (thread) return thread;
+  const base::MutexLock lock(mutex_);
+  serving_.erase(number);
+  return std::nullopt;
+}
+
+size_t RowCopiers::Capacity() const {
+  const base::MutexLock lock(mutex_);
+  const auto busy = static_cast<size_t>(std::count_if(
+      in_hand_.begin(), in_hand_.end(), [](const auto& hand) { return !hand.second.aside; }));
+  const size_t most = kAhead * options_.count;
+  return most - std::min(most, ready_.size() + busy);
+}
+
+void RowCopiers::Submit(Run run) {
+  if (run.aside && loose_.HasRoom()) return SubmitAside(std::move(run));
+  {
+    const base::MutexLock lock(mutex_);
+    ready_.push_back(std::move(run));
+  }
+  changed_.NotifyOne();
+}
+
+void RowCopiers::SubmitAside(Run run) {
+  const uint64_t id = run.id;
+  const auto shared = std::make_shared<const Run>(std::move(run));  // with the thread
+  {
+    const base::MutexLock lock(mutex_);
+    Begin(*shared, next_thread_);
+    in_hand_.at(id).aside = true;
+  }
+  auto thread = posix::LooseThreads::Start([this, shared, number = next_thread_] {
+    ::pthread_setname_np(::pthread_self(), absl::StrCat("copy", number).c_str());
+    Carry(*shared);
+  });
+  ++next_thread_;
+  if (thread) return loose_.Leave(*std::move(thread));
+  const base::MutexLock lock(mutex_);  // like any other, then
+  in_hand_.erase(id);
+  ready_.push_back(*shared);
+  changed_.NotifyOne();
+}
+
+std::vector<Outcome> RowCopiers::Collect() {
+  const base::MutexLock lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+std::vector<uint64_t> RowCopiers::TakeOverdue(base::TimePoint now) {
+  loose_.Sweep();
+  std::vector<uint64_t> overdue;
+  for (const InHand& hand : NewlyOverdue(now))
+    if (hand.aside || LeaveBehind(hand)) overdue.push_back(hand.id);
+  return overdue;
+}
+
+std::vector<RowCopiers::InHand> RowCopiers::NewlyOverdue(base::TimePoint now) {
+  std::vector<InHand> overdue;
+  const base::MutexLock lock(mutex_);
+  for (auto& [id, hand] : in_hand_) {
+    if (hand.told || now - hand.since < source::kPatience) continue;
+    hand.told = hand.aside;  // the others, once they were left behind
+    overdue.push_back(hand);
+  }
+  return overdue;
+}
+
+// The next thread is there before this one is left: there are always as many. False: too many are
+// left behind already, or its copy came back meanwhile, and it is left with another or with none.
+bool RowCopiers::LeaveBehind(const InHand& hand) {
+  if (!loose_.HasRoom()) return false;
+  std::optional<posix::LooseThreads::Thread> next = StartThread(next_thread_);
+  if (!next) return false;
+  threads_.emplace(next_thread_++, *std::move(next));
+  loose_.Leave(std::move(threads_.at(hand.thread)));
+  threads_.erase(hand.thread);
+  bool is_overdue = false;
+  {
+    const base::MutexLock lock(mutex_);
+    serving_.erase(hand.thread);
+    for (auto& [id, now] : in_hand_) {
+      if (now.thread != hand.thread) continue;
+      now.aside = true;
+      now.told = is_overdue = id == hand.id;
+    }
+  }
+  changed_.NotifyAll();
+  return is_overdue;
+}
+
+std::vector<RowCopiers::Stall> RowCopiers::Stalls(base::TimePoint now) const {
+  std::vector<Stall> stalls;
+  const base::MutexLock lock(mutex_);
+  for (const auto& [id, hand] : in_hand_)
+    if (now - hand.since > kLongCopy)
+      stalls.push_back(
+          {id, hand.since, absl::StrCat("reading '", hand.dataset->path(hand.sample), "'")});
+  return stalls;
+}
+
+// ---- The threads. ----
+
+void RowCopiers::Work(uint64_t number) {
+  while (const std::optional<Run> run = Next(number)) Carry(*run);
+}
+
+// Nothing: it is the end, or this thread was left behind with a copy that has come back by now.
+std::optional<Run> RowCopiers::Next(uint64_t number) {
+  const base::MutexLock lock(mutex_);
+  while (!stopping_ && serving_.contains(number) && ready_.empty()) changed_.Wait(mutex_);
+  if (stopping_ || !serving_.contains(number)) return std::nullopt;
+  Run run = std::move(ready_.front());
+  ready_.pop_front();
+  Begin(run, number);
+  return run;
+}
+
+void RowCopiers::Begin(const Run& run, uint64_t number) {
+  in_hand_[run.id] = {.id = run.id,
+                      .since = base::Now(),
+                      .dataset = run.dataset,
+                      .sample = run.samples.front(),
+                      .thread = number};
+}
+
+void RowCopiers::Carry(const Run& run) {
+  Outcome outcome = {.id = run.id, .status = Fill(run), .given = run.given, .ended = base::Now()};
+  {
+    const base::MutexLock lock(mutex_);
+    outcome.begun = in_hand_.at(run.id).since;
+    in_hand_.erase(run.id);
+    ended_.push_back(std::move(outcome));
+  }
+  posix::Ring(event_);
+}
+
+}  // namespace penstock::copy

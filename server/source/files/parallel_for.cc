@@ -1,0 +1,75 @@
+#include "server/source/files/parallel_for.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "common/base/mutex.h"
+
+namespace penstock::source {
+namespace {
+
+constexpr std::chrono::milliseconds kWatchEvery(100);
+
+// What the threads of one call share.
+class Shift {
+ public:
+  Shift(size_t count, size_t threads, const std::function<absl::Status(size_t)>& work)
+      : count_(count), work_(work), running_(threads) {}
+
+  void Work() {
+    for (size_t i = next_.fetch_add(1); i < count_; i = next_.fetch_add(1))
+      if (absl::Status status = work_(i); !status.ok()) Stop(std::move(status));
+    base::MutexLock lock(mutex_);
+    if (--running_ == 0) done_.NotifyAll();
+  }
+
+  void Stop(absl::Status why) {
+    next_.store(count_);  // a few threads may still add to it: far from overflow
+    base::MutexLock lock(mutex_);
+    if (status_.ok()) status_ = std::move(why);
+  }
+
+  // Waits at most kWatchEvery; whether all threads are done.
+  bool WaitDone() {
+    base::MutexLock lock(mutex_);
+    if (running_ > 0) done_.WaitFor(mutex_, kWatchEvery);
+    return running_ == 0;
+  }
+
+  absl::Status status() {
+    base::MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  const size_t count_;
+  const std::function<absl::Status(size_t)>& work_;
+  std::atomic<size_t> next_{0};
+  base::Mutex mutex_;
+  base::CondVar done_;
+  size_t running_ PENSTOCK_GUARDED_BY(mutex_);
+  absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::Status ParallelFor::ForEach(size_t count,
+                                  const std::function<absl::Status(size_t)>& work) const {
+  const size_t hands = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));
+  Shift shift(count, hands, work);
+  std::vector<std::thread> parallel_for;
+  for (size_t i = 0; i < hands; ++i) {
+    parallel_for.emplace_back([&shift] { shift.Work(); });
+    ::pthread_setname_np(parallel_for.back().native_handle(), "penstock-index");
+  }
+  while (!shift.WaitDone())
+    if (watch && !watch()) shift.Stop(absl::CancelledError("indexing was cancelled"));
+  for (std::thread& thread : parallel_for) thread.join();
+  return shift.status();
+}
+
+}  // namespace penstock::source

@@ -1,0 +1,166 @@
+// The threads' side of lane_reads.h.
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "server/workers/queue_reads.h"
+
+namespace penstock::workers {
+
+void QueueReads::Serve(uint64_t place) {
+  while (const std::optional<ReadPlace> read = NextRead(place)) Bring(*read);
+}
+
+void QueueReads::ReadAside(WorkItem item) {
+  ReadPlace read;
+  {
+    const base::MutexLock lock(mutex_);
+    read = reads_.begin();
+    while (read->item.id != item.id) ++read;  // Expect put it there
+  }
+  Bring(read);
+}
+
+std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
+  const base::MutexLock lock(mutex_);
+  // Give, Stop and GiveInboxTo notify. The next one is there before the inbox is its own.
+  while (!stopping_ && (place > place_ || (place == place_ && inbox_.empty())))
+    changed_.Wait(mutex_);
+  if (stopping_ || place < place_) return std::nullopt;
+  const base::TimePoint now = base::Now();
+  reads_.push_back({.item = inbox_.front(),
+                    .link = attached_,
+                    .begun = now,
+                    .waits_for_source = now,
+                    .offset = {}});
+  inbox_.pop_front();
+  return std::prev(reads_.end());
+}
+
+void QueueReads::Bring(ReadPlace read) {
+  const absl::StatusOr<Fetched> fetched = Fetch(read);
+  if (fetched.ok()) return Deliver(read, *fetched);
+  End(read, OutcomeKind::kSourceFailed, base::Fault::kNone, fetched.status());
+}
+
+// No reader of the dataset is left when this returns: the dataset may go with the item's outcome.
+absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
+  const WorkItem& item = read->item;  // like the link, it stays as it is
+  const auto reader = item.dataset->NewReader();
+  PENSTOCK_ASSIGN_OR_RETURN(const source::Dataset::Reader::Opened opened,
+                            reader->Open(item.sample));
+  if (opened.fault != base::Fault::kNone)
+    return Fetched{.kind = OutcomeKind::kRefused, .fault = opened.fault};
+  if (opened.bytes > options_.limits.max_bytes)
+    return Fetched{.kind = OutcomeKind::kRefused, .fault = base::Fault::kTooManyBytes};
+  if (item.selection != nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
+                              reader->ReadFields(*item.selection, item.field_rows));
+    if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
+  }
+  const std::optional<Room> room = WaitForRoom(read, opened.bytes);
+  if (!room) return Fetched{.kind = OutcomeKind::kLost};
+  if (const absl::Status status = reader->Read(read->link->Input(room->offset, opened.bytes));
+      !status.ok()) {
+    DropInput(read);
+    return status;
+  }
+  return Fetched{.offset = room->offset, .bytes = opened.bytes, .held_up = room->held_up};
+}
+
+// Nothing: the worker is gone, or must go because what was left behind leaves no room.
+std::optional<QueueReads::Room> QueueReads::WaitForRoom(ReadPlace read, uint64_t bytes) {
+  std::optional<base::TimePoint> held_up_since;
+  const base::MutexLock lock(mutex_);
+  for (;;) {
+    if (!IsCurrent(*read)) return std::nullopt;
+    Arena& arena = read->link->arena();
+    if (const auto offset = arena.Allocate(bytes)) {
+      const base::TimePoint now = base::Now();
+      read->waits_for_source = now;
+      read->offset = *offset;
+      if (read->aside) arena.LeaveBehind(*offset);
+      return Room{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
+    }
+    if (!held_up_since) held_up_since = base::Now();
+    read->waits_for_source.reset();  // the worker is slow, and that has a time-out of its own
+    if (!read->aside && !arena.WillFit(bytes)) {
+      crowded_ = true;
+      return std::nullopt;
+    }
+    changed_.Wait(mutex_);
+  }
+}
+
+void QueueReads::DropInput(ReadPlace read) {
+  const base::MutexLock lock(mutex_);
+  read->link->arena().Free(*read->offset);
+}
+
+void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
+  if (fetched.kind != OutcomeKind::kDone) return End(read, fetched.kind, fetched.fault, {});
+  const WorkItem& item = read->item;
+  Request request{.sequence = 0,
+                  .input_offset = fetched.offset,
+                  .input_bytes = fetched.bytes,
+                  .row_offset = item.row_offset,
+                  .row_bytes = decode::RowBytes(item.spec),
+                  .segment = item.segment,
+                  .reserved = 0,
+                  .spec = item.spec,
+                  .key = item.key};
+  const base::TimePoint read_end = base::Now();
+  std::shared_ptr<SupervisorEndpoint> link;
+  {
+    const base::MutexLock lock(mutex_);
+    read->waits_for_source.reset();
+    // Those that were read aside come on top of what the queue was given.
+    while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
+    if (IsCurrent(*read)) {
+      // Under the lock, so that the completion finds its item.
+      link = read->link;
+      if (!link->Push(request)) {
+        broken_ = true;
+        posix::Ring(wake_);
+      }
+      if (sent_.empty()) oldest_since_ = read_end;
+      sent_.push_back({.sequence = request.sequence,
+                       .offset = fetched.offset,
+                       .item = item,
+                       .times = {.given = item.given,
+                                 .read_begin = read->begun,
+                                 .read_end = read_end,
+                                 .held_up = fetched.held_up}});
+      reads_.erase(read);
+    }
+  }
+  if (link == nullptr) return End(read, OutcomeKind::kLost, base::Fault::kNone, {});
+  link->WakeWorker();
+}
+
+void QueueReads::End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status) {
+  const base::TimePoint now = base::Now();
+  std::string path;
+  if (kind == OutcomeKind::kRefused) path = read->item.dataset->FindPath(read->item.sample);
+  {
+    const base::MutexLock lock(mutex_);
+    ended_.push_back({.id = read->item.id,
+                      .kind = kind,
+                      .fault = fault,
+                      .status = std::move(status),
+                      .worker = options_.number,
+                      .times = {.given = read->item.given,
+                                .read_begin = read->begun,
+                                .read_end = now,
+                                .ended = now},
+                      .path = std::move(path)});
+    reads_.erase(read);
+  }
+  posix::Ring(wake_);
+}
+
+bool QueueReads::IsCurrent(const Read& read) const {
+  return !stopping_ && attached_ != nullptr && attached_ == read.link;
+}
+
+}  // namespace penstock::workers

@@ -1,0 +1,191 @@
+// The supervisor's side of lane_reads.h.
+#include "server/workers/queue_reads.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace penstock::workers {
+namespace {
+
+// What the worker says of its time, held within what there was of it.
+Times WithDecode(Times times, const Completion& completion, base::TimePoint now) {
+  constexpr auto kFarOff = std::chrono::nanoseconds(INT64_MAX / 2);
+  const auto said = std::chrono::nanoseconds(
+      std::min<uint64_t>(completion.ended_ns, static_cast<uint64_t>(kFarOff.count())));
+  times.ended = std::clamp(base::TimePoint(said), times.read_end, std::max(times.read_end, now));
+  times.decode = std::min<base::Duration>(std::chrono::microseconds(completion.decode_us),
+                                          times.ended - times.read_end);
+  return times;
+}
+
+}  // namespace
+
+void QueueReads::Stop() {
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+}
+
+void QueueReads::Attach(std::shared_ptr<SupervisorEndpoint> link) {
+  const base::MutexLock lock(mutex_);
+  attached_ = std::move(link);
+  broken_ = crowded_ = false;
+}
+
+void QueueReads::Give(const WorkItem& item) {
+  {
+    const base::MutexLock lock(mutex_);
+    inbox_.push_back(item);
+  }
+  changed_.NotifyAll();
+}
+
+void QueueReads::HandBack(const source::Dataset& dataset) {
+  const base::MutexLock lock(mutex_);
+  const auto back = std::stable_partition(
+      inbox_.begin(), inbox_.end(), [&](const WorkItem& item) { return item.dataset != &dataset; });
+  for (auto item = back; item != inbox_.end(); ++item)
+    ended_.push_back({.id = item->id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
+  inbox_.erase(back, inbox_.end());
+}
+
+void QueueReads::Expect(const WorkItem& item) {
+  const base::TimePoint now = base::Now();
+  const base::MutexLock lock(mutex_);
+  reads_.push_back({.item = item,
+                    .link = attached_,
+                    .begun = now,
+                    .waits_for_source = now,
+                    .offset = {},
+                    .aside = true});
+}
+
+void QueueReads::Forget(const WorkItem& item) {
+  const base::MutexLock lock(mutex_);
+  std::erase_if(reads_, [&](const Read& read) { return read.item.id == item.id; });
+}
+
+bool QueueReads::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
+  const size_t before = outcomes.size();
+  bool sound = false, room = false;
+  {
+    const base::MutexLock lock(mutex_);
+    sound = (attached_ == nullptr || CollectCompletions(now, outcomes)) && !broken_;
+    room = outcomes.size() > before;
+    for (Outcome& each : ended_) outcomes.push_back(std::move(each));
+    ended_.clear();
+  }
+  if (room) changed_.NotifyAll();
+  return sound;
+}
+
+bool QueueReads::CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes) {
+  for (Completion completion;;) {
+    const shm::RingOutcome popped = attached_->Pop(completion);
+    if (popped != shm::RingOutcome::kDone) return popped == shm::RingOutcome::kWait;
+    if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
+    if (!base::IsDecoders(completion.fault)) return false;
+    outcomes.push_back(OutcomeOf(sent_.front(), completion));
+    attached_->arena().Free(sent_.front().offset);
+    sent_.pop_front();
+    oldest_since_ = now;
+  }
+}
+
+Outcome QueueReads::OutcomeOf(const Sent& sent, const Completion& completion) const {
+  const bool done = completion.fault == base::Fault::kNone;
+  return {.id = sent.item.id,
+          .kind = done ? OutcomeKind::kDone : OutcomeKind::kRefused,
+          .fault = completion.fault,
+          .status = {},
+          .worker = options_.number,
+          .times = WithDecode(sent.times, completion, base::Now())};
+}
+
+void QueueReads::Detach(const Outcome& in_hand, std::vector<Outcome>& outcomes) {
+  {
+    const base::MutexLock lock(mutex_);
+    // Only the oldest can have been in hand: what the dead worker claimed decides no more than
+    // that.
+    if (!sent_.empty() && attached_->started() >= sent_.front().sequence) {
+      outcomes.push_back(in_hand);
+      outcomes.back().id = sent_.front().item.id;
+      sent_.pop_front();
+    }
+    for (const Sent& each : sent_)
+      outcomes.push_back(
+          {.id = each.item.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
+    for (const WorkItem& each : inbox_)
+      outcomes.push_back({.id = each.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
+    sent_.clear();
+    inbox_.clear();
+    attached_ = nullptr;
+  }
+  changed_.NotifyAll();
+}
+
+std::optional<QueueReads::Oldest> QueueReads::OldestAtWorker() const {
+  const base::MutexLock lock(mutex_);
+  if (attached_ == nullptr || sent_.empty()) return std::nullopt;
+  return Oldest{.dataset = sent_.front().item.dataset,
+                .sample = sent_.front().item.sample,
+                .since = oldest_since_,
+                .started = attached_->started() >= sent_.front().sequence};
+}
+
+std::vector<QueueReads::OverdueItem> QueueReads::TakeOverdue(base::TimePoint now,
+                                                             base::Duration patience) {
+  std::vector<OverdueItem> overdue;
+  const base::MutexLock lock(mutex_);
+  for (Read& read : reads_) {
+    if (!read.aside || read.told || !read.waits_for_source) continue;
+    if (now - *read.waits_for_source < patience) continue;
+    read.told = true;
+    overdue.push_back({read.item.id, read.item.dataset});
+  }
+  return overdue;
+}
+
+bool QueueReads::IsReaderOverdue(base::TimePoint now, base::Duration patience) const {
+  const base::MutexLock lock(mutex_);
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
+    return !read.aside && read.waits_for_source && now - *read.waits_for_source >= patience;
+  });
+}
+
+std::vector<uint64_t> QueueReads::GiveInboxTo(uint64_t place) {
+  std::vector<uint64_t> left;
+  {
+    const base::MutexLock lock(mutex_);
+    place_ = place;
+    for (Read& read : reads_) {
+      if (read.aside) continue;
+      read.aside = true;
+      left.push_back(read.item.id);
+      if (read.offset) read.link->arena().LeaveBehind(*read.offset);
+    }
+  }
+  changed_.NotifyAll();
+  return left;
+}
+
+std::optional<QueueReads::Longest> QueueReads::LongestRead() const {
+  std::optional<Longest> longest;
+  const base::MutexLock lock(mutex_);
+  for (const Read& read : reads_) {
+    if (!read.waits_for_source) continue;
+    if (longest && longest->since <= *read.waits_for_source) continue;
+    longest = {read.item.dataset, read.item.sample, *read.waits_for_source};
+  }
+  return longest;
+}
+
+bool QueueReads::IsCrowded() const {
+  const base::MutexLock lock(mutex_);
+  return crowded_;
+}
+
+}  // namespace penstock::workers

@@ -1,0 +1,172 @@
+// A queue whose samples' sources are in trouble.
+#include "tests/unit/workers/queue_rig.h"
+
+namespace penstock::workers {
+namespace {
+
+// When to try again is the caller's business: nobody waits here.
+TEST_F(WorkerQueueTest, WhatCannotBeReadEndsAtOnceAndTheNextIsServed) {
+  dataset_.open_failures = 1;
+  dataset_.read_failures = 1;
+  Give(10, 100);
+  Give(11, 101);
+  Give(12, 102);
+
+  const Request request = Take();
+
+  EXPECT_EQ(request.input_offset, 0u);
+  EXPECT_EQ(request.input_bytes, 102u);
+  EXPECT_EQ(mapping_.data()[kArenaOffset + 101], std::byte{102});
+  ASSERT_TRUE(CollectSome(2));
+  EXPECT_EQ(outcomes_[0].id, 10u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kSourceFailed);
+  EXPECT_EQ(outcomes_[0].status, absl::UnavailableError("the disk is away"));
+  EXPECT_EQ(outcomes_[1].status, absl::UnavailableError("the read failed"));
+  Answer(request.sequence);
+  ASSERT_TRUE(CollectSome(3));
+  EXPECT_EQ(outcomes_[2].kind, OutcomeKind::kDone);
+  EXPECT_EQ(queue_->held(), 0u);
+}
+
+TEST_F(WorkerQueueTest, AReadThatDoesNotComeBackHoldsUpNobodyAndIsServedOnceItDoes) {
+  Hang hang(dataset_);
+  Give(10, 100);
+  Give(11, 101);
+  ASSERT_TRUE(hang.Begun());
+
+  ASSERT_TRUE(Overdue({10}));
+  const Request other = Take();
+  Answer(other.sequence);
+  ASSERT_TRUE(CollectSome(1));
+
+  EXPECT_EQ(outcomes_[0].id, 11u);
+  EXPECT_EQ(other.input_bytes, 101u);
+  EXPECT_EQ(queue_->outstanding(), 0u);
+  EXPECT_EQ(queue_->held(), 1u);
+  EXPECT_EQ(loose_.count(), 1u);
+
+  hang.End();
+  const Request late = Take();
+  EXPECT_EQ(late.input_bytes, 100u);
+  EXPECT_EQ(mapping_.data()[kArenaOffset + late.input_offset], std::byte{100});
+  Answer(late.sequence);
+  ASSERT_TRUE(CollectSome(2));
+  EXPECT_EQ(outcomes_[1].id, 10u);
+  EXPECT_EQ(outcomes_[1].kind, OutcomeKind::kDone);
+  EXPECT_TRUE(Eventually([&] {
+    loose_.Sweep();
+    return loose_.count() == 0;
+  }));
+}
+
+TEST_F(WorkerQueueTest,
+       ThousandsGoThroughBesideAReadThatDoesNotComeBackAndNobodyWritesIntoItsPlace) {
+  Hang hang(dataset_);
+  Give(10'000, 77);
+  ASSERT_TRUE(hang.Begun());
+  ASSERT_TRUE(Overdue({10'000}));
+
+  GoThrough(1000);
+
+  hang.End();
+  const Request late = Take();
+  EXPECT_EQ(late.input_bytes, 77u);
+  for (uint64_t i = 0; i < 77; ++i)
+    ASSERT_EQ(mapping_.data()[kArenaOffset + late.input_offset + i], std::byte{77});
+}
+
+TEST_F(WorkerQueueTest, WhatIsReadAsideTakesNoPlaceAndWaitsBehindNobody) {
+  Hang hang(dataset_);
+  Give(10, 100);
+  ASSERT_TRUE(hang.Begun());
+
+  ASSERT_TRUE(queue_->GiveAside({.id = 11, .dataset = &other_, .sample = 101}));
+
+  EXPECT_EQ(Take().input_bytes, 101u);
+  hang.End();
+  EXPECT_EQ(Take().input_bytes, 100u);
+}
+
+TEST_F(WorkerQueueTest, WhatWaitsForTheSameStorageIsHandedBackAndNothingElse) {
+  Hang hang(dataset_);
+  Give(10, 100);
+  Give(11, 101);
+  queue_->Give({.id = 12, .dataset = &other_, .sample = 102});
+  Give(13, 103);
+  ASSERT_TRUE(hang.Begun());
+
+  queue_->HandBack(dataset_);
+
+  ASSERT_TRUE(CollectSome(2));
+  EXPECT_EQ(outcomes_[0].id, 11u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);
+  EXPECT_EQ(outcomes_[1].id, 13u);
+  ASSERT_TRUE(Overdue({10}));
+  EXPECT_EQ(Take().input_bytes, 102u);
+  hang.End();
+}
+
+TEST_F(WorkerQueueTest, NoMoreAreLeftBehindThanMayBe) {
+  Hang hang(dataset_);
+  posix::LooseThreads none(0);
+  queue_.reset();
+  queue_ = std::make_unique<WorkerQueue>(WorkerQueue::Options{.limits = {.max_bytes = kArena}},
+                                         wake_, none);
+  Attach();
+  Give(10, 100);
+  ASSERT_TRUE(hang.Begun());
+
+  EXPECT_TRUE(queue_->TakeOverdue(base::Now() + seconds(60)).empty());
+  EXPECT_FALSE(queue_->GiveAside({.id = 11, .dataset = &other_, .sample = 101}));
+
+  hang.End();
+  EXPECT_EQ(Take().input_bytes, 100u);
+}
+
+TEST_F(WorkerQueueTest, ALaneGoesWithoutTheReadsThatItLeftBehind) {
+  Hang hang(dataset_);
+  Give(10, 100);
+  ASSERT_TRUE(hang.Begun());
+  ASSERT_TRUE(Overdue({10}));
+  const base::TimePoint before = base::Now();
+
+  queue_->Detach({}, outcomes_);
+  queue_.reset();
+
+  EXPECT_LT(base::Now() - before, seconds(10));
+  hang.End();
+}
+
+TEST_F(WorkerQueueTest, AReadThatComesBackToANewWorkerIsLostAndNotWritten) {
+  Hang hang(dataset_);
+  Give(10, 100);
+  ASSERT_TRUE(hang.Begun());
+  ASSERT_TRUE(Overdue({10}));
+
+  queue_->Detach({.kind = OutcomeKind::kStrike}, outcomes_);
+  EXPECT_TRUE(outcomes_.empty());
+  Attach();
+  hang.End();
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);
+}
+
+TEST_F(WorkerQueueTest, WhereWhatWasLeftBehindLeavesNoRoomTheWorkerIsToBeReplaced) {
+  Hang hang(dataset_);
+  Give(10, 3000);
+  ASSERT_TRUE(hang.Begun());
+  ASSERT_TRUE(Overdue({10}));
+  EXPECT_FALSE(queue_->IsCrowded());
+
+  Give(11, 3001);
+
+  ASSERT_TRUE(CollectSome(1));
+  EXPECT_EQ(outcomes_[0].id, 11u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);
+  EXPECT_TRUE(queue_->IsCrowded());
+  hang.End();
+}
+
+}  // namespace
+}  // namespace penstock::workers
