@@ -2,7 +2,6 @@
 Penstock decodes, of every layout; and damaged ones."""
 import random
 import struct
-import zlib
 
 from image_files import picture, saved
 from tiff_files import damaged_tiffs, tiff, tiffs, unsupported_tiffs
