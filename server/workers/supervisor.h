@@ -150,6 +150,10 @@ class Supervisor {
     uint32_t user = 0;
   };
   std::vector<Served> WhoIsServed() const;
+  // Those that were dismissed since the last call, with the CPU time that they had used by then.
+  std::vector<std::pair<Served, base::Duration>> TakeDismissed() {
+    return std::exchange(dismissed_, {});
+  }
   // One more worker slot of the user takes nothing more, so that somebody else can have it.
   void GiveWay(uint32_t user);
   // Nobody waits for a worker slot: all go on.
@@ -252,6 +256,7 @@ class Supervisor {
   bool starting_ = false;  // nobody is served yet: a start may be waited for
   std::vector<std::unique_ptr<WorkerSlot>> worker_slots_;
   std::vector<std::unique_ptr<UserWorker>> asleep_;  // the one that fell asleep last is the last
+  std::vector<std::pair<Served, base::Duration>> dismissed_;
   std::map<uint32_t, User> users_;                   // with a user's worker
   base::TimePoint now_{};                            // of the last look around
   bool contended_ = false;

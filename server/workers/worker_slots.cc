@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "common/base/check.h"
+#include "common/posix/cpu_time.h"
 #include "server/workers/supervisor.h"
 #include "server/workers/worker_slot.h"
 
@@ -143,6 +144,9 @@ uint32_t Supervisor::asleep() const {
 // Ends its worker. A read that does not come back keeps its queue, and no worker.
 void Supervisor::Dismiss(std::unique_ptr<UserWorker> user_worker) {
   if (user_worker->worker) {
+    if (const auto used = posix::CpuTimeOf(user_worker->worker->pid());
+        used && user_worker->last_account != 0)
+      dismissed_.push_back({{.pid = user_worker->worker->pid(), .user = user_worker->user}, *used});
     Unwatch(user_worker->worker->link().done_event());
     Unwatch(user_worker->worker->pidfd());
   }

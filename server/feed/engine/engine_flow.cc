@@ -124,16 +124,17 @@ void Engine::LookAround(base::TimePoint now) {
 
 // A worker's process serves one user: all that it used since the last look is that one's.
 void Engine::NoteWorkerCpu() {
-  const std::vector<workers::Supervisor::Served> served = workers_.WhoIsServed();
-  for (const workers::Supervisor::Served& worker : served) {
-    const auto used = posix::CpuTimeOf(worker.pid);
-    if (!used) continue;
+  const auto note = [this](const workers::Supervisor::Served& worker, base::Duration used) {
     const auto number = static_cast<uint32_t>(worker.pid);
     worker_cpu_.Decoded(number, worker.user, std::chrono::milliseconds(1));
-    worker_cpu_.Look(number, worker.pid, *used, [&](uint32_t user, base::Duration time) {
+    worker_cpu_.Look(number, worker.pid, used, [&](uint32_t user, base::Duration time) {
       user_counts_.Of(user).worker_cpu += time;
     });
-  }
+  };
+  for (const auto& [worker, used] : workers_.TakeDismissed()) note(worker, used);
+  const std::vector<workers::Supervisor::Served> served = workers_.WhoIsServed();
+  for (const workers::Supervisor::Served& worker : served)
+    if (const auto used = posix::CpuTimeOf(worker.pid)) note(worker, *used);
   worker_cpu_.Keep([&](uint32_t number) {
     return std::any_of(served.begin(), served.end(), [number](const auto& worker) {
       return static_cast<uint32_t>(worker.pid) == number;

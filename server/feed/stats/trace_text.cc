@@ -126,7 +126,7 @@ bool TraceText::Step(std::string& text) {
   size_t at = at_++;
   if (at == 0) {
     text += "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-    text += R"({"ph":"M","name":"process_name","pid":10000,"args":{"name":"row_copiers"}})";
+    text += R"({"ph":"M","name":"process_name","pid":10000,"args":{"name":"row copiers"}})";
     return true;
   }
   --at;

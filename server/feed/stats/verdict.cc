@@ -51,7 +51,7 @@ FlowVerdict Carrying(const FlowFigures& figures) {
   return {Bottleneck::kReading, 0,
           absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
                        Percent(figures.readers_busy),
-                       " busy; faster storage would hide it, or more of source.row_copiers")};
+                       " busy; faster storage would hide it, or more of source.carriers")};
 }
 
 FlowVerdict Window() {

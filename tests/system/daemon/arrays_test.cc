@@ -228,7 +228,7 @@ TEST_F(ArraysTest, AConfiguredDatasetOfTokensIsServedInThePlansOrderByAnyNumberO
   for (const std::string row_copiers : {"1", "3"}) {
     DaemonProcess daemon({.workers = 1,
                           .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"
-                                    "source: {row_copiers: " +
+                                    "source: {carriers: " +
                                     row_copiers +
                                     "}\ndatasets:\n  - name: text\n    tokens: {files: [" +
                                     At("nanogpt.bin") + "], length: 64}\n"});

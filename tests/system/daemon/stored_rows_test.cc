@@ -136,7 +136,7 @@ TEST_F(StoredRowsTest, AFileThatIsGoneWhileItIsFedStallsThenFailsTheFeedAndNotTh
 TEST_F(StoredRowsTest, OneTwoAndFourCarriersGiveTheSameBytesAsTheFile) {
   std::vector<Delivered> epochs;
   for (const std::string row_copiers : {"1", "2", "4"}) {
-    DaemonProcess daemon({.workers = 1, .config = Config("{row_copiers: " + row_copiers + "}")});
+    DaemonProcess daemon({.workers = 1, .config = Config("{carriers: " + row_copiers + "}")});
     epochs.push_back(OneEpoch(daemon.address(), Rows("digits")));
   }
 

@@ -99,7 +99,7 @@ class StallTest : public ::testing::Test {
         .config = "server: {socket: SOCKET, group: '" + std::to_string(kGroup) + "', state_dir: '" +
                   state_dir_ + "', metrics_address: '127.0.0.1:" + std::to_string(port_) +
                   "'}\nworkers: {count: 2}\n" + more_config_ + "source: {retry_for: " + retry_for +
-                  ", row_copiers: 1}\ndatasets:\n- {name: b, folder: " + path("b") +
+                  ", carriers: 1}\ndatasets:\n- {name: b, folder: " + path("b") +
                   "}\n- {name: folder, folder: " + path("a/folder") +
                   "}\n- {name: tar, tar: {shards: ['" + path("a/x.tar") +
                   "']}}\n- {name: tfrecord, tfrecord: {shards: ['" + path("a/x.tfrecord") +

@@ -59,7 +59,7 @@ workers:
   backoff_first: 8ms
   backoff_longest: 9ms
 source:
-  {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, row_copiers: 5, max_unpacked: 6MiB}
+  {retry_for: 10s, roots: [/a, /b], index_threads: 11, max_open: 12, carriers: 5, max_unpacked: 6MiB}
 limits: {max_sample: 13MiB, max_pixels: 14, max_quarantined: 15%, max_quarantined_minimum: 16,
          max_order_samples: 17, max_orders_per_user: 18, max_order_memory: 19MiB}
 datasets:
