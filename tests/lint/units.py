@@ -2,9 +2,8 @@
 """Runs clang over the translation units of a compile database, two at a time on two cores.
 
   units.py threads BUILD          every unit, syntax only, with the thread-safety analysis
-  units.py tidy BUILD [COUNT]     clang-tidy over COUNT files, or over all of them
+  units.py tidy BUILD             clang-tidy over every file
 
-Each commit looks at other COUNT files: they are taken in turn, by the commit's number.
 Prints what is wrong, then one line with the counts; exits with 1 if anything is wrong.
 """
 import concurrent.futures
@@ -15,9 +14,6 @@ import shlex
 import subprocess
 import sys
 import time
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
 
 def units(build):
     """Returns the database's entries of our own code: no generated files, each file once."""
@@ -31,7 +27,7 @@ def units(build):
 
 def syntax(entry):
     """Returns what clang says of a unit that it parses and analyses but doesn't compile."""
-    command = [word for word in shlex.split(entry["command"])]
+    command = shlex.split(entry["command"])
     at = command.index("-o")
     del command[at:at + 2]
     command[command.index("-c")] = "-fsyntax-only"
@@ -49,26 +45,12 @@ def tidy(build):
     return run
 
 
-def commits():
-    """Returns how many commits lead to this one; 0 where git can't tell."""
-    counted = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", "HEAD"], text=True,
-                             capture_output=True)
-    return int(counted.stdout) if counted.returncode == 0 else 0
-
-
-def in_turn(entries, count):
-    first = commits() * count % max(len(entries), 1)
-    return (entries[first:] + entries[:first])[:count]
-
-
 def main():
     what, build = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     entries = units(build)
     if not entries:
         sys.exit(f"units.py: {build}/compile_commands.json names none of our files")
     if what == "tidy":
-        if len(sys.argv) > 3:
-            entries = in_turn([e for e in entries if "/build/" not in e["file"]], int(sys.argv[3]))
         run = tidy(build)
     else:
         run = syntax
