@@ -257,8 +257,8 @@ class Supervisor {
   std::vector<std::unique_ptr<WorkerSlot>> worker_slots_;
   std::vector<std::unique_ptr<UserWorker>> asleep_;  // the one that fell asleep last is the last
   std::vector<std::pair<Served, base::Duration>> dismissed_;
-  std::map<uint32_t, User> users_;                   // with a user's worker
-  base::TimePoint now_{};                            // of the last look around
+  std::map<uint32_t, User> users_;  // with a user's worker
+  base::TimePoint now_{};           // of the last look around
   bool contended_ = false;
   uint64_t retired_restarts_ = 0;
   std::vector<Death> deaths_;
