@@ -92,7 +92,7 @@ TEST_F(CopierTest, ASlabThatLeavesTooLittleToOthersIsRefusedWithTheNumbersAndMad
     EXPECT_TRUE(absl::IsResourceExhausted(done.slabs[0].status)) << done.slabs[0].status;
     EXPECT_THAT(
         std::string(done.slabs[0].status.message()),
-        AllOf(HasSubstr("batches need 100.0 MiB more"), HasSubstr("256.0 MiB of it are left")));
+        AllOf(HasSubstr("batches need 100.0 MiB more"), HasSubstr("256.0 MiB are reserved")));
   }
   order.slab = 3;
   copier_->MakeSlab(order);

@@ -210,7 +210,7 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   const Result<Batch> next = session.Next(desk.stream(), seconds(20));
 
   EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(refused.message(), ::testing::HasSubstr("256.0 MiB of it are left"));
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("256.0 MiB are reserved"));
   EXPECT_TRUE(next.ok()) << next.status().ToString();
   EXPECT_EQ(session.delivery(), Delivery::kDevice);
 }

@@ -57,7 +57,7 @@ TEST_F(RegistrationTest, WhatIsRegisteredAlreadyIsRefused) {
       Registration::Make(segment.writable.data(), kBytes, Access::kReadWrite).status();
 
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(second.message()), ::testing::HasSubstr("before"));
+  EXPECT_THAT(std::string(second.message()), ::testing::HasSubstr("already registered"));
 }
 
 TEST_F(RegistrationTest, AnAddressBesideItHasNoDeviceAddress) {
