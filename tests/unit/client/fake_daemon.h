@@ -13,6 +13,7 @@
 #include "client/src/gpu/slabs.h"
 #include "client/src/session/attachment.h"
 #include "client/src/session/session_core.h"
+#include "common/base/mutex.h"
 #include "common/posix/futex.h"
 
 namespace penstock::client {
@@ -67,6 +68,7 @@ class FakeLink final : public Link {
     return absl::OkStatus();
   }
   absl::StatusOr<Progress> GetProgress(uint64_t, base::Duration timeout) override {
+    const base::MutexLock lock(asked_mutex);
     asked_for.push_back(timeout);
     return progress;
   }
@@ -81,6 +83,7 @@ class FakeLink final : public Link {
   std::vector<uint64_t> closed;
   // What a question for progress is answered with, and how long each had.
   absl::StatusOr<Progress> progress = Progress();
+  base::Mutex asked_mutex;  // a session's statistics may be asked for by another thread
   std::vector<base::Duration> asked_for;
   // Of device delivery: what a question for slabs is answered with, and how often it was asked.
   std::vector<SlabOffer> offers;
