@@ -195,8 +195,11 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
                               held.FinishedBytes(kAsStored))
                   .ok());
   daemon.Kill(SIGKILL);
-  while (session.Next(milliseconds(100)).ok()) {
+  Status gone;
+  while (gone.ok() || gone.code() == Code::kDeadlineExceeded) {
+    gone = session.Next(milliseconds(100)).status();
   }
+  ASSERT_THAT(gone.message(), ::testing::HasSubstr("the daemon is gone"));
   daemon.Start();
   Client neighbour = Client::Connect({.address = daemon.address()}).OrDie();
   const Session small = neighbour.Open(Options()).OrDie();  // makes the daemon's context
