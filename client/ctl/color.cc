@@ -56,8 +56,9 @@ std::string PaintState(const std::string& line) {
 
 }  // namespace
 
-Colors ChooseColors(ColorWish wish, const Screen& screen) {
-  if (wish != ColorWish::kAuto) return wish == ColorWish::kAlways ? Colors::kYes : Colors::kNo;
+Colors ChooseColors(ColorChoice choice, const Screen& screen) {
+  if (choice != ColorChoice::kAuto)
+    return choice == ColorChoice::kAlways ? Colors::kYes : Colors::kNo;
   const bool can = screen.terminal && !screen.kind.empty() && screen.kind != "dumb";
   return can && screen.no_color.empty() ? Colors::kYes : Colors::kNo;
 }

@@ -5,7 +5,7 @@
 
 namespace penstock::ctl {
 
-enum class ColorWish { kAuto, kAlways, kNever };  // --color
+enum class ColorChoice { kAuto, kAlways, kNever };  // --color
 enum class Colors { kNo, kYes };
 
 struct Screen {
@@ -15,7 +15,7 @@ struct Screen {
 };
 
 // The command line takes precedence over the environment.
-Colors ChooseColors(ColorWish wish, const Screen& screen);
+Colors ChooseColors(ColorChoice choice, const Screen& screen);
 
 // For the text of `check`: colors the grade at the start of each line.
 std::string PaintGrades(const std::string& text, Colors colors);

@@ -170,10 +170,10 @@ absl::Status ReadWorkers(const std::string& value, Call& call) {
 }
 
 absl::Status ReadColor(const std::string& value, Call& call) {
-  const auto found = std::find(std::begin(kColorWishes), std::end(kColorWishes), value);
-  if (found == std::end(kColorWishes))
+  const auto found = std::find(std::begin(kColorChoices), std::end(kColorChoices), value);
+  if (found == std::end(kColorChoices))
     return Wrong("--color takes 'auto', 'always' or 'never', not '", value, "'");
-  call.color = static_cast<ColorWish>(found - std::begin(kColorWishes));
+  call.color = static_cast<ColorChoice>(found - std::begin(kColorChoices));
   return absl::OkStatus();
 }
 

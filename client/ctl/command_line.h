@@ -37,7 +37,7 @@ struct Call {
   Command command = Command::kHelp;
   std::string address;  // empty: search for the daemon
   Output output = Output::kTable;
-  ColorWish color = ColorWish::kAuto;
+  ColorChoice color = ColorChoice::kAuto;
   std::string dataset;        // index, digest, quarantine; empty: all, for "quarantine list"
   std::string shell;          // completion
   std::string config;         // check; empty: none

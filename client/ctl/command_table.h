@@ -40,7 +40,7 @@ const CommandForm* FindCommand(const std::string& words);
 const OptionForm* FindOption(const std::string& name_or_letter);
 
 inline constexpr const char* kFormats[] = {"table", "json"};
-inline constexpr const char* kColorWishes[] = {"auto", "always", "never"};
+inline constexpr const char* kColorChoices[] = {"auto", "always", "never"};
 inline constexpr const char* kShells[] = {"bash", "zsh", "fish"};
 
 }  // namespace penstock::ctl

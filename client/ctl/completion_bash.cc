@@ -120,7 +120,7 @@ std::string BashCompletion() {
   return absl::StrFormat(kBashScript, kNameOfJson, absl::StrJoin(with_value, " | "),
                          PatternOf(Value::kFormat), absl::StrJoin(kFormats, " "),
                          PatternOf(Value::kFile), PatternOf(Value::kColor),
-                         absl::StrJoin(kColorWishes, " "), absl::StrJoin(common, " "),
+                         absl::StrJoin(kColorChoices, " "), absl::StrJoin(common, " "),
                          CasesOfOptions(), CasesOfWords());
 }
 

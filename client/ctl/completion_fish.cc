@@ -67,7 +67,7 @@ std::string LinesOf(const OptionForm& option) {
       return Line(condition, absl::StrCat(names, " -r -F", what));
     case Value::kColor:
       return Line(condition,
-                  absl::StrCat(names, " -x -a '", absl::StrJoin(kColorWishes, " "), "'", what));
+                  absl::StrCat(names, " -x -a '", absl::StrJoin(kColorChoices, " "), "'", what));
     case Value::kFormat:
       return Line(" -n 'not __penstockctl_at trace'",
                   absl::StrCat(names, " -x -a '", absl::StrJoin(kFormats, " "), "'", what)) +

@@ -55,7 +55,7 @@ std::string ValuesOf(Value value) {
     case Value::kFormat:
       return absl::StrCat("(", absl::StrJoin(kFormats, " "), ")");
     case Value::kColor:
-      return absl::StrCat("(", absl::StrJoin(kColorWishes, " "), ")");
+      return absl::StrCat("(", absl::StrJoin(kColorChoices, " "), ")");
     case Value::kText:
     case Value::kNone:
       break;

@@ -24,7 +24,7 @@ class Shares {
     const uint64_t open = most_ - kept_;
     return (open - std::min(by_others, open) + 1) / 2;
   }
-  bool HasRoomFor(uint32_t user, bool privileged, uint64_t amount = 1) const {
+  bool CanTake(uint32_t user, bool privileged, uint64_t amount = 1) const {
     const uint64_t share = ShareOf(user, privileged), held = HeldBy(user);
     return held <= share && amount <= share - held;
   }

@@ -1,8 +1,8 @@
 // The whole library in a build without a CUDA toolkit: every call returns an error that says so.
 #include "common/cuda/device.h"
+#include "common/cuda/memory_info.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
-#include "common/cuda/room.h"
 #include "common/cuda/slab.h"
 #include "common/cuda/stream.h"
 
@@ -54,7 +54,7 @@ absl::Status CallWhenReached(StreamHandle, void (*)(void*), void*) { return Abse
 absl::Status Synchronize(StreamHandle) { return Absent(); }
 absl::Status SynchronizeDevice() { return Absent(); }
 
-absl::StatusOr<Room> AskRoom() { return Absent(); }
+absl::StatusOr<MemoryInfo> QueryMemory() { return Absent(); }
 
 absl::StatusOr<Registration> Registration::Make(std::byte*, size_t, Access) { return Absent(); }
 Registration::~Registration() = default;

@@ -71,27 +71,27 @@ void Drain(const Fd& event) {
 // Sockets, because each send and receive can be non-blocking by flag. For an eventfd only
 // O_NONBLOCK decides, which anyone with the descriptor can change. Datagrams, because only a few
 // are queued.
-absl::StatusOr<Bell> MakeBell() {
+absl::StatusOr<Notifier> MakeNotifier() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return base::ErrnoStatus(errno, "making a bell", "raise the limit on open files (ulimit -n)");
   }
-  return Bell{.ringing = Fd(ends[0]), .listening = Fd(ends[1])};
+  return Notifier{.sender = Fd(ends[0]), .receiver = Fd(ends[1])};
 }
 
-void RingBell(const Fd& ringing) {
+void Notify(const Fd& sender) {
   // A failed send needs no retry: either unread notifications fill the queue, or nobody listens.
   const char ring = 1;
-  while (::send(ringing.get(), &ring, sizeof(ring), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+  while (::send(sender.get(), &ring, sizeof(ring), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
          errno == EINTR) {
   }
 }
 
-void DrainBell(const Fd& listening) {
+void DrainNotifications(const Fd& receiver) {
   char ring;
   ssize_t got;
   do {
-    got = ::recv(listening.get(), &ring, sizeof(ring), MSG_DONTWAIT);
+    got = ::recv(receiver.get(), &ring, sizeof(ring), MSG_DONTWAIT);
   } while (got > 0 || (got < 0 && errno == EINTR));
 }
 

@@ -54,11 +54,11 @@ void Drain(const Fd& event);
 
 // A notification channel for a sender that does not trust its receiver. Sending never waits,
 // whatever the receiver does with its end or leaves unread.
-struct Bell {
-  Fd ringing, listening;  // `listening` is readable from a RingBell until the next DrainBell
+struct Notifier {
+  Fd sender, receiver;  // `listening` is readable from a Notify until the next DrainNotifications
 };
-absl::StatusOr<Bell> MakeBell();
-void RingBell(const Fd& ringing);
-void DrainBell(const Fd& listening);
+absl::StatusOr<Notifier> MakeNotifier();
+void Notify(const Fd& sender);
+void DrainNotifications(const Fd& receiver);
 
 }  // namespace penstock::posix

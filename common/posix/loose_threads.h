@@ -34,7 +34,7 @@ class LooseThreads {
   static std::optional<Thread> Start(std::function<void()> run);
 
   // Whether another thread may be left behind.
-  bool HasRoom() const { return threads_.size() < most_; }
+  bool CanStart() const { return threads_.size() < most_; }
   void Leave(Thread thread) { threads_.push_back(std::move(thread)); }
   // Joins the threads that have ended. Never waits.
   void Sweep();

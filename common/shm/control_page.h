@@ -64,8 +64,8 @@ struct alignas(64) ControlPage {
 
   // Written by the daemon.
   alignas(64) std::atomic<uint64_t> announced;
-  std::atomic<uint32_t> bell;   // the consumer's futex; changes with each announcement
-  std::atomic<uint32_t> state;  // SessionState
+  std::atomic<uint32_t> wakeup;  // the consumer's futex; changes with each announcement
+  std::atomic<uint32_t> state;   // SessionState
   std::atomic<uint32_t> daemon_asleep;
   uint32_t error_code;  // an absl::StatusCode; valid once state is kFailed
   char error[1024];     // NUL-terminated; valid likewise

@@ -15,7 +15,7 @@ inline constexpr char kDoorwaySuffix[] = ".door";
 inline constexpr char kTicketMetadataKey[] = "penstock-ticket";  // 32 hex digits
 
 enum class DoorwayKind : uint32_t {
-  kHello = 1,        // client → daemon, 1 descriptor: a pidfd of the client
+  kHandshake = 1,    // client → daemon, 1 descriptor: a pidfd of the client
   kWelcome = 2,      // daemon → client, no descriptor
   kRefused = 3,      // daemon → client, no descriptor, then EOF
   kSession = 4,      // daemon → client, 2 descriptors: control page, event
@@ -31,7 +31,7 @@ struct DoorwayHeader {
   uint32_t reserved;
 };
 
-struct DoorwayHello {
+struct DoorwayHandshake {
   DoorwayHeader header;
   char client[64];  // NUL-terminated: program and library version, for status
 };
@@ -68,7 +68,7 @@ struct DoorwaySlab {
   uint64_t bytes;
 };
 
-static_assert(sizeof(DoorwayHeader) == 16 && sizeof(DoorwayHello) == 80);
+static_assert(sizeof(DoorwayHeader) == 16 && sizeof(DoorwayHandshake) == 80);
 static_assert(sizeof(DoorwayWelcome) == 32 && sizeof(DoorwayRefused) == 528);
 static_assert(sizeof(DoorwaySession) == 32 && sizeof(DoorwaySegment) == 32);
 static_assert(sizeof(DoorwaySlab) == 32);

@@ -76,7 +76,7 @@ absl::Status GivenOrders::Admit(const Sender& sender, uint64_t length) {
         absl::StrCat("an order of ", length, " samples is longer than limits.max_order_samples, ",
                      options_.max_samples, "; send a shorter one or raise the limit"));
   while (orders_of_[sender.user] >= options_.max_per_user) {
-    if (!MakeRoom(sender.user))
+    if (!Evict(sender.user))
       return absl::ResourceExhaustedError(
           absl::StrCat("user ", sender.user, " has ", options_.max_per_user,
                        " orders in use already (limits.max_orders_per_user); close sessions or "
@@ -88,9 +88,9 @@ absl::Status GivenOrders::Admit(const Sender& sender, uint64_t length) {
 // What one user may have is its own to make room in; what all may have together is everybody's.
 absl::Status GivenOrders::Claim(uint32_t user, uint64_t bytes) {
   const bool privileged = user == options_.owner;
-  while (!bytes_.HasRoomFor(user, privileged, bytes)) {
+  while (!bytes_.CanTake(user, privileged, bytes)) {
     const bool none_left = bytes > bytes_.most() - bytes_.held();
-    if (MakeRoom(user) || (none_left && MakeRoom(std::nullopt))) continue;
+    if (Evict(user) || (none_left && Evict(std::nullopt))) continue;
     return absl::ResourceExhaustedError(absl::StrCat(
         "an order that takes ", base::FormatBytes(bytes),
         " does not fit: of limits.max_order_memory, ", base::FormatBytes(bytes_.most()),
@@ -110,7 +110,7 @@ base::TimePoint GivenOrders::UnusedSince(const Kept& kept) {
 
 // Drops the order that was used and has been unused for longest, of this user or of any. One that
 // no session used yet is waited for.
-bool GivenOrders::MakeRoom(std::optional<uint32_t> user) {
+bool GivenOrders::Evict(std::optional<uint32_t> user) {
   auto oldest = kept_.end();
   for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
     if (user && kept->first.first != *user) continue;

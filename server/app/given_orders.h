@@ -68,7 +68,7 @@ class GivenOrders {
 
   absl::Status Admit(const Sender& sender, uint64_t length) PENSTOCK_REQUIRES(mutex_);
   absl::Status Claim(uint32_t user, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
-  bool MakeRoom(std::optional<uint32_t> user) PENSTOCK_REQUIRES(mutex_);
+  bool Evict(std::optional<uint32_t> user) PENSTOCK_REQUIRES(mutex_);
   void Drop(std::map<Key, Kept>::iterator kept) PENSTOCK_REQUIRES(mutex_);
   void Uncount(uint32_t user, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   static base::TimePoint UnusedSince(const Kept& kept);

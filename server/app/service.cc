@@ -176,10 +176,10 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
 void Service::TakeTrace(const rpc::Permit& permit, base::Duration length,
                         std::function<bool()> cancelled,
                         rpc::Callback<std::unique_ptr<rpc::TraceText>> done) {
-  feed::TraceWish wish = {.length = length, .cancelled = std::move(cancelled)};
-  if (!permit.is_operator()) wish.user = permit.caller().uid;
-  const bool posted = runner_.Post([wish, done](feed::Engine& engine, base::TimePoint now) {
-    engine.TakeTrace(wish, now, [done](absl::StatusOr<feed::Trace> trace) {
+  feed::TraceRequest trace = {.length = length, .cancelled = std::move(cancelled)};
+  if (!permit.is_operator()) trace.user = permit.caller().uid;
+  const bool posted = runner_.Post([trace, done](feed::Engine& engine, base::TimePoint now) {
+    engine.TakeTrace(trace, now, [done](absl::StatusOr<feed::Trace> trace) {
       if (!trace.ok()) return done(trace.status());
       done(std::make_unique<WrittenTrace>(*std::move(trace)));
     });

@@ -23,7 +23,7 @@ rpc::HandleKind KindOf(cuda::HandleKind kind) {
   return kind == cuda::HandleKind::kIpc ? rpc::HandleKind::kIpc : rpc::HandleKind::kVmm;
 }
 
-exporting::DeviceWish WishOf(const rpc::DeviceTarget& target) {
+exporting::DeviceRequest WishOf(const rpc::DeviceTarget& target) {
   return {.gpu = {.bytes = target.uuid},
           .depth = target.depth,
           .kind = WishOf(target.handle),
@@ -115,10 +115,10 @@ absl::Status CheckPlaces(const rpc::SessionRequest& from, const feed::DatasetSta
 
 absl::StatusOr<source::Selection> SelectionOf(const rpc::SessionRequest& from,
                                               const feed::DatasetState& dataset) {
-  std::vector<source::Wish> wishes;
-  for (const rpc::FieldWish& wish : from.fields)
-    wishes.push_back({wish.name, wish.max_length, wish.as_stored});
-  absl::StatusOr<source::Selection> selection = dataset.dataset->Select(wishes);
+  std::vector<source::FieldRequest> requests;
+  for (const rpc::FieldRequest& request : from.fields)
+    requests.push_back({request.name, request.max_length, request.as_stored});
+  absl::StatusOr<source::Selection> selection = dataset.dataset->Select(requests);
   if (!selection.ok())
     return base::Annotate(selection.status(), absl::StrCat("dataset '", from.dataset, "'"));
   PENSTOCK_RETURN_IF_ERROR(CheckPlaces(from, dataset, *selection));

@@ -81,7 +81,7 @@ size_t RowCopiers::Capacity() const {
 }
 
 void RowCopiers::Submit(Run run) {
-  if (run.aside && loose_.HasRoom()) return SubmitAside(std::move(run));
+  if (run.aside && loose_.CanStart()) return SubmitAside(std::move(run));
   {
     const base::MutexLock lock(mutex_);
     ready_.push_back(std::move(run));
@@ -126,8 +126,8 @@ std::vector<RowCopiers::InHand> RowCopiers::NewlyOverdue(base::TimePoint now) {
   std::vector<InHand> overdue;
   const base::MutexLock lock(mutex_);
   for (auto& [id, hand] : in_hand_) {
-    if (hand.told || now - hand.since < source::kPatience) continue;
-    hand.told = hand.aside;  // the others, once they were left behind
+    if (hand.reported || now - hand.since < source::kPatience) continue;
+    hand.reported = hand.aside;  // the others, once they were left behind
     overdue.push_back(hand);
   }
   return overdue;
@@ -136,7 +136,7 @@ std::vector<RowCopiers::InHand> RowCopiers::NewlyOverdue(base::TimePoint now) {
 // The next thread is there before this one is left: there are always as many. False: too many are
 // left behind already, or its copy came back meanwhile, and it is left with another or with none.
 bool RowCopiers::LeaveBehind(const InHand& hand) {
-  if (!loose_.HasRoom()) return false;
+  if (!loose_.CanStart()) return false;
   std::optional<posix::LooseThreads::Thread> next = StartThread(next_thread_);
   if (!next) return false;
   threads_.emplace(next_thread_++, *std::move(next));
@@ -149,7 +149,7 @@ bool RowCopiers::LeaveBehind(const InHand& hand) {
     for (auto& [id, now] : in_hand_) {
       if (now.thread != hand.thread) continue;
       now.aside = true;
-      now.told = is_overdue = id == hand.id;
+      now.reported = is_overdue = id == hand.id;
     }
   }
   changed_.NotifyAll();

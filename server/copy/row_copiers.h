@@ -69,7 +69,7 @@ class RowCopiers {
   size_t Capacity() const;
   void Submit(Run run);
   // Whether one more may be copied aside.
-  bool MayReadAside() const { return loose_.HasRoom(); }
+  bool MayReadAside() const { return loose_.CanStart(); }
   // What ended since the last call.
   std::vector<Outcome> Collect();
 
@@ -92,7 +92,7 @@ class RowCopiers {
     const source::Dataset* dataset = nullptr;
     uint64_t sample = 0;  // the first
     uint64_t thread = 0;
-    bool aside = false, told = false;
+    bool aside = false, reported = false;
   };
 
   std::optional<posix::LooseThreads::Thread> StartThread(uint64_t number);

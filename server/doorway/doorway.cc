@@ -17,7 +17,7 @@
 #include "common/telemetry/log.h"
 #include "server/doorway/address.h"
 #include "server/doorway/guests.h"
-#include "server/doorway/hello.h"
+#include "server/doorway/handshake.h"
 #include "server/doorway/outbox.h"
 #include "server/doorway/poller.h"
 #include "server/doorway/processes.h"
@@ -84,7 +84,7 @@ class EpollDoorway final : public Doorway {
     }
     posix::Ring(wake_);
   }
-  Counts counts() const override { return {no_place_, bad_hello_, unread_, spoke_again_}; }
+  Counts counts() const override { return {no_place_, bad_handshake_, unread_, spoke_again_}; }
 
  private:
   // A connection that has not sent Hello. Ids and deadlines both increase.
@@ -100,7 +100,7 @@ class EpollDoorway final : public Doorway {
 
   void AcceptAll();
   void TakeIn(posix::Fd socket);
-  void MakeRoomFor(uint32_t user);
+  void EvictFor(uint32_t user);
   void PauseAccepting(const absl::Status& why);
   base::Duration DoWhatIsDue();  // returns the time until the next task
   void DisconnectTheSlow();
@@ -121,7 +121,7 @@ class EpollDoorway final : public Doorway {
   const posix::Fd wake_;
   Outbox outbox_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<uint64_t> no_place_ = 0, bad_hello_ = 0, unread_ = 0, spoke_again_ = 0;
+  std::atomic<uint64_t> no_place_ = 0, bad_handshake_ = 0, unread_ = 0, spoke_again_ = 0;
   base::Mutex mutex_;
   std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
@@ -197,14 +197,14 @@ void EpollDoorway::AcceptAll() {
 void EpollDoorway::TakeIn(posix::Fd socket) {
   const auto peer = posix::PeerCredentials(socket);
   if (!peer.ok()) return;
-  MakeRoomFor(peer->uid);
+  EvictFor(peer->uid);
   const uint64_t id = ++last_id_;
   // the kernel assigns the lowest free number
   const auto number = static_cast<uint64_t>(socket.get());
   if (!poller_.Watch(socket, TokenOf(Source::kSocket, id)).ok()) return;
   stranger_places_.Add(peer->uid);
   strangers_.emplace(id, Stranger{.socket = std::move(socket),
-                                  .deadline = clock_.Now() + options_.hello_timeout,
+                                  .deadline = clock_.Now() + options_.handshake_timeout,
                                   .user = peer->uid});
   if (number < options_.max_descriptor || guests_.privileged(peer->uid)) return;
   Refuse(id, absl::ResourceExhaustedError(
@@ -214,8 +214,8 @@ void EpollDoorway::TakeIn(posix::Fd socket) {
 }
 
 // A user's new connection displaces one of its own that has not sent Hello.
-void EpollDoorway::MakeRoomFor(uint32_t user) {
-  if (stranger_places_.HasRoomFor(user, false)) return;
+void EpollDoorway::EvictFor(uint32_t user) {
+  if (stranger_places_.CanTake(user, false)) return;
   const auto same_user = [user](const auto& stranger) { return stranger.second.user == user; };
   auto oldest = std::find_if(strangers_.begin(), strangers_.end(), same_user);
   if (oldest == strangers_.end()) oldest = strangers_.begin();
@@ -272,8 +272,8 @@ void EpollDoorway::Greet(uint64_t id) {
 
 absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   Peer peer{.id = PeerId(id)};
-  PENSTOCK_ASSIGN_OR_RETURN(Hello hello, ReadHello(message.bytes));
-  peer.client = std::move(hello.client);
+  PENSTOCK_ASSIGN_OR_RETURN(Handshake handshake, ReadHandshake(message.bytes));
+  peer.client = std::move(handshake.client);
   PENSTOCK_RETURN_IF_ERROR(guests_.MayEnter(strangers_.at(id).user));
   PENSTOCK_ASSIGN_OR_RETURN(Identity who,
                             Identify(strangers_.at(id).socket, std::move(message.fds)));
@@ -300,7 +300,7 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket, peer.uid);
   visitor_.OnArrived(peer);  // must precede the client's first use of its ticket
-  const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, hello.version);
+  const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, handshake.version);
   if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
   return absl::OkStatus();
 }
@@ -314,7 +314,7 @@ void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
 }
 
 void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
-  ++(absl::IsResourceExhausted(why) ? no_place_ : bad_hello_);
+  ++(absl::IsResourceExhausted(why) ? no_place_ : bad_handshake_);
   ++refused_;
   const base::TimePoint now = clock_.Now();
   if (now - refusal_said_ < kSayRefusalsEvery) return;

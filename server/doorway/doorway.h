@@ -54,7 +54,7 @@ struct Options {
   // Whether root and our own user may have all that others leave. False where a container's root
   // may connect.
   bool owner_in_charge = true;
-  base::Duration hello_timeout = std::chrono::seconds(5);  // limit for sending Hello
+  base::Duration handshake_timeout = std::chrono::seconds(5);  // limit for sending Hello
   // Most descriptors sent and not yet received, over all peers. The system allows as many as the
   // limit of open files.
   uint64_t max_undelivered = 1024;

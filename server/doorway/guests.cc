@@ -24,13 +24,13 @@ absl::Status Guests::MayEnter(uint32_t user) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("this daemon already serves its maximum of ", places_.most(),
                      " clients (server.max_connections); close one and try again"));
-  if (!places_.HasRoomFor(user, privileged(user)))
+  if (!places_.CanTake(user, privileged(user)))
     return absl::ResourceExhaustedError(absl::StrCat(
         "user ", user, " has ", places_.HeldBy(user), " of the ", places_.most(),
         " connections that this daemon serves (server.max_connections), the most that one user "
         "may have while others have ",
         places_.held() - places_.HeldBy(user), "; close some and try again"));
-  if (!watched_.HasRoomFor(user, privileged(user)))
+  if (!watched_.CanTake(user, privileged(user)))
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", user, " has ", watched_.HeldBy(user),
                      " connections of running processes that did not close their sessions; close "

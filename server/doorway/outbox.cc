@@ -87,7 +87,7 @@ absl::Status Outbox::SendNow(PeerId peer, Line& line, std::span<const std::byte>
     return absl::ResourceExhaustedError(
         absl::StrCat("the client has not read its last ", line.unread.size(), " messages"));
   }
-  if (!HasRoom(line.user, fds.size())) return CutWorst(line.user);
+  if (!CanQueue(line.user, fds.size())) return CutWorst(line.user);
   const absl::Status sent = posix::Send(*line.socket, message, fds);
   if (sent.ok()) {
     line.unread.push_back(static_cast<uint8_t>(fds.size()));
@@ -113,14 +113,14 @@ void Outbox::LookAt(Line& line) {
   undelivered_.Remove(line.user, taken);
 }
 
-bool Outbox::HasRoom(uint32_t user, uint64_t descriptors) {
-  if (descriptors == 0 || undelivered_.HasRoomFor(user, false, descriptors)) return true;
+bool Outbox::CanQueue(uint32_t user, uint64_t descriptors) {
+  if (descriptors == 0 || undelivered_.CanTake(user, false, descriptors)) return true;
   const base::TimePoint now = base::Now();
   if (now - looked_at_all_ < kLookAtAllEvery) return false;
   looked_at_all_ = now;
   for (auto* lines : {&lines_, &removed_})
     for (auto& [peer, line] : *lines) LookAt(line);
-  return undelivered_.HasRoomFor(user, false, descriptors);
+  return undelivered_.CanTake(user, false, descriptors);
 }
 
 // Disconnects the peer with the most unreceived descriptors: of this user, or of any.

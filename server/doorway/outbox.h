@@ -61,7 +61,7 @@ class Outbox {
     bool slow = false;                // already reported
   };
   void LookAt(Line& line) PENSTOCK_REQUIRES(mutex_);
-  bool HasRoom(uint32_t user, uint64_t descriptors) PENSTOCK_REQUIRES(mutex_);
+  bool CanQueue(uint32_t user, uint64_t descriptors) PENSTOCK_REQUIRES(mutex_);
   absl::Status SendNow(PeerId peer, Line& line, std::span<const std::byte> message,
                        std::span<const int> fds) PENSTOCK_REQUIRES(mutex_);
   absl::Status CutWorst(std::optional<uint32_t> user) PENSTOCK_REQUIRES(mutex_);

@@ -22,13 +22,13 @@ namespace penstock::exporting {
 using Canary = std::array<std::byte, 64>;
 
 // Space for the canary: the slab's last page, which no slot overlaps.
-inline constexpr uint64_t kCanaryRoom = 4096;
+inline constexpr uint64_t kCanaryHeadroom = 4096;
 
 struct SlabOrder {
   uint32_t slab = 0;
   cuda::HandleKind kind = cuda::HandleKind::kIpc;
   uint64_t bytes = 0;  // a multiple of cuda::kSlabGranule
-  Canary canary = {};  // stored at bytes - kCanaryRoom
+  Canary canary = {};  // stored at bytes - kCanaryHeadroom
 };
 
 struct SlabResult {

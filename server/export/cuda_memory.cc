@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/units.h"
+#include "common/cuda/memory_info.h"
 #include "common/cuda/memory_use.h"
-#include "common/cuda/room.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::exporting {
@@ -62,23 +62,23 @@ absl::Status CudaMemory::Begin() {
 
 // Asks the device for its free memory rather than computing it, because the slabs of a dead daemon
 // live on in its trainers.
-absl::Status CudaMemory::CheckRoom(uint64_t bytes) const {
-  PENSTOCK_ASSIGN_OR_RETURN(const cuda::Room room, cuda::AskRoom());
-  if (bytes + kLeftFree <= room.free_bytes) return absl::OkStatus();
+absl::Status CudaMemory::CheckFreeMemory(uint64_t bytes) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const cuda::MemoryInfo memory_info, cuda::QueryMemory());
+  if (bytes + kLeftFree <= memory_info.free_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "batches need ", base::FormatBytes(bytes), " more on ", device_.name, " (",
-      device_.uuid.ToString(), "), which has ", base::FormatBytes(room.free_bytes), " of ",
-      base::FormatBytes(room.total_bytes), " free, of which ", base::FormatBytes(kLeftFree),
+      device_.uuid.ToString(), "), which has ", base::FormatBytes(memory_info.free_bytes), " of ",
+      base::FormatBytes(memory_info.total_bytes), " free, of which ", base::FormatBytes(kLeftFree),
       " are reserved for other programs; end some of them, ask for a smaller depth or batch, or "
       "for pinned delivery (the slabs of a dead daemon are freed when its trainers release their "
       "last batches from it)"));
 }
 
 absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
-  PENSTOCK_RETURN_IF_ERROR(CheckRoom(order.bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckFreeMemory(order.bytes));
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Slab slab, cuda::Slab::Make(order.kind, order.bytes));
   PENSTOCK_RETURN_IF_ERROR(Fill(slab.data(), order.bytes, std::byte{0}));
-  PENSTOCK_RETURN_IF_ERROR(cuda::CopyToDevice(slab.data() + (order.bytes - kCanaryRoom),
+  PENSTOCK_RETURN_IF_ERROR(cuda::CopyToDevice(slab.data() + (order.bytes - kCanaryHeadroom),
                                               order.canary.data(), order.canary.size(), stream()));
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Event done, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(done.Record(stream()));

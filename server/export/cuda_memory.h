@@ -52,7 +52,7 @@ class CudaMemory {
     posix::Mapping mapping;
     cuda::Registration registration;  // destroyed before the mapping
   };
-  absl::Status CheckRoom(uint64_t bytes) const;
+  absl::Status CheckFreeMemory(uint64_t bytes) const;
   // Fills device memory with copies from the host, piece by piece, and waits.
   absl::Status Fill(std::byte* to, uint64_t bytes, std::byte value);
 

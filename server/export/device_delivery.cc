@@ -15,24 +15,24 @@ uint64_t NotesBytes(uint32_t rows) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DeviceDelivery>> DeviceDelivery::Make(uint64_t session_id,
-                                                                     uint32_t window, uint32_t rows,
-                                                                     DeviceReservation seat) {
-  PENSTOCK_ASSIGN_OR_RETURN(SessionPage page,
-                            SessionPage::Make(session_id, window, seat.depth() * NotesBytes(rows)));
+absl::StatusOr<std::unique_ptr<DeviceDelivery>> DeviceDelivery::Make(
+    uint64_t session_id, uint32_t window, uint32_t rows, DeviceReservation reservation) {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      SessionPage page,
+      SessionPage::Make(session_id, window, reservation.depth() * NotesBytes(rows)));
   return std::unique_ptr<DeviceDelivery>(
-      new DeviceDelivery(std::move(page), rows, std::move(seat)));
+      new DeviceDelivery(std::move(page), rows, std::move(reservation)));
 }
 
-DeviceDelivery::DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation seat)
-    : page_(std::move(page)), rows_(rows), seat_(std::move(seat)) {
-  for (uint64_t place = 0; place < seat_.depth(); ++place)
+DeviceDelivery::DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation reservation)
+    : page_(std::move(page)), rows_(rows), reservation_(std::move(reservation)) {
+  for (uint64_t place = 0; place < reservation_.depth(); ++place)
     free_notes_.push_back(shm::kControlBytes + place * NotesBytes(rows));
 }
 
 DeviceDelivery::~DeviceDelivery() {
   DropComing();
-  for (const Out& out : out_) seat_.LetGo(out.on_device);
+  for (const Out& out : out_) reservation_.LetGo(out.on_device);
 }
 
 void DeviceDelivery::Announce(const shm::ControlEntry& entry, const FullSlot& slot) {
@@ -56,7 +56,7 @@ void DeviceDelivery::HearReleases() {
 }
 
 void DeviceDelivery::TakeBack(const Out& out) {
-  seat_.LetGo(out.on_device);
+  reservation_.LetGo(out.on_device);
   free_notes_.push_back(out.notes_offset);
   --on_device_;
 }
@@ -74,12 +74,13 @@ void DeviceDelivery::DropUntaken() {
 void DeviceDelivery::Advance() {
   for (Coming& batch : coming_) {
     if (batch.on_device) continue;
-    if (on_device_ == seat_.depth()) break;
-    batch.on_device = seat_.Take(batch.slot);
+    if (on_device_ == reservation_.depth()) break;
+    batch.on_device = reservation_.Take(batch.slot);
     if (!batch.on_device) break;
     ++on_device_;
   }
-  while (!coming_.empty() && coming_.front().on_device && seat_.Ready(*coming_.front().on_device))
+  while (!coming_.empty() && coming_.front().on_device &&
+         reservation_.Ready(*coming_.front().on_device))
     AnnounceHead();
   SayFinished();
 }
@@ -87,7 +88,7 @@ void DeviceDelivery::Advance() {
 void DeviceDelivery::AnnounceHead() {
   const Coming batch = std::move(coming_.front());
   coming_.pop_front();
-  const DevicePlace place = seat_.PlaceOf(*batch.on_device);
+  const DevicePlace place = reservation_.PlaceOf(*batch.on_device);
   shm::ControlEntry entry = batch.entry;
   entry.segment = place.slab;
   entry.offset = place.offset;
@@ -122,7 +123,7 @@ void DeviceDelivery::Finish(shm::SessionState state, const absl::Status& reason)
 
 void DeviceDelivery::SayFinished() {
   if (!finish_) return;
-  if (!coming_.empty() && seat_.status().ok()) return;
+  if (!coming_.empty() && reservation_.status().ok()) return;
   page_.Finish(finish_->first, finish_->second);
 }
 
@@ -131,7 +132,7 @@ void DeviceDelivery::SayFinished() {
 void DeviceDelivery::DropComing() {
   for (const Coming& batch : coming_) {
     if (!batch.on_device) continue;
-    seat_.LetGo(*batch.on_device);
+    reservation_.LetGo(*batch.on_device);
     --on_device_;
   }
   coming_.clear();

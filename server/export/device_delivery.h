@@ -24,7 +24,7 @@ class DeviceDelivery final : public Delivery {
   // 1 ≤ window ≤ shm::kControlCapacity; `rows`: rows of a full batch.
   static absl::StatusOr<std::unique_ptr<DeviceDelivery>> Make(uint64_t session_id, uint32_t window,
                                                               uint32_t rows,
-                                                              DeviceReservation seat);
+                                                              DeviceReservation reservation);
   // Releases everything. **Requires**: the consumer's process is gone or has released all its
   // batches.
   ~DeviceDelivery() override;
@@ -44,8 +44,8 @@ class DeviceDelivery final : public Delivery {
   bool MustBePolled() const override { return !out_.empty(); }
   bool Leave() override;
 
-  DeviceReservation& seat() { return seat_; }
-  const DeviceReservation& seat() const { return seat_; }
+  DeviceReservation& reservation() { return reservation_; }
+  const DeviceReservation& reservation() const { return reservation_; }
 
   // What the consumer reports, for status.
   struct Progress {
@@ -67,7 +67,7 @@ class DeviceDelivery final : public Delivery {
     DeviceSlotId on_device;
     uint64_t notes_offset = 0;
   };
-  DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation seat);
+  DeviceDelivery(SessionPage page, uint32_t rows, DeviceReservation reservation);
   void HearReleases();
   void TakeBack(const Out& out);
   void DropUntaken();
@@ -79,7 +79,7 @@ class DeviceDelivery final : public Delivery {
 
   SessionPage page_;
   const uint32_t rows_;
-  DeviceReservation seat_;
+  DeviceReservation reservation_;
   std::deque<Coming> coming_;
   std::vector<Out> out_;
   std::vector<uint64_t> free_notes_;  // free offsets in the session's memory

@@ -40,19 +40,19 @@ Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is stopping")); }
 
 // ---- Reservations. ----
 
-void Gpu::Reserve(const Wish& wish, Answer answer) {
+void Gpu::Reserve(const Request& request, Answer answer) {
   if (absl::Status status = copier_->status(); !status.ok()) return answer(status);
-  DeviceArena& arena = ArenaOf({wish.user, wish.kind, wish.slot_bytes});
-  Recut(arena, wish.depth);
-  const uint64_t missing = Missing(arena, wish.depth);
-  if (missing > 0 && !OrderSlab(arena, missing)) return answer(DoesNotFit(wish, missing));
-  arena.slots.Reserve(wish.depth);
+  DeviceArena& arena = ArenaOf({request.user, request.kind, request.slot_bytes});
+  Recut(arena, request.depth);
+  const uint64_t missing = Missing(arena, request.depth);
+  if (missing > 0 && !OrderSlab(arena, missing)) return answer(DoesNotFit(request, missing));
+  arena.slots.Reserve(request.depth);
   if (arena.slots.reserved() > arena.slots.size()) {
-    waiting_.push_back({wish, std::move(answer), &arena, arena.newest});
+    waiting_.push_back({request, std::move(answer), &arena, arena.newest});
     return;
   }
-  ++seats_;
-  answer(DeviceReservation(this, &arena, wish.depth));
+  ++reservations_;
+  answer(DeviceReservation(this, &arena, request.depth));
 }
 
 DeviceArena& Gpu::ArenaOf(const DeviceArenaKey& key) {
@@ -82,7 +82,8 @@ void Gpu::Recut(DeviceArena& arena, uint32_t depth) {
 bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   const uint64_t left = options_.max_bytes - std::min(options_.max_bytes, SlabBytes());
   if (slots > left / arena.key.slot_bytes) return false;
-  const uint64_t bytes = RoundUp(slots * arena.key.slot_bytes + kCanaryRoom, cuda::kSlabGranule);
+  const uint64_t bytes =
+      RoundUp(slots * arena.key.slot_bytes + kCanaryHeadroom, cuda::kSlabGranule);
   if (bytes > left) return false;
 
   const uint32_t id = next_slab_();
@@ -92,7 +93,7 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
                 .bytes = bytes,
                 .kind = arena.key.kind,
                 .ipc = {},
-                .canary_offset = bytes - kCanaryRoom,
+                .canary_offset = bytes - kCanaryHeadroom,
                 .canary = MakeCanary()};
   arena.ordered += slab.facts.canary_offset / arena.key.slot_bytes;
   arena.newest = id;
@@ -101,12 +102,12 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   return true;
 }
 
-absl::Status Gpu::DoesNotFit(const Wish& wish, uint64_t slots) const {
+absl::Status Gpu::DoesNotFit(const Request& request, uint64_t slots) const {
   const uint64_t used = SlabBytes();
   return absl::ResourceExhaustedError(
-      absl::StrCat("the session's ", wish.depth, " batches on ", uuid_.ToString(), " need ", slots,
-                   " more device slots of ", base::FormatBytes(wish.slot_bytes), "; gpu.max is ",
-                   base::FormatBytes(options_.max_bytes),
+      absl::StrCat("the session's ", request.depth, " batches on ", uuid_.ToString(), " need ",
+                   slots, " more device slots of ", base::FormatBytes(request.slot_bytes),
+                   "; gpu.max is ", base::FormatBytes(options_.max_bytes),
                    ", and slabs that sessions reserve or running "
                    "processes have open take ",
                    base::FormatBytes(used),
@@ -121,7 +122,7 @@ uint64_t Gpu::SlabBytes() const {
 
 void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
   arena.slots.Unreserve(depth);
-  --seats_;
+  --reservations_;
   FreeIdle();
 }
 
@@ -129,7 +130,8 @@ void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
 void Gpu::FreeIdle() {
   std::erase_if(slabs_, [this](const auto& entry) {
     const Slab& slab = entry.second;
-    if (!slab.made || !slab.told.empty() || !slab.arena->slots.CanSpare(entry.first)) return false;
+    if (!slab.made || !slab.sent_to.empty() || !slab.arena->slots.CanSpare(entry.first))
+      return false;
     slab.arena->slots.RemoveSlab(entry.first);
     copier_->FreeSlab(entry.first);
     return true;
@@ -175,8 +177,8 @@ void Gpu::SlabIsDone(SlabResult result) {
   slab.descriptor = std::move(result.descriptor);
   arena.slots.AddSlab(result.slab, slab.facts.canary_offset);
   for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
-    ++seats_;
-    each.answer(DeviceReservation(this, &arena, each.wish.depth));
+    ++reservations_;
+    each.answer(DeviceReservation(this, &arena, each.request.depth));
   }
 }
 
@@ -191,7 +193,7 @@ std::vector<Gpu::Waiting> Gpu::TakeWaiting(Predicate predicate) {
 }
 
 void Gpu::Refuse(Waiting waiting, const absl::Status& why) {
-  waiting.arena->slots.Unreserve(waiting.wish.depth);
+  waiting.arena->slots.Unreserve(waiting.request.depth);
   waiting.answer(why);
 }
 
@@ -201,15 +203,15 @@ void Gpu::ForgetSegment(uint32_t segment) {
 
 bool Gpu::Knows(uint64_t peer) const {
   return std::any_of(waiting_.begin(), waiting_.end(),
-                     [peer](const Waiting& waiting) { return waiting.wish.peer == peer; }) ||
+                     [peer](const Waiting& waiting) { return waiting.request.peer == peer; }) ||
          std::any_of(slabs_.begin(), slabs_.end(),
-                     [peer](const auto& entry) { return entry.second.told.contains(peer); });
+                     [peer](const auto& entry) { return entry.second.sent_to.contains(peer); });
 }
 
 void Gpu::ForgetPeer(uint64_t peer) {
-  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.wish.peer == peer; }))
+  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.request.peer == peer; }))
     Refuse(std::move(each), absl::UnavailableError("the process that asked for the GPU is gone"));
-  for (auto& [id, slab] : slabs_) slab.told.erase(peer);
+  for (auto& [id, slab] : slabs_) slab.sent_to.erase(peer);
   FreeIdle();
 }
 
@@ -276,7 +278,7 @@ GpuView Gpu::View() const {
   return {.uuid = uuid_.ToString(),
           .name = facts.name,
           .state = status.ok() ? "serving" : std::string(status.message()),
-          .sessions = seats_,
+          .sessions = reservations_,
           .slabs = static_cast<uint32_t>(slabs_.size()),
           .slab_bytes = SlabBytes(),
           .slab_bytes_max = options_.max_bytes,
@@ -304,15 +306,15 @@ void DeviceReservation::LetGo(DeviceSlotId id) { gpu_->LetGo(*arena_, id); }
 
 absl::Status DeviceReservation::status() const { return gpu_->status(); }
 
-absl::StatusOr<std::vector<SlabFacts>> DeviceReservation::TellSlabs(uint64_t peer,
+absl::StatusOr<std::vector<SlabFacts>> DeviceReservation::SendSlabs(uint64_t peer,
                                                                     const SendSlab& send) {
   std::vector<SlabFacts> facts;
   for (auto& [id, slab] : gpu_->slabs_) {
     if (!slab.made || slab.arena != arena_) continue;
-    const bool is_new = slab.told.insert(peer).second;
+    const bool is_new = slab.sent_to.insert(peer).second;
     if (is_new && slab.facts.kind == cuda::HandleKind::kVmm) {
       if (absl::Status sent = send(slab.facts, slab.descriptor); !sent.ok()) {
-        slab.told.erase(peer);
+        slab.sent_to.erase(peer);
         return base::Annotate(sent, "a slab's descriptor could not be sent");
       }
     }

@@ -76,7 +76,7 @@ class DeviceReservation {
 
   // Every slab that its batches may be in, as of now; slabs with a descriptor are sent with `send`.
   // From then on the peer counts as knowing them, so they are not freed while it lives.
-  absl::StatusOr<std::vector<SlabFacts>> TellSlabs(uint64_t peer, const SendSlab& send);
+  absl::StatusOr<std::vector<SlabFacts>> SendSlabs(uint64_t peer, const SendSlab& send);
 
  private:
   friend class Gpu;
@@ -109,7 +109,7 @@ class Gpu {
   const posix::Fd& event() const { return copier_->event(); }
   absl::Status status() const { return copier_->status(); }
 
-  struct Wish {
+  struct Request {
     uint64_t peer = 0;
     uint32_t user = 0;
     uint64_t slot_bytes = 0;
@@ -119,7 +119,7 @@ class Gpu {
   using Answer = std::function<void(absl::StatusOr<DeviceReservation>)>;
   // Calls `answer` exactly once: at once if slots are free, else in a later Collect, when a slab
   // has been created. **Errors**: ResourceExhausted gives the numbers.
-  void Reserve(const Wish& wish, Answer answer);
+  void Reserve(const Request& request, Answer answer);
   // Processes what the copier completed. False if there was nothing.
   bool Collect();
 
@@ -133,7 +133,7 @@ class Gpu {
   void CancelAll(const absl::Status& why);
 
   // True if the GPU has no slabs, reservations or waiting requests, so that it may be dropped.
-  bool Unused() const { return slabs_.empty() && waiting_.empty() && seats_ == 0; }
+  bool Unused() const { return slabs_.empty() && waiting_.empty() && reservations_ == 0; }
 
   void Tick(base::TimePoint now);
   GpuView View() const;
@@ -145,11 +145,11 @@ class Gpu {
     DeviceArena* arena = nullptr;
     bool made = false;
     posix::Fd descriptor;
-    std::set<uint64_t> told;  // peers whose processes may have it open
+    std::set<uint64_t> sent_to;  // peers whose processes may have it open
   };
   // A session that has reserved and waits for the slab with its slots.
   struct Waiting {
-    Wish wish;
+    Request request;
     Answer answer;
     DeviceArena* arena = nullptr;
     uint32_t slab = 0;
@@ -164,7 +164,7 @@ class Gpu {
   std::vector<Waiting> TakeWaiting(Predicate predicate);
   void FreeIdle();
   uint64_t SlabBytes() const;
-  absl::Status DoesNotFit(const Wish& wish, uint64_t slots) const;
+  absl::Status DoesNotFit(const Request& request, uint64_t slots) const;
 
   std::optional<DeviceSlotId> Take(DeviceArena& arena, const FullSlot& slot);
   void StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot);
@@ -181,7 +181,7 @@ class Gpu {
   std::set<uint32_t> segments_;  // that the copier has open
   std::unordered_map<uint64_t, std::pair<DeviceArena*, DeviceSlotId>> copies_;  // under way
   uint64_t last_copy_ = 0;
-  uint32_t seats_ = 0;
+  uint32_t reservations_ = 0;
   uint64_t copies_done_ = 0, bytes_done_ = 0;
   std::optional<base::TimePoint> sampled_;
   uint64_t bytes_sampled_ = 0, bytes_per_second_ = 0;

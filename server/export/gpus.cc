@@ -16,28 +16,30 @@ constexpr size_t kMaxRefused = 16;
 }  // namespace
 
 void Gpus::Reserve(const Opening& opening, Answer answer) {
-  const cuda::Uuid uuid = opening.wish.gpu;
+  const cuda::Uuid uuid = opening.request.gpu;
   absl::StatusOr<Gpu*> gpu = Find(uuid);
   if (!gpu.ok()) {
     Refused(uuid, gpu.status());
     return answer(gpu.status());
   }
-  HandleChoice handle = ChooseHandle(opening.wish.kind, opening.wish.client, name_);
-  const Gpu::Wish wish = {.peer = opening.peer,
-                          .user = opening.user,
-                          .slot_bytes = opening.slot_bytes,
-                          .depth = opening.wish.depth > 0 ? opening.wish.depth : options_.depth,
-                          .kind = handle.kind};
-  (*gpu)->Reserve(wish, [this, uuid, handle = std::move(handle),
-                         answer = std::move(answer)](absl::StatusOr<DeviceReservation> seat) {
-    if (seat.ok()) {
+  HandleChoice handle = ChooseHandle(opening.request.kind, opening.request.client, name_);
+  const Gpu::Request request = {
+      .peer = opening.peer,
+      .user = opening.user,
+      .slot_bytes = opening.slot_bytes,
+      .depth = opening.request.depth > 0 ? opening.request.depth : options_.depth,
+      .kind = handle.kind};
+  (*gpu)->Reserve(request, [this, uuid, handle = std::move(handle), answer = std::move(answer)](
+                               absl::StatusOr<DeviceReservation> reservation) {
+    if (reservation.ok()) {
       refused_.erase(uuid);
-      return answer(Place{*std::move(seat), handle});
+      return answer(Place{*std::move(reservation), handle});
     }
     // A shortage that others cause is no fault of the GPU.
-    if (!absl::IsResourceExhausted(seat.status()) && !absl::IsUnavailable(seat.status()))
-      Refused(uuid, seat.status());
-    answer(seat.status());
+    if (!absl::IsResourceExhausted(reservation.status()) &&
+        !absl::IsUnavailable(reservation.status()))
+      Refused(uuid, reservation.status());
+    answer(reservation.status());
   });
 }
 

@@ -19,7 +19,7 @@ namespace penstock::exporting {
 inline constexpr uint32_t kMaxDeviceDepth = 16;
 
 // What a session requests of a GPU.
-struct DeviceWish {
+struct DeviceRequest {
   cuda::Uuid gpu;
   uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: the configured default
   std::optional<cuda::HandleKind> kind;
@@ -46,10 +46,10 @@ class Gpus {
     uint64_t peer = 0;
     uint32_t user = 0;
     uint64_t slot_bytes = 0;
-    DeviceWish wish;
+    DeviceRequest request;
   };
   struct Place {
-    DeviceReservation seat;
+    DeviceReservation reservation;
     HandleChoice handle;
   };
   using Answer = std::function<void(absl::StatusOr<Place>)>;

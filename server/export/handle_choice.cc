@@ -7,10 +7,10 @@
 
 namespace penstock::exporting {
 
-HandleChoice ChooseHandle(std::optional<cuda::HandleKind> wish, const ProcessName& client,
+HandleChoice ChooseHandle(std::optional<cuda::HandleKind> requested, const ProcessName& client,
                           const ProcessName& daemon) {
-  if (wish == cuda::HandleKind::kIpc) return {*wish, "the client asked for CUDA IPC"};
-  if (wish == cuda::HandleKind::kVmm) return {*wish, "the client asked for a descriptor"};
+  if (requested == cuda::HandleKind::kIpc) return {*requested, "the client asked for CUDA IPC"};
+  if (requested == cuda::HandleKind::kVmm) return {*requested, "the client asked for a descriptor"};
   if (client.pid == daemon.pid && client.pid_namespace != daemon.pid_namespace)
     return {cuda::HandleKind::kVmm,
             absl::StrCat("client and daemon both have PID ", daemon.pid,

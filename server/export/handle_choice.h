@@ -23,7 +23,7 @@ struct HandleChoice {
 // CUDA IPC identifies processes by their PIDs in their own namespaces: a client with the daemon's
 // PID number in another PID namespace cannot open the daemon's handles. Such a client gets a
 // descriptor unless it wishes otherwise.
-HandleChoice ChooseHandle(std::optional<cuda::HandleKind> wish, const ProcessName& client,
+HandleChoice ChooseHandle(std::optional<cuda::HandleKind> requested, const ProcessName& client,
                           const ProcessName& daemon);
 
 // The name of this process.

@@ -58,8 +58,8 @@ void SessionPage::SetAsleep(bool asleep) {
 // unchanged is still awake and looks again.
 void SessionPage::WakeConsumer() {
   shm::ControlPage& shared = page();
-  shared.bell.fetch_add(1, std::memory_order_seq_cst);
-  if (shared.consumer_asleep.load(std::memory_order_seq_cst) != 0) posix::FutexWake(shared.bell);
+  shared.wakeup.fetch_add(1, std::memory_order_seq_cst);
+  if (shared.consumer_asleep.load(std::memory_order_seq_cst) != 0) posix::FutexWake(shared.wakeup);
 }
 
 }  // namespace penstock::exporting

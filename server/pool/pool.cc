@@ -129,9 +129,9 @@ absl::StatusOr<Spares::Piece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted
 
 // As many slots as a segment of the usual size holds, but at least `wanted` and at most what fits.
 uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
-  uint64_t room = Left();
-  if (options_.available_bytes) room = std::min(room, options_.available_bytes());
-  const uint64_t fits = room / arena.layout.slot_bytes;
+  uint64_t headroom = Left();
+  if (options_.available_bytes) headroom = std::min(headroom, options_.available_bytes());
+  const uint64_t fits = headroom / arena.layout.slot_bytes;
   if (fits < wanted) return 0;
   const uint64_t usual = std::min(options_.segment_bytes / arena.layout.slot_bytes, kMostSlots);
   return std::clamp(usual, wanted, fits);

@@ -106,8 +106,8 @@ class AdminService final : public v1::AdminService::CallbackService {
     // The first time it is told to drain, then only asked how far it is.
     if (judged.permit.ok())
       options.ask = [this, cancel = request->cancel(), permit = *judged.permit,
-                     told = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
-        if (std::exchange(*told, true)) return controller_.GetDraining(permit, std::move(done));
+                     answered = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
+        if (std::exchange(*answered, true)) return controller_.GetDraining(permit, std::move(done));
         controller_.SetDraining(permit, !cancel, std::move(done));
       };
     options.judge = [news = std::make_shared<DrainNews>()](const v1::DrainResponse& look) {
@@ -128,12 +128,12 @@ class AdminService final : public v1::AdminService::CallbackService {
     if (may.ok()) may = interval.status();
     if (!may.ok()) return Begin(Call::Make(std::move(options)), may);
     options.pause = *interval;
-    const auto seat = calls_.TakeReservation();
-    options.ask = [this, permit = *judged.permit,
-                   seat = seat.value_or(nullptr)](Callback<v1::WatchStatusResponse> done) {
+    const auto reservation = calls_.TakeReservation();
+    options.ask = [this, permit = *judged.permit, reservation = reservation.value_or(nullptr)](
+                      Callback<v1::WatchStatusResponse> done) {
       controller_.LookAround(permit, std::move(done));
     };
-    return Begin(Call::Make(std::move(options)), seat.status());
+    return Begin(Call::Make(std::move(options)), reservation.status());
   }
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(

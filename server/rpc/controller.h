@@ -57,7 +57,7 @@ struct DeviceTarget {
 };
 
 // A field that a session asks for, and one that can be asked for; types.proto says what is what.
-struct FieldWish {
+struct FieldRequest {
   std::string name;
   uint32_t max_length = 0;
   bool as_stored = false;
@@ -85,7 +85,7 @@ struct SessionRequest {
   uint64_t seed = 0;
   Decoding decoding = Decoding::kAsked;
   decode::Spec spec;  // unless kNone
-  std::vector<FieldWish> fields;
+  std::vector<FieldRequest> fields;
   uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
   plan::Remainder remainder = plan::Remainder::kPartial;
   uint64_t epochs = 0;

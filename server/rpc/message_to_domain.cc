@@ -116,12 +116,12 @@ absl::Status SetDecoding(const v1::FeedSpec& feed, SessionRequest& request) {
 absl::Status SetFields(const v1::FeedSpec& feed, SessionRequest& request) {
   if (feed.fields_size() > static_cast<int>(kMaxFields))
     return Wrong("feed.fields: wanted at most ", kMaxFields, ", got ", feed.fields_size());
-  for (const v1::FieldWish& wish : feed.fields()) {
-    if (wish.name().empty())
+  for (const v1::FieldRequest& field : feed.fields()) {
+    if (field.name().empty())
       return Wrong("feed.fields: one has no name; say which field is wanted");
-    PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", wish.name(), kMaxNameBytes));
+    PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", field.name(), kMaxNameBytes));
     request.fields.push_back(
-        {.name = wish.name(), .max_length = wish.max_length(), .as_stored = wish.as_stored()});
+        {.name = field.name(), .max_length = field.max_length(), .as_stored = field.as_stored()});
   }
   return absl::OkStatus();
 }

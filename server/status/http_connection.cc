@@ -26,8 +26,8 @@ void HttpConnection::Proceed(base::TimePoint now) {
 void HttpConnection::Read(base::TimePoint now) {
   char bytes[4096];
   while (state_ == State::kReading) {
-    const size_t room = limits_.request_bytes - received_.size();
-    const ssize_t got = ::recv(socket_.get(), bytes, std::min(room, sizeof(bytes)), 0);
+    const size_t headroom = limits_.request_bytes - received_.size();
+    const ssize_t got = ::recv(socket_.get(), bytes, std::min(headroom, sizeof(bytes)), 0);
     if (got < 0 && WouldBlock()) return;
     if (got <= 0) {
       state_ = State::kDone;

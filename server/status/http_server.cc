@@ -93,7 +93,7 @@ bool HttpServer::AcceptOne() {
     return errno == ECONNABORTED || errno == EINTR;
   }
   budget_.Take(now);
-  if (connections_.size() >= options_.max_connections) MakeRoom();
+  if (connections_.size() >= options_.max_connections) EvictOldest();
   Serve(connections_.emplace_back(std::move(socket), options_.limits, now));
   Forget(now);
   return true;
@@ -101,7 +101,7 @@ bool HttpServer::AcceptOne() {
 
 // Drops a connection that has its response; else the oldest, because a genuine client sends its
 // request long before it is the oldest.
-void HttpServer::MakeRoom() {
+void HttpServer::EvictOldest() {
   const auto answered =
       std::find_if(connections_.begin(), connections_.end(), [](const HttpConnection& connection) {
         return connection.state() == HttpConnection::State::kLeaving;

@@ -47,7 +47,7 @@ class HttpServer {
   void Run();
   base::Duration Wait(base::TimePoint now, bool accepting);
   bool AcceptOne();
-  void MakeRoom();
+  void EvictOldest();
   void Serve(HttpConnection& connection);
   void Forget(base::TimePoint now);
 

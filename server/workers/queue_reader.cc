@@ -58,18 +58,18 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
                               reader->ReadFields(*item.selection, item.field_rows));
     if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
   }
-  const std::optional<Room> room = WaitForRoom(read, opened.bytes);
-  if (!room) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status status = reader->Read(read->link->Input(room->offset, opened.bytes));
+  const std::optional<ArenaRoom> headroom = WaitForArena(read, opened.bytes);
+  if (!headroom) return Fetched{.kind = OutcomeKind::kLost};
+  if (const absl::Status status = reader->Read(read->link->Input(headroom->offset, opened.bytes));
       !status.ok()) {
     DropInput(read);
     return status;
   }
-  return Fetched{.offset = room->offset, .bytes = opened.bytes, .held_up = room->held_up};
+  return Fetched{.offset = headroom->offset, .bytes = opened.bytes, .held_up = headroom->held_up};
 }
 
 // Nothing: the worker is gone, or must go because what was left behind leaves no room.
-std::optional<QueueReads::Room> QueueReads::WaitForRoom(ReadPlace read, uint64_t bytes) {
+std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
   std::optional<base::TimePoint> held_up_since;
   const base::MutexLock lock(mutex_);
   for (;;) {
@@ -80,7 +80,7 @@ std::optional<QueueReads::Room> QueueReads::WaitForRoom(ReadPlace read, uint64_t
       read->waits_for_source = now;
       read->offset = *offset;
       if (read->aside) arena.LeaveBehind(*offset);
-      return Room{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
+      return ArenaRoom{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
     if (!held_up_since) held_up_since = base::Now();
     read->waits_for_source.reset();  // the worker is slow, and that has a time-out of its own

@@ -70,15 +70,15 @@ void QueueReads::Forget(const WorkItem& item) {
 
 bool QueueReads::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
-  bool sound = false, room = false;
+  bool sound = false, headroom = false;
   {
     const base::MutexLock lock(mutex_);
     sound = (attached_ == nullptr || CollectCompletions(now, outcomes)) && !broken_;
-    room = outcomes.size() > before;
+    headroom = outcomes.size() > before;
     for (Outcome& each : ended_) outcomes.push_back(std::move(each));
     ended_.clear();
   }
-  if (room) changed_.NotifyAll();
+  if (headroom) changed_.NotifyAll();
   return sound;
 }
 
@@ -141,9 +141,9 @@ std::vector<QueueReads::OverdueItem> QueueReads::TakeOverdue(base::TimePoint now
   std::vector<OverdueItem> overdue;
   const base::MutexLock lock(mutex_);
   for (Read& read : reads_) {
-    if (!read.aside || read.told || !read.waits_for_source) continue;
+    if (!read.aside || read.reported || !read.waits_for_source) continue;
     if (now - *read.waits_for_source < patience) continue;
-    read.told = true;
+    read.reported = true;
     overdue.push_back({read.item.id, read.item.dataset});
   }
   return overdue;

@@ -97,7 +97,7 @@ class QueueReads {
     base::TimePoint begun;
     std::optional<base::TimePoint> waits_for_source;  // since then
     std::optional<uint64_t> offset;                   // in the arena
-    bool aside = false, told = false;
+    bool aside = false, reported = false;
   };
   using ReadPlace = std::list<Read>::iterator;
   // A sample's bytes in the arena, or why there are none.
@@ -111,11 +111,11 @@ class QueueReads {
   std::optional<ReadPlace> NextRead(uint64_t place);
   void Bring(ReadPlace read);
   absl::StatusOr<Fetched> Fetch(ReadPlace read);
-  struct Room {
+  struct ArenaRoom {
     uint64_t offset = 0;
     base::Duration held_up{};
   };
-  std::optional<Room> WaitForRoom(ReadPlace read, uint64_t bytes);
+  std::optional<ArenaRoom> WaitForArena(ReadPlace read, uint64_t bytes);
   void DropInput(ReadPlace read);
   void Deliver(ReadPlace read, const Fetched& fetched);
   void End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status);

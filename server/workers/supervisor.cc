@@ -144,18 +144,18 @@ bool Supervisor::Show(UserWorker& user_worker, uint32_t id) {
   if (user_worker.shown.contains(id)) return true;
   const SharedSegment& segment = segments_.at(id);
   PENSTOCK_CHECK(segment.user == user_worker.user);  // never another user's memory
-  const absl::Status told = user_worker.worker->UseSegment(id, segment.memory, segment.bytes);
-  if (absl::IsAborted(told)) return false;  // the system's trouble, and none of the worker's
+  const absl::Status sent = user_worker.worker->UseSegment(id, segment.memory, segment.bytes);
+  if (absl::IsAborted(sent)) return false;  // the system's trouble, and none of the worker's
   user_worker.shown.insert(id);
-  Condemn(user_worker, told);
+  Condemn(user_worker, sent);
   return true;
 }
 
 // Kills a worker that does not read what it is told. One that is gone already is buried as what it
 // died of.
-void Supervisor::Condemn(UserWorker& user_worker, const absl::Status& told) {
-  if (told.ok() || absl::IsUnavailable(told) || user_worker.verdict != Verdict::kNone) return;
-  user_worker.verdict = absl::IsAborted(told) ? Verdict::kNotTold : Verdict::kDoesNotRead;
+void Supervisor::Condemn(UserWorker& user_worker, const absl::Status& sent) {
+  if (sent.ok() || absl::IsUnavailable(sent) || user_worker.verdict != Verdict::kNone) return;
+  user_worker.verdict = absl::IsAborted(sent) ? Verdict::kNotSent : Verdict::kDoesNotRead;
   user_worker.worker->Kill();
 }
 

@@ -6,7 +6,7 @@
 // The worker of another user is put to sleep and kept for a while, so that users who take turns
 // need not wait for a start each time: of those there are at most `count`, too, and they have
 // nothing to decode. A worker of nobody who has rows is ended. Which user comes next is the
-// caller's business: it asks RoomFor, and has worker slots given back by GiveWay.
+// caller's business: it asks HeadroomFor, and has worker slots given back by GiveWay.
 //
 // Owned by the feed's runner thread, which alone calls it (the queues' reader threads are inside).
 // That thread must live as long as the supervisor: workers are killed when the thread that started
@@ -131,11 +131,11 @@ class Supervisor {
 
   // How many more items of the user Submit takes now, with so many worker slots at most: few, so
   // that the earliest batch is finished first.
-  size_t RoomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const;
+  size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const;
   // An item for which there is no room is lost.
   void Submit(const WorkItem& item);
   // Whether one more may be read aside, while there is room.
-  bool MayReadAside() const { return loose_.HasRoom(); }
+  bool MayReadAside() const { return loose_.CanStart(); }
 
   // Who has worker slots now: all that have something to do.
   struct Holding {
@@ -209,7 +209,7 @@ class Supervisor {
   absl::Status AddWorkerSlot();
   absl::Status StartWorker(UserWorker& user_worker);
   bool Show(UserWorker& user_worker, uint32_t segment);
-  void Condemn(UserWorker& user_worker, const absl::Status& told);
+  void Condemn(UserWorker& user_worker, const absl::Status& sent);
   absl::Status Watch(const posix::Fd& fd);
   void Unwatch(const posix::Fd& fd);
 

@@ -18,7 +18,7 @@ absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> SupervisorEndpoint::Make(
   channel->limits = options.limits;
   std::shared_ptr<SupervisorEndpoint> link(
       new SupervisorEndpoint(options, std::move(memory), std::move(mapping)));
-  PENSTOCK_ASSIGN_OR_RETURN(link->work_bell_, posix::MakeBell());
+  PENSTOCK_ASSIGN_OR_RETURN(link->work_notifier_, posix::MakeNotifier());
   PENSTOCK_ASSIGN_OR_RETURN(link->done_event_, posix::MakeEvent());
   return link;
 }
@@ -44,7 +44,7 @@ bool SupervisorEndpoint::Push(Request& request) {
 }
 
 void SupervisorEndpoint::WakeWorker() {
-  if (EndSleep(channel().worker_asleep)) posix::RingBell(work_bell_.ringing);
+  if (EndSleep(channel().worker_asleep)) posix::Notify(work_notifier_.sender);
 }
 
 }  // namespace penstock::workers

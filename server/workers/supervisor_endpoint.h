@@ -30,7 +30,7 @@ class SupervisorEndpoint {
 
   // What the worker process inherits.
   const posix::Fd& memory() const { return memory_; }
-  const posix::Fd& work_bell() const { return work_bell_.listening; }
+  const posix::Fd& work_notifier() const { return work_notifier_.receiver; }
   const posix::Fd& done_event() const { return done_event_; }
 
   Arena& arena() { return arena_; }
@@ -55,7 +55,8 @@ class SupervisorEndpoint {
   Channel& channel() const { return *reinterpret_cast<Channel*>(mapping_.data()); }
 
   posix::Fd memory_;
-  posix::Bell work_bell_;  // the worker has its listening end, and may do what it likes with it
+  posix::Notifier
+      work_notifier_;  // the worker has its listening end, and may do what it likes with it
   posix::Fd done_event_;
   posix::Mapping mapping_;
   Arena arena_;

@@ -33,7 +33,7 @@ absl::StatusOr<WorkerEndpoint> WorkerEndpoint::Open() {
 
 WorkerEndpoint::WorkerEndpoint(posix::Mapping mapping, posix::Fd work, posix::Fd done)
     : mapping_(std::move(mapping)),
-      work_bell_(std::move(work)),
+      work_notifier_(std::move(work)),
       done_event_(std::move(done)),
       requests_(channel().requests),
       completions_(channel().completions) {}
@@ -53,10 +53,10 @@ absl::StatusOr<std::optional<Request>> WorkerEndpoint::Next() {
 
 bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
   // Without a time-out: the daemon's end, however it comes about, ends the socket, too.
-  pollfd entries[2] = {{.fd = work_bell_.get(), .events = POLLIN, .revents = 0},
+  pollfd entries[2] = {{.fd = work_notifier_.get(), .events = POLLIN, .revents = 0},
                        {.fd = socket.get(), .events = POLLIN, .revents = 0}};
   ::poll(entries, 2, -1);
-  posix::DrainBell(work_bell_);
+  posix::DrainNotifications(work_notifier_);
   return entries[1].revents != 0;
 }
 

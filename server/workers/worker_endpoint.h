@@ -47,7 +47,7 @@ class WorkerEndpoint {
   Channel& channel() const { return *reinterpret_cast<Channel*>(mapping_.data()); }
 
   posix::Mapping mapping_;
-  posix::Fd work_bell_, done_event_;
+  posix::Fd work_notifier_, done_event_;
   shm::RingConsumer<Request, kRingCapacity> requests_;
   shm::RingProducer<Completion, kRingCapacity> completions_;
 };

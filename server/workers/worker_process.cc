@@ -36,7 +36,7 @@ absl::StatusOr<WorkerProcess> WorkerProcess::Start(const Options& options,
       {options.program, absl::StrCat("user=", options.user), absl::StrCat("lane=", options.number)},
       {{theirs.get(), kSocketNumber},
        {link->memory().get(), kChannelNumber},
-       {link->work_bell().get(), kWorkNumber},
+       {link->work_notifier().get(), kWorkNumber},
        {link->done_event().get(), kDoneNumber}},
       options.wait);
   if (!child.ok()) return base::Annotate(child.status(), "worker");

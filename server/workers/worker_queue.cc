@@ -48,7 +48,7 @@ void WorkerQueue::Give(const WorkItem& item) {
 
 bool WorkerQueue::GiveAside(const WorkItem& item) {
   PENSTOCK_CHECK(link_ != nullptr);
-  if (!loose_.HasRoom()) return false;
+  if (!loose_.CanStart()) return false;
   reads_->Expect(item);
   auto thread = posix::LooseThreads::Start([reads = reads_, item, number = options_.number] {
     NameThread(absl::StrCat("aside-", number));
@@ -89,7 +89,7 @@ void WorkerQueue::Detach(InHandEnds ends, std::vector<Outcome>& outcomes) {
 }
 
 std::vector<WorkerQueue::OverdueItem> WorkerQueue::TakeOverdue(base::TimePoint now) {
-  if (loose_.HasRoom() && reads_->IsReaderOverdue(now, options_.patience)) LeaveReaderBehind();
+  if (loose_.CanStart() && reads_->IsReaderOverdue(now, options_.patience)) LeaveReaderBehind();
   return reads_->TakeOverdue(now, options_.patience);
 }
 

@@ -16,7 +16,7 @@ WorkerQueue::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
     case Verdict::kNotReady:
     case Verdict::kDoesNotRead:
-    case Verdict::kNotTold:
+    case Verdict::kNotSent:
     case Verdict::kCrowded:
       return {.kind = OutcomeKind::kLost};
     case Verdict::kNone:
@@ -27,7 +27,7 @@ WorkerQueue::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
 }
 
 bool IsBlameless(Verdict verdict) {
-  return verdict == Verdict::kNotTold || verdict == Verdict::kCrowded;
+  return verdict == Verdict::kNotSent || verdict == Verdict::kCrowded;
 }
 
 std::string Describe(Verdict verdict, const posix::Exit& exit) {
@@ -40,7 +40,7 @@ std::string Describe(Verdict verdict, const posix::Exit& exit) {
       return "killed because it broke its channel";
     case Verdict::kDoesNotRead:
       return "killed because it did not read its socket";
-    case Verdict::kNotTold:
+    case Verdict::kNotSent:
       return "replaced because the system took no message for it";
     case Verdict::kCrowded:
       return "replaced because reads that do not come back leave no room for its input";

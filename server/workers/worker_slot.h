@@ -16,7 +16,7 @@
 namespace penstock::workers {
 
 // Why we killed a worker, if we did.
-enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotTold, kCrowded };
+enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotSent, kCrowded };
 
 // Whether the death is the sample's doing: anything is but a SIGKILL that is not ours, and our
 // killing of a worker that was not ready, did not read its socket, could not be told of a segment,

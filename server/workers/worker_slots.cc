@@ -19,10 +19,10 @@ size_t Supervisor::Depth(uint32_t user) const {
   return std::clamp<size_t>(options_.turn / known->second.item, 1, most);
 }
 
-size_t Supervisor::RoomFor(uint32_t user, uint32_t most_worker_slots) const {
+size_t Supervisor::HeadroomFor(uint32_t user, uint32_t most_worker_slots) const {
   const size_t depth = Depth(user);
   uint32_t own = 0, free = 0;
-  size_t room = 0;
+  size_t headroom = 0;
   for (const auto& worker_slot : worker_slots_) {
     if (!worker_slot->Serves(now_)) continue;
     if (worker_slot->IsFree()) {
@@ -30,10 +30,10 @@ size_t Supervisor::RoomFor(uint32_t user, uint32_t most_worker_slots) const {
     } else if (worker_slot->user_worker->user == user) {
       ++own;
       if (!worker_slot->gives_way)
-        room += depth - std::min(depth, worker_slot->user_worker->queue->outstanding());
+        headroom += depth - std::min(depth, worker_slot->user_worker->queue->outstanding());
     }
   }
-  return room + depth * std::min(free, most_worker_slots - std::min(most_worker_slots, own));
+  return headroom + depth * std::min(free, most_worker_slots - std::min(most_worker_slots, own));
 }
 
 // The one with the least to do; among free ones the user's own, then one that has nobody.

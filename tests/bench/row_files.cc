@@ -91,19 +91,19 @@ Daemon::Serves RowFiles::Serves(const ScratchFolder& folder) const {
 }
 
 double RowFiles::Copy(const std::vector<uint64_t>& order) {
-  const uint64_t row = kind_.row_bytes, room = into_.size() / row;
+  const uint64_t row = kind_.row_bytes, scratch = into_.size() / row;
   const Stopwatch watch(Time::kWall);
   for (uint64_t i = 0; i < order.size(); ++i)
-    std::memcpy(into_.data() + i % room * row, rows_.get() + order[i] * kind_.stride_bytes, row);
+    std::memcpy(into_.data() + i % scratch * row, rows_.get() + order[i] * kind_.stride_bytes, row);
   return static_cast<double>(order.size() * row) / watch.Seconds();
 }
 
 double RowFiles::CopyWhole() {
-  const uint64_t piece = kind_.batch * kind_.row_bytes, room = into_.size() / piece;
+  const uint64_t piece = kind_.batch * kind_.row_bytes, scratch = into_.size() / piece;
   const uint64_t pieces = size_ / piece;
   const Stopwatch watch(Time::kWall);
   for (uint64_t i = 0; i < pieces; ++i)
-    std::memcpy(into_.data() + i % room * piece, rows_.get() + i * piece, piece);
+    std::memcpy(into_.data() + i % scratch * piece, rows_.get() + i * piece, piece);
   return static_cast<double>(pieces * piece) / watch.Seconds();
 }
 

@@ -51,9 +51,9 @@ class DeviceSubject final : public Subject {
     gpu_ = std::make_unique<Gpu>(cuda::Uuid{}, Gpu::Options{.max_bytes = 64u << 20},
                                  std::move(copier), [this] { return ++last_slab_; });
     gpu_->Reserve({.peer = 1, .slot_bytes = PoolSegment::kSlotBytes, .depth = 2},
-                  [&](absl::StatusOr<DeviceReservation> seat) {
-                    delivery_ =
-                        *DeviceDelivery::Make(7, kWindow, PoolSegment::kRows, *std::move(seat));
+                  [&](absl::StatusOr<DeviceReservation> reservation) {
+                    delivery_ = *DeviceDelivery::Make(7, kWindow, PoolSegment::kRows,
+                                                      *std::move(reservation));
                   });
     gpu_->Collect();
   }

@@ -219,9 +219,9 @@ TEST_P(RowSourceContract, TheContentDigestIsOfEveryByte) {
 
 TEST_P(RowSourceContract, WhatIsWishedForAndNotThereIsRefusedWithWhatIs) {
   const auto dataset = Open(3);
-  const Wish wishes[] = {{"nothing"}};
+  const FieldRequest requests[] = {{"nothing"}};
 
-  const absl::Status refused = dataset->Select(wishes).status();
+  const absl::Status refused = dataset->Select(requests).status();
 
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr(dataset->fields()[0].name));

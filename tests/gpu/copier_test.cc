@@ -9,8 +9,8 @@
 #include <cstring>
 #include <span>
 
+#include "common/cuda/memory_info.h"
 #include "common/cuda/registration.h"
-#include "common/cuda/room.h"
 #include "common/posix/memory.h"
 #include "server/export/cuda_copier.h"
 #include "tests/gpu/gpu.h"
@@ -77,8 +77,8 @@ class CopierTest : public ::testing::Test {
 // All of the GPU's free memory but so much.
 cuda::DeviceMemory TakeAllBut(uint64_t bytes) {
   const cuda::DeviceScope scope(0);
-  const cuda::Room room = Must(cuda::AskRoom());
-  return Must(cuda::DeviceMemory::Make((room.free_bytes - bytes) / (2 * kMiB) * (2 * kMiB)));
+  const cuda::MemoryInfo memory_info = Must(cuda::QueryMemory());
+  return Must(cuda::DeviceMemory::Make((memory_info.free_bytes - bytes) / (2 * kMiB) * (2 * kMiB)));
 }
 
 TEST_F(CopierTest, ASlabThatLeavesTooLittleToOthersIsRefusedWithTheNumbersAndMadeOnceThereIsRoom) {
@@ -129,7 +129,7 @@ TEST_F(CopierTest, AFreshSlabShowsItsCanaryAndNothingElse) {
 
   const std::vector<std::byte> bytes = Must(gpu::ReadBack(slab.data(), slab.bytes()));
   const std::span all(bytes);
-  const uint64_t canary = slab.bytes() - kCanaryRoom;
+  const uint64_t canary = slab.bytes() - kCanaryHeadroom;
 
   EXPECT_TRUE(AllAre(std::byte{0}, all.first(canary)));
   EXPECT_TRUE(AllAre(std::byte{0x5C}, all.subspan(canary, sizeof(Canary))));

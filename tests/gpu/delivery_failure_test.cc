@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/cuda/memory_info.h"
 #include "common/cuda/memory_use.h"
-#include "common/cuda/room.h"
 #include "common/posix/memory.h"
 #include "tests/gpu/delivery.h"
 #include "tests/gpu/gpu.h"
@@ -203,10 +203,10 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   daemon.Start();
   Client neighbour = Client::Connect({.address = daemon.address()}).OrDie();
   const Session small = neighbour.Open(Options()).OrDie();  // makes the daemon's context
-  const cuda::Room room = Must(cuda::AskRoom());
-  ASSERT_GT(room.free_bytes, kLeft + kSlab);
-  const auto ballast = Must(
-      cuda::DeviceMemory::Make((room.free_bytes - kLeft - kSlab / 2) / (2 * kMiB) * (2 * kMiB)));
+  const cuda::MemoryInfo memory_info = Must(cuda::QueryMemory());
+  ASSERT_GT(memory_info.free_bytes, kLeft + kSlab);
+  const auto ballast = Must(cuda::DeviceMemory::Make((memory_info.free_bytes - kLeft - kSlab / 2) /
+                                                     (2 * kMiB) * (2 * kMiB)));
 
   const Status refused = session.Next(desk.stream(), seconds(2)).status();
   held.Release();
@@ -221,8 +221,8 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
 // The GPU itself.
 
 TEST(GpuLossTest, AGpuThatIsLostEndsTheDaemonWithinFiveSecondsInWords) {
-  const testing::TemporaryDirectory room;
-  const std::string trigger = room.path() + "/break";
+  const testing::TemporaryDirectory memory_info;
+  const std::string trigger = memory_info.path() + "/break";
   DaemonProcess daemon(
       {.workers = 2,
        .under = {"/usr/bin/env", "LD_PRELOAD=" + ProgramPath("penstock-gpu-fault.so"),
@@ -299,8 +299,8 @@ INSTANTIATE_TEST_SUITE_P(All, GrowthTest, ::testing::Values(Delivery::kDevice, D
                          [](const auto& info) { return std::string(DeliveryName(info.param)); });
 
 TEST_P(GrowthTest, TakingAndReleasingLeavesNothingBehind) {
-  const char* wish = std::getenv("PENSTOCK_CYCLES");
-  const uint64_t cycles = wish == nullptr ? 20'000 : std::strtoull(wish, nullptr, 10);
+  const char* request = std::getenv("PENSTOCK_CYCLES");
+  const uint64_t cycles = request == nullptr ? 20'000 : std::strtoull(request, nullptr, 10);
   const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 2));
   DaemonProcess daemon({.workers = workers});
   SessionOptions options = On({"cuda:0", GetParam()}, SmallRows(TestPhotographs(), 1));

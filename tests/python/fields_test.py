@@ -188,7 +188,7 @@ class FieldsTest(support.FeedTest):
                 next(iter(self.torch_loader(dataset, transform=None if "npy" in dataset else MIDDLE, fields=fields)))
             self.assertIn("they have", str(raised.exception))
 
-    def test_wishes_that_cannot_be_are_refused_in_words(self):
+    def test_requests_that_cannot_be_met_are_refused_in_words(self):
         for fields, words in (({"txt": -1}, "maximum length"), (["txt", "txt"], "twice"), ([3], "penstock.Field"),
                               ([""], "empty name")):
             with self.subTest(fields=fields), self.assertRaises(penstock.InvalidArgument) as raised:

@@ -122,7 +122,7 @@ class LentTest(unittest.TestCase):
     def setUp(self):
         self.alive = weakref.WeakSet()
         self.ended = False
-        self.lender = penstock.jax._Lender(jax.devices()[0])
+        self.lender = penstock.jax._Owner(jax.devices()[0])
         self.lender._compute = lambda value: types.SimpleNamespace(is_ready=lambda: self.ended)
         self.enterContext(mock.patch.object(jax.dlpack, "from_dlpack", self.import_lent))
 

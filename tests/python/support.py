@@ -87,9 +87,9 @@ class FeedTest(unittest.TestCase):
         cls.photographs = os.path.join(cls.folder, "photographs")
         subprocess.run([program("penstock-make-photographs"), cls.photographs, "--images", "100", "--classes", "10"],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        room = os.path.join(cls.folder, "daemon")
-        os.mkdir(room, 0o700)
-        cls.daemon = Daemon(room)
+        scratch = os.path.join(cls.folder, "daemon")
+        os.mkdir(scratch, 0o700)
+        cls.daemon = Daemon(scratch)
         cls.daemon.start()
         cls.addClassCleanup(cls.daemon.stop)
         os.environ["PENSTOCK_ADDRESS"] = cls.daemon.address

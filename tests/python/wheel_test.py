@@ -53,15 +53,15 @@ class WheelTest(unittest.TestCase):
 
     def install(self, python, *options):
         """The Python of a fresh environment with the package in it."""
-        room = os.path.join(tempfile.mkdtemp(dir=self.folder), "venv")
-        run(python, "-m", "venv", *options, room)
+        scratch = os.path.join(tempfile.mkdtemp(dir=self.folder), "venv")
+        run(python, "-m", "venv", *options, scratch)
         environment = dict(os.environ)
         # The compiler's name and the paths as in the build beside, whose objects ccache has.
         environment.setdefault("CXX", "c++")
         environment.update(CCACHE_BASEDIR=str(support.ROOT), CCACHE_NOHASHDIR="1")
-        run(os.path.join(room, "bin/pip"), "install", "--disable-pip-version-check",
+        run(os.path.join(scratch, "bin/pip"), "install", "--disable-pip-version-check",
             str(support.ROOT / "client/python"), env=environment)
-        return os.path.join(room, "bin/python")
+        return os.path.join(scratch, "bin/python")
 
     def feed(self, python, module, loader):
         """An epoch by a daemon out of the package, from another folder and with nothing of the build in sight."""

@@ -34,7 +34,7 @@ class Caller {
   Caller(const std::string& address, const std::string& door) : stub_(ChannelTo(address)) {
     if (door.empty()) return;
     door_.emplace(posix::Connect(door, posix::SocketKind::kSeqPacket).value());
-    const Greeting greeting = SayHello(*door_, shm::kProtocolVersion);
+    const Greeting greeting = SendHandshake(*door_, shm::kProtocolVersion);
     if (greeting.ticket.empty()) std::cerr << greeting.refusal << "\n";
     ticket = greeting.ticket;
   }

@@ -53,7 +53,7 @@ class FakeCopier final : public Copier {
     if (result.status.ok()) {
       std::vector<std::byte>& slab = slabs[order.slab];
       slab.resize(order.bytes);
-      std::copy(order.canary.begin(), order.canary.end(), slab.end() - kCanaryRoom);
+      std::copy(order.canary.begin(), order.canary.end(), slab.end() - kCanaryHeadroom);
       std::memcpy(result.ipc.data(), &order.slab, sizeof(order.slab));
       if (order.kind == cuda::HandleKind::kVmm)
         result.descriptor = *posix::MakeMemory("slab", order.bytes);

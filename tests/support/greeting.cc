@@ -12,13 +12,13 @@
 
 namespace penstock::testing {
 
-Greeting SayHello(const posix::Fd& socket, uint32_t version) {
-  shm::DoorwayHello hello = {};
-  hello.header = {shm::kDoorwayMagic, version, shm::DoorwayKind::kHello, 0};
-  std::strcpy(hello.client, "old client");
+Greeting SendHandshake(const posix::Fd& socket, uint32_t version) {
+  shm::DoorwayHandshake handshake = {};
+  handshake.header = {shm::kDoorwayMagic, version, shm::DoorwayKind::kHandshake, 0};
+  std::strcpy(handshake.client, "old client");
   const auto self = posix::OpenPidfd(getpid());
   const int fds[] = {self->get()};
-  (void)posix::Send(socket, std::as_bytes(std::span(&hello, 1)), fds);
+  (void)posix::Send(socket, std::as_bytes(std::span(&handshake, 1)), fds);
   auto answer = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(10));
   // As the client library does: that the daemon hung up first is told before its words.
   if (absl::IsUnavailable(answer.status()))

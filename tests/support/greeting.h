@@ -13,6 +13,6 @@ struct Greeting {
   std::string ticket, refusal;
 };
 
-Greeting SayHello(const posix::Fd& socket, uint32_t version);
+Greeting SendHandshake(const posix::Fd& socket, uint32_t version);
 
 }  // namespace penstock::testing

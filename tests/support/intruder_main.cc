@@ -30,7 +30,7 @@ namespace posix = penstock::posix;
 namespace shm = penstock::shm;
 namespace v1 = penstock::v1;
 using penstock::testing::Greeting;
-using penstock::testing::SayHello;
+using penstock::testing::SendHandshake;
 
 constexpr int kConnections = 4, kSessions = 2'000, kVisits = 5'000;
 
@@ -66,7 +66,7 @@ void Unread(const std::string& address) {
   std::vector<std::string> tickets;
   for (int i = 0; i < kConnections; ++i) {
     sockets.push_back(*Knock(address));
-    tickets.push_back(SayHello(sockets.back(), shm::kProtocolVersion).ticket);
+    tickets.push_back(SendHandshake(sockets.back(), shm::kProtocolVersion).ticket);
   }
   int opened = 0;
   grpc::Status status;
@@ -98,7 +98,7 @@ void Places(const std::string& address) {
       refusal = std::string(socket.status().message());
       break;
     }
-    refusal = SayHello(*socket, shm::kProtocolVersion).refusal;
+    refusal = SendHandshake(*socket, shm::kProtocolVersion).refusal;
     if (refusal.empty()) sockets.push_back(*std::move(socket));
   }
   std::printf("%zu %s\n", sockets.size(), refusal.c_str());
@@ -109,7 +109,7 @@ void Visits(const std::string& address) {
   std::string refusal;
   while (visits < kVisits && refusal.empty()) {
     const auto socket = Knock(address);
-    refusal = socket.ok() ? SayHello(*socket, shm::kProtocolVersion).refusal
+    refusal = socket.ok() ? SendHandshake(*socket, shm::kProtocolVersion).refusal
                           : std::string(socket.status().message());
     if (refusal.empty()) ++visits;
   }
@@ -137,7 +137,7 @@ void Hoard(const std::string& address) {
   const auto feed = v1::FeedService::NewStub(
       grpc::CreateChannel("unix:" + address, grpc::InsecureChannelCredentials()));
   static posix::Fd socket = *Knock(address);
-  const std::string ticket = SayHello(socket, shm::kProtocolVersion).ticket;
+  const std::string ticket = SendHandshake(socket, shm::kProtocolVersion).ticket;
   static std::vector<posix::Fd> kept;
   static std::vector<posix::Mapping> maps;
   std::string refusal;

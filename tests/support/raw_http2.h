@@ -23,7 +23,7 @@ inline std::string Http2Frame(uint8_t type, uint8_t flags, uint32_t stream,
 }
 
 // What a client says first: the preface, and an empty SETTINGS.
-inline std::string Http2Hello() {
+inline std::string Http2Preface() {
   return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + Http2Frame(4, 0, 0, "");
 }
 

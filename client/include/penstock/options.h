@@ -101,7 +101,7 @@ struct SessionOptions {
   // Fields that a batch has in addition to a decoded image. For rows that need no decoding: the
   // fields of a batch; empty means all fields whose samples have one shape. See
   // DatasetInfo::fields.
-  std::vector<FieldWish> fields = {};
+  std::vector<FieldRequest> fields = {};
 
   // This process's share of the feed.
   uint32_t rank = 0, world_size = 1;

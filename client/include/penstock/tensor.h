@@ -49,7 +49,7 @@ struct Field {
 };
 
 // A field that a session requests.
-struct FieldWish {
+struct FieldRequest {
   std::string name;
   // For a field of variable length: the maximum number of elements along its first side. A longer
   // sample counts as a bad sample. 0 for all other fields.

@@ -90,7 +90,7 @@ def options_of(settings, state, device, order=None, given_by=None):
     options.window = settings.window
     options.state = state
     options.fail_on_bad_sample = settings.fail_on_bad_sample
-    options.fields = [_wish_of(field) for field in settings.fields]
+    options.fields = [_request_of(field) for field in settings.fields]
     options.name = settings.name
     options.device = "host" if device == "cpu" else device
     options.delivery = getattr(native.Delivery, settings.delivery.upper())
@@ -109,10 +109,10 @@ def _range_of(samples):
     return wanted
 
 
-def _wish_of(field):
-    wish = native.FieldWish()
-    wish.name, wish.max_length, wish.as_stored = field.name, field.max_length, field.as_stored
-    return wish
+def _request_of(field):
+    request = native.FieldRequest()
+    request.name, request.max_length, request.as_stored = field.name, field.max_length, field.as_stored
+    return request
 
 
 def _three(values):

@@ -75,8 +75,8 @@ def host_arrays(session, settings):
         values = {"image": empty(shape, dtype)} if images else {}
         if session.labeled:
             values["label"] = empty(rows, "int64")
-        rooms = [_room(tensor, values, rows) for tensor in others]
-        taken = take_into(finish, *_where(values, "image"), _where(values, "label")[0], 0, timeout, rooms)
+        destinations = [_destination(tensor, values, rows) for tensor in others]
+        taken = take_into(finish, *_where(values, "image"), _where(values, "label")[0], 0, timeout, destinations)
         if taken is None:
             return None
         step, sample_ids = taken
@@ -105,7 +105,7 @@ def _where(values, name):
     return (0, 0) if value is None else (value.ctypes.data, value.nbytes)
 
 
-def _room(tensor, values, rows):
+def _destination(tensor, values, rows):
     """Adds memory for one of a batch's tensors to `values`, and returns its description for the extension."""
     value = values[tensor.name] = numpy().empty((rows, *tensor.shape), host_type(tensor.dtype))
     lengths = 0

@@ -54,7 +54,7 @@ class Loader(LoaderBase):
     def _taker(self, session):
         on_gpu = session.device >= 0
         take = (_take.device_arrays_of_their_own if on_gpu else _take.host_arrays)(session, self._settings)
-        lend = _Lender(self._device).lend if on_gpu else None
+        lend = _Owner(self._device).lend if on_gpu else None
 
         def take_placed():
             taken = take()
@@ -86,7 +86,7 @@ def _no_single_samples(_):
     raise TypeError("a penstock.jax.Loader has no single samples; use loader.dataset[i] of a penstock.Loader")
 
 
-class _Lender:
+class _Owner:
     """Hands pool memory to JAX. XLA drops a foreign buffer as soon as its readers are enqueued, and names neither their
     stream nor the time when they finish. So a dropped buffer is kept until a computation that was enqueued after it has
     a result: JAX has then read the buffer."""

@@ -114,10 +114,10 @@ class DataLoader(Attributes, LoaderBase):
                 values["image"] = empty(shape, dtype=dtype, device=device)
             if labeled:
                 values["label"] = empty(rows, dtype=torch.int64, device=device)
-            rooms = [_room(tensor, values, rows, device) for tensor in others]
+            destinations = [_destination(tensor, values, rows, device) for tensor in others]
             stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
             taken = take_into(finish, values["image"].data_ptr() if has_image else 0, image_bytes,
-                              values["label"].data_ptr() if labeled else 0, stream, timeout, rooms)
+                              values["label"].data_ptr() if labeled else 0, stream, timeout, destinations)
             if taken is None:
                 return None
             step, sample_ids = taken
@@ -147,7 +147,7 @@ def _floats_of_bytes(settings):
     return convert
 
 
-def _room(tensor, values, rows, device):
+def _destination(tensor, values, rows, device):
     """Adds memory for one of a batch's tensors to `values`, and returns its description for the extension."""
     value = torch.empty((rows, *tensor.shape), dtype=getattr(torch, tensor.dtype), device=device)
     values[tensor.name] = value

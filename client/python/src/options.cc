@@ -95,11 +95,11 @@ void BindStructs(nb::module_& module) {
       .def_rw("layout", &Finish::layout)
       .def_prop_rw("mean", &GetChannels<&Finish::mean>, &SetChannels<&Finish::mean>)
       .def_prop_rw("stddev", &GetChannels<&Finish::stddev>, &SetChannels<&Finish::stddev>);
-  nb::class_<FieldWish>(module, "FieldWish")
+  nb::class_<FieldRequest>(module, "FieldRequest")
       .def(nb::init<>())
-      .def_rw("name", &FieldWish::name)
-      .def_rw("max_length", &FieldWish::max_length)
-      .def_rw("as_stored", &FieldWish::as_stored);
+      .def_rw("name", &FieldRequest::name)
+      .def_rw("max_length", &FieldRequest::max_length)
+      .def_rw("as_stored", &FieldRequest::as_stored);
   nb::class_<State>(module, "State")
       .def(nb::init<>())
       .def_rw("epoch", &State::epoch)

@@ -161,8 +161,8 @@ std::optional<Batch> HeldSession::Take(Address stream, Seconds timeout) {
   return ValueOf(std::move(batch));
 }
 
-nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address stream,
-                                 Seconds timeout) {
+nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destination,
+                                 Address stream, Seconds timeout) {
   const std::unique_lock<std::mutex> lock = Enter();
   const Stream on = reinterpret_cast<Stream>(stream);
   Result<Batch> batch = Next(on, timeout);
@@ -170,9 +170,9 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Room& room, Address
   if (!batch.ok()) Raise(batch.status());
   const auto ids = batch->sample_ids();
   nb::bytes sample_ids(ids.data(), ids.size_bytes());
-  const std::vector<TensorInto> tensors = IntoOf(room.tensors);
-  const Into into = {reinterpret_cast<void*>(room.images), room.image_bytes,
-                     reinterpret_cast<int64_t*>(room.labels), tensors};
+  const std::vector<TensorInto> tensors = IntoOf(destination.tensors);
+  const Into into = {reinterpret_cast<void*>(destination.images), destination.image_bytes,
+                     reinterpret_cast<int64_t*>(destination.labels), tensors};
   Status finished;
   if (session_.device() >= 0) {
     finished = batch->FinishInto(finish, into, on);
@@ -234,13 +234,13 @@ void BindSession(nb::module_& module) {
           "take_into",
           [](HeldSession& session, const Finish& finish, Address images, uint64_t image_bytes,
              Address labels, Address stream, Seconds timeout,
-             const std::vector<TensorRoom>& tensors) {
+             const std::vector<TensorDestination>& tensors) {
             return session.TakeInto(finish, {images, image_bytes, labels, tensors}, stream,
                                     timeout);
           },
           nb::arg("finish"), nb::arg("images"), nb::arg("image_bytes"), nb::arg("labels"),
           nb::arg("stream"), nb::arg("timeout").none(),
-          nb::arg("tensors") = std::vector<TensorRoom>(),
+          nb::arg("tensors") = std::vector<TensorDestination>(),
           "The next batch, finished into the caller's memory: ((epoch, step, first, rows, "
           "valid_rows, last_of_epoch), sample ids as bytes of uint64); None at the end of an "
           "epoch.")

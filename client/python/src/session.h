@@ -23,11 +23,11 @@ namespace penstock::python {
 // In seconds; unset: no limit.
 using Seconds = std::optional<double>;
 
-struct Room {
+struct Destination {
   Address images = 0;
   uint64_t image_bytes = 0;
   Address labels = 0;  // int64, one for each row
-  std::vector<TensorRoom> tensors = {};
+  std::vector<TensorDestination> tensors = {};
 };
 
 // Gives threads turns at a session, which serves one thread at a time: the thread that takes
@@ -60,7 +60,7 @@ class HeldSession {
   std::optional<Batch> Take(Address stream, Seconds timeout);
 
   // Take and FinishInto. Returns (StepOf, sample ids as bytes).
-  nanobind::object TakeInto(const Finish& finish, const Room& room, Address stream,
+  nanobind::object TakeInto(const Finish& finish, const Destination& destination, Address stream,
                             Seconds timeout);
 
   // Takes the next batch on the GPU, on the pool's stream: as it is stored, or finished into the

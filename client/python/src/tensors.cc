@@ -46,9 +46,9 @@ DType DTypeNamed(const std::string& name) {
   Raise(Status(Code::kInvalidArgument, "unknown tensor type '" + name + "'"));
 }
 
-std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms) {
+std::vector<TensorInto> IntoOf(const std::vector<TensorDestination>& destinations) {
   std::vector<TensorInto> into;
-  for (const auto& [tensor, type, data, bytes, lengths] : rooms)
+  for (const auto& [tensor, type, data, bytes, lengths] : destinations)
     into.push_back({.tensor = tensor,
                     .type = DTypeNamed(type),
                     .data = reinterpret_cast<void*>(data),

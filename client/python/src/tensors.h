@@ -21,9 +21,9 @@ using Address = uintptr_t;
 
 // (index into the session's tensors, name of the type, address, bytes, address for the lengths or
 // 0)
-using TensorRoom = std::tuple<uint32_t, std::string, Address, uint64_t, Address>;
+using TensorDestination = std::tuple<uint32_t, std::string, Address, uint64_t, Address>;
 
-std::vector<TensorInto> IntoOf(const std::vector<TensorRoom>& rooms);
+std::vector<TensorInto> IntoOf(const std::vector<TensorDestination>& destinations);
 
 DType DTypeNamed(const std::string& name);
 nanobind::dlpack::dtype DlpackType(DType type);

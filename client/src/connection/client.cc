@@ -30,11 +30,11 @@ constexpr size_t kIdsACall = 4096;  // the daemon's limit
 class GrpcOpener final : public client::Opener {
  public:
   GrpcOpener(std::shared_ptr<client::Connector> connector, SessionOptions options,
-             client::Wish wish, std::shared_ptr<client::Gpu> gpu)
+             client::DeliveryRequest request, std::shared_ptr<client::Gpu> gpu)
       : connector_(std::move(connector)),
         options_(std::move(options)),
         gpu_(std::move(gpu)),
-        wish_(std::move(wish)) {}
+        request_(std::move(request)) {}
 
   absl::StatusOr<client::Opened> Open(const std::optional<State>& state, uint64_t epochs,
                                       base::TimePoint deadline) override {
@@ -45,17 +45,17 @@ class GrpcOpener final : public client::Opener {
       PENSTOCK_ASSIGN_OR_RETURN(given_order, connection->SendOrder(*options_.given, deadline));
     }
     PENSTOCK_ASSIGN_OR_RETURN(
-        client::Opened opened, client::Negotiate(wish_, [&](const client::Ask& ask) {
+        client::Opened opened, client::Negotiate(request_, [&](const client::Ask& ask) {
           v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
           request.mutable_feed()->set_given_order(given_order);
-          client::AskFor(ask, DeviceWish(), request);
+          client::AskFor(ask, DeviceRequest(), request);
           return connection->Open(request, ask, gpu_, options_.device_depth, deadline);
         }));
     const client::Grant& grant = opened.attachment->grant();
-    wish_.or_host = false;
+    request_.or_host = false;
     if (grant.delivery == Delivery::kHost) {
-      wish_.on_device = false;
-      wish_.reason = grant.reason;
+      request_.on_device = false;
+      request_.reason = grant.reason;
     }
     return opened;
   }
@@ -67,14 +67,14 @@ class GrpcOpener final : public client::Opener {
   }
 
  private:
-  client::DeviceWish DeviceWish() const {
+  client::DeviceRequest DeviceRequest() const {
     return {gpu_ == nullptr ? cuda::Uuid() : gpu_->uuid(), options_.device_depth};
   }
 
   const std::shared_ptr<client::Connector> connector_;
   const SessionOptions options_;
   const std::shared_ptr<client::Gpu> gpu_;  // null: host memory; shared with opened sessions
-  client::Wish wish_;
+  client::DeliveryRequest request_;
 };
 
 absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::Connector> connector,
@@ -88,9 +88,9 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
     if (opened.ok()) gpu = *std::move(opened);
     if (!opened.ok()) choice.reason = std::string(opened.status().message());
   }
-  client::Wish wish = {gpu != nullptr, choice.or_host, options.delivery, options.handle,
-                       choice.reason};
-  return std::make_unique<GrpcOpener>(std::move(connector), options, std::move(wish),
+  client::DeliveryRequest request = {gpu != nullptr, choice.or_host, options.delivery,
+                                     options.handle, choice.reason};
+  return std::make_unique<GrpcOpener>(std::move(connector), options, std::move(request),
                                       std::move(gpu));
 }
 

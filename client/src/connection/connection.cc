@@ -11,7 +11,7 @@
 namespace penstock::client {
 namespace {
 
-constexpr base::Duration kHelloTimeout = std::chrono::seconds(5);
+constexpr base::Duration kHandshakeTimeout = std::chrono::seconds(5);
 constexpr base::Duration kDigestTimeout = std::chrono::hours(24);      // it reads every byte
 constexpr base::Duration kDescribeTimeout = std::chrono::minutes(30);  // it may index first
 constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
@@ -146,12 +146,12 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Connect(const std::strin
                                                                 const std::string& client,
                                                                 std::function<bool()> interrupted) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Doorway> doorway,
-                            Doorway::Enter(address, client, kHelloTimeout));
+                            Doorway::Enter(address, client, kHandshakeTimeout));
   // Shared by the client, its sessions' openers and their attachments.
   std::shared_ptr<Connection> connection(
       new Connection(std::move(doorway), address, std::move(interrupted)));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::GetVersionResponse version,
-                            connection->rpc_.GetVersion(kHelloTimeout));
+                            connection->rpc_.GetVersion(kHandshakeTimeout));
   PENSTOCK_RETURN_IF_ERROR(CheckVersion(version, address));
   return connection;
 }
@@ -210,7 +210,7 @@ Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
   Grant grant = GrantOf(request, *response);
   AddDelivery(ask, depth, *response, grant);
   Tried tried = {Attach(grant, *response, gpu, deadline), grant.handle};
-  if (!tried.opened.ok()) (void)CloseSession(response->session_id(), kHelloTimeout);
+  if (!tried.opened.ok()) (void)CloseSession(response->session_id(), kHandshakeTimeout);
   return tried;
 }
 

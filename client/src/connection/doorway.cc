@@ -48,11 +48,12 @@ absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
   return header;
 }
 
-shm::DoorwayHello HelloOf(const std::string& client) {
-  shm::DoorwayHello hello{};
-  hello.header = {shm::kDoorwayMagic, shm::kProtocolVersion, shm::DoorwayKind::kHello, 0};
-  std::memcpy(hello.client, client.data(), std::min(client.size(), sizeof(hello.client) - 1));
-  return hello;
+shm::DoorwayHandshake MakeHandshake(const std::string& client) {
+  shm::DoorwayHandshake handshake{};
+  handshake.header = {shm::kDoorwayMagic, shm::kProtocolVersion, shm::DoorwayKind::kHandshake, 0};
+  std::memcpy(handshake.client, client.data(),
+              std::min(client.size(), sizeof(handshake.client) - 1));
+  return handshake;
 }
 
 }  // namespace
@@ -72,11 +73,11 @@ absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Enter(const std::string& addre
 
 absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
-  const shm::DoorwayHello hello = HelloOf(client);
+  const shm::DoorwayHandshake handshake = MakeHandshake(client);
   const int descriptor = self.get();
   // A daemon without room may have refused us and hung up before we sent anything.
   const absl::Status said =
-      posix::Send(socket_, std::as_bytes(std::span(&hello, 1)), {&descriptor, 1});
+      posix::Send(socket_, std::as_bytes(std::span(&handshake, 1)), {&descriptor, 1});
   const auto receive = [&](base::Duration wait) {
     return posix::Receive(socket_, shm::kMaxDoorwayBytes, wait);
   };

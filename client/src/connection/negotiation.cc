@@ -30,28 +30,28 @@ std::string NameOf(const Ask& ask) {
 
 class Negotiation {
  public:
-  Negotiation(const Wish& wish, const std::function<Tried(const Ask&)>& attempt)
-      : wish_(wish), attempt_(attempt), reason_(wish.reason) {}
+  Negotiation(const DeliveryRequest& request, const std::function<Tried(const Ask&)>& attempt)
+      : request_(request), attempt_(attempt), reason_(request.reason) {}
 
   absl::StatusOr<Opened> Run() {
-    if (!wish_.on_device) return Try(Delivery::kHost, HandleKind::kAuto).opened;
+    if (!request_.on_device) return Try(Delivery::kHost, HandleKind::kAuto).opened;
     absl::StatusOr<Opened> opened = TryDevice();
     if (opened.ok() || !AnotherMayWork(opened.status())) return opened;
-    if (wish_.delivery != Delivery::kDevice) {
+    if (request_.delivery != Delivery::kDevice) {
       opened = Try(Delivery::kPinned, HandleKind::kAuto).opened;
       if (opened.ok() || !AnotherMayWork(opened.status())) return opened;
     }
-    if (wish_.or_host) return Try(Delivery::kHost, HandleKind::kAuto).opened;
+    if (request_.or_host) return Try(Delivery::kHost, HandleKind::kAuto).opened;
     return absl::Status(opened.status().code(), reason_);
   }
 
  private:
   absl::StatusOr<Opened> TryDevice() {
-    if (wish_.delivery == Delivery::kPinned) {
+    if (request_.delivery == Delivery::kPinned) {
       return absl::FailedPreconditionError("pinned delivery was requested");
     }
-    Tried first = Try(Delivery::kDevice, wish_.handle);
-    const bool other_handle = !first.opened.ok() && wish_.handle == HandleKind::kAuto &&
+    Tried first = Try(Delivery::kDevice, request_.handle);
+    const bool other_handle = !first.opened.ok() && request_.handle == HandleKind::kAuto &&
                               first.granted == HandleKind::kIpc;
     if (!other_handle) return std::move(first.opened);
     return Try(Delivery::kDevice, HandleKind::kVmm).opened;
@@ -67,16 +67,16 @@ class Negotiation {
     return tried;
   }
 
-  const Wish& wish_;
+  const DeliveryRequest& request_;
   const std::function<Tried(const Ask&)>& attempt_;
   std::string reason_;
 };
 
 }  // namespace
 
-absl::StatusOr<Opened> Negotiate(const Wish& wish,
+absl::StatusOr<Opened> Negotiate(const DeliveryRequest& request,
                                  const std::function<Tried(const Ask&)>& attempt) {
-  return Negotiation(wish, attempt).Run();
+  return Negotiation(request, attempt).Run();
 }
 
 const char* HandlePhrase(HandleKind kind) {

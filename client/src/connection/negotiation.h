@@ -27,7 +27,7 @@ struct Tried {
 };
 
 // What the session requests.
-struct Wish {
+struct DeliveryRequest {
   bool on_device = false;
   bool or_host = false;  // host memory is acceptable, too
   Delivery delivery = Delivery::kAuto;
@@ -39,7 +39,8 @@ struct Wish {
 // CUDA IPC, could not be used, and no handle was demanded, by a VMM descriptor; then pinned; then
 // host. Stops at once at an error that another delivery would not avoid: the dataset, the daemon's
 // death, a deadline.
-absl::StatusOr<Opened> Negotiate(const Wish& wish, const std::function<Tried(const Ask&)>& attempt);
+absl::StatusOr<Opened> Negotiate(const DeliveryRequest& request,
+                                 const std::function<Tried(const Ask&)>& attempt);
 
 const char* HandlePhrase(HandleKind kind);  // for messages: "CUDA IPC", "VMM", "any"
 

@@ -113,7 +113,7 @@ uint64_t PidNamespace() {
 
 }  // namespace
 
-void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& request) {
+void AskFor(const Ask& ask, const DeviceRequest& device, v1::OpenSessionRequest& request) {
   constexpr size_t kMaxReasonBytes = 512;
   request.set_delivery_reason(ask.reason.substr(0, kMaxReasonBytes));
   if (ask.delivery != Delivery::kDevice) {
@@ -172,11 +172,11 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   feed.set_seed(SeedOf(options));
   SetDecoding(options, *feed.mutable_image());
   feed.set_image_by_default(!AsksForDecoding(options));
-  for (const FieldWish& wish : options.fields) {
-    v1::FieldWish& to = *feed.add_fields();
-    to.set_name(wish.name);
-    to.set_max_length(wish.max_length);
-    to.set_as_stored(wish.as_stored);
+  for (const FieldRequest& field : options.fields) {
+    v1::FieldRequest& to = *feed.add_fields();
+    to.set_name(field.name);
+    to.set_max_length(field.max_length);
+    to.set_as_stored(field.as_stored);
   }
   SetSamples(options, feed);
   request.set_rank(options.rank);

@@ -28,10 +28,10 @@ v1::SendOrderRequest MakeOrderPart(const std::vector<uint64_t>& order, size_t nu
 size_t OrderParts(const std::vector<uint64_t>& order);
 
 // Adds the requested delivery, and for device delivery the GPU.
-struct DeviceWish {
+struct DeviceRequest {
   cuda::Uuid gpu;
   uint32_t depth = 0;
 };
-void AskFor(const Ask& ask, const DeviceWish& device, v1::OpenSessionRequest& request);
+void AskFor(const Ask& ask, const DeviceRequest& device, v1::OpenSessionRequest& request);
 
 }  // namespace penstock::client

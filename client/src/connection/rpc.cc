@@ -59,7 +59,7 @@ class Ending {
   void Set(const grpc::Status& status) {
     const base::MutexLock lock(mutex_);
     status_ = status;
-    told_.NotifyAll();
+    answered_.NotifyAll();
   }
 
   // Calls `meanwhile` every 100 ms until the call has ended. It does end, because it has a
@@ -69,7 +69,7 @@ class Ending {
     for (;;) {
       {
         const base::MutexLock lock(mutex_);
-        if (!status_) told_.WaitFor(mutex_, std::chrono::milliseconds(100));
+        if (!status_) answered_.WaitFor(mutex_, std::chrono::milliseconds(100));
         if (status_) return *status_;
       }
       meanwhile();
@@ -78,7 +78,7 @@ class Ending {
 
  private:
   base::Mutex mutex_;
-  base::CondVar told_;
+  base::CondVar answered_;
   std::optional<grpc::Status> status_ PENSTOCK_GUARDED_BY(mutex_);
 };
 

@@ -151,39 +151,40 @@ absl::Status Attachment::Failure() const {
   return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code, text);
 }
 
-absl::StatusOr<Attachment::Room> Attachment::AskForRoom(uint32_t id) {
+absl::StatusOr<Attachment::Region> Attachment::FetchRegion(uint32_t id) {
   if (OnDevice()) {
     std::shared_ptr<const Gpu::Memory> slab = link_->Slab(id);
-    if (slab == nullptr) return Room();
-    return Room{id, slab->data(), slab->bytes(), slab};
+    if (slab == nullptr) return Region();
+    return Region{id, slab->data(), slab->bytes(), slab};
   }
   if (grant_.delivery == Delivery::kPinned && !grant_.synthetic) {
     PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const PinnedSegment> pinned, link_->Pin(id, *gpu()));
-    if (pinned == nullptr) return Room();
-    return Room{id, pinned->mapping->data(), pinned->mapping->size(), pinned};
+    if (pinned == nullptr) return Region();
+    return Region{id, pinned->mapping->data(), pinned->mapping->size(), pinned};
   }
   std::shared_ptr<const posix::Mapping> segment = link_->Segment(id);
-  if (segment == nullptr) return Room();
-  return Room{id, segment->data(), segment->size(), segment};
+  if (segment == nullptr) return Region();
+  return Region{id, segment->data(), segment->size(), segment};
 }
 
-absl::StatusOr<const Attachment::Room*> Attachment::FindRoom(uint32_t id) {
-  for (const Room& room : rooms_) {
-    if (room.id == id) return &room;
+absl::StatusOr<const Attachment::Region*> Attachment::FindRegion(uint32_t id) {
+  for (const Region& region : regions_) {
+    if (region.id == id) return &region;
   }
-  PENSTOCK_ASSIGN_OR_RETURN(Room room, AskForRoom(id));
-  if (room.data == nullptr) {
+  PENSTOCK_ASSIGN_OR_RETURN(Region region, FetchRegion(id));
+  if (region.data == nullptr) {
     return absl::NotFoundError(absl::StrCat("the daemon announced a batch in ",
                                             OnDevice() ? "slab " : "segment ", id,
                                             ", but never sent it"));
   }
-  return &rooms_.emplace_back(std::move(room));
+  return &regions_.emplace_back(std::move(region));
 }
 
 absl::Status Attachment::Pump() {
   const absl::Status status = link_->Pump();
   if (!OnDevice()) {
-    std::erase_if(rooms_, [&](const Room& room) { return link_->Segment(room.id) == nullptr; });
+    std::erase_if(regions_,
+                  [&](const Region& region) { return link_->Segment(region.id) == nullptr; });
   }
   return status;
 }
@@ -227,14 +228,14 @@ void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
 absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
   shm::ControlEntry entry;
   std::memcpy(&entry, &page().entries[(sequence - 1) % shm::kControlCapacity], sizeof(entry));
-  PENSTOCK_ASSIGN_OR_RETURN(const Room* room, FindRoom(entry.segment));
-  PENSTOCK_RETURN_IF_ERROR(CheckEntry(entry, sequence, grant_, room->bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(const Region* region, FindRegion(entry.segment));
+  PENSTOCK_RETURN_IF_ERROR(CheckEntry(entry, sequence, grant_, region->bytes));
   if (OnDevice()) PENSTOCK_RETURN_IF_ERROR(CheckNotes(entry, grant_, control_.size()));
   page().taken.store(sequence, std::memory_order_release);
   taken_ = sequence;
   Taken taken;
   taken.consumed = entry.consumed;
-  Fill(entry, room->data + entry.offset, taken.view);
+  Fill(entry, region->data + entry.offset, taken.view);
   return taken;
 }
 
@@ -255,9 +256,9 @@ absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {
                                  stream);
 }
 
-void Attachment::Sleep(uint32_t bell, base::Duration timeout) {
+void Attachment::Sleep(uint32_t wakeup, base::Duration timeout) {
   page().consumer_asleep.store(1, std::memory_order_seq_cst);
-  posix::FutexWait(page().bell, bell, timeout);
+  posix::FutexWait(page().wakeup, wakeup, timeout);
   page().consumer_asleep.store(0, std::memory_order_relaxed);
 }
 

@@ -82,16 +82,16 @@ class Attachment final : public LeaseOwner {
   absl::StatusOr<Taken> Take(uint64_t sequence);
   absl::Status LookAgain();
   // Prepares a segment before its first batch. NotFound if it has not been received.
-  absl::Status Know(uint32_t segment) { return FindRoom(segment).status(); }
+  absl::Status Know(uint32_t segment) { return FindRegion(segment).status(); }
 
   void Release(uint64_t sequence) override;
   absl::Status ReleaseBehind(uint64_t sequence, Stream stream) override;
   // Announced batches are complete already.
   absl::Status Prepare(uint64_t, const Stream*) override { return absl::OkStatus(); }
 
-  uint32_t bell() const { return page().bell.load(std::memory_order_seq_cst); }
+  uint32_t wakeup() const { return page().wakeup.load(std::memory_order_seq_cst); }
   // Sleeps until the page's `bell` differs from this value or the timeout runs out. May wake early.
-  void Sleep(uint32_t bell, base::Duration timeout);
+  void Sleep(uint32_t wakeup, base::Duration timeout);
 
   const std::shared_ptr<Link>& link() const { return link_; }
 
@@ -109,7 +109,7 @@ class Attachment final : public LeaseOwner {
 
  private:
   // Memory that slots are in: a segment in host memory, or a slab on the GPU.
-  struct Room {
+  struct Region {
     uint32_t id = 0;
     const std::byte* data = nullptr;
     uint64_t bytes = 0;
@@ -127,15 +127,15 @@ class Attachment final : public LeaseOwner {
   absl::Status RegisterPage();
   bool AllWordsAreThere() const;
   shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(control_.data()); }
-  absl::StatusOr<const Room*> FindRoom(uint32_t id);
-  absl::StatusOr<Room> AskForRoom(uint32_t id);
+  absl::StatusOr<const Region*> FindRegion(uint32_t id);
+  absl::StatusOr<Region> FetchRegion(uint32_t id);
   void Fill(const shm::ControlEntry& entry, const std::byte* slot, Batch::View& view) const;
 
   const Grant grant_;
   const posix::Mapping control_;
   const posix::Fd event_;
   const std::shared_ptr<Link> link_;
-  std::vector<Room> rooms_;
+  std::vector<Region> regions_;
   std::unique_ptr<Gpu::Pages> registered_;  // the page, with device delivery
   uint64_t device_words_ = 0;               // device address of page().released
   uint64_t taken_ = 0;

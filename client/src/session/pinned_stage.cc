@@ -43,7 +43,7 @@ void PinnedStage::End() {
   delete this;
 }
 
-bool PinnedStage::HasRoom() const {
+bool PinnedStage::HasFreeBuffer() const {
   return std::any_of(places_.begin(), places_.end(), [](const Place& place) {
     return place.sequence.load(std::memory_order_acquire) == 0;
   });

@@ -28,7 +28,7 @@ class PinnedStage final : public LeaseOwner {
   static absl::StatusOr<PinnedStage*> Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
                                            uint32_t depth);
 
-  bool HasRoom() const;
+  bool HasFreeBuffer() const;
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
 

@@ -82,7 +82,7 @@ bool SessionCore::SomethingIsReady() const {
   const bool announced = attachment_->announced() != taken_;
   if (!stage_) [[likely]]
     return announced;
-  return stage_->HasStaged() || (announced && stage_->HasRoom());
+  return stage_->HasStaged() || (announced && stage_->HasFreeBuffer());
 }
 
 Result<Batch> SessionCore::TakeReady(const Stream* stream) {
@@ -115,7 +115,7 @@ absl::Status SessionCore::StageOne() {
   return stage_->Start(taken);
 }
 
-Status SessionCore::CheckRoom(std::span<const TensorInto> tensors) const {
+Status SessionCore::CheckDestinations(std::span<const TensorInto> tensors) const {
   for (const TensorInto& into : tensors) {
     if (into.tensor >= grant_.tensors.size() ||
         !base::IsKnown(static_cast<base::DType>(into.type))) {
@@ -143,7 +143,7 @@ Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stre
                   absl::StrCat("into.images: too small for a full batch: got ", into.image_bytes,
                                " bytes, expected ", wanted, "; no batch was taken"));
   }
-  if (Status room = CheckRoom(into.tensors); !room.ok()) return room;
+  if (Status checked = CheckDestinations(into.tensors); !checked.ok()) return checked;
   Result<Batch> batch = Next(stream, timeout);
   if (!batch.ok()) return batch;
   if (Status status = batch->FinishInto(finish, into, stream); !status.ok()) return status;

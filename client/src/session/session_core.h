@@ -91,7 +91,7 @@ class SessionCore {
   Result<Batch> TakeStaged(const Stream* stream);
   absl::StatusOr<Attachment::Taken> Fetch();
   absl::Status StageOne();
-  Status CheckRoom(std::span<const TensorInto> tensors) const;
+  Status CheckDestinations(std::span<const TensorInto> tensors) const;
   Batch Hand(const Attachment::Taken& taken, LeaseOwner* lease_owner);
   Status Unfetched(const absl::Status& why);
   std::string WhyNothingCame() const;

@@ -64,14 +64,14 @@ absl::StatusOr<SessionCore::News> SessionCore::Await(base::TimePoint deadline) {
 // Reads the page's `bell` before the rest of the page: a later change then ends the sleep.
 absl::StatusOr<SessionCore::News> SessionCore::AwaitNews(base::TimePoint deadline) {
   for (;;) {
-    const uint32_t bell = attachment_->bell();
+    const uint32_t wakeup = attachment_->wakeup();
     if (const std::optional<News> news = Look()) return *news;
     if (HoardsForTooLong()) return News::kHoarding;
     PENSTOCK_RETURN_IF_ERROR(attachment_->Pump());
     const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) return News::kNone;
-    const bool full = stage_ && !stage_->HasRoom();
-    attachment_->Sleep(bell, std::min(full ? kFullSlice : kSlice, left));
+    const bool full = stage_ && !stage_->HasFreeBuffer();
+    attachment_->Sleep(wakeup, std::min(full ? kFullSlice : kSlice, left));
   }
 }
 

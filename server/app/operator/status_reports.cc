@@ -124,9 +124,9 @@ class QuarantinePage {
   void Add(size_t number, const DatasetView& view) {
     if (number < query_.at_dataset) return;
     const uint64_t from = number == query_.at_dataset ? query_.at_sample : 0;
-    const size_t room = query_.page_size - static_cast<size_t>(page_.entries_size());
+    const size_t headroom = query_.page_size - static_cast<size_t>(page_.entries_size());
     // One more than there is room for: whether the list goes on.
-    for (const source::BadSample& entry : view.state->quarantine.Entries(from, room + 1)) {
+    for (const source::BadSample& entry : view.state->quarantine.Entries(from, headroom + 1)) {
       if (!page_.next_page_token().empty()) return;
       if (IsFull()) {
         page_.set_next_page_token(absl::StrCat(number, ":", entry.sample));

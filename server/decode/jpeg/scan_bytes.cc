@@ -11,8 +11,8 @@ constexpr uint8_t kFirstRestart = 0xD0;
 
 // Copies `from` up to the first 0xFF, at most `room` bytes of it, and returns how many. They are
 // few (300 in photographs of ImageNet): words are faster than memchr and memcpy.
-size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t room, uint8_t* to) {
-  const size_t size = std::min(from.size(), room);
+size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t headroom, uint8_t* to) {
+  const size_t size = std::min(from.size(), headroom);
   size_t copied = 0;
   for (uint64_t word; copied + sizeof(word) <= size; copied += sizeof(word)) {
     std::memcpy(&word, from.data() + copied, sizeof(word));

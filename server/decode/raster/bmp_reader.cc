@@ -225,8 +225,8 @@ Fault BmpReader::DecodeRuns(std::span<const std::byte> data, Pixels& pixels) con
     const uint32_t count = ByteAt(data, at), what = ByteAt(data, at + 1);
     at += 2;
     if (count != 0) {
-      const uint64_t room = column < width() ? width() - column : 0;
-      const uint64_t taken = std::min<uint64_t>(count, room);
+      const uint64_t headroom = column < width() ? width() - column : 0;
+      const uint64_t taken = std::min<uint64_t>(count, headroom);
       for (uint64_t i = 0; i < taken; ++i) put(what);
       column += taken;
     } else if (what == 0) {

@@ -225,7 +225,7 @@ void Core::State::Announce(Session& session) {
 
 std::vector<Announcement> Core::TakeAnnouncements() {
   for (const Announcement& announcement : state_->announcements) {
-    Get(state_->sessions, announcement.session)->Told(announcement.sequence);
+    Get(state_->sessions, announcement.session)->Sent(announcement.sequence);
   }
   return std::exchange(state_->announcements, {});
 }

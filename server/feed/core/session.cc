@@ -78,9 +78,9 @@ Announcement Session::Announce() {
 }
 
 absl::Status Session::Taken(uint64_t count, base::TimePoint now) {
-  if (count > told_) {
+  if (count > sent_) {
     return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " says that it took ",
-                                                   count, " batches, but ", told_,
+                                                   count, " batches, but ", sent_,
                                                    " were announced to it"));
   }
   if (count < taken_) {
@@ -96,10 +96,10 @@ absl::Status Session::Taken(uint64_t count, base::TimePoint now) {
 }
 
 absl::StatusOr<Slot*> Session::Released(uint64_t sequence) {
-  if (sequence == 0 || sequence > told_) {
+  if (sequence == 0 || sequence > sent_) {
     return absl::InvalidArgumentError(
         absl::StrCat("session ", id_.value(), " released batch ", sequence,
-                     ", which was never announced to it; the last one is ", told_));
+                     ", which was never announced to it; the last one is ", sent_));
   }
   if (sequence > taken_) {
     return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " released batch ",
@@ -121,7 +121,7 @@ absl::StatusOr<Slot*> Session::Released(uint64_t sequence) {
 
 std::vector<uint64_t> Session::Outstanding() const {
   std::vector<uint64_t> sequences;
-  for (uint64_t sequence = oldest_; sequence <= told_; ++sequence) {
+  for (uint64_t sequence = oldest_; sequence <= sent_; ++sequence) {
     if (!LeaseOf(sequence).released) sequences.push_back(sequence);
   }
   return sequences;
@@ -130,11 +130,11 @@ std::vector<uint64_t> Session::Outstanding() const {
 std::vector<Slot*> Session::Detach() {
   detached_ = true;
   std::vector<Slot*> dropped;
-  while (given() > told_) {
+  while (given() > sent_) {
     dropped.push_back(leases_.back().slot);
     leases_.pop_back();
   }
-  announced_ = told_;
+  announced_ = sent_;
   return dropped;
 }
 

@@ -39,7 +39,7 @@ class Session {
   bool HasReady() const;
   Announcement Announce();
   // The runner knows of the announcement: from here on the consumer may.
-  void Told(uint64_t sequence) { told_ = sequence; }
+  void Sent(uint64_t sequence) { sent_ = sequence; }
 
   absl::Status Taken(uint64_t count, base::TimePoint now);
   // The slot that it lets go of.
@@ -76,7 +76,7 @@ class Session {
   std::deque<Lease> leases_;  // by sequence, from oldest_ on: the first is not released
   uint64_t oldest_ = 1;
   uint64_t announced_ = 0;
-  uint64_t told_ = 0;
+  uint64_t sent_ = 0;
   uint64_t taken_ = 0;
   uint64_t released_ = 0;
   uint64_t last_given_ = 0;

@@ -243,7 +243,7 @@ void Engine::Tick(base::TimePoint now) {
   gpus_.Tick(now);
   decoding_rate_.Update(now, rows_.decoded());
   LookAround(now);
-  if (tracing_ && (now >= tracing_->until || tracing_->wish.cancelled()))
+  if (tracing_ && (now >= tracing_->until || tracing_->request.cancelled()))
     EndTrace(absl::OkStatus());
   if (const absl::Status lost = status(); !lost.ok())
     for (auto& [id, session] : sessions_) Fail(id, lost);

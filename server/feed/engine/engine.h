@@ -67,10 +67,10 @@ struct OpenRequest {
   uint32_t window = 4;
   uint64_t expected_fingerprint = 0;  // 0: not checked
   bool fail_on_bad_sample = false;
-  bool pinned = false;                          // its consumer copies from the pool itself
-  std::optional<exporting::DeviceWish> device;  // of device delivery
-  std::string delivery_reason;                  // why this delivery, for status
-  bool canary = false;                          // the daemon's own: counts nowhere but in the pool
+  bool pinned = false;                             // its consumer copies from the pool itself
+  std::optional<exporting::DeviceRequest> device;  // of device delivery
+  std::string delivery_reason;                     // why this delivery, for status
+  bool canary = false;  // the daemon's own: counts nowhere but in the pool
 
   const std::string& dataset_name() const { return called.empty() ? dataset->name : called; }
 };
@@ -83,7 +83,7 @@ struct Admission {
   double max_workers_per_user = 1;  // share of the workers that decode for it at once
 };
 
-struct TraceWish {
+struct TraceRequest {
   base::Duration length{};
   std::optional<uint32_t> user = {};  // whose sessions and feeds; nothing: everybody's
   std::function<bool()> cancelled;    // asked several times a second: it ends early then
@@ -158,7 +158,7 @@ class Engine {
   // Answers exactly once: with what happened from now on. ResourceExhausted: one is being taken;
   // but one of everybody's feeds ends one of a single user's, which is answered Aborted.
   using Traced = std::function<void(absl::StatusOr<Trace>)>;
-  void TakeTrace(const TraceWish& wish, base::TimePoint now, Traced done);
+  void TakeTrace(const TraceRequest& request, base::TimePoint now, Traced done);
 
   // One pass over everything that may have happened. False when nothing had.
   bool Pump(base::TimePoint now);
@@ -225,7 +225,7 @@ class Engine {
   absl::Status Enter(Session& session, uint64_t id, base::TimePoint now);
   absl::Status MakeDelivery(Session& session, uint64_t id,
                             std::optional<exporting::Gpus::Place> place);
-  absl::StatusOr<std::vector<exporting::SlabFacts>> TellSlabs(Session& session);
+  absl::StatusOr<std::vector<exporting::SlabFacts>> SendSlabs(Session& session);
   absl::Status CheckOwner(uint64_t peer, uint64_t id, const Session& session) const;
   std::unique_ptr<exporting::Delivery> Erase(uint64_t session, base::TimePoint now);
   void Fail(uint64_t session, const absl::Status& why);
@@ -296,7 +296,7 @@ class Engine {
   // While a trace is taken (engine_trace.cc).
   struct Tracing {
     TraceLog log;
-    TraceWish wish;
+    TraceRequest request;
     base::TimePoint until;
     Traced done;
   };

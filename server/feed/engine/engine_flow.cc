@@ -158,16 +158,16 @@ FeedFlow::Look Engine::LookAtWorkers(base::Duration since) {
 void Engine::LookAtSession(const Session& session, const SessionView& view,
                            FeedFlow::Look& look) const {
   const exporting::Delivery::Waiting consumer = session.delivery->LookAtConsumer();
-  uint64_t ready = consumer.ready, room = view.window;
+  uint64_t ready = consumer.ready, headroom = view.window;
   bool copying = false;
   if (session.device != nullptr) {
     const uint64_t coming = view.announced - session.device->progress().announced;
     ready += coming;
-    room += session.device->seat().depth();
+    headroom += session.device->reservation().depth();
     copying = coming > 0;
   }
   ++look.sessions;
-  look.occupancy += std::min(1.0, static_cast<double>(ready) / static_cast<double>(room));
+  look.occupancy += std::min(1.0, static_cast<double>(ready) / static_cast<double>(headroom));
   look.starved += consumer.asleep ? 1 : 0;
   look.copying += consumer.asleep && copying ? 1 : 0;
 }
@@ -177,7 +177,7 @@ void Engine::AskForWorkers(const std::map<Feed*, FeedFlow::Look>& feeds, base::T
   WorkerDemand::Seen seen = {.workers = workers_.count(), .busy = load_.workers.mean()};
   for (const auto& [feed, look] : feeds) {
     const FlowFigures figures = FiguresOf(*feed);
-    seen.anybody_starves |= figures.tells && figures.starved >= kStarves;
+    seen.anybody_starves |= figures.has_data && figures.starved >= kStarves;
     seen.more_wanted = std::max(seen.more_wanted, Judge(figures).more_workers);
   }
   const std::optional<WorkerDemand::Change> change = demand_->Ask(seen, now);
@@ -199,7 +199,7 @@ std::string Engine::WorkersPolicy() const {
 FlowFigures Engine::FiguresOf(const Feed& feed) const {
   const FillPath fill_path = FillPathOf(feed.spec);
   FlowFigures figures = {
-      .tells = feed.flow.starved.tells() && feed.flow.sums().waits > 0,
+      .has_data = feed.flow.starved.has_data() && feed.flow.sums().waits > 0,
       .fill_path = fill_path,
       .starved = feed.flow.starved.mean(),
       .copying = feed.flow.copying.mean(),

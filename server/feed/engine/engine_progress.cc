@@ -53,7 +53,7 @@ absl::StatusOr<SessionProgress> Engine::Progress(uint64_t peer, uint64_t id,
     progress.taken = device.taken;
     progress.released = device.released;
     progress.on_device = device.on_device;
-    progress.device_depth = session.device->seat().depth();
+    progress.device_depth = session.device->reservation().depth();
   }
   AddWorkers(workers_.View(now), *session.feed->dataset->dataset, now, progress);
   if (const auto stall = StallOf(*session.feed, now)) {

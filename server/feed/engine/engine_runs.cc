@@ -33,7 +33,7 @@ bool Engine::CollectRuns() {
 
 bool Engine::SubmitRuns() {
   bool busy = false;
-  for (size_t room = row_copiers_.Capacity(); room > 0; --room) {
+  for (size_t headroom = row_copiers_.Capacity(); headroom > 0; --headroom) {
     const std::optional<Next> next =
         NextToRead(FillPath::kRowCopiers, [](UserId) { return Turn::kNow; });
     if (!next) break;

@@ -127,7 +127,7 @@ void Engine::Open(const OpenRequest& request, base::TimePoint now, Opened done) 
   gpus_.Reserve({.peer = request.peer,
                  .user = request.user,
                  .slot_bytes = LayoutOf(request).slot_bytes,
-                 .wish = *request.device},
+                 .request = *request.device},
                 [this, request, done](absl::StatusOr<exporting::Gpus::Place> place) {
                   if (!place.ok()) return done(place.status());
                   done(OpenNow(request, *std::move(place), now_));
@@ -188,10 +188,10 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
                      .consumed = request.share.consumed};
   absl::Status status = MakeDelivery(session, id, std::move(place));
   if (status.ok() && session.device != nullptr) {
-    absl::StatusOr<std::vector<exporting::SlabFacts>> slabs = TellSlabs(session);
+    absl::StatusOr<std::vector<exporting::SlabFacts>> slabs = SendSlabs(session);
     status = slabs.status();
     if (slabs.ok())
-      grant.device = {session.device->seat().depth(), session.handle, *std::move(slabs)};
+      grant.device = {session.device->reservation().depth(), session.handle, *std::move(slabs)};
   }
   if (status.ok()) status = Enter(session, id, now);
   if (!status.ok()) {
@@ -214,7 +214,7 @@ absl::Status Engine::MakeDelivery(Session& session, uint64_t id,
   PENSTOCK_ASSIGN_OR_RETURN(
       std::unique_ptr<exporting::DeviceDelivery> device,
       exporting::DeviceDelivery::Make(id, window, session.request.share.batch_size,
-                                      std::move(place->seat)));
+                                      std::move(place->reservation)));
   session.handle = std::move(place->handle);
   session.device = device.get();
   session.flow = SessionFlow(SessionFlow::FillPath::kDevice);
@@ -260,12 +260,12 @@ absl::StatusOr<std::vector<exporting::SlabFacts>> Engine::Slabs(uint64_t peer, u
   if (found->second.device == nullptr)
     return absl::FailedPreconditionError(
         absl::StrCat("session ", id, " has no device delivery, and so no slabs"));
-  return TellSlabs(found->second);
+  return SendSlabs(found->second);
 }
 
-absl::StatusOr<std::vector<exporting::SlabFacts>> Engine::TellSlabs(Session& session) {
+absl::StatusOr<std::vector<exporting::SlabFacts>> Engine::SendSlabs(Session& session) {
   const uint64_t peer = session.request.peer;
-  return session.device->seat().TellSlabs(
+  return session.device->reservation().SendSlabs(
       peer, [&](const exporting::SlabFacts& slab, const posix::Fd& descriptor) {
         auto wire = MakeWire<shm::DoorwaySlab>(shm::DoorwayKind::kSlab);
         wire.slab = slab.id;

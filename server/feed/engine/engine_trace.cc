@@ -7,18 +7,20 @@
 namespace penstock::feed {
 
 // An operator must not be kept out by a trainer that takes one trace after the other.
-void Engine::TakeTrace(const TraceWish& wish, base::TimePoint now, Traced done) {
-  if (tracing_ && tracing_->wish.user && !wish.user)
+void Engine::TakeTrace(const TraceRequest& request, base::TimePoint now, Traced done) {
+  if (tracing_ && tracing_->request.user && !request.user)
     EndTrace(absl::AbortedError("an operator takes a trace; try again once it has ended"));
   if (tracing_)
     return done(absl::ResourceExhaustedError(
         "a trace is being taken already; try again once it has ended"));
-  tracing_.emplace(Tracing{
-      .log = TraceLog(now), .wish = wish, .until = now + wish.length, .done = std::move(done)});
+  tracing_.emplace(Tracing{.log = TraceLog(now),
+                           .request = request,
+                           .until = now + request.length,
+                           .done = std::move(done)});
 }
 
 bool Engine::Traces(uint32_t user) const {
-  return tracing_ && tracing_->wish.user.value_or(user) == user;
+  return tracing_ && tracing_->request.user.value_or(user) == user;
 }
 
 void Engine::TraceEnded(const workers::Outcome& outcome, const RowTrouble& row) {

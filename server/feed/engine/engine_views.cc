@@ -47,7 +47,7 @@ EngineView Engine::View() const {
   for (exporting::GpuView& gpu : gpus_.View()) view.gpus.push_back({std::move(gpu), 0});
   for (const auto& [id, session] : sessions_) {
     if (session.device == nullptr) continue;
-    const std::string uuid = session.device->seat().gpu().uuid().ToString();
+    const std::string uuid = session.device->reservation().gpu().uuid().ToString();
     const exporting::DeviceDelivery::Progress progress = session.device->progress();
     for (GpuInfo& gpu : view.gpus)
       if (gpu.view.uuid == uuid)
@@ -156,9 +156,9 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
     info.taken = progress.taken;
     info.released = progress.released;
     info.delivery = DeliveryKind::kDevice;
-    info.gpu = session.device->seat().gpu().uuid().ToString();
+    info.gpu = session.device->reservation().gpu().uuid().ToString();
     info.handle = session.handle.kind;
-    info.device_depth = session.device->seat().depth();
+    info.device_depth = session.device->reservation().depth();
     info.on_device = progress.on_device;
   }
   info.phase = PhaseOf(session, view, info.announced > info.taken);

@@ -53,7 +53,7 @@ void Engine::SubmitRow(const Next& next) {
 
 Turn Engine::TurnOf(UserId user) const {
   const uint32_t most = WorkerSlotsOfAUser();
-  if (workers_.RoomFor(user.value(), most) > 0) return Turn::kNow;
+  if (workers_.HeadroomFor(user.value(), most) > 0) return Turn::kNow;
   for (const workers::Supervisor::Holding& each : workers_.Holdings())
     if (each.user == user.value() && each.worker_slots >= most) return Turn::kNot;
   return Turn::kLater;

@@ -21,7 +21,7 @@ class Recent {
 
   double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
   // Whether it was looked at for two seconds and more: less says little.
-  bool tells() const { return weight_ > 0.32; }
+  bool has_data() const { return weight_ > 0.32; }
 
  private:
   double sum_ = 0, weight_ = 0;

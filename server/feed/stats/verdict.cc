@@ -68,7 +68,7 @@ FlowVerdict Judge(const FlowFigures& figures) {
     return {Bottleneck::kSource, 0,
             absl::StrCat("the source is stalled: for ", seconds, " s, ", figures.stalled_reason)};
   }
-  if (!figures.tells) return {Bottleneck::kUnknown, 0, "too little happened to tell"};
+  if (!figures.has_data) return {Bottleneck::kUnknown, 0, "too little happened to tell"};
   if (figures.starved < kStarves) return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
   if (figures.copying > figures.starved / 2)
     return {Bottleneck::kCopying, 0,

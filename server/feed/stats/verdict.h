@@ -10,7 +10,7 @@
 namespace penstock::feed {
 
 struct FlowFigures {
-  bool tells = false;  // it was looked at long enough, and batches were taken
+  bool has_data = false;  // it was looked at long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
   double starved = 0;          // share of the time that its trainers slept without a batch
   double copying = 0;          // of that: a full batch was on its way to the GPU meanwhile

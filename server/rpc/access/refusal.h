@@ -21,10 +21,10 @@ inline constexpr char kRefusalUrl[] = "penstock/refusal";
 inline constexpr char kRefusalWhyUrl[] = "penstock/refusal-why";
 
 // `why`: what the log says beside it; may name what the caller is not told.
-inline absl::Status Refused(absl::Status told, Refusal refusal, absl::string_view why = "") {
-  told.SetPayload(kRefusalUrl, absl::Cord(kRefusals[static_cast<size_t>(refusal)]));
-  if (!why.empty()) told.SetPayload(kRefusalWhyUrl, absl::Cord(why));
-  return told;
+inline absl::Status Refused(absl::Status status, Refusal refusal, absl::string_view why = "") {
+  status.SetPayload(kRefusalUrl, absl::Cord(kRefusals[static_cast<size_t>(refusal)]));
+  if (!why.empty()) status.SetPayload(kRefusalWhyUrl, absl::Cord(why));
+  return status;
 }
 
 }  // namespace penstock::rpc

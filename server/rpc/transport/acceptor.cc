@@ -105,7 +105,7 @@ void Acceptor::Admit(posix::Fd connection) {
 std::shared_ptr<const void> Acceptor::PlaceFor(uint32_t user, bool privileged) {
   const std::shared_ptr<Places> places = places_;
   base::MutexLock lock(places->mutex);
-  if (!places->taken.HasRoomFor(user, privileged)) return nullptr;
+  if (!places->taken.CanTake(user, privileged)) return nullptr;
   places->taken.Add(user);
   return std::shared_ptr<const void>(places.get(), [places, user](const void*) {
     base::MutexLock lock(places->mutex);

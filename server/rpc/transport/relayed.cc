@@ -102,9 +102,9 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
   passed_ = verdict.pass;
   if (verdict.wait > base::Duration::zero()) again_ = now + verdict.wait;
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
-  if (client_ended_ && passed_ == 0 && !again_ && !told_end_) {
+  if (client_ended_ && passed_ == 0 && !again_ && !end_sent_) {
     ::shutdown(grpc_.get(), SHUT_WR);
-    told_end_ = true;
+    end_sent_ = true;
   }
   return absl::OkStatus();
 }

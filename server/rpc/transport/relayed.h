@@ -46,7 +46,7 @@ class Relayed {
   std::string up_;     // from the client
   size_t passed_ = 0;  // of these, so many may go on
   std::string down_;   // from gRPC, and the client does not take it
-  bool client_ended_ = false, grpc_ended_ = false, told_end_ = false;
+  bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;
   std::optional<base::TimePoint> again_;
 };

@@ -168,8 +168,8 @@ class TokensDataset final : public Dataset {
 
   // One block for both, whichever are wished for; where samples may be short, the lengths behind
   // it.
-  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
-    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+  absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     selection.layout = {.blocks = {row_bytes()}};
     for (const uint32_t field : selection.fields) {
       Tensor tensor = {.name = std::string(kFields[field]),

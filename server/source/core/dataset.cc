@@ -17,21 +17,21 @@ absl::Status Unknown(const Dataset& dataset, const std::vector<Field>& fields,
                      : absl::StrCat("they have ", absl::StrJoin(fields, ", ", name_of))));
 }
 
-absl::Status CheckMost(const Field& field, const Wish& wish) {
-  if (field.variable && wish.most == 0)
+absl::Status CheckMost(const Field& field, const FieldRequest& request) {
+  if (field.variable && request.most == 0)
     return absl::InvalidArgumentError(
         absl::StrCat("'", field.name,
                      "' is of variable length; say how many elements of it a sample has at most"));
-  if (!field.variable && wish.most != 0)
+  if (!field.variable && request.most != 0)
     return absl::InvalidArgumentError(absl::StrCat(
         "'", field.name, "' has one shape in all samples; leave its greatest length out"));
   return absl::OkStatus();
 }
 
-absl::Status Add(const Field& field, const Wish& wish, RowLayout& layout) {
-  PENSTOCK_RETURN_IF_ERROR(CheckMost(field, wish));
+absl::Status Add(const Field& field, const FieldRequest& request, RowLayout& layout) {
+  PENSTOCK_RETURN_IF_ERROR(CheckMost(field, request));
   std::vector<uint32_t> shape = field.shape;
-  if (field.variable) shape.insert(shape.begin(), wish.most);
+  if (field.variable) shape.insert(shape.begin(), request.most);
   unsigned __int128 bytes = base::ElementBytes(field.type);
   for (const uint32_t side : shape) bytes = std::min<unsigned __int128>(bytes * side, UINT64_MAX);
   if (bytes + layout.bytes() > kMaxRowBytes)
@@ -42,38 +42,39 @@ absl::Status Add(const Field& field, const Wish& wish, RowLayout& layout) {
   return absl::OkStatus();
 }
 
-std::vector<Wish> WishesForAll(const std::vector<Field>& fields) {
-  std::vector<Wish> wishes;
+std::vector<FieldRequest> RequestsForAll(const std::vector<Field>& fields) {
+  std::vector<FieldRequest> requests;
   for (const Field& field : fields)
-    if (!field.variable) wishes.push_back({.name = field.name});
-  return wishes;
+    if (!field.variable) requests.push_back({.name = field.name});
+  return requests;
 }
 
 }  // namespace
 
 // Wishes in their order; the same twice is a mistake.
-absl::StatusOr<Selection> SelectFrom(const Dataset& dataset, std::span<const Wish> wishes) {
+absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
+                                     std::span<const FieldRequest> requests) {
   const std::vector<Field> fields = dataset.fields();
   Selection selection;
-  if (wishes.size() > kMaxTensors)
+  if (requests.size() > kMaxTensors)
     return absl::InvalidArgumentError(absl::StrCat(
-        wishes.size(), " tensors are asked for; a batch has ", kMaxTensors, " at most"));
-  for (const Wish& wish : wishes) {
+        requests.size(), " tensors are asked for; a batch has ", kMaxTensors, " at most"));
+  for (const FieldRequest& request : requests) {
     const auto found = std::find_if(fields.begin(), fields.end(),
-                                    [&](const Field& field) { return field.name == wish.name; });
-    if (found == fields.end()) return Unknown(dataset, fields, wish.name);
+                                    [&](const Field& field) { return field.name == request.name; });
+    if (found == fields.end()) return Unknown(dataset, fields, request.name);
     const auto number = static_cast<uint32_t>(found - fields.begin());
     if (std::count(selection.fields.begin(), selection.fields.end(), number) != 0)
-      return absl::InvalidArgumentError(absl::StrCat("'", wish.name, "' is asked for twice"));
-    PENSTOCK_RETURN_IF_ERROR(Add(*found, wish, selection.layout));
+      return absl::InvalidArgumentError(absl::StrCat("'", request.name, "' is asked for twice"));
+    PENSTOCK_RETURN_IF_ERROR(Add(*found, request, selection.layout));
     selection.fields.push_back(number);
   }
   return selection;
 }
 
-absl::StatusOr<Selection> Dataset::Select(std::span<const Wish> wishes) const {
-  if (storage() == Storage::kEncoded || !wishes.empty()) return SelectFrom(*this, wishes);
-  return SelectFrom(*this, WishesForAll(fields()));
+absl::StatusOr<Selection> Dataset::Select(std::span<const FieldRequest> requests) const {
+  if (storage() == Storage::kEncoded || !requests.empty()) return SelectFrom(*this, requests);
+  return SelectFrom(*this, RequestsForAll(fields()));
 }
 
 void Dataset::CopyLabels(std::span<const uint64_t> samples, std::byte* into) const {

@@ -36,11 +36,11 @@ struct Field {
 // A field that is asked for. `most`: elements along the first side, of a field of variable length;
 // one that is longer is the sample's fault. 0 for the others. `as_stored`: also where the image
 // beside it is cropped or flipped at random.
-struct Wish {
+struct FieldRequest {
   std::string name;
   uint32_t most = 0;
   bool as_stored = false;
-  bool operator==(const Wish&) const = default;
+  bool operator==(const FieldRequest&) const = default;
 };
 
 // Fields that were asked for, as a dataset understood it: which ones, and where they go.
@@ -87,7 +87,7 @@ class Dataset {
   virtual std::vector<Field> fields() const { return {}; }
   // Nothing wished: of encoded samples the image alone; of rows all fields but those of variable
   // length. InvalidArgument names the wish that cannot be, and what there is.
-  virtual absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const;
+  virtual absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const;
 
   // All content, in pieces that may be read apart, for content_digest.h. Errors as of a reader's
   // Open.
@@ -137,6 +137,7 @@ void CopyEach(std::span<const uint64_t> samples, std::byte* into, const Label& l
 }
 
 // The wishes, in their order, of the fields that a dataset says it has: what Select is made of.
-absl::StatusOr<Selection> SelectFrom(const Dataset& dataset, std::span<const Wish> wishes);
+absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
+                                     std::span<const FieldRequest> requests);
 
 }  // namespace penstock::source

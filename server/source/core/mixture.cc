@@ -159,10 +159,10 @@ class MixtureDataset final : public Dataset {
   }
   std::vector<Field> fields() const override { return first().fields(); }
 
-  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
-    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, first().Select(wishes));
+  absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, first().Select(requests));
     for (const Part& part : parts_->all()) {
-      const absl::StatusOr<Selection> own = part.of.dataset->Select(wishes);
+      const absl::StatusOr<Selection> own = part.of.dataset->Select(requests);
       if (!own.ok()) return base::Annotate(own.status(), absl::StrCat("part '", part.of.name, "'"));
       if (own->layout == selection.layout) continue;
       return absl::InvalidArgumentError(

@@ -71,8 +71,8 @@ class SyntheticDataset final : public Dataset {
         {.name = kImage, .shape = {spec_.shape.height, spec_.shape.width, spec_.shape.channels}}};
   }
   // Nothing is stored: its block has no bytes.
-  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
-    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+  absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     for (uint64_t& bytes : selection.layout.blocks) bytes = 0;
     return selection;
   }

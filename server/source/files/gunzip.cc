@@ -62,15 +62,16 @@ absl::StatusOr<size_t> Gunzip::Read(std::span<std::byte> into) {
   size_t filled = 0;
   while (filled < into.size() && in_member_) {
     PENSTOCK_RETURN_IF_ERROR(Refill());
-    const size_t room = std::min<size_t>(into.size() - filled, std::numeric_limits<uInt>::max());
+    const size_t headroom =
+        std::min<size_t>(into.size() - filled, std::numeric_limits<uInt>::max());
     stream_.next_out = reinterpret_cast<Bytef*>(into.data() + filled);
-    stream_.avail_out = static_cast<uInt>(room);
+    stream_.avail_out = static_cast<uInt>(headroom);
     const int result = ::inflate(&stream_, Z_NO_FLUSH);
-    filled += room - stream_.avail_out;
+    filled += headroom - stream_.avail_out;
     if (result == Z_STREAM_END) {
       PENSTOCK_RETURN_IF_ERROR(EndMember());
     } else if (result == Z_BUF_ERROR ||
-               (result == Z_OK && file_ended_ && room > 0 && stream_.avail_out > 0)) {
+               (result == Z_OK && file_ended_ && headroom > 0 && stream_.avail_out > 0)) {
       return Damaged("it ends before its data does,");
     } else if (result != Z_OK) {
       return Damaged(result == Z_MEM_ERROR

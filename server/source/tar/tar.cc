@@ -50,8 +50,8 @@ class TarDataset final : public Dataset {
     for (const TarField& field : state_->fields) fields.push_back(field.field);
     return fields;
   }
-  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
-    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+  absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     const auto name_of = [](std::string* out, const TarField& field) {
       out->append(field.field.name);

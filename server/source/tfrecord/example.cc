@@ -33,8 +33,8 @@ class Wires {
   explicit Wires(ExampleBytes& example) : example_(example) {}
 
   absl::StatusOr<uint64_t> TakeVarint(Piece& piece) {
-    const uint64_t room = std::min(kLongestVarint, piece.end - piece.at);
-    PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, example_.Read(piece.at, room));
+    const uint64_t headroom = std::min(kLongestVarint, piece.end - piece.at);
+    PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, example_.Read(piece.at, headroom));
     uint64_t value = 0;
     for (size_t i = 0; i < bytes.size(); ++i) {
       const auto byte = std::to_integer<uint64_t>(bytes[i]);
@@ -45,7 +45,8 @@ class Wires {
         return value;
       }
     }
-    return Wrong(piece.at, room < kLongestVarint ? "a number is cut off" : "a number is too long");
+    return Wrong(piece.at,
+                 headroom < kLongestVarint ? "a number is cut off" : "a number is too long");
   }
 
   struct Field {

@@ -49,8 +49,8 @@ class RecordDataset final : public Dataset {
     for (const RecordField& field : state_->fields) fields.push_back(field.field);
     return fields;
   }
-  absl::StatusOr<Selection> Select(std::span<const Wish> wishes) const override {
-    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(wishes));
+  absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
+    PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     return absl::InvalidArgumentError(absl::StrCat(
         "the samples have no image ('", ForPeople(state_->roles.image),

@@ -59,16 +59,16 @@ class ImageTest(unittest.TestCase):
             cls.addClassCleanup(cls.images[stage].close)
         cls.node = Node()
         cls.addClassCleanup(cls.node.close)
-        room = cls.node.room
+        scratch = cls.node.scratch
         # New volumes begin as what the image has there.
         for name, inside in (("socket", "run/penstock"), ("state", "var/lib/penstock"),
                              ("operators", "run/penstock-admin")):
-            subprocess.run(["cp", "-a", cls.images["penstock"].root / inside, room / name], check=True)
-        shutil.copy(CONTAINER / "penstock.yaml", room)
-        (room / "data").mkdir()
-        subprocess.run([BUILD / "bin/penstock-make-photographs", room / "data/photographs", "--images", str(SAMPLES)],
+            subprocess.run(["cp", "-a", cls.images["penstock"].root / inside, scratch / name], check=True)
+        shutil.copy(CONTAINER / "penstock.yaml", scratch)
+        (scratch / "data").mkdir()
+        subprocess.run([BUILD / "bin/penstock-make-photographs", scratch / "data/photographs", "--images", str(SAMPLES)],
                        check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["chmod", "-R", "a+rX", room / "data"], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", scratch / "data"], check=True)
         cls.daemon = cls.start("penstock", {"socket": ("/run/penstock", "rw"), "state": ("/var/lib/penstock", "rw"),
                                             "operators": ("/run/penstock-admin", "rw"),
                                             "penstock.yaml": ("/etc/penstock/penstock.yaml", "ro"),

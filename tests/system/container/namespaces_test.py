@@ -30,18 +30,18 @@ class NamespacesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.node = Node()
         cls.addClassCleanup(cls.node.close)
-        room = cls.node.room
+        scratch = cls.node.scratch
         for name in ("bin", "lib", "etc", "socket"):
-            (room / name).mkdir()
+            (scratch / name).mkdir()
         for name in ("penstockd", "penstock-worker", "penstockctl", "penstock-example-epoch", "penstock-test-trainer"):
-            shutil.copy(BIN / name, room / "bin")
-        shutil.copy(LIB / "libpenstock.so.1", room / "lib")
-        subprocess.run([BIN / "penstock-make-photographs", room / "data", "--images", str(SAMPLES)], check=True,
+            shutil.copy(BIN / name, scratch / "bin")
+        shutil.copy(LIB / "libpenstock.so.1", scratch / "lib")
+        subprocess.run([BIN / "penstock-make-photographs", scratch / "data", "--images", str(SAMPLES)], check=True,
                        stdout=subprocess.DEVNULL)
-        subprocess.run(["chmod", "-R", "a+rX", room / "data"], check=True)
-        (room / "etc/penstock.yaml").write_text(CONFIG)
-        os.chown(room / "socket", DAEMON, DAEMON)
-        (room / "socket").chmod(0o750)
+        subprocess.run(["chmod", "-R", "a+rX", scratch / "data"], check=True)
+        (scratch / "etc/penstock.yaml").write_text(CONFIG)
+        os.chown(scratch / "socket", DAEMON, DAEMON)
+        (scratch / "socket").chmod(0o750)
         cls.daemon = cls.node.seal(["/run/bin/penstockd", "--config", "/run/etc/penstock.yaml"], DAEMON, DAEMON,
                                    {"socket": ("/run/penstock", "rw"), "data": ("/run/data", "ro"), "etc": ("/run/etc", "ro"),
                                     **PROGRAMS})

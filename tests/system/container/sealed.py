@@ -52,8 +52,8 @@ class Node:
     def __init__(self):
         if missing := lacks():
             raise unittest.SkipTest(missing)
-        self.room = pathlib.Path(tempfile.mkdtemp(prefix="penstock-node-", dir="/var/tmp"))
-        self.room.chmod(0o755)
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="penstock-node-", dir="/var/tmp"))
+        self.scratch.chmod(0o755)
         self.processes = []
 
     def seal(self, command, user, group, shared, root="/"):
@@ -62,7 +62,7 @@ class Node:
         table = "\n".join(f"{name} {inside} {how}" for name, (inside, how) in shared.items())
         process = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc", "--net", "sh", "-c", SEAL,
-             "sh", self.room, root, str(user), str(group), table, *map(str, command)],
+             "sh", self.scratch, root, str(user), str(group), table, *map(str, command)],
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.processes.append(process)
         return process
@@ -90,4 +90,4 @@ class Node:
         for process in self.processes:
             process.kill()  # and with it all that is in there
             process.communicate()
-        shutil.rmtree(self.room)
+        shutil.rmtree(self.scratch)

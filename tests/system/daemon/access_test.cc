@@ -104,9 +104,9 @@ TEST(AccessTest, AnOldClientIsToldBothVersionsAtTheDoorwayAndInEachOpening) {
   const auto old = posix::Connect(door, posix::SocketKind::kSeqPacket);
   const auto now = posix::Connect(door, posix::SocketKind::kSeqPacket);
   ASSERT_TRUE(old.ok() && now.ok());
-  EXPECT_THAT(SayHello(*old, shm::kProtocolVersion - 1).refusal,
+  EXPECT_THAT(SendHandshake(*old, shm::kProtocolVersion - 1).refusal,
               AllOf(HasSubstr(words), HasSubstr("upgrade the client library")));
-  const Greeting welcomed = SayHello(*now, shm::kProtocolVersion);
+  const Greeting welcomed = SendHandshake(*now, shm::kProtocolVersion);
   ASSERT_EQ(welcomed.ticket.size(), 32u) << welcomed.refusal;
 
   const auto feed = v1::FeedService::NewStub(
@@ -133,7 +133,7 @@ TEST(AccessTest, ATicketOfAnotherUserOrProcessIsWorthNothing) {
   const auto socket =
       posix::Connect(daemon.address() + shm::kDoorwaySuffix, posix::SocketKind::kSeqPacket);
   ASSERT_TRUE(socket.ok());
-  const Greeting ours = SayHello(*socket, shm::kProtocolVersion);
+  const Greeting ours = SendHandshake(*socket, shm::kProtocolVersion);
   ASSERT_EQ(ours.ticket.size(), 32u) << ours.refusal;
   const auto use_as = [&](const Identity& who) {
     return RunProgram("penstock-test-ticket", {daemon.address(), ours.ticket, "photographs"}, who);

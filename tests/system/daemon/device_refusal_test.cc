@@ -26,7 +26,7 @@ class DeviceRefusalTest : public ::testing::Test {
       : daemon_({.workers = 1, .config = config}),
         door_(*posix::Connect(daemon_.address() + shm::kDoorwaySuffix,
                               posix::SocketKind::kSeqPacket)),
-        greeting_(SayHello(door_, shm::kProtocolVersion)) {
+        greeting_(SendHandshake(door_, shm::kProtocolVersion)) {
     EXPECT_EQ(greeting_.ticket.size(), 32u) << greeting_.refusal;
   }
 

@@ -47,7 +47,7 @@ using Piece = std::function<std::string(uint32_t n)>;
 // As many pieces as the daemon takes before the time is over, `kBytes` at most. How many bytes
 // went.
 size_t Flood(int fd, const Piece& piece, steady_clock::time_point until) {
-  std::string bytes = Http2Hello();
+  std::string bytes = Http2Preface();
   uint32_t next = 0;
   size_t sent = 0;
   while (sent < kBytes && steady_clock::now() < until) {

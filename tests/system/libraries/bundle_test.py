@@ -15,13 +15,13 @@ SOURCE = pathlib.Path(sys.argv.pop())
 class BundleTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        room = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(room.cleanup)
-        packed = pathlib.Path(room.name, "bundle.tar.gz")
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        packed = pathlib.Path(scratch.name, "bundle.tar.gz")
         subprocess.run([SOURCE / "deploy/bundle.sh", "--no-build", "--output", packed], check=True)
         with tarfile.open(packed) as tar:
-            tar.extractall(room.name)
-        cls.tree, = pathlib.Path(room.name).glob("penstock-*")
+            tar.extractall(scratch.name)
+        cls.tree, = pathlib.Path(scratch.name).glob("penstock-*")
 
     def test_its_libjbig_is_ours_and_each_library_has_its_licence(self):
         self.assertEqual(list(carried.problems(self.tree / "lib", self.tree / "licenses")), [])

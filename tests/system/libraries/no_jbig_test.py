@@ -63,10 +63,10 @@ def loaded(name, program):
 class NoJbigTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        room = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(room.cleanup)
-        cls.room = room.name
-        cls.jbig = os.path.join(cls.room, "jbig.tiff")
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.scratch = scratch.name
+        cls.jbig = os.path.join(cls.scratch, "jbig.tiff")
         by_libtiff("write", cls.jbig)
         cls.libtiff = loaded(LIBTIFF, DECODE_ROWS)
 
@@ -96,7 +96,7 @@ class NoJbigTest(unittest.TestCase):
         self.assertIn(carried.OURS, said)
 
     def test_what_it_writes_is_empty_and_no_reader_takes_it(self):
-        empty = os.path.join(self.room, "empty.tiff")
+        empty = os.path.join(self.scratch, "empty.tiff")
         by_libtiff("write", empty, LIBJBIG.parent)
 
         self.assertIn("different\nreturned -1", by_libtiff("read", empty))
@@ -113,7 +113,7 @@ class NoJbigTest(unittest.TestCase):
     def test_all_other_kinds_are_as_pillow_shows_them(self):
         import image_files
         import tiff_files
-        paths = image_files.write(tiff_files.tiffs(), self.room)
+        paths = image_files.write(tiff_files.tiffs(), self.scratch)
         self.with_ours()
 
         case = exact.Case("TIFFs with our libjbig", exact.RANDOM_RESIZED_CROP, (31, 23), seed=11)

@@ -77,13 +77,13 @@ class BootedMachine:
         return [line.split()[1] for line in lines if line.split()[2] in ("cgroup", "cgroup2")]
 
     def __init__(self, prepare, root=None):
-        self.room = pathlib.Path(tempfile.mkdtemp(prefix="penstock-booted-"))
-        self.room.chmod(0o755)
-        self.cgroup = self.room.name
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="penstock-booted-"))
+        self.scratch.chmod(0o755)
+        self.cgroup = self.scratch.name
         self.process = None
-        (self.room / "prepare.sh").write_text(prepare)
+        (self.scratch / "prepare.sh").write_text(prepare)
         self.root = root or "/"
-        (self.room / "init.sh").write_text(INIT_THERE if root else INIT_HERE)
+        (self.scratch / "init.sh").write_text(INIT_THERE if root else INIT_HERE)
 
     def boot(self):
         kept = []
@@ -93,7 +93,7 @@ class BootedMachine:
                 kept.append(folder)
             except OSError:
                 continue  # one that takes no groups here
-        (self.room / "cgroups").write_text("".join(f"{folder}\n" for folder in kept))
+        (self.scratch / "cgroups").write_text("".join(f"{folder}\n" for folder in kept))
 
         def enter():
             for folder in kept:
@@ -102,16 +102,16 @@ class BootedMachine:
                 except OSError:
                     pass  # a cpuset without cores: its processes stay where they are
 
-        with open(self.room / "console", "wb") as console:
+        with open(self.scratch / "console", "wb") as console:
             self.process = subprocess.Popen(
                 ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc", "--cgroup",
-                 "--mount-proc", "sh", self.room / "init.sh", self.room, self.cgroup,
+                 "--mount-proc", "sh", self.scratch / "init.sh", self.scratch, self.cgroup,
                  "set -eu\n" + BOOT, self.root],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console, preexec_fn=enter)
         deadline = time.monotonic() + 30
         while self.run("systemctl", "is-active", "booted.target").stdout.strip() != "active":
             if time.monotonic() > deadline or self.process.poll() is not None:
-                raise RuntimeError("systemd did not come up:\n" + (self.room / "console").read_text())
+                raise RuntimeError("systemd did not come up:\n" + (self.scratch / "console").read_text())
             time.sleep(0.1)
 
     def init(self):
@@ -135,7 +135,7 @@ class BootedMachine:
         deadline = time.monotonic() + 10
         while not self.forget_cgroups() and time.monotonic() < deadline:
             time.sleep(0.1)
-        shutil.rmtree(self.room)
+        shutil.rmtree(self.scratch)
 
     def forget_cgroups(self):
         for folder in self.hierarchies():

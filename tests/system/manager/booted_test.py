@@ -67,12 +67,12 @@ class BootedTest(unittest.TestCase):
             raise unittest.SkipTest(lacks)
         cls.machine = BootedMachine(PREPARE)
         cls.addClassCleanup(cls.machine.close)
-        room = cls.machine.room
-        shutil.copytree(SOURCE / "deploy/systemd", room / "systemd")
-        (room / "bin").mkdir()
+        scratch = cls.machine.scratch
+        shutil.copytree(SOURCE / "deploy/systemd", scratch / "systemd")
+        (scratch / "bin").mkdir()
         for program in PROGRAMS:
-            shutil.copy(BIN / program, room / "bin")
-        shutil.copy(STUCK_RUNNER, room / "bin/stuck_runner.so")
+            shutil.copy(BIN / program, scratch / "bin")
+        shutil.copy(STUCK_RUNNER, scratch / "bin/stuck_runner.so")
         cls.machine.boot()
 
     def setUp(self):
@@ -81,11 +81,11 @@ class BootedTest(unittest.TestCase):
         self.assertEqual(started.returncode, 0, started.stderr + self.log() + self.console())
 
     def log(self):
-        path = self.machine.room / "log"
+        path = self.machine.scratch / "log"
         return path.read_text() if path.exists() else ""
 
     def console(self):
-        return (self.machine.room / "console").read_text()
+        return (self.machine.scratch / "console").read_text()
 
     def show(self, what):
         return self.machine.run("systemctl", "show", "--value", "--property", what, "penstockd").stdout.strip()
@@ -158,7 +158,7 @@ class BootedTest(unittest.TestCase):
 
     def test_a_runner_that_is_stuck_is_ended_by_the_watchdog_and_started_again(self):
         restarts = int(self.show("NRestarts"))
-        stuck = self.machine.room / "stuck"
+        stuck = self.machine.scratch / "stuck"
         stuck.touch()
         ended = self.eventually(lambda: self.show("Result") == "watchdog" or "SIGABRT received" in self.log())
         stuck.unlink()
@@ -182,7 +182,7 @@ class BootedTest(unittest.TestCase):
         time.sleep(2)  # RestartSec= is one
         end = self.show("ActiveState"), self.show("ExecMainStatus"), self.show("NRestarts")
         text = self.show("StatusText")
-        (self.machine.room / "right").write_text(right)
+        (self.machine.scratch / "right").write_text(right)
         self.machine.run("cp", "/mnt/right", config)
 
         self.assertNotEqual(started.returncode, 0)

@@ -49,22 +49,22 @@ def change_the_shipped_configuration(package):
 class PackingTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.room = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.room)
-        pack(cls.room / "first", 1)
+        cls.scratch = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+        pack(cls.scratch / "first", 1)
 
     def test_one_build_gives_the_same_packages_whenever_it_is_packed(self):
         time.sleep(1)
-        pack(self.room / "second", 1)
+        pack(self.scratch / "second", 1)
 
-        for package in sorted((self.room / "first").iterdir()):
-            self.assertEqual(package.read_bytes(), (self.room / "second" / package.name).read_bytes(), package.name)
+        for package in sorted((self.scratch / "first").iterdir()):
+            self.assertEqual(package.read_bytes(), (self.scratch / "second" / package.name).read_bytes(), package.name)
 
     def test_lintian_has_nothing_against_them(self):
         if not shutil.which("lintian"):
             self.skipTest("there is no lintian; deploy/install-deps.sh --packages")
         judged = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0",
-                                 *(self.room / "first").iterdir()], text=True, capture_output=True)
+                                 *(self.scratch / "first").iterdir()], text=True, capture_output=True)
 
         self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
 
@@ -79,14 +79,14 @@ class PackagesTest(unittest.TestCase):
         cls.debian.install("systemd", "python3-minimal", "procps")
         cls.machine = BootedMachine(PREPARE, cls.debian.root)
         cls.addClassCleanup(cls.machine.close)
-        room = cls.machine.room
+        scratch = cls.machine.scratch
         for revision in (1, 2):
-            pack(room / "packages", revision)
-        change_the_shipped_configuration(next((room / "packages").glob("penstock_*-2_*.deb")))
-        shutil.copy(HERE / "trainer.py", room)
-        subprocess.run([BUILD / "bin/penstock-make-photographs", room / "photographs", "--images", str(SAMPLES)],
+            pack(scratch / "packages", revision)
+        change_the_shipped_configuration(next((scratch / "packages").glob("penstock_*-2_*.deb")))
+        shutil.copy(HERE / "trainer.py", scratch)
+        subprocess.run([BUILD / "bin/penstock-make-photographs", scratch / "photographs", "--images", str(SAMPLES)],
                        check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["chmod", "-R", "a+rX", room], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", scratch], check=True)
         cls.machine.boot()
 
     def run_in(self, *command):
@@ -98,12 +98,12 @@ class PackagesTest(unittest.TestCase):
         return ran.stdout.strip()
 
     def install(self, revision):
-        packages = sorted(path.name for path in (self.machine.room / "packages").glob(f"*-{revision}_*.deb"))
+        packages = sorted(path.name for path in (self.machine.scratch / "packages").glob(f"*-{revision}_*.deb"))
         self.assertEqual(len(packages), 5, packages)
         return self.says(*APT, "install", *(f"/mnt/packages/{name}" for name in packages))
 
     def log(self):
-        path = self.machine.room / "log"
+        path = self.machine.scratch / "log"
         return path.read_text() if path.exists() else ""
 
     def show(self, what):
@@ -135,7 +135,7 @@ class PackagesTest(unittest.TestCase):
         self.assertNotIn("not found", linked)
 
     def test_2_configured_and_enabled_it_feeds_the_members_of_its_group(self):
-        (self.machine.room / "edited").write_text(
+        (self.machine.scratch / "edited").write_text(
             "# ours\nserver: {drain_for: 2s}\npool: {max: 16MiB}\nworkers: {count: 2}\n"
             "datasets: [{name: photographs, folder: /mnt/photographs}]\n")
         self.says("cp", "/mnt/edited", CONFIG)
@@ -151,7 +151,7 @@ class PackagesTest(unittest.TestCase):
         self.assertIn(f"user {STRANGER} is not a member", complaint)
 
     def test_3_a_cpp_trainer_is_built_with_the_development_package(self):
-        project, built = SOURCE / "tests/system/install/consumer", self.machine.room / "consumer"
+        project, built = SOURCE / "tests/system/install/consumer", self.machine.scratch / "consumer"
         subprocess.run(["cmake", "-S", project, "-B", built, "-G", "Ninja",
                         f"-DCMAKE_PREFIX_PATH={self.debian.root}/usr"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["cmake", "--build", built], check=True, stdout=subprocess.DEVNULL)
@@ -182,7 +182,7 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (before, "active"))
 
     def packages_named(self, name):
-        return [f"/mnt/packages/{path.name}" for path in (self.machine.room / "packages").glob(f"{name}_*-2_*.deb")]
+        return [f"/mnt/packages/{path.name}" for path in (self.machine.scratch / "packages").glob(f"{name}_*-2_*.deb")]
 
     def test_6_removed_it_has_ended_and_its_data_is_there(self):
         self.says(*APT, "remove", "penstock")

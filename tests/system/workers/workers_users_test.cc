@@ -103,7 +103,7 @@ TEST_F(UsersTest, AWorkerMapsSegmentsOfItsUserAlone) {
   size_t done = 0;
   for (int turn = 0; turn < 10; ++turn) {
     const uint32_t user = turn % 2 == 0 ? kAnna : kBerta;
-    while (supervisor_->RoomFor(user) > 0) {
+    while (supervisor_->HeadroomFor(user) > 0) {
       Submit(user);
       ++done;
     }
@@ -121,44 +121,44 @@ TEST_F(UsersTest, AWorkerMapsSegmentsOfItsUserAlone) {
   EXPECT_EQ(seen, (std::set<uint32_t>{kAnna, kBerta}));
 }
 
-TEST_F(UsersTest, APostIsOneUsersUntilItsItemsAreDone) {
+TEST_F(UsersTest, AWorkerSlotIsOneUsersUntilItsItemsAreDone) {
   Start({.count = 1});
   Submit(kAnna, 1);
 
-  EXPECT_EQ(supervisor_->RoomFor(kBerta), 0u);
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 2u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kBerta), 0u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 2u);
   ASSERT_TRUE(RunUntilDone(1));
-  EXPECT_EQ(supervisor_->RoomFor(kBerta), 3u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kBerta), 3u);
   Submit(kBerta);
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 0u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 0u);
   EXPECT_EQ(supervisor_->View(base::Now())[0].user, kBerta);
   EXPECT_TRUE(RunUntilDone(2));
 }
 
-TEST_F(UsersTest, WhoGivesWayTakesNothingMoreUntilItsPostIsFree) {
+TEST_F(UsersTest, WhoGivesWayTakesNothingMoreUntilItsWorkerSlotIsFree) {
   Start({.count = 1});
   Submit(kAnna, 1);
   supervisor_->GiveWay(kAnna);
 
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 0u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 0u);
   EXPECT_EQ(supervisor_->Holdings().at(0).giving_way, 1u);
   supervisor_->NobodyWaits();
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 2u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 2u);
   supervisor_->GiveWay(kAnna);
   ASSERT_TRUE(RunUntilDone(1));
-  EXPECT_GT(supervisor_->RoomFor(kAnna), 0u);
-  EXPECT_GT(supervisor_->RoomFor(kBerta), 0u);
+  EXPECT_GT(supervisor_->HeadroomFor(kAnna), 0u);
+  EXPECT_GT(supervisor_->HeadroomFor(kBerta), 0u);
 }
 
-TEST_F(UsersTest, OneUserHasNoMorePostsThanItMay) {
+TEST_F(UsersTest, OneUserHasNoMoreWorkerSlotsThanItMay) {
   Start({.count = 3});
-  EXPECT_EQ(supervisor_->RoomFor(kAnna, 2), 6u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 2), 6u);
   Submit(kAnna, 1);
   Submit(kAnna, 1);
 
-  EXPECT_EQ(supervisor_->RoomFor(kAnna, 2), 4u);
-  EXPECT_EQ(supervisor_->RoomFor(kAnna, 1), 4u);  // what it has stays its own
-  EXPECT_EQ(supervisor_->RoomFor(kBerta, 2), 3u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 2), 4u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 1), 4u);  // what it has stays its own
+  EXPECT_EQ(supervisor_->HeadroomFor(kBerta, 2), 3u);
 }
 
 TEST_F(UsersTest, UsersWhoTakeTurnsKeepTheirWorkersAsleepMeanwhile) {
@@ -173,7 +173,7 @@ TEST_F(UsersTest, UsersWhoTakeTurnsKeepTheirWorkersAsleepMeanwhile) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-TEST_F(UsersTest, AsManyAsThereArePostsSleepAtMost) {
+TEST_F(UsersTest, AsManyAsThereAreWorkerSlotsSleepAtMost) {
   Start({.count = 2});
   for (uint32_t user = 1; user <= 20; ++user) {
     AddSegmentOf(user);
@@ -184,7 +184,7 @@ TEST_F(UsersTest, AsManyAsThereArePostsSleepAtMost) {
 }
 
 // Whose read does not come back is waited for, but not with a process of its own for ever.
-TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersAsPosts) {
+TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersAsWorkerSlots) {
   constexpr uint32_t kUsers = 8;
   hanging_.Hang();
   Start({.count = 1, .keep_asleep = seconds(60)}, milliseconds(50));
@@ -199,7 +199,7 @@ TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersA
                          .key = {},
                          .segment = user,
                          .row_offset = 0});
-    ASSERT_TRUE(RunUntil([&] { return supervisor_->RoomFor(user + 1) > 0; })) << user;
+    ASSERT_TRUE(RunUntil([&] { return supervisor_->HeadroomFor(user + 1) > 0; })) << user;
     EXPECT_LE(Workers().size(), 2u);
     EXPECT_LE(supervisor_->asleep(), 1u);
   }
@@ -209,7 +209,7 @@ TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersA
   EXPECT_TRUE(RunUntil([&] { return outcomes_.size() == kUsers; })) << outcomes_.size();
 }
 
-TEST_F(UsersTest, FewerPostsHaveFewerAsleepAtOnce) {
+TEST_F(UsersTest, FewerWorkerSlotsHaveFewerAsleepAtOnce) {
   Start({.count = 3});
   for (uint32_t user = 1; user <= 6; ++user) {
     AddSegmentOf(user);
@@ -255,10 +255,10 @@ TEST_F(UsersTest, AWorkerThatDiesOverAUsersSampleIsChargedToItAndHoldsUpNobodyEl
   ASSERT_EQ(deaths.size(), 1u);
   EXPECT_EQ(deaths[0].user, kBerta);
   EXPECT_EQ(deaths[0].account, kBerta);
-  EXPECT_GT(supervisor_->RoomFor(kAnna), 0u);  // at once
+  EXPECT_GT(supervisor_->HeadroomFor(kAnna), 0u);  // at once
 }
 
-TEST_F(UsersTest, NoNumberOfDeathsOverUsersSamplesStopsThePosts) {
+TEST_F(UsersTest, NoNumberOfDeathsOverUsersSamplesStopsTheWorkerSlots) {
   Start({.count = 1, .budget = {.restarts = 2, .window = seconds(60)}});
   for (size_t death = 1; death <= 8; ++death) {
     Submit(kBerta, 1);
@@ -271,7 +271,7 @@ TEST_F(UsersTest, NoNumberOfDeathsOverUsersSamplesStopsThePosts) {
   EXPECT_EQ(supervisor_->TakeDeaths().size(), 8u);
 }
 
-TEST_F(UsersTest, WhatAPostIsTakenByIsMeasuredByOurOwnClock) {
+TEST_F(UsersTest, WhatAWorkerSlotIsTakenByIsMeasuredByOurOwnClock) {
   Start({.count = 1});
   ASSERT_TRUE(
       RunUntil([&] { return supervisor_->View(base::Now())[0].state == WorkerState::kRunning; }));
@@ -290,14 +290,14 @@ TEST_F(UsersTest, WhatAPostIsTakenByIsMeasuredByOurOwnClock) {
   EXPECT_GE(taken, all / 2);
 }
 
-TEST_F(UsersTest, WhileUsersWaitAPostHasNoMoreThanATurnsWork) {
+TEST_F(UsersTest, WhileUsersWaitAWorkerSlotHasNoMoreThanATurnsWork) {
   Start({.count = 1, .turn = milliseconds(1)});
   Submit(kAnna, 1);
   ASSERT_TRUE(RunUntilDone(1));
 
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 3u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 3u);
   supervisor_->SetContended(true);
-  EXPECT_EQ(supervisor_->RoomFor(kAnna), 1u);  // its items take longer than a turn
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 1u);  // its items take longer than a turn
 }
 
 }  // namespace

@@ -179,8 +179,8 @@ class FakeDaemon {
   }
 
   void Wake() {
-    page().bell.fetch_add(1);
-    if (page().consumer_asleep.load() != 0) posix::FutexWake(page().bell);
+    page().wakeup.fetch_add(1);
+    if (page().consumer_asleep.load() != 0) posix::FutexWake(page().wakeup);
   }
 
   const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();

@@ -81,10 +81,10 @@ class FakeServices final : public v1::FeedService::Service {
   }
 
   void Greet(posix::Fd guest) {
-    const auto hello = posix::Receive(guest, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
-    if (!hello.ok()) return;  // it only looked whether somebody listens
+    const auto handshake = posix::Receive(guest, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
+    if (!handshake.ok()) return;  // it only looked whether somebody listens
     const base::MutexLock lock(mutex_);
-    client = reinterpret_cast<const shm::DoorwayHello*>(hello->bytes.data())->client;
+    client = reinterpret_cast<const shm::DoorwayHandshake*>(handshake->bytes.data())->client;
     if (!answers_.refusal.empty()) {
       shm::DoorwayRefused refused{};
       refused.header = Header(shm::DoorwayKind::kRefused);

@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 // Answers tries with failures, in order, and then with success.
 class NegotiationTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Opened> Run(const Wish& wish) {
-    return Negotiate(wish, [&](const Ask& ask) {
+  absl::StatusOr<Opened> Run(const DeliveryRequest& request) {
+    return Negotiate(request, [&](const Ask& ask) {
       asked_.push_back(std::string(DeliveryName(ask.delivery)) +
                        (ask.handle == HandleKind::kAuto ? "" : " by ") +
                        (ask.handle == HandleKind::kAuto ? "" : HandlePhrase(ask.handle)));

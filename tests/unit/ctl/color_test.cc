@@ -19,23 +19,24 @@ TEST(ColorTest, NoColorOfAnyTextMeansNoneOnAnyTerminal) {
   for (const char* text : {"1", "0", "no", "false", " "}) {
     Screen screen = kTerminal;
     screen.no_color = text;
-    EXPECT_EQ(ChooseColors(ColorWish::kAuto, screen), Colors::kNo) << text;
+    EXPECT_EQ(ChooseColors(ColorChoice::kAuto, screen), Colors::kNo) << text;
   }
-  EXPECT_EQ(ChooseColors(ColorWish::kAuto, kTerminal), Colors::kYes) << "empty is as good as unset";
+  EXPECT_EQ(ChooseColors(ColorChoice::kAuto, kTerminal), Colors::kYes)
+      << "empty is as good as unset";
 }
 
 TEST(ColorTest, WhatIsNoTerminalOrADumbOneHasNone) {
   for (const Screen& screen : {Screen{.terminal = false, .no_color = "", .kind = "xterm"},
                                Screen{.terminal = true, .no_color = "", .kind = "dumb"},
                                Screen{.terminal = true, .no_color = "", .kind = ""}})
-    EXPECT_EQ(ChooseColors(ColorWish::kAuto, screen), Colors::kNo);
+    EXPECT_EQ(ChooseColors(ColorChoice::kAuto, screen), Colors::kNo);
 }
 
 TEST(ColorTest, TheCommandLineGoesBeforeTheSurroundings) {
   const Screen none = {.terminal = false, .no_color = "1", .kind = ""};
 
-  EXPECT_EQ(ChooseColors(ColorWish::kAlways, none), Colors::kYes);
-  EXPECT_EQ(ChooseColors(ColorWish::kNever, kTerminal), Colors::kNo);
+  EXPECT_EQ(ChooseColors(ColorChoice::kAlways, none), Colors::kYes);
+  EXPECT_EQ(ChooseColors(ColorChoice::kNever, kTerminal), Colors::kNo);
 }
 
 TEST(ColorTest, WithoutColoursNoTextChanges) {

@@ -80,7 +80,7 @@ TEST(CommandLineTest, EveryCommandIsUnderstood) {
   EXPECT_EQ(ParseCommandLine({"check", "--config", "a.yaml"})->config, "a.yaml");
   EXPECT_EQ(ParseCommandLine({"top"})->command, Command::kTop);
   EXPECT_EQ(ParseCommandLine({"completion", "fish"})->shell, "fish");
-  EXPECT_EQ(ParseCommandLine({"status", "--color=never"})->color, ColorWish::kNever);
+  EXPECT_EQ(ParseCommandLine({"status", "--color=never"})->color, ColorChoice::kNever);
   EXPECT_EQ(ParseCommandLine({"reload"})->command, Command::kReload);
   EXPECT_EQ(ParseCommandLine({"workers", "--set", "3"})->set_workers, 3u);
   EXPECT_TRUE(ParseCommandLine({"drain", "--cancel"})->cancel);

@@ -54,18 +54,18 @@ class ShellTest:
     def setUpClass(cls):
         if not shutil.which(cls.shell):
             raise unittest.SkipTest(f"there is no {cls.shell}; deploy/install-deps.sh --tests")
-        cls.room = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.room)
-        fake = cls.room / "penstockctl"
+        cls.scratch = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+        fake = cls.scratch / "penstockctl"
         fake.write_text(FAKE)
         fake.chmod(0o755)
-        (cls.room / "a-file").touch()
-        cls.file = cls.room / f"completion.{cls.shell}"
+        (cls.scratch / "a-file").touch()
+        cls.file = cls.scratch / f"completion.{cls.shell}"
         cls.file.write_text(script(cls.shell))
-        cls.environment = {"PATH": f"{cls.room}:{os.environ['PATH']}", "HOME": str(cls.room), "TERM": "dumb"}
+        cls.environment = {"PATH": f"{cls.room}:{os.environ['PATH']}", "HOME": str(cls.scratch), "TERM": "dumb"}
 
     def ask(self, *command):
-        ran = subprocess.run(command, text=True, capture_output=True, env=self.environment, cwd=self.room, timeout=60)
+        ran = subprocess.run(command, text=True, capture_output=True, env=self.environment, cwd=self.scratch, timeout=60)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), command)
         return ran.stdout
 
@@ -165,7 +165,7 @@ class ZshTest(OffersTest, unittest.TestCase):
         registered = "autoload -U compinit; compinit -u -d $PWD/dump; %s; print $_comps[penstockctl]"
         self.assertEqual(self.ask("zsh", "-f", "-c", registered % f"source {self.file}").strip(), "_penstockctl")
 
-        installed = self.room / "site"
+        installed = self.scratch / "site"
         installed.mkdir()
         shutil.copy(self.file, installed / "_penstockctl")
         self.assertEqual(self.ask("zsh", "-f", "-c", f"fpath=({installed} $fpath); " + registered % "true").strip(),

@@ -68,11 +68,11 @@ class DocumentsTest(unittest.TestCase):
                 self.assertTrue((ROOT / path).exists(), f"{guide} names {path}")
 
     def test_each_file_that_a_subfolders_readme_names_is_in_it(self):
-        for room in [*ROOT.glob("server/*/*/README.md"), *ROOT.glob("client/src/*/README.md")]:
-            named = re.findall(r"`([\w-]+\.(?:cc|h)|\.\./[\w.]+)`", room.read_text())
-            self.assertTrue(named, room)
+        for scratch in [*ROOT.glob("server/*/*/README.md"), *ROOT.glob("client/src/*/README.md")]:
+            named = re.findall(r"`([\w-]+\.(?:cc|h)|\.\./[\w.]+)`", scratch.read_text())
+            self.assertTrue(named, scratch)
             for name in named:
-                self.assertTrue((room.parent / name).exists(), f"{room.relative_to(ROOT)} names {name}")
+                self.assertTrue((scratch.parent / name).exists(), f"{scratch.relative_to(ROOT)} names {name}")
 
     def assert_has(self, path, name, guide):
         """A qualified name as it is, where it is defined; else the parts of it, as in a header."""

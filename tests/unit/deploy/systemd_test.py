@@ -23,20 +23,20 @@ class UnitsTest(unittest.TestCase):
     def setUp(self):
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not here (package systemd)")
-        self.room = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.room)
+        self.scratch = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.scratch)
 
     def copy(self, unit):
         """Of a unit, calling a program that is there, because penstockd is not installed here."""
         text = (UNITS / unit).read_text()
         self.assertEqual(len(re.findall(r"(?m)^ExecStart=penstockd ", text)), 1)
-        path = self.room / "penstockd.service"
+        path = self.scratch / "penstockd.service"
         path.write_text(text.replace("ExecStart=penstockd ", "ExecStart=/bin/true "))
         return path
 
     def analyze(self, *arguments):
         return subprocess.run(["systemd-analyze", "--no-pager", *map(str, arguments)], text=True,
-                              capture_output=True, timeout=60, env=dict(os.environ, XDG_RUNTIME_DIR=str(self.room)))
+                              capture_output=True, timeout=60, env=dict(os.environ, XDG_RUNTIME_DIR=str(self.scratch)))
 
     def exposure(self, unit):
         said = self.analyze("security", "--offline=true", self.copy(unit)).stdout
@@ -85,18 +85,18 @@ class UnitsTest(unittest.TestCase):
     def test_a_user_a_group_and_the_sockets_folder_are_made(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make users, also in a folder")
-        (self.room / "etc").mkdir()
-        (self.room / "run").mkdir()
+        (self.scratch / "etc").mkdir()
+        (self.scratch / "run").mkdir()
         for program, arguments in (("systemd-sysusers", []), ("systemd-tmpfiles", ["--create"])):
             folder = program.replace("systemd-", "") + ".d"
             subprocess.run([program, f"--root={self.room}", *arguments, UNITS / folder / "penstock.conf"],
                            check=True, capture_output=True)
 
-        name, _, user, group = (self.room / "etc/passwd").read_text().split(":")[:4]
-        folder = (self.room / "run/penstock").stat()
+        name, _, user, group = (self.scratch / "etc/passwd").read_text().split(":")[:4]
+        folder = (self.scratch / "run/penstock").stat()
         self.assertEqual(name, settings("penstockd.service")["User"][0])
         self.assertEqual((folder.st_uid, folder.st_gid, folder.st_mode & 0o7777), (int(user), int(group), 0o750))
-        operators = (self.room / "run/penstock-admin").stat()
+        operators = (self.scratch / "run/penstock-admin").stat()
         self.assertEqual((operators.st_uid, operators.st_mode & 0o7777), (int(user), 0o700))
 
 

@@ -36,10 +36,10 @@ class DoorwayTest : public ::testing::Test {
 TEST_F(DoorwayTest, AnOldClientIsRefusedInWordsAndNeverArrives) {
   const auto doorway = Open();
   const posix::Fd socket = Enter(path_);
-  shm::DoorwayHello hello = GoodHello();
-  hello.header.version = 0;
+  shm::DoorwayHandshake handshake = GoodHandshake();
+  handshake.header.version = 0;
 
-  ASSERT_TRUE(Say(socket, &hello, sizeof(hello)).ok());
+  ASSERT_TRUE(Say(socket, &handshake, sizeof(handshake)).ok());
   const auto refused = ReadRefused(socket);
 
   ASSERT_TRUE(refused.ok()) << refused.status();
@@ -67,7 +67,7 @@ TEST_F(DoorwayTest, GarbageInsteadOfAHelloIsRefused) {
 }
 
 TEST_F(DoorwayTest, WhoSaysNothingIsRefusedWhenItsTimeIsOver) {
-  const auto doorway = Open({.hello_timeout = std::chrono::milliseconds(20)});
+  const auto doorway = Open({.handshake_timeout = std::chrono::milliseconds(20)});
   const posix::Fd socket = Enter(path_);
 
   const auto refused = ReadRefused(socket);
@@ -82,7 +82,7 @@ TEST_F(DoorwayTest, AFloodOfSilentConnectionsDoesNotKeepOthersOut) {
   std::vector<posix::Fd> flood;
   for (int i = 0; i < 200; ++i) flood.push_back(Enter(path_));
 
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
 
   EXPECT_TRUE(ReadWelcome(socket).ok());
   const auto refused = ReadRefused(flood.front());
@@ -92,13 +92,13 @@ TEST_F(DoorwayTest, AFloodOfSilentConnectionsDoesNotKeepOthersOut) {
 
 TEST_F(DoorwayTest, MorePeersThanAllowedAreRefusedUntilOneLeaves) {
   const auto doorway = Open({.max_peers = 1});
-  posix::Fd first = EnterAndSayHello(path_);
+  posix::Fd first = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(first).ok());
 
-  const auto refused = ReadRefused(EnterAndSayHello(path_));
+  const auto refused = ReadRefused(EnterAndSendHandshake(path_));
   first.Close();
   ASSERT_TRUE(book_.WaitForEvents(2));
-  const posix::Fd third = EnterAndSayHello(path_);
+  const posix::Fd third = EnterAndSendHandshake(path_);
 
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(refused->code, static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
@@ -109,7 +109,7 @@ TEST_F(DoorwayTest, MorePeersThanAllowedAreRefusedUntilOneLeaves) {
 
 TEST_F(DoorwayTest, WhoSpeaksAgainIsDisconnected) {
   const auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(socket).ok());
 
   ASSERT_TRUE(Say(socket, "more", 4).ok());
@@ -122,7 +122,7 @@ TEST_F(DoorwayTest, WhoSpeaksAgainIsDisconnected) {
 
 TEST_F(DoorwayTest, APeerThatIsGoneOrNeverWasCannotBeSentTo) {
   const auto doorway = Open();
-  posix::Fd socket = EnterAndSayHello(path_);
+  posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(socket).ok());
   socket.Close();
   ASSERT_TRUE(book_.WaitForEvents(2));
@@ -133,7 +133,7 @@ TEST_F(DoorwayTest, APeerThatIsGoneOrNeverWasCannotBeSentTo) {
 
 TEST_F(DoorwayTest, APeerThatDoesNotReadIsNotWaitedForButDisconnected) {
   const auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(book_.WaitForEvents(1));
 
   absl::Status sent;
@@ -152,7 +152,7 @@ TEST_F(DoorwayTest, APeerThatDoesNotReadIsNotWaitedForButDisconnected) {
 
 TEST_F(DoorwayTest, WhoReadsNowAndThenIsSentToForEver) {
   const auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(socket).ok());
   const posix::Fd event = *posix::MakeEvent();
   const shm::DoorwaySegment message{};
@@ -172,12 +172,12 @@ TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsD
   const auto doorway = Open({.max_undelivered = 32});
   ::chmod((directory_ / "").c_str(), 0755);
   ::chmod(path_.c_str(), 0777);
-  const posix::Fd ours = EnterAndSayHello(path_);
+  const posix::Fd ours = EnterAndSendHandshake(path_);
   ASSERT_TRUE(book_.WaitForEvents(1));
   posix::Fd theirs;
   {
     const penstock::testing::WithoutPrivileges nobody;
-    theirs = EnterAndSayHello(path_);
+    theirs = EnterAndSendHandshake(path_);
   }
   ASSERT_TRUE(book_.WaitForEvents(2));
   const posix::Fd event = *posix::MakeEvent();
@@ -199,7 +199,7 @@ TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsD
   posix::Fd again;
   {
     const penstock::testing::WithoutPrivileges nobody;
-    again = EnterAndSayHello(path_);
+    again = EnterAndSendHandshake(path_);
   }
   ASSERT_TRUE(book_.WaitForEvents(4));
   EXPECT_TRUE(absl::IsResourceExhausted(send(2)));
@@ -213,7 +213,7 @@ TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsD
 TEST_F(DoorwayTest, WhoHoldsNothingMayBeForgottenAndComesAndGoesForEver) {
   const auto doorway = Open({.max_peers = 2});
   for (uint64_t visit = 1; visit <= 50; ++visit) {
-    posix::Fd socket = EnterAndSayHello(path_);
+    posix::Fd socket = EnterAndSendHandshake(path_);
     ASSERT_TRUE(ReadWelcome(socket).ok()) << visit;
     const PeerId peer = book_.arrived().back().id;
     doorway->Forget(peer);  // while it is connected it is not
@@ -228,7 +228,7 @@ TEST_F(DoorwayTest, WhoHoldsNothingMayBeForgottenAndComesAndGoesForEver) {
 
 TEST_F(DoorwayTest, WhoArrivesIsKnownByTheKernelsWordAndHoldsItsTicket) {
   const auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
 
   const auto welcome = ReadWelcome(socket);
 
@@ -244,7 +244,7 @@ TEST_F(DoorwayTest, WhoArrivesIsKnownByTheKernelsWordAndHoldsItsTicket) {
 
 TEST_F(DoorwayTest, DescriptorsArriveInTheOrderTheyWereSent) {
   const auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(socket).ok());
   const posix::Fd first = *posix::MakeEvent();
   const posix::Fd second = *posix::MakeEvent();
@@ -263,7 +263,7 @@ TEST_F(DoorwayTest, DescriptorsArriveInTheOrderTheyWereSent) {
 TEST_F(DoorwayTest, AClosedSocketIsADisconnectionAndNotADeath) {
   const auto doorway = Open();
   const pid_t child = Fork([this] {
-    posix::Fd socket = EnterAndSayHello(path_);
+    posix::Fd socket = EnterAndSendHandshake(path_);
     if (!ReadWelcome(socket).ok()) return 1;
     socket.Close();
     ::pause();  // it lives on, and may hold slots
@@ -282,7 +282,7 @@ TEST_F(DoorwayTest, AClosedSocketIsADisconnectionAndNotADeath) {
 TEST_F(DoorwayTest, AKilledClientIsGoneExactlyOnce) {
   const auto doorway = Open();
   const pid_t child = Fork([this] {
-    const posix::Fd socket = EnterAndSayHello(path_);
+    const posix::Fd socket = EnterAndSendHandshake(path_);
     ::pause();
     return 0;
   });
@@ -291,7 +291,7 @@ TEST_F(DoorwayTest, AKilledClientIsGoneExactlyOnce) {
   ::kill(child, SIGKILL);
   WaitForExit(child);
   ASSERT_TRUE(book_.WaitForEvents(3));
-  const posix::Fd another = EnterAndSayHello(path_);  // the thread has gone round since
+  const posix::Fd another = EnterAndSendHandshake(path_);  // the thread has gone round since
   ASSERT_TRUE(ReadWelcome(another).ok());
 
   EXPECT_THAT(book_.events(), ElementsAre("arrived 1", "disconnected 1", "gone 1", "arrived 2"));
@@ -302,7 +302,7 @@ TEST_F(DoorwayTest, AForkedChildThatKeepsTheSocketDoesNotKeepItsParentAlive) {
   int hold[2];
   ASSERT_EQ(::pipe(hold), 0);
   const pid_t parent = Fork([&] {
-    const posix::Fd socket = EnterAndSayHello(path_);
+    const posix::Fd socket = EnterAndSendHandshake(path_);
     if (!ReadWelcome(socket).ok()) return 1;
     Fork([&] {  // ends when the test closes its side of the pipe
       ::close(hold[1]);
@@ -323,9 +323,9 @@ TEST_F(DoorwayTest, AForkedChildThatKeepsTheSocketDoesNotKeepItsParentAlive) {
 TEST_F(DoorwayTest, EveryConnectionOfAProcessEndsWithIt) {
   const auto doorway = Open();
   const pid_t child = Fork([this] {
-    posix::Fd first = EnterAndSayHello(path_);
+    posix::Fd first = EnterAndSendHandshake(path_);
     if (!ReadWelcome(first).ok()) return 1;
-    const posix::Fd second = EnterAndSayHello(path_);
+    const posix::Fd second = EnterAndSendHandshake(path_);
     return ReadWelcome(second).ok() ? 0 : 1;
   });
 
@@ -341,7 +341,7 @@ TEST_F(DoorwayTest, EveryConnectionOfAProcessEndsWithIt) {
 
 TEST_F(DoorwayTest, ItsEndClosesConnectionsAndRemovesTheSocket) {
   auto doorway = Open();
-  const posix::Fd socket = EnterAndSayHello(path_);
+  const posix::Fd socket = EnterAndSendHandshake(path_);
   ASSERT_TRUE(ReadWelcome(socket).ok());
 
   doorway.reset();

@@ -73,14 +73,14 @@ void GuestBook::Write(const std::string& what, PeerId peer) {
   changed_.NotifyAll();
 }
 
-shm::DoorwayHello GoodHello() {
-  shm::DoorwayHello hello{.header = {.magic = shm::kDoorwayMagic,
-                                     .version = shm::kProtocolVersion,
-                                     .kind = shm::DoorwayKind::kHello,
-                                     .reserved = 0},
-                          .client = {}};
-  std::strcpy(hello.client, "test 1.0");
-  return hello;
+shm::DoorwayHandshake GoodHandshake() {
+  shm::DoorwayHandshake handshake{.header = {.magic = shm::kDoorwayMagic,
+                                             .version = shm::kProtocolVersion,
+                                             .kind = shm::DoorwayKind::kHandshake,
+                                             .reserved = 0},
+                                  .client = {}};
+  std::strcpy(handshake.client, "test 1.0");
+  return handshake;
 }
 
 posix::Fd Enter(const std::string& path) {
@@ -95,10 +95,10 @@ absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size) {
   return posix::Send(socket, {static_cast<const std::byte*>(bytes), size}, fds);
 }
 
-posix::Fd EnterAndSayHello(const std::string& path) {
+posix::Fd EnterAndSendHandshake(const std::string& path) {
   posix::Fd socket = Enter(path);
-  const shm::DoorwayHello hello = GoodHello();
-  PENSTOCK_CHECK(Say(socket, &hello, sizeof(hello)).ok());
+  const shm::DoorwayHandshake handshake = GoodHandshake();
+  PENSTOCK_CHECK(Say(socket, &handshake, sizeof(handshake)).ok());
   return socket;
 }
 

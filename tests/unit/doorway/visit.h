@@ -46,12 +46,12 @@ class GuestBook final : public Visitor {
 };
 
 // A client's Hello of this protocol version, by the name "test 1.0".
-shm::DoorwayHello GoodHello();
+shm::DoorwayHandshake GoodHandshake();
 
 // Connects; says these bytes, with a pidfd of this process.
 posix::Fd Enter(const std::string& path);
 absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size);
-posix::Fd EnterAndSayHello(const std::string& path);
+posix::Fd EnterAndSendHandshake(const std::string& path);
 
 // The next message, as a Refused or a Welcome; a failed status for anything else within five
 // seconds.

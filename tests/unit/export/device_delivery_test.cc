@@ -22,9 +22,9 @@ class Trainer {
  public:
   Trainer(Gpu& gpu, uint64_t session) {
     gpu.Reserve({.peer = session, .user = 1000, .slot_bytes = kDeviceSlot, .depth = kDepth},
-                [&](absl::StatusOr<DeviceReservation> seat) {
-                  delivery =
-                      *DeviceDelivery::Make(session, 8, PoolSegment::kRows, *std::move(seat));
+                [&](absl::StatusOr<DeviceReservation> reservation) {
+                  delivery = *DeviceDelivery::Make(session, 8, PoolSegment::kRows,
+                                                   *std::move(reservation));
                 });
     gpu.Collect();
     mapping_ = *posix::Mapping::Map(delivery->memory(), delivery->memory_bytes(),

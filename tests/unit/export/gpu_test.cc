@@ -30,26 +30,26 @@ class GpuTest : public ::testing::Test {
     gpu_ = std::make_unique<Gpu>(cuda::Uuid{{1, 2, 3}}, options, std::move(copier),
                                  [this] { return ++last_slab_; });
   }
-  static Gpu::Wish Wish(uint32_t depth, uint64_t peer = 1) {
+  static Gpu::Request Request(uint32_t depth, uint64_t peer = 1) {
     return {.peer = peer, .user = 1000, .slot_bytes = kSlot, .depth = depth};
   }
   // What a session that asks gets, once all that it needs was made.
-  std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::Wish& wish) {
+  std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::Request& request) {
     auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceReservation>>>();
-    gpu_->Reserve(wish, [answer](absl::StatusOr<DeviceReservation> seat) {
+    gpu_->Reserve(request, [answer](absl::StatusOr<DeviceReservation> reservation) {
       ASSERT_FALSE(answer->has_value()) << "answered twice";
-      answer->emplace(std::move(seat));
+      answer->emplace(std::move(reservation));
     });
     gpu_->Collect();
     return std::move(*answer);
   }
-  DeviceReservation Seat(const Gpu::Wish& wish) {
-    DeviceReservation seat = **Ask(wish);
-    Tell(seat, wish.peer);
-    return seat;
+  DeviceReservation Reserved(const Gpu::Request& request) {
+    DeviceReservation reservation = **Ask(request);
+    Tell(reservation, request.peer);
+    return reservation;
   }
-  std::vector<SlabFacts> Tell(DeviceReservation& seat, uint64_t peer) {
-    return *seat.TellSlabs(peer, [this](const SlabFacts& slab, const posix::Fd& descriptor) {
+  std::vector<SlabFacts> Tell(DeviceReservation& reservation, uint64_t peer) {
+    return *reservation.SendSlabs(peer, [this](const SlabFacts& slab, const posix::Fd& descriptor) {
       EXPECT_TRUE(descriptor.valid());
       sent_.push_back(slab.id);
       return refuse_sending_;
@@ -73,9 +73,9 @@ class GpuTest : public ::testing::Test {
 };
 
 TEST_F(GpuTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
-  const DeviceReservation seat = Seat(Wish(13));
+  const DeviceReservation reservation = Reserved(Request(13));
 
-  const absl::Status refused = (*Ask(Wish(4, 2))).status();
+  const absl::Status refused = (*Ask(Request(4, 2))).status();
 
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()),
@@ -84,15 +84,15 @@ TEST_F(GpuTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
 }
 
 TEST_F(GpuTest, ASlotLargerThanAllMemoryIsRefused) {
-  Gpu::Wish wish = Wish(16);
-  wish.slot_bytes = UINT64_MAX / 2;
+  Gpu::Request request = Request(16);
+  request.slot_bytes = UINT64_MAX / 2;
 
-  EXPECT_EQ((*Ask(wish)).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ((*Ask(request)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(copier_->orders, IsEmpty());
 }
 
 TEST_F(GpuTest, ASlabIsWholeGranulesWithRoomForItsCanary) {
-  const DeviceReservation seat = Seat(Wish(2));
+  const DeviceReservation reservation = Reserved(Request(2));
 
   ASSERT_THAT(copier_->orders, SizeIs(1));
   EXPECT_EQ(copier_->orders[0].bytes, 4 * kMiB);  // 2 MiB and 4 KiB, rounded up
@@ -101,18 +101,18 @@ TEST_F(GpuTest, ASlabIsWholeGranulesWithRoomForItsCanary) {
 TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
   copier_->slabs_by_hand = true;
   std::vector<int> served;
-  std::vector<DeviceReservation> seats;
+  std::vector<DeviceReservation> reservations;
   const auto serve = [&](int who) {
-    return [&, who](absl::StatusOr<DeviceReservation> seat) {
-      ASSERT_TRUE(seat.ok()) << seat.status();
+    return [&, who](absl::StatusOr<DeviceReservation> reservation) {
+      ASSERT_TRUE(reservation.ok()) << reservation.status();
       served.push_back(who);
-      seats.push_back(*std::move(seat));
+      reservations.push_back(*std::move(reservation));
     };
   };
 
-  gpu_->Reserve(Wish(2), serve(1));
-  gpu_->Reserve(Wish(1), serve(2));  // fits into what the first slab has beyond its two slots
-  gpu_->Reserve(Wish(3), serve(3));
+  gpu_->Reserve(Request(2), serve(1));
+  gpu_->Reserve(Request(1), serve(2));  // fits into what the first slab has beyond its two slots
+  gpu_->Reserve(Request(3), serve(3));
   EXPECT_THAT(served, IsEmpty());
   ASSERT_THAT(copier_->orders, SizeIs(2));
   copier_->CompleteSlab();
@@ -127,11 +127,11 @@ TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
 TEST_F(GpuTest, ASlabThatCannotBeMadeRefusesAllWhoCountedOnItAndLeavesNothing) {
   copier_->slabs_by_hand = true;
   std::vector<absl::StatusCode> refused;
-  const auto refuse = [&](const absl::StatusOr<DeviceReservation>& seat) {
-    refused.push_back(seat.status().code());
+  const auto refuse = [&](const absl::StatusOr<DeviceReservation>& reservation) {
+    refused.push_back(reservation.status().code());
   };
-  gpu_->Reserve(Wish(2), refuse);
-  gpu_->Reserve(Wish(1), refuse);
+  gpu_->Reserve(Request(2), refuse);
+  gpu_->Reserve(Request(1), refuse);
 
   copier_->CompleteSlab(absl::NotFoundError("no such GPU"));
   gpu_->Collect();
@@ -144,8 +144,9 @@ TEST_F(GpuTest, ASlabThatCannotBeMadeRefusesAllWhoCountedOnItAndLeavesNothing) {
 TEST_F(GpuTest, WhoIsGoneBeforeItsSlabIsMadeIsRefusedAndTheSlabFreed) {
   copier_->slabs_by_hand = true;
   absl::Status refused;
-  gpu_->Reserve(Wish(2),
-                [&](const absl::StatusOr<DeviceReservation>& seat) { refused = seat.status(); });
+  gpu_->Reserve(Request(2), [&](const absl::StatusOr<DeviceReservation>& reservation) {
+    refused = reservation.status();
+  });
 
   gpu_->ForgetPeer(1);
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
@@ -159,21 +160,22 @@ TEST_F(GpuTest, WhoIsGoneBeforeItsSlabIsMadeIsRefusedAndTheSlabFreed) {
 TEST_F(GpuTest, ALostGpuRefusesThoseWhoWaitAndThoseWhoCome) {
   copier_->slabs_by_hand = true;
   absl::Status refused;
-  gpu_->Reserve(Wish(2),
-                [&](const absl::StatusOr<DeviceReservation>& seat) { refused = seat.status(); });
+  gpu_->Reserve(Request(2), [&](const absl::StatusOr<DeviceReservation>& reservation) {
+    refused = reservation.status();
+  });
   copier_->failure = absl::InternalError("an illegal address");
 
   gpu_->Collect();
 
   EXPECT_EQ(refused, copier_->failure);
-  EXPECT_EQ((*Ask(Wish(1))).status(), copier_->failure);
+  EXPECT_EQ((*Ask(Request(1))).status(), copier_->failure);
   EXPECT_EQ(gpu_->View().state, "an illegal address");
 }
 
 TEST_F(GpuTest, ASlabIsFreedOnlyWhenTheLastProcessThatWasToldOfItIsGone) {
   {
-    const DeviceReservation first = Seat(Wish(2, 1));
-    const DeviceReservation second = Seat(Wish(1, 2));
+    const DeviceReservation first = Reserved(Request(2, 1));
+    const DeviceReservation second = Reserved(Request(1, 2));
     gpu_->ForgetPeer(1);
   }
   EXPECT_THAT(copier_->freed, IsEmpty());
@@ -185,8 +187,8 @@ TEST_F(GpuTest, ASlabIsFreedOnlyWhenTheLastProcessThatWasToldOfItIsGone) {
 }
 
 TEST_F(GpuTest, ASlabThatASessionReservesStaysEvenIfWhoMadeItNecessaryIsGone) {
-  std::optional<DeviceReservation> first(Seat(Wish(2, 1)));
-  const DeviceReservation second = Seat(Wish(1, 2));
+  std::optional<DeviceReservation> first(Reserved(Request(2, 1)));
+  const DeviceReservation second = Reserved(Request(1, 2));
 
   first.reset();
   gpu_->ForgetPeer(1);
@@ -196,8 +198,8 @@ TEST_F(GpuTest, ASlabThatASessionReservesStaysEvenIfWhoMadeItNecessaryIsGone) {
 
 TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
   {
-    DeviceReservation seat = Seat(Wish(1, 1));
-    seat.LetGo(*seat.Take(Batch(1)));
+    DeviceReservation reservation = Reserved(Request(1, 1));
+    reservation.LetGo(*reservation.Take(Batch(1)));
   }
   gpu_->ForgetPeer(1);
   EXPECT_THAT(copier_->freed, IsEmpty());
@@ -209,51 +211,51 @@ TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
 }
 
 TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
-  { const DeviceReservation seat = Seat(Wish(4)); }
-  Gpu::Wish smaller = Wish(6);
+  { const DeviceReservation reservation = Reserved(Request(4)); }
+  Gpu::Request smaller = Request(6);
   smaller.slot_bytes = kSlot / 2;
 
-  DeviceReservation seat = Seat(smaller);
+  DeviceReservation reservation = Reserved(smaller);
 
   EXPECT_THAT(copier_->orders, SizeIs(1));
-  EXPECT_THAT(Tell(seat, 1), SizeIs(1));
+  EXPECT_THAT(Tell(reservation, 1), SizeIs(1));
 }
 
 TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
-  DeviceReservation seat = Seat(Wish(1, 1));
-  Gpu::Wish other_user = Wish(1, 2), other_kind = Wish(1, 3);
+  DeviceReservation reservation = Reserved(Request(1, 1));
+  Gpu::Request other_user = Request(1, 2), other_kind = Request(1, 3);
   other_user.user = 1001;
   other_kind.kind = cuda::HandleKind::kVmm;
 
-  DeviceReservation theirs = Seat(other_user), by_descriptor = Seat(other_kind);
+  DeviceReservation theirs = Reserved(other_user), by_descriptor = Reserved(other_kind);
 
   EXPECT_THAT(copier_->orders, SizeIs(3));
-  EXPECT_THAT(Tell(seat, 1), SizeIs(1));
-  const auto id = seat.Take(Batch(1));
-  EXPECT_NE(theirs.PlaceOf(*theirs.Take(Batch(1))).slab, seat.PlaceOf(*id).slab);
+  EXPECT_THAT(Tell(reservation, 1), SizeIs(1));
+  const auto id = reservation.Take(Batch(1));
+  EXPECT_NE(theirs.PlaceOf(*theirs.Take(Batch(1))).slab, reservation.PlaceOf(*id).slab);
   EXPECT_EQ(copier_->copies_asked, 2u);
 }
 
 TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks) {
-  Gpu::Wish wish = Wish(1, 1);
-  wish.kind = cuda::HandleKind::kVmm;
-  DeviceReservation seat = Seat(wish);
-  Tell(seat, 1);
+  Gpu::Request request = Request(1, 1);
+  request.kind = cuda::HandleKind::kVmm;
+  DeviceReservation reservation = Reserved(request);
+  Tell(reservation, 1);
   EXPECT_THAT(sent_, ElementsAre(1));
-  wish.peer = 2;
-  wish.depth = 3;
-  const DeviceReservation other = Seat(wish);
+  request.peer = 2;
+  request.depth = 3;
+  const DeviceReservation other = Reserved(request);
 
-  const std::vector<SlabFacts> slabs = Tell(seat, 1);
+  const std::vector<SlabFacts> slabs = Tell(reservation, 1);
 
   EXPECT_THAT(slabs, SizeIs(2));
   EXPECT_THAT(sent_, ElementsAre(1, 1, 2, 2));
 }
 
 TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
-  DeviceReservation seat = Seat(Wish(1));
+  DeviceReservation reservation = Reserved(Request(1));
 
-  const SlabFacts slab = Tell(seat, 1).at(0);
+  const SlabFacts slab = Tell(reservation, 1).at(0);
 
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_EQ(slab.kind, cuda::HandleKind::kIpc);
@@ -264,11 +266,11 @@ TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
 }
 
 TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
-  Gpu::Wish wish = Wish(1);
-  wish.kind = cuda::HandleKind::kVmm;
+  Gpu::Request request = Request(1);
+  request.kind = cuda::HandleKind::kVmm;
   {
-    DeviceReservation seat = **Ask(wish);
-    const auto told = seat.TellSlabs(
+    DeviceReservation reservation = **Ask(request);
+    const auto told = reservation.SendSlabs(
         1, [](const SlabFacts&, const posix::Fd&) { return absl::UnavailableError("it left"); });
     EXPECT_EQ(told.status().code(), absl::StatusCode::kUnavailable);
   }
@@ -277,26 +279,26 @@ TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
 }
 
 TEST_F(GpuTest, ASegmentIsOpenedBeforeItsFirstCopyAndClosedWhenThePoolGivesItUp) {
-  DeviceReservation seat = Seat(Wish(1));
+  DeviceReservation reservation = Reserved(Request(1));
   EXPECT_THAT(copier_->segments, IsEmpty());
 
-  const auto id = seat.Take(Batch(1));
+  const auto id = reservation.Take(Batch(1));
   EXPECT_THAT(copier_->segments, SizeIs(1));
   gpu_->ForgetSegment(1);
 
   EXPECT_THAT(copier_->segments, IsEmpty());
-  seat.LetGo(*id);
+  reservation.LetGo(*id);
 }
 
 TEST_F(GpuTest, TestsMayHaveReclaimedSlotsPoisoned) {
   StartGpu({.max_bytes = 16 * kMiB, .unheld = DeviceSlots::Unheld::kForget});
-  DeviceReservation seat = Seat(Wish(1));
-  const auto id = seat.Take(Batch(1));
+  DeviceReservation reservation = Reserved(Request(1));
+  const auto id = reservation.Take(Batch(1));
   copier_->Complete();
   gpu_->Collect();
-  const DevicePlace place = seat.PlaceOf(*id);
+  const DevicePlace place = reservation.PlaceOf(*id);
 
-  seat.LetGo(*id);
+  reservation.LetGo(*id);
 
   const std::byte* slot = copier_->slabs.at(place.slab).data() + place.offset;
   EXPECT_EQ(slot[0], kPoison);
@@ -304,10 +306,10 @@ TEST_F(GpuTest, TestsMayHaveReclaimedSlotsPoisoned) {
 }
 
 TEST_F(GpuTest, CopiesAndTheirRateAreCounted) {
-  DeviceReservation seat = Seat(Wish(2));
+  DeviceReservation reservation = Reserved(Request(2));
   const base::TimePoint start{};
   gpu_->Tick(start);
-  const auto one = seat.Take(Batch(1)), two = seat.Take(Batch(2));
+  const auto one = reservation.Take(Batch(1)), two = reservation.Take(Batch(2));
   copier_->Complete();
   gpu_->Collect();
 
@@ -319,8 +321,8 @@ TEST_F(GpuTest, CopiesAndTheirRateAreCounted) {
   EXPECT_EQ(view.copied_bytes_per_second, kSlot);
   EXPECT_EQ(view.sessions, 1u);
   EXPECT_EQ(view.context_bytes, 525 * kMiB);
-  seat.LetGo(*one);
-  seat.LetGo(*two);
+  reservation.LetGo(*one);
+  reservation.LetGo(*two);
 }
 
 }  // namespace

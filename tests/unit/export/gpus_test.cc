@@ -35,7 +35,7 @@ class GpusTest : public ::testing::Test {
         {.peer = 1,
          .user = 1000,
          .slot_bytes = 4096,
-         .wish = {.gpu = GpuNumber(gpu), .depth = depth, .kind = {}, .client = {}}},
+         .request = {.gpu = GpuNumber(gpu), .depth = depth, .kind = {}, .client = {}}},
         [answer](absl::StatusOr<Gpus::Place> place) { answer->emplace(std::move(place)); });
     gpus_.Collect();
     return std::move(*answer);
@@ -61,7 +61,7 @@ TEST(NoGpusTest, ADaemonThatMayHaveNoMemoryOnGpusTriesNone) {
   Gpus gpus({.max_bytes = 0, .make_copier = nullptr});
   absl::Status refused;
 
-  gpus.Reserve({.slot_bytes = 4096, .wish = {}},
+  gpus.Reserve({.slot_bytes = 4096, .request = {}},
                [&](const absl::StatusOr<Gpus::Place>& place) { refused = place.status(); });
 
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
@@ -104,13 +104,13 @@ TEST_F(GpusTest, EachGpuHasACopierOfItsOwnWhichIsWatched) {
 
   EXPECT_THAT(copiers_, SizeIs(2));
   EXPECT_THAT(watched_, SizeIs(2));
-  EXPECT_EQ((*one)->seat.gpu().uuid(), GpuNumber(1));
-  EXPECT_EQ((*other)->seat.gpu().uuid(), GpuNumber(2));
+  EXPECT_EQ((*one)->reservation.gpu().uuid(), GpuNumber(1));
+  EXPECT_EQ((*other)->reservation.gpu().uuid(), GpuNumber(2));
 }
 
 TEST_F(GpusTest, TheConfiguredDepthIsTheDefault) {
-  EXPECT_EQ((*Ask(1))->seat.depth(), 3u);
-  EXPECT_EQ((*Ask(1, 5))->seat.depth(), 5u);
+  EXPECT_EQ((*Ask(1))->reservation.depth(), 3u);
+  EXPECT_EQ((*Ask(1, 5))->reservation.depth(), 5u);
 }
 
 TEST_F(GpusTest, ALostGpuIsTheDaemonsTrouble) {

@@ -32,7 +32,7 @@ TEST(HandleChoiceTest, OtherwiseIpcIsTheDefault) {
   EXPECT_THAT(ChooseHandle(std::nullopt, beside, kDaemon).reason, HasSubstr("default"));
 }
 
-TEST(HandleChoiceTest, TheClientsWishComesFirst) {
+TEST(HandleChoiceTest, TheClientsRequestComesFirst) {
   const ProcessName beside = {.pid = 18, .pid_namespace = 100};
   const ProcessName twin = {.pid = 17, .pid_namespace = 200};
 

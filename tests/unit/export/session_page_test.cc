@@ -62,7 +62,7 @@ TEST_F(SessionPageTest, ASleepingConsumerIsWokenByAnAnnouncement) {
   page.consumer_asleep.store(1, std::memory_order_seq_cst);
   std::thread consumer([&page] {
     while (page.announced.load(std::memory_order_acquire) == 0)
-      posix::FutexWait(page.bell, 0, std::chrono::seconds(10));
+      posix::FutexWait(page.wakeup, 0, std::chrono::seconds(10));
   });
 
   delivery_.Announce(Entry(1));

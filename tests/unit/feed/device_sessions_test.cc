@@ -55,7 +55,8 @@ class DeviceSessionsTest : public ::testing::Test {
     request.decoding.height = request.decoding.width = 16;
     request.share = {.samples = dataset_->dataset->samples(), .batch_size = 4};
     request.window = 2;
-    request.device = exporting::DeviceWish{.gpu = {{1}}, .client = {.pid = 1, .pid_namespace = 1}};
+    request.device =
+        exporting::DeviceRequest{.gpu = {{1}}, .client = {.pid = 1, .pid_namespace = 1}};
     request.delivery_reason = "asked for";
     return request;
   }

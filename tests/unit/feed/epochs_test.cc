@@ -32,7 +32,7 @@ TEST_F(EpochsTest, TheWindowRunsAcrossTheEndOfAnEpoch) {
 
   const std::vector<Announcement>& told = harness_.told[session];
   ASSERT_EQ(told.size(), 5u);
-  EXPECT_THAT(harness_.FirstsTold(session), ElementsAre(0, 2, 4, 0, 2));
+  EXPECT_THAT(harness_.FirstsSent(session), ElementsAre(0, 2, 4, 0, 2));
   EXPECT_EQ(told[2].position.epoch, 0u);
   EXPECT_TRUE(told[2].last_of_epoch);
   EXPECT_EQ(told[3].position.epoch, 1u);
@@ -53,7 +53,7 @@ TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
   const std::vector<Announcement>& told = Run(session);
 
   ASSERT_EQ(told.size(), 3u);
-  EXPECT_THAT(harness_.FirstsTold(session), ElementsAre(3, 7, 11));
+  EXPECT_THAT(harness_.FirstsSent(session), ElementsAre(3, 7, 11));
   EXPECT_EQ(told[0].sequence, 1u);
   EXPECT_EQ(told[0].consumed, 5u);
   EXPECT_EQ(told[2].consumed, 11u);

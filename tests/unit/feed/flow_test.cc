@@ -236,7 +236,7 @@ TEST(SessionFlowTest, ABatchTellsItsStoryWhenItIsReleasedInWhateverOrder) {
 // ---- Recent. ----
 
 TEST(RecentTest, OfNothingItTellsNothing) {
-  EXPECT_FALSE(Recent().tells());
+  EXPECT_FALSE(Recent().has_data());
   EXPECT_EQ(Recent().mean(), 0);
 }
 
@@ -244,7 +244,7 @@ TEST(RecentTest, TheFirstSecondsAreTheirOwnMean) {
   Recent recent;
   for (int i = 0; i < 20; ++i) recent.Add(i % 2, milliseconds(100));
 
-  EXPECT_TRUE(recent.tells());
+  EXPECT_TRUE(recent.has_data());
   EXPECT_NEAR(recent.mean(), 0.5, 0.02);
 }
 

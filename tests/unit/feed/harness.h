@@ -82,7 +82,7 @@ class Harness {
     Hear();
   }
 
-  std::vector<uint64_t> FirstsTold(SessionId session) {
+  std::vector<uint64_t> FirstsSent(SessionId session) {
     std::vector<uint64_t> firsts;
     for (const Announcement& a : told[session]) firsts.push_back(a.position.first);
     return firsts;

@@ -57,7 +57,7 @@ TEST_F(RowsTest, BatchesAreAnnouncedInOrderWhicheverIsFullFirst) {
   for (int row = 0; row < 3; ++row) harness_.core.RowDone(tasks[row]);
 
   harness_.Hear();
-  EXPECT_THAT(harness_.FirstsTold(session_), ::testing::ElementsAre(0, 3));
+  EXPECT_THAT(harness_.FirstsSent(session_), ::testing::ElementsAre(0, 3));
 }
 
 TEST_F(RowsTest, AReturnedRowIsGivenOutAgainBeforeAllOthersAsItWas) {
@@ -191,7 +191,7 @@ TEST_F(RunsTest, AReturnedRunIsGivenOutAgainWholeAndFirst) {
   EXPECT_EQ(again.rows, 3u);
 }
 
-TEST_F(RunsTest, OneRoadHasNothingOfAnothers) {
+TEST_F(RunsTest, OneFillPathHasNothingOfAnothers) {
   harness_.Open(1, Spec(4, 4));
 
   EXPECT_FALSE(harness_.core.NextRow(FillPath::kWorkers).has_value());

@@ -118,21 +118,21 @@ std::optional<UserId> Asked(const SlotHolder& waiting, const std::vector<SlotHol
   return WhoGivesWay(waiting, holders);
 }
 
-TEST(GiveWayTest, WhoHasAllPostsGivesThoseUpThatMakeItEven) {
+TEST(GiveWayTest, WhoHasAllWorkerSlotsGivesThoseUpThatMakeItEven) {
   std::vector<SlotHolder> holders = {{.user = kLarge, .worker_slots = 8, .spent = kMuch}};
   while (Asked({.user = kSmall}, holders)) ++holders[0].giving_way;
 
   EXPECT_EQ(holders[0].giving_way, 4u);
 }
 
-TEST(GiveWayTest, UsersWithAsManyPostsChangeNothing) {
+TEST(GiveWayTest, UsersWithAsManyWorkerSlotsChangeNothing) {
   const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
 
   EXPECT_EQ(Asked(waiting, {{.user = kLarge, .worker_slots = 1, .spent = kMuch}, waiting}),
             std::nullopt);
 }
 
-TEST(GiveWayTest, TheOddPostGoesRound) {
+TEST(GiveWayTest, TheOddWorkerSlotGoesRound) {
   const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
   SlotHolder other = {.user = kLarge, .worker_slots = 2, .spent = kTurn};
 

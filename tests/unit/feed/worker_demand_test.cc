@@ -115,8 +115,8 @@ Story Play(double wanted_workers, uint32_t from, int for_seconds) {
   for (int at = 0; at < for_seconds; ++at) {
     const double starved = std::max(0.0, 1 - story.workers / wanted_workers);
     const double busy = std::min(1.0, wanted_workers / story.workers);
-    const FlowVerdict verdict =
-        Judge({.tells = true, .starved = starved, .workers = story.workers, .workers_busy = busy});
+    const FlowVerdict verdict = Judge(
+        {.has_data = true, .starved = starved, .workers = story.workers, .workers_busy = busy});
     const auto change = Ask(demand,
                             {.workers = story.workers,
                              .more_wanted = verdict.more_workers,

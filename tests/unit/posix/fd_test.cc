@@ -84,32 +84,32 @@ TEST(EventTest, ManyRingsAreDrainedAtOnce) {
   EXPECT_FALSE(IsReadable(*event));
 }
 
-TEST(BellTest, IsHeardFromARingToADrain) {
-  const Bell bell = MakeBell().value();
-  EXPECT_FALSE(IsReadable(bell.listening));
+TEST(NotifierTest, IsHeardFromARingToADrain) {
+  const Notifier wakeup = MakeNotifier().value();
+  EXPECT_FALSE(IsReadable(wakeup.receiver));
 
-  RingBell(bell.ringing);
-  RingBell(bell.ringing);
-  EXPECT_TRUE(IsReadable(bell.listening));
+  Notify(wakeup.sender);
+  Notify(wakeup.sender);
+  EXPECT_TRUE(IsReadable(wakeup.receiver));
 
-  DrainBell(bell.listening);
-  EXPECT_FALSE(IsReadable(bell.listening));
-  RingBell(bell.ringing);
-  EXPECT_TRUE(IsReadable(bell.listening));
+  DrainNotifications(wakeup.receiver);
+  EXPECT_FALSE(IsReadable(wakeup.receiver));
+  Notify(wakeup.sender);
+  EXPECT_TRUE(IsReadable(wakeup.receiver));
 }
 
-TEST(BellTest, RingingNeverWaitsForOneThatDoesNotListenFillsItsEndOrIsGone) {
-  Bell bell = MakeBell().value();
-  ASSERT_EQ(::fcntl(bell.listening.get(), F_SETFL, 0), 0);
+TEST(NotifierTest, RingingNeverWaitsForOneThatDoesNotListenFillsItsEndOrIsGone) {
+  Notifier wakeup = MakeNotifier().value();
+  ASSERT_EQ(::fcntl(wakeup.receiver.get(), F_SETFL, 0), 0);
   const char noise[64] = {};
-  while (::send(bell.listening.get(), noise, sizeof(noise), MSG_DONTWAIT) > 0) {
+  while (::send(wakeup.receiver.get(), noise, sizeof(noise), MSG_DONTWAIT) > 0) {
   }
 
-  for (int i = 0; i < 10'000; ++i) RingBell(bell.ringing);
-  EXPECT_TRUE(IsReadable(bell.listening));
+  for (int i = 0; i < 10'000; ++i) Notify(wakeup.sender);
+  EXPECT_TRUE(IsReadable(wakeup.receiver));
 
-  bell.listening.Close();
-  for (int i = 0; i < 100; ++i) RingBell(bell.ringing);
+  wakeup.receiver.Close();
+  for (int i = 0; i < 100; ++i) Notify(wakeup.sender);
 }
 
 }  // namespace

@@ -99,17 +99,17 @@ TEST_F(SocketTest, WhoMayNotConnectIsToldWhoMay) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const auto listener = Listen(path_, SocketKind::kStream);
   ASSERT_TRUE(listener.ok());
-  const auto told_with_folder_mode = [&](mode_t mode) {
+  const auto reported_with_folder_mode = [&](mode_t mode) {
     EXPECT_EQ(::chmod(folder_.c_str(), mode), 0);
     return StrangersRefusal(path_);
   };
 
   for (mode_t mode : {0755, 0750}) {  // the socket itself, or its folder, keeps strangers out
     EXPECT_THAT(
-        told_with_folder_mode(mode),
+        reported_with_folder_mode(mode),
         StartsWith("PERMISSION_DENIED: " + path_ + ": user 65534 is not a member of group 'root'"));
   }
-  EXPECT_THAT(told_with_folder_mode(0700),
+  EXPECT_THAT(reported_with_folder_mode(0700),
               StartsWith("PERMISSION_DENIED: " + path_ + ": only user 0 may connect"));
 }
 

@@ -12,8 +12,8 @@ namespace penstock::rpc {
 namespace {
 
 using penstock::testing::Http2Frame;
-using penstock::testing::Http2Hello;
 using penstock::testing::Http2Ping;
+using penstock::testing::Http2Preface;
 using ::testing::HasSubstr;
 
 constexpr base::Duration kNoWait{};
@@ -33,7 +33,7 @@ std::string Times(int count, const std::string& text) {
 
 class TrafficTest : public ::testing::Test {
  protected:
-  TrafficTest() { EXPECT_EQ(Pass(Http2Hello()), Http2Hello().size()); }
+  TrafficTest() { EXPECT_EQ(Pass(Http2Preface()), Http2Preface().size()); }
 
   // Says so much more; how much passes.
   size_t Pass(const std::string& bytes) {
@@ -180,7 +180,7 @@ TEST_F(TrafficTest, OtherFramesPassAtAPace) {
 TEST_F(TrafficTest, AUsersConnectionsShareTheUsersPace) {
   user_->calls = Budget({10, 4});
   Traffic another(limits_, user_);
-  ASSERT_TRUE(another.FromClient(BytesOf(Http2Hello()), now_).ok());
+  ASSERT_TRUE(another.FromClient(BytesOf(Http2Preface()), now_).ok());
 
   EXPECT_EQ(Pass(Call(1) + Call(3) + Call(5)), 3 * Call(1).size());
 
@@ -191,7 +191,8 @@ TEST_F(TrafficTest, WhatEndsGivesBackWhatTheUserShares) {
   {
     Traffic another(limits_, user_);
     ASSERT_TRUE(
-        another.FromClient(BytesOf(Http2Hello() + Call(1) + Http2Frame(0, 0, 1, "x")), now_).ok());
+        another.FromClient(BytesOf(Http2Preface() + Call(1) + Http2Frame(0, 0, 1, "x")), now_)
+            .ok());
     ASSERT_EQ(user_->small_frames, 1u);
   }
   EXPECT_EQ(user_->small_frames, 0u);

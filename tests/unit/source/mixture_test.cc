@@ -204,7 +204,7 @@ TEST(MixtureSourceTest, FieldsThatStandElsewhereInAPartAreFoundThere) {
            Whole("b", std::make_shared<WithFields>(std::vector<Field>{
                           FieldOf("boxes", {1}), FieldOf("caption", {1}), FieldOf("mask", {1})}))})
           .value();
-  const Wish mask[] = {{.name = "mask"}}, boxes[] = {{.name = "boxes"}};
+  const FieldRequest mask[] = {{.name = "mask"}}, boxes[] = {{.name = "boxes"}};
   const auto selection = mixed->Select(mask);
   ASSERT_TRUE(selection.ok()) << selection.status();
   EXPECT_FALSE(mixed->Select(boxes).ok());

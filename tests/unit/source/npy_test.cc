@@ -41,8 +41,8 @@ class NpyTest : public ::testing::Test {
   }
   // Of each tensor, the samples' bytes; or what failed.
   static std::vector<std::string> Rows(const Dataset& dataset, const std::vector<uint64_t>& samples,
-                                       const std::vector<Wish>& wishes = {}) {
-    const auto selection = dataset.Select(wishes);
+                                       const std::vector<FieldRequest>& requests = {}) {
+    const auto selection = dataset.Select(requests);
     if (!selection.ok()) return {std::string(selection.status().message())};
     std::vector<std::string> blocks;
     std::vector<std::byte*> into;

@@ -174,8 +174,8 @@ class TarFieldsTest : public TarTest {
  protected:
   // The rows of the fields of a sample, or the fault.
   absl::StatusOr<base::Fault> ReadFields(const Dataset& dataset, uint64_t sample,
-                                         const std::vector<Wish>& wishes) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(wishes));
+                                         const std::vector<FieldRequest>& requests) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(requests));
     rows_.clear();
     std::vector<std::byte*> at;
     for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
@@ -201,8 +201,9 @@ TEST_F(TarFieldsTest, WhatIsMissingOrTooLongIsAFault) {
 TEST_F(TarFieldsTest, AFieldThatNoSampleHasIsRefusedWithThoseThereAre) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 1));
 
-  EXPECT_THAT(Open()->Select(std::vector<Wish>{{.name = "json", .most = 5}}).status().message(),
-              AllOf(HasSubstr("'json'"), HasSubstr("jpg, cls")));
+  EXPECT_THAT(
+      Open()->Select(std::vector<FieldRequest>{{.name = "json", .most = 5}}).status().message(),
+      AllOf(HasSubstr("'json'"), HasSubstr("jpg, cls")));
 }
 
 TEST_F(TarFieldsTest, MembersComeAsTheyAreWithTheirLengthsAndZerosBehind) {
@@ -281,7 +282,8 @@ TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
   ASSERT_EQ(dataset->storage(), Storage::kRows);
   EXPECT_THAT(dataset->Select({}).status().message(),
               AllOf(HasSubstr("no image"), HasSubstr("at most: txt")));
-  const Selection selection = *dataset->Select(std::vector<Wish>{{.name = "txt", .most = 5}});
+  const Selection selection =
+      *dataset->Select(std::vector<FieldRequest>{{.name = "txt", .most = 5}});
   std::string values(10, '#'), lengths(8, '#');
   const std::vector<std::byte*> blocks = {reinterpret_cast<std::byte*>(values.data()),
                                           reinterpret_cast<std::byte*>(lengths.data())};

@@ -200,8 +200,8 @@ TEST_F(FeatureTest, FloatsAreReadPackedOrNot) {
 }
 
 TEST_F(FeatureTest, AByteStringIsFoundWhereItIsTheOnlyOne) {
-  const Feature hello = Only(BytesFeature("b", {"hello"}));
-  const auto only = OnlyString(*example_, hello);
+  const Feature handshake = Only(BytesFeature("b", {"hello"}));
+  const auto only = OnlyString(*example_, handshake);
   ASSERT_TRUE(only.ok() && *only);
   EXPECT_EQ(text_.substr((*only)->offset, (*only)->bytes), "hello");
 

@@ -49,8 +49,9 @@ class RecordsTest : public ::testing::Test {
     return status.ok() ? bytes : status.ToString();
   }
   // The rows of the fields of a sample, or the fault.
-  base::Fault ReadFields(const Dataset& dataset, uint64_t sample, const std::vector<Wish>& wishes) {
-    const Selection selection = dataset.Select(wishes).value();
+  base::Fault ReadFields(const Dataset& dataset, uint64_t sample,
+                         const std::vector<FieldRequest>& requests) {
+    const Selection selection = dataset.Select(requests).value();
     rows_.clear();
     std::vector<std::byte*> at;
     for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
@@ -176,15 +177,15 @@ TEST_F(RecordsTest, FieldsAreReadWithTheirLengthsAndZerosBehind) {
         RecordBytes(ExampleOf(BytesFeature("image/encoded", {"image"}) +
                               IntsFeature("box", {1, 2}) + FloatsFeature("weights", {1, 0}))));
   const auto dataset = Open();
-  const std::vector<Wish> wishes = {
+  const std::vector<FieldRequest> requests = {
       {.name = "box", .most = 2}, {.name = "weights"}, {.name = "text", .most = 4}};
 
-  ASSERT_EQ(ReadFields(*dataset, 0, wishes), base::Fault::kNone);
+  ASSERT_EQ(ReadFields(*dataset, 0, requests), base::Fault::kNone);
 
   EXPECT_THAT(rows_, ElementsAre(std::string("\2\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16),
                                  std::string("\1\0\0\0", 4), std::string("\0\0\x80\x3F\0\0\0\0", 8),
                                  std::string("hi\0\0", 4), std::string("\2\0\0\0", 4)));
-  EXPECT_EQ(ReadFields(*dataset, 1, wishes), base::Fault::kMissing);
+  EXPECT_EQ(ReadFields(*dataset, 1, requests), base::Fault::kMissing);
   EXPECT_EQ(ReadFields(*dataset, 1, {{.name = "box", .most = 1}}), base::Fault::kTooLong);
 }
 

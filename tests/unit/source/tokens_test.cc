@@ -219,13 +219,13 @@ TEST_F(TokensTest, TokensAndTargetsAreTwoViewsOfOneBlock) {
 TEST_F(TokensTest, OneOfThemMayBeWishedForAlone) {
   WriteTokens("a.bin", CountUp<uint16_t>(8));
   const auto dataset = Open(Spec({"a.bin"}));
-  const Wish wish[] = {{"targets"}};
+  const FieldRequest request[] = {{"targets"}};
 
-  const Selection selection = dataset->Select(wish).value();
+  const Selection selection = dataset->Select(request).value();
 
   ASSERT_EQ(selection.layout.tensors.size(), 1u);
   EXPECT_EQ(selection.layout.tensors[0].offset, 2u);
-  const Wish unknown[] = {{"labels"}};
+  const FieldRequest unknown[] = {{"labels"}};
   EXPECT_THAT(std::string(dataset->Select(unknown).status().message()),
               HasSubstr("they have tokens, targets"));
 }

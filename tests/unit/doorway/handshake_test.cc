@@ -1,4 +1,4 @@
-#include "server/doorway/hello.h"
+#include "server/doorway/handshake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<std::byte> BytesOf(const shm::DoorwayHello& hello) {
-  std::vector<std::byte> bytes(sizeof(hello));
-  std::memcpy(bytes.data(), &hello, sizeof(hello));
+std::vector<std::byte> BytesOf(const shm::DoorwayHandshake& handshake) {
+  std::vector<std::byte> bytes(sizeof(handshake));
+  std::memcpy(bytes.data(), &handshake, sizeof(handshake));
   return bytes;
 }
 
@@ -29,11 +29,11 @@ std::vector<posix::Fd> One(posix::Fd fd) {
   return fds;
 }
 
-TEST(HelloTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
-  shm::DoorwayHello hello = GoodHello();
-  hello.header.version = shm::kProtocolVersion - 1;
+TEST(HandshakeTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
+  shm::DoorwayHandshake handshake = GoodHandshake();
+  handshake.header.version = shm::kProtocolVersion - 1;
 
-  const auto client = ReadHello(BytesOf(hello));
+  const auto client = ReadHandshake(BytesOf(handshake));
 
   EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
   EXPECT_THAT(MessageOf(client.status()), HasSubstr("the client speaks protocol version 0"));
@@ -41,45 +41,45 @@ TEST(HelloTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
   EXPECT_THAT(MessageOf(client.status()), HasSubstr("upgrade the client library"));
 }
 
-TEST(HelloTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
-  shm::DoorwayHello hello = GoodHello();
-  hello.header.version = shm::kProtocolVersion + 1;
-  std::vector<std::byte> bytes = BytesOf(hello);
+TEST(HandshakeTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
+  shm::DoorwayHandshake handshake = GoodHandshake();
+  handshake.header.version = shm::kProtocolVersion + 1;
+  std::vector<std::byte> bytes = BytesOf(handshake);
   bytes.resize(200);
 
-  const auto client = ReadHello(bytes);
+  const auto client = ReadHandshake(bytes);
 
   EXPECT_TRUE(absl::IsFailedPrecondition(client.status()));
   EXPECT_THAT(MessageOf(client.status()), HasSubstr("upgrade the daemon"));
 }
 
-TEST(HelloTest, AClientIsWelcomedInTheVersionThatItSpeaks) {
-  const shm::DoorwayHello hello = GoodHello();
+TEST(HandshakeTest, AClientIsWelcomedInTheVersionThatItSpeaks) {
+  const shm::DoorwayHandshake handshake = GoodHandshake();
 
-  EXPECT_EQ(ReadHello(BytesOf(hello))->version, shm::kProtocolVersion);
+  EXPECT_EQ(ReadHandshake(BytesOf(handshake))->version, shm::kProtocolVersion);
   EXPECT_EQ(WelcomeWith(rpc::Ticket(), 7).header.version, 7u);
 }
 
-TEST(HelloTest, WhatIsNoHelloIsRefused) {
-  shm::DoorwayHello wrong_kind = GoodHello();
+TEST(HandshakeTest, WhatIsNoHandshakeIsRefused) {
+  shm::DoorwayHandshake wrong_kind = GoodHandshake();
   wrong_kind.header.kind = shm::DoorwayKind::kWelcome;
-  shm::DoorwayHello wrong_magic = GoodHello();
+  shm::DoorwayHandshake wrong_magic = GoodHandshake();
   wrong_magic.header.magic = 0;
-  std::vector<std::byte> cut = BytesOf(GoodHello());
+  std::vector<std::byte> cut = BytesOf(GoodHandshake());
   cut.pop_back();
 
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello({}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(BytesOf(wrong_kind)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(BytesOf(wrong_magic)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadHello(cut).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHandshake({}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHandshake(BytesOf(wrong_kind)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHandshake(BytesOf(wrong_magic)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadHandshake(cut).status()));
 }
 
-TEST(HelloTest, AClientsNameIsMadePrintableAndEndsSomewhere) {
-  shm::DoorwayHello hello = GoodHello();
-  std::memset(hello.client, 'x', sizeof(hello.client));  // no NUL
-  hello.client[0] = '\x1b';
+TEST(HandshakeTest, AClientsNameIsMadePrintableAndEndsSomewhere) {
+  shm::DoorwayHandshake handshake = GoodHandshake();
+  std::memset(handshake.client, 'x', sizeof(handshake.client));  // no NUL
+  handshake.client[0] = '\x1b';
 
-  const auto client = ReadHello(BytesOf(hello));
+  const auto client = ReadHandshake(BytesOf(handshake));
 
   ASSERT_TRUE(client.ok());
   EXPECT_EQ(client->client.size(), 64u);

@@ -1,4 +1,4 @@
-#include "common/cuda/room.h"
+#include "common/cuda/memory_info.h"
 
 #include <cuda_runtime_api.h>
 
@@ -6,11 +6,11 @@
 
 namespace penstock::cuda {
 
-absl::StatusOr<Room> AskRoom() {
+absl::StatusOr<MemoryInfo> QueryMemory() {
   size_t free = 0, total = 0;
   if (const cudaError_t error = cudaMemGetInfo(&free, &total); error != cudaSuccess)
     return FromRuntime(error, "asking for a GPU's free memory", "");
-  return Room{free, total};
+  return MemoryInfo{free, total};
 }
 
 }  // namespace penstock::cuda

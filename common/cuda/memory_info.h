@@ -7,9 +7,9 @@
 
 namespace penstock::cuda {
 
-struct Room {
+struct MemoryInfo {
   uint64_t free_bytes = 0, total_bytes = 0;
 };
-absl::StatusOr<Room> AskRoom();
+absl::StatusOr<MemoryInfo> QueryMemory();
 
 }  // namespace penstock::cuda

@@ -1,4 +1,4 @@
-#include "server/doorway/hello.h"
+#include "server/doorway/handshake.h"
 
 #include <sys/random.h>
 
@@ -42,7 +42,7 @@ std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
 
 }  // namespace
 
-absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes) {
+absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes) {
   // Reads the header first, because another version's Hello may have another size.
   shm::DoorwayHeader header;
   if (bytes.size() < sizeof(header)) {
@@ -53,14 +53,15 @@ absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes) {
     return absl::InvalidArgumentError("not a Hello; use Penstock's client library");
   }
   PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(header.version));
-  if (header.kind != shm::DoorwayKind::kHello || bytes.size() != sizeof(shm::DoorwayHello)) {
+  if (header.kind != shm::DoorwayKind::kHandshake ||
+      bytes.size() != sizeof(shm::DoorwayHandshake)) {
     return absl::InvalidArgumentError(
         absl::StrCat("unexpected message: got kind ", static_cast<uint32_t>(header.kind), " with ",
-                     bytes.size(), " bytes, expected a Hello of ", sizeof(shm::DoorwayHello)));
+                     bytes.size(), " bytes, expected a Hello of ", sizeof(shm::DoorwayHandshake)));
   }
-  shm::DoorwayHello hello;
-  std::memcpy(&hello, bytes.data(), sizeof(hello));
-  return Hello{Printable(hello.client), header.version};
+  shm::DoorwayHandshake handshake;
+  std::memcpy(&handshake, bytes.data(), sizeof(handshake));
+  return Handshake{Printable(handshake.client), header.version};
 }
 
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,

@@ -14,14 +14,14 @@
 
 namespace penstock::doorway {
 
-struct Hello {
+struct Handshake {
   std::string client;    // the client's own name, made printable
   uint32_t version = 0;  // the client's protocol version
 };
 
 // **Errors**: FailedPrecondition for an unsupported protocol version names both versions and the
 // side to upgrade; InvalidArgument if the bytes are not a Hello.
-absl::StatusOr<Hello> ReadHello(const std::vector<std::byte>& bytes);
+absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes);
 
 // Chooses the pidfd to watch: the kernel's if it provides one. If it does not (Unimplemented), the
 // one that the client sent, which must be a pidfd and, if the kernel knows the peer's pid (not 0),
