@@ -35,11 +35,10 @@ feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset, uint64
   request.peer = Canary::kPeer;
   request.user = ::geteuid();
   request.pid = ::getpid();
-  request.client = request.name = "canary";
+  request.client = request.name = request.dataset_name = "canary";
   request.dataset = std::move(dataset);
-  request.seed = seed;
-  request.decoding = CanaryDecoding();
-  request.share = {.samples = 1};
+  request.feed.seed = seed;
+  request.feed.decoding = CanaryDecoding();
   request.epochs = 1;
   request.window = 1;
   request.fail_on_bad_sample = true;
@@ -107,10 +106,10 @@ void Canary::Step(feed::Engine& engine, base::TimePoint now) {
 }
 
 absl::Status Canary::Open(feed::Engine& engine, base::TimePoint now) {
-  absl::StatusOr<feed::Grant> answer = absl::InternalError("the engine gave no answer");
+  absl::StatusOr<session::Grant> answer = absl::InternalError("the engine gave no answer");
   dataset_ = MakeState();  // anew: what went wrong with its sample before is forgotten
   engine.Open(RequestFor(dataset_, ++opened_), now,
-              [&answer](absl::StatusOr<feed::Grant> grant) { answer = std::move(grant); });
+              [&answer](absl::StatusOr<session::Grant> grant) { answer = std::move(grant); });
   PENSTOCK_RETURN_IF_ERROR(answer.status());
   session_ = *std::move(answer);
   opened_at_ = now;

@@ -53,7 +53,7 @@ class Canary {
 
   std::atomic<bool> came_through_ = false;
   std::shared_ptr<feed::DatasetState> dataset_;  // the session's; also its feed's
-  std::optional<feed::Grant> session_;
+  std::optional<session::Grant> session_;
   posix::Mapping memory_;  // the session's
   std::map<uint32_t, posix::Mapping> segments_;
   uint64_t opened_ = 0;  // so many sessions

@@ -41,7 +41,7 @@ class GivenOrders::Incoming final : public rpc::IncomingOrder {
   }
 
   absl::StatusOr<uint64_t> Finish() override {
-    PENSTOCK_ASSIGN_OR_RETURN(feed::GivenOrder order, builder_.Finish());
+    PENSTOCK_ASSIGN_OR_RETURN(plan::GivenOrder order, builder_.Finish());
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t name, orders_.Keep(sender_, std::move(order)));
     kept_ = true;
     return name;
@@ -50,7 +50,7 @@ class GivenOrders::Incoming final : public rpc::IncomingOrder {
  private:
   GivenOrders& orders_;
   const Sender sender_;
-  feed::GivenOrderBuilder builder_;
+  plan::GivenOrderBuilder builder_;
   uint64_t counted_;  // bytes
   bool kept_ = false;
 };
@@ -144,12 +144,12 @@ void GivenOrders::Forget(uint32_t user, uint64_t bytes) {
 }
 
 // The same order, sent again, is the one that is there.
-absl::StatusOr<uint64_t> GivenOrders::Keep(const Sender& sender, feed::GivenOrder order) {
+absl::StatusOr<uint64_t> GivenOrders::Keep(const Sender& sender, plan::GivenOrder order) {
   const uint64_t name = order.hash(), bytes = order.bytes();
   base::MutexLock lock(mutex_);
   const auto [kept, is_new] = kept_.try_emplace({sender.user, name});
   if (is_new) {
-    kept->second.order = std::make_shared<const feed::GivenOrder>(std::move(order));
+    kept->second.order = std::make_shared<const plan::GivenOrder>(std::move(order));
   } else if (*kept->second.order == order) {
     Uncount(sender.user, bytes);
   } else {
@@ -161,7 +161,7 @@ absl::StatusOr<uint64_t> GivenOrders::Keep(const Sender& sender, feed::GivenOrde
   return name;
 }
 
-absl::StatusOr<std::shared_ptr<const feed::GivenOrder>> GivenOrders::Find(uint32_t user,
+absl::StatusOr<std::shared_ptr<const plan::GivenOrder>> GivenOrders::Find(uint32_t user,
                                                                           uint64_t name) {
   base::MutexLock lock(mutex_);
   const auto kept = kept_.find({user, name});

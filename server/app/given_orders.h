@@ -15,7 +15,7 @@
 #include "common/base/mutex.h"
 #include "common/base/shares.h"
 #include "common/base/status.h"
-#include "server/feed/engine/given_order.h"
+#include "server/plan/given_order.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {
@@ -41,7 +41,7 @@ class GivenOrders {
                                                               uint64_t length);
 
   // For a session that will use it. NotFound: this user sent none of that name, or it was dropped.
-  absl::StatusOr<std::shared_ptr<const feed::GivenOrder>> Find(uint32_t user, uint64_t name);
+  absl::StatusOr<std::shared_ptr<const plan::GivenOrder>> Find(uint32_t user, uint64_t name);
 
   // Opens nothing any more: what it alone sent, and no session ever used, is dropped.
   void PeerLeft(uint64_t peer);
@@ -59,7 +59,7 @@ class GivenOrders {
   using Key = std::pair<uint32_t, uint64_t>;  // user, name
   struct Kept {
     // Shared with the feeds that use it.
-    std::shared_ptr<const feed::GivenOrder> order;
+    std::shared_ptr<const plan::GivenOrder> order;
     std::set<uint64_t> senders;  // peers that may still open it
     bool opened = false;
     std::optional<base::TimePoint> unused_since;
@@ -73,7 +73,7 @@ class GivenOrders {
   void Uncount(uint32_t user, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   static base::TimePoint UnusedSince(const Kept& kept);
   absl::Status Grow(uint32_t user, uint64_t bytes);
-  absl::StatusOr<uint64_t> Keep(const Sender& sender, feed::GivenOrder order);
+  absl::StatusOr<uint64_t> Keep(const Sender& sender, plan::GivenOrder order);
   void Forget(uint32_t user, uint64_t bytes);
 
   const Options options_;

@@ -70,60 +70,63 @@ absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const 
 }
 
 // The order is held from here on: an index may take its time.
-void Service::OpenSession(const rpc::Permit& permit, rpc::SessionRequest request,
-                          rpc::Callback<rpc::SessionGrant> done) {
+void Service::OpenSession(const rpc::Permit& permit, session::Request request,
+                          rpc::Callback<session::Grant> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  std::shared_ptr<const feed::GivenOrder> given;  // shared with `orders_`
-  if (request.given_order) {
-    absl::StatusOr<std::shared_ptr<const feed::GivenOrder>> found =
-        orders_.Find(peer->uid, *request.given_order);
+  feed::OpenRequest open = {std::move(request)};
+  open.peer = peer->id.value();
+  open.user = peer->uid;
+  open.pid = peer->pid;
+  open.client = peer->client;
+  if (open.given_order) {
+    absl::StatusOr<std::shared_ptr<const plan::GivenOrder>> found =
+        orders_.Find(peer->uid, *open.given_order);
     if (!found.ok()) return done(found.status());
-    given = *std::move(found);
+    open.given = *std::move(found);
   }
-  const std::string dataset = request.dataset;
-  const Opener opener = OpenerOf(*peer);
-  catalog_.Open(
-      dataset, opener,
-      [this, permit, request = std::move(request), peer = *std::move(peer),
-       given = std::move(given), done = std::move(done)](absl::StatusOr<Catalog::State> state) {
-        if (!state.ok()) return done(state.status());
-        const auto range = catalog_.RangeOf(request.dataset, **state);
-        if (!range.ok()) return done(range.status());
-        auto open = RequestOf(request, peer, {*std::move(state), *range, given});
-        if (!open.ok()) return done(open.status());
-        OpenOn(*std::move(open), permit, done);
-      });
+  const std::string dataset = open.dataset_name;
+  catalog_.Open(dataset, OpenerOf(*peer),
+                [this, permit, open = std::move(open),
+                 done = std::move(done)](absl::StatusOr<Catalog::State> state) {
+                  if (!state.ok()) return done(state.status());
+                  const auto part = catalog_.RangeOf(open.dataset_name, **state);
+                  if (!part.ok()) return done(part.status());
+                  feed::OpenRequest with_dataset = open;
+                  with_dataset.part = *part;
+                  with_dataset.dataset = *std::move(state);
+                  OpenOn(std::move(with_dataset), permit, done);
+                });
 }
 
 // The peer may have left while the catalogue was busy. Whoever is here when the engine is asked is
 // heard to leave afterwards, so that nothing is kept for one that is gone.
 void Service::OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
-                     rpc::Callback<rpc::SessionGrant> done) {
+                     rpc::Callback<session::Grant> done) {
   const bool posted = runner_.Post(
       [this, open = std::move(open), permit, done](feed::Engine& engine, base::TimePoint now) {
         if (const absl::Status here = peers_.Find(permit.ticket()).status(); !here.ok())
           return done(here);
-        engine.Open(open, now, [open, done](const absl::StatusOr<feed::Grant>& grant) {
+        engine.Open(open, now, [open, done](const absl::StatusOr<session::Grant>& grant) {
           if (!grant.ok()) return done(grant.status());
           LogOpened(*grant, open);
-          done(GrantOf(*grant, open));
+          done(*grant);
         });
       });
   if (!posted) done(Overloaded());
 }
 
 void Service::ListSlabs(const rpc::Permit& permit, uint64_t session_id,
-                        rpc::Callback<std::vector<rpc::Slab>> done) {
+                        rpc::Callback<std::vector<exporting::SlabFacts>> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  Ask<std::vector<rpc::Slab>>(
+  Ask<std::vector<exporting::SlabFacts>>(
       std::move(done),
-      [id = peer->id.value(), session_id](
-          feed::Engine& engine, base::TimePoint) -> absl::StatusOr<std::vector<rpc::Slab>> {
+      [id = peer->id.value(), session_id](feed::Engine& engine, base::TimePoint)
+          -> absl::StatusOr<std::vector<exporting::SlabFacts>> {
         const auto slabs = engine.Slabs(id, session_id);
         if (!slabs.ok()) return ForWhoAsks(slabs.status(), session_id);
-        return SlabsOf(*slabs);
+        return *slabs;
       });
 }
 

@@ -44,10 +44,10 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                    rpc::Callback<rpc::Progress> done) override;
   absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Permit& permit,
                                                                    uint64_t length) override;
-  void OpenSession(const rpc::Permit& permit, rpc::SessionRequest request,
-                   rpc::Callback<rpc::SessionGrant> done) override;
+  void OpenSession(const rpc::Permit& permit, session::Request request,
+                   rpc::Callback<session::Grant> done) override;
   void ListSlabs(const rpc::Permit& permit, uint64_t session_id,
-                 rpc::Callback<std::vector<rpc::Slab>> done) override;
+                 rpc::Callback<std::vector<exporting::SlabFacts>> done) override;
   void CloseSession(const rpc::Permit& permit, uint64_t session_id,
                     rpc::Callback<bool> done) override;
   void DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
@@ -102,7 +102,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void Describe(const Opener& opener, const rpc::DescribeQuery& query,
                 rpc::Callback<rpc::DatasetDescription> done);
   void OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
-              rpc::Callback<rpc::SessionGrant> done);
+              rpc::Callback<session::Grant> done);
 
   const Options options_;
   const base::TimePoint started_ = base::Now();

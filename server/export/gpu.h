@@ -20,6 +20,7 @@
 #include "common/cuda/device.h"
 #include "server/export/copier.h"
 #include "server/export/delivery.h"
+#include "server/export/device_grant.h"
 #include "server/export/device_slots.h"
 
 namespace penstock::exporting {
@@ -38,16 +39,6 @@ struct DeviceArena {
   DeviceSlots slots;
   uint64_t ordered = 0;  // slots in slabs being created
   uint32_t newest = 0;   // the slab requested last
-};
-
-// A slab as described to a consumer.
-struct SlabFacts {
-  uint32_t id = 0;
-  uint64_t bytes = 0;
-  cuda::HandleKind kind = cuda::HandleKind::kIpc;
-  cuda::IpcHandle ipc = {};  // of kIpc
-  uint64_t canary_offset = 0;
-  Canary canary = {};
 };
 
 // Sends a slab's descriptor to a peer; never blocks.

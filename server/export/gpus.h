@@ -11,20 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "server/export/device_request.h"
 #include "server/export/gpu.h"
 #include "server/export/handle_choice.h"
 
 namespace penstock::exporting {
-
-inline constexpr uint32_t kMaxDeviceDepth = 16;
-
-// What a session requests of a GPU.
-struct DeviceRequest {
-  cuda::Uuid gpu;
-  uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: the configured default
-  std::optional<cuda::HandleKind> kind;
-  ProcessName client;
-};
 
 class Gpus {
  public:

@@ -6,14 +6,9 @@
 #include <string>
 
 #include "common/cuda/slab.h"
+#include "server/export/device_request.h"
 
 namespace penstock::exporting {
-
-// A process's own view of its PID.
-struct ProcessName {
-  int32_t pid = 0;             // 0: unknown
-  uint64_t pid_namespace = 0;  // inode; 0: unknown
-};
 
 struct HandleChoice {
   cuda::HandleKind kind = cuda::HandleKind::kIpc;

@@ -21,29 +21,12 @@
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
 #include "common/posix/memory.h"
+#include "server/pool/slot_layout.h"
 #include "server/pool/spares.h"
 
 namespace penstock::pool {
 
 using SegmentId = base::StrongId<struct SegmentTag, uint32_t>;
-
-// Storage for all rows of a batch, one after another; holds one or more of its tensors.
-struct Block {
-  uint64_t offset = 0;  // from the slot's start
-  uint64_t row_bytes = 0;
-  bool operator==(const Block&) const = default;
-};
-
-// The parts of a slot, in bytes from its start.
-struct SlotLayout {
-  std::vector<Block> blocks;   // the first is at 0
-  uint64_t labels_offset = 0;  // of the int64 labels
-  uint64_t ids_offset = 0;     // of the uint64 ids
-  uint64_t slot_bytes = 0;     // whole pages
-  bool operator==(const SlotLayout&) const = default;
-};
-// `row_bytes`: one entry for each block.
-SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows);
 
 struct Segment {
   SegmentId id;

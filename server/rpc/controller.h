@@ -3,7 +3,6 @@
 // and never block; each callback is called exactly once, from any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,9 +16,8 @@
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/types.pb.h"
-#include "server/decode/core/spec.h"
-#include "server/plan/plan.h"
-#include "server/plan/windows.h"
+#include "server/session/grant.h"
+#include "server/session/request.h"
 
 namespace penstock::rpc {
 
@@ -37,105 +35,16 @@ struct Ticket {
   bool operator==(const Ticket&) const = default;
 };
 
-enum class Delivery { kHost, kPinned, kDevice };
-
-// What to make of samples.
-enum class Decoding {
-  kAsked,      // decode them so, or refuse
-  kByDefault,  // decode them so where they are to be decoded
-  kNone,       // rows as they are stored, or refuse
-};
-enum class HandleKind { kUnspecified, kIpc, kVmm };
-
-// The GPU that batches shall be on, and what the client says of itself.
-struct DeviceTarget {
-  std::array<uint8_t, 16> uuid = {};
-  uint32_t depth = 0;  // 0: as configured
-  HandleKind handle = HandleKind::kUnspecified;
-  int32_t pid = 0;
-  uint64_t pid_namespace = 0;
-};
-
-// A field that a session asks for, and one that can be asked for; types.proto says what is what.
-struct FieldRequest {
-  std::string name;
-  uint32_t max_length = 0;
-  bool as_stored = false;
-};
+// A field that a session can ask for; types.proto says what is what.
 struct Field {
   std::string name;
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape;
   bool variable = false;
 };
-// Where one is in a slot.
-struct Tensor {
-  Field field;  // `shape` with the first side
-  uint64_t offset = 0, row_stride = 0, lengths_offset = 0;
-};
-
-struct SessionRequest {
-  Ticket ticket;
-  std::string dataset;  // a name, or an absolute path
-  plan::Order order = plan::Order::kSequential;
-  std::optional<uint64_t> given_order;  // in place of `order`: one that was sent, by its name
-  plan::GivenBy given_by;               // of given_order
-  plan::Windows windows;                // of kShuffledInWindows; shard_samples 0: the dataset's own
-  std::optional<plan::Range> range;     // none: all that the dataset's name means
-  uint64_t seed = 0;
-  Decoding decoding = Decoding::kAsked;
-  decode::Spec spec;  // unless kNone
-  std::vector<FieldRequest> fields;
-  uint32_t world = 1, rank = 0, batch_size = 1, window = 4;
-  plan::Remainder remainder = plan::Remainder::kPartial;
-  uint64_t epochs = 0;
-  uint64_t epoch = 0, consumed = 0;   // where to begin
-  uint64_t expected_fingerprint = 0;  // 0: not checked
-  bool fail_on_bad_sample = false;
-  std::string name;
-  Delivery delivery = Delivery::kHost;
-  std::optional<DeviceTarget> device;  // of Delivery::kDevice
-  std::string delivery_reason;
-};
-
-// One piece of exported device memory.
-struct Slab {
-  uint32_t id = 0;
-  uint64_t bytes = 0;
-  HandleKind kind = HandleKind::kUnspecified;
-  std::string handle;  // of kIpc
-  uint64_t canary_offset = 0;
-  std::string canary;
-};
-
-struct DeviceGrant {
-  uint32_t depth = 0;
-  HandleKind handle = HandleKind::kUnspecified;
-  std::string handle_reason;
-  std::vector<Slab> slabs;
-};
-
 // uint8, height × width × channels.
 struct RowShape {
   uint32_t height = 0, width = 0, channels = 0;
-};
-
-struct SessionGrant {
-  uint64_t session_id = 0, fingerprint = 0;
-  uint64_t files = 0;  // DatasetState's
-  uint64_t row_bytes = 0, labels_offset = 0, ids_offset = 0, slot_bytes = 0;
-  RowShape shape;  // of images; without them 0
-  std::vector<Tensor> tensors;
-  bool labeled = true;
-  std::optional<uint64_t> synthetic_seed;  // the consumer makes the rows, of this
-  uint64_t samples = 0, epoch_samples = 0;
-  uint32_t classes = 0;
-  uint64_t first_epoch_batches = 0, epoch_batches = 0;
-  uint32_t window = 0;
-  uint64_t quarantine_version = 0;
-  std::vector<uint32_t> segments;
-  Delivery delivery = Delivery::kHost;
-  std::optional<DeviceGrant> device;  // of Delivery::kDevice
 };
 
 struct DatasetDescription {
@@ -224,10 +133,10 @@ class Controller {
                                std::vector<uint64_t> ids,
                                Callback<std::vector<SampleDescription>> done) = 0;
   virtual void GetProgress(const Permit& permit, uint64_t session_id, Callback<Progress> done) = 0;
-  virtual void OpenSession(const Permit& permit, SessionRequest request,
-                           Callback<SessionGrant> done) = 0;
+  virtual void OpenSession(const Permit& permit, session::Request request,
+                           Callback<session::Grant> done) = 0;
   virtual void ListSlabs(const Permit& permit, uint64_t session_id,
-                         Callback<std::vector<Slab>> done) = 0;
+                         Callback<std::vector<exporting::SlabFacts>> done) = 0;
   // NotFound: it is not this process's, whoever's it is.
   virtual void CloseSession(const Permit& permit, uint64_t session_id, Callback<bool> done) = 0;
   virtual void DescribeDataset(const Permit& permit, const DescribeQuery& query,

@@ -1,104 +1,117 @@
 #include "server/rpc/domain_to_message.h"
 
+#include <string>
+
 namespace penstock::rpc {
 namespace {
 
-v1::Delivery MessageOf(Delivery delivery) {
+v1::Delivery EnumOf(session::Delivery delivery) {
   switch (delivery) {
-    case Delivery::kHost:
+    case session::Delivery::kHost:
       return v1::DELIVERY_HOST;
-    case Delivery::kPinned:
+    case session::Delivery::kPinned:
       return v1::DELIVERY_PINNED;
-    case Delivery::kDevice:
+    case session::Delivery::kDevice:
       return v1::DELIVERY_DEVICE;
   }
   return v1::DELIVERY_UNSPECIFIED;
 }
 
-v1::HandleKind MessageOf(HandleKind kind) {
+v1::HandleKind EnumOf(cuda::HandleKind kind) {
   switch (kind) {
-    case HandleKind::kUnspecified:
-      return v1::HANDLE_KIND_UNSPECIFIED;
-    case HandleKind::kIpc:
+    case cuda::HandleKind::kIpc:
       return v1::HANDLE_KIND_IPC;
-    case HandleKind::kVmm:
+    case cuda::HandleKind::kVmm:
       return v1::HANDLE_KIND_VMM;
   }
   return v1::HANDLE_KIND_UNSPECIFIED;
 }
 
-void Fill(const Slab& from, v1::Slab& to) {
-  to.set_id(from.id);
-  to.set_bytes(from.bytes);
-  to.set_kind(MessageOf(from.kind));
-  to.set_handle(from.handle);
-  to.set_canary_offset(from.canary_offset);
-  to.set_canary(from.canary);
+template <typename Bytes>
+std::string TextOf(const Bytes& bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-void Fill(const DeviceGrant& from, v1::DeviceGrant& to) {
+void Fill(const exporting::SlabFacts& from, v1::Slab& to) {
+  to.set_id(from.id);
+  to.set_bytes(from.bytes);
+  to.set_kind(EnumOf(from.kind));
+  if (from.kind == cuda::HandleKind::kIpc) to.set_handle(TextOf(from.ipc));
+  to.set_canary_offset(from.canary_offset);
+  to.set_canary(TextOf(from.canary));
+}
+
+void Fill(const exporting::DeviceGrant& from, v1::DeviceGrant& to) {
   to.set_depth(from.depth);
-  to.set_handle_kind(MessageOf(from.handle));
-  to.set_handle_reason(from.handle_reason);
-  for (const Slab& slab : from.slabs) Fill(slab, *to.add_slabs());
+  to.set_handle_kind(EnumOf(from.handle.kind));
+  to.set_handle_reason(from.handle.reason);
+  for (const exporting::SlabFacts& slab : from.slabs) Fill(slab, *to.add_slabs());
 }
 
 // The enums have the same numbers.
-v1::DType MessageOf(base::DType type) { return static_cast<v1::DType>(type); }
+v1::DType EnumOf(base::DType type) { return static_cast<v1::DType>(type); }
 static_assert(static_cast<int>(base::DType::kBool) == v1::DTYPE_BOOL);
 static_assert(static_cast<int>(base::DType::kFloat64) == v1::DTYPE_FLOAT64);
 static_assert(v1::DType_MAX == v1::DTYPE_FLOAT64);
 
 void Fill(const Field& from, v1::Field& to) {
   to.set_name(from.name);
-  to.set_dtype(MessageOf(from.type));
+  to.set_dtype(EnumOf(from.type));
   to.mutable_shape()->Add(from.shape.begin(), from.shape.end());
   to.set_variable(from.variable);
 }
 
-void Fill(const Tensor& from, v1::Tensor& to) {
-  to.set_name(from.field.name);
-  to.set_dtype(MessageOf(from.field.type));
-  to.mutable_shape()->Add(from.field.shape.begin(), from.field.shape.end());
-  to.set_variable(from.field.variable);
-  to.set_offset(from.offset);
-  to.set_row_stride(from.row_stride);
-  to.set_lengths_offset(from.lengths_offset);
+void Fill(const source::Tensor& from, const pool::SlotLayout& slot, v1::Tensor& to) {
+  const pool::Block& block = slot.blocks[from.block];
+  to.set_name(from.name);
+  to.set_dtype(EnumOf(from.type));
+  to.mutable_shape()->Add(from.shape.begin(), from.shape.end());
+  to.set_variable(from.lengths_block.has_value());
+  to.set_offset(block.offset + from.offset);
+  to.set_row_stride(block.row_bytes);
+  if (from.lengths_block) to.set_lengths_offset(slot.blocks[*from.lengths_block].offset);
+}
+
+// Where everything is in a slot.
+void FillLayout(const session::Grant& grant, v1::OpenSessionResponse& message) {
+  const pool::SlotLayout& slot = grant.layout;
+  if (const source::Tensor* image = grant.row.image(); image != nullptr) {
+    message.set_row_bytes(slot.blocks.front().row_bytes);
+    message.set_height(image->shape[0]);
+    message.set_width(image->shape[1]);
+    message.set_channels(image->shape[2]);
+  }
+  message.set_labels_offset(slot.labels_offset);
+  message.set_ids_offset(slot.ids_offset);
+  message.set_slot_bytes(slot.slot_bytes);
+  for (const source::Tensor& tensor : grant.row.tensors) Fill(tensor, slot, *message.add_tensors());
 }
 
 }  // namespace
 
-v1::OpenSessionResponse MessageOf(const SessionGrant& grant) {
+v1::OpenSessionResponse MessageOf(const session::Grant& grant) {
   v1::OpenSessionResponse message;
-  message.set_session_id(grant.session_id);
+  message.set_session_id(grant.session);
   message.set_fingerprint(grant.fingerprint);
-  message.set_delivery(MessageOf(grant.delivery));
-  message.set_row_bytes(grant.row_bytes);
-  message.set_height(grant.shape.height);
-  message.set_width(grant.shape.width);
-  message.set_channels(grant.shape.channels);
-  message.set_labels_offset(grant.labels_offset);
-  message.set_ids_offset(grant.ids_offset);
-  message.set_slot_bytes(grant.slot_bytes);
+  message.set_files(grant.files);
+  message.set_delivery(EnumOf(grant.delivery));
+  FillLayout(grant, message);
   message.set_samples(grant.samples);
   message.set_epoch_samples(grant.epoch_samples);
   message.set_classes(grant.classes);
+  message.set_labeled(grant.labeled);
   message.set_first_epoch_batches(grant.first_epoch_batches);
   message.set_epoch_batches(grant.epoch_batches);
   message.set_window(grant.window);
   message.set_quarantine_version(grant.quarantine_version);
-  message.mutable_segments()->Add(grant.segments.begin(), grant.segments.end());
-  for (const Tensor& tensor : grant.tensors) Fill(tensor, *message.add_tensors());
-  message.set_labeled(grant.labeled);
-  message.set_files(grant.files);
-  if (grant.device) Fill(*grant.device, *message.mutable_device());
   if (grant.synthetic_seed) message.mutable_synthetic()->set_seed(*grant.synthetic_seed);
+  if (grant.device) Fill(*grant.device, *message.mutable_device());
   return message;
 }
 
-v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs) {
+v1::ListSlabsResponse MessageOf(const std::vector<exporting::SlabFacts>& slabs) {
   v1::ListSlabsResponse message;
-  for (const Slab& slab : slabs) Fill(slab, *message.add_slabs());
+  for (const exporting::SlabFacts& slab : slabs) Fill(slab, *message.add_slabs());
   return message;
 }
 

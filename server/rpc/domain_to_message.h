@@ -10,8 +10,8 @@
 
 namespace penstock::rpc {
 
-v1::OpenSessionResponse MessageOf(const SessionGrant& grant);
-v1::ListSlabsResponse MessageOf(const std::vector<Slab>& slabs);
+v1::OpenSessionResponse MessageOf(const session::Grant& grant);
+v1::ListSlabsResponse MessageOf(const std::vector<exporting::SlabFacts>& slabs);
 v1::DescribeDatasetResponse MessageOf(const DatasetDescription& description);
 v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samples);
 v1::GetProgressResponse MessageOf(const Progress& progress);

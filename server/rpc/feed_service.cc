@@ -131,15 +131,15 @@ class FeedService final : public v1::FeedService::CallbackService {
 
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
-    PENSTOCK_ASSIGN_OR_RETURN(SessionRequest session, SessionFrom(request, permit.ticket()));
-    controller_.OpenSession(permit, std::move(session), MessageTo<SessionGrant>(call));
+    PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
+    controller_.OpenSession(permit, std::move(session), MessageTo<session::Grant>(call));
     return absl::OkStatus();
   }
 
   absl::Status List(const Permit& permit, const v1::ListSlabsRequest& request,
                     const Call<v1::ListSlabsResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
-    controller_.ListSlabs(permit, session_id, MessageTo<std::vector<Slab>>(call));
+    controller_.ListSlabs(permit, session_id, MessageTo<std::vector<exporting::SlabFacts>>(call));
     return absl::OkStatus();
   }
 

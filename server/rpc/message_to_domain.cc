@@ -1,12 +1,11 @@
 #include "server/rpc/message_to_domain.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/shm/control_page.h"
 #include "common/shm/protocol.h"
+#include "server/session/validate.h"
 
 namespace penstock::rpc {
 namespace {
@@ -19,33 +18,12 @@ absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
 }
 
-// Text that will stand in logs and on terminals.
-absl::Status CheckText(absl::string_view field, absl::string_view text, size_t max_bytes) {
-  if (text.size() > max_bytes) {
-    return Wrong(field, ": wanted at most ", max_bytes, " bytes, got ", text.size(),
-                 "; shorten it");
-  }
-  const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
-  if (clean) return absl::OkStatus();
-  return Wrong(field, ": '", absl::CHexEscape(text), "' has control characters; leave them out");
-}
-
-// A number that may be absent: both 0 stand for the default.
-absl::Status CheckPair(absl::string_view field, double min, double max) {
-  if (std::isfinite(min) && std::isfinite(max)) return absl::OkStatus();
-  return Wrong(field, ": wanted finite numbers, got ", min, " and ", max,
-               "; leave both at 0 for the default");
-}
-
-absl::StatusOr<decode::Spec> RandomCropFrom(const v1::RandomResizedCrop& crop) {
+// Both limits of scale or ratio may be 0, for the default.
+decode::Spec RandomCropFrom(const v1::RandomResizedCrop& crop) {
   decode::Spec spec;
   spec.geometry = decode::Geometry::kRandomResizedCrop;
   spec.height = crop.height();
   spec.width = crop.width();
-  PENSTOCK_RETURN_IF_ERROR(CheckPair("scale", crop.scale_min(), crop.scale_max()));
-  PENSTOCK_RETURN_IF_ERROR(CheckPair("ratio", crop.ratio_min(), crop.ratio_max()));
   if (crop.scale_min() != 0 || crop.scale_max() != 0) {
     spec.scale_min = crop.scale_min();
     spec.scale_max = crop.scale_max();
@@ -93,36 +71,23 @@ absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
   }
 }
 
-absl::StatusOr<decode::Spec> SpecFrom(const v1::FeedSpec& feed) {
-  PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(feed.image()));
-  spec.flip_probability = feed.image().flip_probability();
-  PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(feed.image().color()));
-  spec.exif = feed.image().apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
-  PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(spec), "feed.image"));
+absl::StatusOr<decode::Spec> SpecFrom(const v1::ImageDecoding& image) {
+  PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(image));
+  spec.flip_probability = image.flip_probability();
+  PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(image.color()));
+  spec.exif = image.apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
   return spec;
 }
 
-absl::Status SetDecoding(const v1::FeedSpec& feed, SessionRequest& request) {
-  request.decoding = feed.image_by_default() ? Decoding::kByDefault : Decoding::kAsked;
+absl::Status ReadDecoding(const v1::FeedSpec& feed, session::Request& request) {
+  request.decoding_mode = feed.image_by_default() ? session::DecodingMode::kIfEncoded
+                                                  : session::DecodingMode::kRequired;
   if (feed.has_image()) {
-    PENSTOCK_ASSIGN_OR_RETURN(request.spec, SpecFrom(feed));
+    PENSTOCK_ASSIGN_OR_RETURN(request.feed.decoding, SpecFrom(feed.image()));
     return absl::OkStatus();
   }
   if (feed.image_by_default()) return Wrong("feed.image is missing, and it should be the default");
-  request.decoding = Decoding::kNone;
-  return absl::OkStatus();
-}
-
-absl::Status SetFields(const v1::FeedSpec& feed, SessionRequest& request) {
-  if (feed.fields_size() > static_cast<int>(kMaxFields))
-    return Wrong("feed.fields: wanted at most ", kMaxFields, ", got ", feed.fields_size());
-  for (const v1::FieldRequest& field : feed.fields()) {
-    if (field.name().empty())
-      return Wrong("feed.fields: one has no name; say which field is wanted");
-    PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", field.name(), kMaxNameBytes));
-    request.fields.push_back(
-        {.name = field.name(), .max_length = field.max_length(), .as_stored = field.as_stored()});
-  }
+  request.decoding_mode = session::DecodingMode::kNone;
   return absl::OkStatus();
 }
 
@@ -142,49 +107,44 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
   }
 }
 
-absl::Status SetGivenBy(const v1::FeedSpec& feed, SessionRequest& request) {
-  if (!feed.has_given_by()) return absl::OkStatus();
-  if (feed.order() != v1::ORDER_GIVEN)
-    return Wrong("feed.given_by: wanted none, because feed.order is ", v1::Order_Name(feed.order()),
-                 "; say ORDER_GIVEN to use it");
-  request.given_by = {.rank = feed.given_by().rank(), .ranks = feed.given_by().ranks()};
-  return base::Annotate(plan::Validate(request.given_by), "feed.given_by");
-}
-
-absl::Status SetOrder(const v1::FeedSpec& feed, SessionRequest& request) {
-  if (feed.order() != v1::ORDER_GIVEN) {
-    PENSTOCK_ASSIGN_OR_RETURN(request.order, OrderFrom(feed.order()));
-    if (feed.given_order() == 0) return absl::OkStatus();
-    return Wrong("feed.given_order: wanted none, because feed.order is ",
-                 v1::Order_Name(feed.order()), "; say ORDER_GIVEN to use it");
+// What an order needs, and no other order may have.
+absl::Status ReadOrder(const v1::FeedSpec& feed, session::Request& request) {
+  const auto unused = [&](absl::string_view field, absl::string_view order) {
+    return Wrong("feed.", field, ": wanted none, because feed.order is ",
+                 v1::Order_Name(feed.order()), "; say ", order, " to use it");
+  };
+  if (feed.order() == v1::ORDER_GIVEN) {
+    if (feed.given_order() == 0)
+      return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
+    request.given_order = feed.given_order();
+    if (feed.has_given_by())
+      request.feed.given_by = {.rank = feed.given_by().rank(), .ranks = feed.given_by().ranks()};
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(request.feed.order, OrderFrom(feed.order()));
+    if (feed.given_order() != 0) return unused("given_order", "ORDER_GIVEN");
+    if (feed.has_given_by()) return unused("given_by", "ORDER_GIVEN");
   }
-  if (feed.given_order() == 0)
-    return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
-  request.given_order = feed.given_order();
+  if (request.feed.order == plan::Order::kShuffledInWindows) {
+    const v1::ShuffleWindow& window = feed.shuffle_window();
+    request.feed.windows = {.shard_samples = window.shard_samples(),
+                            .shards = window.shards() == 0 ? kDefaultShards : window.shards()};
+  } else if (feed.has_shuffle_window()) {
+    return unused("shuffle_window", "ORDER_SHUFFLED_IN_WINDOWS");
+  }
   return absl::OkStatus();
 }
 
-// How many samples a shard has may be the dataset's affair, which is not known here.
-absl::Status SetWindows(const v1::FeedSpec& feed, SessionRequest& request) {
-  if (request.order != plan::Order::kShuffledInWindows) {
-    if (!feed.has_shuffle_window()) return absl::OkStatus();
-    return Wrong("feed.shuffle_window: wanted none, because feed.order is ",
-                 v1::Order_Name(feed.order()), "; say ORDER_SHUFFLED_IN_WINDOWS to use it");
-  }
-  const v1::ShuffleWindow& window = feed.shuffle_window();
-  request.windows = {.shard_samples = window.shard_samples(),
-                     .shards = window.shards() == 0 ? kDefaultShards : window.shards()};
-  if (window.shard_samples() == 0) return absl::OkStatus();
-  return base::Annotate(plan::Validate(request.windows), "feed.shuffle_window");
-}
-
-absl::Status SetRange(const v1::FeedSpec& feed, SessionRequest& request) {
-  if (!feed.has_range()) return absl::OkStatus();
-  request.range = {.first = feed.range().first(), .count = feed.range().count()};
-  const plan::Range widest = {.first = 0, .count = plan::kMaxSamples};
-  if (plan::Validate(*request.range, widest).ok()) return absl::OkStatus();
-  return Wrong("feed.range: wanted at least one sample, and numbers up to ", plan::kMaxSamples,
-               ", got ", feed.range().count(), " from ", feed.range().first(), " on");
+absl::Status ReadFeed(const v1::FeedSpec& feed, session::Request& request) {
+  request.dataset_name = feed.dataset();
+  PENSTOCK_RETURN_IF_ERROR(ReadOrder(feed, request));
+  if (feed.has_range())
+    request.feed.range = {.first = feed.range().first(), .count = feed.range().count()};
+  request.feed.seed = feed.seed();
+  PENSTOCK_RETURN_IF_ERROR(ReadDecoding(feed, request));
+  for (const v1::FieldRequest& field : feed.fields())
+    request.fields.push_back(
+        {.name = field.name(), .most = field.max_length(), .as_stored = field.as_stored()});
+  return absl::OkStatus();
 }
 
 absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t world) {
@@ -206,89 +166,72 @@ absl::StatusOr<plan::Remainder> RemainderFrom(v1::Remainder remainder, uint32_t 
   }
 }
 
-absl::Status CheckSizes(const SessionRequest& request) {
-  if (request.batch_size < 1 || request.batch_size > kMaxBatchSize) {
-    return Wrong("batch_size: wanted 1 to ", kMaxBatchSize, ", got ", request.batch_size);
-  }
-  if (request.window > shm::kControlCapacity) {
-    return Wrong("window: wanted 1 to ", shm::kControlCapacity, " batches ahead, got ",
-                 request.window);
-  }
-  if (request.world > kMaxWorldSize) {
-    return Wrong("world_size: wanted 1 to ", kMaxWorldSize, ", got ", request.world);
-  }
-  if (request.rank >= request.world) {
-    return Wrong("rank: wanted 0 to ", request.world - 1, " in a world of ", request.world,
-                 ", got ", request.rank);
-  }
-  return absl::OkStatus();
+absl::StatusOr<plan::Share> ShareFrom(const v1::OpenSessionRequest& message) {
+  plan::Share share = {.world = message.world_size() == 0 ? 1 : message.world_size(),
+                       .rank = message.rank(),
+                       .batch_size = message.batch_size()};
+  PENSTOCK_ASSIGN_OR_RETURN(share.remainder, RemainderFrom(message.remainder(), share.world));
+  return share;
 }
 
-absl::StatusOr<Delivery> DeliveryFrom(v1::Delivery delivery) {
+absl::StatusOr<session::Delivery> DeliveryFrom(v1::Delivery delivery) {
   switch (static_cast<int>(delivery)) {
     case v1::DELIVERY_UNSPECIFIED:
     case v1::DELIVERY_HOST:
-      return Delivery::kHost;
+      return session::Delivery::kHost;
     case v1::DELIVERY_PINNED:
-      return Delivery::kPinned;
+      return session::Delivery::kPinned;
     case v1::DELIVERY_DEVICE:
-      return Delivery::kDevice;
+      return session::Delivery::kDevice;
     default:
       return Wrong("delivery: wanted DELIVERY_HOST (1), DELIVERY_DEVICE (2), DELIVERY_PINNED (3) ",
                    "or none, got ", static_cast<int>(delivery));
   }
 }
 
-absl::StatusOr<HandleKind> HandleFrom(v1::HandleKind kind) {
+absl::StatusOr<std::optional<cuda::HandleKind>> HandleFrom(v1::HandleKind kind) {
   switch (static_cast<int>(kind)) {
     case v1::HANDLE_KIND_UNSPECIFIED:
-      return HandleKind::kUnspecified;
+      return std::nullopt;
     case v1::HANDLE_KIND_IPC:
-      return HandleKind::kIpc;
+      return cuda::HandleKind::kIpc;
     case v1::HANDLE_KIND_VMM:
-      return HandleKind::kVmm;
+      return cuda::HandleKind::kVmm;
     default:
       return Wrong("device.handle_kind: wanted HANDLE_KIND_IPC (1), HANDLE_KIND_VMM (2) or none, ",
                    "got ", static_cast<int>(kind));
   }
 }
 
-absl::StatusOr<DeviceTarget> DeviceFrom(const v1::OpenSessionRequest& message) {
-  if (!message.has_device())
-    return Wrong(
-        "device is missing; say which GPU batches shall be on, or ask for another delivery");
-  const v1::DeviceTarget& device = message.device();
-  DeviceTarget target;
-  if (device.uuid().size() != target.uuid.size())
-    return Wrong("device.uuid: wanted the ", target.uuid.size(), " bytes of a GPU's UUID, got ",
-                 device.uuid().size());
-  std::copy(device.uuid().begin(), device.uuid().end(), target.uuid.begin());
-  if (device.depth() > kMaxDeviceDepth)
-    return Wrong("device.depth: wanted 1 to ", kMaxDeviceDepth,
-                 " batches, or 0 for the daemon's default, got ", device.depth());
-  target.depth = device.depth();
-  PENSTOCK_ASSIGN_OR_RETURN(target.handle, HandleFrom(device.handle_kind()));
-  if (device.pid() < 0) return Wrong("device.pid: wanted a PID, got ", device.pid());
-  target.pid = device.pid();
-  target.pid_namespace = device.pid_namespace();
-  return target;
+absl::StatusOr<exporting::DeviceRequest> DeviceFrom(const v1::DeviceTarget& device) {
+  exporting::DeviceRequest request = {
+      .gpu = {},
+      .depth = device.depth(),
+      .kind = {},
+      .client = {.pid = device.pid(), .pid_namespace = device.pid_namespace()}};
+  if (device.uuid().size() != request.gpu.bytes.size())
+    return Wrong("device.uuid: wanted the ", request.gpu.bytes.size(),
+                 " bytes of a GPU's UUID, got ", device.uuid().size());
+  std::copy(device.uuid().begin(), device.uuid().end(), request.gpu.bytes.begin());
+  PENSTOCK_ASSIGN_OR_RETURN(request.kind, HandleFrom(device.handle_kind()));
+  return request;
 }
 
-absl::Status SetDelivery(const v1::OpenSessionRequest& message, SessionRequest& request) {
+// A device is read for device delivery only.
+absl::Status ReadDelivery(const v1::OpenSessionRequest& message, session::Request& request) {
   PENSTOCK_ASSIGN_OR_RETURN(request.delivery, DeliveryFrom(message.delivery()));
-  if (request.delivery == Delivery::kDevice) {
-    PENSTOCK_ASSIGN_OR_RETURN(request.device, DeviceFrom(message));
-  }
-  PENSTOCK_RETURN_IF_ERROR(
-      CheckText("delivery_reason", message.delivery_reason(), kMaxReasonBytes));
   request.delivery_reason = message.delivery_reason();
+  if (request.delivery != session::Delivery::kDevice || !message.has_device())
+    return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(request.device, DeviceFrom(message.device()));
   return absl::OkStatus();
 }
 
-void SetBeginning(const v1::FeedState& state, SessionRequest& request) {
-  request.epoch = state.epoch();
-  request.consumed = state.consumed();
-  request.seed = state.seed();  // a state goes on with the feed that it was taken of
+// A state goes on with the seed of the feed that it was taken of.
+void ReadState(const v1::FeedState& state, session::Request& request) {
+  request.first_epoch = state.epoch();
+  request.share.consumed = state.consumed();
+  request.feed.seed = state.seed();
   request.expected_fingerprint = state.fingerprint();
 }
 
@@ -314,34 +257,21 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata) {
   return ticket;
 }
 
-absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
-                                           const Ticket& ticket) {
+absl::StatusOr<session::Request> SessionFrom(const v1::OpenSessionRequest& message) {
   PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(message.protocol_version()));
   if (!message.has_feed()) {
     return Wrong("feed is missing; say which dataset, in which order and how to decode it");
   }
-  SessionRequest request;
-  request.ticket = ticket;
-  PENSTOCK_ASSIGN_OR_RETURN(request.dataset, DatasetFrom(message.feed().dataset()));
-  PENSTOCK_RETURN_IF_ERROR(SetOrder(message.feed(), request));
-  PENSTOCK_RETURN_IF_ERROR(SetGivenBy(message.feed(), request));
-  PENSTOCK_RETURN_IF_ERROR(SetWindows(message.feed(), request));
-  PENSTOCK_RETURN_IF_ERROR(SetRange(message.feed(), request));
-  PENSTOCK_RETURN_IF_ERROR(SetDecoding(message.feed(), request));
-  PENSTOCK_RETURN_IF_ERROR(SetFields(message.feed(), request));
-  request.seed = message.feed().seed();
-  request.world = message.world_size() == 0 ? 1 : message.world_size();
-  request.rank = message.rank();
-  request.batch_size = message.batch_size();
+  session::Request request;
+  PENSTOCK_RETURN_IF_ERROR(ReadFeed(message.feed(), request));
+  PENSTOCK_ASSIGN_OR_RETURN(request.share, ShareFrom(message));
   request.window = message.window() == 0 ? kDefaultWindow : message.window();
-  PENSTOCK_RETURN_IF_ERROR(CheckSizes(request));
-  PENSTOCK_ASSIGN_OR_RETURN(request.remainder, RemainderFrom(message.remainder(), request.world));
   request.epochs = message.epochs();
-  if (message.has_state()) SetBeginning(message.state(), request);
+  if (message.has_state()) ReadState(message.state(), request);
   request.fail_on_bad_sample = message.fail_on_bad_sample();
-  PENSTOCK_RETURN_IF_ERROR(CheckText("name", message.name(), kMaxNameBytes));
   request.name = message.name();
-  PENSTOCK_RETURN_IF_ERROR(SetDelivery(message, request));
+  PENSTOCK_RETURN_IF_ERROR(ReadDelivery(message, request));
+  PENSTOCK_RETURN_IF_ERROR(session::Validate(request));
   return request;
 }
 
@@ -372,10 +302,7 @@ absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {
 }
 
 absl::StatusOr<std::string> DatasetFrom(const std::string& text) {
-  if (text.empty()) {
-    return Wrong("dataset is missing; give a dataset's name (penstockctl datasets lists them)");
-  }
-  PENSTOCK_RETURN_IF_ERROR(CheckText("dataset", text, kMaxDatasetBytes));
+  PENSTOCK_RETURN_IF_ERROR(session::CheckDatasetName(text));
   return text;
 }
 

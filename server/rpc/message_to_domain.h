@@ -1,6 +1,8 @@
-// The one place where bytes of clients become the daemon's own types: every check of what an RPC
-// says is here. Pure. InvalidArgument names the field, what was wanted, what was got and what to
-// do.
+// The one place where bytes of clients become the daemon's own types. What these types cannot
+// express is refused here; which values a session's options may have, server/session/validate.h
+// says. Pure.
+//
+// **Errors**: InvalidArgument names the field, what was wanted, what was got and what to do.
 #pragma once
 
 #include <chrono>
@@ -16,13 +18,6 @@
 
 namespace penstock::rpc {
 
-inline constexpr uint32_t kMaxBatchSize = 65'536;
-inline constexpr uint32_t kMaxWorldSize = 1'048'576;
-inline constexpr size_t kMaxNameBytes = 128;
-inline constexpr size_t kMaxFields = 32;          // that a session asks for
-inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
-inline constexpr size_t kMaxReasonBytes = 512;
-inline constexpr uint32_t kMaxDeviceDepth = 16;
 inline constexpr size_t kMaxOrderChunk = 65'536;
 inline constexpr size_t kMaxSampleIds = 4096;
 inline constexpr uint32_t kMaxQuarantinePage = 5000;
@@ -32,8 +27,7 @@ inline constexpr uint32_t kMinWatchMs = 100, kMaxWatchMs = 60'000, kUsualWatchMs
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
 
 // FailedPrecondition: another protocol version.
-absl::StatusOr<SessionRequest> SessionFrom(const v1::OpenSessionRequest& message,
-                                           const Ticket& ticket);
+absl::StatusOr<session::Request> SessionFrom(const v1::OpenSessionRequest& message);
 
 // Of the first message of an order; at least 1.
 absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first);

@@ -78,7 +78,7 @@ class Engine {
 
   // Answers exactly once: at once, but for device delivery perhaps within a later Pump, once memory
   // was made on the GPU.
-  using Opened = std::function<void(absl::StatusOr<Grant>)>;
+  using Opened = std::function<void(absl::StatusOr<session::Grant>)>;
   void Open(const OpenRequest& request, base::TimePoint now, Opened done);
   // The slabs that batches of this session may be in, as of now. PermissionDenied as Close.
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session);
@@ -146,6 +146,7 @@ class Engine {
  private:
   struct Session {
     OpenRequest request;
+    uint64_t slot_bytes = 0;
     uint64_t arena = 0;
     std::shared_ptr<Feed> feed;
     std::unique_ptr<exporting::Delivery> delivery;
@@ -169,10 +170,11 @@ class Engine {
   SessionInfo InfoOf(uint64_t id, const Session& session) const;
   SessionPhase PhaseOf(const Session& session, const SessionView& view, bool ready) const;
   std::string InWords(SessionPhase phase, const Feed& feed) const;
-  absl::Status Admit(const OpenRequest& request, uint64_t fingerprint) const;
-  absl::Status AdmitUser(const OpenRequest& request) const;
-  absl::StatusOr<Grant> OpenNow(const OpenRequest& request,
-                                std::optional<exporting::Gpus::Place> place, base::TimePoint now);
+  absl::Status Admit(const Opening& opening) const;
+  absl::Status AdmitUser(const Opening& opening) const;
+  absl::StatusOr<session::Grant> OpenNow(const Opening& opening,
+                                         std::optional<exporting::Gpus::Place> place,
+                                         base::TimePoint now);
   absl::Status Enter(Session& session, uint64_t id, base::TimePoint now);
   absl::Status MakeDelivery(Session& session, uint64_t id,
                             std::optional<exporting::Gpus::Place> place);

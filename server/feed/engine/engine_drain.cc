@@ -39,7 +39,7 @@ void Engine::EndDrained() {
     if (TakenOf(id, session) < session.drained_at) continue;
     session.ended = true;
     PENSTOCK_LOG(kInfo, "session_drained", {"session", id},
-                 {"dataset", session.request.dataset_name()});
+                 {"dataset", session.request.dataset_name});
     session.delivery->Finish(shm::SessionState::kClosing, Draining());
     core_.DetachSession(SessionId(id));
   }

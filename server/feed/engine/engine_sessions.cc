@@ -10,88 +10,39 @@
 #include "server/feed/engine/wire.h"
 
 namespace penstock::feed {
-namespace {
-
-FeedSpec SpecOf(const OpenRequest& request) {
-  const source::Dataset& dataset = *request.dataset->dataset;
-  FeedSpec spec = {.dataset_digest = dataset.digest(),
-                   .samples = dataset.samples(),
-                   .order = request.order,
-                   .given = request.given,
-                   .given_by = request.given_by,
-                   .windows = request.windows,
-                   .range = request.range,
-                   .mixture = request.dataset->mixture,
-                   .seed = request.seed,
-                   .storage = dataset.storage(),
-                   .decoding = request.decoding,
-                   .selection = request.selection};
-  // Noise is noise in any order: whoever makes it counts the samples and need not be told of them.
-  if (spec.storage == source::Storage::kNothing) spec.order = plan::Order::kSequential;
-  return spec;
-}
-
-absl::Status Validate(const OpenRequest& request) {
-  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
-  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.given_by));
-  if (request.order == plan::Order::kShuffledInWindows)
-    PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.windows));
-  const source::Storage storage = request.dataset->dataset->storage();
-  if (storage == source::Storage::kEncoded) return decode::Validate(request.decoding);
-  if (request.selection.layout.blocks.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat("the samples of dataset '", request.dataset_name(),
-                     "' have nothing of one shape; say which fields of variable length are wanted, "
-                     "and how many elements of each a sample has at most"));
-  if (storage != source::Storage::kNothing) return absl::OkStatus();
-  if (request.given != nullptr)
-    return absl::InvalidArgumentError(
-        absl::StrCat("dataset '", request.dataset_name(),
-                     "' is synthetic, and its samples have one order only; give it none"));
-  if (request.device)
-    return absl::InvalidArgumentError(
-        absl::StrCat("dataset '", request.dataset_name(),
-                     "' is synthetic: there is nothing to copy to a GPU; its consumer makes the "
-                     "rows there"));
-  return absl::OkStatus();
-}
-
-pool::SlotLayout LayoutOf(const OpenRequest& request) {
-  return pool::LayOut(SpecOf(request).Layout().blocks, request.share.batch_size);
-}
-
-}  // namespace
-
 // ---- Opening. ----
 
-absl::Status Engine::Admit(const OpenRequest& request, uint64_t fingerprint) const {
+absl::Status Engine::Admit(const Opening& opening) const {
+  const OpenRequest& request = opening.request;
   PENSTOCK_RETURN_IF_ERROR(status());
   PENSTOCK_RETURN_IF_ERROR(losses_.MayOpen(request.dataset->name, request.user, now_));
   if (request.canary) return absl::OkStatus();
   if (draining_)
     return absl::UnavailableError(
         "the daemon is draining and takes no new session; try again once it serves");
-  PENSTOCK_RETURN_IF_ERROR(AdmitUser(request));
+  PENSTOCK_RETURN_IF_ERROR(AdmitUser(opening));
   if (sessions() >= options_.admission.max_sessions)
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", options_.admission.max_sessions,
                      " sessions of this daemon are open; close some or raise server.max_sessions"));
-  if (request.expected_fingerprint != 0 && request.expected_fingerprint != fingerprint)
+  if (request.expected_fingerprint != 0 && request.expected_fingerprint != opening.fingerprint)
     return absl::FailedPreconditionError(absl::StrCat(
         "the state is of another feed: its fingerprint is ",
-        absl::Hex(request.expected_fingerprint), ", this feed's is ", absl::Hex(fingerprint),
+        absl::Hex(request.expected_fingerprint), ", this feed's is ",
+        absl::Hex(opening.fingerprint),
         "; the dataset, its order, its seed or the decoding has changed since the state was "
         "saved"));
   return absl::OkStatus();
 }
 
 // What one user may have, whatever others leave.
-absl::Status Engine::AdmitUser(const OpenRequest& request) const {
-  uint64_t sessions = 0, bytes = request.window * LayoutOf(request).slot_bytes;
+absl::Status Engine::AdmitUser(const Opening& opening) const {
+  const OpenRequest& request = opening.request;
+  uint64_t sessions = 0, bytes = request.window * opening.layout.slot_bytes;
   for (const auto& [id, session] : sessions_) {
     if (session.request.user != request.user || session.request.canary) continue;
     ++sessions;
-    bytes += session.request.window * LayoutOf(session.request).slot_bytes;
+    bytes += session.request.window * session.slot_bytes;
   }
   // What was closed while its reads did not come back is the user's, too.
   uint64_t left_behind = 0;
@@ -120,42 +71,40 @@ absl::Status Engine::AdmitUser(const OpenRequest& request) const {
 // made, things may change, so that all is looked at again.
 void Engine::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
   now_ = now;
-  if (!request.device) return done(OpenNow(request, std::nullopt, now));
-  absl::Status wrong = Validate(request);
-  if (wrong.ok()) wrong = Admit(request, Fingerprint(SpecOf(request)));
-  if (!wrong.ok()) return done(wrong);
+  const absl::StatusOr<Opening> opening = Prepare(request);
+  if (!opening.ok()) return done(opening.status());
+  if (!opening->request.device) return done(OpenNow(*opening, std::nullopt, now));
+  if (const absl::Status status = Admit(*opening); !status.ok()) return done(status);
   gpus_.Reserve({.peer = request.peer,
                  .user = request.user,
-                 .slot_bytes = LayoutOf(request).slot_bytes,
-                 .request = *request.device},
-                [this, request, done](absl::StatusOr<exporting::Gpus::Place> place) {
+                 .slot_bytes = opening->layout.slot_bytes,
+                 .request = *opening->request.device},
+                [this, opening = *opening, done](absl::StatusOr<exporting::Gpus::Place> place) {
                   if (!place.ok()) return done(place.status());
-                  done(OpenNow(request, *std::move(place), now_));
+                  done(OpenNow(opening, *std::move(place), now_));
                 });
 }
 
-absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
-                                      std::optional<exporting::Gpus::Place> place,
-                                      base::TimePoint now) {
-  PENSTOCK_RETURN_IF_ERROR(Validate(request));
-  const FeedSpec spec = SpecOf(request);
-  const uint64_t fingerprint = Fingerprint(spec);
-  PENSTOCK_RETURN_IF_ERROR(Admit(request, fingerprint));
+absl::StatusOr<session::Grant> Engine::OpenNow(const Opening& opening,
+                                               std::optional<exporting::Gpus::Place> place,
+                                               base::TimePoint now) {
+  PENSTOCK_RETURN_IF_ERROR(Admit(opening));
+  const OpenRequest& request = opening.request;
 
-  const FeedId feed_id = feeds_.IdOf(UserId(request.user), request.dataset, spec);
+  const FeedId feed_id = feeds_.IdOf(UserId(request.user), request.dataset, opening.spec);
   std::weak_ptr<Feed>& known = feeds_.At(feed_id).feed;
   std::shared_ptr<Feed> feed = known.lock();
   if (feed == nullptr || !feed->failed.ok()) {
     feed = std::make_shared<Feed>(
         Feed{.id = feed_id,
-             .fingerprint = fingerprint,
-             .spec = spec,
+             .fingerprint = opening.fingerprint,
+             .spec = opening.spec,
              .dataset = request.dataset,
-             .called = request.dataset_name(),
+             .called = request.dataset_name,
              .failed = absl::OkStatus(),
              .account = request.canary ? 0
                                        : losses_.AccountOf(request.dataset->name, request.user, now,
-                                                           request.dataset_name()),
+                                                           request.dataset_name),
              .canary = request.canary,
              .flow = request.canary ? FeedFlow()
                                     : FeedFlow(dataset_counts_.FlowOf(request.dataset->name))});
@@ -163,22 +112,13 @@ absl::StatusOr<Grant> Engine::OpenNow(const OpenRequest& request,
   }
   if (!request.canary)
     dataset_counts_.Watch(feed_id, request.dataset->name, core_.View(feed_id).value_or(FeedView{}));
-  const pool::SlotLayout layout = LayoutOf(request);
-  const uint64_t arena = pool_.ArenaOf(request.user, layout);
+  const uint64_t arena = pool_.ArenaOf(request.user, opening.layout);
   PENSTOCK_RETURN_IF_ERROR(pool_.Reserve(arena, request.window));
 
-  plan::Share whole = request.share;
-  whole.consumed = 0;
   const uint64_t id = next_session_++;
-  Grant grant = {.session = id,
-                 .fingerprint = fingerprint,
-                 .layout = layout,
-                 .row = spec.Layout(),
-                 .first_epoch_batches = plan::BatchCount(request.share),
-                 .epoch_batches = plan::BatchCount(whole),
-                 .quarantine_version = feed->dataset->quarantine.version(),
-                 .device = {}};
+  session::Grant grant = MakeGrant(opening, id);
   Session session = {.request = request,
+                     .slot_bytes = opening.layout.slot_bytes,
                      .arena = arena,
                      .feed = std::move(feed),
                      .delivery = nullptr,

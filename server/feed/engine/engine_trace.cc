@@ -67,7 +67,7 @@ void Engine::TraceFull(const Session& session, const Announcement& announcement,
 void Engine::TraceReleased(uint64_t id, const Session& session, const SessionFlow::Batch& batch) {
   tracing_->log.NameSession(
       id, absl::StrCat(session.request.name, session.request.name.empty() ? "" : " ", "(",
-                       session.request.dataset_name(), ")"));
+                       session.request.dataset_name, ")"));
   tracing_->log.Add(TraceBatch{.session = id, .device = session.device != nullptr, .batch = batch});
 }
 

@@ -132,7 +132,7 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
   SessionInfo info = {.id = id,
                       .name = request.name,
                       .client = request.client,
-                      .dataset = request.dataset_name(),
+                      .dataset = request.dataset_name,
                       .order = OrderWords(session.feed->spec),
                       .state = {},
                       .user = request.user,
@@ -147,7 +147,9 @@ SessionInfo Engine::InfoOf(uint64_t id, const Session& session) const {
                       .announced = view.announced,
                       .taken = view.taken,
                       .released = view.released,
-                      .delivery = request.pinned ? DeliveryKind::kPinned : DeliveryKind::kHost,
+                      .delivery = request.delivery == session::Delivery::kPinned
+                                      ? DeliveryKind::kPinned
+                                      : DeliveryKind::kHost,
                       .delivery_reason = ReasonOf(request.delivery_reason, session.handle.reason),
                       .gpu = {}};
   if (session.device != nullptr) {

@@ -29,7 +29,7 @@ class FeedBook {
     UserId user;
     std::weak_ptr<const DatasetState> dataset;
     FeedSpec spec;  // but for `given`
-    std::weak_ptr<const GivenOrder> given;
+    std::weak_ptr<const plan::GivenOrder> given;
     std::weak_ptr<Feed> feed;  // with its sessions and its rows in flight
   };
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <utility>
 
-#include "server/feed/core/hash.h"
+#include "server/plan/hash.h"
 
 namespace penstock::feed {
 namespace {
@@ -25,7 +25,7 @@ constexpr uint64_t kGivenBy = 6000;
 
 class Hash {
  public:
-  void Add(uint64_t word) { state_ = HashOn(state_, word); }
+  void Add(uint64_t word) { state_ = plan::HashOn(state_, word); }
   void Add(double number) { Add(std::bit_cast<uint64_t>(number)); }
   uint64_t value() const { return state_; }
 

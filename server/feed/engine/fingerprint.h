@@ -3,32 +3,25 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
-#include "server/decode/core/spec.h"
-#include "server/feed/engine/given_order.h"
+#include "server/plan/given_order.h"
 #include "server/plan/mixture.h"
 #include "server/plan/plan.h"
-#include "server/plan/windows.h"
+#include "server/session/request.h"
 #include "server/source/core/dataset.h"
 
 namespace penstock::feed {
 
-struct FeedSpec {
+// What the client chose, and what follows from the dataset.
+struct FeedSpec : session::FeedOptions {
   uint64_t dataset_digest = 0;
   uint64_t samples = 0;  // of the dataset
-  plan::Order order = plan::Order::kSequential;
-  // In place of `order`, where a client gave one. Shared with what keeps it for later sessions.
-  std::shared_ptr<const GivenOrder> given = {};
-  plan::GivenBy given_by = {};            // of `given`
-  plan::Windows windows = {};             // of kShuffledInWindows
-  std::optional<plan::Range> range = {};  // of the dataset's samples; none: all of them
+  // Replaces `order`, where a client gave one. Shared with what keeps it for later sessions.
+  std::shared_ptr<const plan::GivenOrder> given = {};
   // How the dataset's samples are drawn, where it is a mixture and no order is given. Shared with
   // the dataset's state.
   std::shared_ptr<const plan::Mixture> mixture = {};
-  uint64_t seed = 0;
   source::Storage storage = source::Storage::kEncoded;
-  decode::Spec decoding;  // of encoded samples
   // Of encoded samples what travels beside the image; of the others all that a row has.
   source::Selection selection;
 

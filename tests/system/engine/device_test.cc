@@ -27,6 +27,7 @@ class DeviceTest : public ::testing::Test {
 
   OpenRequest Request(uint64_t peer = kPeer) const {
     OpenRequest request = rig_.Request(peer);
+    request.delivery = session::Delivery::kDevice;
     request.device = exporting::DeviceRequest{
         .gpu = {{1}}, .depth = 2, .kind = {}, .client = {.pid = 1, .pid_namespace = 1}};
     return request;

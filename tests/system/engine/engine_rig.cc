@@ -104,19 +104,20 @@ OpenRequest EngineRig::Request(uint64_t peer, uint32_t user) const {
   OpenRequest request;
   request.peer = peer;
   request.user = user;
+  request.dataset_name = "flowers";
   request.dataset = dataset_;
-  request.decoding.height = request.decoding.width = kSide;
-  request.share = {.samples = kSamples, .batch_size = kBatch};
+  request.feed.decoding.height = request.feed.decoding.width = kSide;
+  request.share = {.batch_size = kBatch};
+  request.decoding_mode = session::DecodingMode::kIfEncoded;
   request.epochs = 1;
   request.window = 3;
   return request;
 }
 
-absl::StatusOr<Grant> EngineRig::Ask(OpenRequest request) {
-  request.selection = request.dataset->dataset->Select({}).value();
-  std::optional<absl::StatusOr<Grant>> answer;
+absl::StatusOr<session::Grant> EngineRig::Ask(OpenRequest request) {
+  std::optional<absl::StatusOr<session::Grant>> answer;
   engine_->Open(request, base::Now(),
-                [&](absl::StatusOr<Grant> grant) { answer.emplace(std::move(grant)); });
+                [&](absl::StatusOr<session::Grant> grant) { answer.emplace(std::move(grant)); });
   EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
   return *std::move(answer);
 }

@@ -69,7 +69,7 @@ class EngineRig {
   OpenRequest Request(uint64_t peer, uint32_t user = 1000) const;
   // Opens a session; it must open. Its consumer is found under its number.
   uint64_t Open(const OpenRequest& request);
-  absl::StatusOr<Grant> Ask(OpenRequest request);
+  absl::StatusOr<session::Grant> Ask(OpenRequest request);
   Consumer& consumer(uint64_t session) { return *consumers_.at(session); }
 
   // Runs the engine until the condition holds; false after 20 s.

@@ -61,7 +61,7 @@ TEST_F(StoredRowsTest, ASourceThatComesBackChangesNoByte) {
   const std::vector<Copied> undisturbed = rig_.TakeAll(rig_.Open(Request(kPeer)));
   away_ = true;
   OpenRequest request = Request(kPeer);
-  request.seed = 1;  // another feed: nothing is ready
+  request.feed.seed = 1;  // another feed: nothing is ready
   const uint64_t session = rig_.Open(request);
   ASSERT_TRUE(rig_.RunUntil([&] { return refused_ > 0; }));
 
@@ -106,8 +106,8 @@ TEST_F(StoredRowsTest, CopyingDoesNotWaitForDecoding) {
 
 TEST_F(StoredRowsTest, ShuffledAndPaddedRowsAreThoseThatThePlanNames) {
   OpenRequest request = Request(kPeer);
-  request.order = plan::Order::kShuffled;
-  request.seed = 9;
+  request.feed.order = plan::Order::kShuffled;
+  request.feed.seed = 9;
   request.share.world = 3;
   request.share.rank = 2;
   request.share.remainder = plan::Remainder::kPadBatch;

@@ -69,17 +69,16 @@ class ServiceTest : public ::testing::Test {
     absl::StatusOr<T> Get() { return promise.get_future().get(); }
   };
 
-  rpc::SessionRequest Request(uint8_t peer = 1) const {
-    rpc::SessionRequest request;
-    request.ticket = TicketOf(peer);
-    request.dataset = folder_.At("flowers");
-    request.batch_size = 8;
-    request.spec.height = request.spec.width = 16;
+  session::Request Request() const {
+    session::Request request;
+    request.dataset_name = folder_.At("flowers");
+    request.share.batch_size = 8;
+    request.feed.decoding.height = request.feed.decoding.width = 16;
     return request;
   }
-  absl::StatusOr<rpc::SessionGrant> Open(const rpc::SessionRequest& request) {
-    Answer<rpc::SessionGrant> answer;
-    service_->OpenSession(PermitOf(request.ticket.bytes[0]), request, answer.Callback());
+  absl::StatusOr<session::Grant> Open(const session::Request& request, uint8_t peer = 1) {
+    Answer<session::Grant> answer;
+    service_->OpenSession(PermitOf(peer), request, answer.Callback());
     return answer.Get();
   }
   absl::Status Close(uint8_t peer, uint64_t session) {
@@ -101,7 +100,7 @@ class ServiceTest : public ::testing::Test {
 };
 
 TEST_F(ServiceTest, WithoutATicketNothingIsDone) {
-  EXPECT_EQ(Open(Request(9)).status().code(), Code::kUnauthenticated);
+  EXPECT_EQ(Open(Request(), 9).status().code(), Code::kUnauthenticated);
   EXPECT_EQ(Close(9, 1).code(), Code::kUnauthenticated);
   Answer<rpc::DatasetDescription> described;
   service_->DescribeDataset(PermitOf(9), {.dataset = folder_.At("flowers")}, described.Callback());
@@ -118,10 +117,10 @@ TEST_F(ServiceTest, ATicketEndsWithItsConnection) {
 }
 
 TEST_F(ServiceTest, WhatNeedsNoDecodingIsNotDecodedAndPhotographsAreNotHandedOutAsTheyAreStored) {
-  rpc::SessionRequest photographs = Request();
-  photographs.decoding = rpc::Decoding::kNone;
-  rpc::SessionRequest noise = Request();
-  noise.dataset = "synthetic:8x9x3";
+  session::Request photographs = Request();
+  photographs.decoding_mode = session::DecodingMode::kNone;
+  session::Request noise = Request();
+  noise.dataset_name = "synthetic:8x9x3";
 
   const absl::Status not_decoded = Open(photographs).status();
   const absl::Status decoded = Open(noise).status();
@@ -133,34 +132,34 @@ TEST_F(ServiceTest, WhatNeedsNoDecodingIsNotDecodedAndPhotographsAreNotHandedOut
 }
 
 TEST_F(ServiceTest, ADecodingByDefaultIsForPhotographsAlone) {
-  rpc::SessionRequest noise = Request();
-  noise.decoding = rpc::Decoding::kByDefault;
-  noise.dataset = "synthetic:8x9x3,seed=5";
-  noise.delivery = rpc::Delivery::kDevice;  // without any GPU: there is nothing to copy to it
+  session::Request noise = Request();
+  noise.decoding_mode = session::DecodingMode::kIfEncoded;
+  noise.dataset_name = "synthetic:8x9x3,seed=5";
+  noise.delivery = session::Delivery::kDevice;  // without any GPU: there is nothing to copy to it
   noise.device.emplace();
 
   const auto grant = Open(noise);
 
   ASSERT_TRUE(grant.ok()) << grant.status();
-  EXPECT_EQ(grant->shape.height, 8u);
-  EXPECT_EQ(grant->shape.width, 9u);
-  EXPECT_EQ(grant->row_bytes, 0u);
+  EXPECT_EQ(grant->row.image()->shape[0], 8u);
+  EXPECT_EQ(grant->row.image()->shape[1], 9u);
+  EXPECT_EQ(grant->layout.blocks.at(0).row_bytes, 0u);
   EXPECT_EQ(grant->synthetic_seed, 5u);
-  EXPECT_EQ(grant->delivery, rpc::Delivery::kHost);
-  rpc::SessionRequest photographs = Request();
-  photographs.decoding = rpc::Decoding::kByDefault;
-  EXPECT_EQ(Open(photographs)->row_bytes, 16u * 16 * 3);
+  EXPECT_EQ(grant->delivery, session::Delivery::kHost);
+  session::Request photographs = Request();
+  photographs.decoding_mode = session::DecodingMode::kIfEncoded;
+  EXPECT_EQ(Open(photographs)->layout.blocks.at(0).row_bytes, 16u * 16 * 3);
 }
 
 TEST_F(ServiceTest, TheCataloguesRefusalIsTheAnswer) {
-  rpc::SessionRequest request = Request();
-  request.dataset = folder_.At("nothing");
+  session::Request request = Request();
+  request.dataset_name = folder_.At("nothing");
 
   EXPECT_EQ(Open(request).status().code(), Code::kNotFound);
 }
 
 TEST_F(ServiceTest, TheEnginesRefusalIsTheAnswer) {
-  rpc::SessionRequest request = Request();
+  session::Request request = Request();
   request.expected_fingerprint = 1;
 
   EXPECT_EQ(Open(request).status().code(), Code::kFailedPrecondition);
@@ -177,13 +176,13 @@ TEST_F(ServiceTest, AnOpenThatCannotBeToldOfIsUndone) {
 }
 
 TEST_F(ServiceTest, AGrantSaysHowItsBatchesLie) {
-  const rpc::SessionGrant grant = Open(Request()).value();
+  const session::Grant grant = Open(Request()).value();
 
   EXPECT_EQ(grant.samples, 100u);
   EXPECT_EQ(grant.classes, 1u);
-  EXPECT_EQ(grant.row_bytes, 3u * 16 * 16);
-  EXPECT_EQ(grant.labels_offset, 8u * 3 * 16 * 16);
-  EXPECT_EQ(grant.slot_bytes % 4096, 0u);
+  EXPECT_EQ(grant.layout.blocks.at(0).row_bytes, 3u * 16 * 16);
+  EXPECT_EQ(grant.layout.labels_offset, 8u * 3 * 16 * 16);
+  EXPECT_EQ(grant.layout.slot_bytes % 4096, 0u);
   EXPECT_EQ(grant.epoch_batches, 13u);
   EXPECT_EQ(grant.window, 4u);
   EXPECT_NE(grant.fingerprint, 0u);
@@ -191,7 +190,7 @@ TEST_F(ServiceTest, AGrantSaysHowItsBatchesLie) {
 
 TEST_F(ServiceTest, WhoAsksIsWhoTheDoorwaySaysItIs) {
   Arrive(2);
-  const uint64_t session = Open(Request(2))->session_id;
+  const uint64_t session = Open(Request(), 2)->session;
 
   Answer<v1::ListSessionsResponse> list;
   service_->ListSessions(Operator(), list.Callback());
@@ -254,10 +253,10 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
 // Session numbers can be guessed: nobody learns whether there is one.
 TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
   Arrive(2);
-  const uint64_t session = Open(Request(1))->session_id;
+  const uint64_t session = Open(Request())->session;
   const auto ask = [this](uint8_t peer, uint64_t id) {
     Answer<rpc::Progress> progress;
-    Answer<std::vector<rpc::Slab>> slabs;
+    Answer<std::vector<exporting::SlabFacts>> slabs;
     service_->GetProgress(PermitOf(peer), id, progress.Callback());
     service_->ListSlabs(PermitOf(peer), id, slabs.Callback());
     return std::vector<absl::Status>{progress.Get().status(), slabs.Get().status()};
@@ -284,14 +283,14 @@ TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
 TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
   Arrive(2);
   std::filesystem::create_symlink(folder_.At("flowers"), folder_.At("anns-secret"));
-  rpc::SessionRequest first = Request(1), second = Request(2);
-  first.dataset = folder_.At("anns-secret");
+  session::Request first = Request(), second = Request();
+  first.dataset_name = folder_.At("anns-secret");
   ASSERT_TRUE(Open(first).ok());
 
   Answer<rpc::DatasetDescription> described;
   service_->DescribeDataset(PermitOf(2), {.dataset = folder_.At("flowers")}, described.Callback());
   EXPECT_EQ(described.Get()->name, folder_.At("flowers"));
-  ASSERT_TRUE(Open(second).ok());
+  ASSERT_TRUE(Open(second, 2).ok());
 
   Answer<v1::ListSessionsResponse> sessions;
   service_->ListSessions(PermitOf(2), sessions.Callback());
@@ -302,8 +301,8 @@ TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
   service_->GetStatus(PermitOf(2), status.Callback());
   EXPECT_EQ(status.Get()->feeds(0).dataset(), folder_.At("flowers"));
   // What is refused, is refused of what was asked for.
-  second.decoding = rpc::Decoding::kNone;
-  EXPECT_THAT(std::string(Open(second).status().message()), Not(HasSubstr("anns-secret")));
+  second.decoding_mode = session::DecodingMode::kNone;
+  EXPECT_THAT(std::string(Open(second, 2).status().message()), Not(HasSubstr("anns-secret")));
   Answer<std::vector<rpc::SampleDescription>> samples;
   service_->DescribeSamples(PermitOf(2), folder_.At("flowers"), {1000}, samples.Callback());
   EXPECT_THAT(std::string(samples.Get().status().message()), Not(HasSubstr("anns-secret")));

@@ -186,14 +186,15 @@ TEST_F(StatusReportsTest, StatusAndSessionsOfADaemonInUse) {
   feed::OpenRequest request;
   request.peer = 1;
   request.user = 1000;
+  request.dataset_name = "flowers";
   request.name = "resnet";
   request.dataset = datasets_[0].state;
-  request.decoding.height = request.decoding.width = 16;
-  request.share = {.samples = 100, .world = 2, .rank = 1, .batch_size = 8};
+  request.feed.decoding.height = request.feed.decoding.width = 16;
+  request.share = {.world = 2, .rank = 1, .batch_size = 8};
   request.window = 3;
   absl::Status opened;
   engine_.Open(request, {},
-               [&](const absl::StatusOr<feed::Grant>& grant) { opened = grant.status(); });
+               [&](const absl::StatusOr<session::Grant>& grant) { opened = grant.status(); });
   ASSERT_TRUE(opened.ok()) << opened;
 
   const v1::GetStatusResponse status = ReportStatus(engine_, kOperator, {});

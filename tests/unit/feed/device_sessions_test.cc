@@ -51,10 +51,12 @@ class DeviceSessionsTest : public ::testing::Test {
     OpenRequest request;
     request.peer = peer;
     request.user = 1000;
+    request.dataset_name = "flowers";
     request.dataset = dataset_;
-    request.decoding.height = request.decoding.width = 16;
-    request.share = {.samples = dataset_->dataset->samples(), .batch_size = 4};
+    request.feed.decoding.height = request.feed.decoding.width = 16;
+    request.share = {.batch_size = 4};
     request.window = 2;
+    request.delivery = session::Delivery::kDevice;
     request.device =
         exporting::DeviceRequest{.gpu = {{1}}, .client = {.pid = 1, .pid_namespace = 1}};
     request.delivery_reason = "asked for";
@@ -62,14 +64,15 @@ class DeviceSessionsTest : public ::testing::Test {
   }
 
   void Ask(const OpenRequest& request) {
-    engine_.Open(request, now_,
-                 [this](absl::StatusOr<Grant> grant) { answers_.push_back(std::move(grant)); });
+    engine_.Open(request, now_, [this](absl::StatusOr<session::Grant> grant) {
+      answers_.push_back(std::move(grant));
+    });
   }
-  Grant Open(const OpenRequest& request) {
+  session::Grant Open(const OpenRequest& request) {
     Ask(request);
     engine_.Pump(now_);
     EXPECT_TRUE(answers_.back().ok()) << answers_.back().status();
-    return answers_.back().value_or(Grant());
+    return answers_.back().value_or(session::Grant());
   }
   void ExpectNothingLeft() {
     EXPECT_EQ(engine_.sessions(), 0u);
@@ -86,7 +89,7 @@ class DeviceSessionsTest : public ::testing::Test {
   FakeCopier* copier_ = nullptr;
   std::vector<shm::DoorwayKind> sent_;
   std::multiset<int> watched_;
-  std::vector<absl::StatusOr<Grant>> answers_;
+  std::vector<absl::StatusOr<session::Grant>> answers_;
   std::shared_ptr<DatasetState> dataset_ = std::make_shared<DatasetState>(
       DatasetState{.name = "flowers",
                    .dataset = std::make_shared<testing::FakeDataset>(100),
@@ -175,7 +178,7 @@ TEST_F(DeviceSessionsTest, AnEndingDaemonAnswersThoseWhoStillWait) {
 }
 
 TEST_F(DeviceSessionsTest, AGrantNamesItsSlabsAndWhyThisHandle) {
-  const Grant grant = Open(Request());
+  const session::Grant grant = Open(Request());
 
   ASSERT_TRUE(grant.device.has_value());
   EXPECT_EQ(grant.device->depth, 3u);
@@ -206,7 +209,7 @@ TEST_F(DeviceSessionsTest, SlabsAreListedForTheSessionsOwnerAlone) {
 
 TEST_F(DeviceSessionsTest, AHostSessionHasNoSlabs) {
   OpenRequest request = Request();
-  request.device.reset();
+  request.delivery = session::Delivery::kHost;
 
   EXPECT_EQ(engine_.Slabs(kOwner, Open(request).session).status().code(),
             absl::StatusCode::kFailedPrecondition);

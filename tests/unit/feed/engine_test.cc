@@ -43,17 +43,19 @@ class EngineTest : public ::testing::Test {
     OpenRequest request;
     request.peer = peer;
     request.user = user;
+    request.dataset_name = "flowers";
     request.dataset = dataset_;
-    request.decoding.height = request.decoding.width = 16;
-    request.share = {.samples = dataset_->dataset->samples(), .batch_size = 4};
+    request.feed.decoding.height = request.feed.decoding.width = 16;
+    request.share = {.batch_size = 4};
     request.window = 2;
     return request;
   }
 
   // Host delivery is opened at once.
-  absl::StatusOr<Grant> Ask(const OpenRequest& request) {
-    absl::StatusOr<Grant> answer = absl::InternalError("no answer");
-    engine_.Open(request, now_, [&](absl::StatusOr<Grant> grant) { answer = std::move(grant); });
+  absl::StatusOr<session::Grant> Ask(const OpenRequest& request) {
+    absl::StatusOr<session::Grant> answer = absl::InternalError("no answer");
+    engine_.Open(request, now_,
+                 [&](absl::StatusOr<session::Grant> grant) { answer = std::move(grant); });
     return answer;
   }
 
@@ -129,7 +131,7 @@ class RefusalTest : public EngineTest {
 
 TEST_F(RefusalTest, ADecodingThatCannotBe) {
   OpenRequest request = Request();
-  request.decoding.height = 0;
+  request.feed.decoding.height = 0;
 
   ExpectRefused(request, absl::StatusCode::kInvalidArgument, "height");
 }
@@ -290,7 +292,7 @@ TEST_F(SharingTest, TwoUsersOfOneDatasetHaveNoSlotInCommon) {
 
 TEST_F(SharingTest, AnotherSeedIsAnotherFeed) {
   OpenRequest other = Request();
-  other.seed = 1;
+  other.feed.seed = 1;
 
   const auto first = Ask(Request());
   const auto second = Ask(other);

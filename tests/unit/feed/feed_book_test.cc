@@ -20,13 +20,19 @@ std::shared_ptr<DatasetState> Opened() {
                    .policy = FaultPolicy(100)});
 }
 
-FeedSpec AnySpec() { return {.dataset_digest = 1, .samples = 100, .seed = 7}; }
+FeedSpec AnySpec() {
+  FeedSpec spec;
+  spec.dataset_digest = 1;
+  spec.samples = 100;
+  spec.seed = 7;
+  return spec;
+}
 
-std::shared_ptr<const GivenOrder> TwoSamples() {
-  GivenOrderBuilder builder(2);
+std::shared_ptr<const plan::GivenOrder> TwoSamples() {
+  plan::GivenOrderBuilder builder(2);
   const uint64_t samples[] = {3, 1};
   EXPECT_TRUE(builder.Add(samples).ok());
-  return std::make_shared<const GivenOrder>(*builder.Finish());
+  return std::make_shared<const plan::GivenOrder>(*builder.Finish());
 }
 
 TEST(FeedBookTest, TheSameUserDatasetAndSpecAreTheSameFeed) {
@@ -109,7 +115,7 @@ TEST(FeedBookTest, AnEntryHoldsNoGivenOrder) {
   const auto dataset = Opened();
   FeedSpec spec = AnySpec();
   spec.given = TwoSamples();
-  std::weak_ptr<const GivenOrder> order = spec.given;
+  std::weak_ptr<const plan::GivenOrder> order = spec.given;
   book.IdOf(kUser, dataset, spec);
 
   spec.given = nullptr;

@@ -96,10 +96,10 @@ TEST(FingerprintTest, TheWholeIsNoRangeAndWindowsThatNobodyAskedForDoNotCount) {
 // crops.
 TEST(FingerprintTest, AGivenOrdersContentTakesThePlaceOfTheOrder) {
   const auto given = [](std::vector<uint64_t> samples) {
-    GivenOrderBuilder builder(samples.size());
+    plan::GivenOrderBuilder builder(samples.size());
     EXPECT_TRUE(builder.Add(samples).ok());
     FeedSpec spec = Spec();
-    spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+    spec.given = std::make_shared<const plan::GivenOrder>(builder.Finish().value());
     return spec;
   };
   FeedSpec sequential = given({1, 2}), seeded = given({1, 2});
@@ -115,9 +115,9 @@ TEST(FingerprintTest, AGivenOrdersContentTakesThePlaceOfTheOrder) {
 
 TEST(FingerprintTest, WhichRankGaveAnOrderCountsWhereThereAreSeveral) {
   FeedSpec spec = Spec();
-  GivenOrderBuilder builder(1);
+  plan::GivenOrderBuilder builder(1);
   ASSERT_TRUE(builder.Add(std::vector<uint64_t>{4}).ok());
-  spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+  spec.given = std::make_shared<const plan::GivenOrder>(builder.Finish().value());
   std::set<uint64_t> seen;
   for (const plan::GivenBy by : {plan::GivenBy{0, 1}, {0, 2}, {1, 2}, {1, 3}}) {
     spec.given_by = by;

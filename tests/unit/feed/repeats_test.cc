@@ -19,12 +19,12 @@ namespace {
 using Samples = std::vector<uint64_t>;
 
 FeedSpec Given(const Samples& order, plan::GivenBy by = {}) {
-  GivenOrderBuilder builder(order.size());
+  plan::GivenOrderBuilder builder(order.size());
   EXPECT_TRUE(builder.Add(order).ok());
   FeedSpec spec;
   spec.samples = 1000;
   spec.seed = 7;
-  spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+  spec.given = std::make_shared<const plan::GivenOrder>(builder.Finish().value());
   spec.given_by = by;
   return spec;
 }

@@ -11,12 +11,12 @@ namespace penstock::feed {
 namespace {
 
 FeedSpec SpecOf(const std::vector<uint64_t>& order) {
-  GivenOrderBuilder builder(order.size());
+  plan::GivenOrderBuilder builder(order.size());
   EXPECT_TRUE(builder.Add(order).ok());
   FeedSpec spec;
   spec.samples = 1000;
   spec.seed = 7;
-  spec.given = std::make_shared<const GivenOrder>(builder.Finish().value());
+  spec.given = std::make_shared<const plan::GivenOrder>(builder.Finish().value());
   return spec;
 }
 

@@ -17,6 +17,10 @@ namespace penstock::rpc {
 
 class FakeController final : public Controller {
  public:
+  struct OpenedSession {
+    Ticket ticket;  // of who asked
+    session::Request request;
+  };
   absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit&,
                                                               uint64_t length) override {
     if (length > 1'000'000) return absl::ResourceExhaustedError("at most 1000000 samples");
@@ -33,22 +37,26 @@ class FakeController final : public Controller {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
     done(Progress{.announced = 3, .decoding = 2, .stalled_reason = "/flowers/7: gone"});
   }
-  void OpenSession(const Permit&, SessionRequest request, Callback<SessionGrant> done) override {
+  void OpenSession(const Permit& permit, session::Request request,
+                   Callback<session::Grant> done) override {
     {
       base::MutexLock lock(mutex_);
-      opened_.push_back(request);
+      opened_.push_back({permit.ticket(), request});
     }
-    if (request.dataset == "slow") return Hold([done] { done(SessionGrant()); });
-    if (request.dataset == "unknown") {
+    if (request.dataset_name == "slow") return Hold([done] { done(session::Grant()); });
+    if (request.dataset_name == "unknown") {
       return done(absl::NotFoundError("no dataset 'unknown'; known: flowers"));
     }
-    done(SessionGrant{.session_id = 42,
-                      .fingerprint = 0xfeed,
-                      .row_bytes = 3u * request.spec.height * request.spec.width,
-                      .shape = {request.spec.height, request.spec.width, 3},
-                      .samples = 1000,
-                      .window = request.window,
-                      .segments = {3, 5}});
+    const decode::Spec& decoding = request.feed.decoding;
+    done(session::Grant{.session = 42,
+                        .fingerprint = 0xfeed,
+                        .samples = 1000,
+                        .row = source::ImageLayout(decoding.height, decoding.width, 3),
+                        .layout = {.blocks = {{.row_bytes = 3u * decoding.height * decoding.width}},
+                                   .labels_offset = 4096,
+                                   .ids_offset = 8192,
+                                   .slot_bytes = 12288},
+                        .window = request.window});
   }
   void LookAround(const Permit&, Callback<v1::WatchStatusResponse> done) override {
     v1::WatchStatusResponse all;
@@ -78,14 +86,13 @@ class FakeController final : public Controller {
     response.add_changed("log.level: info, now debug");
     done(response);
   }
-  void ListSlabs(const Permit&, uint64_t session_id, Callback<std::vector<Slab>> done) override {
+  void ListSlabs(const Permit&, uint64_t session_id,
+                 Callback<std::vector<exporting::SlabFacts>> done) override {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
-    done(std::vector<Slab>{{.id = 5,
-                            .bytes = 2u << 20,
-                            .kind = HandleKind::kIpc,
-                            .handle = std::string(64, 'h'),
-                            .canary_offset = 4096,
-                            .canary = "tweet"}});
+    exporting::SlabFacts slab = {.id = 5, .bytes = 2u << 20, .canary_offset = 4096};
+    slab.ipc.fill(std::byte{'h'});
+    slab.canary.fill(std::byte{'t'});
+    done(std::vector<exporting::SlabFacts>{slab});
   }
   void CloseSession(const Permit&, uint64_t session_id, Callback<bool> done) override {
     if (session_id == 42) return done(true);
@@ -173,7 +180,7 @@ class FakeController final : public Controller {
     base::MutexLock lock(mutex_);
     return orders_dropped_;
   }
-  std::vector<SessionRequest> opened() const {
+  std::vector<OpenedSession> opened() const {
     base::MutexLock lock(mutex_);
     return opened_;
   }
@@ -235,7 +242,7 @@ class FakeController final : public Controller {
   }
 
   mutable base::Mutex mutex_;
-  std::vector<SessionRequest> opened_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<OpenedSession> opened_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> held_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_);
   int orders_ PENSTOCK_GUARDED_BY(mutex_) = 0;

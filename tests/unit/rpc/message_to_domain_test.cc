@@ -55,7 +55,7 @@ TEST_P(BadRequestTest, IsRefusedInWordsThatNameTheField) {
   v1::OpenSessionRequest request = GoodRequest();
   GetParam().spoil(request);
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   EXPECT_TRUE(absl::IsInvalidArgument(session.status())) << session.status();
   EXPECT_THAT(Words(session.status()), HasSubstr(GetParam().words));
@@ -150,7 +150,7 @@ TEST(ProtocolTest, AnOldClientIsToldBothVersionsAndToUpgradeItsLibrary) {
   v1::OpenSessionRequest request = GoodRequest();
   request.set_protocol_version(shm::kProtocolVersion - 1);
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   EXPECT_TRUE(absl::IsFailedPrecondition(session.status()));
   EXPECT_THAT(Words(session.status()),
@@ -162,7 +162,7 @@ TEST(ProtocolTest, ANewClientIsToldToUpgradeTheDaemon) {
   v1::OpenSessionRequest request = GoodRequest();
   request.set_protocol_version(shm::kProtocolVersion + 1);
 
-  EXPECT_THAT(Words(SessionFrom(request, Ticket()).status()), HasSubstr("upgrade the daemon"));
+  EXPECT_THAT(Words(SessionFrom(request).status()), HasSubstr("upgrade the daemon"));
 }
 
 TEST(TicketTest, AMissingTicketIsUnauthenticatedAndSaysWhereToGetOne) {
@@ -187,26 +187,26 @@ TEST(TicketTest, HexDigitsOfBothCasesAreRead) {
 }
 
 TEST(SessionTest, WhatIsLeftOutGetsItsDefault) {
-  const auto session = SessionFrom(GoodRequest(), Ticket());
+  const auto session = SessionFrom(GoodRequest());
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->world, 1u);
+  EXPECT_EQ(session->share.world, 1u);
   EXPECT_EQ(session->window, 4u);
-  EXPECT_EQ(session->remainder, plan::Remainder::kPartial);
-  EXPECT_EQ(session->epoch, 0u);
-  EXPECT_EQ(session->consumed, 0u);
-  EXPECT_EQ(session->seed, 7u);
-  EXPECT_EQ(session->spec.height, 224u);
-  EXPECT_EQ(session->spec.width, 192u);
-  EXPECT_DOUBLE_EQ(session->spec.scale_min, 0.08);
-  EXPECT_DOUBLE_EQ(session->spec.ratio_max, 4.0 / 3.0);
+  EXPECT_EQ(session->share.remainder, plan::Remainder::kPartial);
+  EXPECT_EQ(session->first_epoch, 0u);
+  EXPECT_EQ(session->share.consumed, 0u);
+  EXPECT_EQ(session->feed.seed, 7u);
+  EXPECT_EQ(session->feed.decoding.height, 224u);
+  EXPECT_EQ(session->feed.decoding.width, 192u);
+  EXPECT_DOUBLE_EQ(session->feed.decoding.scale_min, 0.08);
+  EXPECT_DOUBLE_EQ(session->feed.decoding.ratio_max, 4.0 / 3.0);
 }
 
 TEST(SessionTest, WithSeveralRanksTheRemainderIsPaddedByDefault) {
   v1::OpenSessionRequest request = GoodRequest();
   request.set_world_size(2);
 
-  EXPECT_EQ(SessionFrom(request, Ticket())->remainder, plan::Remainder::kPadRanks);
+  EXPECT_EQ(SessionFrom(request)->share.remainder, plan::Remainder::kPadRanks);
 }
 
 TEST(SessionTest, ByDefaultTwoRanksOfFortySamplesTakeTwentyEachAsWithTorch) {
@@ -215,7 +215,7 @@ TEST(SessionTest, ByDefaultTwoRanksOfFortySamplesTakeTwentyEachAsWithTorch) {
   request.set_batch_size(16);
 
   plan::Share share = {.samples = 40, .world = 2, .batch_size = 16};
-  share.remainder = SessionFrom(request, Ticket())->remainder;
+  share.remainder = SessionFrom(request)->share.remainder;
 
   ASSERT_EQ(plan::BatchCount(share), 2u);
   EXPECT_EQ(plan::BatchAt(share, 0).rows, 16u);
@@ -230,12 +230,12 @@ TEST(SessionTest, AStateGoesOnWhereItWasTakenWithItsOwnSeed) {
   state.set_seed(11);
   state.set_fingerprint(0xabc);
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->epoch, 3u);
-  EXPECT_EQ(session->consumed, 640u);
-  EXPECT_EQ(session->seed, 11u);
+  EXPECT_EQ(session->first_epoch, 3u);
+  EXPECT_EQ(session->share.consumed, 640u);
+  EXPECT_EQ(session->feed.seed, 11u);
   EXPECT_EQ(session->expected_fingerprint, 0xabcu);
 }
 
@@ -246,40 +246,40 @@ TEST(SessionTest, ACenterCropIsTakenAsAsked) {
   Center(request).set_width(200);
   Image(request).set_flip_probability(0.5);
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->spec.geometry, decode::Geometry::kResizeCenterCrop);
-  EXPECT_EQ(session->spec.resize, 256u);
-  EXPECT_EQ(session->spec.width, 200u);
-  EXPECT_DOUBLE_EQ(session->spec.flip_probability, 0.5);
+  EXPECT_EQ(session->feed.decoding.geometry, decode::Geometry::kResizeCenterCrop);
+  EXPECT_EQ(session->feed.decoding.resize, 256u);
+  EXPECT_EQ(session->feed.decoding.width, 200u);
+  EXPECT_DOUBLE_EQ(session->feed.decoding.flip_probability, 0.5);
 }
 
 TEST(SessionTest, ADecodingIsAskedForOrADefaultAndWithoutOneRowsAreAsTheyAreStored) {
   v1::OpenSessionRequest request = GoodRequest();
-  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kAsked);
+  EXPECT_EQ(SessionFrom(request)->decoding_mode, session::DecodingMode::kRequired);
 
   request.mutable_feed()->set_image_by_default(true);
-  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kByDefault);
+  EXPECT_EQ(SessionFrom(request)->decoding_mode, session::DecodingMode::kIfEncoded);
 
   request.mutable_feed()->set_image_by_default(false);
   request.mutable_feed()->clear_image();
-  EXPECT_EQ(SessionFrom(request, Ticket())->decoding, Decoding::kNone);
+  EXPECT_EQ(SessionFrom(request)->decoding_mode, session::DecodingMode::kNone);
 }
 
 TEST(SessionTest, ColorAndOrientationAreTakenAsAskedAndPlainOtherwise) {
   v1::OpenSessionRequest request = GoodRequest();
-  const auto plain = SessionFrom(request, Ticket());
+  const auto plain = SessionFrom(request);
   Image(request).set_color(v1::COLOR_GRAY);
   Image(request).set_apply_exif_orientation(true);
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   ASSERT_TRUE(plain.ok() && session.ok()) << session.status();
-  EXPECT_EQ(plain->spec.color, decode::Color::kRgb);
-  EXPECT_EQ(plain->spec.exif, decode::Exif::kIgnore);
-  EXPECT_EQ(session->spec.color, decode::Color::kGray);
-  EXPECT_EQ(session->spec.exif, decode::Exif::kApply);
+  EXPECT_EQ(plain->feed.decoding.color, decode::Color::kRgb);
+  EXPECT_EQ(plain->feed.decoding.exif, decode::Exif::kIgnore);
+  EXPECT_EQ(session->feed.decoding.color, decode::Color::kGray);
+  EXPECT_EQ(session->feed.decoding.exif, decode::Exif::kApply);
 }
 
 struct BadDevice {
@@ -306,7 +306,7 @@ TEST_P(BadDeviceTest, IsRefusedInWordsThatNameTheField) {
   v1::OpenSessionRequest request = DeviceRequest();
   GetParam().spoil(*request.mutable_device());
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   EXPECT_TRUE(absl::IsInvalidArgument(session.status())) << session.status();
   EXPECT_THAT(Words(session.status()), HasSubstr(GetParam().words));
@@ -330,7 +330,7 @@ TEST(DeliveryTest, DeviceDeliveryWithoutADeviceIsRefused) {
   v1::OpenSessionRequest request = GoodRequest();
   request.set_delivery(v1::DELIVERY_DEVICE);
 
-  EXPECT_THAT(Words(SessionFrom(request, Ticket()).status()), HasSubstr("device is missing"));
+  EXPECT_THAT(Words(SessionFrom(request).status()), HasSubstr("device is missing"));
 }
 
 TEST(DeliveryTest, AnUnknownDeliveryAndALongReasonAreRefused) {
@@ -338,15 +338,15 @@ TEST(DeliveryTest, AnUnknownDeliveryAndALongReasonAreRefused) {
   unknown.set_delivery(static_cast<v1::Delivery>(9));
   wordy.set_delivery_reason(std::string(513, 'x'));
 
-  EXPECT_THAT(Words(SessionFrom(unknown, Ticket()).status()), HasSubstr("delivery: wanted"));
-  EXPECT_THAT(Words(SessionFrom(wordy, Ticket()).status()), HasSubstr("delivery_reason"));
+  EXPECT_THAT(Words(SessionFrom(unknown).status()), HasSubstr("delivery: wanted"));
+  EXPECT_THAT(Words(SessionFrom(wordy).status()), HasSubstr("delivery_reason"));
 }
 
 TEST(DeliveryTest, WithoutAWordItIsHostDelivery) {
-  const auto session = SessionFrom(GoodRequest(), Ticket());
+  const auto session = SessionFrom(GoodRequest());
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->delivery, Delivery::kHost);
+  EXPECT_EQ(session->delivery, session::Delivery::kHost);
   EXPECT_FALSE(session->device.has_value());
 }
 
@@ -355,23 +355,23 @@ TEST(DeliveryTest, PinnedDeliveryComesWithItsReason) {
   request.set_delivery(v1::DELIVERY_PINNED);
   request.set_delivery_reason("the daemon sees no GPU");
 
-  const auto session = SessionFrom(request, Ticket());
+  const auto session = SessionFrom(request);
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->delivery, Delivery::kPinned);
+  EXPECT_EQ(session->delivery, session::Delivery::kPinned);
   EXPECT_EQ(session->delivery_reason, "the daemon sees no GPU");
 }
 
 TEST(DeliveryTest, ADeviceIsTakenAsAsked) {
-  const auto session = SessionFrom(DeviceRequest(), Ticket());
+  const auto session = SessionFrom(DeviceRequest());
 
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(session->delivery, Delivery::kDevice);
-  EXPECT_EQ(session->device->uuid[15], 'f');
+  EXPECT_EQ(session->delivery, session::Delivery::kDevice);
+  EXPECT_EQ(session->device->gpu.bytes[15], 'f');
   EXPECT_EQ(session->device->depth, 5u);
-  EXPECT_EQ(session->device->handle, HandleKind::kVmm);
-  EXPECT_EQ(session->device->pid, 17);
-  EXPECT_EQ(session->device->pid_namespace, 4026531836u);
+  EXPECT_EQ(session->device->kind, cuda::HandleKind::kVmm);
+  EXPECT_EQ(session->device->client.pid, 17);
+  EXPECT_EQ(session->device->client.pid_namespace, 4026531836u);
 }
 
 TEST(RequestTest, ASessionIdOfZeroIsMissing) {

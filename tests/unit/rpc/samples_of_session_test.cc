@@ -20,7 +20,7 @@ v1::OpenSessionRequest DigitsRequest() {
 }
 
 std::string Refusal(const v1::OpenSessionRequest& request) {
-  const absl::Status status = SessionFrom(request, Ticket()).status();
+  const absl::Status status = SessionFrom(request).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   return std::string(status.message());
 }
@@ -42,7 +42,7 @@ TEST(OrderTest, WhoGaveAnOrderIsTakenAsSaidAndRefusedWhereItIsNoRankOrNothingWas
   none.mutable_feed()->mutable_given_by()->set_ranks(2);
   request.mutable_feed()->set_order(v1::ORDER_GIVEN);
   request.mutable_feed()->set_given_order(5);
-  ASSERT_EQ(SessionFrom(request, Ticket())->given_by, plan::GivenBy{});
+  ASSERT_EQ(SessionFrom(request)->feed.given_by, plan::GivenBy{});
   request.mutable_feed()->mutable_given_by()->set_rank(2);
   request.mutable_feed()->mutable_given_by()->set_ranks(3);
   v1::OpenSessionRequest beyond = request;
@@ -51,7 +51,7 @@ TEST(OrderTest, WhoGaveAnOrderIsTakenAsSaidAndRefusedWhereItIsNoRankOrNothingWas
   EXPECT_THAT(Refusal(none),
               HasSubstr("feed.given_by: wanted none, because feed.order is ORDER_SH"));
   EXPECT_THAT(Refusal(beyond), HasSubstr("feed.given_by: the order was given by rank 2 of 2"));
-  EXPECT_EQ(SessionFrom(request, Ticket())->given_by, (plan::GivenBy{.rank = 2, .ranks = 3}));
+  EXPECT_EQ(SessionFrom(request)->feed.given_by, (plan::GivenBy{.rank = 2, .ranks = 3}));
 }
 
 TEST(RangeTest, OneOfNothingAndOneThatEndsNowhereAreRefused) {
@@ -67,25 +67,25 @@ TEST(RangeTest, OneOfNothingAndOneThatEndsNowhereAreRefused) {
 TEST(OrderTest, AWindowHasSixteenShardsWhereNobodySaysMoreAndShardsAreTheDatasetsOwn) {
   v1::OpenSessionRequest request = DigitsRequest();
   request.mutable_feed()->set_order(v1::ORDER_SHUFFLED_IN_WINDOWS);
-  const auto by_default = SessionFrom(request, Ticket());
+  const auto by_default = SessionFrom(request);
   request.mutable_feed()->mutable_shuffle_window()->set_shard_samples(1000);
   request.mutable_feed()->mutable_shuffle_window()->set_shards(4);
-  const auto asked = SessionFrom(request, Ticket());
+  const auto asked = SessionFrom(request);
 
   ASSERT_TRUE(by_default.ok() && asked.ok());
-  EXPECT_EQ(by_default->order, plan::Order::kShuffledInWindows);
-  EXPECT_EQ(by_default->windows, (plan::Windows{.shard_samples = 0, .shards = 16}));
-  EXPECT_EQ(asked->windows, (plan::Windows{.shard_samples = 1000, .shards = 4}));
+  EXPECT_EQ(by_default->feed.order, plan::Order::kShuffledInWindows);
+  EXPECT_EQ(by_default->feed.windows, (plan::Windows{.shard_samples = 0, .shards = 16}));
+  EXPECT_EQ(asked->feed.windows, (plan::Windows{.shard_samples = 1000, .shards = 4}));
 }
 
 TEST(RangeTest, ItIsTakenAsItIsAndNoneIsNone) {
   v1::OpenSessionRequest request = DigitsRequest();
-  EXPECT_FALSE(SessionFrom(request, Ticket())->range.has_value());
+  EXPECT_FALSE(SessionFrom(request)->feed.range.has_value());
 
   request.mutable_feed()->mutable_range()->set_first(50'000);
   request.mutable_feed()->mutable_range()->set_count(10'000);
 
-  EXPECT_EQ(SessionFrom(request, Ticket())->range, (plan::Range{50'000, 10'000}));
+  EXPECT_EQ(SessionFrom(request)->feed.range, (plan::Range{50'000, 10'000}));
 }
 
 }  // namespace

@@ -142,14 +142,18 @@ TEST_F(ServerTest, ASessionIsOpenedAsAskedAndTheGrantArrivesWhole) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(controller_.opened().size(), 1u);
   EXPECT_EQ(controller_.opened()[0].ticket.bytes[15], 15);
-  EXPECT_EQ(controller_.opened()[0].epoch, 0u);
+  EXPECT_EQ(controller_.opened()[0].request.first_epoch, 0u);
   EXPECT_EQ(granted_.session_id(), 42u);
   EXPECT_EQ(granted_.delivery(), v1::DELIVERY_HOST);
   EXPECT_EQ(granted_.height(), 224u);
   EXPECT_EQ(granted_.width(), 160u);
   EXPECT_EQ(granted_.channels(), 3u);
   EXPECT_EQ(granted_.row_bytes(), 3u * 224 * 160);
-  EXPECT_THAT(granted_.segments(), ElementsAre(3, 5));
+  EXPECT_EQ(granted_.labels_offset(), 4096u);
+  EXPECT_EQ(granted_.slot_bytes(), 12288u);
+  ASSERT_EQ(granted_.tensors_size(), 1);
+  EXPECT_EQ(granted_.tensors(0).name(), "image");
+  EXPECT_EQ(granted_.tensors(0).row_stride(), 3u * 224 * 160);
 }
 
 TEST_F(ServerTest, SlabsAreListedWithWhatProvesThem) {
@@ -165,7 +169,7 @@ TEST_F(ServerTest, SlabsAreListedWithWhatProvesThem) {
   EXPECT_EQ(slabs.slabs(0).kind(), v1::HANDLE_KIND_IPC);
   EXPECT_EQ(slabs.slabs(0).handle(), std::string(64, 'h'));
   EXPECT_EQ(slabs.slabs(0).canary_offset(), 4096u);
-  EXPECT_EQ(slabs.slabs(0).canary(), "tweet");
+  EXPECT_EQ(slabs.slabs(0).canary(), std::string(64, 't'));
 }
 
 TEST_F(ServerTest, ADatasetIsDescribedWithItsClasses) {

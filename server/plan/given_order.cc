@@ -1,12 +1,12 @@
-#include "server/feed/engine/given_order.h"
+#include "server/plan/given_order.h"
 
 #include <limits>
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/feed/core/hash.h"
+#include "server/plan/hash.h"
 
-namespace penstock::feed {
+namespace penstock::plan {
 
 uint64_t GivenOrder::bytes() const {
   return size_ * (std::holds_alternative<Narrow>(samples_) ? sizeof(uint32_t) : sizeof(uint64_t));
@@ -17,7 +17,7 @@ bool GivenOrder::operator==(const GivenOrder& other) const {
   return hash_ == other.hash_ && samples_ == other.samples_;
 }
 
-absl::Status GivenOrder::CheckFits(const plan::Range& samples) const {
+absl::Status GivenOrder::CheckFits(const Range& samples) const {
   const bool low = !samples.Contains(smallest_);
   if (!low && samples.Contains(largest_)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -79,4 +79,4 @@ absl::StatusOr<GivenOrder> GivenOrderBuilder::Finish() {
   return std::move(order_);
 }
 
-}  // namespace penstock::feed
+}  // namespace penstock::plan

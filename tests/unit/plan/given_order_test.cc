@@ -1,11 +1,11 @@
-#include "server/feed/engine/given_order.h"
+#include "server/plan/given_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace penstock::feed {
+namespace penstock::plan {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(GivenOrderTest, TheHashIsTheSameOnEveryMachineAndInEveryVersion) {
 }
 
 }  // namespace
-}  // namespace penstock::feed
+}  // namespace penstock::plan

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "server/plan/plan.h"
 
-namespace penstock::feed {
+namespace penstock::plan {
 
 class GivenOrder {
  public:
@@ -28,7 +28,7 @@ class GivenOrder {
   bool operator==(const GivenOrder& other) const;
 
   // InvalidArgument names a sample that is not one of these, and its place.
-  absl::Status CheckFits(const plan::Range& samples) const;
+  absl::Status CheckFits(const Range& samples) const;
 
  private:
   friend class GivenOrderBuilder;
@@ -68,4 +68,4 @@ class GivenOrderBuilder {
   uint64_t hash_ = 0;
 };
 
-}  // namespace penstock::feed
+}  // namespace penstock::plan

@@ -1,0 +1,64 @@
+// What a client asks for when it opens a session. The daemon has no other type for it: server/rpc
+// reads it from the message, and the engine opens a session with it. So an option of a session is a
+// member here; validate.cc has the rules for its values.
+//
+// **Thread safety**: plain values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "server/decode/core/spec.h"
+#include "server/export/device_request.h"
+#include "server/plan/plan.h"
+#include "server/plan/windows.h"
+#include "server/source/core/dataset.h"
+
+namespace penstock::session {
+
+// How batches reach the consumer.
+enum class Delivery { kHost, kPinned, kDevice };
+// "host", "pinned" or "device".
+absl::string_view DeliveryName(Delivery delivery);
+
+// Whether samples are decoded.
+enum class DecodingMode {
+  kRequired,   // yes; a dataset whose rows need no decoding is refused
+  kIfEncoded,  // if they are encoded; other rows are delivered as they are stored
+  kNone,       // no; a dataset of encoded images is refused
+};
+
+// Options that belong to the feed. Sessions share batches only if they agree in all of these.
+struct FeedOptions {
+  plan::Order order = plan::Order::kSequential;  // unless an order is given
+  plan::GivenBy given_by = {};                   // for a given order
+  plan::Windows windows = {};  // for kShuffledInWindows; shard_samples 0: the dataset's own shards
+  std::optional<plan::Range> range = {};  // unset: all samples that the dataset's name stands for
+  uint64_t seed = 0;
+  decode::Spec decoding = {};  // for encoded samples
+};
+
+struct Request {
+  std::string dataset_name;  // as the client calls it: a name or an absolute path
+  FeedOptions feed;
+  std::optional<uint64_t> given_order;  // name of an order that was sent; replaces feed.order
+  DecodingMode decoding_mode = DecodingMode::kRequired;
+  std::vector<source::FieldRequest> fields;
+
+  plan::Share share;                  // of the first epoch; Fit sets `samples`
+  uint64_t first_epoch = 0;           // the epoch in which `share` begins
+  uint64_t epochs = 0;                // number of epochs, the first included; 0: without end
+  uint64_t expected_fingerprint = 0;  // of the feed; 0: not checked
+  uint32_t window = 4;                // prefetch window, in batches
+  bool fail_on_bad_sample = false;
+  std::string name;  // for status
+
+  Delivery delivery = Delivery::kHost;
+  std::optional<exporting::DeviceRequest> device;  // for kDevice
+  std::string delivery_reason;                     // why this delivery, for status
+};
+
+}  // namespace penstock::session

@@ -1,0 +1,230 @@
+#include "server/session/validate.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/shm/control_page.h"
+
+namespace penstock::session {
+namespace {
+
+template <typename... Words>
+absl::Status Wrong(const Words&... words) {
+  return absl::InvalidArgumentError(absl::StrCat(words...));
+}
+
+// ---- The request by itself. ----
+
+absl::Status CheckFields(const std::vector<source::FieldRequest>& fields) {
+  if (fields.size() > kMaxFields)
+    return Wrong("feed.fields: wanted at most ", kMaxFields, ", got ", fields.size());
+  for (const source::FieldRequest& field : fields) {
+    if (field.name.empty()) return Wrong("feed.fields: one has no name; say which field is wanted");
+    PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", field.name, kMaxNameBytes));
+  }
+  return absl::OkStatus();
+}
+
+// How many samples a shard has may be the dataset's affair, which is not known here.
+absl::Status CheckOrder(const FeedOptions& feed) {
+  PENSTOCK_RETURN_IF_ERROR(base::Annotate(plan::Validate(feed.given_by), "feed.given_by"));
+  if (feed.order != plan::Order::kShuffledInWindows) return absl::OkStatus();
+  plan::Windows windows = feed.windows;
+  if (windows.shard_samples == 0) windows.shard_samples = 1;
+  return base::Annotate(plan::Validate(windows), "feed.shuffle_window");
+}
+
+absl::Status CheckRange(const std::optional<plan::Range>& range) {
+  const plan::Range widest = {.first = 0, .count = plan::kMaxSamples};
+  if (!range || plan::Validate(*range, widest).ok()) return absl::OkStatus();
+  return Wrong("feed.range: wanted at least one sample, and numbers up to ", plan::kMaxSamples,
+               ", got ", range->count, " from ", range->first, " on");
+}
+
+absl::Status CheckDecoding(const Request& request) {
+  if (request.decoding_mode == DecodingMode::kNone) return absl::OkStatus();
+  return base::Annotate(decode::Validate(request.feed.decoding), "feed.image");
+}
+
+absl::Status CheckSizes(const Request& request) {
+  const plan::Share& share = request.share;
+  if (share.batch_size < 1 || share.batch_size > kMaxBatchSize)
+    return Wrong("batch_size: wanted 1 to ", kMaxBatchSize, ", got ", share.batch_size);
+  if (request.window < 1 || request.window > shm::kControlCapacity)
+    return Wrong("window: wanted 1 to ", shm::kControlCapacity, " batches ahead, got ",
+                 request.window);
+  if (share.world < 1 || share.world > kMaxWorldSize)
+    return Wrong("world_size: wanted 1 to ", kMaxWorldSize, ", got ", share.world);
+  if (share.rank >= share.world)
+    return Wrong("rank: wanted 0 to ", share.world - 1, " in a world of ", share.world, ", got ",
+                 share.rank);
+  if (request.epochs > UINT64_MAX - request.first_epoch)
+    return Wrong("epochs: ", request.epochs, " from epoch ", request.first_epoch,
+                 " on cannot be counted; ask for fewer");
+  return absl::OkStatus();
+}
+
+absl::Status CheckDelivery(const Request& request) {
+  PENSTOCK_RETURN_IF_ERROR(CheckText("delivery_reason", request.delivery_reason, kMaxReasonBytes));
+  if (request.delivery != Delivery::kDevice) return absl::OkStatus();
+  if (!request.device)
+    return Wrong(
+        "device is missing; say which GPU batches shall be on, or ask for another delivery");
+  if (request.device->depth > exporting::kMaxDeviceDepth)
+    return Wrong("device.depth: wanted 1 to ", exporting::kMaxDeviceDepth,
+                 " batches, or 0 for the daemon's default, got ", request.device->depth);
+  if (request.device->client.pid < 0)
+    return Wrong("device.pid: wanted a PID, got ", request.device->client.pid);
+  return absl::OkStatus();
+}
+
+// ---- The request and its dataset. ----
+
+bool IsEncoded(const Target& target) {
+  return target.dataset.storage() == source::Storage::kEncoded;
+}
+
+bool IsSynthetic(const Target& target) {
+  return target.dataset.storage() == source::Storage::kNothing;
+}
+
+absl::Status CheckMode(const Target& target, const Request& request) {
+  if (IsEncoded(target) && request.decoding_mode == DecodingMode::kNone)
+    return Wrong("dataset '", request.dataset_name,
+                 "' holds images, which are decoded: say how (a crop), there are no rows as they "
+                 "are stored");
+  if (!IsEncoded(target) && request.decoding_mode == DecodingMode::kRequired)
+    return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
+                 ") has rows that need no decoding: ask for no crop, flip or other decoding of it");
+  return absl::OkStatus();
+}
+
+// The samples that are asked for: within those that the dataset's name stands for.
+absl::Status FitRange(const Target& target, Request& request) {
+  std::optional<plan::Range>& range = request.feed.range;
+  if (!range) {
+    range = target.range;
+    return absl::OkStatus();
+  }
+  if (target.mixture != nullptr)
+    return Wrong("dataset '", request.dataset_name,
+                 "' is a mixture, of which no range can be taken; give ranges to its parts in the "
+                 "configuration, or an order");
+  return base::Annotate(plan::Validate(*range, target.range),
+                        absl::StrCat("dataset '", request.dataset_name, "'"));
+}
+
+absl::Status FitWindows(const Target& target, Request& request) {
+  plan::Windows& windows = request.feed.windows;
+  if (request.feed.order != plan::Order::kShuffledInWindows || windows.shard_samples != 0)
+    return absl::OkStatus();
+  windows.shard_samples = target.dataset.shard_samples();
+  if (windows.shard_samples != 0) return absl::OkStatus();
+  return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
+               ") has no shards of its own to shuffle in windows; say how many consecutive samples "
+               "are one");
+}
+
+// Synthetic rows are noise in any order: whoever makes them counts the samples and need not be told
+// of them. Nothing of them is stored, so nothing is copied: labels and ids go to the host.
+absl::Status FitSynthetic(const Target& target, Request& request) {
+  if (!IsSynthetic(target)) return absl::OkStatus();
+  if (target.given != nullptr)
+    return Wrong("dataset '", request.dataset_name,
+                 "' is synthetic, and its samples have one order only; give it none");
+  request.feed.order = plan::Order::kSequential;
+  request.delivery = Delivery::kHost;
+  return absl::OkStatus();
+}
+
+uint64_t EpochSamples(const Target& target, const Request& request) {
+  if (target.given != nullptr) return target.given->size();
+  if (target.mixture != nullptr) return target.mixture->epoch_samples();
+  return request.feed.range->count;
+}
+
+absl::Status FitShare(const Target& target, Request& request) {
+  request.share.samples = EpochSamples(target, request);
+  PENSTOCK_RETURN_IF_ERROR(plan::Validate(request.share));
+  plan::Share whole = request.share;
+  whole.consumed = 0;
+  if (plan::BatchCount(whole) != 0) return absl::OkStatus();
+  return Wrong("rank ", whole.rank, " of ", whole.world, " would never have a batch: an epoch's ",
+               whole.samples, " samples in batches of ", whole.batch_size, " for ", whole.world,
+               " ranks leave none for it; use smaller batches, fewer ranks, or pad");
+}
+
+// A field that names places in the image is wrong beside an image that was cropped at random.
+absl::Status CheckPlaced(const Target& target, const Request& request,
+                         const source::Selection& selection) {
+  const decode::Spec& decoding = request.feed.decoding;
+  const bool random =
+      decoding.geometry == decode::Geometry::kRandomResizedCrop || decoding.flip_probability > 0;
+  if (!IsEncoded(target) || !random) return absl::OkStatus();
+  const std::vector<source::Field> fields = target.dataset.fields();
+  for (size_t i = 0; i < selection.fields.size(); ++i) {
+    if (!fields[selection.fields[i]].placed || request.fields[i].as_stored) continue;
+    return Wrong("'", request.fields[i].name,
+                 "' names places in the image, and a random crop or flip moves the image but not "
+                 "it; ask for a center crop without a flip, or say that you want it as it is "
+                 "stored (as_stored)");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<source::Selection> SelectFields(const Target& target, const Request& request) {
+  absl::StatusOr<source::Selection> selection = target.dataset.Select(request.fields);
+  if (!selection.ok())
+    return base::Annotate(selection.status(), absl::StrCat("dataset '", request.dataset_name, "'"));
+  PENSTOCK_RETURN_IF_ERROR(CheckPlaced(target, request, *selection));
+  if (IsEncoded(target) || !selection->layout.blocks.empty()) return selection;
+  return Wrong("the samples of dataset '", request.dataset_name,
+               "' have nothing of one shape; say which fields of variable length are wanted, and "
+               "how many elements of each a sample has at most");
+}
+
+}  // namespace
+
+absl::Status CheckText(absl::string_view field, absl::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes)
+    return Wrong(field, ": wanted at most ", max_bytes, " bytes, got ", text.size(),
+                 "; shorten it");
+  const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  if (clean) return absl::OkStatus();
+  return Wrong(field, ": '", absl::CHexEscape(text), "' has control characters; leave them out");
+}
+
+absl::Status CheckDatasetName(absl::string_view name) {
+  if (name.empty())
+    return Wrong("dataset is missing; give a dataset's name (penstockctl datasets lists them)");
+  return CheckText("dataset", name, kMaxDatasetBytes);
+}
+
+absl::Status Validate(const Request& request) {
+  PENSTOCK_RETURN_IF_ERROR(CheckDatasetName(request.dataset_name));
+  PENSTOCK_RETURN_IF_ERROR(CheckOrder(request.feed));
+  PENSTOCK_RETURN_IF_ERROR(CheckRange(request.feed.range));
+  PENSTOCK_RETURN_IF_ERROR(CheckDecoding(request));
+  PENSTOCK_RETURN_IF_ERROR(CheckFields(request.fields));
+  PENSTOCK_RETURN_IF_ERROR(CheckSizes(request));
+  PENSTOCK_RETURN_IF_ERROR(CheckText("name", request.name, kMaxNameBytes));
+  return CheckDelivery(request);
+}
+
+absl::StatusOr<source::Selection> Fit(const Target& target, Request& request) {
+  PENSTOCK_RETURN_IF_ERROR(Validate(request));
+  PENSTOCK_RETURN_IF_ERROR(CheckMode(target, request));
+  PENSTOCK_RETURN_IF_ERROR(FitRange(target, request));
+  PENSTOCK_RETURN_IF_ERROR(FitWindows(target, request));
+  PENSTOCK_RETURN_IF_ERROR(FitSynthetic(target, request));
+  if (target.given != nullptr)
+    PENSTOCK_RETURN_IF_ERROR(target.given->CheckFits(*request.feed.range));
+  PENSTOCK_RETURN_IF_ERROR(FitShare(target, request));
+  if (request.delivery != Delivery::kDevice) request.device.reset();
+  return SelectFields(target, request);
+}
+
+}  // namespace penstock::session
