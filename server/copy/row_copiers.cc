@@ -15,9 +15,9 @@ namespace penstock::copy {
 namespace {
 
 constexpr size_t kAhead =
-    4;  // runs a thread: the one in its hands, and some while the runner is busy
+    4;  // runs per thread: one in progress, and some more while the runner is busy
 constexpr base::Duration kLongCopy = std::chrono::seconds(1);
-// Copies that do not come back, and such as are made aside. Beyond them threads are held up.
+// Limit for blocked copies and copies with `aside`. Beyond it, blocked copies hold up the pool.
 constexpr size_t kMaxLoose = 128;
 
 absl::Status Fill(const Run& run) {
@@ -91,7 +91,7 @@ void RowCopiers::Submit(Run run) {
 
 void RowCopiers::SubmitAside(Run run) {
   const uint64_t id = run.id;
-  const auto shared = std::make_shared<const Run>(std::move(run));  // with the thread
+  const auto shared = std::make_shared<const Run>(std::move(run));  // shared with the thread
   {
     const base::MutexLock lock(mutex_);
     Begin(*shared, next_thread_);
@@ -103,7 +103,7 @@ void RowCopiers::SubmitAside(Run run) {
   });
   ++next_thread_;
   if (thread) return loose_.Leave(*std::move(thread));
-  const base::MutexLock lock(mutex_);  // like any other, then
+  const base::MutexLock lock(mutex_);  // then treat it like any other run
   in_hand_.erase(id);
   ready_.push_back(*shared);
   changed_.NotifyOne();
@@ -127,14 +127,14 @@ std::vector<RowCopiers::InHand> RowCopiers::NewlyOverdue(base::TimePoint now) {
   const base::MutexLock lock(mutex_);
   for (auto& [id, hand] : in_hand_) {
     if (hand.reported || now - hand.since < source::kPatience) continue;
-    hand.reported = hand.aside;  // the others, once they were left behind
+    hand.reported = hand.aside;  // other runs are reported when they are detached
     overdue.push_back(hand);
   }
   return overdue;
 }
 
-// The next thread is there before this one is left: there are always as many. False: too many are
-// left behind already, or its copy came back meanwhile, and it is left with another or with none.
+// Starts a replacement before detaching the thread, so that the pool keeps its size. False if too
+// many threads are detached already, or if the overdue copy has just ended.
 bool RowCopiers::LeaveBehind(const InHand& hand) {
   if (!loose_.CanStart()) return false;
   std::optional<posix::LooseThreads::Thread> next = StartThread(next_thread_);
@@ -166,13 +166,13 @@ std::vector<RowCopiers::Stall> RowCopiers::Stalls(base::TimePoint now) const {
   return stalls;
 }
 
-// ---- The threads. ----
+// ---- Run by the threads ----
 
 void RowCopiers::Work(uint64_t number) {
   while (const std::optional<Run> run = Next(number)) Carry(*run);
 }
 
-// Nothing: it is the end, or this thread was left behind with a copy that has come back by now.
+// Nullopt at shutdown, or if this thread was detached and its copy has ended since.
 std::optional<Run> RowCopiers::Next(uint64_t number) {
   const base::MutexLock lock(mutex_);
   while (!stopping_ && serving_.contains(number) && ready_.empty()) changed_.Wait(mutex_);

@@ -1,13 +1,16 @@
-// The row copiers' threads ("carry0", …), and the runs of rows that they are given.
+// Row copiers: threads ("copy0", …) that copy stored rows into slots, and the runs of rows that
+// they are given.
 //
-// Owned by the feed's runner, whose thread alone calls it. No call waits for a source, but the end
-// of the object, which waits for copies in progress. A run whose source fails ends: when to try
-// again is the caller's business. A copy that does not come back holds up no other: its thread is
-// left behind with it, and another takes its place.
+// A run whose source fails ends with that error; the caller decides when to retry. A copy that
+// blocks delays no other run: its thread is detached from the pool, and a new thread takes over.
 //
-// What always holds:
-//  - Each submitted run ends in exactly one outcome, unless the row copiers end first.
-//  - Nobody writes a run's rows any more when its outcome is collected.
+// **Ownership**: owned by the feed's runner.
+// **Thread safety**: only the runner's thread may call it. No call waits for a source, except the
+// destructor, which waits for copies in progress.
+//
+// Invariants:
+// - Each submitted run ends in exactly one outcome, unless the row copiers are destroyed first.
+// - Once an outcome is collected, no thread writes the run's rows.
 #pragma once
 
 #include <cstddef>
@@ -28,29 +31,29 @@
 
 namespace penstock::copy {
 
-// Rows to fill. What it points at lives until the outcome is collected.
+// Rows to fill. What it points to must live until the outcome is collected.
 struct Run {
-  uint64_t id = 0;                           // the caller's; not looked at
-  const source::Dataset* dataset = nullptr;  // whose rows are stored
+  uint64_t id = 0;                           // for the caller; not interpreted
+  const source::Dataset* dataset = nullptr;  // storage() is kRows
   const source::Selection* selection = nullptr;
-  std::vector<uint64_t> samples;   // one a row
-  std::vector<std::byte*> blocks;  // of the selection: where their rows begin
-  std::byte* labels = nullptr;     // int64 each
-  std::byte* ids = nullptr;        // uint64 each
-  base::TimePoint given{};         // when the caller gave it; not looked at
-  // Copied by a thread of its own: its source is in trouble, and it takes nobody's place.
+  std::vector<uint64_t> samples;   // one per row
+  std::vector<std::byte*> blocks;  // for each block of the selection: where its rows begin
+  std::byte* labels = nullptr;     // one int64 per row
+  std::byte* ids = nullptr;        // one uint64 per row
+  base::TimePoint given{};         // when the caller submitted it; not interpreted
+  // Copied on a thread of its own, without using capacity, because its source is failing.
   bool aside = false;
 };
 
 struct Outcome {
   uint64_t id = 0;
-  // Not OK: the source failed, or, by DataLoss, what it holds is wrong and stays so.
+  // Not OK: the source failed. DataLoss is permanent: the stored data is wrong.
   absl::Status status;
-  base::TimePoint given{};           // as the run says
-  base::TimePoint begun{}, ended{};  // of its copy
+  base::TimePoint given{};           // as in Run
+  base::TimePoint begun{}, ended{};  // start and end of the copy
 };
 
-// Writes the labels and ids of a run: all that there is to do where nothing is stored.
+// Writes the labels and ids of a run, which is all there is to do for datasets without stored rows.
 void WriteNotes(const Run& run);
 
 class RowCopiers {
@@ -60,24 +63,24 @@ class RowCopiers {
   };
   explicit RowCopiers(const Options& options);
   ~RowCopiers();
-  absl::Status Start();  // once
+  absl::Status Start();  // call it once
 
-  // Rung when there is something to collect. Edges count: it is never drained.
+  // Signalled when there is something to collect. Edge-triggered: it is never drained.
   const posix::Fd& event() const { return event_; }
 
-  // How many more runs Submit takes now: few, so that the earliest batch is finished first.
+  // How many more runs Submit accepts now. Small, so that the earliest batch is finished first.
   size_t Capacity() const;
   void Submit(Run run);
-  // Whether one more may be copied aside.
+  // Whether another run with `aside` may be submitted.
   bool MayReadAside() const { return loose_.CanStart(); }
-  // What ended since the last call.
+  // Returns the outcomes since the last call.
   std::vector<Outcome> Collect();
 
-  // Leaves threads behind whose copies do not come back; several times a second. The runs whose
-  // copies do not, each told once: they take no place any more, and end like all others.
+  // Detaches threads whose copies have blocked too long. Call it several times a second. Returns
+  // the runs that are newly overdue, each once; they use no more capacity, but end like all others.
   std::vector<uint64_t> TakeOverdue(base::TimePoint now);
 
-  // Runs whose copy takes more than a second.
+  // A run whose copy has taken more than a second.
   struct Stall {
     uint64_t id = 0;
     base::TimePoint since;
@@ -90,7 +93,7 @@ class RowCopiers {
     uint64_t id = 0;
     base::TimePoint since;
     const source::Dataset* dataset = nullptr;
-    uint64_t sample = 0;  // the first
+    uint64_t sample = 0;  // the run's first sample
     uint64_t thread = 0;
     bool aside = false, reported = false;
   };
@@ -100,7 +103,7 @@ class RowCopiers {
   std::vector<InHand> NewlyOverdue(base::TimePoint now);
   bool LeaveBehind(const InHand& hand);
 
-  // The threads.
+  // ---- Run by the threads ----
   void Work(uint64_t number);
   std::optional<Run> Next(uint64_t number);
   void Begin(const Run& run, uint64_t number) PENSTOCK_REQUIRES(mutex_);
@@ -113,12 +116,12 @@ class RowCopiers {
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::deque<Run> ready_ PENSTOCK_GUARDED_BY(mutex_);
-  std::map<uint64_t, InHand> in_hand_ PENSTOCK_GUARDED_BY(mutex_);  // by run
-  std::set<uint64_t> serving_ PENSTOCK_GUARDED_BY(mutex_);  // the threads that take what is ready
+  std::map<uint64_t, InHand> in_hand_ PENSTOCK_GUARDED_BY(mutex_);  // copies in progress, by run
+  std::set<uint64_t> serving_ PENSTOCK_GUARDED_BY(mutex_);          // threads that take queued runs
   std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
 
   uint64_t next_thread_ = 0;
-  // Last: they use all of the above.
+  // Declared last, because they use all members above.
   std::map<uint64_t, posix::LooseThreads::Thread> threads_;  // those that serve
   posix::LooseThreads loose_;
 };

@@ -25,8 +25,8 @@ namespace {
 
 using base::Fault;
 
-// libjpeg-turbo writes rows that are aligned to a vector past the cache; the resampler, which reads
-// them next, would wait for memory.
+// libjpeg-turbo writes vector-aligned rows with non-temporal stores, which bypass the cache. The
+// resampler reads the rows next and would have to wait for memory, so misalign them.
 constexpr size_t kMisalignment = 4;
 constexpr size_t kStrideMultiple = 64;
 
@@ -57,12 +57,12 @@ struct Decoder::State {
   NetpbmReader netpbm;
   TiffReader tiff;
   OrientedReader oriented;
-  ImageReader* reader = nullptr;  // of the file in hand
+  ImageReader* reader = nullptr;  // for the current file
   Resampler resampler;
   AlignedBuffer staging;
-  uint8_t* rows[kRowsAtOnce];           // in staging, as the reader gives them
-  const uint8_t* columns[kRowsAtOnce];  // … from the first column that the resampler wants
-  std::vector<uint8_t> gray_as_rgb;     // the row before all but one channel are dropped
+  uint8_t* rows[kRowsAtOnce];           // in staging, as written by the reader
+  const uint8_t* columns[kRowsAtOnce];  // … starting at the first column that the resampler needs
+  std::vector<uint8_t> gray_as_rgb;     // the row before it is reduced to one channel
 };
 
 Decoder::Decoder(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
@@ -75,7 +75,7 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
     if (Fault fault = state_->ReadHeader(file, spec.exif); fault != Fault::kNone) return fault;
     return state_->DecodeRow(spec, key, row);
   } catch (const std::bad_alloc&) {
-    return Fault::kTooManyPixels;  // it does not fit the memory that one sample may take
+    return Fault::kTooManyPixels;  // exceeds the memory allowed for one sample
   }
 }
 
@@ -94,7 +94,7 @@ Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
   if (Fault fault = reader->ReadHeader(file); fault != Fault::kNone) return fault;
   const uint64_t pixels = uint64_t{reader->width()} * reader->height();
   if (pixels > limits.max_pixels) return Fault::kTooManyPixels;
-  const bool own = kind == Kind::kTiff;  // shown upright in any case
+  const bool own = kind == Kind::kTiff;  // always shown upright
   if (!own && exif == Exif::kIgnore) return Fault::kNone;
   const Orientation orientation =
       own ? tiff.orientation() : OrientationOf(OrientationTag(FindExif(kind, file)));
@@ -128,7 +128,7 @@ ImageReader* Decoder::State::ReaderFor(Kind kind) {
   return nullptr;
 }
 
-// A gray row is resized as three equal channels, and becomes one at the end.
+// A gray row is resized as three equal channels and reduced to one at the end.
 Fault Decoder::State::DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row) {
   const Draw draw = DrawFor(spec, key, reader->width(), reader->height());
   const Placement placement = Place(spec, draw);

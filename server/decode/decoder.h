@@ -1,5 +1,5 @@
-// A file's bytes → one row. Pure: no I/O, no clock, no thread. One Decoder serves one thread and
-// keeps its scratch memory between samples.
+// Decodes a file's bytes into one row. Pure: no I/O, no clock, no threads.
+// **Thread safety**: one Decoder serves one thread; it keeps its scratch memory between samples.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ class Decoder {
   explicit Decoder(const Limits& limits);
   ~Decoder();
 
-  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, or returns
-  // why not; then the row's bytes are unspecified. Never throws: what needs more memory than there
-  // is gets kTooManyPixels.
+  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give.
+  // **Errors**: returns a fault; the row's bytes are then unspecified. Never throws: if memory runs
+  // out it returns kTooManyPixels.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
 
-  // The width and height that draws are made for, for tests and tools; none if there is a fault.
+  // The image size for which random choices are drawn, for tests and tools; nullopt if there is a
+  // fault.
   struct Size {
     uint32_t width = 0, height = 0;
   };

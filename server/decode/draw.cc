@@ -1,7 +1,7 @@
-// The draw that README.md specifies. Additions, products, quotients and square roots of doubles
-// alone, in the order written there: IEEE 754 rounds each of them in one way, so every machine and
-// language draws the same. No exp or log, whose last bit differs between libraries; this file is
-// compiled without fused multiply-add.
+// The random draw that ../plan/README.md specifies. It uses only additions, products, quotients and
+// square roots of doubles, in the specified order: IEEE 754 rounds each of them in exactly one way,
+// so every machine and language gets the same result. It avoids exp and log, whose last bit differs
+// between libraries, and the file is compiled without fused multiply-add.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace penstock::decode {
 namespace {
 
-constexpr uint32_t kAttempts = 10;  // operations 0 … 9: one try each at a crop
+constexpr uint32_t kAttempts = 10;  // operations 0 … 9: one crop attempt each
 constexpr uint32_t kFlipOperation = 10;
 
 base::PhiloxWords WordsFor(const DrawKey& key, uint32_t operation) {
@@ -21,15 +21,16 @@ base::PhiloxWords WordsFor(const DrawKey& key, uint32_t operation) {
       key.seed);
 }
 
-// [0, 1)
+// A number in [0, 1).
 double Unit(uint32_t word) { return word / 4294967296.0; }
 
-// [0, choices)
+// An integer in [0, choices).
 uint32_t Below(uint32_t word, uint32_t choices) {
   return static_cast<uint32_t>((uint64_t{word} * choices) >> 32);
 }
 
-// base to the power of word / 2³²: the product of base^(1/2), base^(1/4), … where word has a bit.
+// Computes base^(word / 2³²) as the product of base^(1/2), base^(1/4), … for the bits set in
+// `word`.
 double Power(double base, uint32_t word) {
   double power = 1.0;
   for (int bit = 31; bit >= 0; --bit) {
@@ -39,7 +40,7 @@ double Power(double base, uint32_t word) {
   return power;
 }
 
-// Half to even, as Python's round.
+// Rounds half to even, like Python's round.
 double Round(double value) { return std::nearbyint(value); }
 
 bool TryCrop(const Spec& spec, const base::PhiloxWords& words, uint32_t width, uint32_t height,
@@ -58,7 +59,7 @@ bool TryCrop(const Spec& spec, const base::PhiloxWords& words, uint32_t width, u
   return true;
 }
 
-// The largest box of an allowed ratio in the middle.
+// The largest centred box with an allowed ratio.
 Box CentralCrop(const Spec& spec, uint32_t width, uint32_t height) {
   const double w = std::min<double>(width, std::max(1.0, Round(height * spec.ratio_max)));
   const double h = std::min<double>(height, std::max(1.0, Round(width / spec.ratio_min)));

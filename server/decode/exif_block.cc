@@ -1,5 +1,5 @@
-// Where the kinds of files keep their EXIF block. As Pillow looks for it: of several in a JPEG or a
-// WebP the first counts, of several in a PNG the last.
+// Finds the EXIF block in each file format, as Pillow does: the first of several in a JPEG or WebP,
+// the last of several in a PNG.
 #include <algorithm>
 
 #include "server/decode/core/bytes.h"
@@ -25,7 +25,7 @@ Bytes WithoutPrefix(Bytes block) {
   return StartsWith(block, kExif) ? block.subspan(std::size(kExif)) : block;
 }
 
-// The segments before the first scan (ITU T.81, annex B); bytes between them are passed over.
+// Visits the segments before the first scan (ITU T.81, annex B) and skips bytes between them.
 Bytes InJpeg(Bytes file) {
   constexpr uint32_t kApp1 = 0xE1, kScan = 0xDA, kEnd = 0xD9;
   size_t at = 2;
@@ -60,7 +60,8 @@ Bytes InPng(Bytes file) {
   return WithoutPrefix(found);
 }
 
-// WebP container specification: only the extended kind has a block, and says so in its first byte.
+// WebP container specification: only the extended format can have a block; a flag in its first byte
+// says so.
 Bytes InWebP(Bytes file) {
   constexpr size_t kContainerBytes = 12, kHeadBytes = 8, kExtendedBytes = 10;
   constexpr std::byte kHasExif{0x08};

@@ -2,7 +2,8 @@
 
 namespace penstock::decode {
 
-// Pillow's L24 (src/libImaging/Convert.c): 0.299, 0.587 and 0.114 in sixteen bits, rounded.
+// Pillow's L24 (src/libImaging/Convert.c): weights 0.299, 0.587 and 0.114 in 16-bit fixed point,
+// rounded.
 void MakeGray(uint8_t* pixels, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     uint8_t* pixel = pixels + 4 * i;

@@ -1,4 +1,4 @@
-// Colours → gray, as Pillow's convert("L") does it before anything is cropped or resized. Pure.
+// Converts colour to gray, as Pillow's convert("L") does before cropping and resizing. Pure.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace penstock::decode {
 
-// RGBX pixels, in place: R, G and B become ITU-R 601-2 luma.
+// Converts RGBX pixels in place: R, G and B become ITU-R 601-2 luma.
 void MakeGray(uint8_t* pixels, size_t count);
 
-// RGB pixels whose channels are equal → one of them each.
+// Reduces RGB pixels with equal channels to one channel.
 void TakeOneChannel(const uint8_t* pixels, size_t count, uint8_t* gray);
 
 }  // namespace penstock::decode

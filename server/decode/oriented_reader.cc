@@ -29,7 +29,7 @@ uint32_t OrientedReader::height() const {
   return orientation_.exchange ? stored_->width() : stored_->height();
 }
 
-// Where the window's pixels are stored.
+// Where the window's pixels are in the stored image.
 Box OrientedReader::StoredBox(const Box& window) const {
   Box box = window;
   if (orientation_.exchange) {
@@ -79,8 +79,8 @@ void OrientedReader::CopyRow(uint32_t y, uint8_t* row) {
   }
 }
 
-// Rows are stored columns. Those that were asked for together are gathered together: their pixels
-// share cache lines.
+// Rows are stored columns. Gathers all requested rows together, because their pixels share cache
+// lines.
 void OrientedReader::GatherRows(uint32_t y, std::span<uint8_t* const> rows) {
   for (uint32_t x = 0; x < window_.width; ++x) {
     const uint8_t* from = pixels_.row(orientation_.mirror_rows ? window_.width - 1 - x : x);

@@ -1,7 +1,7 @@
-// An image as it is to be seen, of one that is stored turned or mirrored: another reader's window,
-// kept and read in another order.
+// Presents an image upright that is stored rotated or mirrored: keeps another reader's window and
+// reads it in a different order.
 //
-// Memory: the window, besides what the other reader takes.
+// Memory: the window, in addition to the other reader's memory.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace penstock::decode {
 
 class OrientedReader : public ImageReader {
  public:
-  // Reads through `stored` from the next ReadHeader on; it outlives the use.
+  // Uses `stored` from the next ReadHeader on. **Requires**: `stored` outlives that use.
   void Set(ImageReader& stored, const Orientation& orientation);
 
   base::Fault ReadHeader(std::span<const std::byte> file) override;
@@ -38,7 +38,7 @@ class OrientedReader : public ImageReader {
   ImageReader* stored_ = nullptr;
   Orientation orientation_;
   Box window_;
-  Pixels pixels_;  // as they are stored
+  Pixels pixels_;  // as stored
   std::vector<uint8_t> row_;
   uint32_t next_row_ = 0;
 };

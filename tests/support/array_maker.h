@@ -1,4 +1,4 @@
-// Files of arrays and of tokens for tests, byte by byte after the formats' descriptions.
+// Builds array and token files for tests, byte by byte from the formats' specifications.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,15 @@ std::string LlmC(const std::vector<Token>& tokens, int32_t magic = 20240520, int
   return LittleEndian(header) + LittleEndian(tokens);
 }
 
-// What a Megatron index says, before it becomes bytes.
+// The content of a Megatron index, before encoding.
 struct Megatron {
   uint8_t type = 8;  // uint16
   std::vector<int32_t> lengths;
   std::vector<int64_t> pointers;
-  std::vector<int64_t> documents;  // first sequences, and behind the last their number
+  std::vector<int64_t> documents;  // first sequence of each document, then the number of sequences
   std::vector<int8_t> modes = {};
 
-  // Sequences of these lengths, of two bytes a token, one behind the other, each a document.
+  // Contiguous sequences of these lengths, two bytes per token, each one a document.
   static Megatron Of(const std::vector<int32_t>& lengths) {
     Megatron index{.lengths = lengths};
     int64_t byte = 0;

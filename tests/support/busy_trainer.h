@@ -1,4 +1,4 @@
-// A trainer beside whatever a test does to its daemon: takes batches as fast as they come.
+// A trainer that takes batches as fast as they come, to run beside a test.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@ namespace penstock::testing {
 
 class BusyTrainer {
  public:
-  // Of the dataset "photographs"; returns once the first batch came.
+  // Trains on the dataset "photographs". Returns once the first batch has come.
   explicit BusyTrainer(const std::string& address);
   ~BusyTrainer();
 
-  // Batches a second that it gets from now on for so long; asks the daemon nothing.
+  // Batches per second over the next `time`. Doesn't call the daemon.
   double RateFor(std::chrono::milliseconds time) const;
 
  private:

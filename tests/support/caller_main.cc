@@ -1,8 +1,8 @@
-// penstock-test-caller ADDRESS [DOOR]: calls any method of any service of the contract, as whoever
-// runs it. Reads "METHOD JSON" lines, METHOD like penstock.v1.AdminService.GetStatus; answers each
-// with "CODE TEXT" on one line, where TEXT is the answer's JSON, or the refusal's words. With DOOR
-// it says Hello there first, and its calls carry the ticket; "ticket" tells it, and "ticket HEX"
-// takes another one.
+// penstock-test-caller ADDRESS [DOOR]: calls any method of any service of the contract, as the user
+// that runs it. Reads lines "METHOD JSON", with METHOD like penstock.v1.AdminService.GetStatus, and
+// answers each with a line "CODE TEXT". TEXT is the response as JSON, or the error message. With
+// DOOR, it says Hello there first, and its calls carry the ticket it gets; the command "ticket"
+// prints it, and "ticket HEX" replaces it.
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -27,7 +27,7 @@ namespace {
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-constexpr int kMostMessages = 50;  // of one stream: WatchStatus has no end
+constexpr int kMostMessages = 50;  // limit per stream, because WatchStatus never ends
 
 class Caller {
  public:
@@ -85,7 +85,7 @@ class Caller {
     grpc::Status status;
     call->Finish(&status, nullptr);
     Step();
-    // A stream that we gave up is one that was served.
+    // A stream that we cancelled was served.
     const bool served = status.ok() || (gave_up_ && !text.empty());
     if (!served) text = status.error_message();
     for (char& c : text)
@@ -136,7 +136,7 @@ class Caller {
 }  // namespace penstock::testing
 
 int main(int argc, char** argv) {
-  // So that the contract is linked, whatever is called of it.
+  // Forces the linker to keep the contract, whichever methods are called.
   penstock::v1::GetVersionRequest::descriptor();
   penstock::v1::GetStatusRequest::descriptor();
   penstock::testing::Caller caller(argv[1], argc > 2 ? argv[2] : "");

@@ -1,4 +1,4 @@
-// Another process, perhaps of another user, that calls whatever it is told to: the program
+// A separate process, optionally of another user, that calls RPCs on command: the program
 // penstock-test-caller.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace penstock::testing {
 class CallerProcess {
  public:
   struct Answer {
-    int code = -1;     // gRPC's; -1: the program is gone
-    std::string text;  // JSON, or the refusal's words
+    int code = -1;     // the gRPC code; -1: the program has ended
+    std::string text;  // JSON, or the error message
   };
 
-  // `door`: where it says Hello first, and its calls carry the ticket; empty: it has none.
+  // `door`: the doorway where it first says Hello to get a ticket for its calls; empty: no ticket.
   CallerProcess(const std::string& address, const std::string& door, const Identity& as);
   ~CallerProcess();  // ends it
   CallerProcess(const CallerProcess&) = delete;
@@ -33,7 +33,7 @@ class CallerProcess {
   std::string Say(const std::string& line);
 
   pid_t pid_ = -1;
-  int in_ = -1, out_ = -1;  // our ends
+  int in_ = -1, out_ = -1;  // our ends of its pipes
 };
 
 }  // namespace penstock::testing

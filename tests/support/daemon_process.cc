@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Makes a terminal; our end of it, and the path of the program's.
+// Creates a terminal. Returns our end of it, and the path of the program's end.
 int OpenTerminal(std::string& path) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   EXPECT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -33,8 +33,8 @@ int OpenTerminal(std::string& path) {
   return terminal;
 }
 
-// Forks and executes in a group of its own; the child's standard error goes to `log`. With a
-// terminal, it is the one in its foreground.
+// Forks and executes in a new process group, with standard error going to `log`. With a terminal,
+// the child becomes its foreground process.
 pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, const Identity& user,
             const std::string& terminal) {
   std::vector<char*> raw;
@@ -46,7 +46,7 @@ pid_t Spawn(const std::vector<std::string>& argv, const std::string& log, const 
     setpgid(0, 0);
   } else {
     setsid();
-    dup2(open(terminal.c_str(), O_RDWR), 0);  // becomes the controlling one
+    dup2(open(terminal.c_str(), O_RDWR), 0);  // becomes the controlling terminal
   }
   dup2(open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600), 2);
   user.Become();
@@ -99,7 +99,7 @@ const std::string& Photographs(int count) {
 
 DaemonProcess::DaemonProcess(Options options) : options_(std::move(options)) {
   EXPECT_EQ(chmod(directory().c_str(), 0755), 0);
-  if (options_.config.empty()) {  // else the daemon makes it
+  if (options_.config.empty()) {  // else the daemon creates it
     EXPECT_EQ(mkdir((directory() + "/run").c_str(), 0700), 0);
   }
   GiveToUser(directory());
@@ -139,7 +139,7 @@ void DaemonProcess::Start() {
 
 void DaemonProcess::Rewrite(const std::string& config) {
   std::string text = config;
-  // Most tests end a daemon in the middle of epochs, and do not wait for these.
+  // Most tests end a daemon in the middle of epochs, and don't wait for these to drain.
   const bool drains = text.find("drain_for") != std::string::npos;
   text.replace(text.find("SOCKET"), 6, address() + (drains ? "" : ", drain_for: 0s"));
   std::ofstream(directory() + "/config.yaml") << text;

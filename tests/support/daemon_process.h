@@ -1,4 +1,4 @@
-// A real penstockd for system tests, in a directory of its own; killed and cleaned up at the end.
+// A real penstockd for system tests, in its own directory. It is killed and cleaned up at the end.
 #pragma once
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 namespace penstock::testing {
 
-// A directory under the test's temporary folder, removed with everything in it at the end.
+// A directory under the test's temporary folder, removed with its content at the end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -24,37 +24,37 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// A folder of generated photographs, made once for each count in this process.
+// A folder with `count` generated photographs, created once per count in this process.
 const std::string& Photographs(int count);
 
 class DaemonProcess {
  public:
   struct Options {
     int workers = 1;
-    // YAML in which {socket: SOCKET …} stands for the address; does not drain where it does not say
-    // so. Empty: a private daemon.
+    // The configuration in YAML; SOCKET in {socket: SOCKET …} stands for the address. Doesn't drain
+    // unless it says so. Empty: a private daemon.
     std::string config;
     bool serves = true;        // Start waits until it is ready, not only until it answers
-    Identity user;             // whom it runs as
-    bool on_terminal = false;  // of its own, whose foreground it has
-    // A program by its path, with arguments, that the daemon is started under; pid() is that one's.
+    Identity user;             // the user that runs it
+    bool on_terminal = false;  // on a terminal of its own, in the foreground
+    // A program (path and arguments) that runs the daemon; pid() is then that program's.
     std::vector<std::string> under = {};
   };
   explicit DaemonProcess(Options options);
   ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s
 
-  void Start();  // again, after Kill
+  void Start();  // also again, after Kill
   void Signal(int signal) { kill(pid_, signal); }
-  void Rewrite(const std::string& config);  // its configuration's file, as Options has it
-  // Ends it with a signal and waits; its exit code, or minus the signal that killed it.
+  void Rewrite(const std::string& config);  // replaces its configuration file, as in Options
+  // Sends the signal and waits. Returns the exit code, or minus the signal that killed it.
   int Kill(int signal);
-  // Presses Ctrl-C on its terminal, waits, and tells its exit code as Kill does.
+  // Presses Ctrl-C on its terminal and waits. Returns the same as Kill.
   int PressCtrlC();
 
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
   std::string address() const { return directory_.path() + "/run/penstock.sock"; }
-  // Where operators call: apart, unless it is a private daemon.
+  // Where operators call: a separate socket, except for a private daemon.
   std::string admin_address() const {
     return options_.config.empty() ? address() : directory_.path() + "/run-admin/admin.sock";
   }
@@ -66,7 +66,7 @@ class DaemonProcess {
   std::vector<pid_t> WorkerPids();
   // Runs penstockctl.
   Ended Ctl(std::vector<std::string> arguments);
-  // Waits until the condition holds or 10 s are over; whether it holds.
+  // Waits up to `seconds` for the condition. Returns whether it holds.
   bool Eventually(const std::function<bool()>& condition, double seconds = 10);
 
  private:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a minimal Debian 12 in a folder, from the machine's own mirror and with its proxy:
-# debian_root.sh FOLDER. Wants root and debootstrap. Exit code 77: it cannot be made here.
+# Creates a minimal Debian 12 in a folder, using this machine's mirror and proxy: debian_root.sh
+# FOLDER. Needs root and debootstrap. Exit code 77: not possible on this machine.
 set -eu
 
 skip() {

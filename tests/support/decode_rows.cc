@@ -1,10 +1,10 @@
-// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH rgb|gray ignore|apply
-// < paths, one a line
+// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH rgb|gray ignore|apply <
+// paths, one a line
 //
-// Decodes each file as the sample of its place in the list. For each it writes to standard output,
-// in the machine's byte order: fault, x, y, width, height, flip as uint32 (box and flip for an
-// image of the size that follows), the image's width and height as uint32 (0 where the header can't
-// be read), and, if the fault is 0, the row.
+// Decodes each file as the sample whose number is its position in the list. Writes to standard
+// output, in the machine's byte order: fault, x, y, width, height, flip as uint32 (the draw for an
+// image of the size that follows), the image's width and height as uint32 (0 if the header can't be
+// read), and, if the fault is 0, the row.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

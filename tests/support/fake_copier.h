@@ -1,5 +1,5 @@
-// A copier whose GPU is host memory: slabs are arrays, copies happen when the test says so. What it
-// is asked for is there to be looked at.
+// A copier whose GPU is host memory. Slabs are arrays, and copies happen when the test says so.
+// Tests can inspect the requests.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class FakeCopier final : public Copier {
   absl::Status status() const override { return failure; }
   Facts facts() const override { return {.name = "Fake GPU", .context_bytes = 525u << 20}; }
 
-  // The oldest slab that was asked for is made, or is not.
+  // Completes the oldest requested slab, or fails it with `status`.
   void CompleteSlab(const absl::Status& status = absl::OkStatus()) {
     const SlabOrder order = orders.at(slabs_done++);
     SlabResult result;
@@ -61,7 +61,7 @@ class FakeCopier final : public Copier {
     done_.slabs.push_back(std::move(result));
     posix::Ring(event_);
   }
-  // So many of the oldest copies are made.
+  // Completes the `count` oldest copies.
   void Complete(size_t count = SIZE_MAX) {
     for (; count > 0 && !copies.empty(); --count) {
       const CopyOrder order = copies.front();
@@ -73,14 +73,14 @@ class FakeCopier final : public Copier {
     }
   }
 
-  bool slabs_by_hand = false;  // slabs are made by CompleteSlab alone
-  absl::Status refuse_slabs;   // why none is made
-  absl::Status failure;        // why nothing completes any more
+  bool slabs_by_hand = false;  // only CompleteSlab makes slabs
+  absl::Status refuse_slabs;   // if not OK, requests for slabs fail with it
+  absl::Status failure;        // if not OK, nothing completes any more
   std::vector<SlabOrder> orders;
   std::vector<uint32_t> freed;
   std::map<uint32_t, std::vector<std::byte>> slabs;
   std::map<uint32_t, posix::Mapping> segments;
-  std::deque<CopyOrder> copies;  // asked for, not made
+  std::deque<CopyOrder> copies;  // requested but not yet made
   size_t copies_asked = 0, slabs_done = 0;
 
  private:

@@ -1,4 +1,4 @@
-// A dataset in memory for tests: any number of samples, whose bytes are what the test says.
+// A dataset in memory for tests: any number of samples with bytes that the test supplies.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace penstock::testing {
 class FakeDataset final : public source::Dataset {
  public:
   using Bytes = std::vector<std::byte>;
-  // The bytes of a sample, or why they cannot be read. Called by reader threads.
+  // Returns a sample's bytes, or why they cannot be read. Called by reader threads.
   using Files = std::function<absl::StatusOr<Bytes>(uint64_t sample)>;
 
   explicit FakeDataset(uint64_t samples, Files files = NoFiles)

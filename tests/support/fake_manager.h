@@ -1,5 +1,5 @@
-// A service manager for tests: the socket that programs started from here find in $NOTIFY_SOCKET,
-// and what they said there.
+// A service manager for tests: the socket that child processes find in $NOTIFY_SOCKET, and the
+// messages they sent there.
 #pragma once
 
 #include <poll.h>
@@ -32,7 +32,7 @@ class FakeManager {
   FakeManager(const FakeManager&) = delete;
   FakeManager& operator=(const FakeManager&) = delete;
 
-  // What is said next; empty when nothing is within that time.
+  // The next message; empty if none comes within that time.
   std::string Next(std::chrono::milliseconds within) {
     pollfd ready = {.fd = socket_, .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, static_cast<int>(within.count())) <= 0) return "";
@@ -41,7 +41,8 @@ class FakeManager {
     return got > 0 ? std::string(text, static_cast<size_t>(got)) : "";
   }
 
-  // Listens until something with these words is said, and keeps all that was; whether it was.
+  // Receives messages until one contains these words, and keeps all of them. Returns whether one
+  // did.
   bool Hears(const std::string& words,
              std::chrono::milliseconds within = std::chrono::seconds(10)) {
     using std::chrono::steady_clock;

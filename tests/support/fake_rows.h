@@ -1,5 +1,5 @@
-// A dataset of stored rows in memory for tests: byte j of sample i is i + j, and copies fail as the
-// test says.
+// A dataset of stored rows in memory for tests: byte j of sample i is i + j. Copies fail when the
+// test says so.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace penstock::testing {
 
 class FakeRows final : public source::Dataset {
  public:
-  // Asked before each copy, by the threads that copy.
+  // Called before each copy, on the copying threads.
   using Trouble = std::function<absl::Status(std::span<const uint64_t> samples)>;
 
   FakeRows(uint64_t samples, source::RowShape shape, Trouble trouble = nullptr)

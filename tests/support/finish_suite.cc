@@ -44,7 +44,7 @@ std::vector<float> Deviations(uint32_t channels) {
   return deviations;
 }
 
-// Volatile: each operation rounds by itself.
+// Volatile, so that each operation is rounded separately.
 std::vector<std::byte> NaiveFinish(const Spec& spec, const Shape& shape,
                                    const std::vector<uint8_t>& rows) {
   const size_t bytes = ElementBytes(spec.type);
@@ -126,7 +126,8 @@ TEST_P(FinishSuite, EqualsTheNaiveReferenceOnPixelsAndOnWholeImages) {
   }
 }
 
-// Among these are divisors whose quick division would round wrongly, tiny and huge ones.
+// The values include tiny and huge divisors, and some for which a fast division would round
+// wrongly.
 TEST_P(FinishSuite, EqualsTheNaiveReferenceForEveryValueAndAnyCoefficients) {
   const Shape shape = {1, 1, 256, 1};
   std::vector<uint8_t> rows(256);

@@ -1,5 +1,5 @@
-// One suite for everything that finishes batches: the CPU's variants and the GPU's kernels. Each is
-// a Finisher; a test program instantiates FinishSuite with those that it has.
+// One test suite for everything that finishes batches: the CPU variants and the GPU kernels. Each
+// is a Finisher; a test program instantiates FinishSuite with those that it has.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace penstock::finish {
 
-// How far behind a multiple of 16 the two sides begin.
+// How far past a multiple of 16 source and destination begin.
 struct Places {
   size_t rows = 0;
   size_t into = 0;
@@ -21,8 +21,8 @@ struct Places {
 class Finisher {
  public:
   virtual ~Finisher() = default;
-  // What lies in the place for the result afterwards, with kMargin bytes before and behind it,
-  // which were kPoison, as all of it was.
+  // Returns the result's memory afterwards, including kMargin bytes before and after it. All of it
+  // was kPoison before.
   virtual absl::StatusOr<std::vector<std::byte>> Finish(const Spec& spec, const Shape& shape,
                                                         const std::vector<uint8_t>& rows,
                                                         const Places& places) = 0;
@@ -38,14 +38,14 @@ struct FinishCase {
   Layout layout;
 };
 
-// All types and layouts of one finisher.
+// All combinations of type and layout for one finisher.
 std::vector<FinishCase> AllCases(const std::string& finisher, std::shared_ptr<Finisher> (*make)());
 std::string FinishCaseName(const ::testing::TestParamInfo<FinishCase>& info);
 
 class FinishSuite : public ::testing::TestWithParam<FinishCase> {
  protected:
   void SetUp() override;
-  // Expects the bits of the naive reference, and the margins as they were.
+  // Expects the same bits as the naive reference, and unchanged margins.
   ::testing::AssertionResult EqualsTheReference(const Spec& spec, const Shape& shape,
                                                 const std::vector<uint8_t>& rows,
                                                 const Places& places = {});
@@ -57,11 +57,11 @@ class FinishSuite : public ::testing::TestWithParam<FinishCase> {
 
 std::vector<uint8_t> RandomRows(const Shape& shape);
 
-// One mean and deviation a channel; ImageNet's first.
+// One mean or deviation per channel; ImageNet's first.
 std::vector<float> Means(uint32_t channels);
 std::vector<float> Deviations(uint32_t channels);
 
-// Element by element, as the contract reads.
+// Computes element by element, following the contract literally.
 std::vector<std::byte> NaiveFinish(const Spec& spec, const Shape& shape,
                                    const std::vector<uint8_t>& rows);
 

@@ -1,4 +1,4 @@
-// What a client says first at the doorway, for tests that speak to a daemon without the client
+// Says Hello at the doorway like a client, for tests that talk to a daemon without the client
 // library.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace penstock::testing {
 
-// The ticket that it got, as metadata has it; or the refusal's words.
+// The ticket as call metadata, or the error message.
 struct Greeting {
   std::string ticket, refusal;
 };

@@ -1,8 +1,8 @@
-// Preloaded into a daemon under test: a file server that is away. While the file "<folder>.away"
-// exists, whoever opens, looks at, reads or writes a file or directory below the folder
-// $PENSTOCK_TEST_FOLDER waits, after leaving the file "<folder>.hung"; while "<folder>.broken"
-// exists, who looks at, or reads, an open one gets EIO. The thread "runner", which serves all, must
-// not do so at any time: it leaves the file "<folder>.runner".
+// Preloaded into a daemon under test, simulates a file server that doesn't respond. While the file
+// "<folder>.away" exists, every open, stat, read or write below the folder $PENSTOCK_TEST_FOLDER
+// creates the file "<folder>.hung" and blocks. While "<folder>.broken" exists, fstat and read of
+// open files fail with EIO. The thread "runner", which serves all sessions, must never make such
+// calls; if it does, the file "<folder>.runner" is created.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -37,11 +37,11 @@ bool IsTheRunner() {
   return std::strcmp(name, "runner") == 0;
 }
 
-// Whether the call succeeds, once it comes back.
+// Waits if necessary. Returns whether the call may succeed.
 bool AskFor(const char* path) {
   const char* folder = std::getenv("PENSTOCK_TEST_FOLDER");
   if (folder == nullptr) return true;
-  const int error = errno;  // readdir says an end and an error by it alone
+  const int error = errno;  // readdir reports end and error only through errno
   const size_t wanted = std::strlen(folder);
   if (std::strncmp(path, folder, wanted) != 0) return true;
   if (path[wanted] != '\0' && path[wanted] != '/') return true;
@@ -53,7 +53,7 @@ bool AskFor(const char* path) {
   return works;
 }
 
-// Where an open file lies; "" for none.
+// The path of an open file; "" if there is none.
 void PathOf(int fd, char* path, size_t bytes) {
   char link[64];
   std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -69,7 +69,7 @@ bool Ask(int fd) {
   return AskFor(path);
 }
 
-// One that is not there yet, or not open.
+// For files that don't exist or aren't open yet.
 void WaitFor(int folder, const char* path) {
   char whole[8192];
   if (path == nullptr) return;
@@ -154,7 +154,7 @@ int rename(const char* from, const char* to) {
 
 int fsync(int fd) { return Ask(fd) ? static_cast<int>(::syscall(SYS_fsync, fd)) : -1; }
 
-// openat2 has no name in the C library.
+// The C library has no wrapper for openat2.
 long syscall(long number, ...) {
   va_list more;
   va_start(more, number);

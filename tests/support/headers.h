@@ -1,5 +1,5 @@
-// What nearly every test includes, parsed once for all of them (penstock_test). Tests include what
-// they use all the same.
+// The headers that nearly every test includes, precompiled for all of them (penstock_test). Tests
+// still include what they use.
 #pragma once
 
 #include <gmock/gmock.h>

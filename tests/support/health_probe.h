@@ -1,5 +1,5 @@
-// Asks gRPC's health service as Kubernetes' probes do: over TCP, by what the protocol says and no
-// more (grpc/health/v1/health.proto).
+// Calls gRPC's health service over TCP like Kubernetes' probes, with nothing beyond what the
+// protocol requires (grpc/health/v1/health.proto).
 #pragma once
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 
 namespace penstock::testing {
 
-// That nobody listened at a moment ago.
+// A port that was free a moment ago.
 inline int FreePort() {
   posix::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -27,7 +27,7 @@ inline int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// "SERVING", "NOT_SERVING", or what went wrong.
+// "SERVING", "NOT_SERVING", or an error.
 inline std::string HealthAt(int port) {
   grpc::GenericStub stub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));

@@ -1,4 +1,4 @@
-// IDX files for tests, byte by byte, and gzip.
+// Builds IDX files for tests, byte by byte, and compresses them with gzip.
 #pragma once
 
 #include <zlib.h>
@@ -10,7 +10,7 @@
 
 namespace penstock::testing {
 
-// The magic number of unsigned bytes and the dimensions' sizes.
+// The magic number and the dimensions' sizes; unsigned bytes by default.
 inline std::string IdxHeaderBytes(std::initializer_list<uint32_t> sizes, uint8_t type = 0x08) {
   std::string bytes = {0, 0, static_cast<char>(type), static_cast<char>(sizes.size())};
   for (const uint32_t size : sizes)

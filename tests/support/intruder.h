@@ -15,7 +15,7 @@ namespace penstock::testing {
 
 class Intruder {
  public:
-  // Waits until it has said what came of it.
+  // Runs it and waits until it has reported the outcome.
   Intruder(const std::string& address, const std::string& kind, const Identity& as) {
     int out[2];
     EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
@@ -46,8 +46,8 @@ class Intruder {
     pid_ = -1;
   }
 
-  int count() const { return count_; }                 // how often it did what it does
-  const std::string& words() const { return words_; }  // with which it was refused
+  int count() const { return count_; }                 // how often its attack succeeded
+  const std::string& words() const { return words_; }  // the error message
 
  private:
   pid_t pid_ = -1;

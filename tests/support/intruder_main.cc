@@ -1,12 +1,11 @@
-// penstock-test-intruder ADDRESS KIND: what a member of the daemon's group may do at the doorway
-// and should not, without the client library. It prints what came of it in one line, then stays
-// until it is killed.
-//   unread      opens and closes sessions of "photographs" on four connections at the doorway, of
-//               which it reads nothing; until opening fails, 2,000 times at most
-//   places      connects until it is refused, 5,000 times at most, and keeps all connections
-//   visits      connects and leaves 5,000 times, one after the other
-//   hoard       opens and closes ten sessions of ten sizes, one after the other, and keeps all that
-//               it is sent mapped; says how many KiB of memory are behind that
+// penstock-test-intruder ADDRESS KIND: abuses the doorway as a member of the daemon's group,
+// without the client library. Prints the outcome as one line, then waits until it is killed.
+//   unread      opens and closes sessions of "photographs" on four connections at the doorway
+//               without ever reading, until opening fails, at most 2,000 times
+//   places      connects until it is refused, at most 5,000 times, and keeps all connections
+//   visits      connects and disconnects 5,000 times in a row
+//   hoard       opens and closes ten sessions of ten sizes in a row, and keeps everything that it
+//               receives mapped; prints the KiB of memory behind it
 //   strangers   connects and says nothing, as fast as it can, for ever
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
@@ -62,7 +61,7 @@ std::unique_ptr<grpc::ClientContext> ContextWith(const std::string& ticket) {
 void Unread(const std::string& address) {
   const auto feed = v1::FeedService::NewStub(
       grpc::CreateChannel("unix:" + address, grpc::InsecureChannelCredentials()));
-  static std::deque<posix::Fd> sockets;  // kept
+  static std::deque<posix::Fd> sockets;  // kept open
   std::vector<std::string> tickets;
   for (int i = 0; i < kConnections; ++i) {
     sockets.push_back(*Knock(address));
@@ -90,7 +89,7 @@ void Unread(const std::string& address) {
 }
 
 void Places(const std::string& address) {
-  static std::deque<posix::Fd> sockets;  // kept
+  static std::deque<posix::Fd> sockets;  // kept open
   std::string refusal;
   for (int i = 0; i < kVisits && refusal.empty(); ++i) {
     auto socket = Knock(address);
@@ -116,7 +115,7 @@ void Visits(const std::string& address) {
   std::printf("%d %s\n", visits, refusal.c_str());
 }
 
-// Takes what comes at the doorway for so long, and keeps it.
+// Receives from the doorway until the deadline, and keeps everything.
 void Keep(const posix::Fd& socket, std::vector<posix::Fd>& kept,
           std::vector<posix::Mapping>& maps) {
   for (;;) {

@@ -72,8 +72,8 @@ std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptio
 
 namespace {
 
-// By definition: what is left of the light when the black of an inverted CMYK image is laid over
-// its colours.
+// By definition: the light that remains when the black of an inverted CMYK image covers its
+// colours.
 void MixInks(Image& image) {
   std::vector<uint8_t> mixed;
   for (size_t at = 0; at < image.pixels.size(); at += 4) {

@@ -1,4 +1,4 @@
-// JPEG files for tests, made by libjpeg itself, and their pixels as libjpeg decodes them whole.
+// Encodes JPEG files for tests with libjpeg, and decodes them whole with libjpeg for comparison.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace penstock::testing {
 
 struct JpegOptions {
   int components = 3;  // 1 gray, 3 YCbCr, 4 CMYK
-  int horizontal = 1;  // luma samples for one of chroma
+  int horizontal = 1;  // luma samples per chroma sample
   int vertical = 1;
   int quality = 90;
   bool progressive = false;
   int restart_rows = 0;  // block rows between restart markers; 0: none
-  bool ycck = false;     // four components: YCCK
+  bool ycck = false;     // with four components: YCCK
   bool adobe_marker = true;
-  bool optimized = false;  // Huffman codes of its own instead of the standard's
-  int noise = 24;          // values up to it are added to each
+  bool optimized = false;  // its own Huffman codes instead of the standard's
+  int noise = 24;          // maximum value added to each sample
 };
 
-// A picture with slopes, edges and noise, the same for the same arguments.
+// A picture with gradients, edges and noise; deterministic.
 std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptions& options = {},
                                 uint32_t seed = 1);
 
@@ -31,7 +31,7 @@ struct Image {
   std::vector<uint8_t> pixels;  // RGB
 };
 
-// For sound files only: libjpeg's errors end the program.
+// For valid files only: libjpeg's errors end the program.
 Image DecodeWhole(std::span<const std::byte> file);
 
 }  // namespace penstock::testing

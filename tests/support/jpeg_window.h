@@ -1,4 +1,4 @@
-// A part of a JPEG file as JpegReader gives it.
+// Reads part of a JPEG file with JpegReader.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace penstock::testing {
 
-// Appends the window's pixels, RGBX, to `pixels`; the reader has just read the file's header.
+// Appends the window's RGBX pixels to `pixels`. Call it after the reader has read the header.
 inline base::Fault ReadWindow(decode::JpegReader& reader, const decode::Box& window,
                               std::vector<uint8_t>& pixels) {
   using base::Fault;

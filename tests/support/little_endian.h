@@ -1,4 +1,4 @@
-// Numbers as files hold them.
+// Little-endian numbers as stored in files.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Cached manifests of other versions, for tests: as a later daemon would have written them, but for
-// their checksum, which such a daemon may have at another place.
+// Cached manifests of other versions, for tests: like those of a later daemon except for the
+// checksum, which such a daemon may store elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace penstock::testing {
 
-// Both kinds have the version behind eight bytes of magic.
+// In both kinds the version follows eight bytes of magic.
 inline std::string WithManifestVersion(std::string manifest, uint32_t version) {
   std::memcpy(manifest.data() + 8, &version, sizeof version);
   return manifest;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// What a status says, to be held against words.
+// A status' message as a std::string, for comparisons.
 inline std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Permits without a gate, for tests of what is behind it.
+// Permits without a gate, for tests of the code behind it.
 #pragma once
 
 #include <memory>

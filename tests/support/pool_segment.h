@@ -1,5 +1,5 @@
-// A segment of the pool with batches in it, for tests of deliveries: each slot's images, labels and
-// ids tell which slot and row they belong to.
+// A pool segment with batches in it, for tests of deliveries. Each slot's images, labels and ids
+// identify the slot and row.
 #pragma once
 
 #include <cstring>
@@ -20,7 +20,7 @@ class PoolSegment {
     for (uint32_t slot = 0; slot < slots; ++slot) Fill(slot, 1);
   }
 
-  // Another batch in the slot.
+  // Puts another batch into the slot.
   void Fill(uint32_t slot, uint64_t generation) {
     std::byte* data = mapping_.data() + slot * kSlotBytes;
     for (uint32_t row = 0; row < kRows; ++row) {
@@ -52,7 +52,7 @@ class PoolSegment {
             .memory = &memory_,
             .memory_bytes = mapping_.size()};
   }
-  // The core's announcement of it.
+  // The core's announcement of the batch.
   static shm::ControlEntry Entry(uint64_t sequence, uint32_t slot, uint64_t generation = 1) {
     shm::ControlEntry entry = {};
     entry.sequence = sequence;

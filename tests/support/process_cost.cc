@@ -17,7 +17,7 @@ std::string ProcPath(pid_t pid, const std::string& name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-// "socket:[4711]" is a socket.
+// Turns "socket:[4711]" into "socket".
 std::string WithoutNumber(const std::string& name) {
   const size_t number = name.find(":[");
   const bool has_one = number != std::string::npos && std::isdigit(name[number + 2]) != 0;

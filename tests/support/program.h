@@ -1,5 +1,4 @@
-// Programs that tests run to their end: one of the build's, as any user, what it said and how it
-// ended.
+// Runs programs of the build to their end, as any user, and returns their output and exit code.
 #pragma once
 
 #include <sys/types.h>
@@ -9,26 +8,26 @@
 
 namespace penstock::testing {
 
-// The path of a program that lies beside the running test.
+// The path of a program beside the running test.
 std::string ProgramPath(const std::string& name);
 
-// Who a child process becomes: by default it stays who we are. Only root can become others.
+// The user that a child process switches to; by default none. Only root can switch.
 struct Identity {
   uid_t user = 0;
-  std::vector<gid_t> groups;  // besides the one with the user's own number
+  std::vector<gid_t> groups;  // in addition to the group with the user's own number
 
   bool IsOurs() const { return user == 0; }
-  // In the child, between fork and exec. Ends the process with 126 where it cannot be.
+  // Call it in the child, between fork and exec. Exits with 126 on failure.
   void Become() const;
 };
 
 struct Ended {
-  int exit_code = -1;  // minus the signal that killed it
+  int exit_code = -1;  // or minus the signal that killed it
   std::string output;  // standard output and standard error
 };
 
-// Runs a program that lies beside the running test; `arguments` without the program itself. One
-// that takes longer than half a minute is killed.
+// Runs a program beside the running test; `arguments` exclude the program's name. Kills it after
+// half a minute.
 Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments,
                  const Identity& as = {});
 

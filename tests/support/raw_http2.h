@@ -1,4 +1,4 @@
-// HTTP/2 as nobody should speak it: a client's frames one by one, over a Unix socket.
+// Sends invalid HTTP/2: a client's frames, one at a time, over a Unix socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ inline std::string Http2Frame(uint8_t type, uint8_t flags, uint32_t stream,
   return frame.append(payload);
 }
 
-// What a client says first: the preface, and an empty SETTINGS.
+// What a client sends first: the preface and an empty SETTINGS frame.
 inline std::string Http2Preface() {
   return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + Http2Frame(4, 0, 0, "");
 }
@@ -31,7 +31,7 @@ inline std::string Http2Ping(bool ack = false) {
   return Http2Frame(6, ack ? 1 : 0, 0, std::string(8, 'p'));
 }
 
-// The headers of a gRPC call (HPACK, nothing indexed by the client, no Huffman).
+// The headers of a gRPC call (HPACK without indexing or Huffman codes).
 inline std::string GrpcHeaders(std::string_view method) {
   const auto text = [](std::string_view value) {
     return static_cast<char>(value.size()) + std::string(value);
@@ -40,7 +40,7 @@ inline std::string GrpcHeaders(std::string_view method) {
          text("application/grpc") + std::string(1, '\0') + text("te") + text("trailers");
 }
 
-// Connects, does not block; -1: nobody takes it.
+// Connects without blocking; -1 if nobody accepts.
 inline int ConnectRaw(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};

@@ -1,4 +1,4 @@
-// TFRecord files and tf.train.Example messages for tests, byte by byte.
+// Builds TFRecord files and tf.train.Example messages for tests, byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace penstock::testing {
 
-// Bit by bit, as the standard says it: nothing of the product's own.
+// Bit by bit, as in the standard; shares no code with the product.
 inline uint32_t SlowCrc32c(const std::string& bytes) {
   uint32_t sum = 0xFFFFFFFF;
   for (const char c : bytes) {
@@ -25,7 +25,7 @@ inline std::string RecordSum(const std::string& bytes) {
   return LittleEndian<uint32_t>((sum >> 15 | sum << 17) + 0xA282EAD8);
 }
 
-// A record: its length, data, and the sums of both.
+// A record: length, data, and the checksums of both.
 inline std::string RecordBytes(const std::string& data) {
   const std::string length = LittleEndian<uint64_t>(data.size());
   return length + RecordSum(length) + data + RecordSum(data);
@@ -37,12 +37,12 @@ inline std::string WireVarint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// A field of protobuf's wire format that has a length.
+// A length-delimited field in protobuf's wire format.
 inline std::string WireField(uint32_t number, const std::string& body) {
   return WireVarint(number << 3 | 2) + WireVarint(body.size()) + body;
 }
 
-// A feature, by the number of its list: 1 byte strings, 2 floats, 3 int64s.
+// A feature; `list` is its field number: 1 byte strings, 2 floats, 3 int64s.
 inline std::string FeatureOf(const std::string& name, uint32_t list, const std::string& values) {
   return WireField(1, WireField(1, name) + WireField(2, WireField(list, values)));
 }
@@ -63,7 +63,7 @@ inline std::string IntsFeature(const std::string& name, const std::vector<int64_
 }
 inline std::string ExampleOf(const std::string& features) { return WireField(1, features); }
 
-// A photograph with its label, under the usual names.
+// A photograph with its label, under the default names.
 inline std::string ImageRecord(const std::string& image, int64_t label) {
   return RecordBytes(ExampleOf(IntsFeature("image/class/label", {label}) +
                                BytesFeature("image/encoded", {image})));

@@ -9,7 +9,7 @@ namespace {
 
 struct Weights {
   int first = 0;
-  std::vector<int> values;  // 2²² is 1
+  std::vector<int> values;  // 2²² represents 1
 };
 
 Weights WeightsFor(uint32_t in, uint32_t out, uint32_t output) {
@@ -32,7 +32,7 @@ Weights WeightsFor(uint32_t in, uint32_t out, uint32_t output) {
   return weights;
 }
 
-// One value from inputs weights.first, weights.first + 1, …
+// The weighted sum of inputs weights.first, weights.first + 1, ….
 uint8_t Sum(const Weights& weights, const std::function<uint8_t(int)>& input) {
   int64_t sum = 1 << 21;
   for (size_t i = 0; i < weights.values.size(); ++i) {

@@ -1,5 +1,5 @@
-// Pillow's crop, resize (bilinear, antialiased) and flip, written for reading: every pixel of the
-// whole result from its definition, nothing shared with server/decode. For tests.
+// Pillow's crop, resize (bilinear, antialiased) and flip, written for readability: computes every
+// pixel of the whole result from its definition, and shares nothing with server/decode.
 #pragma once
 
 #include <cstdint>

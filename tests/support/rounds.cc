@@ -9,7 +9,7 @@
 namespace penstock::testing {
 namespace {
 
-// Of all cores, since the machine was started.
+// Summed over all cores, since boot.
 struct Ticks {
   uint64_t all = 0, stolen = 0;
 };

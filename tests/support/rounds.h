@@ -1,4 +1,4 @@
-// Ratios of speeds, measured often enough to be believed on a busy machine.
+// Measures ratios of speeds, often enough to be reliable on a busy machine.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ struct Rounds {
   double median() const { return sorted[sorted.size() / 2]; }
 };
 
-// What rounds gave: three, and up to seven where the median of three is less than `enough`, as it
-// may be on a busy machine. Rounds in which the hypervisor gave more than a twentieth of this
-// machine's time to others are made again, a dozen of them at most: whoever sleeps and wakes loses
-// more by it than whoever turns in circles.
+// The results of three rounds, or of up to seven if the median of three is less than `enough`, as
+// happens on a busy machine. Rounds in which the hypervisor took more than a twentieth of this
+// machine's time are repeated, up to twelve times, because threads that sleep and wake lose more by
+// it than threads that spin.
 Rounds MeasureRounds(double enough, const std::function<double()>& round);
 
 }  // namespace penstock::testing

@@ -1,4 +1,4 @@
-// Rows of a dataset that has one tensor, as most tests have them.
+// Copies rows of a dataset with a single tensor, as most tests have.
 #pragma once
 
 #include <span>

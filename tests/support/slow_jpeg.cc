@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kComponents = 3;
 constexpr int kCoefficients = 64;
-constexpr int kMostBits = 10;  // that successive approximation may leave for later scans
+constexpr int kMostBits = 10;  // the most that successive approximation may defer to later scans
 
-// Each coefficient of each component for itself, its bits one after the other.
+// One scan per coefficient, component and bit.
 std::vector<jpeg_scan_info> EveryScan() {
   std::vector<jpeg_scan_info> scans = {{kComponents, {0, 1, 2}, 0, 0, 0, 0}};
   for (int component = 0; component < kComponents; ++component) {

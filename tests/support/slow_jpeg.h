@@ -1,5 +1,5 @@
-// A small file whose decoding takes long: a progressive JPEG of as many scans as there can be, each
-// of which visits every block.
+// Makes a small file that takes long to decode: a progressive JPEG with the maximum number of
+// scans, each of which visits every block.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace penstock::testing {
 
-// Square, of one colour. Decoding visits blocks about 2,000 times (side / 8)²: four seconds for
-// 2,000 pixels on a slow core.
+// A square image of one colour. Decoding visits about 2,000 times (side / 8)² blocks: four seconds
+// for 2,000 pixels on a slow core.
 std::vector<std::byte> MakeSlowJpeg(uint32_t side);
 
 }  // namespace penstock::testing

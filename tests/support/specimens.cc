@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint32_t kRowBytes = kSpecimenSide * kSpecimenSide * 3;
-constexpr size_t kFileBytes = 8192;  // of an image: what lies behind its end is not looked at
+constexpr size_t kFileBytes = 8192;  // of an image; data after its end are ignored
 
 struct EncodedImage {
   std::string file, pixels;
@@ -118,7 +118,7 @@ Specimen MakeRows(const std::string& kind, std::mt19937& random) {
   return made;
 }
 
-// Windows of 24 tokens, of which the first 24 and the last 24 of 25 are shown.
+// Windows of 24 tokens: `tokens` are the first 24 of 25, `targets` the last 24.
 Specimen MakeTokens(const std::string& kind, std::mt19937& random) {
   constexpr int32_t kLength = 24;
   Specimen made{.yaml = "tokens: {files: [FOLDER/tokens.bin], length: 24}"};

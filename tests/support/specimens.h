@@ -1,5 +1,5 @@
-// Small datasets of every kind, in pairs that agree in everything but content: the same names,
-// sizes, labels and times. What each sample's bytes are is known without a daemon.
+// Small datasets of every kind, in pairs with the same names, sizes, labels and times, but
+// different content. Each sample's bytes are known without a daemon.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace penstock::testing {
 
 struct Specimen {
   bool decoded = false;                      // images, which a session crops to kSpecimenSide
-  std::map<std::string, std::string> files;  // by their paths in the dataset's folder
-  std::vector<std::string> rows;             // of each sample, its first tensor
-  std::string yaml;                          // of the configuration, with FOLDER for the folder
+  std::map<std::string, std::string> files;  // by path in the dataset's folder
+  std::vector<std::string> rows;             // the first tensor of each sample
+  std::string yaml;                          // configuration, with FOLDER in place of the folder
 };
 
 inline constexpr uint32_t kSpecimenSide = 16;
@@ -23,11 +23,11 @@ inline constexpr uint32_t kSpecimenSamples = 12;
 // "jpeg", "png", "webp", "tar", "tfrecord", "idx", "npy", "tokens", "megatron".
 const std::vector<std::string>& SpecimenKinds();
 
-// Another seed: other bytes in files of the same names and sizes.
+// Another seed gives other bytes in files of the same names and sizes.
 Specimen MakeSpecimen(const std::string& kind, uint32_t seed);
 
-// Writes the files into the folder, whose names are there already or not, each in its place (the
-// same inode); then sets every file's and every folder's time of change to one moment.
+// Writes the files into the folder. Existing files are overwritten in place (the same inode). Then
+// sets the mtime of every file and folder to the same moment.
 void WriteSpecimen(const Specimen& specimen, const std::string& folder);
 
 }  // namespace penstock::testing

@@ -1,6 +1,6 @@
-// Preloaded into a daemon under test: a runner that is stuck, or crashes. While the file
-// $PENSTOCK_TEST_STUCK exists, the thread "runner" does not come back from its sleep; where a word
-// is in that file, it comes back with a fault.
+// Preloaded into a daemon under test, makes the runner hang or crash. While the file
+// $PENSTOCK_TEST_STUCK exists, the thread "runner" never returns from its sleep; if the file
+// contains a word, the thread crashes instead.
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ extern "C" int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const s
     ::usleep(1000);
   }
   timespec copy = {};
-  if (timeout != nullptr) copy = *timeout;  // the kernel writes into it
+  if (timeout != nullptr) copy = *timeout;  // the kernel writes to it
   return static_cast<int>(
       ::syscall(SYS_ppoll, fds, count, timeout == nullptr ? nullptr : &copy, mask, _NSIG / 8));
 }

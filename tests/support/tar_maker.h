@@ -1,4 +1,4 @@
-// Tar shards for tests, byte by byte.
+// Builds tar shards for tests, byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace penstock::testing {
 
-// A header's block; its checksum is right.
+// A header block with a correct checksum.
 struct TarEntry {
   std::string name;
   uint64_t bytes = 0;
@@ -17,7 +17,7 @@ struct TarEntry {
       "00",
       8);
   std::string prefix = {};
-  std::string size = {};  // the field as it is, rather than `bytes`
+  std::string size = {};  // the raw field, instead of `bytes`
 };
 
 inline void PutTarChecksum(std::string& block) {
@@ -56,7 +56,7 @@ inline std::string TarFile(const std::string& name, const std::string& data) {
   return TarHeaderBytes({.name = name, .bytes = data.size()}) + TarPadded(data);
 }
 
-// GNU: a name of any length, then the member under the first 100 bytes of it.
+// GNU: a long name, then the member under the name's first 100 bytes.
 inline std::string TarLongNamed(const std::string& name, const std::string& data) {
   const std::string gnu = std::string("ustar  \0", 8);
   return TarHeaderBytes(
@@ -72,7 +72,7 @@ inline std::string PaxRecord(const std::string& key, const std::string& value) {
   return std::to_string(length) + rest;
 }
 
-// An extended header (`type` x for the next member, g for all behind it).
+// An extended header (`type` x: for the next member, g: for all following members).
 inline std::string PaxHeader(const std::string& records, char type = 'x') {
   return TarHeaderBytes({.name = "PaxHeaders/0", .bytes = records.size(), .type = type}) +
          TarPadded(records);

@@ -1,4 +1,4 @@
-// A folder that is gone with the test, and what tests put into one.
+// A temporary folder, removed after the test, and helpers to fill it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class TempFolder {
   const std::string& path() const { return path_; }
   std::string At(const std::string& relative) const { return path_ + "/" + relative; }
 
-  // A file with these bytes; the folders above it are made.
+  // Writes a file and creates its parent folders.
   void Write(const std::string& relative, const std::string& bytes) const {
     std::filesystem::create_directories(std::filesystem::path(At(relative)).parent_path());
     std::ofstream(At(relative), std::ios::binary | std::ios::trunc) << bytes;
@@ -45,7 +45,7 @@ class TempFolder {
   void MakeFolder(const std::string& relative) const {
     std::filesystem::create_directories(At(relative));
   }
-  // A symbolic link at `relative` with this text.
+  // Creates a symbolic link at `relative` to `target`.
   void Link(const std::string& relative, const std::string& target) const {
     std::filesystem::create_directories(std::filesystem::path(At(relative)).parent_path());
     std::filesystem::create_symlink(target, At(relative));
@@ -55,7 +55,7 @@ class TempFolder {
   std::string path_;
 };
 
-// Root may read and write everything: where a test needs a refusal, it becomes nobody for a while.
+// Drops root's privileges for a scope, because root is never refused access to files.
 class WithoutPrivileges {
  public:
   WithoutPrivileges() : was_root_(::geteuid() == 0) {

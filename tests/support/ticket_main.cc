@@ -1,5 +1,5 @@
 // penstock-test-ticket ADDRESS TICKET DATASET: asks for a dataset's description with a ticket that
-// was given to somebody else, and says what the daemon answered.
+// was issued to another process, and prints the daemon's answer.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>

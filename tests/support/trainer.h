@@ -1,4 +1,4 @@
-// A trainer for system tests: takes batches and remembers what was in them.
+// A trainer for system tests: takes batches and records their content.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,7 @@
 
 namespace penstock::testing {
 
-// What was delivered, by (epoch, place in the epoch): a hash of each row's pixels, its label and
-// id.
+// What was delivered, by (epoch, position): a hash of each row's pixels, its label and id.
 struct Delivered {
   struct Row {
     uint64_t pixels = 0;
@@ -28,26 +27,27 @@ struct Delivered {
   bool operator==(const Delivered& other) const { return rows == other.rows; }
 };
 
-// Adds a batch's rows that are not padding.
+// Adds a batch's rows, except padding.
 void Note(const Batch& batch, Delivered& delivered);
-// The same with what the batch gave, wherever it lies now.
+// The same for a batch's data, wherever it is.
 struct BatchRows {
   std::span<const uint8_t> images;
   std::span<const int64_t> labels;
   std::span<const uint64_t> sample_ids;
 };
 void NoteRows(const Batch& numbers, const BatchRows& rows, Delivered& delivered);
-// Adds what another rank got; a row that both got counts as twice.
+// Adds what another rank received; a row that both received counts as twice.
 void Merge(const Delivered& from, Delivered& into);
 
-// Small rows, so that tests are fast: crops of 32 × 32, shuffled, flipped at random.
+// Small rows, to keep tests fast: crops of 32 × 32, shuffled, with random flips.
 SessionOptions SmallRows(const std::string& dataset, uint32_t batch_size);
 
-// Takes batches until the epoch ends or so many were taken; the status that ended it (ok: so many).
+// Takes up to `at_most` batches or until the epoch ends. Returns the status that ended it (OK:
+// at_most batches).
 Status TakeBatches(Session& session, uint64_t at_most, Delivered& delivered,
                    std::chrono::milliseconds step = std::chrono::milliseconds(0));
 
-// A whole epoch of a fresh session. The test fails if it does not end as it should.
+// Takes a whole epoch in a new session. Fails the test if the epoch doesn't end properly.
 Delivered OneEpoch(const std::string& address, const SessionOptions& options);
 
 }  // namespace penstock::testing

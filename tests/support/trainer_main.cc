@@ -51,7 +51,7 @@ int CompareWith(penstock::Client& client, const std::string& dataset, const std:
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  alarm(60);  // whatever happens to the test, this process ends
+  alarm(60);  // ends this process whatever happens to the test
   penstock::Client client = penstock::Client::Connect({.address = argv[1]}).OrDie();
   if (std::strncmp(argv[3], "compare", 7) == 0) return CompareWith(client, argv[2], argv[3]);
   const bool is_large = std::strcmp(argv[3], "large") == 0;

@@ -1,4 +1,4 @@
-// Another process that trains, to be killed: the program penstock-test-trainer.
+// A separate process that trains until it is killed: the program penstock-test-trainer.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace penstock::testing {
 
 class TrainerProcess {
  public:
-  // Holds two batches when the constructor returns. `mode`: hold, fork, flood or large
+  // When the constructor returns, it holds two batches. `mode`: hold, fork, flood or large
   // (trainer_main.cc).
   TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode,
                  const Identity& as = {});
@@ -19,7 +19,7 @@ class TrainerProcess {
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
-  void Kill();  // SIGKILL, and waits
+  void Kill();  // sends SIGKILL and waits
   pid_t pid() const { return pid_; }
 
  private:

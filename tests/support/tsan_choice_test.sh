@@ -1,6 +1,6 @@
 #!/bin/sh
-# tsan_choice_test.sh PROGRAM...: fails if one of them calls gRPC or Abseil's synchronisation, which are
-# not built for ThreadSanitizer here, so that it would report races that are none.
+# tsan_choice_test.sh PROGRAM...: fails if a program calls gRPC or Abseil's synchronisation. They
+# aren't built with ThreadSanitizer here, so it would report false races.
 set -eu
 [ $# -ge 1 ] || { echo "no program has the label tsan"; exit 1; }
 failed=0

@@ -1,10 +1,10 @@
-// Preloaded into a daemon under test: it tells on the thread "runner", which serves everybody, when
-// that touches a file or a folder, or takes a lock under which some thread did. Each finding is a
-// line in the file $PENSTOCK_TEST_RUNNER, once for each call and path. What is no storage does not
-// count: /proc, /dev and /sys, memory, sockets, pipes and events.
+// Preloaded into a daemon under test, reports when the thread "runner", which serves all sessions,
+// accesses a file or folder, or takes a lock under which some thread did so. Each finding is a line
+// in the file $PENSTOCK_TEST_RUNNER, once per call and path. Whatever isn't storage is ignored:
+// /proc, /dev and /sys, memory, sockets, pipes and events.
 //
-// It sees what goes through the C library's symbols, as all calls of the daemon's own code do; not
-// what stdio does within it, which is how the log is written.
+// It sees calls through the C library's symbols, which includes all calls by the daemon's own code.
+// It doesn't see calls within stdio, which writes the log.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,17 +24,17 @@
 
 namespace {
 
-constexpr int kMostHeld = 16;  // locks that one thread holds at once
+constexpr int kMostHeld = 16;  // maximum number of locks that a thread holds
 constexpr int kMostLocks = 4096;
 constexpr int kMostFindings = 256;
 
-// Of this thread. Never in the heap: an allocator may lock.
+// Per thread. Not on the heap, because an allocator may lock.
 thread_local pthread_mutex_t* held[kMostHeld];
 thread_local int holds = 0;
 thread_local bool inside = false;  // our own calls are not watched
 
-// Locks under which a thread did I/O; never removed, so that a lock which is made anew in the same
-// place is found, too: which at worst is a finding too many.
+// Locks under which a thread did I/O. They are never removed, so a new lock at the same address may
+// cause a false finding.
 std::atomic<pthread_mutex_t*> io_locks[kMostLocks];
 std::atomic<uint64_t> found[kMostFindings];
 
@@ -55,7 +55,7 @@ bool IsTheRunner() {
   return std::strcmp(name, "runner") == 0;
 }
 
-// Workers and tools inherit this library, and are none of its business.
+// Workers and tools inherit this library but aren't watched.
 bool IsTheDaemon() {
   static const bool is = std::strcmp(program_invocation_short_name, "penstockd") == 0;
   return is;
@@ -108,8 +108,8 @@ void Touches(const char* call, const char* path) {
   if (inside || !IsTheDaemon() || !IsStorage(path)) return;
   const Inside ours;
   NoteLocks();
-  // That others are seen shows that this works at all.
-  const int error = errno;  // readdir says an end and an error by it alone
+  // Findings for other threads show that the library works.
+  const int error = errno;  // readdir reports end and error only through errno
   if (IsTheRunner())
     Tell("runner", call, path);
   else
@@ -162,7 +162,7 @@ void GivesLock(pthread_mutex_t* lock) {
 
 }  // namespace
 
-// Calls its real one, whose arguments are the same.
+// Calls the real function with the same arguments.
 #define WATCH(result, name, parameters, arguments, touched)     \
   result name parameters {                                      \
     Touches(#name, touched);                                    \

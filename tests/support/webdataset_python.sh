@@ -1,7 +1,6 @@
 #!/bin/sh
-# Prints a Python that has webdataset, making a virtual environment for it in FOLDER where there is
-# none. Exits with 77 when it cannot be had, after saying why.
-# webdataset_python.sh FOLDER
+# Prints the path of a Python that has webdataset; creates a virtual environment for it in FOLDER if
+# necessary. Exits with 77, after saying why, if it cannot be installed. webdataset_python.sh FOLDER
 set -eu
 venv=$1/webdataset-venv
 wanted='webdataset==1.0.2'

@@ -99,7 +99,7 @@ absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& f
   ConfigLines lines(filename);
   Config config = DefaultConfig();
   PENSTOCK_RETURN_IF_ERROR(ReadYaml(text, config, lines));
-  // A small pool says enough: its segments need not be made smaller by hand.
+  // Setting a small pool is enough: the segment size is reduced automatically.
   if (config.pool().segment_bytes() == DefaultConfig().pool().segment_bytes())
     config.mutable_pool()->set_segment_bytes(
         std::min(config.pool().segment_bytes(), config.pool().max_bytes()));
@@ -113,7 +113,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& path) {
                         absl::StrCat("reading the configuration '", path, "': ", why.message(),
                                      "; give --config a file that the daemon's user can read"));
   };
-  // In the thread that takes signals: nothing here may wait.
+  // Runs in the thread that handles signals, so nothing here may block.
   const absl::StatusOr<posix::Fd> file = posix::OpenRegular(path);
   if (!file.ok()) return explain(file.status());
   std::string text(kLargestFile + 1, '\0');
@@ -141,14 +141,15 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::
   const uint64_t pool = machine.Memory() / 4 / kMiB * kMiB;
   if (pool < kLeastPool)
     return absl::ResourceExhaustedError(absl::StrCat(
-        "a private daemon's pool is a quarter of the memory that is left, ",
+        "a private daemon's pool is a quarter of the available memory, ",
         base::FormatBytes(machine.Memory()), "; wanted at least ",
-        base::FormatBytes(4 * kLeastPool), "; free some, or raise the cgroup's limit"));
+        base::FormatBytes(4 * kLeastPool), "; free memory, or raise the cgroup's limit"));
   config.mutable_pool()->set_max_bytes(pool);
   config.mutable_pool()->set_segment_bytes(std::min(config.pool().segment_bytes(), pool));
   config.mutable_workers()->set_count(std::clamp(machine.Cores() / 2, 1u, 1024u));
   config.mutable_source()->add_roots(
-      std::string("/"));  // as const char*, g++ 12 warns of an overlap that is none
+      // As a std::string, because g++ 12 falsely warns of an overlap for const char*.
+      std::string("/"));
   PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, ConfigLines("a private daemon")));
   return config;
 }

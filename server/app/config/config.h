@@ -1,6 +1,7 @@
-// The daemon's configuration: YAML into penstock.config.v1.Config, checked, with defaults filled
-// in. config.proto says what each field means. Errors are InvalidArgument, one line: "file:line:
-// key: what was got, what was wanted". Any thread.
+// The daemon's configuration: parses YAML into penstock.config.v1.Config, fills in defaults and
+// validates it. config.proto describes each field.
+// **Thread safety**: any thread.
+// **Errors**: InvalidArgument with one line: "file:line: key: got …, wanted …".
 #pragma once
 
 #include <string>
@@ -17,44 +18,45 @@
 
 namespace penstock::app {
 
-// Every field at the default that config.proto names.
+// Every field at the default that config.proto states.
 config::v1::Config DefaultConfig();
 
 absl::StatusOr<config::v1::Config> LoadConfig(const std::string& path);
 absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
                                                const std::string& filename);
 
-// A private daemon's: the socket penstock.sock and the folder `state` in `directory`, which is
-// absolute; any path that the user may read; at most a quarter of the memory that is left; half the
-// cores, at least one; gone after 10 s alone.
+// The configuration of a private daemon: the socket penstock.sock and the folder `state` in
+// `directory`; any path that the user may read; at most a quarter of the available memory; half the
+// cores, at least one; exits after 10 s without use. **Requires**: `directory` is absolute.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory,
                                                  const posix::Machine& machine);
 
-// The same on this machine. An empty directory: $XDG_RUNTIME_DIR/penstock, else /tmp/penstock-$UID.
+// The same for this machine. An empty directory stands for $XDG_RUNTIME_DIR/penstock or, without
+// that variable, /tmp/penstock-$UID.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
 
-// How many workers: the number configured, or by the machine where that is 0.
+// The configured number of workers, or, if that is 0, a number derived from the machine.
 uint32_t WorkerCount(const config::v1::Config& config, const posix::Machine& machine);
 
-// The most that `workers.auto` makes of them.
+// The maximum number of workers under `workers.auto`.
 uint32_t MostWorkers(const config::v1::Config& config, const posix::Machine& machine);
 
-// How many row copiers: the number configured, or by the machine where that is 0.
+// The configured number of row copiers, or, if that is 0, a number derived from the machine.
 uint32_t RowCopierCount(const config::v1::Config& config, const posix::Machine& machine);
 
-// What is left out has its default.
+// Fields that are not set have their defaults.
 source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
 source::NpySpec SpecOf(const config::v1::Npy& npy);
-// InvalidArgument: a word that is no type or no format.
+// **Errors**: InvalidArgument for an unknown type or format.
 absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
 source::ShardsSpec SpecOf(const config::v1::Tar& tar);
 source::ShardsSpec SpecOf(const config::v1::TfRecord& records);
 
-// The weights by epoch, and an epoch's samples (0: as many as all parts have); not the parts'
-// samples.
+// The weights by epoch, and the samples per epoch (0: the sum of all parts). Doesn't include the
+// parts' samples.
 plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture);
 
-// After how long alone the daemon ends; 0: never.
+// How long the daemon stays without sessions and connections; 0: for ever.
 base::Duration IdleLimit(const config::v1::Config& config);
 
 }  // namespace penstock::app

@@ -27,7 +27,7 @@ constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
 constexpr size_t kLongestSocket = 100;
 constexpr size_t kLongestName = 128;
 constexpr int kMostDatasets = 10'000, kMostAdmins = 64;
-constexpr uint64_t kMostShards = 10'000;  // paths or patterns of one dataset
+constexpr uint64_t kMostShards = 10'000;  // paths or patterns per dataset
 
 std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
 
@@ -35,7 +35,7 @@ std::string Time(uint64_t ms) { return base::FormatMilliseconds(ms); }
 
 std::string Count(uint64_t count) { return absl::StrCat(count); }
 
-// One pass over a configuration; the first refusal stays.
+// Checks a whole configuration and keeps the first error.
 class Checker {
  public:
   explicit Checker(const ConfigLines& lines) : lines_(lines) {}
@@ -74,20 +74,20 @@ class Checker {
       Refuse(key, Quoted(path), "an absolute path without '..', like /data/photos");
   }
 
-  // To listen on, or nothing.
+  // Either empty or an address to listen on.
   void IsAddress(const std::string& key, const std::string& address) {
     if (address.empty()) return;
     if (const absl::Status wrong = posix::ParseTcpAddress(address).status(); !wrong.ok())
       RefuseWith(key, wrong);
   }
 
-  // More than nothing of it, at most all.
+  // More than 0 %, at most 100 %.
   void IsShare(const std::string& key, double share) {
     if (!(share > 0 && share <= 1))
       Refuse(key, absl::StrCat(share * 100, "%"), "more than 0%, at most 100%");
   }
 
-  // A dataset's or a group's.
+  // The name of a dataset or a group.
   void IsName(const std::string& key, const std::string& name) {
     const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
       return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
@@ -108,7 +108,8 @@ class Checker {
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Whoever is shown the trainers' folder, or one above it, would find the operators' socket there.
+// If the operators' socket were in the trainers' folder, or below it, a container that mounts that
+// folder would see it.
 void CheckOperators(const config::v1::Server& server, Checker& checker) {
   for (int i = 0; i < server.admins_size(); ++i) {
     absl::string_view name = server.admins(i);
@@ -121,18 +122,18 @@ void CheckOperators(const config::v1::Server& server, Checker& checker) {
   checker.IsPath("server.admin_socket", server.admin_socket());
   if (server.admin_socket().size() > kLongestSocket || server.admin_socket().back() == '/')
     checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
-                   "a file's path of at most 100 bytes");
+                   "the path of a file, at most 100 bytes");
   const std::string trainers = absl::StrCat(FolderOf(server.socket()), "/");
   if (absl::StartsWith(server.admin_socket(), trainers))
     checker.Refuse("server.admin_socket", Checker::Quoted(server.admin_socket()),
-                   absl::StrCat("one outside of ", trainers, ", which containers mount"));
+                   absl::StrCat("a path outside of ", trainers, ", which containers mount"));
 }
 
 void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsPath("server.socket", server.socket());
   if (server.socket().size() > kLongestSocket)
     checker.Refuse("server.socket", absl::StrCat(server.socket().size(), " bytes"),
-                   "at most 100: a Unix socket's address has no more");
+                   "at most 100 bytes, because a Unix socket's address is limited");
   if (!server.socket().empty() && server.socket().back() == '/')
     checker.Refuse("server.socket", Checker::Quoted(server.socket()), "a file's path");
   if (!server.group().empty()) checker.IsName("server.group", server.group());
@@ -202,7 +203,7 @@ void Check(const source::SyntheticSpec& spec, const std::string& at, Checker& ch
   checker.IsCount(at + ".classes", spec.classes, {1, source::kMaxSyntheticClasses});
 }
 
-// What only the source's own rules say, in its words.
+// Applies the source's own rules, with its messages.
 template <typename Spec>
 void Check(const absl::StatusOr<Spec>& spec, const std::string& at, Checker& checker) {
   const absl::Status status = spec.ok() ? Validate(*spec) : spec.status();
@@ -261,10 +262,10 @@ void CheckRange(const config::v1::Dataset& dataset, const std::string& at, Check
     checker.RefuseWith(at + ".range", wrong);
   if (dataset.has_mixture())
     checker.Refuse(at + ".range", Checker::Quoted(dataset.range()),
-                   "none with a mixture: give its parts ranges");
+                   "no range for a mixture; set ranges for its parts instead");
 }
 
-// What it is made of is opened by name, and must not be made of others in its turn.
+// A part must be another dataset of this configuration, and must not be a mixture itself.
 void CheckPart(const config::v1::MixturePart& part, const Config& config, const std::string& at,
                Checker& checker) {
   const auto& known = config.datasets();
@@ -273,10 +274,10 @@ void CheckPart(const config::v1::MixturePart& part, const Config& config, const 
   });
   if (found == known.end())
     return checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
-                          "the name of another dataset here");
+                          "the name of another dataset in this file");
   if (found->has_mixture() || found->has_synthetic())
     checker.Refuse(at + ".dataset", Checker::Quoted(part.dataset()),
-                   "a dataset that is no mixture and not synthetic");
+                   "a dataset that is neither a mixture nor synthetic");
 }
 
 void CheckMixture(const config::v1::Mixture& mixture, const Config& config, const std::string& at,
@@ -286,7 +287,7 @@ void CheckMixture(const config::v1::Mixture& mixture, const Config& config, cons
   for (int i = 0; i < mixture.parts_size(); ++i)
     CheckPart(mixture.parts(i), config, absl::StrCat(at, ".parts[", i, "]"), checker);
   if (!checker.status().ok()) return;
-  // How many samples the parts have shows when they are opened; the weights can be told now.
+  // The weights can be checked now. The parts' sizes are known only when they are opened.
   plan::MixtureSpec spec = MixtureOf(mixture);
   spec.samples.assign(static_cast<size_t>(mixture.parts_size()), 1);
   spec.epoch_samples = 1;
@@ -305,7 +306,7 @@ void CheckDatasets(const Config& config, Checker& checker) {
     checker.IsName(at + ".name", dataset.name());
     if (const auto [earlier, is_new] = names.emplace(dataset.name(), i); !is_new)
       checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
-                     absl::StrCat("a name of its own: datasets[", earlier->second, "] has it"));
+                     absl::StrCat("a unique name: datasets[", earlier->second, "] has the same"));
     CheckKind(dataset, at, checker);
     CheckRange(dataset, at, checker);
     if (dataset.has_mixture()) CheckMixture(dataset.mixture(), config, at + ".mixture", checker);

@@ -1,5 +1,4 @@
-// Whether a configuration's values are possible: each by itself, and those that depend on each
-// other.
+// Validates a configuration's values, each alone and in combination.
 #pragma once
 
 #include "common/base/status.h"
@@ -8,7 +7,8 @@
 
 namespace penstock::app {
 
-// InvalidArgument for the first value that is not, with its line, what was got and what was wanted.
+// **Errors**: InvalidArgument for the first invalid value, with its line, the value and what was
+// wanted.
 absl::Status CheckConfig(const config::v1::Config& config, const ConfigLines& lines);
 
 }  // namespace penstock::app

@@ -15,7 +15,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::util::MessageDifferencer;
 
-// What takes effect while the daemon runs. All else is given to parts when they are made.
+// The keys that take effect while the daemon runs. All others are read only at start.
 bool ChangesWhileRunning(const std::string& key) {
   static const std::set<std::string> keys = {"datasets",
                                              "limits.max_pool_per_user",

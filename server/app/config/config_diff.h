@@ -1,4 +1,4 @@
-// What two configurations differ in. Pure.
+// Compares two configurations. Pure.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace penstock::app {
 
 struct ConfigChange {
-  std::string key;            // as people write it: pool.max; of a dataset, datasets alone
-  std::string before, after;  // as people write them
+  std::string key;            // as in YAML: pool.max; for datasets only "datasets"
+  std::string before, after;  // as in YAML
   bool needs_restart = false;
 
   // "pool.max: 4GiB, now 8GiB"

@@ -1,4 +1,4 @@
-// Where each value of a configuration was written, for messages: "penstock.yaml:12: pool.max: …".
+// The line of each value in the configuration file, for messages: "penstock.yaml:12: pool.max: …".
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@ class ConfigLines {
  public:
   explicit ConfigLines(std::string filename) : filename_(std::move(filename)) {}
 
-  // `key` as people write it: "pool.max", "datasets[0].name". Lines count from 1. The
-  // first one stays: a section's is that of its name, not of what is in it.
+  // `key` is as in YAML: "pool.max", "datasets[0].name". Lines count from 1. The first call for a
+  // key wins, so a section has the line of its name, not of its content.
   void Set(const std::string& key, int line) { lines_.emplace(key, line); }
 
-  // A refusal of what is at `key`; where nobody wrote it, at the nearest section above that
-  // somebody wrote. A configuration that nobody wrote has no lines.
+  // An error about the value at `key`. If the file doesn't contain that key, it names the line of
+  // the nearest enclosing section. A configuration without a file has no lines.
   absl::Status Refuse(const std::string& key, absl::string_view why) const;
   absl::Status RefuseAt(int line, absl::string_view what) const;
 

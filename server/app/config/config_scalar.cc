@@ -40,7 +40,7 @@ Kind KindOf(const FieldDescriptor& field) {
   }
 }
 
-// LEVEL_DEBUG of the enum Level is written "debug"; the value 0 is not written.
+// The enum Level has LEVEL_DEBUG, which YAML writes as "debug"; the value 0 cannot be written.
 std::string WordFor(const EnumDescriptor& type, int index) {
   const std::string prefix = absl::StrCat(absl::AsciiStrToUpper(type.name()), "_");
   return absl::AsciiStrToLower(absl::StripPrefix(type.value(index)->name(), prefix));
@@ -71,7 +71,7 @@ bool ParseMilliseconds(absl::string_view text, uint64_t& milliseconds) {
   return true;
 }
 
-// Blanks around a value are mistakes: a quote that is not closed, say, takes the line's end along.
+// Surrounding blanks are errors. An unclosed quote, for example, includes the end of the line.
 bool IsText(absl::string_view text) {
   return absl::StripAsciiWhitespace(text) == text &&
          std::none_of(text.begin(), text.end(), absl::ascii_iscntrl);
@@ -154,7 +154,7 @@ bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& m
 
 std::string ValueText(const Message& message, const FieldDescriptor& field) {
   const auto& reflection = *message.GetReflection();
-  if (field.is_repeated()) {  // of text; a section has no other list
+  if (field.is_repeated()) {  // a list of texts; sections have no other lists
     std::vector<std::string> values;
     for (int i = 0; i < reflection.FieldSize(message, &field); ++i)
       values.push_back(reflection.GetRepeatedString(message, &field, i));

@@ -1,4 +1,4 @@
-// One value of a configuration: from its text into a field, by the field's type and unit.
+// Converts a value's text into a field, according to the field's type and unit, and back.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -7,15 +7,15 @@
 
 namespace penstock::app {
 
-// Sets the field, or adds to it where it is repeated. False when the text is no value of its kind.
+// Sets the field, or appends to a repeated field. False if the text is not a valid value.
 bool SetScalar(const std::string& text, const google::protobuf::FieldDescriptor& field,
                google::protobuf::Message& message);
 
-// As people write it, units and all: what SetScalar takes; a list's values in [].
+// The value as in YAML, with its unit, as SetScalar accepts it; lists in [].
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor& field);
 
-// "a size like 4GiB", "a whole number", …: for messages.
+// What the field accepts, for messages: "a size like 4GiB", "a whole number", ….
 std::string WantedFor(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace penstock::app

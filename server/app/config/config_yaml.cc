@@ -34,8 +34,8 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
-// "; did you mean 'socket'?", then all that is known. Field names count as near: they have the
-// unit.
+// "; did you mean 'socket'?", then all known keys. A field's full name, with its unit, also counts
+// as near.
 std::string Suggestion(const std::string& key, const google::protobuf::Descriptor& type) {
   std::string nearest;
   size_t least = std::max<size_t>(2, key.size() / 3) + 1;
@@ -53,7 +53,7 @@ std::string Suggestion(const std::string& key, const google::protobuf::Descripto
                       " Known here: ", absl::StrJoin(keys, ", "));
 }
 
-// What somebody wrote, fit for one line of a message.
+// Escapes user input to fit in one line of a message.
 std::string Escaped(const std::string& text) {
   constexpr size_t kLongest = 60;
   return absl::StrCat(absl::Utf8SafeCEscape(text.substr(0, kLongest)),
@@ -71,10 +71,10 @@ class Reader {
  public:
   explicit Reader(ConfigLines& lines) : lines_(lines) {}
 
-  // `at` is the message's own key, "" for the whole.
+  // `at` is the message's own key; "" for the whole configuration.
   absl::Status ReadMessage(const YAML::Node& node, const std::string& at, Message& message) {
     lines_.Set(at, LineOf(node));
-    if (node.IsNull()) return absl::OkStatus();  // a section whose lines are all comments
+    if (node.IsNull()) return absl::OkStatus();  // a section in which all lines are comments
     if (!node.IsMap()) return Refuse(node, at, "wanted keys and values", message.GetDescriptor());
     std::map<std::string, const FieldDescriptor*> fields;
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i)
@@ -88,8 +88,9 @@ class Reader {
       const std::string& key = name.Scalar();
       const std::string path = at.empty() ? Escaped(key) : absl::StrCat(at, ".", Escaped(key));
       if (const auto [earlier, is_new] = seen.emplace(key, LineOf(name)); !is_new)
-        return lines_.RefuseAt(LineOf(name), absl::StrCat(path, ": got it twice, first in line ",
-                                                          earlier->second, "; wanted it once"));
+        return lines_.RefuseAt(LineOf(name),
+                               absl::StrCat(path, ": got this key twice, first in line ",
+                                            earlier->second, "; wanted it once"));
       const auto field = fields.find(key);
       if (field == fields.end())
         return lines_.RefuseAt(
@@ -121,7 +122,7 @@ class Reader {
   absl::Status ReadList(const YAML::Node& node, const std::string& at, const FieldDescriptor& field,
                         Message& message) {
     if (node.IsNull()) return absl::OkStatus();
-    if (!node.IsSequence()) return Refuse(node, at, "wanted a list: a line '- …' for each");
+    if (!node.IsSequence()) return Refuse(node, at, "wanted a list: one line '- …' for each entry");
     message.GetReflection()->ClearField(&message, &field);
     for (size_t i = 0; i < node.size(); ++i) {
       const std::string path = absl::StrCat(at, "[", i, "]");
@@ -159,7 +160,7 @@ absl::StatusOr<YAML::Node> Parse(const std::string& text, const ConfigLines& lin
       return lines.RefuseAt(LineOf(documents[1]), "got a second document ('---'), wanted one");
     return documents[0];
   } catch (const YAML::Exception& error) {
-    return lines.RefuseAt(error.mark.line + 1, absl::StrCat("this is no YAML: ", error.msg));
+    return lines.RefuseAt(error.mark.line + 1, absl::StrCat("this is not valid YAML: ", error.msg));
   }
 }
 

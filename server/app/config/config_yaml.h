@@ -1,5 +1,5 @@
-// YAML into a protobuf message, by reflection: keys are the fields' names without their units.
-// Knows nothing of what the values mean.
+// Reads YAML into a protobuf message by reflection; keys are field names without their units. It
+// doesn't know what the values mean.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,11 +11,12 @@
 
 namespace penstock::app {
 
-// The YAML key of a field: its name without _bytes, _ms or _share.
+// A field's YAML key: its name without _bytes, _ms or _share.
 std::string KeyOf(const google::protobuf::FieldDescriptor& field);
 
-// Sets the fields that the text names, and leaves the others. Refuses what is no YAML, an unknown
-// or repeated key, and a value of another type. Notes each value's line.
+// Sets the fields that the text names and leaves the others unchanged. Records each value's line.
+// **Errors**: InvalidArgument for invalid YAML, unknown or repeated keys, and values of the wrong
+// type.
 absl::Status ReadYaml(const std::string& text, google::protobuf::Message& message,
                       ConfigLines& lines);
 

@@ -44,8 +44,8 @@ absl::StatusOr<RangeText> ParseRange(absl::string_view text) {
   const auto wrong = [text] {
     return absl::InvalidArgumentError(
         absl::StrCat("got '", text,
-                     "', wanted a range like 0..50000 or 90%..100%, from a first sample to the "
-                     "one behind the last"));
+                     "', wanted a range like 0..50000 or 90%..100%; the end is not "
+                     "included"));
   };
   const std::pair<absl::string_view, absl::string_view> ends =
       absl::StrSplit(text, absl::MaxSplits("..", 1));

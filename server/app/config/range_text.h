@@ -1,5 +1,4 @@
-// A part of a dataset as people write it: "0..50000", samples 0 to 49,999; or "90%..100%", the last
-// tenth, whatever there is. Pure.
+// Parses a range of a dataset: "0..50000" is samples 0 to 49,999, "90%..100%" the last tenth. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,17 @@
 namespace penstock::app {
 
 struct RangeText {
-  // Samples; or millionths of a percent where `in_percent`. `end` is the first that is not meant.
+  // Sample numbers or, if `in_percent`, millionths of a percent. `end` is exclusive.
   uint64_t begin = 0, end = 0;
   bool in_percent = false;
   bool operator==(const RangeText&) const = default;
 };
 
-// InvalidArgument says what was wanted and what was got.
+// **Errors**: InvalidArgument names what was wanted and what was got.
 absl::StatusOr<RangeText> ParseRange(absl::string_view text);
 
-// Of a dataset of so many samples. InvalidArgument: it reaches out, or nothing is left of it.
+// Applies the range to a dataset with that many samples. **Errors**: InvalidArgument if the range
+// exceeds the dataset or is empty.
 absl::StatusOr<plan::Range> Resolve(const RangeText& range, uint64_t samples);
 
 }  // namespace penstock::app

@@ -1,4 +1,4 @@
-// Numbers out of a file's bytes. The caller has checked that they are there.
+// Reads numbers from a file's bytes. **Requires**: the bytes exist; the functions don't check.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace penstock::decode {
 
 enum class Endian { kLittle, kBig };
 
-// `count` (1 … 4) bytes at `offset`.
+// Reads `count` (1 … 4) bytes at `offset`.
 inline uint32_t ReadNumber(std::span<const std::byte> bytes, size_t offset, size_t count,
                            Endian endian) {
   uint32_t number = 0;
@@ -20,7 +20,7 @@ inline uint32_t ReadNumber(std::span<const std::byte> bytes, size_t offset, size
   return number;
 }
 
-// One, two and four of them, the lowest first.
+// One-, two- and four-byte little-endian numbers.
 inline uint32_t ByteAt(std::span<const std::byte> bytes, size_t offset) {
   return std::to_integer<uint32_t>(bytes[offset]);
 }
@@ -31,7 +31,7 @@ inline uint32_t Little32(std::span<const std::byte> bytes, size_t offset) {
   return ReadNumber(bytes, offset, 4, Endian::kLittle);
 }
 
-// The number whose bytes, the first one the highest, are these letters: how containers name chunks.
+// The big-endian number made of these four letters, as containers name chunks.
 constexpr uint32_t FourLetters(const char (&letters)[5]) {
   uint32_t name = 0;
   for (int i = 0; i < 4; ++i) name = name << 8 | static_cast<uint8_t>(letters[i]);

@@ -12,9 +12,9 @@ using Bytes = std::span<const std::byte>;
 constexpr uint32_t kOrientation = 0x0112;
 constexpr size_t kTiffHeaderBytes = 8;
 constexpr size_t kEntryBytes = 12;
-constexpr size_t kInlineBytes = 4;  // longer values lie elsewhere
+constexpr size_t kInlineBytes = 4;  // longer values are stored elsewhere
 
-// Bytes of one value by its type; 0: no type that is known. Pillow's list.
+// Size of one value of this type; 0 if the type is unknown. The list is Pillow's.
 size_t UnitBytes(uint32_t type) {
   constexpr uint8_t kBytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8};
   return type < std::size(kBytes) ? kBytes[type] : 0;
@@ -34,7 +34,7 @@ std::optional<Endian> EndianOf(Bytes tiff) {
   return std::nullopt;
 }
 
-// Where the values of an entry lie; nullopt where the data end before them.
+// The values of an entry; nullopt if they exceed the data.
 std::optional<Bytes> ValuesOf(Bytes tiff, Bytes entry, size_t unit, Endian endian) {
   const uint64_t bytes = uint64_t{unit} * ReadNumber(entry, 4, 4, endian);
   if (bytes <= kInlineBytes) return entry.subspan(8, bytes);
@@ -43,7 +43,7 @@ std::optional<Bytes> ValuesOf(Bytes tiff, Bytes entry, size_t unit, Endian endia
   return tiff.subspan(offset, bytes);
 }
 
-// The first value, of a type of `unit` bytes; 0 for one that is larger than any orientation.
+// The first value, `unit` bytes wide; 0 if it is larger than any orientation.
 uint32_t FirstOf(Bytes values, size_t unit, Endian endian) {
   constexpr size_t kMost = 4;
   if (unit <= kMost) return ReadNumber(values, 0, unit, endian);
@@ -63,7 +63,7 @@ int OrientationTag(Bytes tiff) {
   if (start > tiff.size() || tiff.size() - start < 2) return 1;
   const uint32_t entries = ReadNumber(tiff, start, 2, *endian);
   Bytes rest = tiff.subspan(start + 2);
-  uint32_t found = 1;  // of several, the last one counts
+  uint32_t found = 1;  // if there are several, the last one counts
   for (uint32_t i = 0; i < entries && rest.size() >= kEntryBytes; ++i) {
     const Bytes entry = rest.first(kEntryBytes);
     rest = rest.subspan(kEntryBytes);
@@ -71,7 +71,7 @@ int OrientationTag(Bytes tiff) {
     const size_t unit = UnitBytes(type);
     if (unit == 0) continue;
     const std::optional<Bytes> values = ValuesOf(tiff, entry, unit, *endian);
-    if (!values) break;  // where Pillow stops reading, too
+    if (!values) break;  // Pillow stops reading here too
     if (ReadNumber(entry, 0, 2, *endian) != kOrientation || values->empty()) continue;
     found = IsWholeNumber(type) ? FirstOf(*values, unit, *endian) : 1;
   }

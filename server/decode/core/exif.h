@@ -1,8 +1,8 @@
-// The orientation that a file's EXIF block names, as Pillow's getexif() finds it. Pure, and safe
-// with hostile bytes: nothing is allocated, and every entry is looked at once.
+// Reads the orientation from a file's EXIF block, like Pillow's getexif(). Pure. Safe with
+// malicious bytes: allocates nothing and visits every entry once.
 //
-// EXIF 2.3, section 4.6; TIFF 6.0, section 2. Not looked for: orientations in XMP, in ImageMagick's
-// text chunks, and those that are written as fractions.
+// Specifications: EXIF 2.3, section 4.6; TIFF 6.0, section 2. Orientations in XMP, in ImageMagick's
+// text chunks and in fractional form are ignored.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace penstock::decode {
 
-// What has to be done to the stored image to see it upright: exchange columns and rows, having
-// mirrored the stored ones left to right, top to bottom, or both.
+// How to turn the stored image upright: mirror it left to right, top to bottom, or both, then swap
+// columns and rows.
 struct Orientation {
   bool mirror_columns = false;
   bool mirror_rows = false;
@@ -24,10 +24,10 @@ struct Orientation {
   bool operator==(const Orientation&) const = default;
 };
 
-// The TIFF data of the file's EXIF block, without "Exif\0\0"; empty where there is none.
+// The TIFF data of the file's EXIF block, without "Exif\0\0"; empty if there is no block.
 std::span<const std::byte> FindExif(Kind kind, std::span<const std::byte> file);
 
-// The value of the tag Orientation in TIFF data: 1 … 8; 1 where it is absent, or something else.
+// The value of the Orientation tag in TIFF data: 1 … 8, or 1 if it is absent or invalid.
 int OrientationTag(std::span<const std::byte> tiff);
 
 Orientation OrientationOf(int tag);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The file's first bytes as text that can be compared.
+// The file's first bytes as comparable text.
 std::string_view Head(std::span<const std::byte> file) {
   return {reinterpret_cast<const char*>(file.data()), std::min<size_t>(file.size(), 32)};
 }
@@ -22,7 +22,7 @@ bool HasAt(std::string_view head, size_t offset, std::string_view wanted) {
 constexpr size_t kTgaHeader = 18;
 
 constexpr std::string_view kOtherSignatures[] = {
-    "MM\0+"sv,  // BigTIFF of the order of bytes that Pillow 9.4 cannot read
+    "MM\0+"sv,  // big-endian BigTIFF, which Pillow 9.4 cannot read
     "\0\0\0\x0cjP  \r\n\x87\n"sv,
     "\xff\x4f\xff\x51"sv,  // JPEG 2000
     "\0\0\0\x0cJXL \r\n\x87\n"sv,
@@ -31,7 +31,7 @@ constexpr std::string_view kOtherSignatures[] = {
 
 bool IsWebP(std::string_view head) { return HasAt(head, 0, "RIFF") && HasAt(head, 8, "WEBP"); }
 
-// "P6", a space, and a number or a comment; a text hardly begins so.
+// "P6", white space, and a number or a comment; unlikely at the start of a text.
 bool IsNetpbm(std::string_view head) {
   if (head.size() < 4 || head[0] != 'P' || head[1] < '1' || head[1] > '7') return false;
   const auto in = [](char c, std::string_view set) { return set.find(c) != set.npos; };
@@ -45,7 +45,7 @@ bool IsHeifFamily(std::string_view head) {
                      [&](std::string_view brand) { return HasAt(head, 8, brand); });
 }
 
-// "BM" alone begins many a text; the size of the second header is one of a few.
+// Many texts begin with "BM", so also check the size of the second header, which has few values.
 bool IsBmp(std::string_view head) {
   if (!HasAt(head, 0, "BM") || head.size() < 18) return false;
   constexpr uint8_t kHeaderBytes[] = {12, 40, 52, 56, 64, 108, 124};
@@ -54,8 +54,8 @@ bool IsBmp(std::string_view head) {
          head.substr(15, 3) == "\0\0\0"sv;
 }
 
-// TGA begins with no signature: version 2 ends with one, and all have a header whose bytes can only
-// be a few.
+// TGA has no leading signature: version 2 has one at the end, and the header's bytes have few valid
+// values.
 bool IsTga(std::string_view head, std::span<const std::byte> file) {
   constexpr std::string_view kFooter = "TRUEVISION-XFILE.\0"sv;
   const std::string_view all(reinterpret_cast<const char*>(file.data()), file.size());

@@ -1,4 +1,4 @@
-// What kind of file it is, by its first bytes; names and extensions are not asked. Pure.
+// Recognises a file's format by its first bytes, regardless of its name. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ enum class Kind {
   kWebP,
   kGif,
   kBmp,
-  kNetpbm,  // PBM, PGM, PPM; PAM, too, which its reader refuses
+  kNetpbm,  // PBM, PGM, PPM; also PAM, which the reader refuses
   kTiff,
-  kOtherImage,  // BigTIFF with the highest byte first, TGA, JPEG 2000, JPEG XL, AVIF, HEIF
+  kOtherImage,  // big-endian BigTIFF, TGA, JPEG 2000, JPEG XL, AVIF, HEIF
 };
 
 Kind KindOf(std::span<const std::byte> file);

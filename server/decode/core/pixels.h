@@ -1,5 +1,5 @@
-// RGBX pixels of a part of an image, for kinds and orientations that cannot be taken row by row.
-// The memory is kept from one image to the next, unless it was much.
+// RGBX pixels of part of an image, for formats and orientations that cannot be processed row by
+// row. Keeps its memory for the next image, unless it is large.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace penstock::decode {
 
 class Pixels {
  public:
-  // Room for the pixels, whose values are unspecified. std::bad_alloc where there is none.
+  // Allocates the pixels; their values are unspecified. Throws std::bad_alloc.
   void Reset(uint32_t width, uint32_t height) {
     stride_ = size_t{4} * width;
     const size_t bytes = stride_ * height;
@@ -21,7 +21,7 @@ class Pixels {
     capacity_ = bytes;
   }
 
-  // Gives much memory back; the pixels are lost.
+  // Frees the memory if it is large; the pixels are lost.
   void Release() {
     if (capacity_ > kMostKept) Free();
   }

@@ -5,8 +5,8 @@
 namespace penstock::decode {
 namespace {
 
-// As torchvision's Resize(int): the shorter side becomes `resize`, the other int(resize · long /
-// short).
+// As torchvision's Resize(int): the shorter side becomes `resize`, the other side int(resize · long
+// / short).
 uint32_t ResizedSide(uint32_t side, uint32_t shorter, uint32_t resize) {
   return static_cast<uint32_t>(uint64_t{resize} * side / shorter);
 }

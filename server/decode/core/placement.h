@@ -1,5 +1,5 @@
-// What a spec and a draw mean for one image: which box of it is resized to which size, and which
-// outputs of that resize are the row. Pure.
+// Translates a spec and a draw for one image: which box of the image is resized to what size, and
+// which part of the result is the row. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace penstock::decode {
 
-// One axis of a resize: `in` samples become `out`, of which only [first, first + count) are
+// One axis of a resize: `in` inputs become `out` outputs, of which only [first, first + count) are
 // computed.
 struct Axis {
   uint32_t in = 1;
@@ -18,7 +18,7 @@ struct Axis {
 };
 
 struct Placement {
-  Box crop;  // the box of the image that the axes' inputs count from
+  Box crop;  // the box of the image to which the axes' inputs refer
   Axis x;
   Axis y;
   bool flip = false;

@@ -1,4 +1,5 @@
-// What to make of an image: the part of a feed that decides a row's bytes.
+// How to turn an image into a row: the part of a feed's specification that determines a row's
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@ namespace penstock::decode {
 
 enum class Geometry : uint32_t {
   kRandomResizedCrop = 1,  // a random box of the image, resized to height × width
-  kResizeCenterCrop = 2,   // shorter side to `resize`, then the middle height × width
+  kResizeCenterCrop =
+      2,  // resizes the shorter side to `resize`, then crops height × width from the centre
 };
 
 enum class Color : uint32_t {
@@ -18,24 +20,24 @@ enum class Color : uint32_t {
   kGray = 1,  // as Pillow's convert("L")
 };
 
-// What to do about an orientation that a file's EXIF block names.
+// How to treat the orientation in a file's EXIF block.
 enum class Exif : uint32_t {
   kIgnore = 0,  // as torchvision's ImageFolder
-  kApply = 1,   // as Pillow's ImageOps.exif_transpose, before anything is drawn
+  kApply = 1,   // as Pillow's ImageOps.exif_transpose, before the random draw
 };
 
-// Trivially copyable: it travels to workers in shared memory as it is. Rows are uint8, height ×
-// width × channels.
+// How to decode an image. Rows are uint8, height × width × channels. Trivially copyable, because it
+// is sent to workers through shared memory.
 struct Spec {
   Geometry geometry = Geometry::kRandomResizedCrop;
   uint32_t height = 224;
   uint32_t width = 224;
   uint32_t resize = 256;    // kResizeCenterCrop only
-  double scale_min = 0.08;  // kRandomResizedCrop: share of the image's area …
+  double scale_min = 0.08;  // kRandomResizedCrop: fraction of the image's area …
   double scale_max = 1.0;
   double ratio_min = 3.0 / 4.0;  // … and aspect ratio, width / height
   double ratio_max = 4.0 / 3.0;
-  double flip_probability = 0.0;  // horizontal
+  double flip_probability = 0.0;  // horizontal flip
   Color color = Color::kRgb;
   Exif exif = Exif::kIgnore;
 
@@ -49,23 +51,25 @@ inline size_t RowBytes(const Spec& spec) {
   return size_t{Channels(spec)} * spec.height * spec.width;
 }
 
-// Sides 1…16384, 0 < min ≤ max, 0 ≤ probability ≤ 1, resize ≥ both sides for kResizeCenterCrop.
+// **Requires**: sides in 1 … 16384, 0 < min ≤ max, 0 ≤ probability ≤ 1; for kResizeCenterCrop,
+// resize ≥ both sides. **Errors**: InvalidArgument.
 absl::Status Validate(const Spec& spec);
 
-// What one file may cost.
+// Limits for one file.
 struct Limits {
   uint64_t max_bytes = 16u << 20;
   uint64_t max_pixels = 100'000'000;
-  // Of a JPEG. libjpeg writes at most 18 (progressive, four colours), encoders that optimise about
-  // as many; a file made to cost time has thousands, each as dear as decoding the image once.
+  // Scans of a JPEG. libjpeg writes at most 18 (progressive, four components), optimising encoders
+  // about as many. A malicious file has thousands, and each costs as much as decoding the image
+  // once.
   uint64_t max_scans = 100;
 };
 
-// What every random choice is a pure function of.
+// Every random choice is a pure function of this key.
 struct DrawKey {
   uint64_t seed = 0;
   uint64_t epoch = 0;
-  uint64_t sample = 0;  // the sample whose bytes these are
+  uint64_t sample = 0;  // the sample being decoded
 };
 
 struct Box {
@@ -77,7 +81,7 @@ struct Draw {
   bool flip = false;
 };
 
-// The draw for an image of the given size: README.md specifies it.
+// The draw for an image of this size, as ../../plan/README.md specifies it.
 Draw DrawFor(const Spec& spec, const DrawKey& key, uint32_t image_width, uint32_t image_height);
 
 }  // namespace penstock::decode

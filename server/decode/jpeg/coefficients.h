@@ -1,8 +1,8 @@
-// One block's coefficients out of a scan's bits (T.81, F.2.2). Every file that includes this has
-// its own copy, in one piece; only entropy_decoder.cc does.
+// Decodes one block's coefficients from a scan's bits (T.81, F.2.2). All functions are inlined into
+// the including file, and only entropy_decoder.cc includes this.
 //
-// Coefficients are numbered by their place in the zigzag order; a block holds them by rows, and is
-// all zeros before.
+// Coefficients are indexed in zigzag order but stored by rows. **Requires**: the block is all zeros
+// at first.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace penstock::decode {
 
 inline constexpr uint32_t kLastPlace = DCTSIZE2 - 1;
 
-// From the zigzag order (T.81, figure A.6) to rows. Places behind the last one are where steps lead
-// that end a block; they store a zero, or the block is given up.
+// Maps zigzag order (T.81, figure A.6) to row order. Steps that end a block lead past the last
+// index; what they store there is zero, or the block is given up.
 inline constexpr std::array<uint8_t, 256> kRowOrder = [] {
   std::array<uint8_t, 256> order{};
   order.fill(kLastPlace);
@@ -50,8 +50,8 @@ PENSTOCK_INLINE bool DecodeDc(const DcTable& table, Bits& bits, int32_t& last) {
   return word.length != 0 && last == static_cast<int16_t>(last);
 }
 
-// A word that is longer than the table's index, or its value is: up to 31 bits, whatever was taken
-// before. False if there is none.
+// Decodes a word that, alone or with its value, is longer than the table's index: up to 31 bits.
+// False if no such word exists.
 template <bool kKeep>
 PENSTOCK_INLINE bool DecodeLongAc(const AcTable& table, const AcStep& step, Bits& bits,
                                   uint32_t& place, JCOEF* block) {
@@ -71,7 +71,8 @@ enum class BlockState {
   kIrregular,  // libjpeg would warn
 };
 
-// What a step means that led from `place` to the last place or beyond, or is longer than a step.
+// Interprets a step from `place` that reached the last index or passed it, or a word too long for
+// the table.
 template <bool kKeep>
 PENSTOCK_INLINE BlockState Judge(const AcTable& table, const AcStep& step, Bits& bits,
                                  uint32_t& place, JCOEF* block) {
@@ -83,7 +84,7 @@ PENSTOCK_INLINE BlockState Judge(const AcTable& table, const AcStep& step, Bits&
   }
   const uint32_t first = place + step.advance;
   const uint32_t second = first + step.second_advance;
-  if (first == kLastPlace && second != first) {  // the second is the next block's
+  if (first == kLastPlace && second != first) {  // the second coefficient belongs to the next block
     bits.GiveBack(step.length - step.first_length);
     if (kKeep) block[kLastPlace] = step.value;
     return BlockState::kComplete;
@@ -94,8 +95,8 @@ PENSTOCK_INLINE BlockState Judge(const AcTable& table, const AcStep& step, Bits&
   return ends || second == kLastPlace ? BlockState::kComplete : BlockState::kIrregular;
 }
 
-// One step in the dark: whether it led beyond the block is the only branch, and nobody can predict
-// it.
+// Takes one step speculatively. The only branch tests whether the step led beyond the block; it is
+// unpredictable.
 template <bool kKeep>
 PENSTOCK_INLINE BlockState TakeStep(const AcTable& table, Bits& bits, uint32_t& place,
                                     JCOEF* block) {
@@ -105,7 +106,8 @@ PENSTOCK_INLINE BlockState TakeStep(const AcTable& table, Bits& bits, uint32_t& 
   const uint32_t second = first + step.second_advance;
   if (kKeep) {
     block[kRowOrder[first]] = step.value;
-    block[kRowOrder[second]] = step.second_value;  // the last word on the last place: 0 at the end
+    // If the last word is at the last index, this stores 0 at the end.
+    block[kRowOrder[second]] = step.second_value;
   }
   if (second >= kLastPlace) [[unlikely]]
     return Judge<kKeep>(table, step, bits, place, block);
@@ -113,8 +115,8 @@ PENSTOCK_INLINE BlockState TakeStep(const AcTable& table, Bits& bits, uint32_t& 
   return BlockState::kGoesOn;
 }
 
-// `place` is the last one that has a coefficient, in zigzag order.
-// After a refill two steps, or a long word and a step, find the bits that they need.
+// Decodes AC coefficients. `place` is the zigzag index of the last coefficient so far. One refill
+// provides enough bits for two steps, or for a long word and a step.
 PENSTOCK_INLINE BlockState KeepAc(const AcTable& table, Bits& bits, JCOEF* block) {
   uint32_t place = 0;
   for (;;) {
@@ -125,8 +127,8 @@ PENSTOCK_INLINE BlockState KeepAc(const AcTable& table, Bits& bits, JCOEF* block
   }
 }
 
-// A skip that leads beyond the block without ending it there is taken back and made in steps. Two
-// skips take 2 × 25 bits at most.
+// If a skip passes the end of the block without an end-of-block word, undo it and take single steps
+// instead. Two skips need at most 2 × 25 bits.
 PENSTOCK_INLINE BlockState SkipAc(const AcTable& table, Bits& bits) {
   uint32_t place = 0;
   for (;;) {

@@ -37,7 +37,7 @@ void EntropyDecoder::TakeOver(jpeg_decompress_struct& info, std::span<const uint
   info.entropy = &hooks_.manager;
 }
 
-// libjpeg has checked that the numbers and the tables are there.
+// libjpeg has checked that the table numbers and the tables exist.
 void EntropyDecoder::AssignTables(const jpeg_decompress_struct& info) {
   for (int i = 0; i < info.comps_in_scan; ++i) {
     const jpeg_component_info& component = *info.cur_comp_info[i];
@@ -60,7 +60,7 @@ boolean EntropyDecoder::DecodeMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   return TRUE;
 }
 
-// `blocks` is null for what jpeg_skip_scanlines passes over.
+// `blocks` is null for blocks that jpeg_skip_scanlines skips.
 bool EntropyDecoder::Decode(JBLOCKROW* blocks) {
   if (restart_interval_ != 0 && until_restart_-- == 0 && !BeginSegment()) return false;
   bytes_.Prepare();

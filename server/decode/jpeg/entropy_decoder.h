@@ -1,10 +1,10 @@
-// Decodes the Huffman codes of a JPEG scan in libjpeg's stead: two coefficients at a lookup where
-// libjpeg takes one in several steps, and more of blocks that are not wanted. The rest, from
-// headers to pixels, stays libjpeg's: its parts call each other through pointers, and this is
-// another such part.
+// Replaces libjpeg's Huffman decoder for a JPEG scan. It decodes two coefficients per table lookup,
+// where libjpeg needs several steps for one, and more than two in blocks that are skipped.
+// Everything else, from headers to pixels, stays in libjpeg, whose modules call each other through
+// function pointers; this class is such a module.
 //
-// It gives exactly the coefficients that libjpeg's own gives. Where a scan breaks the rules in the
-// least, it gives up instead, and the file is for libjpeg alone, from its start.
+// It produces exactly the coefficients that libjpeg produces. If a scan violates the standard in
+// any way, it gives up, and libjpeg decodes the file alone from the start.
 //
 // Memory: 64 KiB.
 #pragma once
@@ -24,35 +24,37 @@ class EntropyDecoder {
   EntropyDecoder(const EntropyDecoder&) = delete;
   EntropyDecoder& operator=(const EntropyDecoder&) = delete;
 
-  // Whether it can decode what follows the header that libjpeg has read.
+  // Whether it supports the scan whose header libjpeg has just read.
   static bool Knows(const jpeg_decompress_struct& info);
 
-  // Takes libjpeg's place after jpeg_start_decompress, for a scan that it Knows and that is the
-  // file's only one. `scan` is what lies between the header and the end marker. Both, and this
-  // object, outlive the decompression.
+  // Replaces libjpeg's decoder after jpeg_start_decompress. `scan` is the data between the header
+  // and the end marker.
+  // **Requires**: Knows(info) is true; the file has only this scan; `info`, `scan` and this object
+  // outlive the decompression.
   void TakeOver(jpeg_decompress_struct& info, std::span<const uint8_t> scan);
 
-  // Columns of pixels that will be wanted; all of them before. The others' blocks are left as
-  // they are.
+  // Restricts decoding to these columns of pixels; by default all are decoded. Blocks in other
+  // columns are not written.
   void KeepColumns(uint32_t first, uint32_t count);
 
   bool has_taken_over() const { return taken_over_; }
 
-  // It gave up, by JpegErrors::GiveUp, after TakeOver.
+  // Whether it gave up (through JpegErrors::GiveUp) since TakeOver.
   bool irregular() const { return irregular_; }
 
-  // The decompression is over.
+  // Call it when the decompression has ended.
   void LetGo() { taken_over_ = irregular_ = false; }
 
  private:
   struct Hooks {
-    jpeg_entropy_decoder manager;  // first: libjpeg's pointer to it is a pointer to Hooks
+    // First member, because libjpeg's pointer to it is cast to Hooks*.
+    jpeg_entropy_decoder manager;
     EntropyDecoder* self;
   };
   struct Block {
     const DcTable* dc;
     const AcTable* ac;
-    int32_t* last_dc;  // of its component
+    int32_t* last_dc;  // per component
   };
 
   void AssignTables(const jpeg_decompress_struct& info);
@@ -67,7 +69,7 @@ class EntropyDecoder {
   DcTable dc_tables_[NUM_HUFF_TBLS];
   AcTable ac_tables_[NUM_HUFF_TBLS];
   Block blocks_[D_MAX_BLOCKS_IN_MCU];
-  int block_count_;  // of an MCU
+  int block_count_;  // per MCU
   int32_t last_dc_[MAX_COMPS_IN_SCAN];
 
   uint32_t mcu_width_;  // in pixels

@@ -11,7 +11,7 @@ namespace {
 
 using Word = HuffmanCode::Word;
 
-// By index: the word that it begins with, {0, 0} if that is longer.
+// For each index, the word that it begins with; {0, 0} if that word is longer than the index.
 template <size_t kSize>
 void FillWithWords(const HuffmanCode& code, Word (&words)[kSize]) {
   constexpr int kBits = std::countr_zero(kSize);
@@ -25,7 +25,7 @@ void FillWithWords(const HuffmanCode& code, Word (&words)[kSize]) {
 
 constexpr uint32_t kAcEntries = 1 << AcTable::kBits;
 
-// What follows the first `length` bits of an index, behind which nothing is known.
+// The bits of an index after its first `length`, followed by zeros.
 uint32_t Rest(uint32_t index, int length) { return index << length & (kAcEntries - 1); }
 
 int SizeOf(Word word) { return word.symbol & 0xF; }
@@ -44,7 +44,7 @@ AcStep SingleStep(Word word, uint32_t index) {
           .second_value = value};
 }
 
-// `first`, and the single step that follows if it is wholly there, too.
+// Appends `second` to `first` if the index contains all of it.
 AcStep Joined(AcStep first, const AcStep& second) {
   if (first.advance == kEndOfBlock || second.length == 0) return first;
   if (first.length + second.length > AcTable::kBits) return first;

@@ -23,13 +23,13 @@ void JpegErrors::GiveUp(j_common_ptr info, base::Fault fault) {
 base::Fault JpegErrors::fault() const {
   if (hooks_.given_up_for != base::Fault::kNone) return hooks_.given_up_for;
   switch (hooks_.manager.msg_code) {
-    case JERR_BAD_PRECISION:  // 12 bits a sample
+    case JERR_BAD_PRECISION:  // 12 bits per sample
     case JERR_SOF_UNSUPPORTED:
     case JERR_FRACT_SAMPLE_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
     case JERR_ARITH_NOTIMPL:
       return base::Fault::kUnsupported;
-    case JERR_IMAGE_TOO_BIG:  // a side of more than 65,500
+    case JERR_IMAGE_TOO_BIG:  // a side of more than 65,500 pixels
     case JERR_OUT_OF_MEMORY:
     case JERR_WIDTH_OVERFLOW:
       return base::Fault::kTooManyPixels;

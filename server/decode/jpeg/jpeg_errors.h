@@ -1,7 +1,8 @@
-// libjpeg's way of failing, kept in one place: its error exit jumps back into Guard, which returns
-// false. libjpeg's texts are dropped here; nobody sees them.
+// Wraps libjpeg's error handling: its error exit longjmps back into Guard, which then returns
+// false. libjpeg's messages are discarded.
 //
-// What runs inside Guard may create no object with a destructor, since a jump would pass it by.
+// **Requires**: code inside Guard creates no objects with destructors, because a jump would skip
+// them.
 #pragma once
 
 #include <csetjmp>
@@ -17,10 +18,10 @@ class JpegErrors {
   JpegErrors(const JpegErrors&) = delete;
   JpegErrors& operator=(const JpegErrors&) = delete;
 
-  // For jpeg_decompress_struct::err; this object outlives the decompressor.
+  // For jpeg_decompress_struct::err. **Requires**: this object outlives the decompressor.
   jpeg_error_mgr* manager() { return &hooks_.manager; }
 
-  // False if libjpeg gave up somewhere in body().
+  // Runs body(); false if libjpeg reported an error.
   template <typename Body>
   bool Guard(Body&& body) {
     hooks_.given_up_for = base::Fault::kNone;
@@ -29,16 +30,16 @@ class JpegErrors {
     return true;
   }
 
-  // Ends a Guard from a hook that libjpeg called within it; fault() is then this.
+  // Ends a Guard from within a hook that libjpeg called; fault() then returns `fault`.
   [[noreturn]] static void GiveUp(j_common_ptr info, base::Fault fault);
 
-  // After Guard returned false: kUnsupported for what libjpeg knows but does not decode,
-  // kTooManyPixels for what is too large or needs too much memory, else kCorrupt.
+  // After Guard returned false: kUnsupported for features that libjpeg doesn't decode,
+  // kTooManyPixels if the image is too large or needs too much memory, else kCorrupt.
   base::Fault fault() const;
 
  private:
   struct Hooks {
-    jpeg_error_mgr manager;  // first: libjpeg's pointer to it is a pointer to Hooks
+    jpeg_error_mgr manager;  // first member, because libjpeg's pointer to it is cast to Hooks*
     std::jmp_buf jump;
     base::Fault given_up_for;
   };

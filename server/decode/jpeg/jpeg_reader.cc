@@ -7,12 +7,13 @@ namespace {
 
 using base::Fault;
 
-// Columns decoded on either side of the window. libjpeg's upsampling of chroma treats the edge of
-// what it decodes as the edge of the image; one column keeps that out of the window, the second
-// serves images whose chroma is narrower than two.
+// Extra columns to decode on either side of the window. libjpeg's chroma upsampling treats the edge
+// of the decoded area as the edge of the image. One column keeps that effect out of the window; the
+// second is for images whose chroma is narrower than two columns.
 constexpr uint32_t kMargin = 2;
 
-// The coefficients that block smoothing of progressive files may estimate (libjpeg's SAVED_COEFS).
+// Number of coefficients that block smoothing of progressive files may estimate (libjpeg's
+// SAVED_COEFS).
 constexpr int kSmoothedCoefficients = 10;
 
 bool HasFourInks(J_COLOR_SPACE space) { return space == JCS_CMYK || space == JCS_YCCK; }
@@ -21,21 +22,22 @@ bool IsSupported(J_COLOR_SPACE space) {
   return space == JCS_GRAYSCALE || space == JCS_YCbCr || space == JCS_RGB || HasFourInks(space);
 }
 
-// CMYK → RGBX in place, with Pillow's arithmetic: it takes every file to be inverted, as Adobe's
-// are, whether Adobe's marker says so or not.
+// Converts CMYK to RGBX in place, like Pillow: every file is taken to be inverted, as Adobe's are,
+// with or without Adobe's marker.
 void MixInks(uint8_t* row, uint32_t pixels) {
   for (uint8_t* pixel = row; pixel != row + size_t{4} * pixels; pixel += 4) {
     for (int ink = 0; ink < 3; ++ink) {
       const uint32_t product = uint32_t{pixel[ink]} * pixel[3] + 128;
-      pixel[ink] = static_cast<uint8_t>(((product >> 8) + product) >> 8);  // / 255, rounded
+      // Division by 255, rounded.
+      pixel[ink] = static_cast<uint8_t>(((product >> 8) + product) >> 8);
     }
   }
 }
 
 }  // namespace
 
-// A decompressor for each file: one that is used again keeps the tables of the files before, and a
-// damaged file that lacks its own would be decoded with theirs. It costs a microsecond.
+// Creates a new decompressor for each file, which costs a microsecond. A reused one would keep the
+// tables of earlier files, and use them for a damaged file that lacks its own.
 Fault JpegReader::ReadHeader(std::span<const std::byte> file) {
   Close();
   file_ = file;
@@ -62,13 +64,14 @@ Fault JpegReader::Begin(const Box& window) {
   judged_ = jpeg_has_multiple_scans(&info_) || scan_.has_value();
   discarded_.resize(size_t{4} * info_.image_width);
   if (!errors_.Guard([this] { Start(entropy_choice_); })) return Failure();
-  if (source_.exhausted()) return Fault::kTruncated;  // several scans: all of them are read by now
+  // With several scans, all have been read by now.
+  if (source_.exhausted()) return Fault::kTruncated;
   if (!errors_.Guard([this] { SkipToWindow(); }) && !StartOver()) return Failure();
   return Fault::kNone;
 }
 
-// A file of one scan costs what its size says; each further one costs the whole image again, so
-// they are counted.
+// The cost of a single-scan file is known from its size. Each further scan costs as much as the
+// whole image, so scans are counted.
 void JpegReader::Start(Entropy entropy) {
   if (jpeg_has_multiple_scans(&info_)) {
     progress_.manager.progress_monitor = &CountScans;
@@ -83,7 +86,8 @@ void JpegReader::Start(Entropy entropy) {
   }
 }
 
-// What the entropy decoder gives up, libjpeg decodes alone; the rows that were read are the same.
+// When the entropy decoder gives up, libjpeg decodes the file again from the start. The rows that
+// were already read are the same.
 bool JpegReader::StartOver() {
   if (!entropy_.irregular()) return false;
   started_over_ = true;
@@ -112,14 +116,14 @@ void JpegReader::SkipToWindow() {
   }
   JDIMENSION x = window_.x - std::min(window_.x, kMargin);
   JDIMENSION columns = std::min(window_.x + window_.width + kMargin, info_.image_width) - x;
-  jpeg_crop_scanline(&info_, &x, &columns);  // moves x down to a whole block
+  jpeg_crop_scanline(&info_, &x, &columns);  // moves x down to a block boundary
   if (entropy_.has_taken_over()) entropy_.KeepColumns(x, columns);
   window_offset_ = size_t{4} * (window_.x - x);
   if (window_.y > 0) jpeg_skip_scanlines(&info_, window_.y);
 }
 
-// Block smoothing looks two blocks away in every direction; and a file of one scan without its end
-// is judged by decoding it all.
+// Block smoothing reads two blocks away in every direction. A single-scan file without an end
+// marker must be decoded whole to judge it.
 bool JpegReader::NeedsWholeImage() const {
   if (!judged_) return true;
   if (info_.coef_bits == nullptr) return false;
@@ -156,8 +160,8 @@ Fault JpegReader::End() {
   return fault;
 }
 
-// As Pillow judges: what counts is whether rows wanted more than there is; a missing end behind the
-// last row is forgiven, an impossible marker there is not.
+// Judges as Pillow does: the file is truncated if rows needed more data than it has. A missing end
+// marker after the last row is accepted, an invalid marker there is not.
 Fault JpegReader::JudgeRest() {
   if (!errors_.Guard([this] { DiscardRows(info_.output_height - info_.output_scanline); })) {
     return Failure();

@@ -1,7 +1,7 @@
-// A JPEG file's pixels, decoded only where they are wanted, yet equal to those of a decoding of the
-// whole. A file that ends too early is kTruncated even if the window lies before its end.
+// Decodes only the needed part of a JPEG, with the same pixels as a full decode. A file that ends
+// too early is kTruncated even if the window ends before the cut.
 //
-// Memory: a few rows; the coefficients of the whole image where it comes in several scans.
+// Memory: a few rows; for files with several scans, the coefficients of the whole image.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 
 namespace penstock::decode {
 
-// Who decodes the Huffman codes of files that EntropyDecoder knows. The pixels are the same.
+// Which decoder handles the Huffman codes of files that EntropyDecoder supports. The pixels are the
+// same.
 enum class Entropy { kOwn, kLibjpeg };
 
 class JpegReader : public ImageReader {
@@ -29,7 +30,7 @@ class JpegReader : public ImageReader {
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
 
-  // kUnsupported unless gray, YCbCr, RGB, CMYK or YCCK, of 8 bits.
+  // kUnsupported unless the image is gray, YCbCr, RGB, CMYK or YCCK with 8 bits.
   base::Fault ReadHeader(std::span<const std::byte> file) override;
   uint32_t width() const override { return info_.image_width; }
   uint32_t height() const override { return info_.image_height; }
@@ -40,12 +41,13 @@ class JpegReader : public ImageReader {
   base::Fault ReadRows(std::span<uint8_t* const> rows) override;
   base::Fault End() override;
 
-  // Whether the file in hand, or the last one, was read again by libjpeg alone.
+  // Whether the current or last file was read again by libjpeg alone.
   bool started_over() const { return started_over_; }
 
  private:
   struct Progress {
-    jpeg_progress_mgr manager;  // first: libjpeg's pointer to it is a pointer to Progress
+    // First member, because libjpeg's pointer to it is cast to Progress*.
+    jpeg_progress_mgr manager;
     uint64_t max_scans;
   };
   static void CountScans(j_common_ptr info);
@@ -69,11 +71,11 @@ class JpegReader : public ImageReader {
   Progress progress_;
   bool open_ = false;
   std::span<const std::byte> file_;
-  std::optional<std::span<const uint8_t>> scan_;  // the only one, if it is complete
+  std::optional<std::span<const uint8_t>> scan_;  // the only scan, if it is complete
   Box window_{};
-  uint32_t rows_read_ = 0;  // of the window
+  uint32_t rows_read_ = 0;  // within the window
   bool started_over_ = false;
-  // Known to be complete, or all of it read: rows below the window are not needed.
+  // The file is complete, or has been read to the end; rows below the window are not needed.
   bool judged_ = false;
   size_t window_offset_ = 0;
   std::vector<uint8_t> discarded_;

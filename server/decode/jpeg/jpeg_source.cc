@@ -48,7 +48,7 @@ std::optional<std::span<const uint8_t>> JpegSource::CompleteScan() const {
   const JOCTET* at = begin;
   while ((at = static_cast<const JOCTET*>(std::memchr(at, 0xFF, static_cast<size_t>(end - at))))) {
     const JOCTET* const marker = at;
-    while (at != end && *at == 0xFF) ++at;  // a marker may begin with any number of them
+    while (at != end && *at == 0xFF) ++at;  // a marker may be preceded by any number of fill bytes
     if (at == end) return std::nullopt;
     if (*at == JPEG_EOI) return std::span(begin, marker);
     const bool in_scan = *at == 0 || (*at >= JPEG_RST0 && *at <= JPEG_RST0 + 7);

@@ -1,5 +1,5 @@
-// A whole file in memory as libjpeg's source of bytes. Where the file ends too early it invents an
-// end marker, as libjpeg's own sources do, and remembers that it did.
+// Provides a file in memory to libjpeg. At the end of a truncated file it supplies an end marker,
+// like libjpeg's own sources, and remembers that it did.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ class JpegSource {
   JpegSource(const JpegSource&) = delete;
   JpegSource& operator=(const JpegSource&) = delete;
 
-  // `file` outlives the decompressor's use of it.
+  // **Requires**: `file` outlives the decompressor's use of it.
   void Reset(std::span<const std::byte> file);
 
-  // For jpeg_decompress_struct::src; this object outlives the decompressor.
+  // For jpeg_decompress_struct::src. **Requires**: this object outlives the decompressor.
   jpeg_source_mgr* manager() { return &hooks_.manager; }
 
-  // libjpeg wanted more than there is.
+  // Whether libjpeg asked for more data than the file has.
   bool exhausted() const { return hooks_.exhausted; }
 
-  // To be asked when libjpeg has just read the header of a file's only scan: the scan's data, if
-  // they end with the end marker. If they do, decoding never wants more than there is, whichever
-  // part of the image is decoded and however damaged it is.
+  // Returns the scan's data if they end with the end marker. Decoding then never asks for more
+  // data, whichever part is decoded and however damaged it is. **Requires**: libjpeg has just read
+  // the header of a file's only scan.
   std::optional<std::span<const uint8_t>> CompleteScan() const;
 
  private:

@@ -1,9 +1,9 @@
-// libjpeg's headers, which expect that their user has named FILE and size_t before.
+// libjpeg's headers, which require that FILE and size_t are already declared.
 #pragma once
 
 // clang-format off
 #include <cstddef>
 #include <cstdio>
 #include <jpeglib.h>
-#include <jpegint.h>  // what libjpeg's parts are to each other
+#include <jpegint.h>  // the interfaces between libjpeg's modules
 // clang-format on

@@ -1,5 +1,5 @@
-// The next bits of a scan, in a register. Nothing is checked here: whoever uses this knows how many
-// bytes can be read, and whether more bits were taken than the scan has (ScanBytes).
+// Holds the next bits of a scan in a register. **Requires**: the caller ensures that the bytes can
+// be read, and checks whether more bits were taken than the scan has (ScanBytes).
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace penstock::decode {
 
-// Inlined everywhere: a register has no address. What takes a Bits& does likewise.
+// Forces inlining, because a register has no address. Functions that take a Bits& do the same.
 #define PENSTOCK_INLINE [[gnu::always_inline]] inline
 
 class Bits {
@@ -19,7 +19,7 @@ class Bits {
     return 8 * static_cast<uint64_t>(next_ - bytes) - count_;
   }
 
-  // The first is the highest; 56 of them are there after Refill.
+  // The first bit is the highest. At least 56 bits are valid after Refill.
   uint64_t window() const { return window_; }
   void Refill() {
     window_ |= Load(next_) >> count_;
@@ -30,7 +30,7 @@ class Bits {
     window_ <<= bits;
     count_ -= bits;
   }
-  // Of those that were taken since the constructor.
+  // Undoes taking `bits` bits. **Requires**: they were taken since construction.
   void GiveBack(uint32_t bits) {
     const uint64_t behind = count_ + bits;
     const uint64_t bytes = (behind + 7) / 8;
@@ -52,8 +52,8 @@ class Bits {
   }
 
   uint64_t window_;
-  uint64_t count_;       // of bits in it that are before next_
-  const uint8_t* next_;  // what Refill adds
+  uint64_t count_;       // number of bits in the window, before next_
+  const uint8_t* next_;  // the next bytes that Refill adds
 };
 
 }  // namespace penstock::decode

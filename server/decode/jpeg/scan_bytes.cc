@@ -9,8 +9,8 @@ namespace {
 constexpr uint8_t kMarkerByte = 0xFF;
 constexpr uint8_t kFirstRestart = 0xD0;
 
-// Copies `from` up to the first 0xFF, at most `room` bytes of it, and returns how many. They are
-// few (300 in photographs of ImageNet): words are faster than memchr and memcpy.
+// Copies `from` up to the first 0xFF, but at most `room` bytes; returns the number of bytes. Runs
+// are short (300 bytes in ImageNet's photographs), so copying word by word beats memchr and memcpy.
 size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t headroom, uint8_t* to) {
   const size_t size = std::min(from.size(), headroom);
   size_t copied = 0;
@@ -35,7 +35,7 @@ void ScanBytes::Begin(std::span<const uint8_t> scan) {
   Refill();
 }
 
-// Keeps what has not been taken, and fills up behind it.
+// Keeps the bytes not yet taken and appends more.
 void ScanBytes::Refill() {
   const size_t taken = position_ / 8;
   filled_ -= taken;
@@ -57,7 +57,7 @@ void ScanBytes::Refill() {
 }
 
 bool ScanBytes::Restart(int number) {
-  if (!segment_ends_) Refill();  // the marker may be what comes next
+  if (!segment_ends_) Refill();  // the marker may come next
   const bool all_taken = (position_ + 7) / 8 == filled_;
   const bool in_turn =
       rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == kFirstRestart + number;

@@ -12,12 +12,12 @@ namespace {
 
 using base::Fault;
 
-// What libpng's hooks share. No destructors: errors jump.
+// State for libpng's callbacks. It has no destructors, because errors longjmp.
 struct Run {
   PngSink* sink;
   std::jmp_buf jump;
   bool out_of_memory;
-  bool at_end;  // the end chunk was met
+  bool at_end;  // the end chunk has been read
 };
 
 [[noreturn]] void Fail(png_structp png, png_const_charp) {
@@ -36,7 +36,7 @@ void Free(png_structp, png_voidp memory) { std::free(memory); }
 
 int IgnoreChunk(png_structp, png_unknown_chunkp) { return 1; }
 
-// All chunks before the image's data were read. Sums were checked up to here, as Pillow does.
+// All chunks before the image data have been read. Their CRCs were checked, as Pillow does.
 void TakeInfo(png_structp png, png_infop info) {
   Run* run = static_cast<Run*>(png_get_progressive_ptr(png));
   png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
@@ -61,14 +61,14 @@ void TakeEnd(png_structp png, png_infop) {
 void Configure(png_structp png, Run& run) {
   png_set_user_limits(png, kMostPngSide, kMostPngSide);
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-  // Text, profiles and the like are passed over unread; a negative count means all of them.
+  // Skips text, profiles and the like; a negative count means all of them.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_read_user_chunk_fn(png, nullptr, &IgnoreChunk);
   png_set_progressive_read_fn(png, &run, &TakeInfo, &TakeRow, &TakeEnd);
 }
 
-// False if libpng gave up. It gets the file in one piece and calls back: unlike its other ways of
-// reading, this one gives each row as soon as its last byte is there.
+// Runs libpng's progressive reader on the whole file; false on an error. Unlike libpng's other
+// modes, this one delivers each row as soon as its last byte is there.
 bool Process(std::span<const std::byte> file, Run& run, png_structp* png, png_infop* info) {
   if (setjmp(run.jump) != 0) return false;
   *png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &run, &Fail, &DropWarning, &run, &Allocate,
@@ -77,7 +77,8 @@ bool Process(std::span<const std::byte> file, Run& run, png_structp* png, png_in
   *info = png_create_info_struct(*png);
   if (*info == nullptr) return false;
   Configure(*png, run);
-  auto* bytes = reinterpret_cast<png_bytep>(const_cast<std::byte*>(file.data()));  // only read
+  // Libpng only reads it.
+  auto* bytes = reinterpret_cast<png_bytep>(const_cast<std::byte*>(file.data()));
   png_process_data(*png, *info, bytes, file.size());
   return true;
 }

@@ -1,6 +1,6 @@
-// libpng, kept in one place: a PNG file → the rows of samples of its passes. It decodes as much as
-// Pillow does of a damaged file: bad sums in the image's data, unknown critical chunks, and
-// whatever lies behind the last row are no faults.
+// Wraps libpng: reads a PNG file and delivers the rows of its passes. For damaged files it decodes
+// as much as Pillow does: it ignores bad CRCs in the image data, unknown critical chunks, and
+// anything after the last row.
 //
 // Memory: two rows.
 #pragma once
@@ -13,15 +13,15 @@
 
 namespace penstock::decode {
 
-// What happens to what libpng finds. Its calls must not throw, nor own anything that needs a
-// destructor: libpng may jump past them.
+// Receives what libpng reads. Its functions must not throw or own anything that needs a destructor,
+// because libpng may longjmp past them.
 class PngSink {
  public:
   virtual ~PngSink() = default;
   virtual void TakePalette(const uint8_t* entries, uint32_t count) = 0;  // three bytes each
-  // A row of one pass (0 when not interlaced), with a byte at least a sample.
+  // One row of a pass (0 if not interlaced), with at least one byte per sample.
   virtual void TakeRow(const uint8_t* samples, int pass, uint32_t row) = 0;
-  // The last row has come.
+  // Whether the last row has been delivered.
   virtual bool complete() const = 0;
 };
 

@@ -9,8 +9,8 @@ namespace penstock::decode {
 namespace {
 
 constexpr size_t kSignatureBytes = 8;
-constexpr size_t kFrameBytes = 12;  // of a chunk: length, name, sum
-constexpr size_t kHeadBytes = 8;    // … its length and name
+constexpr size_t kFrameBytes = 12;  // of a chunk: length, name, CRC
+constexpr size_t kHeadBytes = 8;    // length and name
 constexpr size_t kPngHeaderBytes = 13;
 
 bool MayHave(uint8_t color, uint8_t depth) {
@@ -27,7 +27,7 @@ bool MayHave(uint8_t color, uint8_t depth) {
   return false;
 }
 
-// As Pillow takes names: letters, digits, underscores.
+// Names that Pillow accepts: letters, digits, underscores.
 bool IsName(uint32_t name) {
   for (int i = 0; i < 4; ++i, name >>= 8) {
     const auto letter = static_cast<unsigned char>(name);
@@ -36,7 +36,7 @@ bool IsName(uint32_t name) {
   return true;
 }
 
-// Visits the chunks that are whole, up to the end chunk; what is left of the file behind them.
+// Visits complete chunks up to the end chunk; returns the rest of the file.
 template <typename Visit>
 std::span<const std::byte> Walk(std::span<const std::byte> file, const Visit& visit) {
   std::span<const std::byte> rest = file.subspan(std::min(file.size(), kSignatureBytes));

@@ -9,7 +9,7 @@
 namespace penstock::decode {
 namespace {
 
-// Where the pixels of a pass lie: x0 + i · dx, y0 + j · dy.
+// A pass contains the pixels at (x0 + i · dx, y0 + j · dy).
 struct Pass {
   uint32_t x0, y0, dx, dy;
 };
@@ -17,12 +17,12 @@ constexpr Pass kWhole = {0, 0, 1, 1};
 constexpr Pass kAdam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
                            {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
 
-// How many of x0, x0 + dx, … lie below `end`.
+// How many of x0, x0 + dx, … are below `end`.
 uint32_t CountBelow(uint32_t end, uint32_t x0, uint32_t dx) {
   return end <= x0 ? 0 : (end - x0 - 1) / dx + 1;
 }
 
-// Puts what lies in the window into place.
+// Writes the pixels that lie in the window.
 class Painter : public PngSink {
  public:
   Painter(const PngHeader& header, const Box& window, Pixels& pixels)
@@ -59,7 +59,7 @@ class Painter : public PngSink {
   const Box& window_;
   Pixels& pixels_;
   PngRows rows_;
-  uint64_t rows_left_ = 0;  // of all passes together
+  uint64_t rows_left_ = 0;  // over all passes
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// A PNG file's pixels. The whole file is decoded, since its verdict depends on all of it; what lies
-// outside of the window is forgotten at once.
+// Reads a PNG file's pixels. Decodes the whole file, because any part of it may be faulty, and
+// discards what lies outside of the window.
 //
-// Memory: the window, and two rows.
+// Memory: the window and two rows.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class PngReader : public ImageReader {
  private:
   std::span<const std::byte> file_;
   PngHeader header_;
-  Pixels pixels_;  // of the window
+  Pixels pixels_;  // the window
   uint32_t next_row_ = 0;
 };
 

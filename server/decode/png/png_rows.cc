@@ -7,7 +7,7 @@ namespace {
 
 using PngColor = PngHeader::Color;
 
-// Calls put(pixel of samples, pixel of out) for each.
+// Calls put(input pixel, output pixel) for each pixel.
 template <typename Put>
 void ForEachPixel(const uint8_t* samples, size_t bytes, uint32_t count, uint32_t step, uint8_t* out,
                   Put put) {

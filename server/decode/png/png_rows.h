@@ -1,6 +1,6 @@
-// A PNG's samples → RGBX pixels, by Pillow's rules: alpha is dropped, never laid over anything;
-// transparency, gamma and profiles are ignored; of 16 bits a channel the upper eight are taken,
-// except that gray of 16 bits without alpha is clipped at 255. Pure.
+// Converts a PNG's samples to RGBX pixels by Pillow's rules. Alpha is dropped, not blended;
+// transparency, gamma and profiles are ignored. Of 16-bit channels the upper eight bits are used,
+// except that 16-bit gray without alpha is clipped at 255. Pure.
 #pragma once
 
 #include <array>
@@ -12,16 +12,17 @@ namespace penstock::decode {
 
 class PngRows {
  public:
-  // Gray, or a palette of shades of gray until SetPalette.
+  // Until SetPalette is called, palette indices are shades of gray.
   explicit PngRows(const PngHeader& header);
 
-  // Of `count` entries, three bytes each; indices beyond them keep their shade, as in Pillow 9.
+  // `entries` has `count` entries of three bytes. Indices beyond them keep their shade of gray, as
+  // in Pillow 9.
   void SetPalette(const uint8_t* entries, uint32_t count);
 
-  // Bytes of a sample row that one pixel has. Depths below eight come with a byte a sample.
+  // Bytes per pixel of a sample row. Depths below eight have one byte per sample.
   size_t pixel_bytes() const { return pixel_bytes_; }
 
-  // `count` pixels from `samples`, to every `step`th pixel at `out`.
+  // Converts `count` pixels from `samples` and writes them `step` pixels apart.
   void Convert(const uint8_t* samples, uint32_t count, uint32_t step, uint8_t* out) const;
 
  private:
@@ -29,7 +30,7 @@ class PngRows {
 
   Way way_;
   size_t pixel_bytes_;
-  std::array<uint8_t, 3> picked_{};  // kPick: where in a pixel red, green and blue are
+  std::array<uint8_t, 3> picked_{};  // kPick: the offsets of red, green and blue in a pixel
   std::array<std::array<uint8_t, 3>, 256> table_{};  // kTable
 };
 

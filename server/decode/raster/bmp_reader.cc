@@ -78,7 +78,7 @@ Fault BmpReader::ParseHeader(std::span<const std::byte> file) {
   if (packing_ == Packing::kPalette) {
     if (const Fault fault = ReadPalette(file); fault != Fault::kNone) return fault;
   }
-  // Some writers mean the header's end where they say the pixels' begin.
+  // Some writers store the end of the header as the offset of the pixels.
   const bool meant = offset == kFileHeaderBytes + header_bytes_ && bits_ <= 8;
   if (offset != 0) at_ = offset + (meant ? size_t{4} * colors_ : 0);
   return Fault::kNone;
@@ -137,7 +137,7 @@ Fault BmpReader::ChoosePacking(std::span<const std::byte> file) {
   }
 }
 
-// The masks are the later headers' own, or stand behind the first one.
+// Later headers contain the masks; with the first one, they follow it.
 Fault BmpReader::ChooseBitFields(std::span<const std::byte> file) {
   const bool own = header_bytes_ >= 56;
   const size_t at = kFileHeaderBytes + kFirstHeader;
@@ -163,8 +163,8 @@ Fault BmpReader::ChooseBitFields(std::span<const std::byte> file) {
   return Fault::kUnsupported;
 }
 
-// A palette that is one of grays, in order, is none for Pillow, which then reads the pixels as
-// bytes or bits: the same, unless a pixel has another number of bits.
+// If the palette is a sequence of grays, Pillow ignores it and reads the pixels as bytes or bits.
+// The result is the same unless pixels have a different number of bits.
 Fault BmpReader::ReadPalette(std::span<const std::byte> file) {
   if (colors_ > kMostColors) return Fault::kUnsupported;
   const size_t each = header_bytes_ == kOs2Header ? 3 : 4;
@@ -187,7 +187,8 @@ Fault BmpReader::Decode(std::span<const std::byte> file, Pixels& pixels) {
   const std::span<const std::byte> data = file.subspan(at_);
   if (compression_ == kRuns8) return DecodeRuns(data, pixels);
   const uint64_t stride = (uint64_t{width()} * bits_ + 31) / 32 * 4;
-  const uint64_t last = (uint64_t{width()} * bits_ + 7) / 8;  // its padding may be missing
+  // The last row's padding may be missing.
+  const uint64_t last = (uint64_t{width()} * bits_ + 7) / 8;
   if (data.size() < stride * (height() - 1) + last) return Fault::kTruncated;
   for (uint32_t y = 0; y < height(); ++y)
     DecodeRow(data.data() + stride * y, pixels.row(FromTop(y)));
@@ -207,8 +208,8 @@ void BmpReader::DecodeRow(const std::byte* from, uint8_t* row) const {
   }
 }
 
-// Runs and literals, byte for byte. Steps without pixels are refused: what they leave out differs
-// between readers.
+// Decodes runs and literals. Refuses delta codes, because readers differ in what they put into the
+// skipped pixels.
 Fault BmpReader::DecodeRuns(std::span<const std::byte> data, Pixels& pixels) const {
   const uint64_t all = uint64_t{width()} * height();
   uint64_t done = 0, column = 0;

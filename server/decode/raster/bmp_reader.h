@@ -1,5 +1,5 @@
-// Windows and OS/2 bitmaps of 1, 4, 8, 16, 24 and 32 bits, with the bit fields that Pillow takes,
-// and runs of 8 bits. Alpha is dropped.
+// Windows and OS/2 bitmaps with 1, 4, 8, 16, 24 and 32 bits, with the bit fields that Pillow
+// accepts, and 8-bit run-length encoding. Alpha is dropped.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace penstock::decode {
 
 class BmpReader : public WholeReader {
  public:
-  // How a pixel of 16 bits and more is stored.
+  // How pixels with 16 or more bits are stored.
   enum class Packing { kPalette, kBgr15, kBgr16, kBgr, kBgrx, kXbgr, kRgbx };
 
  protected:
@@ -30,7 +30,7 @@ class BmpReader : public WholeReader {
 
   uint32_t header_bytes_ = 0, bits_ = 0, compression_ = 0, colors_ = 0;
   bool top_down_ = false;
-  size_t at_ = 0;  // of what follows the header; then of the pixels
+  size_t at_ = 0;  // offset after the header, then of the pixels
   Packing packing_ = Packing::kPalette;
   Palette palette_;
 };

@@ -29,7 +29,7 @@ bool GifCodes::NextByte(uint32_t& byte) {
     if (at_ >= file_.size()) return false;
     left_in_block_ = std::to_integer<uint32_t>(file_[at_++]);
     if (left_in_block_ == 0) {
-      --at_;  // the end of all blocks stays the end
+      --at_;  // stay at the block terminator
       return false;
     }
   }
@@ -52,8 +52,8 @@ Fault GifCodes::NextCode(uint32_t& code) {
   return Fault::kNone;
 }
 
-// What a code stands for goes into run_; where it makes a new one, it is what stood for the last
-// run, and the first index of this one.
+// Writes the code's indices to run_. If a new code is due, it is the previous run plus the first
+// index of this one.
 Fault GifCodes::Expand(uint32_t code) {
   if (code == clear()) return Clear(), Fault::kNone;
   if (code == clear() + 1) return Fault::kTruncated;
@@ -66,7 +66,7 @@ Fault GifCodes::Expand(uint32_t code) {
   }
   if (code > next_) return Fault::kCorrupt;
   uint32_t from = code;
-  if (code == next_) {  // the last run, and its first index once more
+  if (code == next_) {  // the previous run, plus its first index
     run_[run_left_++] = first_;
     from = last_;
   }

@@ -1,5 +1,5 @@
-// The words of a GIF's image data: variable-length codes, in blocks of at most 255 bytes, that
-// stand for runs of indices. Pure.
+// Decodes a GIF's image data (LZW): variable-length codes that stand for runs of indices, in blocks
+// of at most 255 bytes. Pure.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ namespace penstock::decode {
 
 class GifCodes {
  public:
-  // The first block begins at `at`; codes for single indices have `bits` (1 … 11) bits.
+  // The first block begins at `at`. Codes for single indices have `bits` (1 … 11) bits.
   GifCodes(std::span<const std::byte> file, size_t at, uint32_t bits)
       : file_(file), at_(at), bits_(bits) {}
 
-  // The next indices. kTruncated: there are no more. kCorrupt: a code that stands for nothing.
+  // Reads the next indices. kTruncated: the data end. kCorrupt: an undefined code.
   base::Fault Read(std::span<uint8_t> into);
 
  private:
@@ -34,15 +34,15 @@ class GifCodes {
   size_t at_;
   const uint32_t bits_;
   uint32_t left_in_block_ = 0;
-  uint32_t window_ = 0, in_window_ = 0;  // bits that were read and are in no code yet
-  uint32_t code_bits_ = 0, next_ = 0;    // of the codes now; the first that stands for nothing
-  uint32_t last_ = kNone;                // code
+  uint32_t window_ = 0, in_window_ = 0;  // bits read but not yet used
+  uint32_t code_bits_ = 0, next_ = 0;    // current code size; the first undefined code
+  uint32_t last_ = kNone;                // the previous code
   bool cleared_ = false;
-  std::array<uint16_t, kNone> before_;  // the run but its last index
-  std::array<uint8_t, kNone> index_;    // which that is
-  std::array<uint8_t, kNone + 1> run_;  // backwards
+  std::array<uint16_t, kNone> before_;  // for each code: its run without the last index
+  std::array<uint8_t, kNone> index_;    // for each code: its last index
+  std::array<uint8_t, kNone + 1> run_;  // in reverse
   uint32_t run_left_ = 0;
-  uint8_t first_ = 0;  // of the last run
+  uint8_t first_ = 0;  // of the previous run
 };
 
 }  // namespace penstock::decode

@@ -20,7 +20,7 @@ size_t PaletteBytes(uint32_t flags) {
   return (flags & kHasPalette) != 0 ? size_t{3} << ((flags & 7) + 1) : 0;
 }
 
-// Behind the blocks that begin at `at`; beyond the file where they do not end within it.
+// The offset after the blocks that begin at `at`; past the end of the file if they are incomplete.
 size_t SkipBlocks(std::span<const std::byte> file, size_t at) {
   while (at < file.size()) {
     const uint32_t length = ByteAt(file, at);
@@ -30,7 +30,7 @@ size_t SkipBlocks(std::span<const std::byte> file, size_t at) {
   return at;
 }
 
-// The row of a frame that comes as number `i` of so many, where rows are interlaced.
+// The position of the `i`th row in an interlaced frame of this height.
 uint32_t InterlacedRow(uint32_t i, uint32_t height) {
   for (const auto& [first, step] : {std::pair(0u, 8u), {4u, 8u}, {2u, 4u}, {1u, 2u}}) {
     const uint32_t rows = height > first ? (height - first + step - 1) / step : 0;
@@ -92,7 +92,7 @@ Fault GifReader::ReadFrame(std::span<const std::byte> file, size_t at) {
   data_at_ = at + 1;
   if (code_bits_ < 1 || code_bits_ > kLongestFirstCode) return Fault::kUnsupported;
   if (frame_.width == 0 || frame_.height == 0) return Fault::kCorrupt;
-  // A frame that reaches out of its screen makes that larger.
+  // A frame that exceeds the screen enlarges it.
   SetSize(std::max(width(), frame_.x + frame_.width), std::max(height(), frame_.y + frame_.height));
   return Fault::kNone;
 }

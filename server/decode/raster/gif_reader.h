@@ -1,5 +1,6 @@
-// A GIF's first frame, on the screen it belongs to. What the frame does not cover has the index
-// that the frame calls transparent, else 0; no colour is left out. As Pillow does it.
+// Reads a GIF's first frame and places it on the logical screen. The area that the frame doesn't
+// cover gets the frame's transparent index, else 0; transparent pixels keep their colour. This is
+// Pillow's behaviour.
 #pragma once
 
 #include <cstdint>

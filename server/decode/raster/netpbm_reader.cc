@@ -11,19 +11,19 @@ namespace {
 
 using base::Fault;
 
-constexpr size_t kLongestToken = 10;  // as Pillow has it
+constexpr size_t kLongestToken = 10;  // as in Pillow
 constexpr uint32_t kMostOfAll = 65'535;
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// The words of a file's text, without its comments: those do not end a word.
+// Splits a file's text into words and skips comments, which don't end a word.
 class Words {
  public:
   Words(std::span<const std::byte> file, size_t at) : file_(file), at_(at) {}
 
   size_t at() const { return at_; }
 
-  // The next character that is in no comment; none at the end.
+  // The next character outside of comments; nullopt at the end.
   std::optional<char> Next() {
     while (at_ < file_.size()) {
       const char c = static_cast<char>(file_[at_++]);
@@ -33,7 +33,8 @@ class Words {
     return std::nullopt;
   }
 
-  // A number, and the one space behind it; none: there is none, or it is too long.
+  // Reads a number and one white-space character after it; nullopt if there is none or it is too
+  // long.
   std::optional<uint64_t> Number() {
     uint64_t number = 0;
     size_t digits = 0;
@@ -89,8 +90,8 @@ Fault NetpbmReader::ParseHeader(std::span<const std::byte> file) {
   return Fault::kNone;
 }
 
-// Pillow scales to 8 bits, but gray of more than 8 bits to 16, of which it then shows what is
-// beyond 255 as 255; in double precision, rounded half to even.
+// Pillow scales samples to 8 bits, except that it scales gray of more than 8 bits to 16 bits and
+// then clips at 255. Both in double precision, rounded half to even.
 uint8_t NetpbmReader::Scaled(uint32_t value) const {
   const double whole = channels() == 1 && most_ > 255 ? 65'535 : 255;
   const double scaled = std::nearbyint(static_cast<double>(value) / most_ * whole);
@@ -103,7 +104,7 @@ Fault NetpbmReader::Decode(std::span<const std::byte> file, Pixels& pixels) {
   return letter_ == '4' ? DecodeBits(data, pixels) : DecodeValues(data, pixels);
 }
 
-// A set bit is black.
+// A 1 bit is black.
 Fault NetpbmReader::DecodeBits(std::span<const std::byte> data, Pixels& pixels) const {
   const size_t stride = (size_t{width()} + 7) / 8;
   if (data.size() / stride < height()) return Fault::kTruncated;

@@ -1,4 +1,4 @@
-// PBM, PGM and PPM, plain and binary, of any greatest value. Not PAM.
+// Reads PBM, PGM and PPM, plain and binary, with any maximum value. Not PAM.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Colours by index, as Pillow keeps them: an index for which a file has no colour is a shade of
-// gray.
+// A palette as Pillow keeps it: an index for which the file has no colour is a shade of gray.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ class Palette {
     colors_[index] = {static_cast<uint8_t>(red), static_cast<uint8_t>(green),
                       static_cast<uint8_t>(blue), 255};
   }
-  // One RGBX pixel.
+  // Writes one RGBX pixel.
   void Put(uint8_t index, uint8_t* pixel) const { std::memcpy(pixel, colors_[index].data(), 4); }
 
  private:

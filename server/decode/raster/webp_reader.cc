@@ -25,7 +25,7 @@ Fault FaultOf(VP8StatusCode status) {
   }
 }
 
-// The first frame; Pillow's first, too.
+// The first frame, which Pillow shows too.
 class Frame {
  public:
   explicit Frame(const WebPDemuxer* demuxer)
@@ -34,7 +34,7 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // Whether it is there and lies within the canvas.
+  // Whether the frame exists and lies within the canvas.
   bool Fits(uint32_t width, uint32_t height) const {
     return found_ && FitsAlong(frame_.x_offset, frame_.width, width) &&
            FitsAlong(frame_.y_offset, frame_.height, height);
@@ -62,7 +62,7 @@ Fault Frame::Decode(Pixels& canvas) const {
   config.output.u.RGBA.rgba =
       canvas.row(static_cast<uint32_t>(frame_.y_offset)) + size_t{4} * frame_.x_offset;
   config.output.u.RGBA.stride = static_cast<int>(canvas.stride());
-  // What libwebp checks is that so many rows are there; the last may end before the stride does.
+  // libwebp only checks the number of rows; the last one may end before its stride.
   config.output.u.RGBA.size = canvas.stride() * static_cast<size_t>(frame_.height);
   return FaultOf(WebPDecode(frame_.fragment.bytes, frame_.fragment.size, &config));
 }

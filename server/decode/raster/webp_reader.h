@@ -1,7 +1,8 @@
-// A WebP file's pixels: lossy or lossless, with or without alpha; of an animation the first frame,
-// laid on a transparent black canvas. As Pillow, it takes whole files only, and drops alpha.
+// Reads a WebP file's pixels: lossy or lossless, with or without alpha. Of an animation it reads
+// the first frame, on a transparent black canvas. Like Pillow, it accepts only complete files and
+// drops alpha.
 //
-// Memory: four bytes a pixel of the canvas; lossless files as much again, within libwebp.
+// Memory: four bytes per pixel of the canvas; for lossless files the same again, within libwebp.
 #pragma once
 
 #include <webp/demux.h>

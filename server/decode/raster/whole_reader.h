@@ -1,7 +1,7 @@
-// What readers have in common that decode a file as a whole, once it is known which part is wanted:
-// the image's size, and its pixels until the window's last row was read.
+// Base of readers that decode the whole file once the window is known. Keeps the image's size, and
+// its pixels until the window's last row has been read.
 //
-// Memory: four bytes a pixel of the whole image, beside what decoding takes.
+// Memory: four bytes per pixel of the whole image, in addition to what decoding needs.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ class WholeReader : public ImageReader {
   base::Fault End() final;
 
  protected:
-  // Reads what Decode needs to know, and allocates nothing; calls SetSize.
+  // Reads what Decode needs, calls SetSize, and allocates nothing.
   virtual base::Fault ParseHeader(std::span<const std::byte> file) = 0;
-  // All of the image's pixels; `file` is that of ParseHeader.
+  // Decodes all pixels. **Requires**: `file` is the one that was given to ParseHeader.
   virtual base::Fault Decode(std::span<const std::byte> file, Pixels& pixels) = 0;
 
   void SetSize(uint32_t width, uint32_t height) { width_ = width, height_ = height; }

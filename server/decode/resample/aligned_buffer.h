@@ -1,5 +1,5 @@
-// Bytes that begin on a cache line and grow when asked to; the content does not survive growing.
-// Zero at first.
+// A cache-line-aligned byte buffer that grows on request. It is zeroed initially; growing discards
+// its content.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class AlignedBuffer {
  public:
   static constexpr size_t kAlignment = 64;
 
-  // At least `bytes` from now on.
+  // Ensures a size of at least `bytes`.
   void Reserve(size_t bytes) {
     if (bytes <= capacity_) return;
     data_.reset(static_cast<uint8_t*>(::operator new[](bytes, std::align_val_t{kAlignment})));

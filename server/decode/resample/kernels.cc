@@ -1,4 +1,4 @@
-// Which kernels there are, and which to use.
+// Selects the kernels for this CPU.
 #include "server/decode/resample/kernels.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace penstock::decode {
 namespace {
 
-// The fastest first.
+// Fastest first.
 constexpr const Kernels* kAll[] = {
 #if defined(PENSTOCK_DECODE_X86)
     &kAvx512VnniKernels,

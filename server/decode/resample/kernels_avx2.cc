@@ -1,5 +1,5 @@
-// AVX2: pairs of taps by vpmaddwd. A weight (at most 2²²) is lo + hi · 2¹⁵ with lo < 2¹⁵, so that
-// both parts are signed words; the two sums are put together at the end.
+// AVX2: multiplies pairs of taps with vpmaddwd. A weight (at most 2²²) is split into lo + hi · 2¹⁵
+// with lo < 2¹⁵, so that both parts fit in signed words; the two sums are combined at the end.
 #include <immintrin.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ constexpr int kWordsPerGroup = 2;
 
 bool Supported() { return __builtin_cpu_supports("avx2"); }
 
-// Two weights → their low parts in one word, their high parts in the next.
+// Packs two weights: their low parts into one word, their high parts into the next.
 void Pack(const int32_t* weights, int32_t* packed) {
   const int32_t mask = (1 << kLowBits) - 1;
   packed[0] = (weights[0] & mask) | (weights[1] & mask) << 16;
@@ -23,12 +23,12 @@ void Pack(const int32_t* weights, int32_t* packed) {
 
 __m256i Half() { return _mm256_set1_epi32(1 << (kShift - 1)); }
 
-// The sum of the low parts includes the half that rounds.
+// The sum of the low parts includes one half for rounding.
 __m256i Round(__m256i low, __m256i high) {
   return _mm256_srai_epi32(_mm256_add_epi32(low, _mm256_slli_epi32(high, kLowBits)), kShift);
 }
 
-// Of four pixels RGBX in each half, two → R R G G B B X X, in words.
+// Of the four RGBX pixels in each half, converts two to words in the order R R G G B B X X.
 __m256i PairOfPixels(__m256i pixels, int pair) {
   const __m128i mask =
       pair == 0 ? _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1)
@@ -42,14 +42,14 @@ __m256i LoadTwoRows(const uint8_t* a, const uint8_t* b) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-// One output pixel of four rows, as 32-bit values: two rows in each register.
+// One output pixel of four rows as 32-bit values, two rows per register.
 struct FourRows {
   __m256i ab;
   __m256i cd;
 };
 
-// Where the four rows' pixels are. A copy of the job's: the compiler need not read it again after
-// every store.
+// The four rows' pixels. A copy, so that the compiler need not reload the pointers after every
+// store.
 struct RowPointers {
   const uint8_t* a;
   const uint8_t* b;
@@ -57,7 +57,7 @@ struct RowPointers {
   const uint8_t* d;
 };
 
-// kGroups is known for few taps, so that the loop unrolls; 0 takes `any_groups`.
+// If kGroups is known (few taps), the loop unrolls; 0 uses `any_groups`.
 template <int kGroups>
 inline FourRows SumPixel(const RowPointers& rows, int any_groups, size_t first,
                          const int32_t* weights) {
@@ -85,7 +85,8 @@ inline FourRows SumPixel(const RowPointers& rows, int any_groups, size_t first,
   return {Round(low_ab, high_ab), Round(low_cd, high_cd)};
 }
 
-// Four pixels of two rows → twelve bytes RGB in each of two outputs (and four bytes of slack).
+// Writes four pixels of two rows as twelve RGB bytes to each of two outputs (plus four bytes of
+// slack).
 inline void StorePixels(__m256i p0, __m256i p1, __m256i p2, __m256i p3, uint8_t* a, uint8_t* b) {
   const __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(p0, p1), _mm256_packs_epi32(p2, p3));
   const __m256i rgb =
@@ -130,7 +131,7 @@ void Horizontal(const HorizontalJob& job) {
   }
 }
 
-// 32 columns.
+// Handles 32 columns.
 template <int kGroups>
 inline __m256i SumColumns(const VerticalJob& job, size_t at) {
   const int groups = kGroups > 0 ? kGroups : job.groups;

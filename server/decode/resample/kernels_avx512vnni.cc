@@ -1,6 +1,7 @@
-// AVX-512 VNNI: four taps at once by vpdpbusd, which multiplies unsigned by signed bytes. A weight
-// (at most 2²²) is b0 + b1 · 2⁸ + b2 · 2¹⁶ with signed bytes; the three sums are put together at
-// the end. The instruction wraps around where others saturate, so that the total is exact.
+// AVX-512 VNNI: multiplies four taps at once with vpdpbusd, which multiplies unsigned by signed
+// bytes. A weight (at most 2²²) is split into b0 + b1 · 2⁸ + b2 · 2¹⁶ with signed bytes; the three
+// sums are combined at the end. The instruction wraps around instead of saturating, so the total is
+// exact.
 #include <immintrin.h>
 
 #include "server/decode/resample/kernels.h"
@@ -17,7 +18,8 @@ bool Supported() {
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 }
 
-// Four weights → their lowest bytes in one word, their middle and their highest in the next two.
+// Packs four weights: their lowest bytes into one word, their middle and highest bytes into the
+// next two.
 void Pack(const int32_t* weights, int32_t* packed) {
   uint32_t words[kWordsPerGroup] = {};
   for (int tap = 0; tap < kTapsPerGroup; ++tap) {
@@ -32,7 +34,7 @@ void Pack(const int32_t* weights, int32_t* packed) {
     packed[byte] = static_cast<int32_t>(words[byte]);
 }
 
-// Three sums, by significance of the weights' bytes; `low` starts with the half that rounds.
+// Three sums, one per byte of the weights; `low` starts at one half for rounding.
 struct Sums {
   __m512i low = _mm512_set1_epi32(1 << (kShift - 1));
   __m512i middle = _mm512_setzero_si512();
@@ -51,7 +53,7 @@ struct Sums {
 
 __m128i Load16(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
-// Four pixels RGBX of each of four rows, each row's turned to RRRR GGGG BBBB XXXX.
+// Loads four RGBX pixels of each of four rows, rearranged to RRRR GGGG BBBB XXXX.
 __m512i LoadPixels(const uint8_t* const* rows, size_t at) {
   __m512i pixels = _mm512_castsi128_si512(Load16(rows[0] + at));
   pixels = _mm512_inserti32x4(pixels, Load16(rows[1] + at), 1);
@@ -109,7 +111,7 @@ void Horizontal(const HorizontalJob& job) {
   }
 }
 
-// 64 columns, of which `mask` are read.
+// Handles 64 columns, of which those in `mask` are read.
 template <int kGroups>
 inline __m512i SumColumns(const VerticalJob& job, size_t at, __mmask64 mask) {
   const int groups = kGroups > 0 ? kGroups : job.groups;

@@ -1,4 +1,4 @@
-// In plain C++, for any machine; the compiler vectorises what it can.
+// Plain C++ for any machine; the compiler vectorises what it can.
 #include "server/decode/resample/kernels.h"
 
 namespace penstock::decode {

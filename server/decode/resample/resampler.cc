@@ -22,8 +22,8 @@ uint32_t Resampler::GroupsFor(uint32_t taps) const {
   return static_cast<uint32_t>(RoundUp(taps, kernels_.taps_per_group) / kernels_.taps_per_group);
 }
 
-// Packs the output's weights as those of `groups` groups of inputs: `skipped` weights of 0, its
-// own, and weights of 0 up to the end.
+// Packs the output's weights as `groups` groups of inputs: `skipped` zeros, the weights, then
+// zeros.
 void Resampler::PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, uint32_t groups,
                            int32_t* packed) {
   std::fill(padded_weights_.begin(), padded_weights_.end(), 0);
@@ -34,9 +34,9 @@ void Resampler::PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, 
   }
 }
 
-// Every output reads as many inputs as the one with the most; one at the right edge, which has
-// fewer, begins further left, so that it does not read beyond the row. A flip is only the order of
-// the outputs.
+// All outputs read the same number of inputs, that of the output with the most. At the right edge,
+// an output with fewer inputs starts further left, so that it doesn't read past the row. A flip
+// only reverses the order of the outputs.
 void Resampler::PackHorizontal(const Placement& placement) {
   x_groups_ = GroupsFor(x_taps_.max_count());
   const size_t words = size_t{x_groups_} * kernels_.words_per_group;
@@ -65,8 +65,8 @@ void Resampler::PackVertical() {
   y_rows_.resize(size_t{y_groups_} * kernels_.taps_per_group);
 }
 
-// An output is emitted as soon as its last input was taken, so the ring holds the inputs of one
-// output and what one call of Take may bring beyond them.
+// An output is emitted as soon as its last input has arrived. So the ring holds the inputs of one
+// output, plus what one call of Take may add.
 void Resampler::PrepareRing() {
   ring_rows_ = static_cast<uint32_t>(RoundUp(y_taps_.max_count() + kRowsAtOnce, kRowsAtOnce));
   row_stride_ = RoundUp(size_t{3} * padded_outputs_ + kSlackBytes, AlignedBuffer::kAlignment);
@@ -78,7 +78,7 @@ void Resampler::Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count) {
   const uint8_t* in[kRowsAtOnce];
   uint8_t* out[kRowsAtOnce];
   for (uint32_t i = 0; i < kRowsAtOnce; ++i) {
-    in[i] = rows[std::min(i, count - 1)];  // the last calls' missing rows: computed, never used
+    in[i] = rows[std::min(i, count - 1)];  // the last call's missing rows: computed but never used
     out[i] = RingRow(taken_ + i);
   }
   kernels_.horizontal({in, out, x_first_.data(), x_weights_.data(), static_cast<int>(x_groups_),

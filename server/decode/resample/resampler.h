@@ -1,7 +1,7 @@
-// A box of RGBX rows, given from the top, → the row of the batch: RGB, height × width × 3.
-// Horizontal first, each result rounded to 8 bits, then vertical, as Pillow does. Rows go through a
-// small ring, so that the image is never in memory as a whole. For one thread; keeps its memory
-// between images.
+// Resizes a box of RGBX rows, fed from top to bottom, to a row of the batch: RGB, height × width ×
+// 3. As in Pillow, the horizontal pass comes first and is rounded to 8 bits, then the vertical
+// pass. Rows go through a small ring, so the image is never in memory as a whole.
+// **Thread safety**: one thread. Keeps its memory between images.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,28 @@
 
 namespace penstock::decode {
 
-// The fastest kernels that this CPU has.
+// The fastest kernels for this CPU.
 const Kernels& BestKernels();
 
-// Everything that was built, for tests and benchmarks.
+// All kernels in this build, for tests and benchmarks.
 std::span<const Kernels* const> AllKernels();
 
 class Resampler {
  public:
   explicit Resampler(const Kernels& kernels) : kernels_(kernels) {}
 
-  // `out` has 3 · y.count · x.count bytes and stays valid until the last row was taken.
+  // **Requires**: `out` has 3 · y.count · x.count bytes and stays valid until the last row has been
+  // taken.
   void Begin(const Placement& placement, uint8_t* out);
 
-  // The inputs that the outputs depend on, counted from the placement's crop.
+  // The inputs that the outputs depend on, relative to the placement's crop.
   Range columns() const { return x_taps_.needed(); }
   Range rows() const { return y_taps_.needed(); }
 
-  // The next `count` (1 … kRowsAtOnce) rows of rows(), each pointing at the first of columns();
-  // kSlackBytes are readable behind the last. Every call but the last brings kRowsAtOnce.
+  // Feeds the next `count` (1 … kRowsAtOnce) rows of rows(). Each pointer points at the first of
+  // columns().
+  // **Requires**: kSlackBytes are readable past each row's end; every call but the last passes
+  // kRowsAtOnce rows.
   void Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count);
 
  private:
@@ -57,7 +60,7 @@ class Resampler {
   uint32_t outputs_ = 0;         // columns of the result
   uint32_t padded_outputs_ = 0;  // … rounded up to a multiple of four
   uint32_t x_groups_ = 0;
-  uint32_t y_groups_ = 0;  // of the output with the most taps
+  uint32_t y_groups_ = 0;  // groups of the output with the most taps
   std::vector<uint32_t> x_first_;
   std::vector<int32_t> x_weights_;
   std::vector<int32_t> y_weights_;

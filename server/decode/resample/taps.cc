@@ -1,6 +1,6 @@
 // The operations on doubles and their order are those of Pillow's precompute_coeffs and
-// normalize_coeffs_8bpc (src/libImaging/Resample.c): one rounding elsewhere, and a pixel in a
-// thousand differs by one. This file is compiled without fused multiply-add.
+// normalize_coeffs_8bpc (src/libImaging/Resample.c). Rounding differently in one place changes one
+// pixel in a thousand by one. This file is compiled without fused multiply-add.
 #include "server/decode/resample/taps.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ double Triangle(double x) {
   return x < 1.0 ? 1.0 - x : 0.0;
 }
 
-// Leaves out weights of 0 at both ends; one at least stays.
+// Drops zero weights at both ends, but keeps at least one weight.
 Range Trim(Range range, int32_t* weights) {
   while (range.count > 1 && weights[range.count - 1] == 0) --range.count;
   uint32_t zeros = 0;

@@ -1,5 +1,5 @@
-// The weights of a resize along one axis: Pillow's triangle filter with antialias, in the fixed
-// point that makes its results exact. Pure.
+// The weights for a resize along one axis: Pillow's antialiased triangle filter, in fixed point so
+// that results are exact. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace penstock::decode {
 
-inline constexpr int kWeightBits = 22;  // a weight of 1 is 2²²
+inline constexpr int kWeightBits = 22;  // 2²² represents a weight of 1
 
 struct Range {
   uint32_t first = 0;
   uint32_t count = 0;
 };
 
-// For output i of the axis's wanted ones: inputs inputs[i], times weights(i)[0 … count), summed up,
-// plus 2²¹, shifted right by 22, clipped to 8 bits. Weights of 0 at either end are left out. The
-// memory is kept from one axis to the next.
+// Each output i is the sum of the inputs in inputs[i], times weights(i)[0 … count), plus 2²¹,
+// shifted right by 22, clipped to 8 bits. Zero weights at either end are omitted. Keeps its memory
+// from one axis to the next.
 class Taps {
  public:
   void Compute(const Axis& axis);

@@ -16,7 +16,7 @@ namespace {
 
 using base::Fault;
 
-constexpr uint64_t kLeastMemory = 16 << 20;  // for a strip, tile or table of a small image
+constexpr uint64_t kLeastMemory = 16 << 20;  // enough for a strip, tile or table of a small image
 constexpr uint64_t kMostPixelBytes = 8;
 
 struct MemoryFile {
@@ -47,7 +47,7 @@ int CloseNothing(thandle_t) { return 0; }
 
 toff_t SizeOfFile(thandle_t handle) { return static_cast<MemoryFile*>(handle)->bytes.size(); }
 
-// So that libtiff reads compressed data where they are; it writes to none of them.
+// Lets libtiff read compressed data in place; it doesn't write to it.
 int MapFile(thandle_t handle, void** base, toff_t* size) {
   auto* file = static_cast<MemoryFile*>(handle);
   *base = const_cast<std::byte*>(file->bytes.data());
@@ -57,7 +57,7 @@ int MapFile(thandle_t handle, void** base, toff_t* size) {
 
 void UnmapNothing(thandle_t, void*, toff_t) {}
 
-// That memory is lacking it says only in words.
+// Only the text of the message tells that memory ran out.
 int TakeError(TIFF*, void* user_data, const char*, const char* format, va_list arguments) {
   auto* file = static_cast<MemoryFile*>(user_data);
   char text[256] = "";
@@ -68,7 +68,7 @@ int TakeError(TIFF*, void* user_data, const char*, const char* format, va_list a
   return 1;
 }
 
-// A JPEG that is smaller than its strip leaves the rest as it was in memory.
+// A JPEG smaller than its strip leaves the rest of the strip uninitialised.
 int TakeWarning(TIFF*, void* user_data, const char*, const char* format, va_list) {
   constexpr std::string_view kTooSmall = "Improper JPEG strip/tile size";
   if (std::string_view(format).substr(0, kTooSmall.size()) == kTooSmall)
@@ -114,7 +114,7 @@ uint16_t Number16(TIFF* tiff, uint32_t tag) {
   return TIFFGetFieldDefaulted(tiff, tag, &value) == 1 ? value : 0;
 }
 
-// A tag that comes twice, or whose number has an odd type, may be read in two ways.
+// A tag that occurs twice, or whose number has an unusual type, may be read in two ways.
 bool Agrees(TIFF* tiff, const TiffLayout& layout) {
   const bool planar =
       layout.samples > 1 && Number16(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
@@ -163,10 +163,10 @@ class Codec {
   const MemoryFile& file_;
   const TiffLayout& layout_;
   const TakeTiffBlock& take_;
-  std::vector<std::byte> buffer_, again_;  // a strip or tile; the same once more
+  std::vector<std::byte> buffer_, again_;  // a strip or tile, and its second reading
 };
 
-// Room for a strip or tile of `size` bytes in all, whose rows have so many pixels.
+// Allocates a strip or tile of `size` bytes with the given row size, width and number of rows.
 Fault Codec::Reserve(tmsize_t size, tmsize_t row, uint32_t width, uint32_t rows) {
   const bool subsampled = layout_.color == TiffColor::kYcc;
   const uint64_t together = subsampled ? 0 : layout_.planar ? 1 : layout_.samples;
@@ -180,7 +180,7 @@ Fault Codec::Reserve(tmsize_t size, tmsize_t row, uint32_t width, uint32_t rows)
   return Fault::kNone;
 }
 
-// Codecs that may end early, or have more data than room, and say nothing.
+// Whether the codec may end early, or have more data than fits, without reporting it.
 bool Codec::MayLeaveGaps() const {
   switch (layout_.compression) {
     case COMPRESSION_CCITTRLE:
@@ -194,8 +194,8 @@ bool Codec::MayLeaveGaps() const {
   }
 }
 
-// The pixels of a strip or tile that lie within the image. False: they are damaged, or what they
-// become depends on what was in memory before.
+// Reads the pixels of a strip or tile that lie within the image. False if they are damaged, or if
+// the result depends on previous memory contents.
 bool Codec::ReadPiece(uint32_t number, const TiffBlock& block) {
   const auto read = [&](std::vector<std::byte>& into, std::byte before) {
     std::fill(into.begin(), into.end(), before);
@@ -207,7 +207,7 @@ bool Codec::ReadPiece(uint32_t number, const TiffBlock& block) {
   return again_.empty() || (read(again_, std::byte{0xFF}) && IsAsBefore(block));
 }
 
-// Bits behind a row's last pixel do not count.
+// Ignores the bits after a row's last pixel.
 bool Codec::IsAsBefore(const TiffBlock& block) const {
   if (layout_.color == TiffColor::kYcc) {
     const tmsize_t there =
@@ -227,7 +227,7 @@ bool Codec::IsAsBefore(const TiffBlock& block) const {
   return true;
 }
 
-// Whether the file has all of a strip's or tile's stored bytes.
+// Whether the file contains all stored bytes of the strip or tile.
 bool Codec::IsWhole(uint32_t number) const {
   const uint64_t at = TIFFGetStrileOffset(tiff_, number);
   const uint64_t bytes = TIFFGetStrileByteCount(tiff_, number);
@@ -292,8 +292,8 @@ Fault Codec::ReadTiles() {
   return Fault::kNone;
 }
 
-// libtiff's own way to RGB, a strip or a row of tiles at a time, as Pillow asks for them: what
-// subsampled chroma becomes depends on it.
+// Uses libtiff's own conversion to RGB, one strip or row of tiles at a time like Pillow, because
+// the result for subsampled chroma depends on it.
 Fault Codec::ReadRgba() {
   char message[1024] = "";
   TIFFRGBAImage image;
@@ -340,11 +340,11 @@ Fault DecodeTiff(std::span<const std::byte> file, const TiffLayout& layout,
   MemoryFile memory = {.bytes = file};
   const Tiff tiff = Open(memory, layout);
   if (tiff == nullptr) return memory.out_of_memory ? Fault::kTooManyPixels : Fault::kCorrupt;
-  memory.failed = false;  // tags that it passes over
+  memory.failed = false;  // errors about tags that it skips don't count
   Codec codec(tiff.get(), memory, layout, take);
   const Fault fault = codec.Run();
   if (fault != Fault::kNone || !memory.failed) return fault;
-  return codec.Failed();  // some codecs report an error, and leave the rest as it was in memory
+  return codec.Failed();  // some codecs report an error and leave the rest uninitialised
 }
 
 }  // namespace penstock::decode

@@ -10,7 +10,7 @@ using base::Fault;
 constexpr size_t kHeaderBytes = 8, kBigHeaderBytes = 16;
 constexpr uint32_t kBigVersion = 43;
 
-// SHORT, LONG and LONG8. Pillow takes BYTE for text, and nobody writes signed ones.
+// SHORT, LONG and LONG8. Pillow treats BYTE as text, and nobody writes signed numbers.
 size_t BytesOf(uint32_t type) {
   constexpr uint32_t kShort = 3, kLong = 4, kLong8 = 16;
   if (type == kShort) return 2;
@@ -18,7 +18,7 @@ size_t BytesOf(uint32_t type) {
   return type == kLong ? 4 : 0;
 }
 
-// Of every type that Pillow knows.
+// Handles every type that Pillow knows.
 size_t AnyBytesOf(uint32_t type) {
   constexpr uint8_t kBytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8};
   return type < std::size(kBytes) ? kBytes[type] : 0;
@@ -70,8 +70,8 @@ Fault TiffDirectory::Read(std::span<const std::byte> file) {
   return Fault::kNone;
 }
 
-// Whether the file has all of a tag's values. Pillow passes over those behind one that is not
-// there.
+// Whether the file contains all values of a tag. Pillow ignores the tags after one that is
+// incomplete.
 bool TiffDirectory::IsThere(size_t entry) const {
   const size_t each = AnyBytesOf(ReadNumber(file_, entry + 2, 2, endian_));
   const uint64_t count = NumberAt(entry + 4, offset_bytes());
@@ -80,7 +80,7 @@ bool TiffDirectory::IsThere(size_t entry) const {
   return at <= file_.size() && count <= (file_.size() - at) / each;
 }
 
-// Where the directory's entries are, and how many: all of them are in the file.
+// Finds the directory's entries, all of which must lie in the file.
 Fault TiffDirectory::ReadHead() {
   if (file_.size() < kHeaderBytes) return Fault::kTruncated;
   endian_ = std::to_integer<char>(file_[0]) == 'I' ? Endian::kLittle : Endian::kBig;
@@ -109,7 +109,7 @@ TiffNumbers TiffDirectory::NumbersOf(size_t entry) const {
   return found;
 }
 
-// Of a tag that comes twice the last one counts.
+// If a tag occurs twice, the last one counts.
 TiffNumbers TiffDirectory::Find(TiffTag tag) const {
   for (uint64_t i = entries_; i-- > 0;)
     if (NumberAt(EntryAt(i), 2) == static_cast<uint64_t>(tag)) return NumbersOf(EntryAt(i));

@@ -1,5 +1,5 @@
-// The tags of a TIFF's first directory that the decoder looks at; of a BigTIFF, too. Pure; refers
-// to the file.
+// The tags that the decoder needs, from the first directory of a TIFF or BigTIFF. Pure.
+// **Ownership**: refers to the file, which must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -36,23 +36,23 @@ enum class TiffTag : uint16_t {
 
 // The numbers of one tag.
 struct TiffNumbers {
-  size_t at = 0, bytes_each = 0;  // within the file, which has them all
-  uint64_t count = 0;             // 0: there is no such tag
+  size_t at = 0, bytes_each = 0;  // within the file, which contains them all
+  uint64_t count = 0;             // 0: the tag is absent
 };
 
 class TiffDirectory {
  public:
-  // `file` begins as a TIFF does. kUnsupported: a tag that the decoder looks at holds something
-  // else than whole numbers, or the file lacks a tag's values.
+  // **Requires**: `file` begins like a TIFF. **Errors**: kUnsupported if a needed tag holds
+  // something other than whole numbers, or the file lacks a tag's values.
   base::Fault Read(std::span<const std::byte> file);
 
   TiffNumbers Find(TiffTag tag) const;
-  // Requires index < numbers.count.
+  // **Requires**: index < numbers.count.
   uint64_t Number(const TiffNumbers& numbers, uint64_t index) const {
     return NumberAt(numbers.at + numbers.bytes_each * index, numbers.bytes_each);
   }
-  // The tag's one number, or `otherwise` without the tag. Nothing: it has several, or one that
-  // needs more than 32 bits.
+  // The tag's single number, or `otherwise` if the tag is absent. Nullopt if it has several, or one
+  // that needs more than 32 bits.
   std::optional<uint32_t> One(TiffTag tag, uint32_t otherwise) const;
   Endian endian() const { return endian_; }
 

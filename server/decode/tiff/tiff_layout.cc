@@ -15,8 +15,8 @@ constexpr uint32_t kOtherSamples = 0, kPremultiplied = 1, kAlpha = 2, kCorelsAlp
 constexpr uint32_t kUnsigned = 1, kSigned = 2, kFloat = 3;
 constexpr uint32_t kJpeg = 7;
 
-// Pillow's, but for JPEG of the old kind (6), fax codes in 16-bit words (32771), which libtiff does
-// not write as it reads them, and ThunderScan's (32809).
+// Pillow's list, without old-style JPEG (6), fax in 16-bit words (32771), which libtiff reads and
+// writes differently, and ThunderScan (32809).
 bool IsKnownCompression(uint32_t compression) {
   constexpr std::array<uint32_t, 12> kKnown = {1, 2,     3,     4,     5,     7,
                                                8, 32773, 32946, 34925, 50000, 50001};
@@ -56,7 +56,7 @@ class LayoutReader {
   const TiffDirectory& directory_;
   TiffLayout& layout_;
   uint32_t format_ = kUnsigned;
-  std::vector<uint32_t> extra_;  // what the samples behind the colours mean; empty: nothing said
+  std::vector<uint32_t> extra_;  // meanings of the samples after the colours; empty if not stated
 };
 
 Fault LayoutReader::ReadSize() {
@@ -71,7 +71,7 @@ Fault LayoutReader::ReadSize() {
   return Fault::kNone;
 }
 
-// One number of bits for all samples of a pixel.
+// All samples of a pixel must have the same number of bits.
 Fault LayoutReader::ReadSamples() {
   const auto samples = directory_.One(TiffTag::kSamplesPerPixel, 1);
   const auto compression = directory_.One(TiffTag::kCompression, 1);
@@ -98,7 +98,7 @@ Fault LayoutReader::ReadSamples() {
   return Fault::kNone;
 }
 
-// Several formats must all be unsigned; one must be a gray's.
+// If there are several sample formats, all must be unsigned; gray must have exactly one.
 Fault LayoutReader::ReadFormat() {
   const TiffNumbers format = directory_.Find(TiffTag::kSampleFormat);
   if (format.count > kMostSamples) return Fault::kUnsupported;
@@ -152,7 +152,7 @@ bool LayoutReader::FindColor() {
   }
 }
 
-// Of 16 bits and more Pillow shows the numbers themselves, white or black being zero.
+// For 16 bits and more, Pillow shows the numbers as they are, whether zero means white or black.
 bool LayoutReader::FindGray() {
   const bool black_is_zero = layout_.photometric == kBlackIsZero;
   layout_.color = format_ == kFloat    ? TiffColor::kFloatGray
@@ -185,7 +185,7 @@ bool LayoutReader::FindRgb() {
   const uint32_t first = extra_.empty() ? kAlpha : extra_[0];
   layout_.color = first == kPremultiplied ? TiffColor::kPremultipliedRgb : TiffColor::kRgb;
   if (layout_.bits != 8 && !(layout_.bits == 16 && samples <= 4)) return false;
-  if (extra_.empty()) {  // a fourth one in a plane of its own is taken for what multiplied them
+  if (extra_.empty()) {  // a fourth plane is taken to be premultiplied alpha
     if (samples == 4 && layout_.planar) layout_.color = TiffColor::kPremultipliedRgb;
     return samples == 3 || samples == 4;
   }
@@ -203,7 +203,7 @@ void LayoutReader::SetGrays() {
   }
 }
 
-// All reds, then all greens, then all blues; 16 bits each, of which the upper ones are shown.
+// All reds, then all greens, then all blues, with 16 bits each, of which the upper eight are shown.
 bool LayoutReader::SetColors() {
   const uint32_t bits = layout_.bits;
   layout_.color = TiffColor::kIndexed;
@@ -217,8 +217,8 @@ bool LayoutReader::SetColors() {
   return true;
 }
 
-// What Pillow's table lacks although each part of it is there, and what it reads in a way of its
-// own.
+// Excludes combinations that Pillow's table lacks although it has each part, and those that it
+// reads in its own way.
 bool LayoutReader::IsPillows() const {
   const TiffColor color = layout_.color;
   const bool one = layout_.samples == 1;
@@ -231,14 +231,14 @@ bool LayoutReader::IsPillows() const {
     if (inverted_bytes) return false;
     if (!rgb && !(one && color == TiffColor::kIndexed) && !(deep && !big_endian())) return false;
   }
-  // Pillow takes libtiff's numbers for those of the file's order.
+  // Pillow interprets libtiff's native numbers as if they had the file's byte order.
   if (layout_.bits == 32 && layout_.compressed() && big_endian()) return false;
   if (color == TiffColor::kYcc && layout_.orientation != 1) return false;
   return !layout_.planar || IsPillowsPlanar();
 }
 
 bool LayoutReader::IsPillowsPlanar() const {
-  if (layout_.samples == 1) {  // one plane is read by the first letter of its layout
+  if (layout_.samples == 1) {  // a single plane is read by the first letter of its mode
     const bool inverted = layout_.photometric == kWhiteIsZero;
     const bool plain = layout_.bits == 8 || (layout_.bits == 1 && layout_.photometric != kIndices);
     return layout_.compressed() || (plain && !inverted && !layout_.bits_reversed);

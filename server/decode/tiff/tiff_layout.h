@@ -1,5 +1,5 @@
-// What a TIFF's tags say of its pixels, in Pillow's reading: which layouts there are, and what each
-// of their samples means. Pure.
+// Interprets a TIFF's tags as Pillow does: which layouts are supported, and what each of their
+// samples means. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 namespace penstock::decode {
 
 enum class TiffColor {
-  kIndexed,    // 1 to 8 bits through the palette, grays among them; alpha may follow
+  kIndexed,    // 1 to 8 bits through the palette, including grays; alpha may follow
   kGrayAlpha,  // 8 bits of gray, 8 of alpha
-  kDeepGray,   // 12 or 16 bits, or 32 signed ones: clipped to 0 … 255
+  kDeepGray,   // 12 or 16 bits, or 32 bits signed: clipped to 0 … 255
   kSignedGray,
   kFloatGray,
   kRgb,
-  kPremultipliedRgb,  // by alpha, the fourth sample
+  kPremultipliedRgb,  // the fourth sample is alpha, and the others are multiplied by it
   kInks,
-  kYcc,  // libtiff makes RGBX of it
+  kYcc,  // libtiff converts it to RGBX
 };
 
 struct TiffLayout {
   uint32_t width = 0, height = 0;  // as stored
   uint32_t orientation = 1;        // 1 … 8
-  uint32_t bits = 1, samples = 1;  // of a sample; of a pixel
+  uint32_t bits = 1, samples = 1;  // per sample; per pixel
   uint32_t photometric = 0, compression = 1;
-  bool planar = false;         // each sample in strips or tiles of its own; more than one
+  bool planar = false;         // each sample has its own strips or tiles; more than one sample
   bool bits_reversed = false;  // the first bit of a byte is the lowest
   TiffColor color = TiffColor::kIndexed;
   Palette palette;
@@ -36,7 +36,7 @@ struct TiffLayout {
   bool compressed() const { return compression != 1; }
 };
 
-// kUnsupported: Pillow has no such layout, or Penstock does not read it (README.md).
+// kUnsupported if Pillow has no such layout, or Penstock doesn't read it (../README.md).
 base::Fault ReadTiffLayout(const TiffDirectory& directory, TiffLayout& layout);
 
 }  // namespace penstock::decode

@@ -10,7 +10,7 @@ namespace {
 
 using base::Fault;
 
-constexpr uint64_t kLargestTile = 1 << 20;  // pixels, of an image that has fewer
+constexpr uint64_t kLargestTile = 1 << 20;  // pixels, for images that have fewer
 constexpr Endian kMachines =
     std::endian::native == std::endian::big ? Endian::kBig : Endian::kLittle;
 
@@ -42,7 +42,7 @@ Fault TiffReader::ParseTiles() {
   const uint64_t wanted =
       planes * PiecesOf(width(), tiles_.width) * PiecesOf(height(), tiles_.height);
   if (tiles_.offsets.count < wanted) return Fault::kCorrupt;
-  // Pillow begins anew with what is left over.
+  // Pillow starts again with the strips that are left over.
   const bool more = tiles_.offsets.count > wanted;
   return more && !layout_.compressed() ? Fault::kUnsupported : Fault::kNone;
 }

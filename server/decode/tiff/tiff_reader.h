@@ -1,8 +1,8 @@
-// A TIFF's first image: the layouts that Pillow knows (tiff_layout.h). What is compressed is read
-// by libtiff (tiff_codec.h), the rest where it lies, as Pillow does both. What else there is under
-// that name is kUnsupported.
+// Reads a TIFF's first image, in the layouts that Pillow knows (tiff_layout.h). As in Pillow,
+// libtiff reads compressed data (tiff_codec.h), and uncompressed data is read in place. Other TIFFs
+// are kUnsupported.
 //
-// Memory: a strip or tile, beside the pixels.
+// Memory: a strip or tile in addition to the pixels.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace penstock::decode {
 
 class TiffReader : public WholeReader {
  public:
-  // Of the stored pixels, by the tag; Pillow always shows them upright.
+  // The orientation from the TIFF tag; Pillow always shows such images upright.
   Orientation orientation() const { return OrientationOf(static_cast<int>(layout_.orientation)); }
 
  protected:
@@ -26,7 +26,7 @@ class TiffReader : public WholeReader {
   base::Fault Decode(std::span<const std::byte> file, Pixels& pixels) override;
 
  private:
-  // Strips are tiles as wide as the image.
+  // Strips are treated as tiles as wide as the image.
   struct Tiles {
     uint32_t width = 0, height = 0;
     TiffNumbers offsets;

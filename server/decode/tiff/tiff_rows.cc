@@ -7,7 +7,7 @@
 namespace penstock::decode {
 namespace {
 
-// Pillow's product of two shares of 255.
+// Pillow's product of two fractions of 255.
 uint32_t Product(uint32_t a, uint32_t b) {
   const uint32_t product = a * b + 128;
   return ((product >> 8) + product) >> 8;
@@ -24,14 +24,14 @@ void PutGray(uint32_t gray, uint8_t* pixel) {
   pixel[3] = 255;
 }
 
-// Cyan, magenta, yellow and black, in place.
+// Converts cyan, magenta, yellow and black in place.
 void MixInks(uint8_t* pixel) {
   const uint32_t light = 255u - pixel[3];
   for (int c = 0; c < 3; ++c) pixel[c] = static_cast<uint8_t>(light - Product(pixel[c], light));
   pixel[3] = 255;
 }
 
-// Red, green, blue and the alpha that they were multiplied by, in place.
+// Divides red, green and blue by alpha, in place.
 void Unmultiply(uint8_t* pixel) {
   const uint32_t alpha = pixel[3];
   for (int c = 0; c < 3 && alpha != 255; ++c)

@@ -1,4 +1,4 @@
-// A TIFF's samples → RGBX pixels, as Pillow converts each layout to RGB. Pure.
+// Converts a TIFF's samples to RGBX pixels as Pillow does for each layout. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace penstock::decode {
 
-// Samples as they lie in memory.
+// How samples lie in memory.
 struct TiffSamples {
   Endian endian = Endian::kLittle;
   bool bits_reversed = false;
@@ -20,11 +20,11 @@ class TiffRows {
   TiffRows(const TiffLayout& layout, const TiffSamples& samples)
       : layout_(layout), samples_(samples) {}
 
-  // Of a row's `count` pixels the samples of one plane; all samples where they are together. The
-  // bytes from `from` are those of whole pixels, rounded up.
+  // Writes `count` pixels of a row from the samples of one plane, or from all samples if they are
+  // interleaved. `from` holds whole pixels, rounded up to bytes.
   void Put(const std::byte* from, uint32_t plane, uint32_t count, uint8_t* row) const;
 
-  // After all planes were put, where there are several: `count` pixels.
+  // Completes `count` pixels after Put was called for all planes. Needed only for planar layouts.
   void FinishPlanes(uint32_t count, uint8_t* row) const;
 
  private:
@@ -34,7 +34,7 @@ class TiffRows {
   void PutPlane(const std::byte* from, uint32_t plane, uint32_t count, uint8_t* row) const;
   uint32_t ByteOf(const std::byte* from, size_t at) const;
   uint32_t GrayOf(const std::byte* from, uint32_t x) const;
-  // The byte of a sample that is shown: of 16 bits the upper one.
+  // Which byte of a sample is shown: for 16 bits, the upper one.
   size_t shown() const { return layout_.bits == 16 && samples_.endian == Endian::kLittle ? 1 : 0; }
 
   const TiffLayout& layout_;

@@ -17,7 +17,7 @@
 namespace penstock::source {
 namespace {
 
-// One of the pair, opened, and where its items are.
+// One file of the pair, opened, and the position of its items.
 class IdxFile {
  public:
   static absl::StatusOr<IdxFile> Open(TreeFile file, IdxRole role) {
@@ -34,19 +34,18 @@ class IdxFile {
         .offset = header_.header_bytes(), .row_bytes = header_.item_bytes, .rows = header_.items()};
   }
 
-  // All items into memory. Once.
+  // Reads all items into memory. Call it once.
   absl::StatusOr<std::unique_ptr<std::byte[]>> ReadItems(uint64_t max_unpacked_bytes) {
     const uint64_t bytes = extent().bytes();
     if (gunzip_ != nullptr && bytes > max_unpacked_bytes)
       return absl::ResourceExhaustedError(
-          absl::StrCat("'", path(), "' unpacks to ", base::FormatBytes(bytes), ", and at most ",
+          absl::StrCat("'", path(), "' unpacks to ", base::FormatBytes(bytes), "; at most ",
                        base::FormatBytes(max_unpacked_bytes),
                        " are allowed; unpack it on disk, or raise source.max_unpacked"));
     std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
     if (memory == nullptr)
-      return absl::ResourceExhaustedError(absl::StrCat("'", path(), "' needs ",
-                                                       base::FormatBytes(bytes),
-                                                       " of memory, and there is not so much"));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "'", path(), "' needs ", base::FormatBytes(bytes), " of memory, which is not available"));
     const std::span<std::byte> into(memory.get(), bytes);
     if (gunzip_ == nullptr) {
       PENSTOCK_RETURN_IF_ERROR(ReadExactly(opened_, path(), extent().offset, into));
@@ -79,8 +78,8 @@ class IdxFile {
     gunzip_ = std::make_unique<Gunzip>(*compressed_, path());
     PENSTOCK_ASSIGN_OR_RETURN(const size_t magic, gunzip_->Read(std::span(begin).first(4)));
     bytes = std::span(begin).first(magic);
-    // The rest of the header is as long as the magic number's last byte says, so that no item is
-    // read with it.
+    // The magic number's last byte gives the length of the rest of the header, so no item is read
+    // with it.
     if (magic == 4) {
       const size_t rest = 4 * std::min<size_t>(std::to_integer<size_t>(begin[3]), 4);
       PENSTOCK_ASSIGN_OR_RETURN(const size_t more,
@@ -95,7 +94,7 @@ class IdxFile {
     const uint64_t wanted = extent().offset + extent().bytes();
     if (bytes == wanted) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", path(), "' ", bytes < wanted ? "is truncated" : "has bytes behind its last item",
+        "'", path(), "' ", bytes < wanted ? "is truncated" : "has bytes after its last item",
         ": its header says ", header_.items(), " items of ", header_.item_bytes,
         " bytes, which end at byte ", wanted, "; the file ends at byte ", bytes));
   }
@@ -106,7 +105,7 @@ class IdxFile {
     PENSTOCK_ASSIGN_OR_RETURN(const size_t more, gunzip_->Read(std::span(&beyond, 1)));
     if (got == into.size() && more == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", path(), "' ", more == 0 ? "is truncated" : "has bytes behind its last item",
+        "'", path(), "' ", more == 0 ? "is truncated" : "has bytes after its last item",
         ": its header says ", header_.items(), " items of ", header_.item_bytes,
         " bytes, which end at byte ", extent().offset + into.size(), " once unpacked; it ",
         more == 0 ? absl::StrCat("ends at byte ", gunzip_->unpacked()) : "goes on"));
@@ -116,8 +115,8 @@ class IdxFile {
   IdxRole role_;
   posix::Fd opened_;
   IdxHeader header_;
-  std::unique_ptr<posix::Fd> compressed_;  // where it stays while it is unpacked
-  std::unique_ptr<Gunzip> gunzip_;         // none: it is not compressed
+  std::unique_ptr<posix::Fd> compressed_;  // on the heap, so that Gunzip's reference stays valid
+  std::unique_ptr<Gunzip> gunzip_;         // null: not compressed
 };
 
 class IdxDataset final : public Dataset {
@@ -134,7 +133,7 @@ class IdxDataset final : public Dataset {
       classes_.push_back(absl::StrCat(c));
   }
 
-  // Over shape, rows and labels, however they are stored.
+  // The digest of shape, rows and labels; independent of how they are stored.
   absl::Status MakeDigest() {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t rows, rows_->Hash());
     Hasher hasher;
@@ -162,7 +161,7 @@ class IdxDataset final : public Dataset {
     return absl::StrCat(path_, "#", sample);
   }
   bool changed() const override { return rows_->changed(); }
-  // The images', and the labels as a piece of their own.
+  // The pieces of the images, plus one for the labels.
   uint64_t content_pieces() const override { return PiecesOf(rows_->bytes()) + 1; }
   absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
     if (piece < PiecesOf(rows_->bytes())) {
@@ -205,7 +204,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
   if (images.header().items() != labels.header().items())
     return absl::InvalidArgumentError(absl::StrCat(
         "'", images.path(), "' has ", images.header().items(), " images, '", labels.path(), "' ",
-        labels.header().items(), " labels; give the two files of one dataset"));
+        labels.header().items(), " labels; use two files of the same dataset"));
   const std::string path = images.path();
   const IdxHeader header = images.header();
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<std::byte[]> label_bytes,

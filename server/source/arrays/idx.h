@@ -1,6 +1,6 @@
-// The `idx` source: MNIST and its relatives, images and labels as a pair of IDX files, gzip or not.
-// Rows are stored as they are. Compressed files are unpacked into memory once; the others are
-// mapped.
+// The `idx` source: MNIST and its relatives, a pair of IDX files with images and labels, optionally
+// gzip-compressed. Rows are stored as they are. Compressed files are decompressed into memory once;
+// others are mapped.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,19 @@ struct IdxFiles {
 
 struct IdxOptions {
   IdxFiles files;
-  std::vector<std::string> roots;  // nothing outside of these is read; none: the files' own folders
-  uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file
+  // Nothing outside of these is read; empty: the files' own folders.
+  std::vector<std::string> roots;
+  uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // limit per compressed file
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 
-// InvalidArgument: what is no IDX file, or ends too early or too late, or does not fit its pair;
-// DataLoss: gzip data that is damaged; ResourceExhausted: more than max_unpacked_bytes;
-// ResolveUnderRoots' errors. Each names the file and, where there is one, the place in it.
+// Opens the pair.
+// **Errors**: InvalidArgument if a file is not an IDX file, has the wrong size or doesn't match the
+// other; DataLoss if gzip data is damaged; ResourceExhausted beyond max_unpacked_bytes; those of
+// ResolveUnderRoots. Messages name the file and, where known, the offset.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options);
 
-// A number that changes when one of the files does: which files they are, their sizes and times.
-// Reads neither of them.
+// Identifies the files by inode, size and times. Reads neither of them.
 absl::StatusOr<FilesStamp> IdxStamp(const IdxOptions& options);
 
 }  // namespace penstock::source

@@ -8,7 +8,7 @@ namespace penstock::source {
 namespace {
 
 constexpr uint32_t kUnsignedByte = 0x08;
-constexpr uint32_t kMaxChannels = 16;  // what the finish takes
+constexpr uint32_t kMaxChannels = 16;  // the maximum of the finish step
 
 uint32_t Word(std::span<const std::byte> bytes, size_t at) {
   uint32_t word = 0;
@@ -34,7 +34,7 @@ absl::string_view TypeName(uint32_t type) {
     case 0x0E:
       return "64-bit floats";
     default:
-      return "a type that IDX does not know";
+      return "an unknown type";
   }
 }
 
@@ -48,7 +48,7 @@ absl::Status CheckMagic(uint32_t magic, IdxRole role, const std::string& path) {
     return Wrong(path, "the magic number at byte 0 is ", absl::Hex(magic, absl::kZeroPad8), ", ",
                  got, "; wanted an IDX file of ", wanted);
   };
-  if (magic >> 16 != 0) return wrong("which is none of IDX");
+  if (magic >> 16 != 0) return wrong("which is not an IDX file");
   if (type != kUnsignedByte) return wrong(TypeName(type));
   const bool fits = images ? dimensions == 3 || dimensions == 4 : dimensions == 1;
   if (!fits) return wrong(absl::StrCat(dimensions, " dimensions"));

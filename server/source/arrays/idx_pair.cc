@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr absl::string_view kImages = "images", kLabels = "labels";
 constexpr size_t kMostListed = 10;
-constexpr size_t kMostLookedAt = 10'000;  // a folder of more entries is no pair of files
+constexpr size_t kMostLookedAt = 10'000;  // a larger folder is not taken for a pair of files
 
 absl::Status FromSystem(const std::error_code& error, const std::string& path) {
   return base::ErrnoStatus(error.value(), absl::StrCat("'", path, "'"));
 }
 
-// The last `from` becomes `to`; false where there is none.
+// Replaces the last `from` by `to`; false if there is none.
 bool ReplaceLast(std::string& text, absl::string_view from, absl::string_view to) {
   const size_t at = text.rfind(from.data(), std::string::npos, from.size());
   if (at == std::string::npos) return false;
@@ -45,7 +45,7 @@ absl::StatusOr<IdxFiles> PairOf(const fs::path& images) {
   if (names.empty())
     return absl::InvalidArgumentError(absl::StrCat(
         "'", images.string(),
-        "' is a file, and of files only tar shards are known, by names like x.tar, IDX images, "
+        "' is a file of unknown kind; known files are tar shards, by names like x.tar, IDX images, "
         "by names like train-images-idx3-ubyte, and arrays that end in .npy; give such a file, a "
         "folder, name "
         "both files in the configuration (datasets[].idx), or say tokens:/FILE,length=N of a file "
@@ -55,12 +55,12 @@ absl::StatusOr<IdxFiles> PairOf(const fs::path& images) {
     const fs::path labels = images.parent_path() / name;
     if (fs::exists(labels, error)) return IdxFiles{images.string(), labels.string()};
   }
-  return absl::NotFoundError(
-      absl::StrCat("'", images.string(), "' has no labels beside it; looked for ", Quoted(names)));
+  return absl::NotFoundError(absl::StrCat(
+      "'", images.string(), "' has no labels file beside it; looked for ", Quoted(names)));
 }
 
 struct Listing {
-  std::vector<std::string> images;  // names that are taken for them
+  std::vector<std::string> images;  // names that look like images files
   bool has_folders = false;
 };
 
@@ -110,7 +110,7 @@ absl::StatusOr<std::optional<IdxFiles>> FindIdxPair(const std::string& path) {
   if (listing.images.size() > 1)
     return absl::InvalidArgumentError(
         absl::StrCat("'", path, "' holds several files of IDX images: ", Quoted(listing.images),
-                     "; give the path of the one that is wanted"));
+                     "; give the path of one of them"));
   PENSTOCK_ASSIGN_OR_RETURN(IdxFiles files, PairOf(fs::path(path) / listing.images[0]));
   return files;
 }

@@ -16,7 +16,7 @@ using base::DType;
 constexpr absl::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr uint64_t kVersionAt = 9, kTypeAt = 17, kSequencesAt = 18, kEntriesAt = 26, kHeader = 34;
 constexpr uint64_t kLengthBytes = 4, kPointerBytes = 8, kEntryBytes = 8;
-constexpr absl::string_view kRemedy = "; write both files anew with Megatron's own tools";
+constexpr absl::string_view kRemedy = "; write both files again with Megatron's own tools";
 
 template <typename... Words>
 absl::Status Wrong(const MegatronIndex::Files& files, const Words&... words) {
@@ -40,7 +40,7 @@ absl::StatusOr<DType> TypeOf(int code, const MegatronIndex::Files& files) {
     default:
       return Wrong(files, "the type of its tokens, at byte ", kTypeAt, ", is ", code,
                    code == 6 || code == 7 ? ", floating point" : "",
-                   "; wanted an integer's: 1 to 5, or 8");
+                   "; wanted an integer type: 1 to 5, or 8");
   }
 }
 
@@ -95,27 +95,27 @@ absl::StatusOr<MegatronIndex> MegatronIndex::Parse(std::span<const std::byte> by
 
 absl::Status MegatronIndex::ParseHeader(const Files& files) {
   if (!IsMegatronIndex(bytes_))
-    return Wrong(files, "wanted a Megatron index, which begins with MMIDIDX; byte 0 is another's",
+    return Wrong(files, "wanted a Megatron index, which begins with MMIDIDX; byte 0 differs",
                  kRemedy);
   if (bytes_.size() < kHeader)
     return Wrong(files, "it is truncated: its header has ", kHeader, " bytes, the file ",
                  bytes_.size());
   const auto version = At<uint64_t>(kVersionAt);
   if (version != 1)
-    return Wrong(files, "its version, at byte ", kVersionAt, ", is ", version, "; known is 1");
+    return Wrong(files, "its version, at byte ", kVersionAt, ", is ", version, "; wanted 1");
   PENSTOCK_ASSIGN_OR_RETURN(type_, TypeOf(At<uint8_t>(kTypeAt), files));
   sequences_ = At<uint64_t>(kSequencesAt);
   const auto entries = At<uint64_t>(kEntriesAt);
   if (sequences_ == 0 || entries < 2)
     return Wrong(files, "its header, at byte ", kSequencesAt, ", says ", sequences_,
-                 " sequences and ", entries, " entries of documents; wanted one document at least");
+                 " sequences and ", entries, " document entries; wanted at least one document");
   documents_ = entries - 1;
-  // No product of them overflows: both are less than the file's bytes.
+  // Products of the two cannot overflow, because each is less than the file's size.
   const bool fits = sequences_ <= bytes_.size() && entries <= bytes_.size();
   const uint64_t end = fits ? DocumentAt(entries) : UINT64_MAX;
   if (!fits || (bytes_.size() != end && bytes_.size() - sequences_ != end))
     return Wrong(files, "its header, at byte ", kSequencesAt, ", says ", sequences_,
-                 " sequences and ", entries, " entries of documents, which ",
+                 " sequences and ", entries, " document entries, which ",
                  fits ? absl::StrCat("end at byte ", end, ", or ", end + sequences_, " with modes")
                       : "end beyond the file",
                  "; the file ends at byte ", bytes_.size(), kRemedy);
@@ -127,7 +127,7 @@ absl::Status MegatronIndex::CheckSequences(const Files& files) const {
   if (files.bin_bytes % token != 0)
     return absl::InvalidArgumentError(
         absl::StrCat("'", files.bin, "': it ends at byte ", files.bin_bytes,
-                     ", in the middle of a token: by '", files.index, "' tokens are of type ",
+                     ", in the middle of a token: by '", files.index, "' tokens have type ",
                      base::DTypeName(type_), ", ", token, " bytes each", kRemedy));
   for (uint64_t s = 0; s < sequences_; ++s) {
     const auto tokens = At<int32_t>(LengthAt(s));
@@ -146,7 +146,7 @@ absl::Status MegatronIndex::CheckSequences(const Files& files) const {
   return absl::OkStatus();
 }
 
-// In Megatron's own files each sequence begins where the one before it ends.
+// In files that Megatron writes, each sequence begins where the previous one ends.
 absl::Status MegatronIndex::CheckNothingTwice(const Files& files) const {
   const uint64_t token = base::ElementBytes(type_);
   bool in_order = true;
@@ -166,7 +166,7 @@ absl::Status MegatronIndex::CheckNothingTwice(const Files& files) const {
     if (ByteOf(before) + TokensOf(before) * token > ByteOf(behind))
       return Wrong(files, "sequence ", behind, ", at byte ", PointerAt(behind), ", begins at byte ",
                    ByteOf(behind), " of '", files.bin, "', where sequence ", before,
-                   " still goes on: the same tokens twice", kRemedy);
+                   " has not ended: the same tokens twice", kRemedy);
   }
   return absl::OkStatus();
 }

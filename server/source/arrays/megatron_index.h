@@ -1,11 +1,12 @@
-// The .idx file beside a Megatron .bin: which sequences of tokens the .bin holds, where they begin,
-// and which of them make a document (https://github.com/NVIDIA/Megatron-LM,
+// The .idx file beside a Megatron .bin file: which sequences of tokens the .bin file holds, where
+// they begin, and which of them form a document (https://github.com/NVIDIA/Megatron-LM,
 // megatron/core/datasets/indexed_dataset.py). Pure.
 //
-// Little endian, unaligned: "MMIDIDX\0\0", uint64 version 1, uint8 type, uint64 sequences, uint64
-// entries of the documents' table; then int32 tokens of each sequence, int64 byte of each in the
-// .bin, int64 first sequence of each document and, behind the last, their number; and an int8 mode
-// of each sequence where there are several.
+// Little endian, unaligned: "MMIDIDX\0\0", uint64 version 1, uint8 type, uint64 number of
+// sequences, uint64 entries in the document table; then, per sequence, its length in tokens (int32)
+// and its byte offset in the .bin file (int64); then the document table (int64): the first sequence
+// of each document and, at the end, the number of sequences. Multimodal indexes end with an int8
+// mode per sequence.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +21,18 @@ namespace penstock::source {
 
 bool IsMegatronIndex(std::span<const std::byte> begin);
 
-// A view of bytes that belong to somebody else and outlive it. All that it says was checked.
+// A validated view.
+// **Ownership**: the bytes belong to the caller and must outlive it.
 class MegatronIndex {
  public:
   struct Files {
     std::string index, bin;  // for messages
     uint64_t bin_bytes = 0;
   };
-  // `bytes`: the whole file. InvalidArgument: what is no such index, ends too early or too late,
-  // points outside of the .bin, or at bytes twice; with file, byte, wanted, got and remedy.
+  // `bytes`: the whole file.
+  // **Errors**: InvalidArgument if it is not such an index, has the wrong size, or refers to bytes
+  // outside of the .bin file or to the same bytes twice. Messages name the file, the offset, what
+  // was expected and found, and the remedy.
   static absl::StatusOr<MegatronIndex> Parse(std::span<const std::byte> bytes, const Files& files);
 
   base::DType type() const { return type_; }
@@ -36,9 +40,9 @@ class MegatronIndex {
   uint64_t documents() const { return documents_; }
 
   uint64_t TokensOf(uint64_t sequence) const;
-  uint64_t ByteOf(uint64_t sequence) const;  // in the .bin
-  // Sequences [FirstOf(document), FirstOf(document + 1)) are a document's; its last argument is
-  // documents().
+  uint64_t ByteOf(uint64_t sequence) const;  // in the .bin file
+  // A document consists of sequences [FirstOf(document), FirstOf(document + 1)). **Requires**:
+  // document ≤ documents().
   uint64_t FirstOf(uint64_t document) const;
 
  private:

@@ -20,7 +20,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr uint64_t kMaxChannels = 16;  // what the finish takes
+constexpr uint64_t kMaxChannels = 16;  // the maximum of the finish step
 constexpr absl::string_view kData = "data";
 
 struct NpyFile {
@@ -50,14 +50,14 @@ absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder) {
   PENSTOCK_ASSIGN_OR_RETURN(file.header, ParseNpyHeader(begin, file.path));
   const uint64_t end = file.extent().offset + file.extent().bytes();
   if (identity.bytes != end)
-    return Wrong(file, "it ", identity.bytes < end ? "is truncated" : "has bytes behind its array",
+    return Wrong(file, "it ", identity.bytes < end ? "is truncated" : "has bytes after its array",
                  ": its header says ", file.header.items(), " items of ", file.header.item_bytes,
                  " bytes, which end at byte ", end, "; the file ends at byte ", identity.bytes,
                  "; save the array again, alone in a file");
   return file;
 }
 
-// What one array alone is, where nobody gave it a name.
+// The name of a single array that was given none.
 std::string NameOf(const NpyHeader& header) {
   const size_t dimensions = header.shape.size();
   const bool image =
@@ -86,7 +86,7 @@ absl::StatusOr<Field> FieldOf(const NpyFile& file) {
     return Wrong(file, "a sample has ", file.header.item_bytes, " bytes; wanted ", kMaxRowBytes,
                  " at most");
   if (!IsImage(file)) return field;
-  field.shape.resize(3, 1);  // one channel, where none are said
+  field.shape.resize(3, 1);  // one channel, if the shape has no channels
   if (field.shape[2] > kMaxChannels)
     return Wrong(file, "as images its last dimension is their channels, and that is ",
                  field.shape[2], "; wanted ", kMaxChannels,
@@ -105,7 +105,7 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
   if (memory == nullptr)
     return absl::ResourceExhaustedError(absl::StrCat("'", file.path, "' needs ",
                                                      base::FormatBytes(bytes),
-                                                     " of memory, and there is not so much"));
+                                                     " of memory, which is not available"));
   PENSTOCK_RETURN_IF_ERROR(
       ReadExactly(file.opened, file.path, file.extent().offset, {memory.get(), bytes}));
   return NpyLabels::Make(std::move(memory), file.header.items(), file.header.type, file.path);
@@ -116,7 +116,7 @@ class NpyDataset final : public Dataset {
   static absl::StatusOr<std::unique_ptr<NpyDataset>> Make(std::vector<NpyFile> files) {
     auto dataset = std::make_unique<NpyDataset>();
     dataset->samples_ = files[0].header.items();
-    // What is shown like images is a layout's first tensor.
+    // Displayable images must be the layout's first tensor.
     std::stable_partition(files.begin(), files.end(), IsImage);
     for (NpyFile& file : files) PENSTOCK_RETURN_IF_ERROR(dataset->Add(std::move(file)));
     if (dataset->fields_.empty())
@@ -147,7 +147,7 @@ class NpyDataset final : public Dataset {
     return std::any_of(rows_.begin(), rows_.end(),
                        [](const auto& rows) { return rows->changed(); });
   }
-  // The arrays' in the order of the fields; labels are a piece of their own.
+  // The pieces of the arrays in field order, plus one for the labels.
   uint64_t content_pieces() const override {
     uint64_t pieces = labels_ ? 1 : 0;
     for (const auto& rows : rows_) pieces += PiecesOf(rows->bytes());
@@ -198,7 +198,7 @@ class NpyDataset final : public Dataset {
     return absl::OkStatus();
   }
 
-  // Over names, types, shapes, rows and labels.
+  // The digest of names, types, shapes, rows and labels.
   absl::Status MakeDigest() {
     Hasher hasher;
     hasher.Add(samples_);
@@ -221,7 +221,7 @@ class NpyDataset final : public Dataset {
   uint64_t samples_ = 0;
   std::string path_;  // of the first array
   std::vector<Field> fields_;
-  std::vector<std::unique_ptr<RowStore>> rows_;  // of each field
+  std::vector<std::unique_ptr<RowStore>> rows_;  // one per field
   std::optional<NpyLabels> labels_;
   std::vector<std::string> classes_;
   uint64_t digest_ = 0;

@@ -1,5 +1,5 @@
-// The `npy` source: NumPy's arrays as files, one tensor each; a sample is one step along the first
-// axis of all of them. Files are mapped; rows are stored as they are.
+// The `npy` source: NumPy arrays in files, one tensor per file. A sample is one index along the
+// first axis of all of them. Files are mapped; rows are stored as they are.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,18 @@ namespace penstock::source {
 
 struct NpyOptions {
   NpySpec spec;
-  std::vector<std::string> roots = {};  // nothing outside is read; none: the files' own folders
+  // Nothing outside of these is read; empty: the files' own folders.
+  std::vector<std::string> roots = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 
-// InvalidArgument: what is no .npy file of numbers, ends too early or too late, has another length
-// than the others, or labels that are none; FileFinder's errors. Each names the file and, where
-// there is one, the byte.
+// Opens the arrays.
+// **Errors**: InvalidArgument if a file is not a .npy file of numbers, has the wrong size, differs
+// from the others in length, or its labels are not labels; those of FileFinder. Messages name the
+// file and, where known, the offset.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options);
 
-// A number that changes when one of the files does. Reads none of them.
+// Identifies the files and their states. Reads none of them.
 absl::StatusOr<FilesStamp> NpyStamp(const NpyOptions& options);
 
 }  // namespace penstock::source

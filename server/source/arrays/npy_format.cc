@@ -28,7 +28,7 @@ absl::Status Wrong(const std::string& path, const Words&... words) {
 }
 
 struct Known {
-  absl::string_view code;  // without the byte order
+  absl::string_view code;  // type code without the byte order
   DType type;
 };
 constexpr Known kKnown[] = {
@@ -38,7 +38,7 @@ constexpr Known kKnown[] = {
     {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64},
 };
 
-// What is known of types that no tensor has, and what to do with such an array.
+// Why a type is unsupported, and what to do with such an array.
 absl::string_view WhyNot(absl::string_view code) {
   switch (code.empty() ? '\0' : code[0]) {
     case 'O':
@@ -76,7 +76,7 @@ absl::StatusOr<DType> TypeOf(const std::string& descr, const std::string& path) 
                WhyNot(code));
 }
 
-// Where the literal lies.
+// Position of the literal.
 struct Extent {
   size_t begin = 0, bytes = 0;
   size_t end() const { return begin + bytes; }

@@ -1,4 +1,5 @@
-// Labels that came as an array of integers. Immutable; any thread.
+// Labels read from an array of integers.
+// **Thread safety**: immutable; any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,16 @@ namespace penstock::source {
 
 class NpyLabels {
  public:
-  // `bytes`: the elements, `count` of them, of an integer's type. InvalidArgument: one that int64
-  // does not hold, with its place; `path` is for messages.
+  // `bytes`: `count` elements of an integer type. `path` is for messages. **Errors**:
+  // InvalidArgument, with the index, for a label that does not fit in int64.
   static absl::StatusOr<NpyLabels> Make(std::unique_ptr<std::byte[]> bytes, uint64_t count,
                                         base::DType type, const std::string& path);
 
-  int64_t At(uint64_t sample) const;  // sample < count
+  int64_t At(uint64_t sample) const;  // **Requires**: sample < count
   std::span<const std::byte> bytes() const;
 
-  // The numbers from 0 to the greatest label, where all of them lie in [0, 65536); else nothing:
-  // negative labels are allowed, and are no classes.
+  // The numbers from 0 to the greatest label if all labels are in [0, 65536), else empty. Negative
+  // labels are allowed but don't define classes.
   std::vector<std::string> Classes() const;
 
  private:

@@ -11,7 +11,7 @@ namespace penstock::source {
 namespace {
 
 constexpr size_t kMostShown = 20;
-constexpr size_t kMostDigits = 19;  // fits 64 bits
+constexpr size_t kMostDigits = 19;  // fits in 64 bits
 constexpr size_t kMostDimensions = 64;
 
 class Parser {
@@ -53,7 +53,7 @@ class Parser {
     if (Sees('['))
       return absl::InvalidArgumentError(
           absl::StrCat("'", path_,
-                       "' holds records of several fields; save each field as an array of its own, "
+                       "' holds records of several fields; save each field as a separate array, "
                        "with numpy.save(path, array['field'])"));
     PENSTOCK_ASSIGN_OR_RETURN(descr_, ParseString());
     return absl::OkStatus();
@@ -82,7 +82,7 @@ class Parser {
       shape.push_back(size);
       comma = Take(',');
     }
-    if (shape.size() == 1 && !comma) return Unexpected("',' behind the only dimension");
+    if (shape.size() == 1 && !comma) return Unexpected("',' after the only dimension");
     shape_ = std::move(shape);
     return absl::OkStatus();
   }
@@ -91,12 +91,13 @@ class Parser {
     SkipSpace();
     size_t digits = 0;
     while (digits < rest_.size() && absl::ascii_isdigit(rest_[digits])) ++digits;
-    if (digits == 0) return Unexpected("a dimension, a whole number");
+    if (digits == 0) return Unexpected("a dimension, as an integer");
     uint64_t size = 0;
     if (digits > kMostDigits || !absl::SimpleAtoi(rest_.substr(0, digits), &size))
-      return Unexpected("a dimension that fits 63 bits");
+      return Unexpected("a dimension that fits in 63 bits");
     rest_.remove_prefix(digits);
-    if (absl::StartsWith(rest_, "L")) rest_.remove_prefix(1);  // Python 2 wrote long integers so
+    // Python 2 wrote long integers like this.
+    if (absl::StartsWith(rest_, "L")) rest_.remove_prefix(1);
     return size;
   }
 

@@ -1,5 +1,5 @@
-// The Python literal in a .npy file's header: a dictionary of exactly `descr`, `fortran_order` and
-// `shape`. What Python's own parser would take beyond that is refused. Pure.
+// Parses the Python literal in a .npy header: a dictionary of exactly `descr`, `fortran_order` and
+// `shape`. Refuses anything else that Python's parser would accept. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct NpyLiteral {
   std::vector<uint64_t> shape;
 };
 
-// `at`: where the text begins in the file; with `path` for messages. InvalidArgument.
+// `at` (the offset of the text in the file) and `path` are for messages. **Errors**:
+// InvalidArgument.
 absl::StatusOr<NpyLiteral> ParseNpyLiteral(absl::string_view text, size_t at,
                                            const std::string& path);
 

@@ -28,7 +28,7 @@ bool IsTensorName(const std::string& name) {
 
 absl::Status Validate(const NpySpec& spec) {
   if (spec.arrays.empty())
-    return absl::InvalidArgumentError("npy arrays: wanted one at least, got none");
+    return absl::InvalidArgumentError("npy arrays: wanted at least one, got none");
   if (spec.arrays.size() > kMaxTensors)
     return absl::InvalidArgumentError(
         absl::StrCat("npy arrays: wanted ", kMaxTensors, " at most, got ", spec.arrays.size()));

@@ -1,4 +1,4 @@
-// What a dataset of NumPy arrays is made of, as the configuration or a text says it. Pure.
+// The specification of a dataset of NumPy arrays, from the configuration or a text. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace penstock::source {
 
 struct NpyArray {
-  std::string name;  // of the tensor; empty, of one array alone: by what it holds
+  std::string name;  // of the tensor; empty (only for a single array): chosen by content
   std::string file;  // absolute
   bool operator==(const NpyArray&) const = default;
 };
@@ -21,15 +21,15 @@ struct NpySpec {
   bool operator==(const NpySpec&) const = default;
 };
 
-// The array of this name, one integer a sample, is the labels.
+// The array with this name holds the labels, one integer per sample.
 inline constexpr char kNpyLabel[] = "label";
 inline constexpr size_t kLongestNpyName = 64;
 
-// InvalidArgument: no array, too many, or a name that cannot be or is there twice.
+// **Errors**: InvalidArgument for no arrays or too many, and for invalid or duplicate names.
 absl::Status Validate(const NpySpec& spec);
 
-// "npy:image=/data/x.npy,label=/data/y.npy". A path with a comma can be given in the configuration
-// alone.
+// Text form: "npy:image=/data/x.npy,label=/data/y.npy". A path that contains a comma works only in
+// the configuration.
 bool IsNpyText(absl::string_view text);
 absl::StatusOr<NpySpec> ParseNpyText(absl::string_view text);
 std::string ToString(const NpySpec& spec);

@@ -9,7 +9,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kBlock = 1024;  // tokens whose greatest is looked for at once
+constexpr size_t kBlock = 1024;  // tokens per maximum
 
 template <typename Token>
 Token Load(const std::byte* tokens, size_t place) {
@@ -37,7 +37,7 @@ template <typename Token>
 }
 #endif
 
-// The greatest token of a block, by the widest instructions that this machine has.
+// The greatest token of a block, computed with the widest available instructions.
 template <typename Token>
 Token (*ChooseGreatest())(const std::byte*) {
 #ifdef __x86_64__
@@ -46,7 +46,7 @@ Token (*ChooseGreatest())(const std::byte*) {
   return Greatest<Token>;
 }
 
-// `Token` is unsigned: negative ones are the greatest of all.
+// `Token` is unsigned, so negative tokens compare as the greatest.
 template <typename Token>
 std::optional<size_t> Find(std::span<const std::byte> bytes, uint64_t vocabulary) {
   if (vocabulary > std::numeric_limits<Token>::max()) return std::nullopt;

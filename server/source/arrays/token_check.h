@@ -1,4 +1,4 @@
-// Whether tokens are of a vocabulary. Pure.
+// Checks tokens against the size of the vocabulary. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace penstock::source {
 
-// The place of the first token, among tokens of an integer's type, that is not below `vocabulary`;
-// negative ones are not. Nothing: all are. Measured: of 1 MiB in the
-// cache 13 µs with AVX2, a tenth of what copying it takes.
+// Index of the first token that is negative or not below `vocabulary`; nullopt if all are valid.
+// **Requires**: `type` is an integer type. Measured: 13 µs for 1 MiB in the cache with AVX2, a
+// tenth of the time to copy it.
 std::optional<size_t> FirstBeyond(std::span<const std::byte> tokens, base::DType type,
                                   uint64_t vocabulary);
 
-// The token there; a negative one is itself.
+// The token at index `place`; negative ones stay negative.
 int64_t TokenAt(std::span<const std::byte> tokens, base::DType type, size_t place);
 
 }  // namespace penstock::source

@@ -18,10 +18,10 @@ namespace {
 constexpr uint64_t kMostIndexBytes = 8 * base::kGiB;
 constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
 
-// The file of tokens and, where there can be one, the index beside it.
+// A token file and, if there can be one, its index.
 struct Paths {
   std::string tokens, index;
-  bool index_given = false;  // the index was named: so it is a pair
+  bool index_given = false;  // the path named the index, so this must be a pair
 };
 
 Paths PathsOf(const std::string& path, TokenFormat format) {
@@ -30,12 +30,12 @@ Paths PathsOf(const std::string& path, TokenFormat format) {
   const std::string stem = path.substr(0, path.size() - std::min(path.size(), kBin.size()));
   if (absl::EndsWith(path, kIdx)) return {absl::StrCat(stem, kBin), path, true};
   if (absl::EndsWith(path, kBin)) return {path, absl::StrCat(stem, kIdx), pair};
-  // Megatron's own options name neither of the two.
+  // Megatron's options name a pair without either extension.
   if (pair) return {absl::StrCat(path, kBin), absl::StrCat(path, kIdx), true};
   return {.tokens = path};
 }
 
-// What the patterns mean, in their order.
+// Expands the patterns, in order.
 absl::StatusOr<std::vector<std::string>> FilesOf(const TokensSpec& spec) {
   std::vector<std::string> files;
   for (const std::string& pattern : spec.files) {
@@ -72,9 +72,9 @@ class Opener {
     PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, opened.file.StateOf(opened.fd));
     opened.bytes = identity.bytes;
     if (opened.bytes >= kMaxTokenFileBytes)
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", path, "' has ", base::FormatBytes(opened.bytes),
-                       "; wanted less than 256TiB, cut it into several"));
+      return absl::InvalidArgumentError(absl::StrCat("'", path, "' has ",
+                                                     base::FormatBytes(opened.bytes),
+                                                     "; wanted less than 256TiB; split it"));
     return opened;
   }
 
@@ -86,7 +86,8 @@ class Opener {
     return AddFile(std::move(tokens));
   }
 
-  // The index, if there is one. InvalidArgument: what has its name is none.
+  // Opens the index, if there is one. **Errors**: InvalidArgument if a file with its name is not an
+  // index.
   absl::StatusOr<std::optional<Opened>> FindIndex(const Paths& paths) {
     if (paths.index.empty()) return std::nullopt;
     absl::StatusOr<Opened> opened = OpenFile(paths.index);
@@ -97,7 +98,7 @@ class Opener {
     if (paths.index_given || IsMegatronIndex(begin)) return *std::move(opened);
     return absl::InvalidArgumentError(absl::StrCat(
         "'", opened->path(), "' lies beside '", paths.tokens,
-        "' and does not begin as one of Megatron's indexes: it is damaged, or of something else, "
+        "' and does not begin like a Megatron index: it is damaged, or something else, "
         "and "
         "what the tokens' type is cannot be told; repair it, or say what the file holds (format: "
         "raw, with its dtype)"));
@@ -108,7 +109,7 @@ class Opener {
     if (spec_.documents)
       return absl::InvalidArgumentError(
           absl::StrCat("'", path,
-                       "' does not say where documents begin, as Megatron's files do; "
+                       "' does not say where documents begin, unlike Megatron's files; "
                        "leave 'documents' out"));
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                               ReadBeginning(file.fd, path, kTokenBeginning));
@@ -134,7 +135,7 @@ class Opener {
     if (memory == nullptr)
       return absl::ResourceExhaustedError(
           absl::StrCat("'", idx.path(), "' needs ", base::FormatBytes(idx.bytes),
-                       " of memory while it is read, and there is not so much"));
+                       " of memory while it is read, which is not available"));
     const std::span<std::byte> bytes(memory.get(), idx.bytes);
     PENSTOCK_RETURN_IF_ERROR(ReadExactly(idx.fd, idx.path(), 0, bytes));
     PENSTOCK_ASSIGN_OR_RETURN(
@@ -149,7 +150,7 @@ class Opener {
     return Map(std::move(bin), 0, bin_bytes, Hash(bytes));
   }
 
-  // The documents in the index's order: one behind the other, or each a sequence of its own.
+  // Adds the documents in index order, as one sequence or as one sequence each.
   uint64_t AddDocuments(const MegatronIndex& index, uint64_t& tokens) {
     const auto number = static_cast<uint32_t>(files_.size());
     uint64_t windows = 0;
@@ -163,14 +164,14 @@ class Opener {
     return spec_.documents ? windows : windows_->EndSequence();
   }
 
-  // All files have tokens of one type; the first one says which.
+  // All files must have the token type of the first one.
   absl::Status AgreeOn(base::DType type, const std::string& path) {
     const std::optional<base::DType> wanted = type_ ? type_ : spec_.type;
     if (wanted && *wanted != type)
       return absl::InvalidArgumentError(
           absl::StrCat("'", path, "' has tokens of type ", base::DTypeName(type), "; wanted ",
                        base::DTypeName(*wanted),
-                       type_ ? ", as the files before it have" : ", as the dataset's dtype says"));
+                       type_ ? ", as in the files before it" : ", the dataset's dtype"));
     if (type_) return absl::OkStatus();
     type_ = type;
     windows_.emplace(WindowShape{.length = spec_.length,
@@ -188,7 +189,7 @@ class Opener {
     return absl::InvalidArgumentError(
         absl::StrCat("'", path, "' has ", tokens, " tokens; one window of length ", spec_.length,
                      " takes ", uint64_t{spec_.length} + 1,
-                     ", its targets with it; leave the file out, or ask for a smaller length"));
+                     ", including the target; leave the file out, or choose a smaller length"));
   }
 
   absl::Status Map(Opened opened, uint64_t offset, uint64_t bytes, uint64_t index_hash) {
@@ -203,7 +204,7 @@ class Opener {
   FileFinder& finder_;
   std::vector<TokenFile> files_;
   std::optional<base::DType> type_;
-  std::optional<TokenWindows> windows_;  // once the type is known
+  std::optional<TokenWindows> windows_;  // set once the type is known
 };
 
 }  // namespace

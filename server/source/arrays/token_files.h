@@ -1,5 +1,6 @@
-// The files of a dataset of tokens, opened and mapped: which format each has, and where its windows
-// lie. One thread opens them; any thread copies from them.
+// Opens and maps the files of a dataset of tokens, and finds their formats and the positions of
+// their windows.
+// **Thread safety**: one thread opens them; any thread copies from them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace penstock::source {
 
 struct TokenFile {
   std::unique_ptr<const MappedFile> mapped;
-  uint64_t offset = 0, bytes = 0;  // of its tokens
-  uint64_t index_hash = 0;         // of a Megatron pair's index
+  uint64_t offset = 0, bytes = 0;  // offset and size of its tokens
+  uint64_t index_hash = 0;         // for a Megatron pair
 };
 
 struct TokenFiles {
@@ -27,12 +28,13 @@ struct TokenFiles {
   TokenWindows windows;
 };
 
-// `spec` is valid. InvalidArgument: a file is not what its format wants, or has other tokens than
-// the others, or too few for one window; FileFinder's errors. Each names file, byte, wanted and
-// got.
+// **Requires**: `spec` is valid.
+// **Errors**: InvalidArgument if a file doesn't match its format, has a different token type than
+// the others, or is too short for one window; those of FileFinder. Messages name the file, the
+// offset, what was expected and found.
 absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder);
 
-// A number that changes when one of the files does, indexes among them. Reads none of them.
+// Identifies the files, including indexes, and their states. Reads none of them.
 absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder);
 
 }  // namespace penstock::source

@@ -25,8 +25,8 @@ struct LlmCKind {
   DType type;
 };
 constexpr LlmCKind kLlmCKinds[] = {
-    {20240520, 1, DType::kUInt16},  // with GPT-2's tokens; modded-nanogpt writes it, too
-    {20240801, 7, DType::kUInt32},  // with Llama 3's
+    {20240520, 1, DType::kUInt16},  // GPT-2's tokens; modded-nanogpt writes it too
+    {20240801, 7, DType::kUInt32},  // Llama 3's tokens
 };
 constexpr int32_t kLlmCEvaluation = 20240522;
 
@@ -48,8 +48,9 @@ const LlmCKind* LlmCKindOf(std::span<const std::byte> begin) {
   return nullptr;
 }
 
-// The magic number alone decides: raw tokens that begin so would be 55304 and 308, or 60481 and
-// 308, and another version's header read as tokens would be wrong without a word.
+// The magic number alone decides. Raw tokens would have to begin with 55304 308 or 60481 308 to be
+// mistaken for a header; a header of another version, read as tokens, would yield wrong data
+// silently.
 bool HasLlmCMagic(std::span<const std::byte> begin) {
   if (begin.size() < sizeof(int32_t)) return false;
   return std::any_of(std::begin(kLlmCKinds), std::end(kLlmCKinds),

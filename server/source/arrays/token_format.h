@@ -1,8 +1,8 @@
-// Files of tokens, and where the tokens are in them: raw ones (nanoGPT's), those with the header of
-// llm.c, and one-dimensional .npy arrays. Megatron's are in megatron_index.h. Pure.
+// Token file formats, and where the tokens are in them: raw files (nanoGPT), files with llm.c's
+// header, and one-dimensional .npy arrays. For Megatron see megatron_index.h. Pure.
 //
-// llm.c: 256 int32, of which the first three are a magic number, a version and how many tokens
-// follow (https://github.com/karpathy/llm.c, dev/data/data_common.py).
+// llm.c's header has 256 int32, of which the first three are a magic number, a version and the
+// number of tokens (https://github.com/karpathy/llm.c, dev/data/data_common.py).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ enum class TokenFormat { kAuto, kRaw, kLlmC, kMegatron, kNpy };
 absl::string_view TokenFormatName(TokenFormat format);
 std::optional<TokenFormat> TokenFormatFromName(absl::string_view name);
 
-// Integers.
+// True for integer types.
 bool IsTokenType(base::DType type);
 
 struct TokenExtent {
@@ -33,14 +33,16 @@ struct TokenExtent {
   uint64_t bytes() const { return tokens * base::ElementBytes(type); }
 };
 
-// The beginning of a file that tells its format, and has all of its header.
+// How much of a file's beginning is enough to tell its format and parse its header.
 inline constexpr size_t kTokenBeginning = 64 * 1024;
 
-// What a file looks like: kNpy, kLlmC, else kRaw. Of a Megatron pair the .bin looks raw.
+// Recognises kNpy and kLlmC; anything else is kRaw, including the .bin of a Megatron pair.
 TokenFormat FormatOf(std::span<const std::byte> begin);
 
-// A file of a format, but for kAuto and kMegatron. `begin`: its first kTokenBeginning bytes, or as
-// many as it has; `raw_type`: what raw tokens are. InvalidArgument names file, byte, wanted, got,
+// Finds the tokens of a file in any format except kAuto and kMegatron. `begin`: the first
+// kTokenBeginning bytes of the file, or all of it if it is shorter; `raw_type`: the type of raw
+// tokens.
+// **Errors**: InvalidArgument names the file, the offset, what was expected and found, and the
 // remedy.
 struct TokenFileFacts {
   std::span<const std::byte> begin;

@@ -1,5 +1,5 @@
-// Which tokens a sample has: windows over sequences of tokens, and where their bytes lie in files.
-// Pure. A sequence and a stretch take 16 bytes each.
+// Cuts sequences of tokens into windows, one per sample, and locates their bytes in files. Pure.
+// Needs 16 bytes per sequence and 16 per stretch.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace penstock::source {
 
-// Tokens that lie one behind the other in one file.
+// A contiguous run of tokens in one file.
 struct Stretch {
   uint32_t file = 0;  // below kMaxTokenFiles
   uint64_t byte = 0;  // below kMaxTokenFileBytes
@@ -20,41 +20,42 @@ struct Stretch {
 inline constexpr uint32_t kMaxTokenFiles = 1 << 16;
 inline constexpr uint64_t kMaxTokenFileBytes = uint64_t{1} << 48;
 
-// A window is `length` tokens and one more, the last one's target; the next window of its sequence
-// begins `stride` tokens behind it.
+// A window has `length` tokens plus one, the last one's target. The next window of the sequence
+// begins `stride` tokens later.
 struct WindowShape {
   uint32_t length = 1;
   uint64_t stride = 1;
   size_t token_bytes = 2;
 };
 
-// What becomes of tokens that fill no window. kLeftOut: nothing. kShort: the last window of a
-// sequence is shorter, but has two tokens at least; a sequence of one token has none.
+// What happens to the tokens at the end of a sequence that don't fill a window. kLeftOut: they are
+// skipped. kShort: they form a shorter window of at least two tokens; a sequence of one token has
+// no window.
 enum class Ends { kLeftOut, kShort };
 
 class TokenWindows {
  public:
   TokenWindows(const WindowShape& shape, Ends ends) : shape_(shape), ends_(ends) {}
 
-  // Goes on with the sequence; stretches that continue each other are one.
+  // Extends the current sequence; adjoining stretches are merged.
   void Add(const Stretch& stretch);
-  // The next stretch begins another sequence: no window holds tokens of two. How many windows this
-  // one has.
+  // Ends the current sequence, so that no window spans it and the next. Returns its number of
+  // windows.
   uint64_t EndSequence();
 
   const WindowShape& shape() const { return shape_; }
   uint64_t samples() const { return sequences_.back().first_sample; }
   size_t MemoryBytes() const;
 
-  // Calls `part(stretch)` for what a sample's window consists of, in order. How many tokens: length
-  // + 1, or fewer where windows may be short.
+  // Calls `part(stretch)` for each stretch of a sample's window, in order. Returns the number of
+  // tokens: length + 1, or fewer if windows may be short.
   template <typename Part>
   uint32_t ForEachPart(uint64_t sample, const Part& part) const;
 
  private:
   struct Placed {
-    uint64_t first_token = 0;  // among all tokens
-    uint64_t place = 0;        // file and byte
+    uint64_t first_token = 0;  // index over all tokens
+    uint64_t place = 0;        // file and byte, combined
   };
   struct Sequence {
     uint64_t first_token = 0, first_sample = 0;
@@ -65,7 +66,8 @@ class TokenWindows {
   const Ends ends_;
   uint64_t tokens_ = 0;
   std::vector<Placed> stretches_;
-  std::vector<Sequence> sequences_ = {{}};  // the last one is being built, or where the others end
+  // The last one is in progress, or marks the end of the others.
+  std::vector<Sequence> sequences_ = {{}};
 };
 
 template <typename Part>

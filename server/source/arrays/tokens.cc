@@ -26,14 +26,15 @@ constexpr uint64_t kPieces = 64;
 
 constexpr std::array<absl::string_view, 2> kFields = {"tokens", "targets"};
 
-// What one copy looks at: each file once, whatever number of samples lies in it.
+// Collects the pieces of one copy, so that each file is checked once, however many samples lie in
+// it.
 class Copy {
  public:
   Copy(const std::vector<TokenFile>& files, size_t rows) : files_(files), views_(files.size()) {
     pieces_.reserve(rows);
   }
 
-  // Where `stretch` goes.
+  // Adds a piece: `stretch` goes to `into`.
   void Add(const Stretch& stretch, std::byte* into, size_t bytes) {
     std::optional<MappedFile::View>& view = views_[stretch.file];
     if (!view) {
@@ -45,8 +46,8 @@ class Copy {
     pieces_.push_back({.from = view->data() + stretch.byte, .into = into, .bytes = bytes});
   }
 
-  // Copies what was added; `look`, if there is one, sees it. Trouble too when the files are not
-  // what they were: then the tokens mean nothing.
+  // Copies the pieces; `look`, if set, sees the tokens. Fails if a file has changed, because the
+  // tokens are then meaningless.
   absl::Status Gather(const posix::Look& look) {
     PENSTOCK_RETURN_IF_ERROR(status_);
     const bool read = look ? posix::GatherPieces(pieces_, look) : posix::GatherPieces(pieces_);
@@ -73,7 +74,7 @@ class Copy {
     return 0;
   }
 
-  // Which file it was. Storage that is back at the second try is no trouble.
+  // Finds the file that failed. If storage is back at the second attempt, that is no error.
   absl::Status FindTrouble(const posix::Look& look) const {
     for (const posix::Piece& piece : pieces_) {
       const std::span<const posix::Piece> one(&piece, 1);
@@ -95,7 +96,7 @@ class TokensDataset final : public Dataset {
   TokensDataset(TokensSpec spec, TokenFiles files)
       : spec_(std::move(spec)), files_(std::move(files)) {}
 
-  // Over the windows' shape and the tokens, or so many of them as rows' are (row_store.h).
+  // The digest of the windows' shape and the tokens, sampled as in row_store.h.
   absl::Status MakeDigest() {
     Hasher hasher;
     uint64_t all = 0;
@@ -128,7 +129,7 @@ class TokensDataset final : public Dataset {
   void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const override {
     std::memset(into, 0, samples.size() * sizeof(int64_t));
   }
-  // The file, and which of its tokens is the sample's first.
+  // The file, and the index of the sample's first token in it.
   std::string path(uint64_t sample) const override {
     std::string path;
     files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
@@ -166,8 +167,8 @@ class TokensDataset final : public Dataset {
     return fields;
   }
 
-  // One block for both, whichever are wished for; where samples may be short, the lengths behind
-  // it.
+  // One block holds both tensors, whichever were requested. If samples may be short, a block for
+  // the lengths follows.
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     selection.layout = {.blocks = {row_bytes()}};
@@ -203,14 +204,15 @@ class TokensDataset final : public Dataset {
 
  private:
   struct Bad {
-    const std::byte* at = nullptr;  // in the rows
+    const std::byte* at = nullptr;  // within the rows
     int64_t token = 0;
   };
 
   size_t token_bytes() const { return base::ElementBytes(files_.type); }
   uint64_t row_bytes() const { return (uint64_t{spec_.length} + 1) * token_bytes(); }
 
-  // Says where the sample's tokens go, and how many they are; behind them are zeros.
+  // Adds the copy of the sample's tokens, fills the rest with zeros, and returns the number of
+  // tokens.
   uint32_t Plan(uint64_t sample, std::byte* into, Copy& copy) const {
     std::byte* const end = into + row_bytes();
     const uint32_t tokens = files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
@@ -222,7 +224,7 @@ class TokensDataset final : public Dataset {
     return tokens;
   }
 
-  // All tokens are inputs, as far as there is room; all but the first are targets.
+  // All tokens are inputs, up to `length`; all but the first are targets.
   void WriteLengths(const Selection& selection, uint32_t tokens, size_t row,
                     std::span<std::byte* const> blocks) const {
     for (const Tensor& tensor : selection.layout.tensors) {
@@ -233,7 +235,7 @@ class TokensDataset final : public Dataset {
     }
   }
 
-  // Remembers the first token that is not of the vocabulary; nothing where none was stated.
+  // Records the first token outside of the vocabulary; an empty function if none was stated.
   posix::Look VocabularyCheck(std::optional<Bad>& bad) const {
     if (spec_.vocabulary == 0) return {};
     return [this, &bad](std::span<const std::byte> tokens, const std::byte* into) {
@@ -253,11 +255,12 @@ class TokensDataset final : public Dataset {
                          stretch.byte + (place - begin) * token_bytes());
       begin += stretch.tokens;
     });
-    return absl::DataLossError(absl::StrCat(
-        where, ", of sample ", sample, ", is ", token, "; wanted 0 to ", spec_.vocabulary - 1,
-        ", by the vocabulary that was stated; write the file anew, or state its vocabulary or its "
-        "dtype (now ",
-        base::DTypeName(files_.type), ")"));
+    return absl::DataLossError(absl::StrCat(where, ", of sample ", sample, ", is ", token,
+                                            "; wanted 0 to ", spec_.vocabulary - 1,
+                                            ", according to the given vocabulary; write the file "
+                                            "again, or correct the vocabulary or the "
+                                            "dtype (now ",
+                                            base::DTypeName(files_.type), ")"));
   }
 
   absl::Status HashFile(const TokenFile& file, uint64_t pieces, Hasher& hasher) const {
@@ -280,7 +283,7 @@ class TokensDataset final : public Dataset {
   uint64_t digest_ = 0;
 };
 
-// A wrong dtype or vocabulary shows at once.
+// Checks the first and last sample, so that a wrong dtype or vocabulary shows at once.
 absl::Status TryEnds(const Dataset& dataset) {
   PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select({}));
   std::vector<std::vector<std::byte>> memory;

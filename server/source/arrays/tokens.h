@@ -1,6 +1,6 @@
 // The `tokens` source: windows over files of tokens, as language models read them. A sample's row
-// is `length` tokens and one more; `tokens` and `targets` are two views of it, one token apart.
-// Files are mapped; bytes go from the page cache into the slot once.
+// has `length` + 1 tokens; `tokens` and `targets` are two views of it, one token apart. Files are
+// mapped, and bytes are copied once, from the page cache into the slot.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,18 @@ namespace penstock::source {
 
 struct TokensOptions {
   TokensSpec spec;
-  std::vector<std::string> roots = {};  // nothing outside is read; none: the files' own folders
+  // Nothing outside of these is read; empty: the files' own folders.
+  std::vector<std::string> roots = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 
-// Errors: Validate's and OpenTokenFiles'; DataLoss: the first or the last sample has a token that
-// is not of the vocabulary. What CopyRows finds beyond that is DataLoss, too, with file, byte and
-// token.
+// Opens the files.
+// **Errors**: those of Validate and OpenTokenFiles; DataLoss if the first or last sample has a
+// token outside of the vocabulary. CopyRows returns DataLoss, with file, byte and token, for other
+// such tokens.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options);
 
-// A number that changes when one of the files does. Reads none of them.
+// Identifies the files and their states. Reads none of them.
 absl::StatusOr<FilesStamp> TokensStamp(const TokensOptions& options);
 
 }  // namespace penstock::source

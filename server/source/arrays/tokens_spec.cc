@@ -18,7 +18,7 @@ template <typename... Words>
 absl::Status Wrong(absl::string_view text, const Words&... words) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", text, "': ", words...,
-                   "; wanted tokens:/FILE,…,length=N and, where they differ from the defaults, "
+                   "; wanted tokens:/FILE,…,length=N, optionally with "
                    "stride=N,dtype=uint16,vocabulary=N,format=auto|raw|llm.c|megatron|npy,"
                    "documents=true|false"));
 }
@@ -54,14 +54,14 @@ absl::Status ParseField(absl::string_view text, absl::string_view part, TokensSp
 
 absl::Status Validate(const TokensSpec& spec) {
   if (spec.files.empty())
-    return absl::InvalidArgumentError("tokens files: wanted one at least, got none");
+    return absl::InvalidArgumentError("tokens files: wanted at least one, got none");
   PENSTOCK_RETURN_IF_ERROR(CheckRange("files", spec.files.size(), 1, kMaxTokensFiles));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("length", spec.length, 1, kMaxTokensLength));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("stride", spec.stride, 0, kMaxTokensStride));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("vocabulary", spec.vocabulary, 0, kMaxVocabulary));
   if (spec.type && !IsTokenType(*spec.type))
     return absl::InvalidArgumentError(absl::StrCat(
-        "tokens dtype: wanted an integer's, like uint16, got ", base::DTypeName(*spec.type)));
+        "tokens dtype: wanted an integer type like uint16, got ", base::DTypeName(*spec.type)));
   const bool pairs = spec.format == TokenFormat::kAuto || spec.format == TokenFormat::kMegatron;
   if (spec.documents && !pairs)
     return absl::InvalidArgumentError(
@@ -84,7 +84,7 @@ absl::StatusOr<TokensSpec> ParseTokens(absl::string_view text) {
       PENSTOCK_RETURN_IF_ERROR(ParseField(text, part, spec));
     }
   }
-  if (spec.length == 0) return Wrong(text, "it does not say the length of a sample");
+  if (spec.length == 0) return Wrong(text, "the length of a sample is missing");
   PENSTOCK_RETURN_IF_ERROR(Validate(spec));
   return spec;
 }

@@ -1,4 +1,4 @@
-// What a dataset of tokens is made of, as the configuration or a text says it. Pure.
+// The specification of a dataset of tokens, from the configuration or a text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace penstock::source {
 
 struct TokensSpec {
-  std::vector<std::string> files;        // absolute, or patterns (braces.h)
-  uint32_t length = 0;                   // tokens of a sample, without the last target
-  uint64_t stride = 0;                   // from one window to the next; 0: length
-  std::optional<base::DType> type = {};  // of raw tokens; none: uint16
-  uint64_t vocabulary = 0;               // each token is below; 0: whatever comes
+  std::vector<std::string> files;        // absolute paths or brace patterns (braces.h)
+  uint32_t length = 0;                   // tokens per sample, without the last target
+  uint64_t stride = 0;                   // distance between windows; 0: length
+  std::optional<base::DType> type = {};  // type of raw tokens; unset: uint16
+  uint64_t vocabulary = 0;               // each token must be below it; 0: not checked
   TokenFormat format = TokenFormat::kAuto;
-  bool documents = false;  // of Megatron pairs: no window crosses documents
+  bool documents = false;  // for Megatron pairs: no window crosses documents
 
   uint64_t step() const { return stride == 0 ? length : stride; }
   bool operator==(const TokensSpec&) const = default;
@@ -31,14 +31,15 @@ inline constexpr uint64_t kMaxTokensStride = uint64_t{1} << 40;
 inline constexpr uint64_t kMaxVocabulary = uint64_t{1} << 62;
 inline constexpr size_t kMaxTokensFiles = 10'000;
 
-// InvalidArgument names what cannot be, by its name in ParseTokens.
+// **Errors**: InvalidArgument names the invalid option as in ParseTokens.
 absl::Status Validate(const TokensSpec& spec);
 
-// "tokens:/a.bin,/b.bin,length=1024" and, separated by commas, any of stride=, dtype=, vocabulary=,
-// format=, documents=. A path with a comma can be given in the configuration alone.
+// Text form: "tokens:/a.bin,/b.bin,length=1024", optionally followed by comma-separated stride=,
+// dtype=, vocabulary=, format=, documents=. A path that contains a comma works only in the
+// configuration.
 bool IsTokens(absl::string_view text);
 absl::StatusOr<TokensSpec> ParseTokens(absl::string_view text);
-// In full, as it is parsed.
+// The full text form, which parses to the same value.
 std::string ToString(const TokensSpec& spec);
 
 }  // namespace penstock::source

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kPieceOfContent = 64 * base::kMiB;
 constexpr uint64_t kReadAtOnce = base::kMiB;
-constexpr uint64_t kPiecesAtOnce = 4096;  // whose sums are kept until they are added in order
+constexpr uint64_t kPiecesAtOnce = 4096;  // their sums are kept until they can be added in order
 
 }  // namespace
 

@@ -1,10 +1,10 @@
-// The full digest of a dataset's content: of every byte, in an order that a copy has, too. A
-// fingerprint tells datasets apart by names, sizes, labels and, of arrays, by bytes or samples of
-// them; this tells apart whatever differs.
+// The digest of every byte of a dataset, in an order that a copy of the dataset shares. A
+// fingerprint distinguishes datasets by names, sizes and labels (for arrays, by all bytes or a
+// selection of them). This digest distinguishes datasets that differ in any byte.
 //
-// SHA-256 over: "penstock content 1", the kind, the manifest's digest (names, sizes, labels,
-// shapes), the number of pieces, and each piece's own SHA-256. A piece is a file with its relative
-// path, label and size, or 64 MiB of one that holds many samples.
+// It is the SHA-256 of "penstock content 1", the kind, the manifest's digest (names, sizes, labels,
+// shapes), the number of pieces, and the SHA-256 of each piece. A piece is a file with its relative
+// path, label and size, or 64 MiB of a file that holds many samples.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,15 @@
 
 namespace penstock::source {
 
-// 64 hexadecimal digits. Reads everything, on the parallel-for's threads, and may take hours.
-// Cancelled when the parallel-for's watch said so; DataLoss where a file is not the one that was
-// indexed; a read's error.
+// Returns 64 hexadecimal digits. Reads the whole dataset on the threads of `parallel_for`; this can
+// take hours.
+// **Errors**: Cancelled if `parallel_for.watch` returned false; DataLoss if a file has changed
+// since it was indexed; read errors.
 absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const ParallelFor& parallel_for);
 
-// How many pieces so many bytes are.
+// Number of pieces in that many bytes.
 uint64_t PiecesOf(uint64_t bytes);
-// Adds piece `piece` of them, which `read` brings: read(offset, into).
+// Adds piece number `piece` of `bytes` bytes to `sum`. Gets the content from read(offset, into).
 absl::Status AddPiece(uint64_t bytes, uint64_t piece,
                       const std::function<absl::Status(uint64_t, std::span<std::byte>)>& read,
                       Sha256& sum);

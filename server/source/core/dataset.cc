@@ -51,7 +51,7 @@ std::vector<FieldRequest> RequestsForAll(const std::vector<Field>& fields) {
 
 }  // namespace
 
-// Wishes in their order; the same twice is a mistake.
+// Keeps the order of the requests; a duplicate is an error.
 absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
                                      std::span<const FieldRequest> requests) {
   const std::vector<Field> fields = dataset.fields();
@@ -81,7 +81,7 @@ void Dataset::CopyLabels(std::span<const uint64_t> samples, std::byte* into) con
   CopyEach(samples, into, [this](uint64_t sample) { return label(sample); });
 }
 
-// What a dataset does not have is not asked of it.
+// Callers ask only for what the dataset provides.
 
 absl::Status Dataset::AddContent(uint64_t, Sha256&) const {
   PENSTOCK_CHECK(content_pieces() == 0);

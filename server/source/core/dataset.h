@@ -1,4 +1,5 @@
-// A dataset: which samples there are, and the means to get them. Immutable once opened; any thread.
+// A dataset: which samples it has, and how to read them.
+// **Thread safety**: immutable once opened; any thread may call. A Reader serves one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +17,28 @@
 
 namespace penstock::source {
 
-// How samples are stored, and so who fills a row with one.
+// How samples are stored. This decides who fills a row.
 enum class Storage {
-  kEncoded,  // as files of codecs: a reader brings the bytes, a worker decodes them
-  kRows,     // as they are: rows are copied
-  kNothing,  // not at all: whoever consumes the rows makes them
+  kEncoded,  // encoded files: a reader reads the bytes, a worker decodes them
+  kRows,     // rows ready for use: copied without decoding
+  kNothing,  // not stored: the consumer generates the rows
 };
 
-// What may be asked for of each sample. Of encoded samples: what travels beside the image.
+// A field that a request can select. In datasets of encoded samples, the fields are what
+// accompanies the image.
 struct Field {
   std::string name;
   base::DType type = base::DType::kUInt8;
-  std::vector<uint32_t> shape;  // of variable length: without its first side
-  bool variable = false;        // in its first side: who asks says the most
-  // Names places in the image (a mask, boxes): wrong beside an image that was cropped or flipped.
+  std::vector<uint32_t> shape;  // without its first dimension if `variable`
+  bool variable = false;        // the first dimension varies; the request states its maximum
+  // Holds positions in the image (a mask, boxes), which are wrong once the image is cropped or
+  // flipped.
   bool placed = false;
 };
 
-// A field that is asked for. `most`: elements along the first side, of a field of variable length;
-// one that is longer is the sample's fault. 0 for the others. `as_stored`: also where the image
-// beside it is cropped or flipped at random.
+// A request for a field. `most` is the maximum number of elements along the first dimension of a
+// variable-length field, 0 for other fields; a sample that exceeds it has a fault. `as_stored`
+// allows the field beside an image that is randomly cropped or flipped.
 struct FieldRequest {
   std::string name;
   uint32_t most = 0;
@@ -43,9 +46,10 @@ struct FieldRequest {
   bool operator==(const FieldRequest&) const = default;
 };
 
-// Fields that were asked for, as a dataset understood it: which ones, and where they go.
+// Requested fields, resolved by a dataset: which fields, and where they go.
 struct Selection {
-  std::vector<uint32_t> fields;  // places in Dataset::fields(), one for each tensor of the layout
+  // Indices into Dataset::fields(), one for each tensor of the layout.
+  std::vector<uint32_t> fields;
   RowLayout layout;
   bool operator==(const Selection&) const = default;
 };
@@ -54,79 +58,81 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  virtual absl::string_view kind() const = 0;  // "folder", "idx", …: for people
+  virtual absl::string_view kind() const = 0;  // "folder", "idx", …: for messages
   virtual uint64_t samples() const = 0;        // ≥ 1
-  virtual uint64_t digest() const = 0;         // of the manifest: part of a feed's fingerprint
+  virtual uint64_t digest() const = 0;  // digest of the manifest; part of a feed's fingerprint
   virtual const std::vector<std::string>& classes() const = 0;
-  virtual bool labeled() const { return true; }  // otherwise labels are 0 and mean nothing
+  virtual bool labeled() const { return true; }  // if false, all labels are 0 and mean nothing
   virtual int64_t label(uint64_t sample) const = 0;
-  // The labels of many samples, int64 each, one behind the other.
+  // Copies the labels of many samples, one int64 each, contiguously.
   virtual void CopyLabels(std::span<const uint64_t> samples, std::byte* into) const;
-  // For people: where the sample's bytes are. From memory, at any time: nothing is read.
+  // Where the sample's bytes are, for messages. Reads only memory, so it may be called at any time.
   virtual std::string path(uint64_t sample) const = 0;
-  // The same by the sample's own name, where only its file knows that. Reads, and so may not come
-  // back.
+  // As path(), but with the sample's own name where only its file contains that. Reads the file, so
+  // it may block.
   virtual std::string FindPath(uint64_t sample) const { return path(sample); }
-  // Of the file that the sample's bytes are in, and its state (StampOf): another one, another
-  // stamp. Survives a restart. 0: not known, or no file.
+  // Identifies the sample's file and its state (StampOf): if the file changes, so does the stamp.
+  // Stable across restarts. 0 if unknown, or if there is no file.
   virtual uint64_t stamp(uint64_t) const { return 0; }
-  // Whether the sample's file is, as of now, the one that was indexed. Looks at it without opening
-  // it. True where opening the dataset has looked at all files.
+  // Whether the sample's file is still the one that was indexed. Uses stat(2) only, never open(2).
+  // True if all files were checked when the dataset was opened.
   virtual bool IsUnchanged(uint64_t) const { return true; }
-  // Whether a read found a file that is not the one that was indexed: then nothing here is to be
-  // shared with anybody new, and opening the dataset again indexes it anew. Never unset.
+  // Whether a read found a file that has changed since it was indexed. If so, the dataset must not
+  // be shared with new sessions, and opening it again indexes it anew. Once true, stays true.
   virtual bool changed() const { return false; }
 
   virtual Storage storage() const { return Storage::kEncoded; }
-  // Of what lies in files that are read best from front to end: how many samples the longest has.
-  // 0: no such thing.
+  // If samples lie in files that are best read from front to end: the number of samples in the
+  // longest file. Otherwise 0.
   virtual uint64_t shard_samples() const { return 0; }
-  // Of rows that their consumer makes: what of.
+  // The seed of rows that the consumer generates.
   virtual uint64_t row_seed() const { return 0; }
 
   virtual std::vector<Field> fields() const { return {}; }
-  // Nothing wished: of encoded samples the image alone; of rows all fields but those of variable
-  // length. InvalidArgument names the wish that cannot be, and what there is.
+  // Resolves requested fields. Without requests it selects the image alone (encoded samples) or all
+  // fixed-length fields (rows).
+  // **Errors**: InvalidArgument names the request that cannot be met, and the available fields.
   virtual absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const;
 
-  // All content, in pieces that may be read apart, for content_digest.h. Errors as of a reader's
-  // Open.
+  // The whole content, in pieces that can be read independently, for content_digest.h. **Errors**:
+  // as Reader::Open.
   virtual uint64_t content_pieces() const { return 0; }
   virtual absl::Status AddContent(uint64_t piece, Sha256& sum) const;
 
-  // How large a sample's bytes are now, then the bytes themselves. One SampleReader serves one
-  // thread.
+  // Reads one sample at a time: first Open, which gives its size, then the bytes.
+  // **Thread safety**: one thread.
   class Reader {
    public:
     virtual ~Reader() = default;
-    // Opens the sample; its size in bytes. A status is the source's trouble (EIO, gone, time-out):
-    // try again; but DataLoss, which says that what is stored is not what was indexed, and stays
-    // so. A fault is the sample's own (empty, no image).
+    // Opens the sample and returns its size in bytes.
+    // **Errors**: a status means that the source failed (EIO, file missing, time-out); retry. The
+    // exception is DataLoss, which is permanent: the stored data is not what was indexed. A fault
+    // means that the sample itself is bad (empty, no image).
     struct Opened {
       uint64_t bytes = 0;
       base::Fault fault = base::Fault::kNone;
     };
     virtual absl::StatusOr<Opened> Open(uint64_t sample) = 0;
-    // Reads the opened sample into `into`, which has exactly the size that Open gave. A status as
-    // of Open.
+    // Reads the opened sample. **Requires**: `into` has exactly the size that Open returned.
+    // **Errors**: as Open.
     virtual absl::Status Read(std::span<std::byte> into) = 0;
-    // Fills the row of each block of the selection with what the opened sample has, all of it.
-    // Between Open and Read. A status and a fault as of Open; then nothing is known of the rows.
+    // Fills the row in each block of the selection from the opened sample. Call it between Open and
+    // Read. **Errors**: as Open; the rows' contents are then unspecified.
     virtual absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
                                                    std::span<std::byte* const> rows);
   };
-  // Of encoded samples.
+  // **Requires**: storage() is kEncoded.
   virtual std::unique_ptr<Reader> NewReader() const;
 
-  // Of samples that are stored as rows: of each block of the selection, puts the samples' rows one
-  // behind the other from `blocks[i]` on. A status is the source's trouble, and nothing is known of
-  // what is there then: try again; but DataLoss, which says that what is stored is wrong and stays
-  // so.
+  // Copies samples to each block of the selection, as contiguous rows starting at `blocks[i]`.
+  // **Requires**: storage() is kRows.
+  // **Errors**: the source failed; the blocks' contents are then unspecified; retry. DataLoss is
+  // permanent: the stored data is wrong.
   virtual absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                                 std::span<std::byte* const> blocks) const;
 };
 
-// What CopyLabels is made of: `label(sample)` for each.
+// Implements CopyLabels by calling `label(sample)` for each sample.
 template <typename Label>
 void CopyEach(std::span<const uint64_t> samples, std::byte* into, const Label& label) {
   for (const uint64_t sample : samples) {
@@ -136,7 +142,7 @@ void CopyEach(std::span<const uint64_t> samples, std::byte* into, const Label& l
   }
 }
 
-// The wishes, in their order, of the fields that a dataset says it has: what Select is made of.
+// Implements Select: resolves the requests, in order, against dataset.fields().
 absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
                                      std::span<const FieldRequest> requests);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kNoField = UINT32_MAX;
 
-// The part's number of each field of the first part.
+// For each field of the first part: its index in `part`.
 std::vector<uint32_t> NumbersIn(const std::vector<Field>& first, const std::vector<Field>& part) {
   std::vector<uint32_t> numbers;
   for (const Field& field : first) {
@@ -25,10 +25,10 @@ std::vector<uint32_t> NumbersIn(const std::vector<Field>& first, const std::vect
 
 struct Part {
   MixturePart of;
-  uint64_t begin = 0;            // its first sample here
-  int64_t first_label = 0;       // what its label 0 is here
-  std::vector<uint32_t> fields;  // its numbers of the first part's fields
-  bool same_fields = true;       // they are the first part's
+  uint64_t begin = 0;            // its first sample in the mixture
+  int64_t first_label = 0;       // the mixture's label for the part's label 0
+  std::vector<uint32_t> fields;  // its indices of the first part's fields
+  bool same_fields = true;       // they equal the first part's indices
 
   Selection Translate(const Selection& selection) const {
     Selection translated = selection;
@@ -40,7 +40,7 @@ struct Part {
   }
 };
 
-// Of the samples of all parts.
+// All parts, and where each one's samples are in the mixture.
 class Parts {
  public:
   explicit Parts(std::vector<Part> parts) : parts_(std::move(parts)) {}
@@ -53,7 +53,7 @@ class Parts {
     return *std::prev(behind);
   }
   uint64_t NumberOf(const Part& part) const { return static_cast<uint64_t>(&part - parts_.data()); }
-  // Its own number of the sample.
+  // The sample's index within the part.
   static uint64_t InPart(const Part& part, uint64_t sample) {
     return part.of.first + (sample - part.begin);
   }
@@ -84,9 +84,10 @@ class MixtureReader final : public Dataset::Reader {
   }
 
  private:
-  const std::shared_ptr<const Parts> parts_;               // with the dataset, which may go first
-  std::vector<std::unique_ptr<Dataset::Reader>> readers_;  // made when first needed
-  const Part* part_ = nullptr;                             // of the opened sample
+  // Shared with the dataset, which may be destroyed first.
+  const std::shared_ptr<const Parts> parts_;
+  std::vector<std::unique_ptr<Dataset::Reader>> readers_;  // created on first use
+  const Part* part_ = nullptr;                             // the opened sample's part
   Dataset::Reader* reader_ = nullptr;
 };
 
@@ -127,7 +128,7 @@ class MixtureDataset final : public Dataset {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->IsUnchanged(Parts::InPart(part, sample));
   }
-  // All of the parts, whatever of them is mixed.
+  // The digest covers each part's whole dataset, whichever range of it is mixed.
   uint64_t content_pieces() const override {
     uint64_t pieces = 0;
     for (const Part& part : parts_->all()) pieces += part.of.dataset->content_pieces();
@@ -151,7 +152,7 @@ class MixtureDataset final : public Dataset {
     return part.of.dataset->FindPath(Parts::InPart(part, sample));
   }
   Storage storage() const override { return first().storage(); }
-  // As many as those of the part with the longest.
+  // The longest shard of any part.
   uint64_t shard_samples() const override {
     uint64_t most = 0;
     for (const Part& part : parts_->all()) most = std::max(most, part.of.dataset->shard_samples());
@@ -176,7 +177,7 @@ class MixtureDataset final : public Dataset {
     return std::make_unique<MixtureReader>(parts_);
   }
 
-  // Samples of one part that stand together are copied together.
+  // Copies runs of samples from the same part together.
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
     std::vector<std::byte*> into(blocks.begin(), blocks.end());
@@ -199,7 +200,7 @@ class MixtureDataset final : public Dataset {
  private:
   const Dataset& first() const { return *parts_->all().front().of.dataset; }
 
-  const std::shared_ptr<const Parts> parts_;  // with the readers, which may outlive this
+  const std::shared_ptr<const Parts> parts_;  // shared with the readers, which may outlive this
   const std::vector<std::string> classes_;
   uint64_t samples_ = 0;
   uint64_t digest_ = 0;

@@ -1,5 +1,6 @@
-// Several datasets as one: their samples part behind part. Which of them come how often is the
-// plan's affair (server/plan/mixture.h). Immutable; any thread.
+// Combines several datasets into one whose samples are the concatenation of the parts' samples. The
+// plan decides how often each part is drawn (server/plan/mixture.h).
+// **Thread safety**: immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,19 @@
 
 namespace penstock::source {
 
-// Some of a dataset's samples, which lie together.
+// A contiguous range of a dataset's samples.
 struct MixturePart {
-  std::string name;                        // of the dataset, for people
-  std::shared_ptr<const Dataset> dataset;  // shared with whoever else opened it
-  uint64_t first = 0, count = 0;           // within it; at least one
+  std::string name;                        // name of the dataset, for messages
+  std::shared_ptr<const Dataset> dataset;  // shared with other sessions that opened it
+  uint64_t first = 0, count = 0;           // within the dataset; count is at least 1
 };
 
-// At least one part. Classes that all parts have alike are theirs together; otherwise they stand
-// one part behind the other, as NAME/CLASS, and labels move along. InvalidArgument names two parts
-// that do not go together: stored in different ways, one with labels and one without, or rows of
-// different tensors.
+// Combines the parts. If all parts have the same classes, the mixture has these classes too.
+// Otherwise it has the classes of all parts, one part after the other, as NAME/CLASS, and labels
+// are offset to match.
+// **Requires**: at least one part.
+// **Errors**: InvalidArgument names two incompatible parts: different storage, only one of them
+// labeled, or rows with different tensors.
 absl::StatusOr<std::unique_ptr<const Dataset>> Mix(std::vector<MixturePart> parts);
 
 }  // namespace penstock::source

@@ -1,5 +1,5 @@
-// How long to go on trying when a source fails: waits that double, until it has taken too long.
-// Pure; the thread that reads and waits lives elsewhere.
+// How long to retry when a source fails: exponential back-off up to a total time. Pure: the thread
+// that reads and waits is elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,17 @@
 
 namespace penstock::source {
 
-// A read that has not come back for so long is left to a thread of its own, and others go on.
+// A read that takes longer than this is moved to a thread of its own, so that other reads can
+// proceed.
 inline constexpr base::Duration kPatience = std::chrono::milliseconds(100);
 
 struct RetryPolicy {
   base::Duration first = std::chrono::milliseconds(10);
   base::Duration longest = std::chrono::seconds(1);
-  base::Duration total = std::chrono::seconds(60);  // the configuration's source.retry_for
+  base::Duration total = std::chrono::seconds(60);  // configuration key source.retry_for
 
-  // How long to wait before the next attempt, after `failures` ≥ 1 in a row, the first of which was
-  // `since_first` ago. Nothing: give up. The last wait ends when `total` is used up.
+  // How long to wait before the next attempt, after `failures` ≥ 1 consecutive failures, the first
+  // of which was `since_first` ago. Nullopt: give up. The last wait ends when `total` is used up.
   std::optional<base::Duration> WaitAfter(uint32_t failures, base::Duration since_first) const {
     if (since_first >= total) return std::nullopt;
     base::Duration wait = std::min(first, longest);

@@ -18,7 +18,7 @@ constexpr uint64_t kHashedWhole = base::kGiB;
 constexpr uint64_t kPiece = base::kMiB;
 constexpr uint64_t kPieces = 64;
 
-// The pieces of `bytes` that are hashed: calls `piece` with offset and size of each.
+// Calls `piece(offset, size)` for each piece of `bytes` that is hashed.
 template <typename Piece>
 absl::Status ForEachPiece(uint64_t bytes, const Piece& piece) {
   const uint64_t count = bytes <= kHashedWhole ? (bytes + kPiece - 1) / kPiece : kPieces;
@@ -44,7 +44,7 @@ class KeptRows final : public RowStore {
     std::memcpy(into.data(), memory_.get() + offset, into.size());
     return absl::OkStatus();
   }
-  // Nothing is read from the file any more.
+  // The rows are in memory; the file is not read again.
   bool changed() const override { return false; }
 
   absl::StatusOr<uint64_t> Hash() const override {

@@ -1,5 +1,5 @@
-// Rows of one size that lie one behind the other: in memory of ours, or in a file that is mapped.
-// Any thread.
+// Fixed-size rows stored contiguously, in our own memory or in a mapped file.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,16 @@ namespace penstock::source {
 class RowStore {
  public:
   virtual ~RowStore() = default;
-  // Rows `rows` one behind the other. Unavailable: what they are stored in is in trouble, or not
-  // there any more; try again. DataLoss: it is another file than when it was opened.
+  // Copies the given rows to `into`, contiguously.
+  // **Errors**: Unavailable if the storage fails or is missing; retry. DataLoss if the file is not
+  // the one that was opened.
   virtual absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const = 0;
-  // Of the rows alone, for content_digest.h.
+  // The rows as one range of bytes, for content_digest.h.
   virtual uint64_t bytes() const = 0;
   virtual absl::Status Read(uint64_t offset, std::span<std::byte> into) const = 0;
-  // Dataset::changed.
+  // See Dataset::changed.
   virtual bool changed() const = 0;
-  // XXH3 over the rows: all of them, of more than 1 GiB 64 pieces of 1 MiB. Reads them.
+  // Reads and returns the XXH3 of all rows, or, above 1 GiB, of 64 samples of 1 MiB.
   virtual absl::StatusOr<uint64_t> Hash() const = 0;
 };
 
@@ -32,14 +33,14 @@ struct RowExtent {
   uint64_t offset = 0;  // in the file
   uint64_t row_bytes = 0;
   uint64_t rows = 0;
-  uint64_t bytes() const { return row_bytes * rows; }  // checked by whoever made it
+  uint64_t bytes() const { return row_bytes * rows; }  // whoever creates it checks for overflow
 };
 
-// Takes memory that holds the rows.
+// Takes ownership of memory that holds the rows.
 std::unique_ptr<RowStore> KeepRows(std::unique_ptr<std::byte[]> memory, const RowExtent& extent);
 
-// Maps the rows of a file: the page cache holds them, nothing of ours does. `opened` was opened
-// from `file` and has all of them.
+// Maps the rows of a file, so that they live in the page cache and in no memory of our own.
+// **Requires**: `opened` was opened from `file` and contains all the rows.
 absl::StatusOr<std::unique_ptr<RowStore>> MapRows(TreeFile file, posix::Fd opened,
                                                   const RowExtent& extent);
 

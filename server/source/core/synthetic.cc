@@ -70,7 +70,7 @@ class SyntheticDataset final : public Dataset {
     return {
         {.name = kImage, .shape = {spec_.shape.height, spec_.shape.width, spec_.shape.channels}}};
   }
-  // Nothing is stored: its block has no bytes.
+  // Nothing is stored, so the block has no bytes.
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     for (uint64_t& bytes : selection.layout.blocks) bytes = 0;

@@ -1,6 +1,6 @@
-// The `synthetic` source: samples that are nowhere. Their consumer makes the rows; here are only
-// their number, their shape and their labels. For measuring what a trainer could do if data cost
-// nothing. Pure.
+// The `synthetic` source: samples without stored data. It knows only their number, shape and
+// labels; the consumer generates the rows. Use it to measure how fast a trainer would run if data
+// cost nothing. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SyntheticSpec {
   uint64_t samples = 1'281'167;
   RowShape shape = {224, 224, 3};
   uint32_t classes = 1000;
-  uint64_t seed = 0;  // of rows and labels
+  uint64_t seed = 0;  // for rows and labels
 
   bool operator==(const SyntheticSpec&) const = default;
 };
@@ -27,17 +27,17 @@ inline constexpr uint32_t kMaxSyntheticSide = 65'536;
 inline constexpr uint32_t kMaxSyntheticChannels = 16;
 inline constexpr uint64_t kMaxSyntheticSamples = uint64_t{1} << 40;
 
-// InvalidArgument names the number that cannot be, by the name that it has in `ParseSynthetic`.
+// InvalidArgument names the invalid number, as it is called in `ParseSynthetic`.
 absl::Status Validate(const SyntheticSpec& spec);
 
-// "synthetic:HEIGHTxWIDTHxCHANNELS" and after it, separated by commas, any of samples=, classes=,
-// seed=. What is left out is as above: "synthetic:" is ImageNet's shape.
+// Parses "synthetic:HEIGHTxWIDTHxCHANNELS", optionally followed by comma-separated samples=,
+// classes=, seed=. Omitted values have the defaults above: "synthetic:" has ImageNet's shape.
 bool IsSynthetic(absl::string_view text);
 absl::StatusOr<SyntheticSpec> ParseSynthetic(absl::string_view text);
-// In full, as it is parsed.
+// The full text form, which parses to the same value.
 std::string ToString(const SyntheticSpec& spec);
 
-// `spec` is valid.
+// **Requires**: `spec` is valid.
 std::unique_ptr<Dataset> MakeSynthetic(const SyntheticSpec& spec);
 
 }  // namespace penstock::source

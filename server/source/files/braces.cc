@@ -25,7 +25,7 @@ bool IsNumber(absl::string_view text) {
 
 bool HasLeadingZero(absl::string_view text) { return text.size() > 1 && text[0] == '0'; }
 
-// The numbers of "a..b" or "a..b..s".
+// Expands "a..b" or "a..b..s".
 absl::StatusOr<std::vector<std::string>> Count(absl::string_view inside,
                                                absl::string_view pattern) {
   const std::vector<absl::string_view> parts = absl::StrSplit(inside, "..");
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<std::string>> Count(absl::string_view inside,
   return numbers;
 }
 
-// What one pair of braces means.
+// Expands the content of one pair of braces.
 absl::StatusOr<std::vector<std::string>> Inside(absl::string_view inside,
                                                 absl::string_view pattern) {
   if (inside.find(',') == absl::string_view::npos) return Count(inside, pattern);

@@ -1,12 +1,12 @@
-// Names from file systems and archives, as people and messages may see them. Pure.
+// Escapes names from file systems and archives for display and messages. Pure.
 #pragma once
 
 #include <string>
 
 namespace penstock::source {
 
-// The text itself where it is valid UTF-8 without control characters, which is what messages carry;
-// else with those bytes escaped.
+// Returns valid UTF-8 without control characters, as protobuf messages require: the text itself if
+// it already is, else with the offending bytes escaped.
 std::string ForPeople(const std::string& text);
 
 }  // namespace penstock::source

@@ -1,14 +1,13 @@
-// What a file was when somebody looked at it: enough to notice that it is another file now, or that
-// somebody wrote to it. Plain values; pure.
+// The state of a file at some moment: enough to notice later that it was replaced or written to.
+// Plain values; pure.
 //
-// The time of the last change (ctime) cannot be set, so that content which was replaced is noticed
-// although its size is the same and its mtime was put back. It also changes with permissions,
-// owner, name and hard links. What stays unnoticed: pages that a process writes through a shared
-// mapping, until the kernel writes them back; and a second change within one tick of the file
-// system's clock, which is why indexing waits until a fresh time is older than that (listing.h,
-// WaitForTick).
+// The change time (ctime) cannot be set, so replaced content is noticed even if size and mtime were
+// restored. The ctime also changes with permissions, owner, name and hard links. Two kinds of
+// change go unnoticed: pages written through a shared mapping, until the kernel writes them back;
+// and a second change within one tick of the file system's clock. Indexing therefore waits until a
+// recent time is older than one tick (listing.h, WaitForTick).
 //
-// A device's number is no part of it: it may be another one after the next mount.
+// The device number is left out because it may change with the next mount.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,7 +21,7 @@
 namespace penstock::source {
 
 struct FileState {
-  uint64_t inode = 0;  // 0 where the file system does not keep such numbers
+  uint64_t inode = 0;  // 0 if the file system has no stable inode numbers
   uint64_t bytes = 0;
   int64_t mtime_ns = 0, ctime_ns = 0;
   bool operator==(const FileState&) const = default;
@@ -32,15 +31,15 @@ int64_t MtimeOf(const struct stat& stat);
 int64_t CtimeOf(const struct stat& stat);
 FileState StateOf(const struct stat& stat);
 
-// 64 bits of a state, never 0.
+// A 64-bit hash of the state, never 0.
 uint64_t StampOf(const FileState& state);
 
-// "its size was 812 and is 900", "it was replaced by another file at TIME", …: how `now` differs
-// from `before`.
+// Describes how `now` differs from `before`: "its size was 812 and is 900", "it was replaced by
+// another file at TIME", ….
 std::string DescribeChange(const FileState& before, const FileState& now);
 
-// DataLoss: the file is not the one that was indexed. It stays so: do not try again; whoever opens
-// the dataset anew gets what is there now. `how`: as DescribeChange says it.
+// The DataLoss status for a file that has changed since it was indexed. Retrying does not help;
+// opening the dataset again gets the current content. `how` comes from DescribeChange.
 absl::Status Changed(absl::string_view path, absl::string_view how);
 
 // "2026-11-23 04:05:06.789 UTC"

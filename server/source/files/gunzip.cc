@@ -50,7 +50,7 @@ absl::Status Gunzip::Refill() {
   return absl::OkStatus();
 }
 
-// Another member may follow. What follows and is none is refused.
+// Another member may follow; anything else is refused.
 absl::Status Gunzip::EndMember() {
   PENSTOCK_RETURN_IF_ERROR(Refill());
   in_member_ = stream_.avail_in > 0;

@@ -1,5 +1,6 @@
-// Unpacks a gzip file as it is read, piece by piece, and never more than is asked for: a few bytes
-// that unpack to terabytes do no harm. One thread.
+// Decompresses a gzip file incrementally, never producing more than the caller asks for, so that a
+// small file that expands to terabytes does no harm.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <zlib.h>
@@ -16,21 +17,22 @@
 
 namespace penstock::source {
 
-// Whether these are the first bytes of a gzip file.
+// Whether a file that begins with these bytes is a gzip file.
 bool IsGzip(std::span<const std::byte> begin);
 
 class Gunzip {
  public:
-  // `path` is for messages.
+  // `path` is for messages. **Requires**: `file` outlives this.
   Gunzip(const posix::Fd& file, std::string path);
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  // Fills `into`, or as much of it as there is left: how many bytes. DataLoss: the file is damaged
-  // or ends too early, with the place in it.
+  // Decompresses up to `into.size()` bytes and returns the number of bytes; fewer at the end of the
+  // file.
+  // **Errors**: DataLoss, with the offset, if the file is damaged or truncated.
   absl::StatusOr<size_t> Read(std::span<std::byte> into);
-  uint64_t unpacked() const { return unpacked_; }  // so far
+  uint64_t unpacked() const { return unpacked_; }  // bytes so far
 
  private:
   absl::Status Refill();
@@ -41,10 +43,10 @@ class Gunzip {
   const std::string path_;
   z_stream stream_ = {};
   std::vector<std::byte> input_;
-  uint64_t read_ = 0;  // of the file
+  uint64_t read_ = 0;  // bytes of the file
   uint64_t unpacked_ = 0;
   bool file_ended_ = false;
-  bool in_member_ = true;  // a gzip file is one member or several
+  bool in_member_ = true;  // a gzip file has one or more members
 };
 
 }  // namespace penstock::source

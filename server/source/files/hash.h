@@ -1,4 +1,5 @@
-// XXH3, 64 bits: for digests and checksums of our own files. Not against people who mean harm.
+// 64-bit XXH3, for digests and checksums of our own files. It does not resist deliberate
+// collisions.
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -18,7 +19,7 @@ inline uint64_t Hash(std::span<const std::byte> bytes) {
 
 inline uint64_t Hash(absl::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-// The hash of a sequence of texts and numbers, each told apart from the next.
+// Hashes a sequence of texts and numbers unambiguously: each text is preceded by its length.
 class Hasher {
  public:
   Hasher() { XXH3_64bits_reset(&state_); }

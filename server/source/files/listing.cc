@@ -14,7 +14,7 @@
 namespace penstock::source {
 namespace {
 
-// Longer than any kernel's tick: file times are taken from a clock that moves in steps.
+// Longer than the clock tick of any kernel.
 constexpr int64_t kTickNs = 20'000'000;
 constexpr int kAttempts = 20;
 
@@ -37,7 +37,7 @@ absl::StatusOr<struct stat> StatOf(DIR* folder) {
   return stat;
 }
 
-// Linux's own, on this machine's disks or in its memory: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+// Linux's local file systems: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
 bool KeepsTimes(uint32_t system) {
   constexpr uint32_t kF2fs = 0xF2F52010;
   return system == EXT4_SUPER_MAGIC || system == XFS_SUPER_MAGIC || system == BTRFS_SUPER_MAGIC ||
@@ -55,7 +55,7 @@ EntryKind KindOf(DIR* folder, const dirent& entry) {
   return S_ISLNK(stat.st_mode) ? EntryKind::kLink : EntryKind::kOther;
 }
 
-// How many entries there are; -errno when they cannot be read.
+// The number of entries, or -errno if they cannot be read.
 int64_t ReadEntries(DIR* folder, const std::function<void(absl::string_view, EntryKind)>& each) {
   ::rewinddir(folder);
   for (int64_t count = 0;;) {

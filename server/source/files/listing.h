@@ -1,4 +1,4 @@
-// One folder's entries, and when they were so.
+// Lists one folder's entries, with the times at which the listing was valid.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,31 +17,31 @@ namespace penstock::source {
 enum class EntryKind { kFolder, kLink, kOther };
 
 struct FolderTimes {
-  uint64_t entries = 0;  // without . and ..
+  uint64_t entries = 0;  // excluding . and ..
   int64_t mtime_ns = 0;
   uint64_t device = 0;
   uint64_t inode = 0;
 };
 
-// Waits until what changed at this time can change no more without another time: file times are
-// taken from a clock that moves in steps. 20 ms at most. Whether it had to.
+// File times come from a clock that moves in ticks. Waits until that clock has passed `time_ns`, so
+// that any later change gets a different time. Waits 20 ms at most; returns whether it had to wait.
 enum class Waited { kNo, kYes };
 Waited WaitForTick(int64_t time_ns);
 
-// When a folder changed last, without a look at its entries.
+// When a folder last changed, found without listing its entries.
 struct FolderChange {
-  int64_t mtime_ns = 0;  // of its entries; can be set
-  int64_t ctime_ns = 0;  // of anything in it; cannot
+  int64_t mtime_ns = 0;  // when entries last changed; can be set
+  int64_t ctime_ns = 0;  // when anything last changed; cannot be set
   uint64_t device = 0, inode = 0;
-  // Whether both are this kernel's own: of a file system on this machine that always keeps them.
+  // Whether this kernel sets both times: true for local file systems that always maintain them.
   bool is_sure = false;
 };
 absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder);
 
-// Calls `begin` and then `each` for every entry, in the folder's own order. Begins again when the
-// folder changed meanwhile; Aborted when it does not hold still. A folder that changed within the
-// last clock tick is left alone until the tick is over, so that no later change can carry the same
-// time.
+// Calls `begin`, then `each` for every entry, in the file system's order. Starts over if the folder
+// changed meanwhile. If the folder changed within the last clock tick, waits for the tick to end
+// first, so that no later change can have the same time.
+// **Errors**: Aborted if the folder keeps changing.
 absl::StatusOr<FolderTimes> ListFolder(
     const Tree& tree, const std::string& folder, const std::function<void()>& begin,
     const std::function<void(absl::string_view, EntryKind)>& each);

@@ -39,11 +39,11 @@ absl::StatusOr<MappedFile::View> MappedFile::Look() const {
   }
   PENSTOCK_ASSIGN_OR_RETURN(View view, OpenAnew());
   const base::MutexLock lock(mutex_);
-  if (view_.mapped_ == nullptr) view_ = std::move(view);  // else another thread came first
+  if (view_.mapped_ == nullptr) view_ = std::move(view);  // else another thread was first
   return view_;
 }
 
-// Without the mutex: it may not come back.
+// Doesn't hold the mutex, because it may block for ever.
 absl::StatusOr<MappedFile::View> MappedFile::OpenAnew() const {
   absl::StatusOr<posix::Fd> opened = file_.Open();
   if (!opened.ok()) return Trouble(opened.status());
@@ -55,7 +55,7 @@ absl::StatusOr<MappedFile::View> MappedFile::OpenAnew() const {
   return view;
 }
 
-// A file that is not what it was may have lost its name only, to nobody: what the name leads to now
+// If the state differs, perhaps only the name was removed. The file that the name leads to now
 // decides.
 absl::Status MappedFile::Check(const View& view, Copied copied) const {
   const absl::Status same = CheckUnchanged(view.mapped_->file);
@@ -78,7 +78,8 @@ void MappedFile::OpenAnewNext() const {
   view_ = {};
 }
 
-// Behind a read: what the pages of a file that was cut off or written to held is not told apart.
+// Call it after a read: pages of a file that was truncated or written to cannot be told from good
+// ones.
 absl::Status MappedFile::CheckUnchanged(const posix::Fd& file) const {
   const absl::StatusOr<FileState> now = file_.StateOf(file);
   if (!now.ok()) return Trouble(now.status());

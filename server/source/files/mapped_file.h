@@ -1,9 +1,10 @@
-// A file that is mapped and copied from while its storage may fail, or somebody cut it off or write
-// to it: that is noticed behind each copy, and the file is opened anew for the next one. Any
-// thread.
+// A memory-mapped file to copy from, whose storage may fail and which other processes may truncate
+// or write to. Each copy is checked afterwards; after a failure the file is reopened for the next
+// copy.
+// **Ownership**: belongs to the object that knows where the samples are in the file.
+// **Thread safety**: any thread.
 //
-// Owned by what knows where the samples lie in it. The folder of tests/unit/source says what
-// happens to a file that changes under us.
+// tests/unit/source covers files that change while they are mapped.
 #pragma once
 
 #include <atomic>
@@ -23,13 +24,14 @@ namespace penstock::source {
 
 class MappedFile {
  public:
-  // Maps the first `bytes` of `opened`, which was opened from `file` and has so many.
+  // Maps the first `bytes` bytes of `opened`. **Requires**: `opened` was opened from `file` and is
+  // at least that long.
   static absl::StatusOr<std::unique_ptr<MappedFile>> Map(TreeFile file, posix::Fd opened,
                                                          uint64_t bytes);
 
-  // For one copy: what is mapped, or what the file's path leads to now, once it was in trouble: a
-  // file server that is back gives the same file under the same name, and none to those who held it
-  // open. Reading from it is posix::GatherRows' and GatherPieces' business alone.
+  // What one copy reads from: the current mapping, or, after a failure, a new mapping of the file
+  // that the path now leads to. (When a file server returns, the file is back under its name, but
+  // descriptors from before stay dead.) Only posix::GatherRows and GatherPieces may read from it.
   class View {
    public:
     const std::byte* data() const { return mapped_->mapping.data(); }
@@ -40,21 +42,23 @@ class MappedFile {
       posix::Fd file;
       posix::Mapping mapping;
     };
-    std::shared_ptr<const Mapped> mapped_;  // by the file and by copies under way
+    std::shared_ptr<const Mapped> mapped_;  // shared by the file and the copies in progress
   };
   absl::StatusOr<View> Look() const;
 
   enum class Copied { kWhole, kBusError };
-  // Behind a copy. Unavailable: what it copied means nothing; the file is in trouble or gone; try
-  // again. DataLoss: it was written to, cut off, or is another one (Changed), for good.
+  // Call it after each copy.
+  // **Errors**: Unavailable if the copied bytes are invalid because the file failed or is missing;
+  // retry. DataLoss (Changed) if the file was written to, truncated or replaced; permanent.
   absl::Status Check(const View& view, Copied copied) const;
 
-  // By read(2), for those who read much once. The errors of Look, Check and ReadExactly.
+  // Reads with read(2), for large sequential reads. **Errors**: those of Look, Check and
+  // ReadExactly.
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const;
 
   std::string path() const { return file_.path(); }
   uint64_t file_bytes() const { return state_.bytes; }
-  // Whether it was found to be another file than was opened first.
+  // Whether the file was found to differ from the one opened first.
   bool changed() const { return changed_.load(); }
 
  private:
@@ -70,7 +74,7 @@ class MappedFile {
   const uint64_t bytes_;
   mutable std::atomic<bool> changed_{false};
   mutable base::Mutex mutex_;
-  mutable View view_ PENSTOCK_GUARDED_BY(mutex_);  // empty: to be opened again
+  mutable View view_ PENSTOCK_GUARDED_BY(mutex_);  // empty: must be reopened
 };
 
 }  // namespace penstock::source

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kWatchEvery(100);
 
-// What the threads of one call share.
+// State shared by the threads of one call.
 class Shift {
  public:
   Shift(size_t count, size_t threads, const std::function<absl::Status(size_t)>& work)
@@ -28,12 +28,12 @@ class Shift {
   }
 
   void Stop(absl::Status why) {
-    next_.store(count_);  // a few threads may still add to it: far from overflow
+    next_.store(count_);  // a few threads may still increment it; far from overflow
     base::MutexLock lock(mutex_);
     if (status_.ok()) status_ = std::move(why);
   }
 
-  // Waits at most kWatchEvery; whether all threads are done.
+  // Waits up to kWatchEvery; returns whether all threads are done.
   bool WaitDone() {
     base::MutexLock lock(mutex_);
     if (running_ > 0) done_.WaitFor(mutex_, kWatchEvery);

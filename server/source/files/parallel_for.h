@@ -1,5 +1,5 @@
-// A few threads for the length of one call: how indexing uses more than one core, and waits for
-// more than one answer of a slow file system.
+// Runs a loop on several threads for the duration of one call. Indexing uses it to use more than
+// one core, and to have several requests to a slow file system in flight.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,13 @@
 namespace penstock::source {
 
 struct ParallelFor {
-  size_t threads = 1;           // at least 1
-  std::function<bool()> watch;  // asked every 100 ms by the calling thread: go on? May be empty.
+  size_t threads = 1;  // at least 1
+  // Called by the caller's thread every 100 ms; false cancels; may be empty.
+  std::function<bool()> watch;
 
-  // work(i) for each i in [0, count), in any order, on at most `threads` threads, all of which are
-  // gone when it returns. The first error ends it; Cancelled when watch said false.
+  // Calls work(i) for each i in [0, count), in any order, on at most `threads` threads, and joins
+  // all of them before it returns.
+  // **Errors**: the first error of `work` ends the loop; Cancelled if `watch` returned false.
   absl::Status ForEach(size_t count, const std::function<absl::Status(size_t)>& work) const;
 };
 

@@ -11,7 +11,7 @@ constexpr uint32_t kSurrogateEscape = 0xDC00;
 
 uint32_t ByteAt(absl::string_view text, size_t at) { return static_cast<unsigned char>(text[at]); }
 
-// How many bytes a sequence with this first byte has; 0 for a byte that begins none.
+// The length of a sequence with this first byte; 0 if no sequence begins with it.
 size_t SequenceLength(uint32_t first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;
@@ -25,7 +25,7 @@ struct Decoded {
   size_t length = 1;
 };
 
-// The code point at `at`, or the byte there escaped.
+// The code point at `at`, or, if the byte there is invalid, its escape.
 Decoded DecodeAt(absl::string_view text, size_t at) {
   const uint32_t first = ByteAt(text, at);
   const Decoded escaped{kSurrogateEscape + first, 1};

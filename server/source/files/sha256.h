@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4, by OpenSSL): tells apart what people who mean harm would make alike.
-// One thread at a time.
+// SHA-256 (FIPS 180-4, by OpenSSL), for digests that must resist deliberate collisions.
+// **Thread safety**: one thread at a time.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void AddBytes(std::span<const std::byte> bytes);
-  // A text, its length before it, so that it is told apart from what follows.
+  // Adds the text's length and the text, so that consecutive texts cannot run together.
   void Add(absl::string_view text);
   void Add(uint64_t number);  // 8 bytes, little endian
 
-  Sum Finish();  // once
+  Sum Finish();  // call it once
 
  private:
   evp_md_ctx_st* const state_;

@@ -15,7 +15,7 @@
 namespace penstock::source {
 namespace {
 
-// openat2 says EAGAIN when a rename anywhere keeps it from being sure.
+// openat2 returns EAGAIN if a concurrent rename prevents a safe answer.
 constexpr int kAttempts = 8;
 
 // A descriptor, or -errno.
@@ -48,21 +48,21 @@ absl::StatusOr<posix::Fd> OpenFolderAt(const std::string& path) {
   return posix::Fd(fd);
 }
 
-// Linux's own file systems on this machine: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, a container's
-// layers of them.
+// Linux's local file systems: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, and a container's overlays of
+// them.
 bool IsLocal(uint32_t system) {
   constexpr uint32_t kF2fs = 0xF2F52010;
   return system == EXT4_SUPER_MAGIC || system == XFS_SUPER_MAGIC || system == BTRFS_SUPER_MAGIC ||
          system == kF2fs || system == TMPFS_MAGIC || system == OVERLAYFS_SUPER_MAGIC;
 }
 
-// Those that may give a file another number each time it is looked up: FUSE, SMB, Plan 9.
+// File systems that may give a file a different inode number at each lookup: FUSE, SMB, Plan 9.
 bool InventsInodes(uint32_t system) {
   constexpr uint32_t kCifs = 0xFF534D42, kSmb2 = 0xFE534D42;
   return system == FUSE_SUPER_MAGIC || system == V9FS_MAGIC || system == kCifs || system == kSmb2;
 }
 
-// The part of canonical `path` beneath canonical `root`; "." for the root itself.
+// Canonical `path` relative to canonical `root`; "." for the root itself.
 std::string Beneath(const std::string& path, const std::string& root) {
   if (path == root) return ".";
   return path.substr(root == "/" ? 1 : root.size() + 1);
@@ -70,7 +70,7 @@ std::string Beneath(const std::string& path, const std::string& root) {
 
 bool HasNoOpenAt2(int error_number) { return error_number == ENOSYS || error_number == EPERM; }
 
-// Each component by itself, none of them a link. A descriptor, or -errno.
+// Opens one component at a time and refuses links. Returns a descriptor, or -errno.
 int OpenByComponents(int root, const std::string& path, int flags) {
   const std::vector<std::string> parts = absl::StrSplit(path, '/', absl::SkipEmpty());
   posix::Fd at;
@@ -119,7 +119,7 @@ absl::StatusOr<posix::Fd> Tree::OpenBeneath(const std::string& relative, int fla
   const char* path = relative.empty() ? "." : relative.c_str();
   const int fd = OpenAt2(folder_fd_.get(), path, flags, RESOLVE_BENEATH);
   if (fd >= 0) return posix::Fd(fd);
-  // EXDEV: a link leads out of the folder, or is absolute. It may still stay under a root.
+  // EXDEV: a link leads out of the folder, or is absolute. Its target may still be under a root.
   if (fd == -EXDEV || HasNoOpenAt2(-fd)) return OpenCanonical(relative, flags);
   return base::ErrnoStatus(-fd, absl::StrCat("'", FullPath(relative), "'"));
 }
@@ -134,7 +134,8 @@ absl::StatusOr<posix::Fd> Tree::OpenCanonical(const std::string& relative, int f
                    "', outside of the allowed roots; remove the link, or allow where it leads"));
 }
 
-// `real` had no links a moment ago; one that appeared since is an error, not a way out.
+// `real` was free of links when it was resolved. A link that has appeared since causes an error, so
+// it cannot lead out of the root.
 absl::StatusOr<posix::Fd> Tree::OpenWithoutLinks(const Root& root, const std::string& real,
                                                  int flags) const {
   const std::string beneath = Beneath(real, root.path);

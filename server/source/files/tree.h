@@ -1,5 +1,6 @@
-// A folder whose files can be opened, and never anything outside of the allowed roots, whatever the
-// symbolic links in it say or become while we look. Immutable; any thread.
+// A folder whose files can be opened, confined to the allowed roots: no symbolic link leads out of
+// them, even if it changes while we look.
+// **Thread safety**: immutable; any thread.
 #pragma once
 
 #include <string>
@@ -13,22 +14,22 @@ namespace penstock::source {
 
 class Tree {
  public:
-  // How paths are confined: by openat2(2) with RESOLVE_BENEATH, or, where the kernel or a sandbox
-  // has no openat2, component by component without following links.
+  // How paths are confined: by openat2(2) with RESOLVE_BENEATH, or, if the kernel or a sandbox
+  // lacks openat2, by opening one path component at a time without following links.
   enum class Confinement { kKernel, kPortable };
 
-  // `folder` and `roots` are canonical; the folder lies under one of the roots.
+  // **Requires**: `folder` and `roots` are canonical, and the folder lies under one of the roots.
   static absl::StatusOr<Tree> Open(const std::string& folder, const std::vector<std::string>& roots,
                                    Confinement confinement = Confinement::kKernel);
 
-  // Opens a path relative to the folder with open(2)'s flags (close-on-exec is added). Symbolic
-  // links are followed while they stay under the roots; PermissionDenied when they do not.
+  // Opens a path relative to the folder with open(2)'s flags, plus close-on-exec. Follows symbolic
+  // links within the roots. **Errors**: PermissionDenied if a link leads out of the roots.
   absl::StatusOr<posix::Fd> OpenBeneath(const std::string& relative, int flags) const;
 
-  // As file_state.h's, without what this file system does not keep.
+  // As in file_state.h, without the fields that this file system does not maintain.
   FileState StateOf(const struct stat& stat) const;
-  // Whether the file system is on this machine's disks or in its memory: looking at a file costs
-  // microseconds there, and no other machine writes to it.
+  // Whether the file system is on this machine's disks or in its memory, so that stat(2) takes
+  // microseconds and no other machine writes to it.
   bool is_local() const { return is_local_; }
 
   const std::string& folder() const { return folder_; }

@@ -16,7 +16,7 @@
 namespace penstock::source {
 namespace {
 
-// One or two by their names; of more the first, and a number of all.
+// Names one or two files; for more, the first one and the number of files.
 std::string NamesOf(std::span<const TreeFile> files) {
   std::string names = files.front().path();
   if (files.size() == 2) absl::StrAppend(&names, " ", files.back().path());

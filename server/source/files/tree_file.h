@@ -1,5 +1,6 @@
-// Files of stored rows and tokens: found under the allowed roots, opened, told apart. Any thread,
-// but for FileFinder, which one thread uses.
+// Files of stored rows and tokens: finding them under the allowed roots, opening them and
+// identifying them.
+// **Thread safety**: any thread, except that a FileFinder serves one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,53 +19,52 @@
 
 namespace penstock::source {
 
-// A file beneath a tree that may be opened again.
+// A file in a tree; can be opened repeatedly.
 struct TreeFile {
-  std::shared_ptr<const Tree> tree;  // shared by a dataset's files
+  std::shared_ptr<const Tree> tree;  // shared by the dataset's files
   std::string name;                  // relative to the tree
 
   std::string path() const { return tree->FullPath(name); }
-  // A regular file, for reading. Never waits for a FIFO's other side.
+  // Opens a regular file for reading. Never blocks on a FIFO.
   absl::StatusOr<posix::Fd> Open() const;
-  // What the file is that Open gave.
+  // The state of the file that Open returned.
   absl::StatusOr<FileState> StateOf(const posix::Fd& opened) const;
 };
 
-// Which files these are, and in which state, as of now. Two that are equal mean the very same
-// files.
+// Identifies files and their current states. Equal stamps mean the very same files, unchanged.
 struct FilesStamp {
-  std::string paths;       // the real ones, short, and never two lists alike
-  std::string stamp;       // 64 hexadecimal digits: real paths, devices, inodes, sizes, times
-  int64_t changed_ns = 0;  // when the one that changed last did
+  std::string paths;  // the real paths, abbreviated; different lists have different texts
+  std::string stamp;  // 64 hexadecimal digits over real paths, devices, inodes, sizes and times
+  int64_t changed_ns = 0;  // the latest change of any of the files
 };
 absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files);
 
-// Reads all of `into` at the offset. DataLoss: the file ends before that.
+// Fills `into` from the offset. **Errors**: DataLoss if the file ends first.
 absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
                          std::span<std::byte> into);
 
-// The file's first bytes: `most` of them, or as many as it has.
+// Returns the first `most` bytes of the file, or all of it if it is shorter.
 absl::StatusOr<std::vector<std::byte>> ReadBeginning(const posix::Fd& file, const std::string& path,
                                                      size_t most);
 
-// Finds files by their absolute paths, wherever links lead, but not outside of the roots.
+// Finds files by absolute path, following links within the roots.
 class FileFinder {
  public:
-  // No roots: each file's own folder is one.
+  // Without roots, each file's own folder is its root.
   explicit FileFinder(std::vector<std::string> roots,
                       Tree::Confinement confinement = Tree::Confinement::kKernel)
       : roots_(std::move(roots)), confinement_(confinement) {}
 
-  // Errors: ResolveUnderRoots'.
+  // **Errors**: those of ResolveUnderRoots.
   absl::StatusOr<TreeFile> Find(const std::string& path);
 
-  // StampFiles of these. Reads none of them.
+  // StampFiles of the files at these paths. Reads none of them.
   absl::StatusOr<FilesStamp> Stamp(std::span<const std::string> paths);
 
  private:
   const std::vector<std::string> roots_;
   const Tree::Confinement confinement_;
-  // By the folder that a file lies in, and the one by whose name it was asked for.
+  // Keyed by the folder that contains the file and the folder by whose name it was requested.
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Tree>> trees_;
 };
 

@@ -18,12 +18,13 @@ struct Indexed {
   bool all_examined = true;
 };
 
-// The cached manifest, if it may be used. That there is none is worth no warning; that it
-// is damaged, or of another version, is.
+// Returns the cached manifest if it is current. A missing one needs no warning; a damaged one, or
+// one of another version, does.
 absl::StatusOr<std::optional<Indexed>> TakeCached(const ManifestCache& cache, const Tree& tree,
                                                   const FolderOptions& options,
                                                   std::string& warning) {
-  const int64_t stored_at = cache.StoredAt();  // before: another process may replace it by a newer
+  // Read first, because another process may replace the file by a newer one.
+  const int64_t stored_at = cache.StoredAt();
   auto cached = cache.Load();
   if (!cached.ok()) {
     if (!absl::IsNotFound(cached.status()))
@@ -87,7 +88,7 @@ class FolderDataset final : public Dataset {
   bool IsUnchanged(uint64_t sample) const override {
     return IsUnchangedNow(state_->manifest, state_->tree, sample);
   }
-  // A piece a sample.
+  // Each sample is a piece.
   uint64_t content_pieces() const override { return samples(); }
   absl::Status AddContent(uint64_t sample, Sha256& sum) const override {
     sum.Add(state_->manifest.RelativePath(sample));
@@ -104,7 +105,8 @@ class FolderDataset final : public Dataset {
   std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
 
  private:
-  std::shared_ptr<const FolderState> state_;  // with the readers, which may outlive the dataset
+  // Shared with the readers, which may outlive the dataset.
+  std::shared_ptr<const FolderState> state_;
   const std::vector<std::string> classes_;
 };
 

@@ -1,5 +1,5 @@
-// The `folder` source: photographs in one folder a class, in the order of torchvision's
-// ImageFolder. README.md says what that order is.
+// The `folder` source: images in one folder per class, in the order of torchvision's ImageFolder
+// (see ../README.md).
 #pragma once
 
 #include <functional>
@@ -18,21 +18,22 @@
 namespace penstock::source {
 
 enum class CacheUse {
-  kUse,      // the cached manifest where it is current
-  kRebuild,  // index anew, and replace what is cached
+  kUse,      // use the cached manifest if it is current
+  kRebuild,  // index anew and replace the cache
 };
 
 struct FolderOptions {
-  std::string path;                          // absolute
-  std::vector<std::string> roots;            // nothing outside of these is read; none: `path` alone
-  std::string state_dir;                     // where the manifest is cached; empty: nowhere
-  std::shared_ptr<StateAccess> access = {};  // by whom; null: whoever opens waits
+  std::string path;                // absolute
+  std::vector<std::string> roots;  // nothing outside of these is read; empty: `path` alone
+  std::string state_dir;           // where the manifest is cached; empty: not cached
+  std::shared_ptr<StateAccess> access = {};  // accesses state_dir; null: OpenFolder blocks
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
-  // How long to look at files whose index is cached; nothing: as long as it takes on this machine's
-  // file systems, else kLookFor (manifest_cache.h).
+  // How long to check files when the manifest is cached. Nullopt: until done on local file systems,
+  // else kLookFor (manifest_cache.h).
   std::optional<base::Duration> look_for = {};
-  // As ScanOptions::progress; not called when the cached manifest is current, but for cancelling.
+  // See ScanOptions::progress. With a current cached manifest, it is called only to ask about
+  // cancelling.
   std::function<bool(const ScanProgress&)> progress;
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
@@ -40,14 +41,15 @@ struct FolderOptions {
 struct OpenedFolder {
   std::unique_ptr<Dataset> dataset;
   bool from_cache = false;
-  // Why nothing could be cached, or the cache had to be replaced; empty: all well.
+  // Why the manifest could not be cached, or why the cache was replaced; empty: no problem.
   std::string warning;
   std::string identity;      // Manifest::Identity
   bool all_examined = true;  // false: some files may have changed since they were indexed
 };
 
-// Indexes the folder, or takes its cached manifest. A state directory that is full, damaged or
-// cannot be written costs a warning. Errors: ResolveUnderRoots', ScanDataset's.
+// Opens the folder with its cached manifest, or indexes it. A state directory that is full, damaged
+// or not writable causes only a warning.
+// **Errors**: those of ResolveUnderRoots and ScanDataset.
 absl::StatusOr<OpenedFolder> OpenFolder(const FolderOptions& options);
 
 }  // namespace penstock::source

@@ -26,7 +26,7 @@ class FolderReader final : public Dataset::Reader {
   absl::Status CheckUnchanged(const struct stat& stat) const;
   absl::Status ReadAll(std::span<std::byte> into);
 
-  std::shared_ptr<const FolderState> state_;  // with the dataset and its other readers
+  std::shared_ptr<const FolderState> state_;  // shared with the dataset and its other readers
   posix::Fd file_;
   uint64_t sample_ = 0;
   uint64_t bytes_ = 0;
@@ -36,7 +36,7 @@ absl::StatusOr<Dataset::Reader::Opened> FolderReader::Open(uint64_t sample) {
   file_ = posix::Fd();
   sample_ = sample;
   if (!state_->manifest.IsFile(sample)) return Opened{0, base::Fault::kNotAnImage};
-  // Not blocking: a FIFO that took an image's name must not hold the thread.
+  // Non-blocking, so that a FIFO with an image's name cannot block the thread.
   absl::StatusOr<posix::Fd> file =
       state_->tree.OpenBeneath(state_->manifest.RelativePath(sample), O_RDONLY | O_NONBLOCK);
   if (!file.ok()) return WhyNotOpened(file.status());
@@ -49,7 +49,7 @@ absl::StatusOr<Dataset::Reader::Opened> FolderReader::Open(uint64_t sample) {
   return Opened{bytes_, base::Fault::kNone};
 }
 
-// A socket cannot be opened, whoever asks: what has the name is looked at without opening it.
+// A socket can never be opened, so look at the entry without opening it.
 absl::Status FolderReader::WhyNotOpened(const absl::Status& trouble) const {
   const auto there = state_->tree.OpenBeneath(state_->manifest.RelativePath(sample_), O_PATH);
   struct stat stat {};
@@ -59,7 +59,7 @@ absl::Status FolderReader::WhyNotOpened(const absl::Status& trouble) const {
 
 absl::Status FolderReader::CheckUnchanged(const struct stat& stat) const {
   if (!S_ISREG(stat.st_mode))
-    return state_->NoteChange(sample_, "it was a regular file and is none");
+    return state_->NoteChange(sample_, "it was a regular file and is not any more");
   const FileState now = state_->tree.StateOf(stat);
   if (state_->manifest.IsUnchanged(sample_, now)) return absl::OkStatus();
   return state_->NoteChange(sample_, state_->manifest.ChangeOf(sample_, now));
@@ -78,7 +78,7 @@ absl::Status FolderReader::ReadAll(std::span<std::byte> into) {
         ::pread(file_.get(), into.data() + at, into.size() - at, static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Trouble(errno);
-    if (count == 0) break;  // shorter than it was: the comparison below says so
+    if (count == 0) break;  // the file shrank; the comparison below reports it
     at += static_cast<size_t>(count);
   }
   struct stat stat {};

@@ -13,15 +13,17 @@
 
 namespace penstock::source {
 
-// What a folder dataset and its readers share. Immutable but for one flag; any thread.
+// What a folder dataset shares with its readers.
+// **Thread safety**: immutable except for `changed`; any thread.
 struct FolderState {
   FolderState(Tree tree, Manifest manifest, std::optional<ManifestCache> cache)
       : tree(std::move(tree)), manifest(std::move(manifest)), cache(std::move(cache)) {}
 
-  // The full path in valid UTF-8: bytes that are not, and control characters, are escaped.
+  // The full path as valid UTF-8, with control characters and invalid bytes escaped.
   std::string PathForPeople(uint64_t sample) const;
 
-  // A file is not what the manifest says: the next opening indexes anew. DataLoss.
+  // Records that a file differs from the manifest, so that the next opening indexes anew. Returns
+  // DataLoss.
   absl::Status NoteChange(uint64_t sample, const std::string& how) const;
 
   const Tree tree;

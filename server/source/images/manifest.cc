@@ -17,14 +17,14 @@ absl::Status Damaged(absl::string_view why) {
   return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
 }
 
-// Takes count × size bytes off what is left, if they are there.
+// Subtracts count × size from `left`; false if that would underflow.
 bool Take(uint64_t& left, uint64_t count, uint64_t size) {
   if (count > left / size) return false;
   left -= count * size;
   return true;
 }
 
-// Whether the parts that a header speaks of fill exactly `total` bytes.
+// Whether the sections described by the header fill exactly `total` bytes.
 bool SizesAgree(const ManifestHeader& header, uint64_t total) {
   uint64_t left = total - sizeof header;
   if (header.samples == std::numeric_limits<uint64_t>::max()) return false;
@@ -50,11 +50,11 @@ absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
   if (mapping.size() < sizeof header) return Damaged("it ends within its header");
   std::memcpy(&header, mapping.data(), sizeof header);
   if (std::memcmp(header.magic, kManifestMagic, sizeof header.magic) != 0)
-    return Damaged("it does not begin as one");
+    return Damaged("it does not begin like a manifest");
   if (header.version != kManifestVersion)
     return absl::FailedPreconditionError(
         absl::StrCat("the manifest has version ", header.version, ", wanted ", kManifestVersion));
-  if (!SizesAgree(header, mapping.size())) return Damaged("its size is not what its header says");
+  if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
   if (header.samples == 0 || header.folders == 0) return Damaged("it is empty");
   if (header.checksum != ChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
   return Manifest(std::move(mapping));
@@ -86,7 +86,7 @@ std::string Manifest::RelativeFolder(size_t folder) const {
   return folder == 0 ? std::string() : std::string(FolderPath(folder));
 }
 
-// The last folder that begins at or before the sample.
+// The last folder whose first sample is not after this one.
 const FolderRecord& Manifest::FolderOf(uint64_t sample) const {
   PENSTOCK_CHECK(sample < samples());
   const auto folders = this->folders();
@@ -105,7 +105,7 @@ Manifest::SampleRange Manifest::SamplesIn(size_t folder) const {
   return {first, end - first};
 }
 
-// The names of a folder's last sample ends where the next folder's names begin.
+// The name of a folder's last sample ends where the next folder's names begin.
 absl::string_view Manifest::NameIn(const FolderRecord& folder, uint64_t sample) const {
   const auto number = static_cast<size_t>(&folder - folders().data());
   const SampleRange range = SamplesIn(number);
@@ -154,7 +154,7 @@ std::string Manifest::ChangeOf(uint64_t sample, const FileState& now) const {
                       "counts, too)");
 }
 
-// A class is a folder directly under the root; they come in the order of their labels.
+// Each folder directly under the root is a class; they are in label order.
 std::vector<std::string> Manifest::Classes() const {
   std::vector<std::string> classes;
   for (size_t i = 1; i < folders().size(); ++i)

@@ -18,7 +18,7 @@ ManifestHeader HeaderFor(const std::string& root, const Scan& scan) {
   for (const ScannedFolder& folder : scan.folders) {
     header.samples += folder.files.size();
     header.path_bytes += folder.path.size();
-    header.name_bytes += folder.names.size() - folder.files.size();  // less the zero bytes
+    header.name_bytes += folder.names.size() - folder.files.size();  // without the NUL bytes
   }
   return header;
 }
@@ -28,7 +28,7 @@ size_t BytesOf(const ManifestHeader& header) {
          header.folders * sizeof(FolderRecord) + header.path_bytes + header.name_bytes;
 }
 
-// Fills the parts side by side, a folder at a time.
+// Fills all sections in parallel, one folder at a time.
 class Writer {
  public:
   Writer(const ManifestHeader& header, std::byte* at)
@@ -82,7 +82,7 @@ class Writer {
   char* names_;
   size_t folder_ = 0;
   uint64_t sample_ = 0, path_at_ = 0, name_at_ = 0;
-  uint32_t label_ = kNoLabel;  // the first class makes it 0
+  uint32_t label_ = kNoLabel;  // the first class increments it to 0
   Hasher digest_, states_;
 };
 

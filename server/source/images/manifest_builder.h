@@ -1,4 +1,4 @@
-// From what a scan found to the manifest's bytes.
+// Builds a manifest from the result of a scan.
 #pragma once
 
 #include "common/base/status.h"
@@ -7,8 +7,8 @@
 
 namespace penstock::source {
 
-// The manifest, in anonymous memory. Takes the scan apart as it goes, so that the names are not
-// held twice. `root` is the dataset's canonical folder.
+// Builds the manifest in anonymous memory. Consumes the scan as it goes, so that names are not held
+// twice. `root` is the dataset's canonical folder.
 absl::StatusOr<Manifest> BuildManifest(const std::string& root, Scan scan);
 
 }  // namespace penstock::source

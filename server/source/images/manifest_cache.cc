@@ -19,10 +19,10 @@ namespace penstock::source {
 namespace {
 
 constexpr uint64_t kFilesPerLook = 1024;
-// Over a network an answer takes a while, whatever this machine's cores do meanwhile.
+// Requests in flight. Over a network the latency dominates, not this machine's cores.
 constexpr size_t kAsked = 16;
 
-// Some of one folder's samples.
+// A range of one folder's samples.
 struct SomeFiles {
   size_t folder = 0;
   uint64_t first = 0, count = 0;
@@ -38,7 +38,7 @@ std::vector<SomeFiles> TasksOf(const Manifest& manifest) {
   return tasks;
 }
 
-// Whether the sample's file is what the manifest says; what cannot be looked at is not.
+// Whether the sample's file matches the manifest; false if it cannot be examined.
 bool IsUnchanged(const Manifest& manifest, const Tree& tree, const posix::Fd& folder,
                  uint64_t sample) {
   struct stat stat {};
@@ -64,7 +64,7 @@ absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tr
                                         ParallelFor parallel_for,
                                         std::optional<base::Duration> look_for) {
   const absl::Status changed = absl::FailedPreconditionError("a file has changed");
-  const absl::Status enough = absl::DeadlineExceededError("not all files were looked at");
+  const absl::Status enough = absl::DeadlineExceededError("not all files were checked");
   if (!tree.is_local()) parallel_for.threads = std::max(parallel_for.threads, kAsked);
   const std::vector<SomeFiles> tasks = TasksOf(manifest);
   const bool bounded = look_for.has_value() || !tree.is_local();
@@ -99,7 +99,7 @@ absl::StatusOr<Manifest> ManifestCache::Load() const {
   auto manifest = Manifest::FromMapping(std::move(mapping));
   if (!manifest.ok()) return base::Annotate(manifest.status(), absl::StrCat("'", path_, "'"));
   if (manifest->root() != root_)
-    return absl::NotFoundError(absl::StrCat("'", path_, "' is of another dataset"));
+    return absl::NotFoundError(absl::StrCat("'", path_, "' belongs to another dataset"));
   return manifest;
 }
 

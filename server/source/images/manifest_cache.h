@@ -1,5 +1,6 @@
-// A dataset's manifest as a file in the state directory. Any thread; two processes may share the
-// folder: each writes aside and renames.
+// A manifest stored as a file in the state directory.
+// **Thread safety**: any thread. Processes may share the directory, because each writes to a
+// temporary file and renames it.
 #pragma once
 
 #include <chrono>
@@ -18,22 +19,23 @@ namespace penstock::source {
 
 class ManifestCache {
  public:
-  // The file for the dataset with canonical folder `root`: STATE_DIR/manifests/<hash of
-  // root>.manifest.
+  // Uses the file STATE_DIR/manifests/<hash of root>.manifest for the dataset with canonical folder
+  // `root`.
   ManifestCache(const std::string& state_dir, const std::string& root,
                 std::shared_ptr<StateAccess> access = nullptr);
 
-  // The cached manifest, in memory. NotFound: none yet, or another dataset's; DataLoss: damaged;
-  // FailedPrecondition: another version's; Unavailable: the state directory does not answer.
+  // Reads the cached manifest into memory.
+  // **Errors**: NotFound if there is none, or it is another dataset's; DataLoss if it is damaged;
+  // FailedPrecondition if it has another version; Unavailable if the state directory does not
+  // respond.
   absl::StatusOr<Manifest> Load() const;
 
-  // When it was written, by this kernel's clock for files; 0: it is not there.
+  // When it was written, by this kernel's clock for files; 0 if there is none.
   int64_t StoredAt() const;
 
-  // Writes the manifest.
   absl::Status Store(const Manifest& manifest) const;
 
-  // Drops the file: what it says no longer holds.
+  // Removes the file because it is out of date.
   void Forget() const;
 
   const std::string& path() const { return path_; }
@@ -42,30 +44,29 @@ class ManifestCache {
   std::string folder_;
   std::string path_;
   std::string root_;
-  std::shared_ptr<StateAccess> access_;  // with the catalogue; null: whoever calls waits
+  std::shared_ptr<StateAccess> access_;  // shared with the catalogue; null: calls block
 };
 
-// What a look at the files themselves says.
+// The result of checking the files themselves.
 enum class FilesFound { kUnchanged, kChanged, kNotAllExamined };
 
-// How long looking at files may take over a network, where each answer does.
+// Time limit for checking files over a network, where each answer takes a while.
 inline constexpr base::Duration kLookFor = std::chrono::seconds(5);
 
-// Looks at every file, without opening it, on the parallel-for's threads. Where they are not on
-// this machine it stops after `look_for` with what it has (kNotAllExamined), and reading finds the
-// rest; where they are, at the end. Cancelled when the parallel-for's watch said so.
+// Checks every file with stat(2), on the threads of `parallel_for`. Local files are all checked.
+// For others it stops after `look_for` with kNotAllExamined, and reading finds remaining changes.
+// **Errors**: Cancelled if `parallel_for.watch` returned false.
 absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tree,
                                         ParallelFor parallel_for,
                                         std::optional<base::Duration> look_for = std::nullopt);
 
-// Whether the sample's file is what the manifest says, without opening it; what cannot be looked at
-// is not.
+// Whether the sample's file matches the manifest, by stat(2); false if that fails.
 bool IsUnchangedNow(const Manifest& manifest, const Tree& tree, uint64_t sample);
 
-// Whether every folder is still the same one, with the time and the number of entries that the
-// manifest knows. Entries are not counted where nothing can have changed: in a local folder whose
-// own time is what it was, and which nobody touched since the manifest was stored. What cannot be
-// read is not current; Cancelled when the parallel-for's watch said so.
+// Whether every folder is the same one and still has the time and number of entries in the
+// manifest. Skips counting where nothing can have changed: in a local folder with the same mtime
+// whose ctime is older than the stored manifest. A folder that cannot be read is not current.
+// **Errors**: Cancelled if `parallel_for.watch` returned false.
 absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, const Tree& tree,
                                const ParallelFor& parallel_for);
 

@@ -19,11 +19,12 @@
 namespace penstock::source {
 namespace {
 
-// torchvision.datasets.folder.IMG_EXTENSIONS.
+// As torchvision.datasets.folder.IMG_EXTENSIONS.
 constexpr std::array<absl::string_view, 9> kImageExtensions = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 
-constexpr size_t kMaxFolders = 10'000'000;  // links to folders can multiply them without end
+// A limit, because links to folders can multiply them endlessly.
+constexpr size_t kMaxFolders = 10'000'000;
 constexpr size_t kFilesPerTask = 1024;
 constexpr size_t kNoParent = std::numeric_limits<size_t>::max();
 constexpr size_t kMostClassesNamed = 5;
@@ -32,12 +33,12 @@ std::string Join(const std::string& folder, absl::string_view name) {
   return folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name);
 }
 
-// A folder on the way: what the scan will say of it, and what finding the next ones needs.
+// A folder to visit: its future scan result, and what is needed to find its sub-folders.
 struct Visit {
   ScannedFolder folder;
   size_t parent = kNoParent;
   uint64_t device = 0, inode = 0;
-  std::vector<std::string> folders;  // names of those in it
+  std::vector<std::string> folders;  // names of its sub-folders
 };
 
 class Scanner {
@@ -81,7 +82,7 @@ class Scanner {
   std::atomic<uint64_t> found_{0}, examined_{0};
 };
 
-// One level of folders after the other, the folders of a level in parallel.
+// Breadth first; the folders of one level in parallel.
 absl::Status Scanner::Walk() {
   visits_.emplace_back();
   for (size_t begin = 0; begin < visits_.size();) {
@@ -106,7 +107,7 @@ absl::Status Scanner::AddNextLevel(size_t begin, size_t end) {
     if (visits_.size() > kMaxFolders)
       return absl::ResourceExhaustedError(
           absl::StrCat("'", tree_.folder(), "' has more than ", kMaxFolders,
-                       " folders; are there links that multiply them?"));
+                       " folders; check for links that multiply them"));
   }
   return absl::OkStatus();
 }
@@ -143,7 +144,7 @@ absl::Status Scanner::List(size_t at) {
   return absl::OkStatus();
 }
 
-// Files beside the classes are no samples.
+// Files directly in the root are not samples.
 absl::Status Scanner::AddFile(Visit& visit, absl::string_view name, EntryKind kind) {
   if (visit.parent == kNoParent) return absl::OkStatus();
   std::string& names = visit.folder.names;
@@ -159,7 +160,8 @@ absl::Status Scanner::AddFile(Visit& visit, absl::string_view name, EntryKind ki
   return absl::OkStatus();
 }
 
-// A link counts as what it leads to. One that matters must not lead out, nor nowhere.
+// A link counts as its target. If the name matters, a target that is missing or outside of the
+// roots is an error.
 absl::Status Scanner::AddLink(Visit& visit, const std::string& name) {
   const std::string relative = Join(visit.folder.path, name);
   const std::string path = tree_.FullPath(relative);
@@ -176,7 +178,7 @@ absl::Status Scanner::AddLink(Visit& visit, const std::string& name) {
   return absl::OkStatus();
 }
 
-// A folder that is its own ancestor, by a link, would go on for ever.
+// A link to an ancestor would recurse for ever.
 absl::Status Scanner::CheckNoCircle(const Visit& visit) const {
   for (size_t up = visit.parent; up != kNoParent; up = visits_[up].parent)
     if (visits_[up].device == visit.device && visits_[up].inode == visit.inode)
@@ -193,7 +195,7 @@ absl::Status Scanner::CheckClasses() const {
   if (visits_.size() == 1)
     return absl::NotFoundError(
         absl::StrCat("'", tree_.folder(),
-                     "' has no class folders: wanted one folder a class, each with files"
+                     "' has no class folders: wanted one folder per class, each with files"
                      " that end in ",
                      extensions, "; got ", visits_[0].folder.entries, " entries, none a folder"));
   std::vector<bool> filled(visits_.size(), false);
@@ -231,9 +233,9 @@ Scan Scanner::TakeInOrder() {
   return scan;
 }
 
-// Sizes and times, a few files a task: one folder may hold them all.
+// Reads sizes and times, a few files per task, because one folder may hold all of them.
 absl::Status Scanner::Examine(Scan& scan) {
-  std::vector<std::pair<size_t, size_t>> tasks;  // folder, first file
+  std::vector<std::pair<size_t, size_t>> tasks;  // folder, index of its first file
   for (size_t i = 0; i < scan.folders.size(); ++i)
     for (size_t file = 0; file < scan.folders[i].files.size(); file += kFilesPerTask)
       tasks.emplace_back(i, file);
@@ -254,9 +256,9 @@ absl::Status Scanner::ExamineSome(ScannedFolder& folder, size_t begin, size_t en
   return absl::OkStatus();
 }
 
-// Of a file that changed within the last tick, what it is once no other change can have the same
-// time. What is no regular file keeps its place among the samples, as ImageFolder has it, and is
-// never opened: a FIFO would wait, a device may do anything.
+// If a file changed within the last clock tick, waits until no later change can have the same time.
+// Anything other than a regular file keeps its place among the samples, as in ImageFolder, but is
+// never opened: a FIFO would block, and a device may do anything.
 absl::Status Scanner::Examine(const posix::Fd& fd, const ScannedFolder& folder,
                               ScannedFile& file) const {
   PENSTOCK_ASSIGN_OR_RETURN(struct stat stat, StatOf(fd, folder, file));
@@ -280,8 +282,8 @@ absl::StatusOr<struct stat> Scanner::StatOf(const posix::Fd& fd, const ScannedFo
   }
   if (::fstatat(fd.get(), folder.NameOf(file).data(), &stat, AT_SYMLINK_NOFOLLOW) == 0) return stat;
   if (errno == ENOENT)
-    return absl::AbortedError(
-        absl::StrCat(what, " went away while it was indexed; index the folder once it is whole"));
+    return absl::AbortedError(absl::StrCat(
+        what, " disappeared while it was indexed; index the folder again when it is complete"));
   return base::ErrnoStatus(errno, what);
 }
 

@@ -1,4 +1,4 @@
-// Walks a dataset's folders: everything that its manifest is made of, found with many threads.
+// Scans a dataset's folders, on many threads, for all that its manifest needs.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace penstock::source {
 
-// Whether a file of this name is a sample: ImageFolder's list of extensions, in any case.
+// Whether a file with this name is a sample: ImageFolder's extensions, case-insensitive.
 bool HasImageExtension(absl::string_view name);
 
-// A file that is a sample, in the folder that lists it.
+// A sample's file, within its folder.
 struct ScannedFile {
   uint32_t name_offset = 0;  // in its folder's names
   bool is_link = false;
   uint64_t bytes = 0;
-  uint64_t stamp = 0;  // ManifestRecord's
+  uint64_t stamp = 0;  // as in ManifestRecord
 };
 
 struct ScannedFolder {
@@ -30,7 +30,7 @@ struct ScannedFolder {
   uint64_t entries = 0;
   int64_t mtime_ns = 0;
   uint64_t device = 0, inode = 0;
-  std::string names;               // of its files, each ended by a zero byte
+  std::string names;               // of its files, each with a NUL byte at its end
   std::vector<ScannedFile> files;  // sorted by name
 
   absl::string_view NameOf(const ScannedFile& file) const {
@@ -39,25 +39,25 @@ struct ScannedFolder {
 };
 
 struct Scan {
-  // The root, then each class's folders: in the order of their samples.
+  // The root, then each class's folders, in the order of their samples.
   std::vector<ScannedFolder> folders;
 };
 
 struct ScanProgress {
   uint64_t found = 0;     // files listed
-  uint64_t examined = 0;  // of those, size and time read; all: done
+  uint64_t examined = 0;  // files whose size and time were read; equals `found` at the end
 };
 
 struct ScanOptions {
   size_t threads = 1;
-  // Called by the calling thread about every 100 ms and once at the end; false cancels. May be
+  // Called by the caller's thread about every 100 ms and once at the end; false cancels. May be
   // empty.
   std::function<bool(const ScanProgress&)> progress;
 };
 
-// NotFound: no classes, or classes without samples; PermissionDenied: a folder cannot be read or a
-// link leads out; FailedPrecondition: links in a circle, names that cannot be used; Aborted: the
-// folder does not hold still; Cancelled.
+// **Errors**: NotFound if there are no classes, or classes without samples; PermissionDenied if a
+// folder cannot be read or a link leads out of the roots; FailedPrecondition for circular links and
+// unusable names; Aborted if the folder keeps changing; Cancelled.
 absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options);
 
 }  // namespace penstock::source

@@ -31,7 +31,7 @@ absl::StatusOr<ShardManifest> ShardCache::Load() const {
   auto manifest = ShardManifest::FromMapping(std::move(mapping));
   if (!manifest.ok()) return base::Annotate(manifest.status(), absl::StrCat("'", path_, "'"));
   if (manifest->header().identity != identity_)
-    return absl::NotFoundError(absl::StrCat("'", path_, "' is of another dataset"));
+    return absl::NotFoundError(absl::StrCat("'", path_, "' belongs to another dataset"));
   return manifest;
 }
 

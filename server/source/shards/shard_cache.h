@@ -1,5 +1,6 @@
-// The manifest of a dataset of shards as a file in the state directory. Any thread; two processes
-// may share the folder: each writes aside and renames.
+// A shard manifest stored as a file in the state directory.
+// **Thread safety**: any thread. Processes may share the directory, because each writes to a
+// temporary file and renames it.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +17,29 @@ namespace penstock::source {
 
 class ShardCache {
  public:
-  // STATE_DIR/manifests/<identity>.shards. `identity`: of the shards' paths and of what was asked
-  // for, so that another dataset has another file.
+  // Uses STATE_DIR/manifests/<identity>.shards. `identity` covers the shards' paths and the
+  // requested fields, so that each dataset has its own file.
   ShardCache(const std::string& state_dir, uint64_t identity,
              std::shared_ptr<StateAccess> access = nullptr);
 
-  // The cached manifest, in memory. NotFound: none yet; DataLoss: damaged; FailedPrecondition:
-  // another version's; Unavailable: the state directory does not answer.
+  // Reads the cached manifest into memory.
+  // **Errors**: NotFound if there is none; DataLoss if it is damaged; FailedPrecondition if it has
+  // another version; Unavailable if the state directory does not respond.
   absl::StatusOr<ShardManifest> Load() const;
-  // Writes the manifest.
   absl::Status Store(const ShardManifest& manifest) const;
-  // Drops the file: what it says no longer holds.
+  // Removes the file because it is out of date.
   void Forget() const;
 
  private:
   std::string folder_;
   std::string path_;
   uint64_t identity_;
-  std::shared_ptr<StateAccess> access_;  // with the catalogue; null: whoever calls waits
+  std::shared_ptr<StateAccess> access_;  // shared with the catalogue; null: calls block
 };
 
-// Whether every shard is the file, in the state, that the manifest knows. What cannot be
-// looked at is not current; Cancelled when the parallel-for's watch said so.
+// Whether every shard is the same file, in the same state, as in the manifest; false if one cannot
+// be examined.
+// **Errors**: Cancelled if `parallel_for.watch` returned false.
 absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<TreeFile>& files,
                                const ParallelFor& parallel_for);
 

@@ -44,8 +44,8 @@ absl::StatusOr<ShardFiles::Handle> ShardFiles::Open(size_t shard) const {
   return handle;
 }
 
-// One that is open and as it was; null: none. It may have lost its name, to a file that was put in
-// its place or to nobody: what the name leads to now counts.
+// Returns the shard if it is open and unchanged, else null. If its name was removed or given to
+// another file, the file that the name leads to now decides.
 ShardFiles::Handle ShardFiles::Known(size_t shard) const {
   Handle handle;
   {
@@ -93,7 +93,7 @@ absl::Status ShardFiles::Read(const Handle& handle, size_t shard, uint64_t offse
   return Trouble(read);
 }
 
-// One that lost its name only may be gone for a moment: what the name leads to decides.
+// A shard that only lost its name may be absent briefly; the file that the name leads to decides.
 absl::Status ShardFiles::CheckUnchanged(const Handle& handle, size_t shard) const {
   const absl::StatusOr<FileState> now = files_[shard].StateOf(*handle);
   if (now.ok() && *now == states_[shard]) return absl::OkStatus();

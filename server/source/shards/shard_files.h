@@ -1,5 +1,6 @@
-// A dataset's shards, open for reading: some of them at once, however many there are, and only
-// while they are what they were when they were indexed. Any thread.
+// A dataset's shards, opened for reading. Limits how many are open at once, and hands out only
+// shards that are unchanged since they were indexed.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -21,24 +22,26 @@ namespace penstock::source {
 
 class ShardFiles {
  public:
-  // `states`: what the files were when they were indexed, one each.
+  // `states`: each file's state when it was indexed.
   ShardFiles(std::vector<TreeFile> files, std::vector<FileState> states);
 
-  // A shard that is what it was a moment ago. Keep it while it is read, so that it stays open.
-  // Unavailable: it is gone or cannot be opened; try again. DataLoss: it is another one now
-  // (Changed), for good.
+  // Returns an open shard that was unchanged a moment ago. It stays open as long as the handle
+  // exists.
+  // **Errors**: Unavailable if it is missing or cannot be opened; retry. DataLoss (Changed) if it
+  // changed; permanent.
   using Handle = std::shared_ptr<const posix::Fd>;
   absl::StatusOr<Handle> Open(size_t shard) const;
 
-  // Reads all of `into`. Unavailable: it cannot be; DataLoss: the shard was changed meanwhile.
+  // Fills `into`. **Errors**: Unavailable if reading fails; DataLoss if the shard changed
+  // meanwhile.
   absl::Status Read(const Handle& handle, size_t shard, uint64_t offset,
                     std::span<std::byte> into) const;
-  // DataLoss, in words, when the shard is not what it was.
+  // **Errors**: DataLoss, with the difference, if the shard has changed.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
   // The content of all shards, for content_digest.h.
   uint64_t content_pieces() const;
   absl::Status AddContent(uint64_t piece, Sha256& sum) const;
-  // Whether one was found to be another file than was indexed.
+  // Whether a shard was found to have changed since it was indexed.
   bool changed() const { return changed_.load(); }
   const FileState& state(size_t shard) const { return states_[shard]; }
 
@@ -52,12 +55,13 @@ class ShardFiles {
 
   const std::vector<TreeFile> files_;
   const std::vector<FileState> states_;
-  const size_t most_open_;  // a quarter of the descriptors that this process may have, ≤ 1,024
+  const size_t most_open_;  // a quarter of this process's descriptor limit, at most 1,024
   mutable std::atomic<bool> changed_{false};
   mutable base::Mutex mutex_;
-  // With those who read; null: not open.
+  // Shared with readers; null: not open.
   mutable std::vector<Handle> open_ PENSTOCK_GUARDED_BY(mutex_);
-  // The open ones, oldest first: with shards read in any order as good as the least recently used.
+  // Open shards, oldest first. For shards in random order, evicting the oldest works as well as
+  // LRU.
   mutable std::deque<size_t> opened_ PENSTOCK_GUARDED_BY(mutex_);
 };
 

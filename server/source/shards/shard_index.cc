@@ -42,8 +42,8 @@ absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t
   return IndexedShards{std::move(manifest), false, std::move(warning)};
 }
 
-// The cached manifest, if it may be used. That there is none is worth no warning; that it
-// is damaged, or of another version, is.
+// Returns the cached manifest if it is current. A missing one needs no warning; a damaged one, or
+// one of another version, does.
 absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
                                                         const std::vector<TreeFile>& files,
                                                         const ShardOptions& options,

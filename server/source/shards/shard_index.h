@@ -1,4 +1,5 @@
-// From shards to their manifest: the cached one while it holds, else one that is built. Any thread.
+// Gets the manifest of a list of shards: from the cache if it is current, else by building it.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -20,11 +21,11 @@ struct IndexedShards {
   std::string warning;
 };
 
-// Finds the samples of one shard, and adds to `found` as it goes. Any thread.
+// Finds the samples of one shard, incrementing `found` as it goes. Called on any thread.
 using ScanShard =
     std::function<absl::StatusOr<ScannedShard>(const TreeFile&, std::atomic<uint64_t>& found)>;
 
-// `number`: ShardsNumber of the files. Many shards are scanned at once.
+// `number`: ShardsNumber of the files. Scans several shards in parallel.
 absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
                                           const ShardOptions& options, const ScanShard& scan);
 

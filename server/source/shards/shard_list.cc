@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<std::string>> InFolder(const std::string& folder,
   return names;
 }
 
-// All paths that the options mean.
+// Expands the options into paths.
 absl::StatusOr<std::vector<std::string>> Expand(const ShardListOptions& options) {
   std::vector<std::string> paths;
   for (const std::string& shard : options.shards) {

@@ -1,4 +1,5 @@
-// Which files a dataset of shards is made of. Any thread; looks at the file system.
+// Lists the files of a dataset of shards.
+// **Thread safety**: any thread. Accesses the file system.
 #pragma once
 
 #include <memory>
@@ -13,20 +14,21 @@
 namespace penstock::source {
 
 struct ShardListOptions {
-  // Absolute: files, patterns with braces (braces.h), or folders, which mean those of their files
+  // Absolute paths of files, brace patterns (braces.h), or folders. A folder stands for its files
   // that end in `suffix`, sorted by name.
   std::vector<std::string> shards;
   absl::string_view suffix;
-  std::vector<std::string> roots;  // nothing outside of these is read; none: the files' own folders
+  // Nothing outside of these is read; empty: the files' own folders.
+  std::vector<std::string> roots;
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 
-// The files, in the order in which they are named. InvalidArgument: a pattern that means nothing,
-// one file twice; NotFound: a file that is not there, a folder without any; ResolveUnderRoots'
-// errors.
+// Returns the files in the order in which they are named.
+// **Errors**: InvalidArgument for a malformed pattern or a duplicate; NotFound for a missing file
+// or a folder without any; those of ResolveUnderRoots.
 absl::StatusOr<std::vector<TreeFile>> ListShards(const ShardListOptions& options);
 
-// The names in a folder that end in `suffix`, sorted; none where it holds a sub-folder, or is no
+// Names in the folder that end in `suffix`, sorted. Empty if it has a sub-folder or is not a
 // folder.
 std::vector<std::string> NamesEndingIn(const std::string& folder, absl::string_view suffix);
 

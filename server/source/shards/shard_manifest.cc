@@ -15,14 +15,14 @@ absl::Status Damaged(absl::string_view why) {
   return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
 }
 
-// Takes count × size bytes off what is left, if they are there.
+// Subtracts count × size from `left`; false if that would underflow.
 bool Take(uint64_t& left, uint64_t count, uint64_t size) {
   if (count > left / size) return false;
   left -= count * size;
   return true;
 }
 
-// Whether the parts that a header speaks of fill exactly `total` bytes.
+// Whether the sections described by the header fill exactly `total` bytes.
 bool SizesAgree(const ShardManifestHeader& header, uint64_t total) {
   uint64_t left = total - sizeof header;
   if (header.samples == UINT64_MAX) return false;
@@ -33,7 +33,7 @@ bool SizesAgree(const ShardManifestHeader& header, uint64_t total) {
          left == 0;
 }
 
-// The records that follow those of another kind.
+// The section that follows `before`.
 template <typename Record, typename Before>
 std::span<const Record> Behind(std::span<const Before> before, uint64_t count) {
   const auto bytes = std::as_bytes(before);
@@ -57,11 +57,11 @@ absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping)
   if (mapping.size() < sizeof header) return Damaged("it ends within its header");
   std::memcpy(&header, mapping.data(), sizeof header);
   if (std::memcmp(header.magic, kShardMagic, sizeof header.magic) != 0)
-    return Damaged("it does not begin as one");
+    return Damaged("it does not begin like a manifest");
   if (header.version != kShardVersion)
     return absl::FailedPreconditionError(
         absl::StrCat("the manifest has version ", header.version, ", wanted ", kShardVersion));
-  if (!SizesAgree(header, mapping.size())) return Damaged("its size is not what its header says");
+  if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
   if (header.samples == 0 || header.shards == 0) return Damaged("it is empty");
   if (header.checksum != ShardChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
   return ShardManifest(std::move(mapping));
@@ -117,7 +117,7 @@ const ShardSample& ShardManifest::sample(uint64_t sample) const {
   return samples()[sample];
 }
 
-// The last shard that begins at or before the sample.
+// The last shard whose first sample is not after this one.
 size_t ShardManifest::ShardOf(uint64_t sample) const {
   PENSTOCK_CHECK(sample < header().samples);
   const auto shards = this->shards();

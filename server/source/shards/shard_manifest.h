@@ -1,5 +1,6 @@
-// The index of a dataset of shards: files that hold many samples, one behind the other. One flat,
-// read-only block of memory, the same in a file and out of it. Immutable; any thread.
+// The index of a dataset of shards, that is, of files that hold many samples each. It is one flat,
+// read-only block of memory, identical in memory and on disk.
+// **Thread safety**: immutable; any thread.
 //
 //   Header
 //   ShardRecord[shards]             48 bytes each
@@ -8,7 +9,7 @@
 //   ShardMember[members]            12 bytes each, of tar shards
 //   text                            paths of the shards, then names of the extensions
 //
-// A sample's name is not in it: whoever asks for it reads it in the shard.
+// Sample names are not stored here; they are read from the shard when needed.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ namespace penstock::source {
 struct ShardManifestHeader {
   char magic[8] = {};     // kShardMagic
   uint32_t version = 0;   // kShardVersion
-  uint32_t labeled = 0;   // 1: every sample has a label; 0: none has
-  uint64_t identity = 0;  // of the shards' paths, and of what was asked for
+  uint32_t labeled = 0;   // 1: every sample has a label; 0: no sample has
+  uint64_t identity = 0;  // hash of the shards' paths and the requested fields
   uint64_t shards = 0;
   uint64_t samples = 0;
   uint64_t extensions = 0;
   uint64_t members = 0;
   uint64_t text_bytes = 0;
-  uint64_t images = 0;    // samples that have one
-  uint64_t digest = 0;    // of what was written in the shards, not of their paths and times
+  uint64_t images = 0;    // number of samples with an image
+  uint64_t digest = 0;    // of the shards' content, without their paths and times
   uint64_t checksum = 0;  // of the whole manifest, this field zero
   uint64_t reserved = 0;  // zero
 };
@@ -49,70 +50,72 @@ struct ShardRecord {
 static_assert(sizeof(ShardRecord) == 48);
 
 struct ShardSample {
-  uint64_t place = 0;  // tar: its first member, the image where it has one; else: its offset
+  // Tar: index of its first member (the image, if it has one); else: byte offset.
+  uint64_t place = 0;
   int32_t label = 0;   // 0 where the dataset is not labeled
-  uint32_t bytes = 0;  // tar: 0; else: its bytes
+  uint32_t bytes = 0;  // tar: 0; else: its size
 };
 static_assert(sizeof(ShardSample) == 16);
 
 struct ExtensionRecord {
-  uint64_t first_sample = 0;                 // that has one
+  uint64_t first_sample = 0;                 // the first sample that has one
   uint32_t name_offset = 0, name_bytes = 0;  // in the text
-  uint32_t kind = 0;                         // the source's word for it
-  uint32_t count = 0;  // values that every sample has of it; kAnyCount: not the same in all
+  uint32_t kind = 0;                         // defined by the source
+  uint32_t count = 0;                        // values per sample; kAnyCount: varies
 };
 static_assert(sizeof(ExtensionRecord) == 24);
 
 inline constexpr uint32_t kAnyCount = UINT32_MAX;
 
 struct ShardMember {
-  uint32_t block = 0;      // of the shard, where its data begin
-  uint32_t bytes = 0;      // the largest value for that many and more
-  uint32_t extension = 0;  // in the table
+  uint32_t block = 0;      // block of the shard at which its data begins
+  uint32_t bytes = 0;      // its size; the maximum value also stands for anything larger
+  uint32_t extension = 0;  // index in the extension table
 };
 static_assert(sizeof(ShardMember) == 12);
 
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
 inline constexpr uint32_t kShardVersion = 2;
 
-// The checksum of a manifest's bytes, which begin with a header.
+// **Requires**: the bytes begin with a header.
 uint64_t ShardChecksumOf(std::span<const std::byte> manifest);
 
 class ShardManifest {
  public:
-  // Takes a mapping whose bytes are a manifest. DataLoss says what is wrong with it.
+  // Takes ownership of a mapping that contains a manifest. **Errors**: DataLoss says what is wrong
+  // with it.
   static absl::StatusOr<ShardManifest> FromMapping(posix::Mapping mapping);
 
   const ShardManifestHeader& header() const;
   std::span<const std::byte> bytes() const { return mapping_->bytes(); }
-  // The same bytes, for as long as they are kept.
+  // The same bytes, kept alive by the pointer.
   std::shared_ptr<const posix::Mapping> memory() const { return mapping_; }
 
   std::span<const ShardRecord> shards() const;
   const ShardSample& sample(uint64_t sample) const;
   size_t ShardOf(uint64_t sample) const;
   std::string PathOf(size_t shard) const;
-  // Samples of the longest; of shards written alike the last one is shorter.
+  // Number of samples in the longest shard. (In a uniform set, only the last one is shorter.)
   uint64_t LongestShard() const;
 
-  // What the shards were when they were indexed.
+  // The shards' states when they were indexed.
   std::vector<FileState> States() const;
-  // The numbers 0 … the largest label; none where there are negative ones or 65,536 and more.
+  // The numbers 0 … the largest label; empty if a label is negative or at least 65,536.
   std::vector<std::string> Classes() const;
 
   std::span<const ExtensionRecord> extensions() const;
   absl::string_view ExtensionName(size_t extension) const;
-  // Of tar shards: a sample's members, its image first.
+  // For tar shards: a sample's members, its image first.
   std::span<const ShardMember> MembersOf(uint64_t sample) const;
 
  private:
   explicit ShardManifest(posix::Mapping mapping)
       : mapping_(std::make_shared<const posix::Mapping>(std::move(mapping))) {}
   absl::string_view Text(uint32_t offset, uint32_t bytes) const;
-  std::span<const ShardSample> samples() const;  // and one more
+  std::span<const ShardSample> samples() const;  // samples + 1 of them
   std::span<const ShardMember> members() const;
 
-  std::shared_ptr<const posix::Mapping> mapping_;  // with whoever stores it
+  std::shared_ptr<const posix::Mapping> mapping_;  // shared with whoever stores it
 };
 
 }  // namespace penstock::source

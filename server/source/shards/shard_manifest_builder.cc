@@ -11,7 +11,7 @@
 namespace penstock::source {
 namespace {
 
-// The extensions of all shards under numbers of the manifest.
+// The extensions of all shards, with their indices in the manifest.
 class Table {
  public:
   absl::Status Add(const ScannedShard& shard, uint64_t first_sample) {
@@ -64,7 +64,7 @@ absl::Status CheckLabels(const ShardsToBuild& build, uint64_t labeled, uint64_t 
   return absl::InternalError("a sample without a label is not to be found");
 }
 
-// Writes records one behind the other.
+// Writes records contiguously.
 class Writer {
  public:
   explicit Writer(std::byte* at) : at_(at) {}
@@ -161,7 +161,7 @@ class Builder {
     for (const auto& kind : table_.kinds()) writer.Put(kind.name);
   }
 
-  // Places in a shard of members become places in the table; others are offsets already.
+  // Converts shard-relative member indices to table indices. Byte offsets stay as they are.
   void WriteSamples(Writer& writer) const {
     uint64_t members = 0;
     for (const ScannedShard& shard : build_.shards) {
@@ -174,7 +174,7 @@ class Builder {
     writer.Put(ShardSample{.place = members});
   }
 
-  // A shard's numbers for extensions become the table's. Each shard is given up as it is written.
+  // Converts the shard's extension indices to the table's. Frees each shard once it is written.
   void WriteMembers(Writer& writer) {
     for (ScannedShard& shard : build_.shards) {
       std::vector<uint32_t> numbers;

@@ -1,4 +1,4 @@
-// From what was found in each shard to the manifest's bytes.
+// Builds a manifest from the scan results of all shards.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace penstock::source {
 
-// One shard, as it was found. The places of samples and the extensions of members are the shard's
-// own; the builder makes them the manifest's.
+// The scan result of one shard. Indices of members and extensions are relative to this shard; the
+// builder converts them.
 struct ScannedShard {
   struct Extension {
     std::string name;
-    uint32_t kind = 0;  // the source's word for it; of two that disagree 0 stays
+    uint32_t kind = 0;  // defined by the source; 0 if two shards disagree
     uint64_t first_sample = 0;
-    // Samples that have it, and the fewest and most values in one.
+    // Samples that have it, and the minimum and maximum number of values per sample.
     uint64_t samples = 0, least = 0, most = 0;
   };
 
@@ -26,23 +26,24 @@ struct ScannedShard {
   std::vector<ShardSample> samples;
   std::vector<Extension> extensions;
   std::vector<ShardMember> members;
-  uint64_t images = 0;   // samples that have one
-  uint64_t labeled = 0;  // samples that have a label
+  uint64_t images = 0;   // number of samples with an image
+  uint64_t labeled = 0;  // number of samples with a label
   uint64_t digest = 0;
-  std::string example;  // a sample without a label, for people; empty: there is none
+  std::string example;  // a sample without a label, for messages; empty: every sample has one
   std::string warning;
 };
 
 struct ShardsToBuild {
   uint64_t identity = 0;
-  std::vector<std::string> paths;  // one a shard
+  std::vector<std::string> paths;  // one per shard
   std::vector<ScannedShard> shards;
 };
 
 inline constexpr size_t kMostExtensions = 1024;
 
-// The manifest, in anonymous memory. InvalidArgument: no samples at all; labels of some samples and
-// not of others; more than kMostExtensions kinds of members.
+// Builds the manifest in anonymous memory.
+// **Errors**: InvalidArgument if there are no samples, if only some samples have labels, or if
+// there are more than kMostExtensions extensions.
 absl::StatusOr<ShardManifest> BuildShardManifest(ShardsToBuild build);
 
 }  // namespace penstock::source

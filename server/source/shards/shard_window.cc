@@ -7,7 +7,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr uint64_t kWindow = 4096;  // a header, what is said before it, and small members
+constexpr uint64_t kWindow = 4096;  // holds a header, what precedes it, and small members
 
 }  // namespace
 

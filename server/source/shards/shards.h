@@ -1,4 +1,4 @@
-// What datasets of shards have in common: how they are named, opened and told apart.
+// What datasets of shards have in common: naming, opening and identifying them.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace penstock::source {
 
-// Which dataset.
+// Selects a dataset.
 struct ShardsSpec {
-  // Absolute: files, patterns with braces (braces.h), or folders, which mean the files in them that
-  // have the source's suffix.
+  // Absolute paths of files, brace patterns (braces.h), or folders. A folder stands for its files
+  // with the source's suffix.
   std::vector<std::string> shards;
-  // What of a sample is its image and its label, in the source's words; empty: the usual one. A
-  // label "none": samples have none.
+  // Names, in the source's terms, of a sample's image and label; empty: the default. Label "none":
+  // samples have no labels.
   std::string image, label;
 
   bool operator==(const ShardsSpec&) const = default;
@@ -31,13 +31,13 @@ struct ShardsSpec {
 
 struct ShardOptions {
   ShardsSpec spec;
-  std::vector<std::string>
-      roots;              // nothing outside of these is read; none: the shards' own folders
-  std::string state_dir;  // where the manifest is cached; empty: nowhere
-  std::shared_ptr<StateAccess> access = {};  // by whom; null: whoever opens waits
+  // Nothing outside of these is read; empty: the shards' own folders.
+  std::vector<std::string> roots;
+  std::string state_dir;                     // where the manifest is cached; empty: not cached
+  std::shared_ptr<StateAccess> access = {};  // accesses state_dir; null: the caller blocks
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
-  // Called about every 100 ms with the samples found so far; false cancels. May be empty.
+  // Called about every 100 ms with the number of samples found so far; false cancels. May be empty.
   std::function<bool(uint64_t)> progress;
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
@@ -45,19 +45,19 @@ struct ShardOptions {
 struct OpenedShards {
   std::unique_ptr<Dataset> dataset;
   bool from_cache = false;
-  std::string warning;  // what could not be cached or used; empty: all well
+  std::string warning;  // what could not be cached or used; empty: no problem
 };
 
-// The files that are meant. Errors: ListShards'.
+// Lists the files. **Errors**: those of ListShards.
 absl::StatusOr<std::vector<TreeFile>> FilesOf(const ShardOptions& options,
                                               absl::string_view suffix);
 
-// Of the files' paths, of the source, and of what was asked for: another one has another manifest.
+// A hash of the files' paths, the source and the requested fields. Names the cached manifest.
 uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec,
                       absl::string_view suffix);
 
-// What tells whether open shards are the ones that are asked for: which they are, and what changes
-// when one of them does. Reads none of them.
+// Tells whether an open dataset is the requested one: `key` identifies the request, and `files`
+// changes when a shard does. Reads none of the shards.
 struct ShardsIdentity {
   std::string key;
   FilesStamp files;

@@ -12,7 +12,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than the longest lists take
+constexpr size_t kMaxFileBytes = size_t{512} << 20;  // far more than full lists need
 
 absl::StatusOr<QuarantineText> Parse(const absl::StatusOr<std::string>& text, uint64_t dataset) {
   PENSTOCK_RETURN_IF_ERROR(text.status());
@@ -22,7 +22,7 @@ absl::StatusOr<QuarantineText> Parse(const absl::StatusOr<std::string>& text, ui
   return content;
 }
 
-// Keeps what is there for a person to look at; says what became of it.
+// Keeps the damaged file for inspection; returns what became of it.
 std::string MoveAside(const std::string& path) {
   const std::string aside = absl::StrCat(path, ".damaged");
   if (std::rename(path.c_str(), aside.c_str()) == 0) return absl::StrCat("moved to '", aside, "'");
@@ -33,7 +33,7 @@ std::string MoveAside(const std::string& path) {
 
 struct Quarantine::FromFile {
   absl::StatusOr<QuarantineText> content;
-  std::string moved;  // what became of a damaged one
+  std::string moved;  // what became of a damaged file
 };
 
 Quarantine::FromFile Quarantine::TakeFile(const std::string& path, uint64_t dataset,
@@ -67,7 +67,7 @@ Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t datas
   return loaded;
 }
 
-// What waits to be written is newer than the file.
+// A text that is still waiting to be written is newer than the file.
 Quarantine::FromFile Quarantine::Take() const {
   if (access_ != nullptr)
     if (const auto waiting = access_->Waiting(path_)) return {Parse(*waiting, dataset_), ""};
@@ -79,8 +79,8 @@ Quarantine::FromFile Quarantine::Take() const {
   return *std::move(file);
 }
 
-// Damaged bytes are moved aside. Bytes that cannot be read now may be well: they stay, and nothing
-// is saved over them.
+// Damaged files are moved aside. A file that cannot be read now may still be intact, so it stays,
+// and nothing is saved over it.
 void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, int64_t now_unix_ms,
                            std::string& warning) {
   version_ = static_cast<uint64_t>(now_unix_ms);
@@ -89,7 +89,7 @@ void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, in
     absl::StrAppend(&warning, "; ", moved, "; the quarantine begins anew, empty");
     is_saved_ = false;
     (void)
-        Save();  // the version must last; where it cannot be written now, the next Save tries again
+        Save();  // the version must be durable; if it cannot be written now, the next Save retries
   } else {
     absl::StrAppend(&warning, "; the quarantine begins empty and is not saved");
     path_.clear();

@@ -42,7 +42,7 @@ bool ParseEntry(absl::string_view line, BadSample& entry) {
          absl::CUnescape(path, &entry.path);
 }
 
-// What stands before the checksum's line, once that is right.
+// Returns the text before the checksum line if the checksum matches.
 absl::StatusOr<absl::string_view> CheckedBody(absl::string_view text) {
   const size_t last = text.rfind(kChecksum);
   if (last == absl::string_view::npos || text.back() != '\n') return Damaged("it is cut off");

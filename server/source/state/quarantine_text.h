@@ -24,7 +24,7 @@ struct QuarantineText {
 
 std::string FormatQuarantine(const QuarantineText& content);
 
-// DataLoss says which line is damaged.
+// **Errors**: DataLoss names the damaged line.
 absl::StatusOr<QuarantineText> ParseQuarantine(absl::string_view text);
 
 }  // namespace penstock::source

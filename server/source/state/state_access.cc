@@ -40,7 +40,7 @@ StateAccess::~StateAccess() {
   writer_.join();
 }
 
-// ---- Jobs that somebody waits for. ----
+// ---- Jobs whose result the caller waits for ----
 
 absl::Status StateAccess::NoAnswer() const {
   return absl::UnavailableError(absl::StrCat("the state directory has not answered for ",
@@ -80,7 +80,7 @@ absl::Status StateAccess::Do(std::function<void(const Step&)> work) {
   return absl::OkStatus();
 }
 
-// ---- Texts that are left to us. ----
+// ---- Texts written by the thread "state" ----
 
 absl::Status StateAccess::WriteLater(const std::string& path, std::string text) {
   const base::MutexLock lock(mutex_);
@@ -112,7 +112,7 @@ std::map<std::string, StateAccess::Text>::iterator StateAccess::NextText(base::T
                       [now](const auto& text) { return text.second.not_before <= now; });
 }
 
-// What could not be written stays; at the end each is tried once more.
+// A text that cannot be written stays queued; at the end each is tried once more.
 void StateAccess::Write() {
   const auto write = options_.write ? options_.write : WriteText;
   mutex_.lock();
@@ -145,7 +145,7 @@ void StateAccess::Wrote(const std::string& path, const absl::Status& written) {
   if (written.ok()) {
     if (!not_written_.empty()) PENSTOCK_LOG(kInfo, "state_saved", {"file", path});
     not_written_.clear();
-    if (replaced_) return;  // by a newer one
+    if (replaced_) return;  // a newer text is queued
     bytes_ -= text->second.text.size();
     texts_.erase(text);
     return;

@@ -1,8 +1,9 @@
-// The state directory, whose storage may hang or be full: whoever reads or writes there waits for
-// as long as it goes on, and no longer; and what is only to be kept is left to a thread of its own
-// ("state"). Any thread may call; the end waits for what is under way (server/app/end_limit.h).
+// Access to the state directory, whose storage may hang or be full. Blocking jobs run on a thread
+// of their own; the caller waits only as long as the job makes progress. Texts that only need to be
+// stored eventually are left to the thread "state".
 //
-// Who needs it shares it: the catalogue, and the quarantines of what it opened.
+// **Thread safety**: any thread. The destructor waits for running jobs (server/app/end_limit.h).
+// **Ownership**: shared by the catalogue and the quarantines of the datasets that it opened.
 #pragma once
 
 #include <atomic>
@@ -27,22 +28,24 @@ namespace penstock::source {
 class StateAccess {
  public:
   struct Options {
-    base::Duration patience = std::chrono::seconds(2);   // for a step
-    base::Duration try_again = std::chrono::seconds(5);  // to write what could not be written
-    // Of texts that wait to be written.
+    base::Duration patience = std::chrono::seconds(2);   // for one step
+    base::Duration try_again = std::chrono::seconds(5);  // between attempts to write a text
+    // Limits for the texts that wait to be written.
     size_t most_files = 512;
     uint64_t most_bytes = uint64_t{64} << 20;
-    // How a text is written; tests have another way.
+    // Writes one text; tests replace it.
     std::function<absl::Status(const std::string& path, absl::string_view text)> write = {};
   };
   StateAccess() : StateAccess(Options{}) {}
   explicit StateAccess(Options options);
-  // Writes what waits, each text once.
+  // Tries once more to write each waiting text.
   ~StateAccess();
 
-  // Does the job, which calls `step` as it goes on, on a thread of its own, and waits for its
-  // answer. Unavailable: a step took longer than the patience, or another job's step does; then the
-  // job may be done later, or never, so that it owns all that it uses.
+  // Runs `job` on a thread of its own and waits for its result. The job calls `step` whenever it
+  // makes progress.
+  // **Requires**: the job owns all that it uses, because after an error it may still run later, or
+  // never.
+  // **Errors**: Unavailable if a step of this job, or of another one, takes longer than `patience`.
   template <typename T>
   absl::StatusOr<T> Ask(std::function<absl::StatusOr<T>(const Step& step)> job) {
     auto answer = std::make_shared<std::optional<absl::StatusOr<T>>>();
@@ -51,20 +54,21 @@ class StateAccess {
     return *std::move(*answer);
   }
 
-  // Writes the text to that file of a folder that is made, some time soon; of several texts for one
-  // file the last. Never waits. ResourceExhausted: too much waits already.
+  // Schedules writing the text to `path`, creating its folder. If several texts for one file are
+  // waiting, only the last is written. Never blocks.
+  // **Errors**: ResourceExhausted if too much is waiting already.
   absl::Status WriteLater(const std::string& path, std::string text);
-  // What is to be written there, and may not have been.
+  // The text that is waiting to be written to `path`, if any.
   std::optional<std::string> Waiting(const std::string& path) const;
 
-  // What is wrong with the state directory now, for people; empty: nothing that is known.
+  // The current problem with the state directory, for messages; empty: no known problem.
   std::string trouble() const;
 
  private:
   struct Text {
     std::string text;
-    base::TimePoint since{};       // it waits
-    base::TimePoint not_before{};  // it is tried again
+    base::TimePoint since{};       // when it was queued
+    base::TimePoint not_before{};  // the next attempt is not before this
   };
   struct Job {
     std::atomic<uint64_t> steps = 0;
@@ -83,19 +87,20 @@ class StateAccess {
   // Jobs.
   size_t overdue_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   base::TimePoint overdue_since_ PENSTOCK_GUARDED_BY(mutex_);
-  posix::LooseThreads jobs_ PENSTOCK_GUARDED_BY(mutex_);  // its end waits for them
+  posix::LooseThreads jobs_ PENSTOCK_GUARDED_BY(mutex_);  // joined by the destructor
 
-  // Texts: the one that is being written stays among them until it is.
+  // A text stays in the map until it has been written.
   std::map<std::string, Text> texts_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  std::string writing_ PENSTOCK_GUARDED_BY(mutex_);  // whose; empty: none
+  std::string writing_ PENSTOCK_GUARDED_BY(mutex_);  // path of the text being written; empty: none
   base::TimePoint writing_since_ PENSTOCK_GUARDED_BY(mutex_);
-  bool replaced_ PENSTOCK_GUARDED_BY(mutex_) = false;    // by another text, meanwhile
-  std::string not_written_ PENSTOCK_GUARDED_BY(mutex_);  // why, the last time; empty: all was
+  bool replaced_ PENSTOCK_GUARDED_BY(mutex_) = false;  // a newer text for `writing_` has arrived
+  // Why the last attempt failed; empty: it succeeded.
+  std::string not_written_ PENSTOCK_GUARDED_BY(mutex_);
   std::thread writer_;
 };
 
-// The same without one, or through it.
+// Runs the job through `access`, or directly if `access` is null.
 template <typename T>
 absl::StatusOr<T> Ask(const std::shared_ptr<StateAccess>& access,
                       std::function<absl::StatusOr<T>(const Step& step)> job) {

@@ -44,8 +44,7 @@ absl::Status WriteTo(const std::string& path, std::span<const std::byte> bytes, 
   return base::Annotate(WriteAll(fd, bytes, step), Quoted(path));
 }
 
-// The rename itself must survive a power cut too. A file system that cannot sync folders is no
-// error.
+// Makes the rename survive a power failure. File systems that cannot sync folders are tolerated.
 void SyncFolderOf(const std::string& path) {
   const std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
   if (auto fd = OpenFile(folder, O_RDONLY | O_DIRECTORY); fd.ok()) ::fsync(fd->get());
@@ -66,7 +65,7 @@ absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> 
                             const Step& step) {
   static std::atomic<uint64_t> next{0};  // several threads may write the same file
   const std::string aside = absl::StrCat(path, ".new.", ::getpid(), ".", ++next);
-  ::unlink(aside.c_str());  // of an earlier process with our number
+  ::unlink(aside.c_str());  // left by an earlier process with our pid
   absl::Status status = WriteTo(aside, bytes, step);
   step();
   if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0)

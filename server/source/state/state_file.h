@@ -1,5 +1,6 @@
-// Files of our own in the state directory: written beside their place, synced, then renamed, so
-// that a reader sees the old bytes or the new, never half. Any thread, one at a time per file.
+// Our files in the state directory. Each is written to a temporary name, synced, then renamed, so
+// that a reader sees either the old bytes or the new ones.
+// **Thread safety**: any thread, but one at a time for each file.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +16,21 @@ namespace penstock::source {
 // Called between steps, each of which may wait for storage.
 using Step = std::function<void()>;
 
-// Makes the folder (mode 0700), and those above it, where missing.
+// Creates the folder and any missing parents (mode 0700).
 absl::Status MakeFolders(const std::string& folder);
 
-// Replaces `path` by a file (mode 0600) of these bytes. On an error what was there is untouched.
+// Replaces `path` by a file (mode 0600) with these bytes. On an error the old file is untouched.
 absl::Status WriteStateFile(
     const std::string& path, std::span<const std::byte> bytes, const Step& step = [] {});
 
-// The whole file. NotFound when there is none; ResourceExhausted when it has more than max_bytes.
+// Reads the whole file. **Errors**: NotFound if there is none; ResourceExhausted if it is larger
+// than max_bytes.
 absl::StatusOr<std::string> ReadStateFile(
     const std::string& path, size_t max_bytes, const Step& step = [] {});
 
-// The whole file, in memory of ours: not mapped, because whoever uses it may not wait for storage,
-// which a page that is not there yet would mean. NotFound when there is none; DataLoss when it has
-// fewer bytes.
+// Reads the whole file into memory. It is not mapped, because a page fault would make the user of
+// the memory wait for storage.
+// **Errors**: NotFound if there is none; DataLoss if it is shorter than expected.
 absl::StatusOr<posix::Mapping> ReadStateMemory(
     const std::string& path, size_t min_bytes, const Step& step = [] {});
 

@@ -56,10 +56,11 @@ class TarDataset final : public Dataset {
     const auto name_of = [](std::string* out, const TarField& field) {
       out->append(field.field.name);
     };
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the samples have no image (jpg, jpeg, png or webp) and nothing of one shape; say which of "
-        "their members you want, and how long these are at most: ",
-        absl::StrJoin(state_->fields, ", ", name_of)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the samples have no image (jpg, jpeg, png or webp) and no fixed-size field; "
+                     "request some of "
+                     "their members, each with its maximum length; available: ",
+                     absl::StrJoin(state_->fields, ", ", name_of)));
   }
 
   std::unique_ptr<Reader> NewReader() const override {
@@ -91,12 +92,12 @@ class TarDataset final : public Dataset {
       if (fault != base::Fault::kNone)
         return absl::DataLossError(absl::StrCat("'", FindPath(sample), "': '", field.field.name,
                                                 "': ", base::FaultName(fault),
-                                                "; mend the sample, or ask for other members"));
+                                                "; repair the sample, or request other members"));
     }
     return absl::OkStatus();
   }
 
-  std::shared_ptr<const TarState> state_;  // with the readers, which may outlive the dataset
+  std::shared_ptr<const TarState> state_;  // shared with the readers, which may outlive the dataset
   const std::vector<std::string> classes_;
 };
 
@@ -107,12 +108,12 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
     names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
   return absl::NotFoundError(absl::StrCat("no sample in '", ForPeople(manifest.PathOf(0)),
                                           "' has the image '", asked,
-                                          "' that was asked for; they "
+                                          "' that was requested; they "
                                           "have ",
                                           absl::StrJoin(names, ", ")));
 }
 
-// Kinds of images that the decoder never reads, whatever is in the file.
+// Image formats that the decoder does not support.
 bool IsNeverDecoded(absl::string_view extension) {
   constexpr absl::string_view kKinds[] = {"avif", "dng", "exr", "heic", "heif", "j2c", "j2k", "jp2",
                                           "jpc",  "jpf", "jpx", "jxl",  "psd",  "svg", "tga"};
@@ -124,16 +125,17 @@ bool HasImage(const ShardManifest& manifest, uint64_t sample) {
   return manifest.extensions()[manifest.MembersOf(sample).front().extension].kind == kWdsImage;
 }
 
-// Else each of them would fail alone, and others stand in for them.
+// Refuses the dataset here, because otherwise every sample would fail and be replaced.
 absl::Status CheckKind(const TarState& state, const std::string& asked) {
   if (asked.empty() || !IsNeverDecoded(asked)) return absl::OkStatus();
   const ShardManifest& manifest = state.manifest;
   uint64_t example = 0;
   while (example + 1 < manifest.header().samples && !HasImage(manifest, example)) ++example;
-  return absl::InvalidArgumentError(absl::StrCat(
-      manifest.header().images, " samples have the image '", asked, "' that was asked for, as '",
-      state.FindPathForPeople(example), ".", asked,
-      "' does: a kind that Penstock does not decode; convert them, or ask for the field's bytes"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(manifest.header().images, " samples have the image '", asked,
+                   "' that was requested, as '", state.FindPathForPeople(example), ".", asked,
+                   "' does: a format that Penstock does not decode; convert them, or request the "
+                   "field's bytes"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The `tar` source: WebDataset's shards. README.md says what a sample is, and which of its members
-// can be asked for.
+// The `tar` source: WebDataset shards. ../README.md describes samples and the members that can be
+// requested.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@ namespace penstock::source {
 
 inline constexpr char kTarSuffix[] = ".tar";
 
-// Indexes the shards, or takes their cached manifest. Image and label are extensions; the usual
-// ones are jpg, jpeg, png or webp, the first that a sample has, and cls, where samples have it.
-// Errors: ListShards', ScanTarShard's, BuildShardManifest's; NotFound: no sample has the image that
-// was asked for.
+// Opens the shards with their cached manifest, or indexes them. Image and label are extensions. By
+// default the image is the first of jpg, jpeg, png and webp that a sample has, and the label is
+// cls, if samples have it.
+// **Errors**: those of ListShards, ScanTarShard and BuildShardManifest; NotFound if no sample has
+// the requested image.
 absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options);
 
-// Whether a path that somebody gives means tar shards: a file with .tar in its name, a pattern with
-// braces, or a folder with .tar files and without sub-folders.
+// Whether a path stands for tar shards: a file name that contains .tar, a brace pattern, or a
+// folder with .tar files and no sub-folders.
 bool IsTarPath(const std::string& path);
 
 }  // namespace penstock::source

@@ -13,7 +13,7 @@
 namespace penstock::source {
 namespace {
 
-// Fields of a header: where they begin, and their bytes.
+// Position and size of a header's field.
 struct Part {
   size_t at, bytes;
 };
@@ -30,13 +30,13 @@ absl::string_view TextOf(Block block, const Part& part) {
   return {reinterpret_cast<const char*>(block.data()) + part.at, part.bytes};
 }
 
-// Up to the first zero byte, or all of it.
+// The field up to its first NUL byte, or all of it.
 absl::string_view Name(Block block, const Part& part) {
   const absl::string_view text = TextOf(block, part);
   return text.substr(0, text.find('\0'));
 }
 
-// GNU: the first byte's highest bit is set, the rest is a big-endian number.
+// GNU: if the first byte's highest bit is set, the rest is a big-endian number.
 std::optional<uint64_t> Base256(absl::string_view field) {
   uint64_t number = static_cast<uint8_t>(field[0]) & 0x7F;
   for (const char c : field.substr(1)) {
@@ -46,7 +46,7 @@ std::optional<uint64_t> Base256(absl::string_view field) {
   return number;
 }
 
-// Octal digits, with spaces before them and a space or a zero byte behind; empty is 0.
+// Octal digits, optionally after spaces and before a space or a NUL byte; empty is 0.
 std::optional<uint64_t> Octal(absl::string_view field) {
   field = field.substr(0, field.find('\0'));
   while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
@@ -65,7 +65,8 @@ std::optional<uint64_t> Number(absl::string_view field) {
   return (first & 0x80) != 0 ? Base256(field) : Octal(field);
 }
 
-// The sum of all bytes, the checksum's own taken as spaces. Some old programs added signed ones.
+// The sum of all bytes, with the checksum field counted as spaces. Some old programs added signed
+// bytes.
 bool IsChecksumRight(Block block, uint64_t wanted) {
   int64_t plain = 0, with_sign = 0;
   for (size_t i = 0; i < block.size(); ++i) {
@@ -81,10 +82,10 @@ bool IsChecksumRight(Block block, uint64_t wanted) {
 TarKind KindOf(char type, absl::string_view name) {
   switch (type) {
     case '0':
-    case '\0':  // before POSIX a folder's name ended in a slash
+    case '\0':  // before POSIX, a folder's name ended in a slash
       return !name.empty() && name.back() == '/' ? TarKind::kOther : TarKind::kFile;
     case '7':
-      return TarKind::kFile;  // contiguous
+      return TarKind::kFile;  // contiguous file
     case '1':
     case '2':
       return TarKind::kLink;
@@ -103,10 +104,10 @@ TarKind KindOf(char type, absl::string_view name) {
   }
 }
 
-// Links, devices and folders have no data, whatever their size says.
+// Links, devices and folders have no data, whatever size they state.
 bool HasData(char type) { return type < '1' || type > '6'; }
 
-// A record's key and value. Takes it off `text`; nothing where it is none.
+// A record's key and value. Parses and removes it from `text`; nullopt if malformed.
 struct Record {
   absl::string_view key, value;
 };
@@ -130,8 +131,8 @@ absl::StatusOr<TarHeader> ParseTarHeader(Block block, const TarPlace& place) {
     return TarHeader();
   const std::optional<uint64_t> checksum = Octal(TextOf(block, kChecksumPart));
   if (!checksum || !IsChecksumRight(block, *checksum))
-    return Wrong(place, "wanted a tar header, got a block whose checksum is wrong; the shard is ",
-                 place.offset == 0 ? "no tar file, or damaged" : "damaged", ": copy it again");
+    return Wrong(place, "wanted a tar header, got a block with a wrong checksum; the shard is ",
+                 place.offset == 0 ? "not a tar file, or damaged" : "damaged", ": copy it again");
   const char type = static_cast<char>(block[kTypeAt]);
   TarHeader header;
   header.name = std::string(Name(block, kNamePart));
@@ -143,7 +144,7 @@ absl::StatusOr<TarHeader> ParseTarHeader(Block block, const TarPlace& place) {
   const std::optional<uint64_t> bytes = Number(TextOf(block, kSizePart));
   if (!bytes)
     return Wrong(place, "the size of '", ForPeople(header.name),
-                 "' is no number; the shard is damaged: copy it again");
+                 "' is not a number; the shard is damaged: copy it again");
   header.bytes = *bytes;
   return header;
 }
@@ -155,7 +156,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(std::span<const std::byte> data, cons
     const std::optional<Record> record = TakeRecord(text);
     if (!record)
       return Wrong(place,
-                   "an extended header holds what is no record 'LENGTH KEY=VALUE' at its "
+                   "an extended header has no valid record 'LENGTH KEY=VALUE' at its "
                    "byte ",
                    data.size() - text.size(), "; copy the shard again");
     uint64_t bytes = 0;
@@ -163,9 +164,8 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(std::span<const std::byte> data, cons
       records.path = std::string(record->value);
     } else if (record->key == "size") {
       if (!absl::SimpleAtoi(record->value, &bytes) || bytes > kLargestMember)
-        return Wrong(place, "an extended header says the size '",
-                     ForPeople(std::string(record->value)),
-                     "', which is none; copy the shard again");
+        return Wrong(place, "an extended header has the invalid size '",
+                     ForPeople(std::string(record->value)), "'; copy the shard again");
       records.bytes = bytes;
     } else if (absl::StartsWith(record->key, "GNU.sparse.")) {
       records.is_sparse = true;
@@ -197,7 +197,7 @@ absl::Status CheckMemberName(const std::string& name, const TarPlace& place) {
   if (!climbs && !absl::StartsWith(name, "/")) return absl::OkStatus();
   return Wrong(place, "the member '", ForPeople(name), "' ",
                climbs ? "has a '..' in its name" : "has an absolute name",
-               "; pack the shard anew from within its folder");
+               "; pack the shard again from within its folder");
 }
 
 }  // namespace penstock::source

@@ -1,6 +1,7 @@
-// The tar format, one block of 512 bytes at a time: POSIX ustar (IEEE Std 1003.1, pax), what came
-// before it, and GNU tar's numbers. https://www.gnu.org/software/tar/manual/html_node/Standard.html
-// Pure. What lies around a header (long names, extended headers) is tar_walk.h's.
+// Parses the tar format, one 512-byte block at a time: POSIX ustar (IEEE Std 1003.1, pax), its
+// predecessors, and GNU tar's numbers.
+// https://www.gnu.org/software/tar/manual/html_node/Standard.html
+// Long names and extended headers, which span blocks, are handled in tar_walk.h. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,63 +18,63 @@ namespace penstock::source {
 
 inline constexpr uint64_t kTarBlock = 512;
 
-// What a header is of.
+// What a header describes.
 enum class TarKind {
   kEnd,             // a block of zeros
-  kFile,            // its data are a member's
-  kLongName,        // GNU: its data are the next header's name
-  kExtended,        // pax: its data are records about the next member …
-  kExtendedForAll,  // … about all members behind it
-  kLink,            // a symbolic or a hard one: it has no data
+  kFile,            // a regular file: its data belongs to a member
+  kLongName,        // GNU: its data is the next header's name
+  kExtended,        // pax: its data is records about the next member …
+  kExtendedForAll,  // … or about all following members
+  kLink,            // a symbolic or hard link, which has no data
   kPartial,         // a sparse file, or one that began in another volume
-  kOther,           // folders, devices, labels: of no interest, though it may have data
+  kOther,           // folders, devices, labels: ignored, though they may have data
 };
 
 struct TarHeader {
   TarKind kind = TarKind::kEnd;
-  std::string name;    // as it is written; not checked
-  uint64_t bytes = 0;  // of the data behind the header
+  std::string name;    // as written, not validated
+  uint64_t bytes = 0;  // size of the data that follows the header
 };
 
-// Where bytes of a shard are, for messages.
+// A position in a shard, for messages.
 struct TarPlace {
   absl::string_view shard;
   uint64_t offset = 0;
 };
 
-// InvalidArgument "'SHARD' at byte N: …".
+// Returns InvalidArgument "'SHARD' at byte N: …".
 template <typename... Words>
 absl::Status Wrong(const TarPlace& place, const Words&... words) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", place.shard, "' at byte ", place.offset, ": ", words...));
 }
 
-// Wrong for a block whose checksum is wrong or whose size is none.
+// **Errors**: Wrong if the checksum does not match or the size is invalid.
 absl::StatusOr<TarHeader> ParseTarHeader(std::span<const std::byte, kTarBlock> block,
                                          const TarPlace& place);
 
-// The place of the next header behind data that begin at `data`: rounded up to whole blocks.
-// `data + bytes` fits 63 bits.
+// The offset of the next header after `bytes` bytes of data at offset `data`, rounded up to whole
+// blocks. **Requires**: `data + bytes` fits in 63 bits.
 inline uint64_t TarDataEnd(uint64_t data, uint64_t bytes) {
   return data + (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-// What a pax extended header says that matters here.
+// The fields of a pax extended header that we use.
 struct PaxRecords {
   std::optional<std::string> path;
   std::optional<uint64_t> bytes;
   bool is_sparse = false;
 };
 
-// InvalidArgument where a record is not "LENGTH KEY=VALUE\n", or a size is no number. A later
-// record of one key wins.
+// If a key occurs twice, the later record wins. **Errors**: InvalidArgument if a record is not
+// "LENGTH KEY=VALUE\n", or a size is not a number.
 absl::StatusOr<PaxRecords> ParsePaxRecords(std::span<const std::byte> data, const TarPlace& place);
 
-// "gzip", "zstd", …, by the first bytes of a file; empty: none that is known.
+// Recognises "gzip", "zstd", … by a file's first bytes; empty if none is recognised.
 absl::string_view CompressionOf(std::span<const std::byte> begin);
 
-// InvalidArgument where a member's name is absolute or has a `..`: whoever unpacks such a shard
-// writes elsewhere.
+// Refuses member names that are absolute or contain `..`: unpacking such a shard would write
+// elsewhere. **Errors**: InvalidArgument.
 absl::Status CheckMemberName(const std::string& name, const TarPlace& place);
 
 }  // namespace penstock::source

@@ -1,4 +1,5 @@
-// NumPy's arrays as members of tar shards: one array is a sample's tensor, whole. Any thread.
+// NumPy arrays as members of tar shards: each array is a sample's whole tensor.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,23 @@ namespace penstock::source {
 
 class TarSample;
 
-// What an array is, and the header that said so: most arrays of a kind have the same.
+// An array's type and shape, and the header that states them; most arrays of one kind have the same
+// header.
 struct NpyMember {
   std::string header;
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape;
 };
 
-// Whether members of this extension are arrays: npy, or anything that ends in .npy.
+// Whether members with this extension are arrays: npy, or anything ending in .npy.
 bool IsNpyExtension(absl::string_view extension);
 
-// What the member is. Nothing: no array, or one that cannot be a tensor. Errors: TarSample::Read's.
+// Reads the member's header. Nullopt if it is not an array, or not one that can be a tensor.
+// **Errors**: those of TarSample::Read.
 absl::StatusOr<std::optional<NpyMember>> ReadNpyMember(const TarSample& sample,
                                                        const ShardMember& member);
 
-// Reads the elements of an array that is to be as `wanted`; kMalformed: it is not.
+// Reads the elements of an array that must match `wanted`; kMalformed if it doesn't.
 absl::StatusOr<base::Fault> FillNpy(const TarSample& sample, const ShardMember& member,
                                     const NpyMember& wanted, std::span<std::byte> into);
 

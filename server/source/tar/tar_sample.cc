@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint32_t kThatManyAndMore = std::numeric_limits<uint32_t>::max();
 
-constexpr size_t kLongestName = 64;  // of a field
+constexpr size_t kLongestName = 64;  // of a field's name
 
-// A field's name travels in messages, and is not what images are called.
+// A field's name must be sendable in messages, and must not be the image's name.
 bool MayBeAskedFor(const std::string& extension) {
   return !extension.empty() && extension.size() <= kLongestName && extension != kImage &&
          ForPeople(extension) == extension;
@@ -32,8 +32,8 @@ bool IsPicture(absl::string_view extension) {
   return false;
 }
 
-// Every kind of member, as the bytes that it is; a picture beside the image may be a mask of it,
-// and names say it of others.
+// Offers every extension as raw bytes. A picture beside the image may be a mask of it; for others
+// the name tells.
 std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
@@ -47,8 +47,7 @@ std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
 
 uint64_t OffsetOf(const ShardMember& member) { return uint64_t{member.block} * kTarBlock; }
 
-// Where the header behind a sample's last member is; 0, the shard's beginning, where that is not
-// known.
+// The offset of the header after a sample's last member; 0, the start of the shard, if unknown.
 uint64_t EndOf(std::span<const ShardMember> members) {
   uint64_t end = 0;
   for (const ShardMember& member : members) {
@@ -108,7 +107,7 @@ class TarReader final : public Dataset::Reader {
   }
 
  private:
-  std::shared_ptr<const TarState> state_;  // with the dataset and its other readers
+  std::shared_ptr<const TarState> state_;  // shared with the dataset and its other readers
   std::optional<TarSample> opened_;
 };
 
@@ -117,7 +116,7 @@ class TarReader final : public Dataset::Reader {
 TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
     : files(std::move(shards), from.States()), manifest(std::move(from)) {}
 
-// An array's type and shape are those of the first one.
+// The first array determines the type and shape of its field.
 absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,
                                                                ShardManifest from) {
   auto state = std::make_shared<TarState>(std::move(shards), std::move(from));

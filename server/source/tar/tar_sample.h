@@ -1,4 +1,5 @@
-// One sample of tar shards, open: its members can be read. What a dataset and its readers share.
+// Reads the members of one sample of tar shards. Also the state that a dataset shares with its
+// readers.
 #pragma once
 
 #include <memory>
@@ -15,23 +16,24 @@
 
 namespace penstock::source {
 
-// A kind of member that can be asked for.
+// A kind of member that can be requested.
 struct TarField {
   Field field;
   uint32_t extension = 0;
-  std::optional<NpyMember> array = {};  // else bytes, of variable length
+  std::optional<NpyMember> array = {};  // unset: bytes of variable length
 };
 
-// Immutable but for which files are open; any thread.
+// **Thread safety**: immutable except for which files are open; any thread.
 struct TarState {
-  // `shards`: the manifest's, in its order. Unavailable: one of them cannot be read.
+  // **Requires**: `shards` are the manifest's, in its order. **Errors**: Unavailable if one of them
+  // cannot be read.
   static absl::StatusOr<std::shared_ptr<const TarState>> Make(std::vector<TreeFile> shards,
                                                               ShardManifest from);
   TarState(std::vector<TreeFile> shards, ShardManifest from);
 
-  // "SHARD#sample N" in valid UTF-8, with its number in the shard.
+  // "SHARD#sample N" in valid UTF-8; N counts within the shard.
   std::string PathForPeople(uint64_t sample) const;
-  // "SHARD#KEY". Reads the key in the shard; where it cannot be read, as above.
+  // "SHARD#KEY". Reads the key from the shard; if that fails, returns PathForPeople.
   std::string FindPathForPeople(uint64_t sample) const;
 
   const ShardFiles files;
@@ -41,20 +43,21 @@ struct TarState {
 
 class TarSample {
  public:
-  // Unavailable: its shard cannot be read, or is not what it was when it was indexed.
+  // **Errors**: Unavailable if its shard cannot be read; DataLoss if the shard changed since it was
+  // indexed.
   static absl::StatusOr<TarSample> Open(const TarState& state, uint64_t sample);
 
-  const ShardMember* image() const;                   // null: it has none
-  const ShardMember* Find(uint32_t extension) const;  // null: it has none
+  const ShardMember* image() const;                   // null if absent
+  const ShardMember* Find(uint32_t extension) const;  // null if absent
   absl::Status Read(const ShardMember& member, uint64_t from, std::span<std::byte> into) const;
-  // Behind reading: what a shard that was written to held is not told apart.
+  // Call it after reading: data from a shard that changed meanwhile cannot be told from good data.
   absl::Status CheckUnchanged() const;
 
-  // Puts a member into its tensor's row; what a row is longer than is zero. A fault: it is missing,
-  // too long, or not what it should be.
+  // Copies a member into its tensor's row and fills the rest of the row with zeros. Returns a fault
+  // if the member is missing, too long or malformed.
   struct Rows {
     std::byte* values = nullptr;
-    std::byte* length = nullptr;  // int32, of variable length
+    std::byte* length = nullptr;  // int32, for variable-length fields
   };
   absl::StatusOr<base::Fault> Fill(const TarField& field, const Tensor& tensor, Rows rows) const;
 
@@ -62,10 +65,10 @@ class TarSample {
   TarSample(const TarState& state, uint64_t sample, size_t shard, ShardFiles::Handle file)
       : state_(&state), sample_(sample), shard_(shard), file_(std::move(file)) {}
 
-  const TarState* state_;  // whoever has the sample keeps it
+  const TarState* state_;  // kept alive by the owner of the sample
   uint64_t sample_;
   size_t shard_;
-  ShardFiles::Handle file_;  // with the state's other readers of the shard
+  ShardFiles::Handle file_;  // shared with other readers of the shard
 };
 
 std::unique_ptr<Dataset::Reader> MakeTarReader(std::shared_ptr<const TarState> state);

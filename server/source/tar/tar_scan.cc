@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kLongestIndex = base::kGiB;
 
-// The walk's next member; nothing at the end.
+// The walk's next member; nullopt at the end.
 absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, ShardWindow& window) {
   while (!walk.done()) {
     const TarWalk::Range range = walk.wants();
@@ -30,7 +30,7 @@ absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, ShardWindow& 
   return std::nullopt;
 }
 
-// The next one that is a sample's.
+// The next member that belongs to a sample.
 absl::StatusOr<std::optional<TarMember>> NextOfSample(TarWalk& walk, ShardWindow& window) {
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<TarMember> member, NextMember(walk, window));
@@ -52,8 +52,8 @@ class Scanner {
     PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, Find());
     PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file_));
     if (after != state_)
-      return absl::AbortedError(
-          absl::StrCat("'", path_, "' changed while it was indexed; index it once it is whole"));
+      return absl::AbortedError(absl::StrCat(
+          "'", path_, "' changed while it was indexed; index it again when it is complete"));
     scanned.state = state_;
     scanned.warning = std::move(warning_);
     return scanned;
@@ -68,8 +68,8 @@ class Scanner {
     if (compression.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("'", path_, "' is compressed (", compression,
-                     "), so that no sample in it can be reached without unpacking all before it; "
-                     "unpack it to a plain .tar: photographs do not get smaller by it"));
+                     "), so no sample in it can be reached without unpacking all that precedes it; "
+                     "unpack it to a plain .tar: compression does not make photographs smaller"));
   }
 
   absl::StatusOr<ScannedShard> Find() {
@@ -99,7 +99,7 @@ class Scanner {
     return samples.SetLabel(member, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
-  // What the index beside the shard says, if it is there and right.
+  // The members from the index beside the shard, if it is present and valid.
   absl::StatusOr<std::optional<std::vector<TarMember>>> ByIndex() {
     const TreeFile beside{shard_.tree, WdsIndexNameOf(shard_.name)};
     if (beside.name == shard_.name) return std::nullopt;
@@ -110,9 +110,10 @@ class Scanner {
       const absl::Status right = CheckAgainstShard(*members);
       if (right.ok()) return *std::move(members);
       if (!absl::IsInvalidArgument(right)) return right;
-      members = base::Annotate(right, absl::StrCat("'", beside.path(), "' is not this shard's"));
+      members =
+          base::Annotate(right, absl::StrCat("'", beside.path(), "' does not match this shard"));
     }
-    warning_ = absl::StrCat("the index beside a shard is not used: ", members.status().message());
+    warning_ = absl::StrCat("the index beside a shard is ignored: ", members.status().message());
     return std::nullopt;
   }
 
@@ -128,8 +129,8 @@ class Scanner {
     return ParseWdsIndex(text, state_.bytes, beside.path());
   }
 
-  // Where one header's room is between two members, there is nothing else; wherever there is more,
-  // before the first and behind the last one, the shard itself must say the same.
+  // If the gap between two members has the size of one header, it can contain nothing else. For
+  // larger gaps, and before the first and after the last member, compare with the shard itself.
   absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
     ShardWindow window(file_, path_, state_.bytes);
     uint64_t end = 0;
@@ -143,8 +144,8 @@ class Scanner {
 
   absl::Status CheckNext(uint64_t from, const TarMember* wanted, ShardWindow& window) const {
     if (from > state_.bytes)
-      return absl::InvalidArgumentError(absl::StrCat("its last member is padded to byte ", from,
-                                                     ", the shard ends at ", state_.bytes));
+      return absl::InvalidArgumentError(absl::StrCat("its last member, with padding, ends at byte ",
+                                                     from, ", the shard ends at ", state_.bytes));
     TarWalk walk(path_, state_.bytes, std::min(from, state_.bytes));
     std::optional<TarMember> found;
     if (from == 0 || from < state_.bytes) {
@@ -160,8 +161,9 @@ class Scanner {
                                : absl::StrCat("'", ForPeople(member->name), "' of ", member->bytes,
                                               " bytes at ", member->offset);
     };
-    return absl::InvalidArgumentError(absl::StrCat("behind byte ", from, " it says ", say(wanted),
-                                                   ", the shard ", say(found ? &*found : nullptr)));
+    return absl::InvalidArgumentError(absl::StrCat("after byte ", from, " it lists ", say(wanted),
+                                                   ", but the shard has ",
+                                                   say(found ? &*found : nullptr)));
   }
 
   const TreeFile& shard_;

@@ -1,5 +1,6 @@
-// Finds the samples of one tar shard: by the index that lies beside it, where that is there and
-// right, else from header to header. Reads headers and labels, and nothing else. Any thread.
+// Finds the samples of one tar shard: from the index beside it if that is present and valid, else
+// from header to header. Reads only headers and labels.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -12,14 +13,14 @@
 
 namespace penstock::source {
 
-// Adds to `found` each sample as it goes. InvalidArgument: what is no tar, compressed, truncated,
-// or holds what cannot be used, with the place in it; Aborted: it changed meanwhile; what reading
-// it gives. An index that is not right is a warning of the shard.
+// Increments `found` for each sample. An invalid index only adds a warning to the result.
+// **Errors**: InvalidArgument, with the offset, if the shard is not a tar file, is compressed or
+// truncated, or contains something unusable; Aborted if it changed meanwhile; read errors.
 absl::StatusOr<ScannedShard> ScanTarShard(const TreeFile& shard, const WdsRoles& roles,
                                           std::atomic<uint64_t>& found);
 
-// The key of the sample whose first member in the shard has its data at `offset`, reading from
-// `from` on, which is a header's place before it. For people: control characters are escaped.
+// Returns the key of the sample whose first member has its data at `offset`, with control
+// characters escaped for display. Reads from `from`, the position of an earlier header.
 absl::StatusOr<std::string> ReadKey(const posix::Fd& shard, const std::string& path,
                                     uint64_t shard_bytes, uint64_t from, uint64_t offset);
 

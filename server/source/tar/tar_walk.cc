@@ -42,13 +42,13 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::TakeHeader(std::span<const std
     return std::nullopt;
   }
   if (bytes.size() < kTarBlock)
-    return Wrong(place(), "the shard is truncated: a header has ", kTarBlock, " bytes, and ",
-                 bytes.size(), " are there; copy it again");
+    return Wrong(place(), "the shard is truncated: a header has ", kTarBlock, " bytes, but only ",
+                 bytes.size(), " are left; copy it again");
   PENSTOCK_ASSIGN_OR_RETURN(TarHeader header, ParseTarHeader(bytes.first<kTarBlock>(), place()));
   ++seen_;
   if (reads_ == Reads::kSecondZero && header.kind != TarKind::kEnd)
     return Wrong(place(),
-                 "a member lies behind a block of zeros, which ends a shard; pack it anew");
+                 "a member follows a block of zeros, which ends a shard; pack the shard again");
   if (header.kind == TarKind::kEnd) {
     if (long_name_ || next_.path || next_.bytes)
       return Wrong(place(),
@@ -69,8 +69,8 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::TakeHeader(std::span<const std
 absl::Status TarWalk::BeginNote(const TarHeader& header) {
   PENSTOCK_RETURN_IF_ERROR(CheckFits(header));
   if (header.bytes > kLongestNote)
-    return Wrong(place(), "a name or an extended header of ", header.bytes, " bytes; at most ",
-                 kLongestNote, " are read: pack the shard anew");
+    return Wrong(place(), "a name or an extended header has ", header.bytes, " bytes; at most ",
+                 kLongestNote, " are supported: pack the shard again");
   note_ = header;
   reads_ = Reads::kNote;
   return absl::OkStatus();
@@ -89,7 +89,7 @@ absl::Status TarWalk::TakeNote(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
-// A header that is no note, with what was said of it before.
+// Combines a header with the notes that preceded it.
 absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
   const PaxRecords said = std::exchange(next_, PaxRecords());
   if (auto name = std::exchange(long_name_, std::nullopt)) header.name = *std::move(name);
@@ -98,11 +98,12 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
   if (const auto bytes = said.bytes ? said.bytes : all_.bytes; bytes && has_data)
     header.bytes = *bytes;
   if (header.kind == TarKind::kPartial || said.is_sparse || all_.is_sparse)
-    return Wrong(place(), "'", ForPeople(header.name),
-                 "' is a sparse file, or goes on in another volume; pack the shard anew without");
+    return Wrong(
+        place(), "'", ForPeople(header.name),
+        "' is a sparse file or continues in another volume; pack the shard again without them");
   if (header.kind == TarKind::kLink)
     return Wrong(place(), "'", ForPeople(header.name),
-                 "' is a link, which has no bytes of its own; pack the shard anew with tar "
+                 "' is a link, which has no data of its own; pack the shard again with tar "
                  "--dereference --hard-dereference");
   PENSTOCK_RETURN_IF_ERROR(CheckFits(header));
   const TarPlace here = place();
@@ -116,17 +117,17 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
   return TarMember{.name = std::move(header.name), .offset = data, .bytes = header.bytes};
 }
 
-// With the padding behind its data: a shard that ends within it was cut off, as Python's tarfile
-// has it, too.
+// Includes the padding after the data: a shard that ends within it was truncated. Python's tarfile
+// does the same.
 absl::Status TarWalk::CheckFits(const TarHeader& header) const {
   const uint64_t left = shard_bytes_ - at_ - kTarBlock;
   if (header.bytes <= left && TarDataEnd(0, header.bytes) <= left) return absl::OkStatus();
   if (header.bytes <= left)
-    return Wrong(place(), "the shard is truncated: it ends within the padding of '",
-                 ForPeople(header.name), "', which has ", header.bytes, " bytes and is padded to ",
-                 TarDataEnd(0, header.bytes), ", and ", left, " are left; copy it again");
+    return Wrong(place(), "the shard is truncated: it ends in the padding of '",
+                 ForPeople(header.name), "', which has ", header.bytes, " bytes, padded to ",
+                 TarDataEnd(0, header.bytes), ", but only ", left, " are left; copy it again");
   return Wrong(place(), "the shard is truncated: '", ForPeople(header.name), "' has ", header.bytes,
-               " bytes, and ", left, " are left; copy it again");
+               " bytes, but only ", left, " are left; copy it again");
 }
 
 void TarWalk::MoveTo(uint64_t next) { at_ = std::min(next, shard_bytes_); }

@@ -1,13 +1,14 @@
-// From header to header through a shard, without reading what lies between them: says which bytes
-// it wants, and is given them. Pure: whoever uses it reads. One thread.
+// Walks through a shard from header to header, without reading what lies between. It states which
+// bytes it needs, and the caller reads them. Pure.
+// **Thread safety**: one thread.
 //
 //   while (!walk.done()) {
 //     read walk.wants() …;
 //     ASSIGN(member, walk.Take(bytes));   // perhaps a member
 //   }
 //
-// A shard ends with a block of zeros (two by the standard; what lies behind is not looked at but
-// for the second one), or where its file ends.
+// A shard ends with a block of zeros or at the end of its file. The standard demands two such
+// blocks; the second one is checked, and anything after it is ignored.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +22,10 @@
 
 namespace penstock::source {
 
-// A regular file in a shard. It lies within the shard, behind all members before it.
+// A regular file in a shard. It lies within the shard, after all previous members.
 struct TarMember {
   std::string name;
-  uint64_t offset = 0;  // of its data, a multiple of kTarBlock
+  uint64_t offset = 0;  // of its data; a multiple of kTarBlock
   uint64_t bytes = 0;
 };
 
@@ -34,16 +35,16 @@ class TarWalk {
     uint64_t offset = 0, bytes = 0;
   };
 
-  // From a header on; 0 is the first one.
+  // Begins at the header at offset `from`; 0 is the first header.
   TarWalk(std::string shard, uint64_t shard_bytes, uint64_t from = 0)
       : shard_(std::move(shard)), shard_bytes_(shard_bytes), at_(from) {}
 
   bool done() const { return done_; }
-  // Within the shard; at most kLongestNote bytes.
+  // Lies within the shard; at most kLongestNote bytes.
   Range wants() const;
 
-  // `bytes`: what wants() asked for. InvalidArgument names shard, offset, and what is wrong; the
-  // walk is over then.
+  // `bytes`: the bytes that wants() asked for. **Errors**: InvalidArgument names the shard, the
+  // offset and the problem, and ends the walk.
   absl::StatusOr<std::optional<TarMember>> Take(std::span<const std::byte> bytes);
 
   static constexpr uint64_t kLongestNote = 1 << 20;  // a long name, or an extended header
@@ -61,11 +62,11 @@ class TarWalk {
 
   const std::string shard_;
   const uint64_t shard_bytes_;
-  uint64_t at_;  // of the header, of which the note is
+  uint64_t at_;  // offset of the header; for a note, of the note's header
   bool done_ = false;
   Reads reads_ = Reads::kHeader;
-  TarHeader note_;     // whose data come next
-  uint64_t seen_ = 0;  // headers
+  TarHeader note_;     // the header whose data comes next
+  uint64_t seen_ = 0;  // number of headers
   std::optional<std::string> long_name_;
   PaxRecords next_, all_;
 };

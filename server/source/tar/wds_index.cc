@@ -21,7 +21,7 @@ class Parser {
     uint64_t found = 0;
     for (; !text.empty(); ++found) PENSTOCK_RETURN_IF_ERROR(TakeSample(TakeLine(text)));
     if (found != samples)
-      return Wrong(absl::StrCat("its first line says ", samples, " samples, and it has ", found));
+      return Wrong(absl::StrCat("its first line says ", samples, " samples, but it has ", found));
     return std::move(members_);
   }
 
@@ -53,7 +53,7 @@ class Parser {
     for (size_t i = 0; i < words.size(); i += 4)
       PENSTOCK_RETURN_IF_ERROR(
           TakeMember({words[i], words[i + 1], words[i + 2], words[i + 3]}, key));
-    if (key == last_key_) return Wrong("its sample is that of the line before");
+    if (key == last_key_) return Wrong("it has the same sample as the previous line");
     last_key_ = std::move(key);
     return absl::OkStatus();
   }
@@ -65,12 +65,13 @@ class Parser {
     TarMember member = {.name = std::string(words.name)};
     if (!absl::SimpleAtoi(words.offset, &member.offset) ||
         !absl::SimpleAtoi(words.bytes, &member.bytes))
-      return Wrong(absl::StrCat("'", words.offset, " ", words.bytes, "' is no offset and size"));
+      return Wrong(
+          absl::StrCat("'", words.offset, " ", words.bytes, "' is not an offset and a size"));
     std::optional<WdsName> name = SplitWdsName(words.name);
     if (!name || name->extension != absl::AsciiStrToLower(words.extension))
       return Wrong(
-          absl::StrCat("'", words.name, "' has not the extension '", words.extension, "'"));
-    if (key && *key != name->key) return Wrong("its members are of different samples");
+          absl::StrCat("'", words.name, "' does not have the extension '", words.extension, "'"));
+    if (key && *key != name->key) return Wrong("its members belong to different samples");
     key = std::move(name->key);
     PENSTOCK_RETURN_IF_ERROR(CheckPlace(member));
     end_ = TarDataEnd(member.offset, member.bytes);
@@ -80,12 +81,12 @@ class Parser {
 
   absl::Status CheckPlace(const TarMember& member) const {
     if (member.offset > shard_bytes_ || member.bytes > shard_bytes_ - member.offset)
-      return Wrong(absl::StrCat("'", member.name, "' ends behind the shard, which has ",
+      return Wrong(absl::StrCat("'", member.name, "' ends after the shard, which has ",
                                 shard_bytes_, " bytes"));
     if (member.offset % kTarBlock != 0 || member.offset < kTarBlock ||
         member.offset - kTarBlock < end_)
       return Wrong(absl::StrCat("'", member.name, "' at byte ", member.offset,
-                                " does not lie behind the member before, on a block of ", kTarBlock,
+                                " does not follow the previous member on a boundary of ", kTarBlock,
                                 " bytes"));
     return absl::OkStatus();
   }
@@ -93,7 +94,7 @@ class Parser {
   const uint64_t shard_bytes_;
   const std::string& path_;
   uint64_t line_ = 0;
-  uint64_t end_ = 0;  // of the member before
+  uint64_t end_ = 0;  // of the previous member
   std::optional<std::string> last_key_;
   std::vector<TarMember> members_;
 };

@@ -1,5 +1,6 @@
-// The index that DALI's wds2idx makes beside a shard: "v1.2 SAMPLES", then one line a sample, for
-// each of its members "EXTENSION OFFSET SIZE NAME". Pure: whether it is right, the shard says.
+// The index that DALI's wds2idx creates beside a shard: "v1.2 SAMPLES", then one line per sample,
+// with "EXTENSION OFFSET SIZE NAME" for each of its members. Pure; the caller compares the index
+// with the shard.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,13 @@
 
 namespace penstock::source {
 
-// Where wds2idx puts a shard's index: the name up to its first dot, with .idx.
+// The file name that wds2idx uses: the shard's name up to its first dot, plus .idx.
 std::string WdsIndexNameOf(absl::string_view shard);
 
-// The members, in the order of the file: one behind the other, each within the shard, on whole
-// blocks and with at least a header's room before it; a line's members of one sample, and no two
-// lines that follow each other. InvalidArgument says which line is wrong, and how.
+// Returns the members in file order. They must not overlap; each must lie within the shard, on
+// whole blocks, with space for a header before it; the members of a line must form one sample, and
+// consecutive lines different samples.
+// **Errors**: InvalidArgument names the line and the problem.
 absl::StatusOr<std::vector<TarMember>> ParseWdsIndex(absl::string_view text, uint64_t shard_bytes,
                                                      const std::string& path);
 

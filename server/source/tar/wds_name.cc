@@ -6,7 +6,7 @@
 namespace penstock::source {
 namespace {
 
-// webdataset skips what matches "__[^/]*__($|/)" from its beginning.
+// webdataset skips names that match "__[^/]*__($|/)" at their start.
 bool IsNote(absl::string_view member) {
   const absl::string_view first = member.substr(0, member.find('/'));
   return first.size() >= 4 && absl::StartsWith(first, "__") && absl::EndsWith(first, "__");

@@ -1,4 +1,4 @@
-// What a member's name says in WebDataset's format: which sample it is of, and what of it. Pure.
+// Splits a member's name as WebDataset does: into the key of its sample and the extension. Pure.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 namespace penstock::source {
 
 struct WdsName {
-  std::string key;        // up to the first dot behind the last slash
-  std::string extension;  // behind that dot, in lower case, as webdataset has it
+  std::string key;        // up to the first dot after the last slash
+  std::string extension;  // after that dot, in lower case, as in webdataset
 };
 
-// Nothing for members that are no sample's: hidden files, those without an extension, and
-// webdataset's own notes (__name__ at the top).
+// Nullopt for members that belong to no sample: hidden files, names without an extension, and
+// webdataset's metadata (__name__ at the top level).
 std::optional<WdsName> SplitWdsName(absl::string_view member);
 
 }  // namespace penstock::source

@@ -41,7 +41,7 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
   std::optional<WdsName> name = SplitWdsName(member.name);
   if (!name) return Added::kNothing;
   if (member.offset / kTarBlock > kLargestSample)
-    return Wrong(shard_, member, "lies behind the first 2 TiB of its shard; make smaller shards");
+    return Wrong(shard_, member, "lies beyond the first 2 TiB of its shard; use smaller shards");
   if (key_ != name->key) Begin(std::move(name->key));
   const uint32_t extension = NumberOf(name->extension);
   const auto first =
@@ -49,7 +49,7 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
   if (std::any_of(first, scanned_.members.end(),
                   [&](const ShardMember& other) { return other.extension == extension; }))
     return Wrong(shard_, member, "is the second '", name->extension,
-                 "' of its sample; give each sample a key of its own");
+                 "' of its sample; give each sample its own key");
   scanned_.members.push_back(
       {.block = static_cast<uint32_t>(member.offset / kTarBlock),
        .bytes = static_cast<uint32_t>(std::min(member.bytes, kLargestSample)),
@@ -62,9 +62,9 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
 absl::Status WdsSamples::SetLabel(const TarMember& member, absl::string_view text) {
   const std::optional<int32_t> label = ParseWdsLabel(text);
   if (!label)
-    return Wrong(shard_, member, "is no label: wanted a whole number of 32 bits in decimal, got '",
+    return Wrong(shard_, member, "is not a label: wanted a 32-bit decimal integer, got '",
                  ForPeople(std::string(text.substr(0, kLongestWdsLabel))),
-                 "'; name another member (label: …), or none (label: none)");
+                 "'; choose another member (label: …), or none (label: none)");
   scanned_.samples.back().label = *label;
   ++scanned_.labeled;
   has_label_ = true;
@@ -85,7 +85,7 @@ void WdsSamples::Begin(std::string key) {
   scanned_.samples.push_back({.place = scanned_.members.size()});
 }
 
-// The sample's image comes first, the others in the order of the shard.
+// Puts the sample's image first, the others in shard order.
 void WdsSamples::End() {
   if (!key_) return;
   if (!has_label_ && scanned_.example.empty())

@@ -1,5 +1,6 @@
-// Members of a shard, one after the other, into samples: those that follow each other and share a
-// key are one, as in webdataset. Pure. One thread.
+// Groups a shard's members into samples: consecutive members with the same key form a sample, as in
+// webdataset. Pure.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +17,40 @@
 
 namespace penstock::source {
 
-// What of a sample is its image and its label.
+// Which members are a sample's image and label.
 struct WdsRoles {
-  std::vector<std::string> images;  // extensions; the first that a sample has is its image
-  std::string label;                // an extension; empty: samples have no labels
+  std::vector<std::string> images;  // extensions; the first one that a sample has is its image
+  std::string label;                // extension; empty: no labels
 
-  // As they were asked for: an empty image is jpg, jpeg, png or webp, in this order; an empty label
-  // is cls; "none" is no label.
+  // Resolves the request. Empty image: jpg, jpeg, png, webp, in this order. Empty label: cls. Label
+  // "none": no labels.
   static WdsRoles Of(absl::string_view image, absl::string_view label);
 };
 
-inline constexpr uint32_t kWdsImage = 1;  // the kind of an extension that may be an image's
+inline constexpr uint32_t kWdsImage = 1;  // the kind of extensions that may hold the image
 
-// The number that a label's bytes say: decimal digits, perhaps with a sign and spaces around.
-// Nothing where they say none that fits 32 bits.
+// Parses a label: decimal digits, optionally with a sign and surrounded by spaces. Nullopt unless
+// it fits in 32 bits.
 std::optional<int32_t> ParseWdsLabel(absl::string_view text);
-inline constexpr uint64_t kLongestWdsLabel = 64;  // bytes; a longer one is none
+inline constexpr uint64_t kLongestWdsLabel = 64;  // bytes; anything longer is not a label
 
 class WdsSamples {
  public:
   WdsSamples(std::string shard, const WdsRoles& roles) : shard_(std::move(shard)), roles_(roles) {
-    for (const std::string& image : roles.images) digest_.Add(image);  // another image, other rows
+    // Another image means other rows.
+    for (const std::string& image : roles.images) digest_.Add(image);
   }
 
   enum class Added { kMember, kLabel, kNothing };
-  // kLabel: a label's bytes are here; say them by SetLabel next. kNothing: the member is no
-  // sample's. InvalidArgument: two members of one name in a sample; a shard too large for its
-  // table.
+  // Returns kLabel if the member is a label; call SetLabel with its value next. Returns kNothing if
+  // the member belongs to no sample.
+  // **Errors**: InvalidArgument for two members of the same name in a sample, or a shard too large
+  // for its table.
   absl::StatusOr<Added> Add(const TarMember& member);
   absl::Status SetLabel(const TarMember& member, absl::string_view text);
 
   uint64_t samples() const { return scanned_.samples.size(); }
-  // What was found; state and warning are the caller's to say.
+  // Returns the samples; the caller sets state and warning.
   ScannedShard Finish() &&;
 
  private:

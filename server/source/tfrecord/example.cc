@@ -12,12 +12,13 @@ static_assert(std::endian::native == std::endian::little, "floats are little-end
 
 constexpr uint64_t kLongestVarint = 10;
 
-// The numbers of fields in example.proto and feature.proto.
+// Field numbers in example.proto and feature.proto.
 constexpr uint32_t kExampleFeatures = 1, kFeaturesEntry = 1, kEntryKey = 1, kEntryValue = 2;
 constexpr uint32_t kListValue = 1;
 
 absl::Status Wrong(uint64_t at, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("no tf.train.Example: at byte ", at, ": ", why));
+  return absl::InvalidArgumentError(
+      absl::StrCat("not a tf.train.Example: at byte ", at, ": ", why));
 }
 
 struct Piece {
@@ -27,7 +28,7 @@ struct Piece {
 
 enum class Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-// Takes fields off a piece of an example, front to back.
+// Reads fields from a piece of an example, front to back.
 class Wires {
  public:
   explicit Wires(ExampleBytes& example) : example_(example) {}
@@ -38,7 +39,7 @@ class Wires {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes.size(); ++i) {
       const auto byte = std::to_integer<uint64_t>(bytes[i]);
-      if (i == kLongestVarint - 1 && byte > 1) break;  // beyond 64 bits
+      if (i == kLongestVarint - 1 && byte > 1) break;  // exceeds 64 bits
       value |= (byte & 0x7F) << (7 * i);
       if (byte < 0x80) {
         piece.at += i + 1;
@@ -46,13 +47,13 @@ class Wires {
       }
     }
     return Wrong(piece.at,
-                 headroom < kLongestVarint ? "a number is cut off" : "a number is too long");
+                 headroom < kLongestVarint ? "a number is truncated" : "a number is too long");
   }
 
   struct Field {
     uint32_t number = 0;
     Wire wire = Wire::kVarint;
-    Piece body;  // of kBytes what it holds; else the value's own bytes
+    Piece body;  // the content for kBytes, else the value's own bytes
   };
   absl::StatusOr<Field> Take(Piece& piece) {
     const uint64_t begin = piece.at;
@@ -78,9 +79,10 @@ class Wires {
         break;
       }
       default:
-        return Wrong(begin, "a field of a kind that is none");
+        return Wrong(begin, "a field of an unknown wire type");
     }
-    if (bytes > piece.end - piece.at) return Wrong(begin, "a field is longer than what holds it");
+    if (bytes > piece.end - piece.at)
+      return Wrong(begin, "a field is longer than the message around it");
     field.body = {piece.at, piece.at + bytes};
     piece.at += bytes;
     return field;
@@ -95,7 +97,7 @@ class Wires {
   ExampleBytes& example_;
 };
 
-// The last of the lists that a feature has is the one it is.
+// If a feature has several lists, the last one counts.
 absl::Status TakeFeature(Wires& wires, Piece piece, Feature& feature) {
   while (!piece.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(piece));
@@ -134,8 +136,8 @@ void Keep(Feature feature, std::vector<Feature>& features) {
 
 Piece ListOf(const Feature& feature) { return {feature.offset, feature.offset + feature.bytes}; }
 
-// Calls `each` with every value of a list of numbers: with those of one packed field, or with one
-// alone. `number`: takes a value off a piece.
+// Calls `each` for every value of a list of numbers: for all values of a packed field, or for the
+// single value of an unpacked one. `number` reads a value from a piece.
 template <typename Number, typename Take>
 absl::StatusOr<uint64_t> ReadNumbers(ExampleBytes& example, const Feature& feature, Wire alone,
                                      std::span<Number> into, const Take& take) {
@@ -145,7 +147,7 @@ absl::StatusOr<uint64_t> ReadNumbers(ExampleBytes& example, const Feature& featu
     PENSTOCK_ASSIGN_OR_RETURN(Wires::Field field, wires.Take(list));
     if (field.number != kListValue) continue;
     if (field.wire != Wire::kBytes && field.wire != alone)
-      return Wrong(field.body.at, "a list's value is of another kind than its list");
+      return Wrong(field.body.at, "a list's value has another wire type than its list");
     while (!field.body.empty()) {
       PENSTOCK_ASSIGN_OR_RETURN(const Number number, take(wires, field.body));
       if (count < into.size()) into[count] = number;
@@ -202,7 +204,7 @@ absl::StatusOr<uint64_t> ReadFloats(ExampleBytes& example, const Feature& featur
   return ReadNumbers(
       example, feature, Wire::kFixed32, into, [&](Wires&, Piece& piece) -> absl::StatusOr<float> {
         float value = 0;
-        if (piece.end - piece.at < sizeof value) return Wrong(piece.at, "a float is cut off");
+        if (piece.end - piece.at < sizeof value) return Wrong(piece.at, "a float is truncated");
         PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, example.Read(piece.at, sizeof value));
         std::memcpy(&value, bytes.data(), sizeof value);
         piece.at += sizeof value;
@@ -227,7 +229,7 @@ absl::StatusOr<uint64_t> CountValues(ExampleBytes& example, const Feature& featu
     PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(list));
     if (field.number != kListValue) continue;
     const uint64_t bytes = field.body.end - field.body.at;
-    if (floats && bytes % sizeof(float) != 0) return Wrong(field.body.at, "a float is cut off");
+    if (floats && bytes % sizeof(float) != 0) return Wrong(field.body.at, "a float is truncated");
     count += floats ? bytes / sizeof(float) : 1;
   }
   return count;

@@ -54,7 +54,7 @@ class RecordDataset final : public Dataset {
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     return absl::InvalidArgumentError(absl::StrCat(
         "the samples have no image ('", ForPeople(state_->roles.image),
-        "') and nothing of one shape; say which of their features you want, and how long these are "
+        "') and no fixed-size feature; request some of their features, each with its maximum length"
         "at most: ",
         absl::StrJoin(state_->fields, ", ", NameOf)));
   }
@@ -75,7 +75,7 @@ class RecordDataset final : public Dataset {
       if (fault != base::Fault::kNone)
         return absl::DataLossError(absl::StrCat("'", path(samples[row]),
                                                 "': ", base::FaultName(fault),
-                                                "; mend the record, or ask for other features"));
+                                                "; repair the record, or request other features"));
     }
     return absl::OkStatus();
   }
@@ -97,7 +97,8 @@ class RecordDataset final : public Dataset {
     return base::Fault::kNone;
   }
 
-  std::shared_ptr<const RecordState> state_;  // with the readers, which may outlive the dataset
+  // Shared with the readers, which may outlive the dataset.
+  std::shared_ptr<const RecordState> state_;
   const std::vector<std::string> classes_;
 };
 
@@ -108,7 +109,7 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
     names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
   return absl::NotFoundError(absl::StrCat(
       "no record in '", ForPeople(manifest.PathOf(0)), "' has the image '", ForPeople(asked),
-      "' that was asked for; they have ", absl::StrJoin(names, ", ")));
+      "' that was requested; they have ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options) {
 
 namespace {
 
-// As TensorFlow names the parts of a set: train-00003-of-01024.
+// TensorFlow's naming of shards: train-00003-of-01024.
 bool IsPartOfASet(absl::string_view path) {
   const size_t of = path.rfind("-of-");
   if (of == absl::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// The `tfrecord` source: files of tf.train.Example records. README.md says what a sample is.
+// The `tfrecord` source: files of tf.train.Example records. ../README.md describes samples.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace penstock::source {
 
 inline constexpr char kRecordsSuffix[] = ".tfrecord";
 
-// Indexes the files, or takes their cached manifest. Image and label are features; the usual ones
-// are image/encoded and image/class/label, where samples have it. Errors: ListShards',
-// ScanRecords', BuildShardManifest's; NotFound: no sample has the image that was asked for.
+// Opens the files with their cached manifest, or indexes them. Image and label are features; the
+// defaults are image/encoded and, if samples have it, image/class/label.
+// **Errors**: those of ListShards, ScanRecords and BuildShardManifest; NotFound if no sample has
+// the requested image.
 absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options);
 
-// Whether a path that somebody gives means such files: a name or a pattern that ends in .tfrecord
-// or .tfrecords, or like train-00003-of-01024, or a folder with .tfrecord files and without
-// sub-folders.
+// Whether a path stands for such files: a name or pattern that ends in .tfrecord or .tfrecords or
+// looks like train-00003-of-01024, or a folder with .tfrecord files and no sub-folders.
 bool IsRecordsPath(const std::string& path);
 
 }  // namespace penstock::source

@@ -29,17 +29,17 @@ absl::Status Wrong(const RecordPlace& place, const Words&... words) {
 absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
                                            const RecordPlace& place) {
   if (header.size() < kRecordHeader)
-    return Wrong(place, "the file is truncated: a record begins with ", kRecordHeader,
-                 " bytes, and ", header.size(), " are there; copy it again");
+    return Wrong(place, "the file is truncated: a record's header has ", kRecordHeader,
+                 " bytes, but only ", header.size(), " are left; copy it again");
   const auto bytes = At<uint64_t>(header, 0);
   if (At<uint32_t>(header, 8) != MaskedCrc32c(header.first(8)))
-    return Wrong(place, "wanted a record, got a length whose checksum is wrong; the file is ",
+    return Wrong(place, "wanted a record, got a length with a wrong checksum; the file is ",
                  place.offset == 0 ? "no TFRecord file, compressed, or damaged" : "damaged",
                  ": write it without compression, or copy it again");
   const uint64_t left = place.file_bytes - place.offset - kRecordHeader;
   if (left < kRecordFooter || bytes > left - kRecordFooter)
     return Wrong(place, "the file is truncated: a record has ", bytes,
-                 " bytes and a checksum, and ", left, " bytes are left; copy it again");
+                 " bytes and a checksum, but only ", left, " bytes are left; copy it again");
   return bytes;
 }
 

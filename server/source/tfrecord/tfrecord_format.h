@@ -1,6 +1,6 @@
-// The framing of TFRecord files (https://www.tensorflow.org/tutorials/load_data/tfrecord): one
-// record after the other, each its length as 64 bits little endian, the masked CRC-32C of these
-// eight bytes, the data, and the masked CRC-32C of the data. Pure.
+// The framing of TFRecord files (https://www.tensorflow.org/tutorials/load_data/tfrecord): a
+// sequence of records. Each consists of the length (64 bits, little endian), the masked CRC-32C of
+// these eight bytes, the data, and the masked CRC-32C of the data. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,22 @@
 namespace penstock::source {
 
 inline constexpr uint64_t kRecordHeader = 12;  // bytes before the data
-inline constexpr uint64_t kRecordFooter = 4;   // bytes behind
+inline constexpr uint64_t kRecordFooter = 4;   // bytes after the data
 
-// Where a record begins, in a file of so many bytes.
+// The position of a record, and the size of its file.
 struct RecordPlace {
   absl::string_view file;
   uint64_t offset = 0, file_bytes = 0;
 };
 
-// The bytes of the record's data, which lie within the file with their footer. `header` is what the
-// file has of the first kRecordHeader bytes from the place on. InvalidArgument: truncated, a wrong
-// sum, more data than the file has.
+// Returns the size of the record's data, which together with its footer lies within the file.
+// `header`: the first kRecordHeader bytes of the record, or as many as the file has.
+// **Errors**: InvalidArgument if it is truncated, its CRC doesn't match, or it is longer than the
+// file.
 absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
                                            const RecordPlace& place);
 
-// Whether data, with their footer behind them, are what was written.
+// Whether the data matches the CRC in the footer that follows it.
 bool IsRecordWhole(std::span<const std::byte> data_and_footer);
 
 }  // namespace penstock::source

@@ -12,7 +12,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kLongestName = 64;  // of a field
+constexpr size_t kLongestName = 64;  // of a field's name
 
 bool MayBeAskedFor(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && name != kImage && ForPeople(name) == name;
@@ -29,8 +29,9 @@ base::DType TypeOf(FeatureKind kind) {
   }
 }
 
-// Numbers of which every sample has as many are a tensor of that shape, one a scalar; the others
-// are of variable length, as byte strings are, of which a sample has one.
+// A numeric feature with the same count in all samples becomes a fixed-size tensor (a scalar if the
+// count is 1). Other numeric features and byte strings have variable length; a sample has one byte
+// string per feature.
 std::vector<RecordField> FieldsOf(const ShardManifest& manifest) {
   std::vector<RecordField> fields;
   for (size_t i = 0; i < manifest.extensions().size(); ++i) {
@@ -82,9 +83,9 @@ class RecordReader final : public Dataset::Reader {
   }
 
  private:
-  std::shared_ptr<const RecordState> state_;  // with the dataset and its other readers
+  std::shared_ptr<const RecordState> state_;  // shared with the dataset and its other readers
   RecordSample record_;
-  std::span<const std::byte> image_;  // in the record
+  std::span<const std::byte> image_;  // within the record
 };
 
 }  // namespace

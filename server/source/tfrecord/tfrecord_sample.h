@@ -1,4 +1,5 @@
-// One record of TFRecord files, read whole and checked. What a dataset and its readers share.
+// Reads and checks one record of TFRecord files. Also the state that a dataset shares with its
+// readers.
 #pragma once
 
 #include <memory>
@@ -15,18 +16,19 @@
 
 namespace penstock::source {
 
-// A feature that can be asked for.
+// A feature that can be requested.
 struct RecordField {
   Field field;
   FeatureKind kind = FeatureKind::kNone;
 };
 
-// Immutable but for which files are open; any thread.
+// **Thread safety**: immutable except for which files are open; any thread.
 struct RecordState {
-  // `shards`: the manifest's, in its order.
+  // **Requires**: `shards` are the manifest's, in its order.
   RecordState(std::vector<TreeFile> shards, ShardManifest from, RecordRoles roles);
 
-  std::string PathForPeople(uint64_t sample) const;  // "FILE#NUMBER", counted in the file
+  // "FILE#NUMBER"; the number counts within the file.
+  std::string PathForPeople(uint64_t sample) const;
 
   const ShardFiles files;
   const ShardManifest manifest;
@@ -34,26 +36,28 @@ struct RecordState {
   const std::vector<RecordField> fields;
 };
 
-// Records longer than that are not read.
+// Longer records are not read.
 inline constexpr uint64_t kMostRecordBytes = uint64_t{256} << 20;
 
 class RecordSample {
  public:
-  // Reads the record. A fault: its checksum is wrong, it is too long, or no example. Unavailable:
-  // its file cannot be read, or is not what it was when it was indexed.
+  // Reads the record. Returns a fault if its checksum doesn't match, it is too long, or it is not
+  // an example.
+  // **Errors**: Unavailable if its file cannot be read; DataLoss if the file changed since it was
+  // indexed.
   absl::StatusOr<base::Fault> Open(const RecordState& state, uint64_t sample);
 
-  // The image's bytes; a fault where it is missing, empty, or not one byte string.
+  // The image's bytes, or a fault if it is missing, empty or not a single byte string.
   struct Image {
     std::span<const std::byte> bytes;
     base::Fault fault = base::Fault::kNone;
   };
   absl::StatusOr<Image> FindImage(const std::string& name) const;
 
-  // Puts a feature into its tensor's row; what a row is longer than is zero.
+  // Copies a feature into its tensor's row and fills the rest of the row with zeros.
   struct Rows {
     std::byte* values = nullptr;
-    std::byte* length = nullptr;  // int32, of variable length
+    std::byte* length = nullptr;  // int32, for variable-length fields
   };
   absl::StatusOr<base::Fault> Fill(const RecordField& field, const Tensor& tensor, Rows rows) const;
 

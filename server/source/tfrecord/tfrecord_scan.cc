@@ -17,7 +17,7 @@
 namespace penstock::source {
 namespace {
 
-// A record's data, in the file.
+// A record's data, read from the file.
 class ExampleInFile final : public ExampleBytes {
  public:
   ExampleInFile(ShardWindow& window, uint64_t offset, uint64_t bytes)
@@ -36,7 +36,7 @@ class Scanner {
  public:
   Scanner(const TreeFile& shard, const RecordRoles& roles, std::atomic<uint64_t>& found)
       : shard_(shard), path_(shard.path()), roles_(roles), found_(found) {
-    digest_.Add(roles.image);  // another image, other rows
+    digest_.Add(roles.image);  // another image means other rows
   }
 
   absl::StatusOr<ScannedShard> Scan() {
@@ -51,8 +51,8 @@ class Scanner {
     }
     PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file));
     if (after != state)
-      return absl::AbortedError(
-          absl::StrCat("'", path_, "' changed while it was indexed; index it once it is whole"));
+      return absl::AbortedError(absl::StrCat(
+          "'", path_, "' changed while it was indexed; index it again when it is complete"));
     scanned_.state = state;
     scanned_.digest = digest_.Digest();
     return std::move(scanned_);
@@ -62,22 +62,23 @@ class Scanner {
   absl::Status CheckNotCompressed(ShardWindow& window, uint64_t file_bytes) const {
     PENSTOCK_ASSIGN_OR_RETURN(const auto begin, window.Read(0, std::min<uint64_t>(6, file_bytes)));
     const absl::string_view compression = CompressionOf(begin);
-    // A record of some hundred bytes may begin like zlib's, which is left to its checksum.
+    // The length of a record of a few hundred bytes may look like zlib's header; the checksum
+    // decides such cases.
     if (compression != "gzip") return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         "'", path_,
-        "' is compressed (gzip), so that no record in it can be reached "
-        "without unpacking all before it; unpack it, or write it without compression"));
+        "' is compressed (gzip), so no record in it can be reached "
+        "without unpacking all that precedes it; unpack it, or write it without compression"));
   }
 
-  // The next record's place.
+  // Scans one record and returns the offset of the next.
   absl::StatusOr<uint64_t> ScanRecord(ShardWindow& window, uint64_t at, uint64_t file_bytes) {
     PENSTOCK_ASSIGN_OR_RETURN(const auto header,
                               window.Read(at, std::min<uint64_t>(kRecordHeader, file_bytes - at)));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t bytes,
                               ParseRecordHeader(header, {path_, at, file_bytes}));
     if (bytes >= std::numeric_limits<uint32_t>::max())
-      return Wrong(at, absl::StrCat("a record of ", bytes, " bytes; they may have 4 GiB"));
+      return Wrong(at, absl::StrCat("a record has ", bytes, " bytes; the limit is 4 GiB"));
     ExampleInFile example(window, at + kRecordHeader, bytes);
     const absl::Status added = Add(example, {.place = at, .bytes = static_cast<uint32_t>(bytes)});
     if (absl::IsInvalidArgument(added)) return Wrong(at, added.message());
@@ -121,7 +122,7 @@ class Scanner {
     if (count != 1 || label != static_cast<int32_t>(label))
       return absl::InvalidArgumentError(
           absl::StrCat("the feature '", ForPeople(feature.name),
-                       "' is no label: wanted one whole number of 32 bits; name another feature "
+                       "' is not a label: wanted one 32-bit integer; choose another feature "
                        "(label: …), or none (label: none)"));
     return static_cast<int32_t>(label);
   }
@@ -138,7 +139,7 @@ class Scanner {
                                      .most = count});
     if (scanned_.extensions.size() > kMostFeatures)
       return absl::InvalidArgumentError(
-          absl::StrCat("more than ", kMostFeatures, " names of features in one file"));
+          absl::StrCat("more than ", kMostFeatures, " feature names in one file"));
     ScannedShard::Extension& known = scanned_.extensions[at->second];
     if (known.kind != static_cast<uint32_t>(feature.kind)) known.kind = 0;
     ++known.samples;

@@ -1,5 +1,6 @@
-// Finds the records of one TFRecord file and what is in them: lengths, features, labels. Images and
-// other byte strings are passed over. Any thread.
+// Finds the records of one TFRecord file, with their lengths, features and labels. Skips images and
+// other byte strings.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -12,18 +13,20 @@
 
 namespace penstock::source {
 
-// Names of features.
+// Names of the features that hold image and label.
 struct RecordRoles {
   std::string image;
-  std::string label;  // empty: samples have no labels
+  std::string label;  // empty: no labels
 
-  // As they were asked for: empty ones are image/encoded and image/class/label; "none" is no label.
+  // Resolves the request: empty names become image/encoded and image/class/label; label "none": no
+  // labels.
   static RecordRoles Of(const std::string& image, const std::string& label);
 };
 
-// Adds to `found` each sample as it goes. InvalidArgument: what is no TFRecord file, truncated, or
-// holds what is no tf.train.Example, with the place in it; Aborted: it changed meanwhile; what
-// reading it gives.
+// Increments `found` for each sample.
+// **Errors**: InvalidArgument, with the offset, if the file is not a TFRecord file, is truncated,
+// or contains something other than a tf.train.Example; Aborted if it changed meanwhile; read
+// errors.
 absl::StatusOr<ScannedShard> ScanRecords(const TreeFile& shard, const RecordRoles& roles,
                                          std::atomic<uint64_t>& found);
 

@@ -201,7 +201,7 @@ TEST_F(TarTest, SamplesWithoutAnImageComeAsTheyAre) {
   options.dataset = folder_.At("texts.tar");
   options.batch_size = 4;
   options.epochs = 1;
-  EXPECT_THAT(client.Open(options).status().message(), HasSubstr("at most: txt"));
+  EXPECT_THAT(client.Open(options).status().message(), HasSubstr("available: txt"));
   options.fields = {{.name = "txt", .max_length = 16}};
   Session session = client.Open(options).OrDie();
 

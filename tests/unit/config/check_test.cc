@@ -199,8 +199,8 @@ TEST(ConfigCheckTest, DatasetNamesAreSpelledLikeFileNames) {
 TEST(ConfigCheckTest, TwoDatasetsOfOneNameAreRefused) {
   EXPECT_THAT(Refusal("datasets:\n  - {name: a, folder: /a}\n  - {name: b, folder: /b}\n"
                       "  - {name: a, folder: /c}\n"),
-              StartsWith("p.yaml:4: datasets[2].name: got 'a', wanted a name of its own: "
-                         "datasets[0] has it"));
+              StartsWith("p.yaml:4: datasets[2].name: got 'a', wanted a unique name: "
+                         "datasets[0] has the same"));
 }
 
 TEST(ConfigCheckTest, TooManyDatasetsAreRefused) {

@@ -31,7 +31,7 @@ TEST(ConfigPartsTest, AMixtureHasPartsThatAreHereAndWeightsThatSaySomething) {
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: c}]}"),
               HasSubstr("datasets[3].mixture.parts[0].dataset: got 'c', wanted the name of"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}, {dataset: m}]}"),
-              HasSubstr("parts[1].dataset: got 'm', wanted a dataset that is no mixture"));
+              HasSubstr("parts[1].dataset: got 'm', wanted a dataset that is neither a mixture"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: n}]}"), HasSubstr("not synthetic"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a, weight: -1}]}"),
               HasSubstr("wanted a number of at least 0, like 0.7"));
@@ -42,7 +42,7 @@ TEST(ConfigPartsTest, AMixtureHasPartsThatAreHereAndWeightsThatSaySomething) {
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}], later: [{from_epoch: 0, weights: [1]}]}"),
               HasSubstr("in ascending order of epochs"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}]}\n  range: 0..5\n"),
-              HasSubstr("datasets[3].range: got '0..5', wanted none with a mixture"));
+              HasSubstr("datasets[3].range: got '0..5', wanted no range for a mixture"));
 }
 
 TEST(ConfigPartsTest, AMixturesWeightsAreReadAsTheyAreWritten) {

@@ -1,4 +1,4 @@
-// What is written wrongly: no YAML, unknown and repeated keys, values of another type.
+// Wrong input: invalid YAML, unknown and repeated keys, values of another type.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,16 +17,16 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(ConfigYamlTest, WhatIsNoYamlIsRefusedWithItsLine) {
-  EXPECT_THAT(Refusal("pool:\n  max: [1GiB\n"), StartsWith("p.yaml:3: this is no YAML: "));
-  EXPECT_THAT(Refusal("pool:\n\tmax: 1GiB\n"), StartsWith("p.yaml:2: this is no YAML: "));
-  EXPECT_THAT(Refusal("server: {socket: /a\n"), HasSubstr("this is no YAML"));
+  EXPECT_THAT(Refusal("pool:\n  max: [1GiB\n"), StartsWith("p.yaml:3: this is not valid YAML: "));
+  EXPECT_THAT(Refusal("pool:\n\tmax: 1GiB\n"), StartsWith("p.yaml:2: this is not valid YAML: "));
+  EXPECT_THAT(Refusal("server: {socket: /a\n"), HasSubstr("this is not valid YAML"));
   EXPECT_THAT(Refusal("server:\n  socket: '/unfinished\n"), HasSubstr("without blanks"));
-  EXPECT_THAT(Refusal("server: *nobody\n"), StartsWith("p.yaml:1: this is no YAML: "));
+  EXPECT_THAT(Refusal("server: *nobody\n"), StartsWith("p.yaml:1: this is not valid YAML: "));
 }
 
 TEST(ConfigYamlTest, DeepNestingIsRefusedNotACrash) {
-  EXPECT_THAT(Refusal("server: " + std::string(200'000, '[')), HasSubstr("this is no YAML"));
-  EXPECT_THAT(Refusal(std::string(200'000, '{')), HasSubstr("this is no YAML"));
+  EXPECT_THAT(Refusal("server: " + std::string(200'000, '[')), HasSubstr("this is not valid YAML"));
+  EXPECT_THAT(Refusal(std::string(200'000, '{')), HasSubstr("this is not valid YAML"));
 }
 
 TEST(ConfigYamlTest, BytesThatAreNoTextAreRefused) {
@@ -77,11 +77,11 @@ TEST(ConfigYamlTest, MergeKeysAndKeysThatAreNoNamesAreRefused) {
 
 TEST(ConfigYamlTest, ARepeatedKeyIsRefusedWithBothLines) {
   EXPECT_THAT(Refusal("pool:\n  max: 1GiB\n  segment: 2MiB\n  max: 1GiB\n"),
-              StartsWith("p.yaml:4: pool.max: got it twice, first in line 2"));
+              StartsWith("p.yaml:4: pool.max: got this key twice, first in line 2"));
   EXPECT_THAT(Refusal("pool: {}\nlog: {}\npool: {}\n"),
-              StartsWith("p.yaml:3: pool: got it twice, first in line 1"));
+              StartsWith("p.yaml:3: pool: got this key twice, first in line 1"));
   EXPECT_THAT(Refusal("datasets: [{name: a, name: b}]"),
-              HasSubstr("datasets[0].name: got it twice"));
+              HasSubstr("datasets[0].name: got this key twice"));
 }
 
 struct Wrong {

@@ -30,7 +30,7 @@ TEST(TokensTextTest, WhatIsNotUnderstoodIsRefusedWithTheGrammar) {
 }
 
 TEST(TokensTextTest, NumbersThatCannotBeAreNamed) {
-  EXPECT_THAT(TokensRefusal("tokens:/a"), HasSubstr("does not say the length"));
+  EXPECT_THAT(TokensRefusal("tokens:/a"), HasSubstr("the length of a sample is missing"));
   EXPECT_THAT(TokensRefusal("tokens:length=4"), HasSubstr("tokens files"));
   EXPECT_THAT(TokensRefusal("tokens:/a,length=16777217"),
               HasSubstr("tokens length: wanted 1 to 16777216, got 16777217"));

@@ -52,7 +52,7 @@ TEST_F(IdxPairTest, ImagesWithoutLabelsSayWhatWasLookedFor) {
 TEST_F(IdxPairTest, AnotherFileIsRefusedInWords) {
   temp_.Write("shard-000.tar", "");
 
-  EXPECT_THAT(Refusal("shard-000.tar"), HasSubstr("of files only tar shards are known"));
+  EXPECT_THAT(Refusal("shard-000.tar"), HasSubstr("a file of unknown kind"));
 }
 
 TEST_F(IdxPairTest, AFolderWithSeveralPairsListsThem) {

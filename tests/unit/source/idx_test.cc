@@ -44,13 +44,13 @@ TEST(IdxHeaderTest, AHeaderThatEndsInItsDimensionsIsTruncated) {
 
 TEST(IdxHeaderTest, AnythingElseIsNamedByItsMagicNumber) {
   EXPECT_THAT(IdxRefusal("\xff\xd8\xff\xe0 a photograph"),
-              AllOf(HasSubstr("byte 0 is ffd8ffe0"), HasSubstr("none of IDX"),
+              AllOf(HasSubstr("byte 0 is ffd8ffe0"), HasSubstr("not an IDX file"),
                     HasSubstr("wanted an IDX file of images")));
 }
 
 TEST(IdxHeaderTest, ElementsThatAreNoUnsignedBytesAreNamed) {
   EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}, 0x0D)), HasSubstr("32-bit floats"));
-  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}, 0x0A)), HasSubstr("does not know"));
+  EXPECT_THAT(IdxRefusal(IdxHeaderBytes({5, 28, 28}, 0x0A)), HasSubstr("an unknown type"));
 }
 
 TEST(IdxHeaderTest, ImagesAndLabelsAreToldApartByTheirDimensions) {
@@ -134,7 +134,7 @@ TEST_F(IdxTest, AFileThatEndsTooEarlyIsRefusedWithThePlace) {
 TEST_F(IdxTest, BytesBehindTheLastItemAreRefused) {
   ExpectRefused(IdxImages(5, 4, 4) + "x", IdxLabels(5), kInvalidArgument, "ends at byte 97");
   ExpectRefused(Gzip(IdxImages(5, 4, 4) + "x"), IdxLabels(5), kInvalidArgument, "it goes on");
-  ExpectRefused(IdxImages(5, 4, 4), IdxLabels(5) + "x", kInvalidArgument, "behind its last item");
+  ExpectRefused(IdxImages(5, 4, 4), IdxLabels(5) + "x", kInvalidArgument, "after its last item");
 }
 
 TEST_F(IdxTest, GzipDataThatIsCutOffIsRefusedWhereverTheCutIs) {

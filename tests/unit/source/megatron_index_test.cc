@@ -37,7 +37,7 @@ Megatron Whole() { return Megatron::Of({3, 0, 7}); }
 TEST(MegatronIndexTest, AnythingElseIsRefused) {
   EXPECT_THAT(MegatronRefusal(""),
               AllOf(HasSubstr("'/d/x.idx'"), HasSubstr("begins with MMIDIDX")));
-  EXPECT_THAT(MegatronRefusal("v1.2 1000\n"), HasSubstr("byte 0 is another's"));
+  EXPECT_THAT(MegatronRefusal("v1.2 1000\n"), HasSubstr("byte 0 differs"));
 }
 
 TEST(MegatronIndexTest, AnIndexThatEndsAnywhereElseIsRefusedWithThePlace) {
@@ -59,7 +59,7 @@ TEST(MegatronIndexTest, NumbersThatNoFileCanHoldAreRefused) {
   huge.replace(26, 8, LittleEndian(uint64_t{1} << 61));
   EXPECT_THAT(MegatronRefusal(huge), HasSubstr("end beyond the file"));
   EXPECT_THAT(MegatronRefusal(Megatron{.documents = {0}}),
-              HasSubstr("wanted one document at least"));
+              HasSubstr("wanted at least one document"));
 }
 
 TEST(MegatronIndexTest, AVersionOrATypeThatIsNotKnownIsRefused) {
@@ -108,7 +108,7 @@ TEST(MegatronIndexTest, TokensThatAreThereTwiceAreRefusedWhateverTheOrder) {
   index.pointers = {8, 2, 16};
   EXPECT_THAT(MegatronRefusal(index),
               HasSubstr("sequence 0, at byte 46, begins at byte 8 of '/d/x.bin', "
-                        "where sequence 1 still goes on"));
+                        "where sequence 1 has not ended"));
   index.pointers = {8, 0, 14};
   EXPECT_THAT(MegatronRefusal(index), HasSubstr("sequence 2"));
 }

@@ -60,10 +60,10 @@ TEST(NpyHeaderTest, WhatIsNoSuchLiteralIsRefusedWithItsPlaceAndWhatWasWanted) {
   EXPECT_THAT(Literal("{'descr': '<f4' 'shape'"), HasSubstr("wanted ',' or '}'"));
   EXPECT_THAT(Literal("{'fortran_order': 0}"), HasSubstr("wanted True or False"));
   EXPECT_THAT(Literal("{'shape': [3]}"), HasSubstr("wanted '('"));
-  EXPECT_THAT(Literal("{'shape': (3)}"), HasSubstr("behind the only dimension"));
+  EXPECT_THAT(Literal("{'shape': (3)}"), HasSubstr("after the only dimension"));
   EXPECT_THAT(Literal("{'shape': (3 4)}"), HasSubstr("wanted ',' or ')'"));
-  EXPECT_THAT(Literal("{'shape': (-3,)}"), HasSubstr("a whole number"));
-  EXPECT_THAT(Literal("{'shape': (99999999999999999999,)}"), HasSubstr("fits 63 bits"));
+  EXPECT_THAT(Literal("{'shape': (-3,)}"), HasSubstr("as an integer"));
+  EXPECT_THAT(Literal("{'shape': (99999999999999999999,)}"), HasSubstr("fits in 63 bits"));
   EXPECT_THAT(Literal("{'colour': 'red'}"), HasSubstr("'colour' is none of"));
 }
 

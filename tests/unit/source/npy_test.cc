@@ -68,7 +68,7 @@ TEST_F(NpyTest, AFileThatEndsElsewhereThanItsHeaderSaysIsRefused) {
               HasSubstr("is truncated: its header says 3 items of 2 bytes, which end at byte 134; "
                         "the file ends at byte 133"));
   EXPECT_THAT(Refusal(Open({{"x", Npy("<u2", "(3,)", "abcdefg")}})),
-              HasSubstr("has bytes behind its array"));
+              HasSubstr("has bytes after its array"));
 }
 
 TEST_F(NpyTest, LabelsThatAreNoneAreRefused) {
@@ -76,7 +76,7 @@ TEST_F(NpyTest, LabelsThatAreNoneAreRefused) {
   EXPECT_THAT(Refusal(Open({{"x", x}, {"label", Npy("<f4", "(2,)", "abcdefgh")}})),
               HasSubstr("1 dimensions of float32; wanted labels"));
   EXPECT_THAT(Refusal(Open({{"x", x}, {"label", Npy("|u1", "(2, 1)", "ab")}})),
-              HasSubstr("give it another name than 'label'"));
+              HasSubstr("give it a name other than 'label'"));
   EXPECT_THAT(Refusal(Open({{"x", x},
                             {"label", Npy("<u8", "(2,)",
                                           LittleEndian(std::vector<uint64_t>{1, 1ull << 63}))}})),

@@ -281,7 +281,7 @@ TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
   const auto dataset = Open();
   ASSERT_EQ(dataset->storage(), Storage::kRows);
   EXPECT_THAT(dataset->Select({}).status().message(),
-              AllOf(HasSubstr("no image"), HasSubstr("at most: txt")));
+              AllOf(HasSubstr("no image"), HasSubstr("available: txt")));
   const Selection selection =
       *dataset->Select(std::vector<FieldRequest>{{.name = "txt", .most = 5}});
   std::string values(10, '#'), lengths(8, '#');

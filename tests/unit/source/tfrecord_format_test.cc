@@ -114,10 +114,10 @@ TEST(ExampleTest, WhatIsNoMessageIsRefusedWithItsPlace) {
   const std::string good = ExampleOf(IntsFeature("a", {1}));
 
   EXPECT_THAT(Show(good.substr(0, good.size() - 1)), HasSubstr("at byte 0: a field is longer"));
-  EXPECT_THAT(Show("\x0A"), HasSubstr("a number is cut off"));
+  EXPECT_THAT(Show("\x0A"), HasSubstr("a number is truncated"));
   EXPECT_THAT(Show(std::string(11, '\xFF')), HasSubstr("a number is too long"));
   EXPECT_THAT(Show(std::string("\x00\x01", 2)), HasSubstr("a field without a number"));
-  EXPECT_THAT(Show("\x0B"), HasSubstr("a kind that is none"));  // a group
+  EXPECT_THAT(Show("\x0B"), HasSubstr("an unknown wire type"));  // a group
   EXPECT_THAT(Show(ExampleOf("\x0A\x7F")), HasSubstr("at byte 2"));
   EXPECT_THAT(Show(ExampleOf(BytesFeature(std::string(300, 'n'), {"x"}))),
               HasSubstr("name has more than 256"));

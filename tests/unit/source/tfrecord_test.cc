@@ -79,18 +79,19 @@ TEST_F(RecordsTest, WhatIsNoRecordIsRefusedWithFileAndPlace) {
   Write("\x1F\x8B\x08 and so on");
   EXPECT_THAT(Refusal(), HasSubstr("compressed (gzip)"));
   Write(record + RecordBytes("\x0A"));
-  EXPECT_THAT(Refusal(), AllOf(HasSubstr("no tf.train.Example"), HasSubstr("a number is cut off")));
+  EXPECT_THAT(Refusal(),
+              AllOf(HasSubstr("not a tf.train.Example"), HasSubstr("a number is truncated")));
   Write("");
   EXPECT_THAT(Refusal(), HasSubstr("no samples"));
 }
 
 TEST_F(RecordsTest, LabelsThatAreNoneOrMissingAreRefusedWithTheRemedy) {
   Write(RecordBytes(ExampleOf(BytesFeature("image/class/label", {"dog"}))));
-  EXPECT_THAT(Refusal(), AllOf(HasSubstr("'image/class/label' is no label"), HasSubstr("none")));
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("'image/class/label' is not a label"), HasSubstr("none")));
   Write(RecordBytes(ExampleOf(IntsFeature("image/class/label", {1, 2}))));
-  EXPECT_THAT(Refusal(), HasSubstr("is no label"));
+  EXPECT_THAT(Refusal(), HasSubstr("is not a label"));
   Write(RecordBytes(ExampleOf(IntsFeature("image/class/label", {int64_t{1} << 40}))));
-  EXPECT_THAT(Refusal(), HasSubstr("is no label"));
+  EXPECT_THAT(Refusal(), HasSubstr("is not a label"));
   Write(ImageRecord("image", 1) + RecordBytes(ExampleOf(BytesFeature("image/encoded", {"x"}))));
   EXPECT_THAT(Refusal(), HasSubstr("x.tfrecord#1' has no label"));
 }

@@ -111,11 +111,12 @@ TEST_F(TokensTest, FilesOfDifferentTypesAreRefused) {
   WriteTokens("a.bin", CountUp<uint16_t>(8));
   temp_.Write("b.bin", LlmC(CountUp<uint32_t>(8), 20240801, 7));
 
-  EXPECT_THAT(Refusal(Spec({"a.bin", "b.bin"})),
-              HasSubstr("b.bin' has tokens of type uint32; wanted uint16, as the files before it"));
+  EXPECT_THAT(
+      Refusal(Spec({"a.bin", "b.bin"})),
+      HasSubstr("b.bin' has tokens of type uint32; wanted uint16, as in the files before it"));
   TokensSpec spec = Spec({"b.bin"});
   spec.type = DType::kUInt16;
-  EXPECT_THAT(Refusal(spec), HasSubstr("wanted uint16, as the dataset's dtype says"));
+  EXPECT_THAT(Refusal(spec), HasSubstr("wanted uint16, the dataset's dtype"));
 }
 
 TEST_F(TokensTest, AFormatThatWasSaidIsNotGuessed) {
