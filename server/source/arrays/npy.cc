@@ -98,7 +98,7 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
   if (file.header.shape.size() != 1 || !IsTokenType(file.header.type))
     return Wrong(file, "it has ", file.header.shape.size(), " dimensions of ",
                  base::DTypeName(file.header.type),
-                 "; wanted labels, one integer a sample; give it another name than '", kNpyLabel,
+                 "; wanted labels, one integer per sample; give it a name other than '", kNpyLabel,
                  "', like 'target'");
   const uint64_t bytes = file.extent().bytes();
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);

@@ -57,7 +57,7 @@ const Impossible kImpossible[] = {
     {"server.max_connections", "65537", "1 to 65536"},
     {"server.exit_when_idle", "25h", "0ms to 24h"},
     {"server.drain_for", "25h", "0ms to 24h"},
-    {"server.admin_socket", "/run/penstock/admin.sock", "one outside of /run/penstock/"},
+    {"server.admin_socket", "/run/penstock/admin.sock", "a path outside of /run/penstock/"},
     {"server.admin_socket", "/run/x/../admin/admin.sock", "an absolute path without '..'"},
     {"server.admin_socket", "admin.sock", "an absolute path"},
     {"server.health_address", "localhost:7741", "a numeric address and a port"},
@@ -142,7 +142,7 @@ TEST(ConfigCheckTest, ArraysHaveNamesAndAbsolutePaths) {
       Refusal("datasets:\n  - name: a\n    npy:\n      arrays:\n        - {file: b.npy}\n"),
       StartsWith("p.yaml:5: datasets[0].npy.arrays[0].file: got 'b.npy', wanted an absolute"));
   EXPECT_THAT(Refusal("datasets: [{name: a, npy: {}}]"),
-              HasSubstr("wanted one at least, got none"));
+              HasSubstr("wanted at least one, got none"));
   EXPECT_THAT(
       Refusal("datasets: [{name: a, npy: {arrays: [{name: x, file: /x}, {name: x, file: /y}]}}]"),
       HasSubstr("got the name 'x' twice"));
@@ -157,7 +157,7 @@ TEST(ConfigCheckTest, TokensHaveFilesALengthAndWordsThatAreKnown) {
   EXPECT_THAT(
       tokens("files: [a], length: 8"),
       StartsWith("p.yaml:3: datasets[0].tokens.files[0]: got 'a', wanted an absolute path"));
-  EXPECT_THAT(tokens("length: 8"), HasSubstr("tokens files: wanted one at least"));
+  EXPECT_THAT(tokens("length: 8"), HasSubstr("tokens files: wanted at least one"));
   EXPECT_THAT(
       tokens("files: [/a]"),
       StartsWith("p.yaml:3: datasets[0].tokens: tokens length: wanted 1 to 16777216, got 0"));

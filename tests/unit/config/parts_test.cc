@@ -32,7 +32,7 @@ TEST(ConfigPartsTest, AMixtureHasPartsThatAreHereAndWeightsThatSaySomething) {
               HasSubstr("datasets[3].mixture.parts[0].dataset: got 'c', wanted the name of"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a}, {dataset: m}]}"),
               HasSubstr("parts[1].dataset: got 'm', wanted a dataset that is neither a mixture"));
-  EXPECT_THAT(MixtureRefusal("{parts: [{dataset: n}]}"), HasSubstr("not synthetic"));
+  EXPECT_THAT(MixtureRefusal("{parts: [{dataset: n}]}"), HasSubstr("nor synthetic"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a, weight: -1}]}"),
               HasSubstr("wanted a number of at least 0, like 0.7"));
   EXPECT_THAT(MixtureRefusal("{parts: [{dataset: a, weight: 0}]}"), HasSubstr("are 0"));

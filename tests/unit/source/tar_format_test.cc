@@ -72,7 +72,7 @@ const std::string kOne = TarFile("a.txt", "one");
 
 const Refused kRefused[] = {
     {"Nothing", "", {"byte 0", "end of the file", "copy"}},
-    {"NoTar", std::string(2000, 'x'), {"byte 0", "checksum", "no tar file"}},
+    {"NoTar", std::string(2000, 'x'), {"byte 0", "checksum", "not a tar file"}},
     {"AWrongChecksum", Damaged(kOne, 3), {"byte 0", "checksum"}},
     {"AWrongChecksumBehindAMember", kOne + Damaged(kOne, 3), {"byte 1024", "checksum", "damaged"}},
     {"AHeaderCutOff", kOne + kOne.substr(0, 100), {"byte 1024", "truncated", "100"}},
@@ -89,7 +89,7 @@ const Refused kRefused[] = {
     {"ASizeBeyondTheShard",
      TarHeaderBytes({.name = "a", .size = '\x80' + std::string(3, '\0') + std::string(8, '\x7F')}),
      {"truncated"}},
-    {"ANameThatClimbs", TarFile("a/../../b.txt", "x"), {"'a/../../b.txt'", "'..'", "anew"}},
+    {"ANameThatClimbs", TarFile("a/../../b.txt", "x"), {"'a/../../b.txt'", "'..'", "again"}},
     {"AnAbsoluteName", TarFile("/etc/b.txt", "x"), {"'/etc/b.txt'", "absolute"}},
     {"ANameThatClimbsByAnExtendedHeader",
      PaxHeader(PaxRecord("path", "../b.txt")) + TarFile("b.txt", "x"),
@@ -110,7 +110,7 @@ const Refused kRefused[] = {
     {"ANoteThatIsTooLong",
      TarHeaderBytes({.name = "x", .bytes = 2 << 20, .type = 'L'}) + std::string(2 << 20, 'x'),
      {"at most 1048576"}},
-    {"AMemberBehindTheEnd", std::string(512, '\0') + kOne, {"byte 512", "behind"}},
+    {"AMemberBehindTheEnd", std::string(512, '\0') + kOne, {"byte 512", "follows"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Tar, TarRefusalTest, ::testing::ValuesIn(kRefused),

@@ -157,13 +157,13 @@ TEST(WdsIndexTest, WhatIsNotRightIsRefusedWithTheLine) {
       {"", "line 1: wanted 'v1.2 SAMPLES'"},
       {"v1.1 1\njpg 512 3 a.jpg\n", "line 1"},
       {"v1.2 x\n", "line 1"},
-      {"v1.2 2\njpg 512 3 a.jpg\n", "says 2 samples, and it has 1"},
+      {"v1.2 2\njpg 512 3 a.jpg\n", "says 2 samples, but it has 1"},
       {"v1.2 1\njpg 512 3\n", "line 2: wanted EXTENSION OFFSET SIZE NAME"},
       {"v1.2 1\njpg 512 3 a b.jpg\n", "line 2: wanted EXTENSION"},
       {"v1.2 1\n\n", "line 2"},
-      {"v1.2 1\njpg -512 3 a.jpg\n", "no offset"},
-      {"v1.2 1\njpg 512 99999999999999999999 a.jpg\n", "no offset and size"},
-      {"v1.2 1\npng 512 3 a.jpg\n", "has not the extension 'png'"},
+      {"v1.2 1\njpg -512 3 a.jpg\n", "not an offset"},
+      {"v1.2 1\njpg 512 99999999999999999999 a.jpg\n", "not an offset and a size"},
+      {"v1.2 1\npng 512 3 a.jpg\n", "does not have the extension 'png'"},
       {"v1.2 1\njpg 0 3 a.jpg\n", "at byte 0"},
       {"v1.2 1\njpg 513 3 a.jpg\n", "at byte 513"},
       {"v1.2 1\njpg 512 9729 a.jpg\n", "ends after the shard"},
@@ -172,7 +172,8 @@ TEST(WdsIndexTest, WhatIsNotRightIsRefusedWithTheLine) {
       {"v1.2 1\njpg 512 3 a.jpg cls 1024 1 a.cls\n", "line 2: 'a.cls' at byte 1024"},
       {"v1.2 1\njpg 1536 3 a.jpg cls 512 1 a.cls\n", "'a.cls' at byte 512"},
       {"v1.2 1\njpg 512 3 a.jpg cls 1536 1 b.cls\n", "different samples"},
-      {"v1.2 2\njpg 512 3 a.jpg\ncls 1536 1 a.cls\n", "line 3: its sample is that of the line"},
+      {"v1.2 2\njpg 512 3 a.jpg\ncls 1536 1 a.cls\n",
+       "line 3: it has the same sample as the previous line"},
   };
   for (const auto& [text, why] : wrong) {
     const auto members = ParseMembers(text);
