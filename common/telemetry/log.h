@@ -3,8 +3,9 @@
 //   PENSTOCK_LOG(kWarning, "worker_exited", {"pid", pid}, {"reason", reason});
 //   time=2026-11-20T09:12:33.041Z level=warning event=worker_exited pid=4711 reason="out of memory"
 //
-// Each call site writes at most ten lines a second; its next line carries suppressed=N. Values of
-// lines below the level are not even computed, nor are those of suppressed lines.
+// Each call site writes ten lines at once, then ten a second; after a suppressed line its next line
+// carries suppressed=N. Values of lines below the level are not even computed, nor are those of
+// suppressed lines.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -15,8 +16,8 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "common/telemetry/limiter.h"
 #include "common/telemetry/line.h"
+#include "common/telemetry/line_limiter.h"
 
 namespace penstock::telemetry {
 
@@ -39,27 +40,28 @@ void Log(Level level, absl::string_view event, std::initializer_list<Field> fiel
          uint64_t suppressed = 0);
 
 // A call site that logs. Lives as long as the process.
-class Place {
+class CallSite {
  public:
-  Limiter::Verdict Ask(base::TimePoint now) {
+  LineLimiter::Decision Ask(base::TimePoint now) {
     base::MutexLock lock(mutex_);
     return limiter_.Ask(now);
   }
 
  private:
   base::Mutex mutex_;
-  Limiter limiter_ PENSTOCK_GUARDED_BY(mutex_);
+  LineLimiter limiter_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::telemetry
 
 // PENSTOCK_LOG(kInfo, "session_opened", {"session", id}, …): an event's name, then its fields.
-#define PENSTOCK_LOG(level, event, ...)                                                            \
-  do {                                                                                             \
-    constexpr auto penstock_level = ::penstock::telemetry::Level::level;                           \
-    if (!::penstock::telemetry::IsEnabled(penstock_level)) break;                                  \
-    static ::penstock::telemetry::Place penstock_place;                                            \
-    const auto penstock_verdict = penstock_place.Ask(::penstock::base::Now());                     \
-    if (!penstock_verdict.write) break;                                                            \
-    ::penstock::telemetry::Log(penstock_level, event, {__VA_ARGS__}, penstock_verdict.suppressed); \
+#define PENSTOCK_LOG(level, event, ...)                                        \
+  do {                                                                         \
+    constexpr auto penstock_level = ::penstock::telemetry::Level::level;       \
+    if (!::penstock::telemetry::IsEnabled(penstock_level)) break;              \
+    static ::penstock::telemetry::CallSite penstock_site;                      \
+    const auto penstock_decision = penstock_site.Ask(::penstock::base::Now()); \
+    if (!penstock_decision.write) break;                                       \
+    ::penstock::telemetry::Log(penstock_level, event, {__VA_ARGS__},           \
+                               penstock_decision.suppressed);                  \
   } while (false)

@@ -17,8 +17,6 @@
 namespace penstock::app {
 namespace {
 
-constexpr std::chrono::seconds kTryAgainAfter(1);  // and twice as long each time, up to
-constexpr std::chrono::seconds kLongestWait(30);
 constexpr std::chrono::seconds kSoon(10);  // what takes longer deserves a word
 
 std::shared_ptr<feed::DatasetState> MakeState() {
@@ -101,7 +99,7 @@ void Canary::Step(feed::Engine& engine, base::TimePoint now) {
   }
   End(engine, now);
   if (!verdict->ok()) return Complain(Blame(*verdict), now);
-  wait_ = kTryAgainAfter;
+  back_off_.Reset();
   came_through_.store(true);
 }
 
@@ -170,8 +168,7 @@ absl::Status Canary::Blame(const absl::Status& why) const {
 }
 
 void Canary::Complain(const absl::Status& why, base::TimePoint now) {
-  try_at_ = now + wait_;
-  wait_ = std::min<base::Duration>(2 * wait_, kLongestWait);
+  try_at_ = now + back_off_.Next();
   base::MutexLock lock(mutex_);
   trouble_ = std::string(why.message());
   PENSTOCK_LOG(kWarning, "not_ready", {"reason", absl::StrCat("the canary: ", trouble_)});

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
@@ -58,8 +59,8 @@ class Canary {
   std::map<uint32_t, posix::Mapping> segments_;
   uint64_t opened_ = 0;  // so many sessions
   base::TimePoint opened_at_{}, try_at_{};
-  base::Duration wait_ = std::chrono::seconds(1);  // after the next failure
-  bool complained_ = false;                        // of this session's taking its time
+  base::BackOff back_off_{{.first = std::chrono::seconds(1), .longest = std::chrono::seconds(30)}};
+  bool complained_ = false;  // of this session's taking its time
   mutable base::Mutex mutex_;
   std::string trouble_ PENSTOCK_GUARDED_BY(mutex_);
 };

@@ -39,7 +39,8 @@ HttpServer::HttpServer(posix::Fd listener, Page page, Options options, posix::Fd
       page_(std::move(page)),
       options_(options),
       stop_(std::move(stop)),
-      budget_(options.connections_per_second) {}
+      accepts_({.per_second = options.connections_per_second,
+                .burst = options.connections_per_second}) {}
 
 HttpServer::~HttpServer() {
   stopping_ = true;
@@ -56,7 +57,7 @@ void HttpServer::Run() {
   std::vector<pollfd> polled;
   while (!stopping_) {
     const base::TimePoint now = clock_.Now();
-    const bool accepting = now >= pause_until_ && budget_.Wait(now).count() == 0;
+    const bool accepting = now >= pause_until_ && accepts_.Wait(now).count() == 0;
     polled = {{.fd = stop_.get(), .events = POLLIN},
               {.fd = accepting ? listener_.get() : -1, .events = POLLIN}};
     for (const HttpConnection& connection : connections_)
@@ -75,16 +76,16 @@ void HttpServer::Run() {
 // The time until the next deadline.
 base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
   base::Duration wait = std::chrono::seconds(60);
-  if (!accepting) wait = std::max(budget_.Wait(now), pause_until_ - now);
+  if (!accepting) wait = std::max(accepts_.Wait(now), pause_until_ - now);
   for (const HttpConnection& connection : connections_)
     wait = std::min(wait, connection.deadline() - now);
   return wait;
 }
 
-// Accepts one connection if one is waiting and the budget allows it; returns whether it did.
+// Accepts one connection if one is waiting and the limit allows it; returns whether it did.
 bool HttpServer::AcceptOne() {
   const base::TimePoint now = clock_.Now();
-  if (now < pause_until_ || budget_.Wait(now).count() > 0) return false;
+  if (now < pause_until_ || accepts_.Wait(now).count() > 0) return false;
   posix::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket.valid()) {
     const bool none_left =
@@ -92,7 +93,7 @@ bool HttpServer::AcceptOne() {
     if (none_left) pause_until_ = now + kPauseWithoutDescriptors;
     return errno == ECONNABORTED || errno == EINTR;
   }
-  budget_.Take(now);
+  accepts_.Take(now);
   if (connections_.size() >= options_.max_connections) EvictOldest();
   Serve(connections_.emplace_back(std::move(socket), options_.limits, now));
   Forget(now);

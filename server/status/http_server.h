@@ -12,8 +12,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/token_bucket.h"
 #include "common/posix/fd.h"
-#include "server/status/budget.h"
 #include "server/status/http_connection.h"
 
 namespace penstock::status {
@@ -56,7 +56,7 @@ class HttpServer {
   const Options options_;
   const posix::Fd stop_;
   const base::SteadyClock clock_;
-  Budget budget_;
+  base::TokenBucket accepts_;              // connections
   base::TimePoint pause_until_{};          // out of descriptors until then
   std::list<HttpConnection> connections_;  // oldest first
   std::atomic<bool> stopping_ = false;

@@ -1,4 +1,4 @@
-// When to try again: pauses that double, and a budget of attempts in a sliding window. Pure.
+// How often a worker may be restarted. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,8 @@
 
 namespace penstock::workers {
 
-class BackOff {
- public:
-  struct Options {
-    base::Duration first, longest;
-  };
-  explicit BackOff(Options options) : options_(options), next_(options.first) {}
-
-  // How long to pause before this attempt; the next pause is twice as long.
-  base::Duration Next();
-  // The last attempt went well.
-  void Reset() { next_ = options_.first; }
-
- private:
-  Options options_;
-  base::Duration next_;
-};
-
+// So many restarts in a sliding window, and no more. Not a base::TokenBucket: the configuration
+// promises a number for any window, and a bucket would allow up to twice as many.
 class RestartBudget {
  public:
   struct Options {

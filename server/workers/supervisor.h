@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/units.h"
@@ -63,8 +64,8 @@ struct SupervisorOptions {
   // While several users want worker slots: so long a worker slot is taken by what it was given, at
   // most, but for a single sample that takes longer.
   base::Duration turn = std::chrono::milliseconds(25);
-  BackOff::Options back_off{.first = std::chrono::milliseconds(100),
-                            .longest = std::chrono::seconds(10)};
+  base::BackOff::Options back_off{.first = std::chrono::milliseconds(100),
+                                  .longest = std::chrono::seconds(10)};
   // Of deaths that are no sample's and no user's: of workers that were never given anything, or
   // were never ready. A worker slot stays down after so many restarts within the window; or,
   // because pauses would keep it below that for ever, after so many in a row that were never ready.

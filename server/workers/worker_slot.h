@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 #include "common/posix/process.h"
 #include "server/workers/supervisor.h"
@@ -80,7 +81,7 @@ struct Supervisor::UserWorker {
 };
 
 struct Supervisor::WorkerSlot {
-  WorkerSlot(uint32_t its_number, BackOff::Options back_off_options)
+  WorkerSlot(uint32_t its_number, base::BackOff::Options back_off_options)
       : number(its_number), back_off(back_off_options) {}
 
   bool IsFree() const { return user_worker == nullptr || user_worker->IsFree(); }
@@ -100,7 +101,7 @@ struct Supervisor::WorkerSlot {
   bool died = false;             // its worker, and the next one starts by itself
   base::TimePoint closed_until;  // no worker is started before
   uint32_t failed_starts = 0;    // in a row: workers that were gone before they were ready
-  BackOff back_off;
+  base::BackOff back_off;
   uint64_t decoded = 0, restarts = 0;
   // Since when it is taken by what was given and has not ended, nor is paid; nothing: it is free.
   std::optional<base::TimePoint> busy_since;

@@ -8,11 +8,11 @@
 #include <memory>
 #include <thread>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
-#include "server/feed/core/back_off.h"
 #include "server/feed/engine/engine.h"
 #include "server/feed/engine/mailbox.h"
 
@@ -64,7 +64,9 @@ class Runner {
   mutable base::Mutex mutex_;
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
   Vitals vitals_ PENSTOCK_GUARDED_BY(mutex_);
-  BackOff back_off_;
+  // Before looking again at what notifies nobody.
+  base::BackOff back_off_{
+      {.first = std::chrono::microseconds(50), .longest = std::chrono::milliseconds(5)}};
   std::thread thread_;
 };
 

@@ -23,7 +23,7 @@ uint64_t WorkerLosses::AccountOf(const std::string& dataset, uint32_t user, base
     accounts_.emplace(next_++, Account{.key = place->first,
                                        .called = {},
                                        .budget = workers::RestartBudget(options_.budget),
-                                       .back_off = workers::BackOff(options_.back_off),
+                                       .back_off = base::BackOff(options_.back_off),
                                        .reason = {}});
   Account& account = accounts_.at(place->second);
   account.last_used = now;

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/workers/restart.h"
@@ -22,7 +23,7 @@ class WorkerLosses {
  public:
   struct Options {
     workers::RestartBudget::Options budget;  // deaths, in a window
-    workers::BackOff::Options back_off;
+    base::BackOff::Options back_off;
     // So many datasets, of so many users, have spent their budgets at once: it is the daemon's
     // trouble. More than one user can bring about.
     uint32_t many = 3;
@@ -58,7 +59,7 @@ class WorkerLosses {
     Key key;
     std::string called;
     workers::RestartBudget budget;
-    workers::BackOff back_off;
+    base::BackOff back_off;
     base::TimePoint paused_until{}, spent_until{}, last_used{};
     std::string reason;
   };

@@ -30,7 +30,7 @@ std::optional<Refusal> Audit::RefusalOf(const absl::Status& status, const Access
   return Refusal::kNotInGroup;
 }
 
-telemetry::Limiter& Audit::LimiterOf(uid_t user) {
+telemetry::LineLimiter& Audit::LimiterFor(uid_t user) {
   if (limiters_.size() >= kMostUsers && !limiters_.contains(user)) return of_others_;
   return limiters_[user];
 }
@@ -40,13 +40,13 @@ void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_
   const auto refusal = RefusalOf(why, FindRule(method)).value_or(Refusal::kNoRule);
   const absl::string_view reason = kRefusals[static_cast<size_t>(refusal)];
   const absl::string_view name = ShortName(method);
-  telemetry::Limiter::Verdict verdict;
+  telemetry::LineLimiter::Decision decision;
   {
     base::MutexLock lock(mutex_);
     ++counts_.refused[{std::string(name), std::string(reason)}];
-    verdict = LimiterOf(caller.uid).Ask(base::Now());
+    decision = LimiterFor(caller.uid).Ask(base::Now());
   }
-  if (!verdict.write || !telemetry::IsEnabled(telemetry::Level::kWarning)) return;
+  if (!decision.write || !telemetry::IsEnabled(telemetry::Level::kWarning)) return;
   const std::string more = PayloadOf(why, kRefusalWhyUrl);
   telemetry::Log(telemetry::Level::kWarning, "refused",
                  {{"user", caller.uid},
@@ -55,7 +55,7 @@ void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_
                   {"what", what},
                   {"reason", reason},
                   {"why", more.empty() ? why.message() : absl::string_view(more)}},
-                 verdict.suppressed);
+                 decision.suppressed);
 }
 
 void Audit::Act(const Caller& caller, absl::string_view method, absl::string_view what,

@@ -1,5 +1,5 @@
 // The daemon's book of who was refused what, and of what operators did: a log line for each, and
-// counts for metrics. Refusals of one user are written ten times a second at most, and the next
+// counts for metrics. Refusals of one user are written ten at once, then ten a second, and the next
 // line says how many were left out: whoever floods neither fills the log nor hides others'
 // refusals. Operators' actions are always written.
 //
@@ -15,7 +15,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "common/telemetry/limiter.h"
+#include "common/telemetry/line_limiter.h"
 #include "server/rpc/access/access.h"
 #include "server/rpc/access/refusal.h"
 
@@ -41,12 +41,12 @@ class Audit {
 
  private:
   static constexpr size_t kMostUsers = 64;  // with limiters of their own; the others share one
-  telemetry::Limiter& LimiterOf(uid_t user) PENSTOCK_REQUIRES(mutex_);
+  telemetry::LineLimiter& LimiterFor(uid_t user) PENSTOCK_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);
-  std::map<uid_t, telemetry::Limiter> limiters_ PENSTOCK_GUARDED_BY(mutex_);
-  telemetry::Limiter of_others_ PENSTOCK_GUARDED_BY(mutex_);
+  std::map<uid_t, telemetry::LineLimiter> limiters_ PENSTOCK_GUARDED_BY(mutex_);
+  telemetry::LineLimiter of_others_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 // One call's entry in the book: writes nothing unless it was refused, or is an operator's action.

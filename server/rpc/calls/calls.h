@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "server/rpc/transport/turns.h"
+#include "common/base/token_bucket.h"
 
 namespace penstock::rpc {
 
@@ -23,7 +23,7 @@ class Calls {
   };
   explicit Calls(const Limits& limits)
       : limits_(limits),
-        answers_(limits.answers_per_second, limits.answers_in_a_burst),
+        answers_({.per_second = limits.answers_per_second, .burst = limits.answers_in_a_burst}),
         refusals_(answers_) {}
 
   // Whether a call that has begun may ask the daemon.
@@ -37,11 +37,11 @@ class Calls {
 
   // How long the answer to a call waits until it leaves. Those that are refused for want of room
   // have a line of their own, which the others do not wait for.
-  base::Duration UntilTurn(bool is_refusal) {
+  base::Duration TakeAnswer(bool is_refusal) {
     base::MutexLock lock(mutex_);
     return (is_refusal ? refusals_ : answers_).Take(base::Now());
   }
-  void GiveTurnBack(bool is_refusal) {
+  void GiveAnswerBack(bool is_refusal) {
     base::MutexLock lock(mutex_);
     (is_refusal ? refusals_ : answers_).GiveBack();
   }
@@ -82,7 +82,8 @@ class Calls {
   const Limits limits_;
   base::Mutex mutex_;
   base::CondVar changed_;
-  Turns answers_ PENSTOCK_GUARDED_BY(mutex_), refusals_ PENSTOCK_GUARDED_BY(mutex_);
+  base::TokenBucket answers_ PENSTOCK_GUARDED_BY(mutex_);
+  base::TokenBucket refusals_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
@@ -96,8 +97,8 @@ class CallUnderWay {
   ~CallUnderWay() { Done(); }
 
   // Before it is done.
-  base::Duration UntilTurn(bool is_refusal) { return calls_->UntilTurn(is_refusal); }
-  void GiveTurnBack(bool is_refusal) { calls_->GiveTurnBack(is_refusal); }
+  base::Duration TakeAnswer(bool is_refusal) { return calls_->TakeAnswer(is_refusal); }
+  void GiveAnswerBack(bool is_refusal) { calls_->GiveAnswerBack(is_refusal); }
 
   // Once gRPC is done, however long the object lives on.
   void Done() {

@@ -89,11 +89,11 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
       base::MutexLock lock(mutex_);
       const bool is_refusal = status_.error_code() == grpc::RESOURCE_EXHAUSTED;
       const base::Duration wait =
-          cancelled_ ? base::Duration::zero() : under_way_.UntilTurn(is_refusal);
+          cancelled_ ? base::Duration::zero() : under_way_.TakeAnswer(is_refusal);
       if (wait > base::Duration::zero()) {
         alarm_.emplace();
         alarm_->Set(std::chrono::system_clock::now() + wait, [this, is_refusal](bool came) {
-          if (!came) under_way_.GiveTurnBack(is_refusal);
+          if (!came) under_way_.GiveAnswerBack(is_refusal);
           Finish(status_);
         });
         return;

@@ -97,10 +97,10 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
   PENSTOCK_RETURN_IF_ERROR(ReadClient());
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
   if (passed_ > 0) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(const Traffic::Verdict verdict,
+  PENSTOCK_ASSIGN_OR_RETURN(const Traffic::Allowed allowed,
                             traffic_.FromClient(std::as_bytes(std::span(up_)), now));
-  passed_ = verdict.pass;
-  if (verdict.wait > base::Duration::zero()) again_ = now + verdict.wait;
+  passed_ = allowed.pass;
+  if (allowed.wait > base::Duration::zero()) again_ = now + allowed.wait;
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
   if (client_ended_ && passed_ == 0 && !again_ && !end_sent_) {
     ::shutdown(grpc_.get(), SHUT_WR);

@@ -11,27 +11,27 @@ Traffic::~Traffic() {
   while (!calls_.empty()) EndCall(calls_.begin()->first);
 }
 
-absl::StatusOr<Traffic::Verdict> Traffic::FromClient(std::span<const std::byte> bytes,
+absl::StatusOr<Traffic::Allowed> Traffic::FromClient(std::span<const std::byte> bytes,
                                                      base::TimePoint now) {
-  Verdict verdict{};
+  Allowed allowed{};
   if (preface_left_ > 0) {
     if (!IsPreface(bytes))
       return CutOffFor(CutOff::kNotHttp2, absl::InvalidArgumentError("it does not speak HTTP/2"));
-    if (bytes.size() < kPrefaceBytes) return verdict;
-    verdict.pass = kPrefaceBytes;
+    if (bytes.size() < kPrefaceBytes) return allowed;
+    allowed.pass = kPrefaceBytes;
     preface_left_ = 0;
   }
   for (;;) {
-    const size_t passing = std::min<uint64_t>(payload_left_, bytes.size() - verdict.pass);
+    const size_t passing = std::min<uint64_t>(payload_left_, bytes.size() - allowed.pass);
     payload_left_ -= passing;
-    verdict.pass += passing;
-    const std::optional<Frame> frame = FrameAt(bytes.subspan(verdict.pass));
-    if (payload_left_ > 0 || !frame) return verdict;
+    allowed.pass += passing;
+    const std::optional<Frame> frame = FrameAt(bytes.subspan(allowed.pass));
+    if (payload_left_ > 0 || !frame) return allowed;
     PENSTOCK_ASSIGN_OR_RETURN(const May may, Judge(*frame, now));
-    verdict.wait = may.wait;
-    if (!may.pass) return verdict;
+    allowed.wait = may.wait;
+    if (!may.pass) return allowed;
     payload_left_ = frame->length;
-    verdict.pass += kFrameHeaderBytes;
+    allowed.pass += kFrameHeaderBytes;
   }
 }
 
@@ -97,11 +97,12 @@ absl::StatusOr<Traffic::May> Traffic::JudgeData(const Frame& frame, base::TimePo
   return may;
 }
 
-Traffic::May Traffic::Take(Budget& own, Budget& of_user, base::TimePoint now) {
+Traffic::May Traffic::Take(base::TokenBucket& own, base::TokenBucket& of_user,
+                           base::TimePoint now) {
   const base::Duration wait = std::max(own.Wait(now), of_user.Wait(now));
   if (wait > base::Duration::zero()) return {.pass = false, .wait = wait};
-  own.Spend(now);
-  of_user.Spend(now);
+  own.Take(now);
+  of_user.Take(now);
   return {};
 }
 

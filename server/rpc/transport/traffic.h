@@ -14,7 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/rpc/transport/budget.h"
+#include "common/base/token_bucket.h"
 #include "server/rpc/transport/frames.h"
 
 namespace penstock::rpc {
@@ -22,11 +22,12 @@ namespace penstock::rpc {
 struct TrafficLimits {
   // PING and SETTINGS that gRPC has not acknowledged yet.
   uint32_t unanswered = 16;
-  Pace calls = {4'000, 256};
-  Pace resets = {100, 64};         // calls that the client gives up
-  Pace controls = {16'000, 2048};  // all other frames but those with data
-  uint32_t open_calls = 64;        // gRPC is asked for fewer
-  uint32_t header_frames = 16;     // a HEADERS and its CONTINUATIONs
+  base::TokenBucket::Rate calls = {4'000, 256};
+  base::TokenBucket::Rate resets = {100, 64};  // calls that the client gives up
+  // All other frames but those with data.
+  base::TokenBucket::Rate controls = {16'000, 2048};
+  uint32_t open_calls = 64;     // gRPC is asked for fewer
+  uint32_t header_frames = 16;  // a HEADERS and its CONTINUATIONs
   uint32_t header_bytes = 64 << 10;
   uint32_t small_data = 64;      // bytes; a frame with fewer costs more than it holds
   uint32_t small_frames = 4096;  // of one call
@@ -34,9 +35,9 @@ struct TrafficLimits {
 
 // Of all connections of a user together. Shared by them; one thread.
 struct UserTraffic {
-  Budget calls = Budget({8'000, 1024});
-  Budget resets = Budget({1'000, 512});
-  Budget controls = Budget({64'000, 16'384});
+  base::TokenBucket calls{{8'000, 1024}};
+  base::TokenBucket resets{{1'000, 512}};
+  base::TokenBucket controls{{64'000, 16'384}};
   uint32_t small_frames = 0;  // of calls that are open
   static constexpr uint32_t kMostSmallFrames = 1 << 17;
 };
@@ -46,17 +47,18 @@ class Traffic {
   Traffic(const TrafficLimits& limits, std::shared_ptr<UserTraffic> user)
       : limits_(limits),
         user_(std::move(user)),
-        own_{Budget(limits.calls), Budget(limits.resets), Budget(limits.controls)} {}
+        own_{base::TokenBucket(limits.calls), base::TokenBucket(limits.resets),
+             base::TokenBucket(limits.controls)} {}
   ~Traffic();
   Traffic(const Traffic&) = delete;
   Traffic& operator=(const Traffic&) = delete;
 
-  struct Verdict {
+  struct Allowed {
     size_t pass = 0;      // so many bytes go on now
     base::Duration wait;  // for the next; zero: more bytes are needed, or an answer of gRPC's
   };
   // `bytes`: all that came and did not pass yet. An error: the connection has to end, and why.
-  absl::StatusOr<Verdict> FromClient(std::span<const std::byte> bytes, base::TimePoint now);
+  absl::StatusOr<Allowed> FromClient(std::span<const std::byte> bytes, base::TimePoint now);
 
   // What gRPC answers; all of it passes.
   void FromServer(std::span<const std::byte> bytes);
@@ -69,19 +71,19 @@ class Traffic {
     bool pass = true;
     base::Duration wait{};  // until it may, where time is all that is missing
   };
-  struct Budgets {
-    Budget calls, resets, controls;
+  struct Buckets {
+    base::TokenBucket calls, resets, controls;
   };
   absl::StatusOr<May> Judge(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeHeaders(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeData(const Frame& frame, base::TimePoint now);
-  May Take(Budget& own, Budget& of_user, base::TimePoint now);
+  May Take(base::TokenBucket& own, base::TokenBucket& of_user, base::TimePoint now);
   void Answered(const Frame& frame);
   void EndCall(uint32_t stream);
 
   const TrafficLimits limits_;
   const std::shared_ptr<UserTraffic> user_;
-  Budgets own_;
+  Buckets own_;
 
   // From the client.
   uint32_t preface_left_ = kPrefaceBytes;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 
 namespace penstock::source {
@@ -23,9 +24,9 @@ struct RetryPolicy {
   // of which was `since_first` ago. Nullopt: give up. The last wait ends when `total` is used up.
   std::optional<base::Duration> WaitAfter(uint32_t failures, base::Duration since_first) const {
     if (since_first >= total) return std::nullopt;
-    base::Duration wait = std::min(first, longest);
-    for (uint32_t i = 1; i < failures && wait < longest; ++i)
-      wait = wait > longest / 2 ? longest : wait * 2;
+    base::BackOff back_off({.first = first, .longest = longest});
+    base::Duration wait = back_off.Next();
+    for (uint32_t i = 1; i < failures && wait < longest; ++i) wait = back_off.Next();
     return std::min(wait, total - since_first);
   }
 };

@@ -178,7 +178,7 @@ TEST_F(TrafficTest, OtherFramesPassAtAPace) {
 }
 
 TEST_F(TrafficTest, AUsersConnectionsShareTheUsersPace) {
-  user_->calls = Budget({10, 4});
+  user_->calls = base::TokenBucket({10, 4});
   Traffic another(limits_, user_);
   ASSERT_TRUE(another.FromClient(BytesOf(Http2Preface()), now_).ok());
 
@@ -209,19 +209,6 @@ TEST_F(TrafficTest, ThePiecesInWhichBytesComeChangeNothing) {
     passed += pass;
   }
   EXPECT_EQ(passed, all.size());
-}
-
-TEST(BudgetTest, ABurstThenAPace) {
-  Budget budget({.per_second = 10, .burst = 2});
-  const base::TimePoint now = base::TimePoint() + std::chrono::hours(1);
-
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(budget.Wait(now), kNoWait);
-    budget.Spend(now);
-  }
-  EXPECT_EQ(budget.Wait(now), std::chrono::milliseconds(100));
-  EXPECT_EQ(budget.Wait(now + std::chrono::milliseconds(100)), kNoWait);
-  EXPECT_EQ(budget.Wait(now + std::chrono::hours(1)), kNoWait);
 }
 
 TEST(OriginTest, TheNameOfAConnectionSaysWhoseItIsAndFitsAnAddress) {

@@ -21,25 +21,5 @@ TEST(RestartBudgetTest, ItIsSpentUntilTheWindowHasPassed) {
   EXPECT_FALSE(budget.Take(start + seconds(89)));
 }
 
-TEST(BackOffTest, PausesDoubleUpToTheLongest) {
-  BackOff back_off({.first = milliseconds(100), .longest = milliseconds(500)});
-
-  EXPECT_EQ(back_off.Next(), milliseconds(100));
-  EXPECT_EQ(back_off.Next(), milliseconds(200));
-  EXPECT_EQ(back_off.Next(), milliseconds(400));
-  EXPECT_EQ(back_off.Next(), milliseconds(500));
-  EXPECT_EQ(back_off.Next(), milliseconds(500));
-}
-
-TEST(BackOffTest, ASuccessBeginsAnew) {
-  BackOff back_off({.first = milliseconds(100), .longest = seconds(10)});
-  back_off.Next();
-  back_off.Next();
-
-  back_off.Reset();
-
-  EXPECT_EQ(back_off.Next(), milliseconds(100));
-}
-
 }  // namespace
 }  // namespace penstock::workers
