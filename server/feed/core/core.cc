@@ -69,7 +69,7 @@ uint64_t Core::State::Reserved(const Arena* arena) const {
 // ---- Sessions come and go. ----
 
 absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
-  PENSTOCK_RETURN_IF_ERROR(Validate(spec));
+  PENSTOCK_CHECK(IsPossible(spec));
   if (sessions.contains(id)) {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", id.value(), " is open already; close it first"));

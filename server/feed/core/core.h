@@ -122,8 +122,8 @@ class Core {
   bool RemoveSlots(ArenaId arena, std::span<const SlotId> slots);
 
   // FailedPrecondition when the arena has fewer slots than its windows would then need, or the
-  // session is open already; InvalidArgument for numbers that cannot be, or when no epoch has a
-  // batch for this rank. A session with nothing left of its epochs opens finished.
+  // session is open already. InvalidArgument: other sessions say something else of its feed. A
+  // session with nothing left of its epochs opens finished. **Requires**: IsPossible(spec).
   absl::Status OpenSession(SessionId session, const SessionSpec& spec, base::TimePoint now);
   // The consumer let go of everything, or its process is gone: leases reclaimed. Idempotent.
   void CloseSession(SessionId session);

@@ -9,29 +9,11 @@ constexpr base::Duration kUntouched = std::chrono::seconds(30);
 
 }  // namespace
 
-absl::Status Validate(const SessionSpec& spec) {
-  PENSTOCK_RETURN_IF_ERROR(plan::Validate(spec.share));
-  if (spec.window < 1 || spec.window > kMaxWindow) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the window is ", spec.window, " batches; it must be 1 to ", kMaxWindow));
-  }
-  if (spec.epochs > UINT64_MAX - spec.first_epoch) {
-    return absl::InvalidArgumentError(absl::StrCat(spec.epochs, " epochs from epoch ",
-                                                   spec.first_epoch,
-                                                   " on cannot be counted; ask for fewer"));
-  }
+bool IsPossible(const SessionSpec& spec) {
   plan::Share whole = spec.share;
   whole.consumed = 0;
-  if (plan::BatchCount(whole) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rank ", whole.rank, " of ", whole.world, " would never have a batch: an epoch's ",
-        whole.samples, " samples in batches of ", whole.batch_size, " for ", whole.world,
-        " ranks leave none for it; use smaller batches, fewer ranks, or pad"));
-  }
-  if (spec.run < 1) {
-    return absl::InvalidArgumentError("runs of 0 rows; a feed's runs have at least 1");
-  }
-  return absl::OkStatus();
+  return plan::Validate(spec.share).ok() && plan::BatchCount(whole) > 0 && spec.window >= 1 &&
+         spec.window <= kMaxWindow && spec.epochs <= UINT64_MAX - spec.first_epoch && spec.run >= 1;
 }
 
 Session::Session(SessionId id, const SessionSpec& spec, Arena& arena, base::TimePoint now)

@@ -12,8 +12,9 @@
 
 namespace penstock::feed {
 
-// InvalidArgument for numbers that cannot be, or when no epoch has a batch for this rank.
-absl::Status Validate(const SessionSpec& spec);
+// Whether its numbers can be, and an epoch has a batch for this rank. server/session/validate.h says
+// in words which requests are refused; this is what the core relies on.
+bool IsPossible(const SessionSpec& spec);
 
 class Session {
  public:

@@ -145,12 +145,6 @@ class RunsTest : public ::testing::Test {
   Harness harness_;
 };
 
-TEST_F(RunsTest, AFeedWhoseRunsAreOfNoRowsIsRefused) {
-  const absl::Status status = harness_.core.OpenSession(SessionId(1), Spec(4, 0), {});
-
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-}
-
 TEST_F(RunsTest, TheSessionsOfAFeedAgreeOnItsRuns) {
   harness_.Open(1, Spec(4, 3));
 

@@ -219,12 +219,19 @@ TEST_F(FitTest, AFieldThatTheDatasetDoesNotHaveIsRefusedByTheNameThatTheClientUs
   EXPECT_THAT(Refusal(To(digits_), request), HasSubstr("dataset 'flowers'"));
 }
 
-TEST_F(FitTest, ARankThatWouldNeverHaveABatchIsRefused) {
+TEST_F(FitTest, ARankThatWouldNeverHaveABatchIsRefusedWithTheNumbers) {
   Request request = Photographs();
-  request.share.world = 1000;
-  request.share.rank = 999;
-
-  EXPECT_THAT(Refusal(To(photographs_), request), HasSubstr("rank 999 of 1000 would never have"));
+  Target target = To(photographs_);
+  target.range.count = 10;
+  request.share = {.world = 4, .batch_size = 4, .remainder = plan::Remainder::kDrop};
+  EXPECT_THAT(Refusal(target, request),
+              HasSubstr("rank 0 of 4 would never have a batch: an epoch's 10 samples in batches of "
+                        "4 for 4 ranks leave none"));
+  request.share.remainder = plan::Remainder::kPartial;
+  request.share.rank = 3;
+  EXPECT_THAT(Refusal(target, request), HasSubstr("rank 3 of 4 would never have a batch"));
+  request.share.remainder = plan::Remainder::kPadBatch;
+  EXPECT_TRUE(Fit(target, request).ok());
 }
 
 TEST_F(FitTest, AStateBeyondTheEpochsEndIsRefused) {
