@@ -82,7 +82,7 @@ absl::Status Canary::Receive(const void* message, size_t bytes, const std::vecto
 }
 
 void Canary::Step(feed::Engine& engine, base::TimePoint now) {
-  if (engine.GetVitals().workers_running == 0) Again();
+  if (engine.views().GetVitals().workers_running == 0) Again();
   if (came_through_.load() || now < try_at_) return;
   if (!session_) {
     const absl::Status opened = Open(engine, now);
@@ -94,7 +94,7 @@ void Canary::Step(feed::Engine& engine, base::TimePoint now) {
     if (now - opened_at_ < kSoon || complained_) return;
     complained_ = true;
     PENSTOCK_LOG(kWarning, "not_ready", {"reason", "the canary's batch does not come"},
-                 {"workers_running", engine.GetVitals().workers_running});
+                 {"workers_running", engine.views().GetVitals().workers_running});
     return;
   }
   End(engine, now);

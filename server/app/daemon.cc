@@ -150,7 +150,7 @@ std::optional<std::vector<uint64_t>> Daemon::AskForSlots(const feed::DatasetStat
   // `state` is held by the caller, who may have gone on by then: only its address is used.
   const bool posted =
       runner_->Post([answer, address = &state](feed::Engine& engine, base::TimePoint) {
-        answer->set_value(engine.SamplesInSlots(address));
+        answer->set_value(engine.views().SamplesInSlots(address));
       });
   if (!posted || samples.wait_for(kLongestAnswer) != std::future_status::ready) return std::nullopt;
   return samples.get();

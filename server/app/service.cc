@@ -151,7 +151,7 @@ void Service::GetProgress(const rpc::Permit& permit, uint64_t session_id,
       std::move(done),
       [id = peer->id.value(), session_id](feed::Engine& engine,
                                           base::TimePoint now) -> absl::StatusOr<rpc::Progress> {
-        const auto progress = engine.Progress(id, session_id, now);
+        const auto progress = engine.views().Progress(id, session_id, now);
         if (!progress.ok()) return ForWhoAsks(progress.status(), session_id);
         return ReportProgress(*progress);
       });

@@ -178,16 +178,16 @@ void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapsh
 status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,
                               base::TimePoint now) {
   status::Snapshot snapshot;
-  const feed::EngineView view = engine.View();
+  const feed::EngineView view = engine.views().View();
   AddPool(view, snapshot);
   snapshot.feeds = static_cast<uint32_t>(view.feeds.size());
-  for (const feed::SessionInfo& session : engine.Sessions()) AddSession(session, snapshot);
-  AddWorkers(engine.Workers(now), now, snapshot);
+  for (const feed::SessionInfo& session : engine.views().Sessions()) AddSession(session, snapshot);
+  AddWorkers(engine.views().Workers(now), now, snapshot);
   snapshot.workers[PlaceOf("asleep", status::kWorkerStates)] = view.workers_asleep;
   AddTotals(engine.Totals(now), snapshot);
   for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
   AddDatasets(datasets, snapshot);
-  AddUsers(engine.Users(), snapshot);
+  AddUsers(engine.views().Users(), snapshot);
   return snapshot;
 }
 

@@ -183,7 +183,7 @@ std::string StateOf(const workers::WorkerView& worker, base::TimePoint now) {
 
 v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& viewer,
                                    base::TimePoint now) {
-  const feed::EngineView view = engine.View();
+  const feed::EngineView view = engine.views().View();
   v1::GetStatusResponse response;
   response.set_version(kVersion);
   response.set_protocol_version(shm::kProtocolVersion);
@@ -201,7 +201,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   Fill(view, *response.mutable_pool());
   uint64_t restarts = 0;
   uint32_t running = 0;
-  const std::vector<workers::WorkerView> workers = engine.Workers(now);
+  const std::vector<workers::WorkerView> workers = engine.views().Workers(now);
   for (const workers::WorkerView& worker : workers) {
     restarts += worker.restarts;
     const bool is_unused = worker.state == workers::WorkerState::kUnused;
@@ -210,12 +210,12 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   response.set_workers(static_cast<uint32_t>(workers.size()));
   response.set_workers_running(running);
   response.set_workers_asleep(view.workers_asleep);
-  response.set_workers_policy(engine.WorkersPolicy());
+  response.set_workers_policy(engine.views().WorkersPolicy());
   response.set_worker_restarts(restarts);
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
   for (const feed::FeedInfo& info : view.feeds)
     if (MaySee(viewer, info.user)) Fill(info, *response.add_feeds());
-  for (const feed::UserView& user : engine.Users())
+  for (const feed::UserView& user : engine.views().Users())
     if (viewer.is_operator || (!user.totals.others && viewer.uid == user.totals.user))
       Fill(user, *response.add_users());
   response.set_samples_decoded(view.samples_decoded);
@@ -229,7 +229,7 @@ uint64_t BadSamples(const feed::DatasetState& dataset) {
 
 v1::DrainResponse ReportDrain(const feed::Engine& engine) {
   constexpr int kMostShown = 100;
-  const std::vector<feed::SessionInfo> left = engine.NotDrained();
+  const std::vector<feed::SessionInfo> left = engine.views().NotDrained();
   v1::DrainResponse response;
   response.set_done(left.empty());
   response.set_sessions_left(static_cast<uint32_t>(left.size()));
@@ -250,7 +250,7 @@ v1::DrainResponse ReportDrain(const feed::Engine& engine) {
 
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener& viewer) {
   v1::ListSessionsResponse response;
-  for (const feed::SessionInfo& info : engine.Sessions()) {
+  for (const feed::SessionInfo& info : engine.views().Sessions()) {
     if (!MaySee(viewer, info.user)) continue;
     v1::SessionStatus& session = *response.add_sessions();
     session.set_session_id(info.id);
@@ -280,7 +280,7 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
                                       base::TimePoint now) {
   v1::ListWorkersResponse response;
-  for (workers::WorkerView& view : engine.Workers(now)) {
+  for (workers::WorkerView& view : engine.views().Workers(now)) {
     if (!viewer.is_operator) {
       if (view.user && *view.user != viewer.uid) continue;
       view.last_death = "its operator sees why";

@@ -53,6 +53,12 @@ const FeedBook::Entry& FeedBook::At(FeedId feed) const {
   return found->second;
 }
 
+std::shared_ptr<Feed> FeedBook::InUse(FeedId id) const {
+  std::shared_ptr<Feed> feed = At(id).feed.lock();
+  PENSTOCK_CHECK(feed != nullptr);
+  return feed;
+}
+
 bool FeedBook::HasIdle() const {
   for (const auto& [number, entry] : entries_)
     if (entry.feed.expired()) return true;

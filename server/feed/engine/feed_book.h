@@ -38,6 +38,8 @@ class FeedBook {
   FeedId IdOf(UserId user, const std::shared_ptr<const DatasetState>& dataset,
               const FeedSpec& spec);
 
+  // The feed; somebody has it.
+  std::shared_ptr<Feed> InUse(FeedId feed) const;
   Entry& At(FeedId feed);
   const Entry& At(FeedId feed) const;
   const std::map<uint64_t, Entry>& entries() const { return entries_; }

@@ -102,45 +102,45 @@ void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
   row.overdue = true;
 }
 
-RowTrouble Rows::End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool) {
+FillOutcome Rows::End(const workers::Outcome& outcome, const pool::Pool& pool) {
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   InFlight row = std::move(found->second);
-  row.taken = outcome.times.taken;
   in_flight_.erase(found);
   if (outcome.kind == workers::OutcomeKind::kRefused ||
       outcome.kind == workers::OutcomeKind::kStrike)
     row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
   if (row.aside || row.overdue) loose_.Remove(row.task.user.value());
 
-  RowTrouble trouble;
+  FillOutcome ended;
   switch (outcome.kind) {
     case workers::OutcomeKind::kDone:
       Label(row, pool.Place(row.task.slot.value()));
       if (!row.feed->canary) ++decoded_;
       row.feed->dataset->policy.OnDecoded(row.sample);
-      core.RowDone(row.task, row.taken);
       break;
     case workers::OutcomeKind::kLost:
-      core.RowReturned(row.task, row.taken);
+      ended.end = FillEnd::kLost;
       break;
     case workers::OutcomeKind::kRefused:
-      trouble = Refused(row, outcome.fault, core);
+      ended = Refused(row, outcome.fault);
       break;
     case workers::OutcomeKind::kStrike:
-      trouble = Struck(row, outcome.fault, core);
+      ended = Struck(row, outcome.fault);
       break;
     case workers::OutcomeKind::kSourceFailed:
+      ended.end = FillEnd::kNotRead;
+      ended.why = outcome.status;
       break;
   }
-  trouble.feed = row.feed;
-  trouble.task = row.task;
-  trouble.sample = row.sample;
-  trouble.read = {
-      .aside = row.aside,
-      .overdue = row.overdue,
-      .took = outcome.times.read_end - outcome.times.read_begin - outcome.times.held_up};
-  return trouble;
+  ended.feed = row.feed;
+  ended.task = row.task;
+  ended.sample = row.sample;
+  ended.cost = outcome.times.taken;
+  ended.read = {.aside = row.aside,
+                .overdue = row.overdue,
+                .took = outcome.times.read_end - outcome.times.read_begin - outcome.times.held_up};
+  return ended;
 }
 
 // Counts for this feed alone. Why it fails, once too many samples are so.
@@ -157,40 +157,40 @@ absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
 }
 
 // The sample is at fault: another stands in for it in this row, and it is reported once.
-RowTrouble Rows::Refused(const InFlight& row, base::Fault fault, Core& core) {
+FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
-  RowTrouble trouble;
-  trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
+  FillOutcome ended;
+  ended.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
   if (base::IsOfField(fault)) {
-    trouble.feed_failed = Lacks(row, fault);
+    ended.feed_failed = Lacks(row, fault);
   } else {
     Record(row, fault);
     dataset.policy.OnRefused(row.sample);
-    trouble.feed_failed = dataset.policy.Exhausted();
+    ended.feed_failed = dataset.policy.Exhausted();
   }
   if (!row.feed->canary) ++replaced_;
-  core.RowRefused(row.task, row.taken);
-  return trouble;
+  ended.end = FillEnd::kRefused;
+  return ended;
 }
 
 // A worker died or hung over the sample: once more, then never again.
-RowTrouble Rows::Struck(const InFlight& row, base::Fault fault, Core& core) {
+FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
-  RowTrouble trouble;
+  FillOutcome ended;
   if (dataset.policy.OnStrike(row.sample) == Verdict::kQuarantine) {
-    trouble.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
+    ended.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
     Record(row, fault);
-    trouble.feed_failed = dataset.policy.Exhausted();
-    trouble.quarantine_grew = true;
+    ended.feed_failed = dataset.policy.Exhausted();
+    ended.quarantine_grew = true;
     if (!row.feed->canary) ++replaced_;
     // A quarantine that is full passes over no more samples: this row does.
     if (!dataset.quarantine.Contains(row.sample)) {
-      core.RowRefused(row.task, row.taken);
-      return trouble;
+      ended.end = FillEnd::kRefused;
+      return ended;
     }
   }
-  core.RowReturned(row.task, row.taken);
-  return trouble;
+  ended.end = FillEnd::kAgain;
+  return ended;
 }
 
 void Rows::Record(const InFlight& row, base::Fault fault) {

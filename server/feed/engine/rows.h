@@ -16,6 +16,7 @@
 #include "server/feed/core/fault_policy.h"
 #include "server/feed/core/source_health.h"
 #include "server/feed/engine/fingerprint.h"
+#include "server/feed/fill/filler.h"
 #include "server/feed/stats/flow.h"
 #include "server/pool/pool.h"
 #include "server/source/core/dataset.h"
@@ -50,22 +51,6 @@ struct Feed {
   FeedFlow flow = {};
 };
 
-// What happened to a row, beyond what the core is told.
-struct RowTrouble {
-  std::shared_ptr<Feed> feed;
-  RowTask task;
-  uint64_t sample = 0;           // of a worker's row
-  absl::Status feed_failed;      // not OK: the whole feed fails, for this reason
-  absl::Status bad_sample;       // not OK: a sample was replaced, for this reason
-  bool quarantine_grew = false;  // the dataset's quarantine has a new version
-  // How it was read; what became of it, and of rows that could not be read, is the caller's affair.
-  SourceHealth::Read read = {};
-};
-
-// Told of a read that does not come back.
-using NoteOverdueRead = absl::FunctionRef<void(const std::shared_ptr<Feed>& feed, uint64_t sample,
-                                               const SourceHealth::Read& read)>;
-
 class Rows {
  public:
   // The item for a task; FailedPrecondition when so many samples are quarantined that none stands
@@ -75,9 +60,8 @@ class Rows {
   // The item's read does not come back.
   void Overdue(uint64_t item, NoteOverdueRead note);
 
-  // The end of an item: tells the core, writes label and id, judges faults. Of one that could not
-  // be read the core is not told.
-  RowTrouble End(const workers::Outcome& outcome, Core& core, const pool::Pool& pool);
+  // The end of an item: writes label and id, judges faults.
+  FillOutcome End(const workers::Outcome& outcome, const pool::Pool& pool);
 
   // Has what quarantines learned since written: a first time at once, then once a second at most,
   // because each time is the whole list. `at_once`: it is the end.
@@ -102,12 +86,11 @@ class Rows {
     uint64_t sample = 0;
     std::shared_ptr<Feed> feed;
     bool aside = false, overdue = false;
-    std::string path = {};   // of a sample that is at fault
-    base::Duration taken{};  // a post, by the time it ends
+    std::string path = {};  // of a sample that is at fault
   };
   static absl::Status Lacks(const InFlight& row, base::Fault fault);
-  RowTrouble Refused(const InFlight& row, base::Fault fault, Core& core);
-  RowTrouble Struck(const InFlight& row, base::Fault fault, Core& core);
+  FillOutcome Refused(const InFlight& row, base::Fault fault);
+  FillOutcome Struck(const InFlight& row, base::Fault fault);
   void Record(const InFlight& row, base::Fault fault);
   void Label(const InFlight& row, const pool::SlotPlace& place) const;
 

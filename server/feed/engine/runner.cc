@@ -105,7 +105,7 @@ void Runner::Run() {
 
 void Runner::Tick(base::TimePoint now) {
   engine_.Tick(now);
-  Vitals vitals = engine_.GetVitals();
+  Vitals vitals = engine_.views().GetVitals();
   vitals.ticked = now;
   base::MutexLock lock(mutex_);
   vitals_ = vitals;

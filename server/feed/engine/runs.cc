@@ -73,23 +73,27 @@ void Runs::Overdue(uint64_t run, NoteOverdueRead note) {
   of.overdue = true;
 }
 
-RowTrouble Runs::End(const copy::Outcome& outcome, Core& core) {
+FillOutcome Runs::End(const copy::Outcome& outcome) {
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight run = std::move(found->second);
   in_flight_.erase(found);
-  RowTrouble trouble;
-  if (outcome.status.ok()) core.RowDone(run.task, outcome.ended - outcome.begun);
-  trouble.feed = run.feed;
-  trouble.task = run.task;
-  trouble.read = {
-      .aside = run.aside, .overdue = run.overdue, .took = outcome.ended - outcome.begun};
-  return trouble;
+  const base::Duration took = outcome.ended - outcome.begun;
+  return {.task = run.task,
+          .feed = run.feed,
+          .end = outcome.status.ok() ? FillEnd::kDone : FillEnd::kNotRead,
+          .cost = took,
+          .why = outcome.status,
+          .read = SourceHealth::Read{.aside = run.aside, .overdue = run.overdue, .took = took},
+          .times = FillTimes{.given = outcome.given,
+                             .read_begin = outcome.begun,
+                             .read_end = outcome.ended,
+                             .ended = outcome.ended,
+                             .read = took}};
 }
 
-void Runs::Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core) {
+void WriteNotes(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
   copy::WriteNotes(RunFor(task, feed, place));
-  core.RowDone(task, base::Duration::zero());
 }
 
 }  // namespace penstock::feed

@@ -21,6 +21,9 @@ namespace penstock::feed {
 FillPath FillPathOf(const FeedSpec& spec);
 uint32_t RunOf(const FeedSpec& spec);
 
+// Writes labels and ids of rows that nobody fills: they are done with that.
+void WriteNotes(const RowTask& task, const Feed& feed, const pool::SlotPlace& place);
+
 class Runs {
  public:
   // What to carry for a task. The run in flight keeps the feed alive.
@@ -28,11 +31,7 @@ class Runs {
                   bool aside = false);
   // The run's copy does not come back.
   void Overdue(uint64_t run, NoteOverdueRead note);
-  // The end of a run: tells the core, but of one that could not be read.
-  RowTrouble End(const copy::Outcome& outcome, Core& core);
-
-  // Labels and ids of rows that nobody fills: the task is done with that.
-  void Note(const RowTask& task, const Feed& feed, const pool::SlotPlace& place, Core& core);
+  FillOutcome End(const copy::Outcome& outcome);
 
   size_t in_flight() const { return in_flight_.size(); }
 

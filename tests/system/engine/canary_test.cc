@@ -50,15 +50,15 @@ TEST_F(CanaryTest, APictureThatTheWorkersRefuseDoesNotComeThroughAndLeavesNothin
 
   EXPECT_FALSE(ComesThroughWithin(milliseconds(2500)));  // two attempts and more
 
-  EXPECT_LE(engine_->View().slots.held, 1u);
-  EXPECT_EQ(engine_->View().samples_replaced, 0u);
+  EXPECT_LE(engine_->views().View().slots.held, 1u);
+  EXPECT_EQ(engine_->views().View().samples_replaced, 0u);
 }
 
 TEST_F(CanaryTest, ABatchComesThroughAndIsCountedNowhere) {
   Start();
   ASSERT_TRUE(ComesThroughWithin(seconds(20)));
 
-  const feed::EngineView view = engine_->View();
+  const feed::EngineView view = engine_->views().View();
   EXPECT_EQ(view.pool.reserved_bytes, 0u);
   EXPECT_EQ(view.slots.held, 0u);
   EXPECT_EQ(view.samples_decoded, 0u);
@@ -73,8 +73,8 @@ TEST_F(CanaryTest, EachTimeItIsAskedForAWorkerDecodesABatchAnew) {
     ASSERT_TRUE(ComesThroughWithin(seconds(20))) << time;
     canary_.Again();
   }
-  EXPECT_EQ(engine_->Workers(clock_.Now()).at(0).decoded, 20u);
-  EXPECT_EQ(engine_->View().pool.reserved_bytes, 0u);
+  EXPECT_EQ(engine_->views().Workers(clock_.Now()).at(0).decoded, 20u);
+  EXPECT_EQ(engine_->views().View().pool.reserved_bytes, 0u);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_F(DeviceTest, ATrainerThatDiesHoldingBatchesHurtsNoNeighbour) {
   const std::vector<Copied> batches = TakeAll(neighbour);
 
   EXPECT_TRUE(batches == rig_.TakeAll(HostSession()));
-  EXPECT_EQ(rig_.engine().View().gpus.at(0).view.sessions, 1u);
+  EXPECT_EQ(rig_.engine().views().View().gpus.at(0).view.sessions, 1u);
 }
 
 TEST_F(DeviceTest, AClosedSessionKeepsItsBatchesUntilItsGpuHasReleasedThem) {
@@ -140,14 +140,14 @@ TEST_F(DeviceTest, HostSlotsAreLetGoWhileTheTrainerHoldsItsBatches) {
   ASSERT_TRUE(rig_.RunUntilAnnounced(session, 2));
 
   EXPECT_TRUE(rig_.RunUntil([&] {
-    const SlotCounts slots = rig_.engine().View().slots;
+    const SlotCounts slots = rig_.engine().views().View().slots;
     return slots.held == 3 && slots.filling == 0;  // its window, all ahead of what it has
   }));
-  const SessionInfo info = rig_.engine().Sessions().at(0);
+  const SessionInfo info = rig_.engine().views().Sessions().at(0);
   EXPECT_EQ(info.announced, 2u);
   EXPECT_EQ(info.taken, 0u);
   EXPECT_EQ(info.on_device, 2u);
-  EXPECT_EQ(rig_.engine().View().gpus.at(0).batches_ahead, 2u);
+  EXPECT_EQ(rig_.engine().views().View().gpus.at(0).batches_ahead, 2u);
 }
 
 TEST_F(DeviceTest, ALostGpuIsTheEndOfAllSessionsInWords) {

@@ -23,7 +23,7 @@ std::vector<Copied> Undisturbed() {
 std::string ErrorOf(const Consumer& consumer) { return consumer.page().error; }
 
 bool NothingIsHeld(EngineRig& rig) {
-  const SlotCounts slots = rig.engine().View().slots;
+  const SlotCounts slots = rig.engine().views().View().slots;
   return slots.held == 0 && slots.filling == 0;
 }
 
@@ -78,7 +78,7 @@ TEST(EngineTest, ASessionClosedWhileItsRowsAreWithWorkersLeavesNothingAndChanges
   for (int i = 0; i < 20; ++i) {
     const uint64_t session = rig.Open(rig.Request(kPeer));
     rig.engine().Pump(base::Now());  // rows are with the workers
-    ASSERT_GT(rig.engine().View().slots.filling, 0u);
+    ASSERT_GT(rig.engine().views().View().slots.filling, 0u);
 
     ASSERT_TRUE(rig.engine().Close(kPeer, session, base::Now()).ok());
   }
@@ -93,15 +93,15 @@ TEST(EngineTest, APeerThatIsGoneWhileBatchesAreOutHoldsNoSlotAndNoMemory) {
   ASSERT_TRUE(rig.RunUntilAnnounced(session, 3));
   rig.consumer(session).Take(2);
   rig.engine().Pump(base::Now());
-  ASSERT_EQ(rig.engine().View().slots.held, 3u);
+  ASSERT_EQ(rig.engine().views().View().slots.held, 3u);
 
   rig.engine().PeerDisconnected(kPeer);
-  EXPECT_EQ(rig.engine().View().slots.held, 3u);
+  EXPECT_EQ(rig.engine().views().View().slots.held, 3u);
   rig.engine().PeerGone(kPeer, base::Now());
 
   EXPECT_TRUE(rig.RunUntil([&] { return NothingIsHeld(rig); }));
   rig.engine().Tick(base::Now() + std::chrono::minutes(2));
-  EXPECT_EQ(rig.engine().View().pool.segments, 0u);
+  EXPECT_EQ(rig.engine().views().View().pool.segments, 0u);
 }
 
 TEST(EngineTest, ADisconnectedPeerIsToldOfNothingMoreAndItsReleasesStillCount) {
@@ -129,7 +129,7 @@ TEST(EngineTest, TwoUsersGetTheSameBytesInSegmentsOfTheirOwn) {
 
   EXPECT_NE(rig.consumer(mine).Entry(1).segment, rig.consumer(theirs).Entry(1).segment);
   EXPECT_EQ(rig.TakeAll(mine), rig.TakeAll(theirs));
-  EXPECT_EQ(rig.engine().View().samples_decoded, 2 * EngineRig::kSamples);
+  EXPECT_EQ(rig.engine().views().View().samples_decoded, 2 * EngineRig::kSamples);
 }
 
 TEST(EngineTest, TwoSessionsOfAUserGetTheSameSlotsDecodedOnce) {
@@ -139,7 +139,7 @@ TEST(EngineTest, TwoSessionsOfAUserGetTheSameSlotsDecodedOnce) {
 
   EXPECT_EQ(rig.TakeAll(first), rig.TakeAll(second));
 
-  EXPECT_EQ(rig.engine().View().samples_decoded, EngineRig::kSamples);
+  EXPECT_EQ(rig.engine().views().View().samples_decoded, EngineRig::kSamples);
 }
 
 TEST(EngineTest, ASegmentThatCouldNotBeSentIsSentToTheNextSession) {

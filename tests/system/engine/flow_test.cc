@@ -41,7 +41,7 @@ class FlowTest : public ::testing::Test {
   static void RunFor(EngineRig& rig, base::Duration time) {
     rig.RunUntil([until = base::Now() + time] { return base::Now() >= until; });
   }
-  static FeedInfo Feed(EngineRig& rig) { return rig.engine().View().feeds.at(0); }
+  static FeedInfo Feed(EngineRig& rig) { return rig.engine().views().View().feeds.at(0); }
 };
 
 TEST_F(FlowTest, AConsumerThatSaysItSleepsBesideReadyBatchesDoesNotStarve) {
@@ -101,16 +101,16 @@ TEST_F(FlowTest, ATrainerThatWaitsForBusyWorkersIsToldHowManyMoreWouldHideIt) {
 
   EXPECT_GT(Feed(rig).starved, 0.8);
   EXPECT_THAT(Feed(rig).verdict, HasSubstr(expected))
-      << "busy: " << rig.engine().Workers(base::Now()).at(0).utilisation;
-  EXPECT_EQ(rig.engine().WorkersPolicy(), "fixed");
+      << "busy: " << rig.engine().views().Workers(base::Now()).at(0).utilisation;
+  EXPECT_EQ(rig.engine().views().WorkersPolicy(), "fixed");
 }
 
 TEST_F(FlowTest, WhoSaysHowManyWorkersThereAreEndsTheirGrowing) {
   EngineRig rig(1, nullptr, WorkerDemand::Options{.most = 3});
   ASSERT_TRUE(rig.engine().SetWorkers(2).ok());
 
-  EXPECT_EQ(rig.engine().WorkersPolicy(), "fixed");
-  EXPECT_EQ(rig.engine().GetVitals().workers, 2u);
+  EXPECT_EQ(rig.engine().views().WorkersPolicy(), "fixed");
+  EXPECT_EQ(rig.engine().views().GetVitals().workers, 2u);
 }
 
 TEST_F(FlowTest, WorkersGrowToTheirLimitForAStarvingTrainerAndShrinkWhenNobodyNeedsThem) {
@@ -119,15 +119,15 @@ TEST_F(FlowTest, WorkersGrowToTheirLimitForAStarvingTrainerAndShrinkWhenNobodyNe
   MakeSlow(rig);
   const uint64_t session = OpenEndless(rig);
   Hunger(rig, session);
-  EXPECT_EQ(rig.engine().WorkersPolicy(), "auto, 1 to 3");
+  EXPECT_EQ(rig.engine().views().WorkersPolicy(), "auto, 1 to 3");
 
-  ASSERT_TRUE(rig.RunUntil([&] { return rig.engine().GetVitals().workers == 3; }));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.engine().views().GetVitals().workers == 3; }));
   RunFor(rig, seconds(2));
-  EXPECT_EQ(rig.engine().GetVitals().workers, 3u);
+  EXPECT_EQ(rig.engine().views().GetVitals().workers, 3u);
 
   rig.each_turn = [] {};
   ASSERT_TRUE(rig.engine().Close(kPeer, session, base::Now()).ok());
-  ASSERT_TRUE(rig.RunUntil([&] { return rig.engine().GetVitals().workers == 1; }));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.engine().views().GetVitals().workers == 1; }));
 }
 
 }  // namespace

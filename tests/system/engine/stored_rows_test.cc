@@ -54,7 +54,7 @@ TEST_F(StoredRowsTest, ASourceThatStaysAwayFailsTheFeedWithItsReasonAndQuarantin
   EXPECT_THAT(rig_.consumer(session).page().error, HasSubstr("'/digits': away"));
   EXPECT_TRUE(state_->quarantine.Entries().empty());
   ASSERT_TRUE(rig_.engine().Close(kPeer, session, base::Now()).ok());
-  EXPECT_TRUE(rig_.RunUntil([&] { return rig_.engine().View().slots.filling == 0; }));
+  EXPECT_TRUE(rig_.RunUntil([&] { return rig_.engine().views().View().slots.filling == 0; }));
 }
 
 TEST_F(StoredRowsTest, ASourceThatComesBackChangesNoByte) {
@@ -82,7 +82,7 @@ TEST_F(StoredRowsTest, RowsWithTheirLabelsAndIdsAreThoseThatAreStored) {
       for (uint64_t j = 0; j < kShape.bytes(); ++j)
         ASSERT_EQ(batches[batch].pixels[row * kShape.bytes() + j], FakeRows::ByteOf(sample, j));
     }
-  EXPECT_EQ(rig_.engine().View().samples_decoded, 0u);
+  EXPECT_EQ(rig_.engine().views().View().samples_decoded, 0u);
 }
 
 TEST_F(StoredRowsTest, TwoSessionsOfAUserShareWhatWasCopied) {
@@ -90,7 +90,7 @@ TEST_F(StoredRowsTest, TwoSessionsOfAUserShareWhatWasCopied) {
 
   EXPECT_EQ(rig_.TakeAll(first), rig_.TakeAll(second));
 
-  EXPECT_EQ(rig_.engine().View().feeds.at(0).counts.rows_decoded, EngineRig::kSamples);
+  EXPECT_EQ(rig_.engine().views().View().feeds.at(0).counts.rows_decoded, EngineRig::kSamples);
 }
 
 // The only worker has a photograph that it never finishes; what is copied does not wait for it.

@@ -77,9 +77,9 @@ TEST_F(CanaryTest, WithoutAWorkerNoneComesThroughAndNobodySeesItsSession) {
   EXPECT_THAT(peers_, ::testing::Each(Canary::kPeer));
   EXPECT_FALSE(peers_.empty());
   EXPECT_EQ(engine.sessions(), 0u);
-  EXPECT_EQ(engine.GetVitals().sessions, 0u);
-  EXPECT_TRUE(engine.Sessions().empty());
-  EXPECT_TRUE(engine.View().feeds.empty());
+  EXPECT_EQ(engine.views().GetVitals().sessions, 0u);
+  EXPECT_TRUE(engine.views().Sessions().empty());
+  EXPECT_TRUE(engine.views().View().feeds.empty());
   EXPECT_TRUE(engine.Totals(now_).by_dataset.empty());
 }
 
@@ -91,7 +91,7 @@ TEST_F(CanaryTest, APoolWithoutRoomForItIsTriedAgainASecondLater) {
 
   EXPECT_FALSE(canary_.came_through());
   EXPECT_TRUE(peers_.empty());
-  EXPECT_EQ(engine.View().pool.reserved_bytes, 0u);
+  EXPECT_EQ(engine.views().View().pool.reserved_bytes, 0u);
 }
 
 TEST_F(CanaryTest, MessagesOfAWrongSizeAreRefused) {

@@ -76,8 +76,8 @@ class DeviceSessionsTest : public ::testing::Test {
   }
   void ExpectNothingLeft() {
     EXPECT_EQ(engine_.sessions(), 0u);
-    EXPECT_EQ(engine_.View().pool.reserved_bytes, 0u);
-    for (const GpuInfo& gpu : engine_.View().gpus) {
+    EXPECT_EQ(engine_.views().View().pool.reserved_bytes, 0u);
+    for (const GpuInfo& gpu : engine_.views().View().gpus) {
       EXPECT_EQ(gpu.view.sessions, 0u);
       EXPECT_EQ(gpu.view.slab_bytes, 0u);
     }
@@ -112,7 +112,7 @@ TEST_F(DeviceSessionsTest, AGpuThatCannotBeUsedRefusesTheSessionInItsOwnWords) {
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(answers_[0].status(), refuse_slabs_);
   EXPECT_TRUE(engine_.status().ok());
-  EXPECT_EQ(engine_.View().gpus.at(0).view.state, "there is no driver");
+  EXPECT_EQ(engine_.views().View().gpus.at(0).view.state, "there is no driver");
   ExpectNothingLeft();
 }
 
@@ -235,7 +235,7 @@ TEST_F(DeviceSessionsTest, ALostGpuEndsTheDaemonAndTellsItsSessions) {
   engine_.Tick(now_);
 
   EXPECT_THAT(std::string(engine_.status().message()), HasSubstr("an illegal address"));
-  EXPECT_EQ(engine_.Sessions().at(0).state, "ended");
+  EXPECT_EQ(engine_.views().Sessions().at(0).state, "ended");
   Ask(Request());
   EXPECT_THAT(std::string(answers_.back().status().message()), HasSubstr("an illegal address"));
 }
@@ -243,7 +243,7 @@ TEST_F(DeviceSessionsTest, ALostGpuEndsTheDaemonAndTellsItsSessions) {
 TEST_F(DeviceSessionsTest, StatusSaysHowBatchesAreDeliveredAndWhy) {
   Open(Request());
 
-  const SessionInfo info = engine_.Sessions().at(0);
+  const SessionInfo info = engine_.views().Sessions().at(0);
 
   EXPECT_EQ(info.delivery, DeliveryKind::kDevice);
   EXPECT_THAT(info.delivery_reason, HasSubstr("asked for; the default"));

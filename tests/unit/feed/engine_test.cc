@@ -67,9 +67,9 @@ class EngineTest : public ::testing::Test {
 
   // As if nobody had ever asked.
   void ExpectNothingReserved() {
-    EXPECT_EQ(engine_.View().pool.reserved_bytes, 0u);
+    EXPECT_EQ(engine_.views().View().pool.reserved_bytes, 0u);
     EXPECT_EQ(engine_.sessions(), 0u);
-    EXPECT_EQ(engine_.View().slots.held + engine_.View().slots.filling, 0u);
+    EXPECT_EQ(engine_.views().View().slots.held + engine_.views().View().slots.filling, 0u);
     EXPECT_EQ(watched_.size(), 2u);  // the workers' and the row copiers'
   }
 
@@ -85,12 +85,12 @@ class EngineTest : public ::testing::Test {
 };
 
 TEST_F(EngineTest, ASessionsProgressIsForItsOwnProcessAlone) {
-  EXPECT_EQ(engine_.Progress(kPeer, 1, now_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(engine_.views().Progress(kPeer, 1, now_).status().code(), absl::StatusCode::kNotFound);
   const uint64_t session = Open(Request());
 
-  EXPECT_EQ(engine_.Progress(kOtherPeer, session, now_).status().code(),
+  EXPECT_EQ(engine_.views().Progress(kOtherPeer, session, now_).status().code(),
             absl::StatusCode::kPermissionDenied);
-  const SessionProgress progress = engine_.Progress(kPeer, session, now_).value();
+  const SessionProgress progress = engine_.views().Progress(kPeer, session, now_).value();
 
   EXPECT_EQ(progress.announced, 0u);
   EXPECT_EQ(progress.window, 2u);
@@ -104,7 +104,7 @@ TEST_F(EngineTest, EqualFeedsOfTwoUsersAreShownAsTwo) {
   const uint64_t other = Ask(Request(kOtherPeer, 1001))->fingerprint;
   ASSERT_EQ(one, other);
 
-  const EngineView view = engine_.View();
+  const EngineView view = engine_.views().View();
 
   ASSERT_EQ(view.feeds.size(), 2u);
   EXPECT_EQ(view.feeds[0].user, 1000u);
@@ -230,8 +230,8 @@ TEST_F(LeavingTest, APeerThatOnlyDisconnectedKeepsItsReservationUntilItIsGone) {
 
   engine_.PeerDisconnected(kPeer);
   EXPECT_EQ(engine_.sessions(), 1u);
-  EXPECT_EQ(engine_.Sessions()[0].state, "ended");
-  EXPECT_GT(engine_.View().pool.reserved_bytes, 0u);
+  EXPECT_EQ(engine_.views().Sessions()[0].state, "ended");
+  EXPECT_GT(engine_.views().View().pool.reserved_bytes, 0u);
   engine_.PeerGone(kPeer, now_);
 
   ExpectNothingReserved();
@@ -249,11 +249,11 @@ TEST_F(LeavingTest, SegmentsGoAWhileAfterTheLastSession) {
   engine_.Close(kPeer, session, now_).IgnoreError();
 
   engine_.Tick(now_ + seconds(59));
-  EXPECT_EQ(engine_.View().pool.segments, 1u);
+  EXPECT_EQ(engine_.views().View().pool.segments, 1u);
   engine_.Tick(now_ + seconds(60));
 
-  EXPECT_EQ(engine_.View().pool.segments, 0u);
-  EXPECT_TRUE(engine_.View().feeds.empty());
+  EXPECT_EQ(engine_.views().View().pool.segments, 0u);
+  EXPECT_TRUE(engine_.views().View().feeds.empty());
 }
 
 // ---- What sessions share. ----
@@ -264,8 +264,8 @@ TEST_F(SharingTest, SessionsOfOneOpenedDatasetHaveOneFeed) {
   ASSERT_TRUE(Ask(Request()).ok());
   ASSERT_TRUE(Ask(Request()).ok());
 
-  ASSERT_EQ(engine_.View().feeds.size(), 1u);
-  EXPECT_EQ(engine_.View().feeds[0].sessions, 2u);
+  ASSERT_EQ(engine_.views().View().feeds.size(), 1u);
+  EXPECT_EQ(engine_.views().View().feeds[0].sessions, 2u);
 }
 
 // Their manifests agree in everything that a digest is made of.
@@ -277,7 +277,7 @@ TEST_F(SharingTest, TwoDatasetsThatLookAlikeHaveTwoFeeds) {
   const auto second = Ask(other);
 
   EXPECT_EQ(first->fingerprint, second->fingerprint) << "a state survives a copied dataset";
-  EXPECT_EQ(engine_.View().feeds.size(), 2u);
+  EXPECT_EQ(engine_.views().View().feeds.size(), 2u);
 }
 
 TEST_F(SharingTest, TwoUsersOfOneDatasetHaveNoSlotInCommon) {
@@ -286,8 +286,8 @@ TEST_F(SharingTest, TwoUsersOfOneDatasetHaveNoSlotInCommon) {
 
   ASSERT_TRUE(mine.ok() && theirs.ok());
   EXPECT_EQ(mine->fingerprint, theirs->fingerprint);
-  EXPECT_EQ(engine_.View().feeds.size(), 2u);
-  EXPECT_EQ(engine_.View().pool.segments, 2u);
+  EXPECT_EQ(engine_.views().View().feeds.size(), 2u);
+  EXPECT_EQ(engine_.views().View().pool.segments, 2u);
 }
 
 TEST_F(SharingTest, AnotherSeedIsAnotherFeed) {

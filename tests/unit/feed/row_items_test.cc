@@ -45,9 +45,12 @@ class RowItemsTest : public ::testing::Test {
     task_ = core_.NextRow().value();
     return rows_.Begin(task_, feed_, pool_.Place(task_.slot.value())).value();
   }
-  RowTrouble End(const workers::WorkItem& item, OutcomeKind kind, Fault fault = Fault::kNone,
-                 absl::Status status = {}) {
-    return rows_.End({.id = item.id, .kind = kind, .fault = fault, .status = status}, core_, pool_);
+  FillOutcome End(const workers::WorkItem& item, OutcomeKind kind, Fault fault = Fault::kNone,
+                  absl::Status status = {}) {
+    const FillOutcome ended =
+        rows_.End({.id = item.id, .kind = kind, .fault = fault, .status = status}, pool_);
+    TellCore(ended, core_);
+    return ended;
   }
 
   Core core_;
@@ -172,7 +175,7 @@ TEST_F(RowItemsTest, ADecodedRowGetsItsLabelAndIdBesideIt) {
 TEST_F(RowItemsTest, ALostItemIsTheSameOnceMore) {
   const workers::WorkItem lost = Begin();
 
-  const RowTrouble trouble = End(lost, OutcomeKind::kLost);
+  const FillOutcome trouble = End(lost, OutcomeKind::kLost);
 
   EXPECT_TRUE(trouble.bad_sample.ok());
   EXPECT_EQ(Begin().sample, lost.sample);
@@ -182,7 +185,7 @@ TEST_F(RowItemsTest, ALostItemIsTheSameOnceMore) {
 TEST_F(RowItemsTest, ARefusedSampleIsReplacedByItsStandInAndReported) {
   const workers::WorkItem refused = Begin();
 
-  const RowTrouble trouble = End(refused, OutcomeKind::kRefused, Fault::kTruncated);
+  const FillOutcome trouble = End(refused, OutcomeKind::kRefused, Fault::kTruncated);
 
   EXPECT_EQ(trouble.bad_sample.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(trouble.bad_sample.message()),
@@ -199,7 +202,7 @@ TEST_F(RowItemsTest, ARefusedSampleIsReplacedByItsStandInAndReported) {
 TEST_F(RowItemsTest, TheFirstStrikeIsForgivenWhenTheSecondTryIsDecoded) {
   const workers::WorkItem first = Begin();
 
-  const RowTrouble trouble = End(first, OutcomeKind::kStrike, Fault::kWorkerCrashed);
+  const FillOutcome trouble = End(first, OutcomeKind::kStrike, Fault::kWorkerCrashed);
   const workers::WorkItem second = Begin();
   End(second, OutcomeKind::kDone);
 
@@ -213,7 +216,7 @@ TEST_F(RowItemsTest, TheSecondStrikeQuarantinesAndTheRowPassesTheSampleOver) {
   const workers::WorkItem first = Begin();
   End(first, OutcomeKind::kStrike, Fault::kTimeout);
 
-  const RowTrouble trouble = End(Begin(), OutcomeKind::kStrike, Fault::kTimeout);
+  const FillOutcome trouble = End(Begin(), OutcomeKind::kStrike, Fault::kTimeout);
 
   EXPECT_TRUE(trouble.quarantine_grew);
   EXPECT_THAT(std::string(trouble.bad_sample.message()), ::testing::HasSubstr("sample 0"));
@@ -238,7 +241,7 @@ TEST_F(RowItemsTest, MoreBadSamplesThanAllowedFailTheFeed) {
   for (uint64_t bad = 0; bad < 10; ++bad)
     EXPECT_TRUE(End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt).feed_failed.ok());
 
-  const RowTrouble trouble = End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt);
+  const FillOutcome trouble = End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt);
 
   EXPECT_EQ(trouble.feed_failed.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(trouble.feed, feed_);
@@ -249,7 +252,7 @@ TEST_F(RowItemsTest, ARowThatCannotBeReadIsTheCallersAffairAndNoSamplesFault) {
   const absl::Status gone = absl::UnavailableError("/fake/0: gone");
   const workers::WorkItem item = Begin();
 
-  const RowTrouble trouble = End(item, OutcomeKind::kSourceFailed, Fault::kNone, gone);
+  const FillOutcome trouble = End(item, OutcomeKind::kSourceFailed, Fault::kNone, gone);
 
   EXPECT_TRUE(trouble.feed_failed.ok());
   EXPECT_TRUE(trouble.bad_sample.ok());

@@ -1,0 +1,86 @@
+// What status and clients are shown of the engine: counts and names, copied at one moment. Made by
+// Engine::views for the length of a call.
+//
+// **Ownership**: nothing; what it reads is the engine's.
+// **Thread safety**: the runner's thread only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/copy/row_copiers.h"
+#include "server/export/gpus.h"
+#include "server/feed/core/core.h"
+#include "server/feed/engine/drain.h"
+#include "server/feed/engine/feed_book.h"
+#include "server/feed/engine/session_table.h"
+#include "server/feed/engine/statistics.h"
+#include "server/feed/engine/worker_count.h"
+#include "server/feed/fill/row_dispatch.h"
+#include "server/feed/stats/views.h"
+#include "server/pool/pool.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+// What the views are of.
+struct Viewed {
+  const Core& core;
+  const pool::Pool& pool;
+  const workers::Supervisor& workers;
+  const copy::RowCopiers& row_copiers;
+  const exporting::Gpus& gpus;
+  const FeedBook& feeds;
+  const Rows& rows;
+  const RowDispatch& dispatch;
+  const SessionTable& sessions;
+  const Statistics& statistics;
+  const Drain& drain;
+  const WorkerCount& worker_count;
+  uint32_t max_sessions = 0;
+  absl::Status status;    // why nothing is delivered any more, if so
+  base::TimePoint now{};  // of the pass that is under way
+};
+
+class EngineViews {
+ public:
+  explicit EngineViews(Viewed of) : of_(std::move(of)) {}
+
+  Vitals GetVitals() const;  // all but the runner's own: passes, ticked
+  EngineView View() const;
+  // Since the start, as of the last tick.
+  TotalsView Totals(base::TimePoint now) const;
+  std::vector<SessionInfo> Sessions() const;
+  // Whom a drain waits for.
+  std::vector<SessionInfo> NotDrained() const;
+  // Everybody who had a session since the start.
+  std::vector<UserView> Users() const;
+  // What a session waits for, as far as the daemon knows: its own batches, the workers that all
+  // sessions share, and of samples those of its own dataset.
+  //
+  // **Errors**: NotFound; PermissionDenied when the session is another peer's.
+  absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
+                                           base::TimePoint now) const;
+  std::vector<workers::WorkerView> Workers(base::TimePoint now) const {
+    return of_.workers.View(now);
+  }
+  // "auto, 1 to 8", or "fixed".
+  std::string WorkersPolicy() const { return of_.worker_count.policy(); }
+  // The samples whose rows slots hold for feeds over this dataset, and perhaps others: each once.
+  // `dataset` is an address to compare with; nothing where no feed is over it.
+  std::vector<uint64_t> SamplesInSlots(const DatasetState* dataset) const;
+
+ private:
+  SessionInfo InfoOf(uint64_t id, const SessionRecord& session) const;
+  FeedInfo InfoOf(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
+  SessionPhase PhaseOf(const SessionRecord& session, const SessionView& view, bool ready) const;
+  std::string InWords(SessionPhase phase, const Feed& feed) const;
+  std::vector<GpuInfo> GpuInfos() const;
+
+  const Viewed of_;
+};
+
+}  // namespace penstock::feed

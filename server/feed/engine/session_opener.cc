@@ -1,0 +1,205 @@
+#include "server/feed/engine/session_opener.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/export/host_delivery.h"
+#include "server/feed/engine/runs.h"
+#include "server/feed/engine/wire.h"
+
+namespace penstock::feed {
+namespace {
+
+SessionSpec SessionSpecOf(const SessionRecord& session) {
+  const OpenRequest& request = session.request;
+  return {.user = UserId(request.user),
+          .feed = session.feed->id,
+          .arena = ArenaId(session.arena),
+          .fill_path = FillPathOf(session.feed->spec),
+          .run = RunOf(session.feed->spec),
+          .share = request.share,
+          .first_epoch = request.first_epoch,
+          .epochs = request.epochs,
+          .window = request.window,
+          .variant = session.feed->dataset->quarantine.version()};
+}
+
+}  // namespace
+
+SessionOpener::SessionOpener(const Parts& parts, const Admission& admission, SendToPeer send,
+                             std::function<absl::Status()> status)
+    : parts_(parts), admission_(admission), send_(std::move(send)), status_(std::move(status)) {}
+
+// ---- May it? ----
+
+absl::Status SessionOpener::MayOpen(const Opening& opening) const {
+  const OpenRequest& request = opening.request;
+  PENSTOCK_RETURN_IF_ERROR(status_());
+  PENSTOCK_RETURN_IF_ERROR(parts_.losses.MayOpen(request.dataset->name, request.user, now_));
+  if (request.canary) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(parts_.drain.MayOpen());
+  PENSTOCK_RETURN_IF_ERROR(Admit(admission_, ApplicantOf(opening)));
+  return CheckFingerprint(request.expected_fingerprint, opening.fingerprint);
+}
+
+// What was closed while its reads did not come back is the user's, too.
+Applicant SessionOpener::ApplicantOf(const Opening& opening) const {
+  const OpenRequest& request = opening.request;
+  const SessionTable::Held held = parts_.sessions.HeldBy(request.user);
+  Applicant applicant = {.user = request.user,
+                         .window_bytes = request.window * opening.layout.slot_bytes,
+                         .sessions = held.sessions,
+                         .open_window_bytes = held.window_bytes,
+                         .all_sessions = parts_.sessions.trainers(),
+                         .pool_bytes = parts_.pool.Used().max_bytes};
+  for (const SlotId slot : parts_.rows.LeftBehind(UserId(request.user), parts_.core))
+    applicant.left_behind_bytes += parts_.pool.Place(slot.value()).layout.slot_bytes;
+  return applicant;
+}
+
+// ---- Opening. ----
+
+// Memory on a GPU is asked for only once nothing else speaks against the session; and while it is
+// made, things may change, so that all is looked at again.
+void SessionOpener::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
+  now_ = now;
+  const absl::StatusOr<Opening> opening = Prepare(request);
+  if (!opening.ok()) return done(opening.status());
+  if (!opening->request.device) return done(OpenNow(*opening, std::nullopt));
+  if (const absl::Status status = MayOpen(*opening); !status.ok()) return done(status);
+  parts_.gpus.Reserve(
+      {.peer = request.peer,
+       .user = request.user,
+       .slot_bytes = opening->layout.slot_bytes,
+       .request = *opening->request.device},
+      [this, opening = *opening, done](absl::StatusOr<exporting::Gpus::Place> place) {
+        if (!place.ok()) return done(place.status());
+        done(OpenNow(opening, *std::move(place)));
+      });
+}
+
+bool SessionOpener::Collect(base::TimePoint now) {
+  now_ = now;
+  return parts_.gpus.Collect();
+}
+
+absl::StatusOr<session::Grant> SessionOpener::OpenNow(const Opening& opening,
+                                                      std::optional<exporting::Gpus::Place> place) {
+  PENSTOCK_RETURN_IF_ERROR(MayOpen(opening));
+  const OpenRequest& request = opening.request;
+  std::shared_ptr<Feed> feed = FeedOf(opening);
+  const uint64_t arena = parts_.pool.ArenaOf(request.user, opening.layout);
+  PENSTOCK_RETURN_IF_ERROR(parts_.pool.Reserve(arena, request.window));
+
+  const uint64_t id = parts_.sessions.NextId();
+  session::Grant grant = MakeGrant(opening, id);
+  SessionRecord session = {.request = request,
+                           .slot_bytes = opening.layout.slot_bytes,
+                           .arena = arena,
+                           .feed = std::move(feed),
+                           .delivery = nullptr,
+                           .handle = {},
+                           .epoch_batches = {grant.first_epoch_batches, grant.epoch_batches},
+                           .epoch = request.first_epoch,
+                           .consumed = request.share.consumed};
+  absl::Status status = MakeDelivery(session, id, std::move(place));
+  if (status.ok()) status = GrantSlabs(session, grant);
+  if (status.ok()) status = Enter(session, id);
+  if (!status.ok()) {
+    parts_.pool.Unreserve(arena, request.window, now_);
+    return status;
+  }
+  parts_.sessions.Add(id, std::move(session));
+  parts_.sessions.FinishIfDone(id);
+  return grant;
+}
+
+// A feed that failed is begun anew.
+std::shared_ptr<Feed> SessionOpener::FeedOf(const Opening& opening) {
+  const OpenRequest& request = opening.request;
+  const FeedId id = parts_.feeds.IdOf(UserId(request.user), request.dataset, opening.spec);
+  std::weak_ptr<Feed>& known = parts_.feeds.At(id).feed;
+  std::shared_ptr<Feed> feed = known.lock();
+  if (feed == nullptr || !feed->failed.ok()) known = feed = MakeFeed(opening, id);
+  if (!request.canary)
+    parts_.statistics.datasets().Watch(id, request.dataset->name,
+                                       parts_.core.View(id).value_or(FeedView{}));
+  return feed;
+}
+
+std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id) {
+  const OpenRequest& request = opening.request;
+  auto feed = std::make_shared<Feed>();
+  feed->id = id;
+  feed->fingerprint = opening.fingerprint;
+  feed->spec = opening.spec;
+  feed->dataset = request.dataset;
+  feed->called = request.dataset_name;
+  feed->canary = request.canary;
+  if (request.canary) return feed;
+  feed->account = parts_.losses.AccountOf(request.dataset->name, request.user, now_, feed->called);
+  feed->flow = FeedFlow(parts_.statistics.datasets().FlowOf(request.dataset->name));
+  return feed;
+}
+
+absl::Status SessionOpener::MakeDelivery(SessionRecord& session, uint64_t id,
+                                         std::optional<exporting::Gpus::Place> place) {
+  const uint32_t window = session.request.window;
+  if (!place) {
+    PENSTOCK_ASSIGN_OR_RETURN(session.delivery, exporting::HostDelivery::Make(id, window));
+    return absl::OkStatus();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<exporting::DeviceDelivery> device,
+      exporting::DeviceDelivery::Make(id, window, session.request.share.batch_size,
+                                      std::move(place->reservation)));
+  session.handle = std::move(place->handle);
+  session.device = device.get();
+  session.flow = SessionFlow(SessionFlow::FillPath::kDevice);
+  session.delivery = std::move(device);
+  return absl::OkStatus();
+}
+
+absl::Status SessionOpener::GrantSlabs(SessionRecord& session, session::Grant& grant) {
+  if (session.device == nullptr) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<exporting::SlabFacts> slabs, SendSlabs(session));
+  grant.device = {session.device->reservation().depth(), session.handle, std::move(slabs)};
+  return absl::OkStatus();
+}
+
+// Makes the session known to core and consumer.
+absl::Status SessionOpener::Enter(const SessionRecord& session, uint64_t id) {
+  PENSTOCK_RETURN_IF_ERROR(parts_.core.OpenSession(SessionId(id), SessionSpecOf(session), now_));
+  auto wire = MakeWire<shm::DoorwaySession>(shm::DoorwayKind::kSession);
+  wire.session_id = id;
+  wire.control_bytes = session.delivery->memory_bytes();
+  const absl::Status sent =
+      send_(session.request.peer, &wire, sizeof(wire),
+            {session.delivery->memory().get(), session.delivery->event().get()});
+  if (sent.ok()) return sent;
+  parts_.core.CloseSession(SessionId(id));
+  return base::Annotate(sent, "the session's descriptors could not be sent");
+}
+
+// ---- Slabs. ----
+
+absl::StatusOr<std::vector<exporting::SlabFacts>> SessionOpener::Slabs(uint64_t peer, uint64_t id) {
+  PENSTOCK_ASSIGN_OR_RETURN(SessionRecord* const session, parts_.sessions.FindOf(peer, id));
+  if (session->device == nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id, " has no device delivery, and so no slabs"));
+  return SendSlabs(*session);
+}
+
+absl::StatusOr<std::vector<exporting::SlabFacts>> SessionOpener::SendSlabs(SessionRecord& session) {
+  const uint64_t peer = session.request.peer;
+  return session.device->reservation().SendSlabs(
+      peer, [&](const exporting::SlabFacts& slab, const posix::Fd& descriptor) {
+        auto wire = MakeWire<shm::DoorwaySlab>(shm::DoorwayKind::kSlab);
+        wire.slab = slab.id;
+        wire.bytes = slab.bytes;
+        return send_(peer, &wire, sizeof(wire), {descriptor.get()});
+      });
+}
+
+}  // namespace penstock::feed

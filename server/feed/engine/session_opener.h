@@ -1,0 +1,77 @@
+// Opens sessions: checks a request, finds its feed and memory in pool and GPU, and makes the
+// session known to core, table and consumer. On failure nothing of it is left.
+//
+// **Ownership**: the limits; what sessions are made of is the engine's.
+// **Thread safety**: the runner's thread only.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "server/export/gpus.h"
+#include "server/feed/core/core.h"
+#include "server/feed/engine/admission.h"
+#include "server/feed/engine/drain.h"
+#include "server/feed/engine/feed_book.h"
+#include "server/feed/engine/open_request.h"
+#include "server/feed/engine/segment_sender.h"
+#include "server/feed/engine/session_table.h"
+#include "server/feed/engine/statistics.h"
+#include "server/feed/engine/worker_losses.h"
+#include "server/pool/pool.h"
+
+namespace penstock::feed {
+
+class SessionOpener {
+ public:
+  // What sessions are made of.
+  struct Parts {
+    Core& core;
+    pool::Pool& pool;
+    exporting::Gpus& gpus;
+    FeedBook& feeds;
+    SessionTable& sessions;
+    Statistics& statistics;
+    WorkerLosses& losses;
+    const Rows& rows;
+    const Drain& drain;
+  };
+  // `status`: why nothing is delivered any more, if so.
+  SessionOpener(const Parts& parts, const Admission& admission, SendToPeer send,
+                std::function<absl::Status()> status);
+
+  void SetAdmission(const Admission& admission) { admission_ = admission; }
+  const Admission& admission() const { return admission_; }
+
+  // Calls `done` exactly once: at once, but for device delivery perhaps within a later Collect,
+  // after memory was made on the GPU.
+  using Opened = std::function<void(absl::StatusOr<session::Grant>)>;
+  void Open(const OpenRequest& request, base::TimePoint now, Opened done);
+  // Answers those whose memory was made. Returns whether anything happened on a GPU.
+  bool Collect(base::TimePoint now);
+  // The slabs that batches of this session may be in, as of now. **Errors**: as
+  // SessionTable::FindOf; FailedPrecondition without device delivery.
+  absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session);
+
+ private:
+  absl::Status MayOpen(const Opening& opening) const;
+  Applicant ApplicantOf(const Opening& opening) const;
+  absl::StatusOr<session::Grant> OpenNow(const Opening& opening,
+                                         std::optional<exporting::Gpus::Place> place);
+  std::shared_ptr<Feed> FeedOf(const Opening& opening);
+  std::shared_ptr<Feed> MakeFeed(const Opening& opening, FeedId id);
+  absl::Status MakeDelivery(SessionRecord& session, uint64_t id,
+                            std::optional<exporting::Gpus::Place> place);
+  absl::Status GrantSlabs(SessionRecord& session, session::Grant& grant);
+  absl::Status Enter(const SessionRecord& session, uint64_t id);
+  absl::StatusOr<std::vector<exporting::SlabFacts>> SendSlabs(SessionRecord& session);
+
+  const Parts parts_;
+  Admission admission_;
+  const SendToPeer send_;
+  const std::function<absl::Status()> status_;
+  base::TimePoint now_{};  // of the call that is under way
+};
+
+}  // namespace penstock::feed

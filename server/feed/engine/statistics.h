@@ -1,0 +1,81 @@
+// Where the time goes, as the engine sees it: what rows, slots and consumers report is added up for
+// feeds, datasets and users, and each look around (ten times a second) says how busy everybody is.
+//
+// **Ownership**: sums of users, datasets and workers; those of feeds and sessions are theirs.
+// **Thread safety**: the runner's thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "common/base/clock.h"
+#include "server/feed/engine/feed_book.h"
+#include "server/feed/engine/session_table.h"
+#include "server/feed/fill/filler.h"
+#include "server/feed/stats/dataset_counts.h"
+#include "server/feed/stats/rate.h"
+#include "server/feed/stats/recent.h"
+#include "server/feed/stats/user_counts.h"
+#include "server/feed/stats/verdict.h"
+#include "server/feed/stats/worker_cpu.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+class Statistics {
+ public:
+  Statistics(const Core& core, uint32_t row_copiers) : core_(core), row_copiers_(row_copiers) {}
+
+  // ---- What happened. ----
+  void RowsEnded(FillPath fill_path, const FillOutcome& outcome);
+  // How the slot became full, the first time that a session is told of it.
+  std::optional<FeedFlow::Filled> SlotFull(SessionRecord& session, const Announcement& announcement,
+                                           base::TimePoint now);
+  void Announced(const SessionRecord& session);
+  // What a consumer said on its page. `released` is given the story of each batch.
+  using Released = absl::FunctionRef<void(const SessionFlow::Batch&)>;
+  void Heard(SessionRecord& session, const exporting::Delivery::Heard& heard, base::TimePoint now,
+             Released released);
+
+  // ---- Looks, several times a second. ----
+  struct Look {
+    double workers_busy = 0;                // over the last seconds
+    std::map<Feed*, FeedFlow::Look> feeds;  // those with sessions
+  };
+  // Nothing: it is the first, or no time has passed.
+  std::optional<Look> LookAround(const SessionTable& sessions, workers::Supervisor& workers,
+                                 base::TimePoint now);
+  void Update(uint64_t rows_decoded, base::TimePoint now) { rate_.Update(now, rows_decoded); }
+  // Adds up what feeds count, and forgets those that are gone.
+  void Settle(const FeedBook& feeds);
+
+  // ---- What is known. ----
+  // `stall`: of the feed's source.
+  FlowFigures FiguresOf(const Feed& feed, uint32_t workers,
+                        const std::optional<SourceHealth::Trouble>& stall,
+                        base::TimePoint now) const;
+  uint64_t rows_per_second() const { return rate_.per_second(); }
+  DatasetCounts& datasets() { return dataset_counts_; }
+  const DatasetCounts& datasets() const { return dataset_counts_; }
+  const UserCounts& users() const { return user_counts_; }
+
+ private:
+  void NoteWorkerCpu(workers::Supervisor& workers);
+  FeedFlow::Look LookAtWorkers(const workers::Supervisor& workers, base::Duration since);
+  void LookAtSession(const SessionRecord& session, const SessionView& view,
+                     FeedFlow::Look& look) const;
+
+  const Core& core_;
+  const uint32_t row_copiers_;
+  DatasetCounts dataset_counts_;
+  UserCounts user_counts_;
+  WorkerCpu worker_cpu_;
+  Rate rate_;  // of samples
+  base::TimePoint looked_at_{};
+  base::Duration read_{}, copied_{};  // by readers and row copiers, since then
+  Recent workers_busy_;
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,46 @@
+// How many workers there are: a fixed number, or as many as the trainers need (workers.auto). Once
+// somebody says a number it is fixed.
+//
+// **Ownership**: the supervisor is the engine's.
+// **Thread safety**: the runner's thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/feed/stats/verdict.h"
+#include "server/feed/stats/worker_demand.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+class WorkerCount {
+ public:
+  // `automatic`: nothing means that the number is fixed.
+  WorkerCount(workers::Supervisor& workers, const std::optional<WorkerDemand::Options>& automatic)
+      : workers_(workers) {
+    if (automatic) demand_.emplace(*automatic);
+  }
+
+  // How many there were. **Errors**: InvalidArgument for 0, or more than can be.
+  absl::StatusOr<uint32_t> Set(uint32_t count);
+  // Whether Follow wants figures now: once a second, unless the number is fixed.
+  bool IsDue(base::TimePoint now) const;
+  // Follows the trainers' need. `feeds`: the figures of each feed that has sessions.
+  void Follow(const std::vector<FlowFigures>& feeds, double workers_busy, base::TimePoint now);
+  // "auto, 1 to 8", or "fixed".
+  std::string policy() const;
+
+ private:
+  void Change(const WorkerDemand::Change& change);
+
+  workers::Supervisor& workers_;
+  std::optional<WorkerDemand> demand_;
+  base::TimePoint asked_{};
+};
+
+}  // namespace penstock::feed

@@ -1,0 +1,19 @@
+#include "server/feed/fill/filler.h"
+
+namespace penstock::feed {
+
+void TellCore(const FillOutcome& outcome, Core& core) {
+  switch (outcome.end) {
+    case FillEnd::kDone:
+      return core.RowDone(outcome.task, outcome.cost);
+    case FillEnd::kRefused:
+      return core.RowRefused(outcome.task, outcome.cost);
+    case FillEnd::kAgain:
+    case FillEnd::kLost:
+      return core.RowReturned(outcome.task, outcome.cost);
+    case FillEnd::kNotRead:
+      return;
+  }
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,201 @@
+#include "server/feed/fill/row_dispatch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "common/telemetry/log.h"
+#include "server/feed/engine/rows.h"
+#include "server/source/core/retry_policy.h"
+
+namespace penstock::feed {
+namespace {
+
+// Shorter than this a source is slow, and no more than that.
+constexpr base::Duration kShown = std::chrono::seconds(1);
+
+}  // namespace
+
+RowDispatch::RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool,
+                         const FeedBook& feeds, const Fillers& fillers, Events events)
+    : retry_for_(retry_for),
+      core_(core),
+      pool_(pool),
+      feeds_(feeds),
+      fillers_(fillers),
+      events_(std::move(events)) {}
+
+// ---- Before. ----
+
+bool RowDispatch::GiveOut(base::TimePoint now) {
+  bool busy = false;
+  for (size_t fill_path = 0; fill_path < kFillPaths; ++fill_path)
+    busy |= GiveOut(static_cast<FillPath>(fill_path), now);
+  return busy;
+}
+
+bool RowDispatch::GiveOut(FillPath fill_path, base::TimePoint now) {
+  bool busy = false;
+  for (size_t headroom = FillerOf(fill_path).Capacity(); headroom > 0; --headroom) {
+    std::optional<Next> next = NextToRead(fill_path, now);
+    if (!next) break;
+    busy = true;
+    Begin(fill_path, *std::move(next), now);
+  }
+  FillerOf(fill_path).GivenOut(now);
+  return busy;
+}
+
+void RowDispatch::Begin(FillPath fill_path, Next next, base::TimePoint now) {
+  const std::shared_ptr<Feed> feed = next.feed;
+  SourceHealth& source = feed->dataset->source;
+  const FillJob job = {.task = next.task,
+                       .feed = feed,
+                       .place = &pool_.Place(next.task.slot.value()),
+                       .aside = source.MayRead(now) == SourceHealth::Reads::kAside,
+                       .given = now};
+  if (const std::optional<FillOutcome> ended = FillerOf(fill_path).Begin(job))
+    return End(fill_path, *ended, now);
+  feed->flow.Given({job.task.slot.value(), job.task.generation}, now);
+  if (job.aside) source.BegunAside();
+}
+
+bool RowDispatch::MayRead(const Filler& filler, UserId user, const Feed& feed,
+                          base::TimePoint now) const {
+  const SourceHealth::Reads reads = feed.dataset->source.MayRead(now);
+  return reads != SourceHealth::Reads::kNotNow &&
+         filler.MayRead(user, feed, reads == SourceHealth::Reads::kAside, now);
+}
+
+// Rows that could not be read come first: they are of earlier batches.
+std::optional<RowDispatch::Next> RowDispatch::NextToRead(FillPath fill_path, base::TimePoint now) {
+  const Filler& filler = FillerOf(fill_path);
+  std::optional<UserId> waits;
+  const auto may_go_on = [&](const HeldRow& row) {
+    if (!MayRead(filler, row.task.user, *row.feed, now)) return false;
+    const Turn turn = filler.TurnOf(row.task.user);
+    if (turn == Turn::kLater) waits = row.task.user;
+    return turn == Turn::kNow;
+  };
+  if (std::optional<HeldRow> held = held_.Next(fill_path, now, may_go_on))
+    return Next{held->task, std::move(held->feed)};
+  const bool all_well = troubled_.empty() && !filler.HoldsBack(now);
+  const std::optional<RowTask> task = core_.NextRow(
+      fill_path, [&](UserId user) { return filler.TurnOf(user); },
+      [&](UserId user, FeedId id) {
+        return all_well || MayRead(filler, user, *feeds_.InUse(id), now);
+      });
+  if (task) return Next{*task, feeds_.InUse(task->feed)};
+  if (waits) core_.Claim(fill_path, *waits);
+  return std::nullopt;
+}
+
+// ---- Afterwards. ----
+
+bool RowDispatch::Collect(FillPath fill_path, base::TimePoint& now) {
+  const std::vector<FillOutcome> outcomes = FillerOf(fill_path).Collect(now);
+  for (const FillOutcome& outcome : outcomes) {
+    if (outcome.times) now = std::max(now, outcome.times->ended);
+    End(fill_path, outcome, now);
+  }
+  return !outcomes.empty();
+}
+
+void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now) {
+  TellCore(outcome, core_);
+  events_.ended(fill_path, outcome);
+  if (!outcome.bad_sample.ok())
+    PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", outcome.bad_sample.message()});
+  if (outcome.quarantine_grew) events_.quarantine_grew(*outcome.feed->dataset);
+  if (outcome.read) NoteRead(outcome, now);
+  if (!outcome.feed_failed.ok()) Fail(outcome.feed, outcome.feed_failed);
+}
+
+void RowDispatch::NoteRead(const FillOutcome& outcome, base::TimePoint now) {
+  SourceHealth& source = outcome.feed->dataset->source;
+  if (outcome.end == FillEnd::kNotRead) return ReadFailed(outcome, now);
+  if (outcome.end == FillEnd::kLost) return source.Dropped(*outcome.read);
+  source.CameBack(*outcome.read, now);
+}
+
+void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
+  SourceHealth& source = outcome.feed->dataset->source;
+  if (absl::IsDataLoss(outcome.why)) {  // what is stored is not what was indexed, and stays so
+    source.CameBack(*outcome.read, now);
+    core_.RowReturned(outcome.task);
+    return Fail(outcome.feed, outcome.why);
+  }
+  const std::string reason(outcome.why.message());
+  source.Failed(*outcome.read, now, reason);
+  NoteTrouble(*outcome.feed, reason);
+  RowTask task = outcome.task;
+  // A row that waited while the source was in trouble was no better off than those that were tried.
+  const base::TimePoint since = std::min(now, source.trouble()->since);
+  task.failing_since = task.failed_reads++ == 0 ? since : std::min(task.failing_since, since);
+  TryAgainOrFail(outcome, task, now);
+}
+
+void RowDispatch::TryAgainOrFail(const FillOutcome& outcome, RowTask task, base::TimePoint now) {
+  const auto wait = source::RetryPolicy{.total = retry_for_}.WaitAfter(task.failed_reads,
+                                                                       now - task.failing_since);
+  if (wait && outcome.feed->failed.ok() && core_.IsWanted(task))
+    return held_.Hold({task, outcome.feed, std::string(outcome.why.message())}, now + *wait);
+  core_.RowReturned(task);
+  if (wait) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(retry_for_).count();
+  Fail(outcome.feed,
+       base::Annotate(outcome.why, absl::StrCat("samples could not be read for ", seconds,
+                                                " s, see to their storage")));
+}
+
+void RowDispatch::Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why) {
+  if (!feed->failed.ok()) return;
+  feed->failed = why;
+  events_.feed_failed(*feed, why);
+}
+
+// ---- Sources in trouble. ----
+
+void RowDispatch::NoteTrouble(const Feed& feed, const std::string& reason) {
+  if (!troubled_.insert(feed.dataset).second) return;
+  PENSTOCK_LOG(kWarning, "source_trouble", {"dataset", feed.dataset->name}, {"reason", reason});
+}
+
+void RowDispatch::NoteOverdue(base::TimePoint now) {
+  const auto note = [&](const std::shared_ptr<Feed>& feed, uint64_t sample,
+                        const SourceHealth::Read& read) {
+    const std::string reason =
+        absl::StrCat(feed->dataset->dataset->path(sample), ": the read does not come back");
+    feed->dataset->source.Overdue(read, now, reason);
+    NoteTrouble(*feed, reason);
+  };
+  for (Filler* filler : fillers_) filler->TakeOverdue(now, note);
+}
+
+// Rows that nobody wants any more wait for nothing.
+void RowDispatch::Tick(base::TimePoint now) {
+  NoteOverdue(now);
+  held_.Drop(
+      [this](const HeldRow& row) { return row.feed->failed.ok() && core_.IsWanted(row.task); },
+      [this](const HeldRow& row) { core_.RowReturned(row.task); });
+  std::erase_if(troubled_, [](const auto& dataset) {
+    if (!dataset->source.is_well()) return false;
+    PENSTOCK_LOG(kInfo, "source_is_well", {"dataset", dataset->name});
+    return true;
+  });
+}
+
+std::optional<SourceHealth::Trouble> RowDispatch::StallOf(const Feed& feed,
+                                                          base::TimePoint now) const {
+  std::optional<SourceHealth::Trouble> longest;
+  if (const auto& trouble = feed.dataset->source.trouble()) longest = *trouble;
+  if (const HeldRow* held = held_.OldestOf(feed))
+    if (!longest || held->task.failing_since < longest->since)
+      longest = {held->task.failing_since, held->reason};
+  if (longest && now - longest->since < kShown) return std::nullopt;
+  return longest;
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,86 @@
+// Which rows are read next, and what becomes of those that cannot be: the part that all fill paths
+// share. It asks the core for rows, gives them to the fill path's Filler, tells the core how they
+// ended, holds back those whose source failed until they are tried again, and fails a feed whose
+// rows could not be read for too long.
+//
+// **Ownership**: it owns the rows that are held back and knows which datasets are in trouble. Rows
+// that are being filled belong to their Filler.
+// **Thread safety**: the runner's thread only. Pure but for the log: time is an argument.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/feed/core/core.h"
+#include "server/feed/engine/feed_book.h"
+#include "server/feed/engine/held_rows.h"
+#include "server/feed/fill/filler.h"
+#include "server/pool/pool.h"
+
+namespace penstock::feed {
+
+struct DatasetState;
+
+class RowDispatch {
+ public:
+  // What the dispatch reports, at once.
+  struct Events {
+    std::function<void(FillPath, const FillOutcome&)> ended;  // after the core was told
+    std::function<void(const DatasetState&)> quarantine_grew;
+    std::function<void(const Feed&, const absl::Status&)> feed_failed;  // once for each feed
+  };
+  using Fillers = std::array<Filler*, kFillPaths>;  // by FillPath
+
+  // `retry_for`: how long a source may fail.
+  RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool, const FeedBook& feeds,
+              const Fillers& fillers, Events events);
+
+  // Takes what has ended. Returns whether there was anything, and moves `now` to the latest end:
+  // what follows from it is later.
+  bool Collect(FillPath fill_path, base::TimePoint& now);
+  // Gives rows out, as many as the fill paths take now. Returns whether there were any.
+  bool GiveOut(base::TimePoint now);
+  // Several times a second: reads that do not come back, rows that nobody wants any more.
+  void Tick(base::TimePoint now);
+
+  // The longest that a read of the feed's source has failed, or not come back. Nothing: all is
+  // well, or has been otherwise for less than a second.
+  std::optional<SourceHealth::Trouble> StallOf(const Feed& feed, base::TimePoint now) const;
+  const HeldRows& held() const { return held_; }
+
+ private:
+  struct Next {
+    RowTask task;
+    std::shared_ptr<Feed> feed;
+  };
+  Filler& FillerOf(FillPath fill_path) { return *fillers_[static_cast<size_t>(fill_path)]; }
+  bool GiveOut(FillPath fill_path, base::TimePoint now);
+  void Begin(FillPath fill_path, Next next, base::TimePoint now);
+  std::optional<Next> NextToRead(FillPath fill_path, base::TimePoint now);
+  bool MayRead(const Filler& filler, UserId user, const Feed& feed, base::TimePoint now) const;
+
+  void End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now);
+  void NoteRead(const FillOutcome& outcome, base::TimePoint now);
+  void ReadFailed(const FillOutcome& outcome, base::TimePoint now);
+  void TryAgainOrFail(const FillOutcome& outcome, RowTask task, base::TimePoint now);
+  void NoteTrouble(const Feed& feed, const std::string& reason);
+  void Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why);
+  void NoteOverdue(base::TimePoint now);
+
+  const base::Duration retry_for_;
+  Core& core_;
+  const pool::Pool& pool_;
+  const FeedBook& feeds_;
+  const Fillers fillers_;
+  const Events events_;
+  HeldRows held_;
+  std::set<std::shared_ptr<DatasetState>> troubled_;  // whose source is not well
+};
+
+}  // namespace penstock::feed

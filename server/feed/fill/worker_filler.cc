@@ -1,0 +1,114 @@
+#include "server/feed/fill/worker_filler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/telemetry/log.h"
+#include "server/feed/core/give_way.h"
+
+namespace penstock::feed {
+namespace {
+
+// For so long after somebody waited for a worker slot it is expected that somebody will again.
+constexpr base::Duration kContention = std::chrono::seconds(1);
+
+std::vector<SlotHolder> HoldersOf(const workers::Supervisor& workers, const Core& core) {
+  std::vector<SlotHolder> holders;
+  for (const workers::Supervisor::Holding& each : workers.Holdings())
+    holders.push_back({.user = UserId(each.user),
+                       .worker_slots = each.worker_slots,
+                       .giving_way = each.giving_way,
+                       .spent = core.Spent(FillPath::kWorkers, UserId(each.user))});
+  return holders;
+}
+
+FillTimes TimesOf(const workers::Times& times) {
+  return {.given = times.given,
+          .read_begin = times.read_begin,
+          .read_end = times.read_end,
+          .ended = times.ended,
+          .read = times.read_end - times.read_begin - times.held_up,
+          .decode = times.decode};
+}
+
+}  // namespace
+
+WorkerFiller::WorkerFiller(workers::Supervisor& workers, Core& core, const pool::Pool& pool,
+                           const WorkerLosses::Options& losses, AccountFailed account_failed)
+    : workers_(workers),
+      core_(core),
+      pool_(pool),
+      account_failed_(std::move(account_failed)),
+      losses_(losses) {}
+
+Turn WorkerFiller::TurnOf(UserId user) const {
+  const uint32_t most = WorkerSlotsOfAUser();
+  if (workers_.HeadroomFor(user.value(), most) > 0) return Turn::kNow;
+  for (const workers::Supervisor::Holding& each : workers_.Holdings())
+    if (each.user == user.value() && each.worker_slots >= most) return Turn::kNot;
+  return Turn::kLater;
+}
+
+uint32_t WorkerFiller::WorkerSlotsOfAUser() const {
+  if (max_workers_per_user_ >= 1) return UINT32_MAX;
+  return std::max(1u, static_cast<uint32_t>(workers_.count() * max_workers_per_user_));
+}
+
+bool WorkerFiller::MayRead(UserId user, const Feed& feed, bool aside, base::TimePoint now) const {
+  if (losses_.AnyPaused(now) && losses_.IsPaused(feed.account, now)) return false;
+  return (!aside || workers_.MayReadAside()) && rows_.MayRead(user, aside);
+}
+
+std::optional<FillOutcome> WorkerFiller::Begin(FillJob job) {
+  absl::StatusOr<workers::WorkItem> item = rows_.Begin(job.task, job.feed, *job.place, job.aside);
+  if (!item.ok())
+    return FillOutcome{.task = job.task,
+                       .feed = std::move(job.feed),
+                       .end = FillEnd::kLost,
+                       .feed_failed = item.status()};
+  item->given = job.given;
+  workers_.Submit(*item);
+  return std::nullopt;
+}
+
+std::vector<FillOutcome> WorkerFiller::Collect(base::TimePoint now) {
+  const std::vector<workers::Outcome> outcomes = workers_.Collect(now);
+  NoteDeaths(now);
+  std::vector<FillOutcome> ended;
+  ended.reserve(outcomes.size());
+  for (const workers::Outcome& outcome : outcomes) {
+    ended.push_back(rows_.End(outcome, pool_));
+    ended.back().worker = outcome.worker;
+    ended.back().times = TimesOf(outcome.times);
+    if (outcome.kind == workers::OutcomeKind::kDone) losses_.WentWell(ended.back().feed->account);
+  }
+  return ended;
+}
+
+void WorkerFiller::TakeOverdue(base::TimePoint, NoteOverdueRead note) {
+  for (const uint64_t item : workers_.TakeOverdue()) rows_.Overdue(item, note);
+}
+
+void WorkerFiller::NoteDeaths(base::TimePoint now) {
+  for (const workers::Supervisor::Death& death : workers_.TakeDeaths()) {
+    PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"user", death.user},
+                 {"pid", death.pid}, {"reason", death.reason});
+    if (death.account == 0) continue;
+    const absl::Status spent = losses_.Died(death.account, death.reason, now);
+    if (!spent.ok()) account_failed_(death.account, spent);
+  }
+}
+
+void WorkerFiller::GivenOut(base::TimePoint now) {
+  const std::vector<SlotHolder> holders = HoldersOf(workers_, core_);
+  const std::optional<UserId> claimant = core_.Claimant(FillPath::kWorkers);
+  if (claimant || holders.size() > 1) contended_until_ = now + kContention;
+  workers_.SetContended(now < contended_until_);
+  if (!claimant) return workers_.NobodyWaits();
+  SlotHolder waiting = {.user = *claimant, .spent = core_.Spent(FillPath::kWorkers, *claimant)};
+  for (const SlotHolder& holder : holders)
+    if (holder.user == *claimant) waiting = holder;
+  if (const auto gives = WhoGivesWay(waiting, holders)) workers_.GiveWay(gives->value());
+}
+
+}  // namespace penstock::feed

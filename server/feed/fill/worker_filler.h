@@ -1,0 +1,59 @@
+// The fill path of rows that worker processes decode, one sample each. Also decides who gets the
+// worker slots: a user's turn comes when a worker slot has headroom for it, worker slots change
+// hands between users, and deaths of workers are charged to the dataset and user over whose samples
+// they happen.
+//
+// **Ownership**: the rows in flight and the accounts of deaths; the supervisor is the engine's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/feed/engine/rows.h"
+#include "server/feed/engine/worker_losses.h"
+#include "server/feed/fill/filler.h"
+#include "server/workers/supervisor.h"
+
+namespace penstock::feed {
+
+class WorkerFiller final : public Filler {
+ public:
+  // Told when an account has spent its budget of deaths: its feeds fail for this reason.
+  using AccountFailed = std::function<void(uint64_t account, const absl::Status& why)>;
+
+  WorkerFiller(workers::Supervisor& workers, Core& core, const pool::Pool& pool,
+               const WorkerLosses::Options& losses, AccountFailed account_failed);
+
+  // Share of the worker slots that decode for one user at once, at most.
+  void LimitUsers(double max_workers_per_user) { max_workers_per_user_ = max_workers_per_user; }
+
+  Turn TurnOf(UserId user) const override;
+  bool MayRead(UserId user, const Feed& feed, bool aside, base::TimePoint now) const override;
+  bool HoldsBack(base::TimePoint now) const override { return losses_.AnyPaused(now); }
+  std::optional<FillOutcome> Begin(FillJob job) override;
+  std::vector<FillOutcome> Collect(base::TimePoint now) override;
+  void TakeOverdue(base::TimePoint now, NoteOverdueRead note) override;
+  void GivenOut(base::TimePoint now) override;
+
+  Rows& rows() { return rows_; }
+  const Rows& rows() const { return rows_; }
+  WorkerLosses& losses() { return losses_; }
+  const WorkerLosses& losses() const { return losses_; }
+
+ private:
+  uint32_t WorkerSlotsOfAUser() const;
+  void NoteDeaths(base::TimePoint now);
+
+  workers::Supervisor& workers_;
+  Core& core_;
+  const pool::Pool& pool_;
+  const AccountFailed account_failed_;
+  double max_workers_per_user_ = 1;
+  Rows rows_;
+  WorkerLosses losses_;
+  base::TimePoint contended_until_{};  // several users want worker slots, or did a moment ago
+};
+
+}  // namespace penstock::feed
