@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/ctl/command_table.h"
+#include "common/base/arguments.h"
 #include "common/base/units.h"
 
 namespace penstock::ctl {
@@ -71,6 +71,8 @@ namespace {
 
 constexpr uint32_t kMostWorkers = 1024;
 constexpr char kSeeHelp[] = "; see 'penstockctl --help'";
+constexpr absl::string_view kHelpOption = "--help";
+constexpr absl::string_view kVersionOption = "--version";
 
 template <typename... Words>
 absl::Status Wrong(const Words&... words) {
@@ -104,44 +106,19 @@ absl::Status UnknownCommand(const std::string& words) {
   return Wrong("there is no command '", words, "'", kSeeHelp);
 }
 
-struct Given {
-  const OptionForm* option;
-  std::string value;
-};
-
-// The arguments, separated into words and options.
-struct Parts {
-  std::vector<std::string> words;  // the command's
-  std::vector<Given> options;
-};
-
-absl::StatusOr<Parts> Split(const std::vector<std::string>& arguments) {
-  Parts parts;
-  size_t at = 0;
-  while (at < arguments.size()) {
-    const std::string& argument = arguments[at++];
-    if (argument == "--") break;
-    if (argument.size() < 2 || argument[0] != '-') {
-      parts.words.push_back(argument);
-      continue;
-    }
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    Given given{FindOption(name), ""};
-    const bool takes_none = given.option != nullptr && given.option->value == Value::kNone;
-    if (given.option == nullptr || (takes_none && equals != std::string::npos))
-      return Wrong("there is no option '", takes_none ? argument : name, "'", kSeeHelp);
-    if (equals != std::string::npos) {
-      given.value = argument.substr(equals + 1);
-    } else if (!takes_none && at < arguments.size()) {
-      given.value = arguments[at++];
-    }
-    if (!takes_none && given.value.empty()) return Wrong(name, " needs a value", kSeeHelp);
-    parts.options.push_back(std::move(given));
+// The options as the parser wants them.
+std::vector<base::Option> ParserOptions() {
+  std::vector<base::Option> options;
+  for (const OptionForm& form : Options()) {
+    const bool is_final = form.name == kHelpOption || form.name == kVersionOption;
+    const bool takes_none = form.value == Value::kNone;
+    options.push_back({.name = form.name,
+                       .kind = is_final     ? base::OptionKind::kFinal
+                               : takes_none ? base::OptionKind::kSwitch
+                                            : base::OptionKind::kValue,
+                       .letter = form.letter});
   }
-  parts.words.insert(parts.words.end(), arguments.begin() + static_cast<ptrdiff_t>(at),
-                     arguments.end());
-  return parts;
+  return options;
 }
 
 absl::Status ReadSeconds(const std::string& value, Call& call) {
@@ -189,8 +166,7 @@ absl::Status ReadOutput(const std::string& value, Call& call) {
   return absl::OkStatus();
 }
 
-absl::Status ReadOption(const OptionForm& option, const std::string& value, Call& call) {
-  const absl::string_view name = option.name;
+absl::Status ReadOption(const std::string& name, const std::string& value, Call& call) {
   if (name == "--address") call.address = value;
   if (name == "--config") call.config = value;
   if (name == "--cancel") call.cancel = true;
@@ -241,19 +217,16 @@ absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Cal
 }  // namespace
 
 absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Parts parts, Split(arguments));
-  for (const Given& given : parts.options) {
-    const absl::string_view name = given.option->name;
-    if (name == "--help") return Call{.command = Command::kHelp};
-    if (name == "--version") return Call{.command = Command::kVersion};
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(const base::GivenArguments given,
+                            base::SplitArguments(arguments, ParserOptions(), "penstockctl"));
+  if (given.final_option == kHelpOption) return Call{.command = Command::kHelp};
+  if (given.final_option == kVersionOption) return Call{.command = Command::kVersion};
   Call call;
-  PENSTOCK_ASSIGN_OR_RETURN(const CommandForm* form, ReadWords(parts.words, call));
-  for (const auto& [option, value] : parts.options) {
-    const absl::string_view owner = option->only_with;
-    if (!owner.empty() && owner != form->words)
-      return Wrong(option->name, " goes with '", owner, "' only");
-    PENSTOCK_RETURN_IF_ERROR(ReadOption(*option, value, call));
+  PENSTOCK_ASSIGN_OR_RETURN(const CommandForm* form, ReadWords(given.words, call));
+  for (const auto& [name, value] : given.options) {
+    const absl::string_view owner = FindOption(name)->only_with;
+    if (!owner.empty() && owner != form->words) return Wrong(name, " goes with '", owner, "' only");
+    PENSTOCK_RETURN_IF_ERROR(ReadOption(name, value, call));
   }
   if (call.command == Command::kTrace && call.file.empty())
     return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");

@@ -1,38 +1,50 @@
 #include "server/app/arguments.h"
 
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/arguments.h"
 
 namespace penstock::app {
 namespace {
 
 constexpr uint32_t kMaxWorkers = 1024;
 
+const base::Option kOptions[] = {
+    {.name = "--config"},
+    {.name = "--check-config"},
+    {.name = "--private"},
+    {.name = "--workers"},
+    {.name = "--stay", .kind = base::OptionKind::kSwitch},
+    {.name = "--help", .kind = base::OptionKind::kFinal, .letter = "-h"},
+    {.name = "--version", .kind = base::OptionKind::kFinal},
+};
+
 absl::Status Wrong(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, "; 'penstockd --help' lists the arguments"));
+  return absl::InvalidArgumentError(absl::StrCat(what, "; see 'penstockd --help'"));
 }
 
-absl::Status Twice(const std::string& name) {
-  return Wrong(absl::StrCat(name, " was given twice"));
-}
-
-absl::Status Apply(const std::string& name, const std::string& value, Arguments& arguments) {
+absl::Status Apply(const base::GivenOption& option, Arguments& arguments) {
+  const auto& [name, value] = option;
+  const auto twice = [&name = name] { return Wrong(absl::StrCat(name, " was given twice")); };
   if (name == "--config" || name == "--check-config") {
-    if (arguments.config) return Twice(name);
+    if (arguments.config) return twice();
     arguments.config = value;
     if (name == "--check-config") arguments.action = Action::kCheckConfig;
   } else if (name == "--private") {
-    if (!arguments.directory.empty()) return Twice(name);
+    if (!arguments.directory.empty()) return twice();
     arguments.directory = value;
+  } else if (name == "--stay") {
+    if (arguments.stays) return twice();
+    arguments.stays = true;
   } else if (name == "--workers") {
     uint32_t count = 0;
     if (!absl::SimpleAtoi(value, &count) || count < 1 || count > kMaxWorkers)
       return Wrong(
           absl::StrCat("--workers takes a number from 1 to ", kMaxWorkers, ", not '", value, "'"));
-    if (arguments.workers) return Twice(name);
+    if (arguments.workers) return twice();
     arguments.workers = count;
-  } else {
-    return Wrong(absl::StrCat("there is no argument '", name, "'"));
   }
   return absl::OkStatus();
 }
@@ -40,28 +52,16 @@ absl::Status Apply(const std::string& name, const std::string& value, Arguments&
 }  // namespace
 
 absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  PENSTOCK_ASSIGN_OR_RETURN(const base::GivenArguments given,
+                            base::SplitArguments(words, kOptions, "penstockd"));
+  if (!given.words.empty())
+    return Wrong(absl::StrCat("'", given.words.front(), "' is not an argument"));
+  if (given.final_option == "--help") return Arguments{.action = Action::kHelp};
+  if (given.final_option == "--version") return Arguments{.action = Action::kVersion};
   Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (name == "--help" || name == "-h") return Arguments{.action = Action::kHelp};
-    if (name == "--version") return Arguments{.action = Action::kVersion};
-    if (!name.starts_with("--")) return Wrong(absl::StrCat("'", name, "' is not an argument"));
-    if (name == "--stay") {
-      if (arguments.stays) return Twice(name);
-      arguments.stays = true;
-      continue;
-    }
-    const size_t equals = name.find('=');
-    std::string value;
-    if (equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    } else if (i + 1 < argc && !std::string(argv[i + 1]).starts_with("--")) {
-      value = argv[++i];
-    }
-    if (value.empty()) return Wrong(absl::StrCat(name, " needs a value"));
-    PENSTOCK_RETURN_IF_ERROR(Apply(name, value, arguments));
-  }
+  for (const base::GivenOption& option : given.options)
+    PENSTOCK_RETURN_IF_ERROR(Apply(option, arguments));
   if (arguments.config && !arguments.directory.empty())
     return Wrong(
         "--private and --config exclude each other: a private daemon has no configuration");

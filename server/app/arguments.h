@@ -23,19 +23,23 @@ struct Arguments {
 absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv);
 
 inline constexpr char kHelp[] =
-    R"(penstockd: decodes training data once and feeds every trainer on this node.
+    R"(penstockd: decodes training data once and feeds it to every trainer on this machine.
 
-  penstockd --config FILE          serve, as the configuration says
-  penstockd --check-config FILE    say whether the configuration is right, and exit
-  penstockd                        serve this user alone (a private daemon), any path it may read;
-                                   ends 10 s after the last session
-options:
-  --private DIR      where the private daemon has its socket (DIR/penstock.sock)
-  --stay             the private daemon does not end by itself
-  --workers N        decoding processes, instead of the configuration's number
-  --version, --help
+  penstockd --config FILE        run as the configuration says
+  penstockd --check-config FILE  check the configuration, and exit
+  penstockd                      run a private daemon: it serves only the user who starts it, opens
+                                 any path that user can read, and exits 10 s after its last session
 
-Exit codes: 0 done; 1 it could not serve; 2 the call or the configuration is wrong.
+Options
+  --private DIR   folder for the private daemon's socket, DIR/penstock.sock
+                  (default: $XDG_RUNTIME_DIR/penstock, or /tmp/penstock-$UID if that is not set)
+  --stay          keep the private daemon running while it has no sessions
+  --workers N     number of decoding processes, 1 to 1024 (default: the configured number)
+  -h, --help      show this help
+  --version       show the version
+
+Exit codes: 0 success; 1 the daemon failed, and starting it again may help; 2 wrong usage or a
+wrong configuration, and starting it again does not help.
 )";
 
 }  // namespace penstock::app
