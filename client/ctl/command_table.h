@@ -1,5 +1,5 @@
-// All commands and options of penstockctl. The parser and the shell completions both use this
-// table. Plain data.
+// All commands and options of penstockctl: the parser's table, with which tests compare the help
+// and the scripts in completions/. Plain data.
 #pragma once
 
 #include <span>
@@ -17,7 +17,6 @@ struct CommandForm {
   const char* words;  // "status", "quarantine list"
   Command command;
   Word word;
-  const char* what;  // one line, without characters special to shells: quotes, brackets, colons
 };
 
 // The kind of value that an option takes.
@@ -27,9 +26,7 @@ struct OptionForm {
   const char* name;    // "--output"
   const char* letter;  // "-o"; "": none
   Value value;
-  const char* value_name;  // "PATH"; "": none
-  const char* only_with;   // the one command that takes it; "": all
-  const char* what;
+  const char* only_with;  // the one command that takes it; "": all
 };
 
 std::span<const CommandForm> Commands();

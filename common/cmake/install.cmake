@@ -16,15 +16,13 @@ endfunction()
 penstock_install_programs(programs penstockd penstock-worker)
 penstock_install_programs(tools penstockctl penstock-bench)
 
-if(TARGET penstockctl)
-  set(completions ${PROJECT_BINARY_DIR}/completions)
-  install(FILES ${completions}/penstockctl COMPONENT tools
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${completions}/_penstockctl COMPONENT tools
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${completions}/penstockctl.fish COMPONENT tools
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-endif()
+set(completions client/ctl/completions)
+install(FILES ${completions}/penstockctl.bash RENAME penstockctl COMPONENT tools
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${completions}/_penstockctl COMPONENT tools
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${completions}/penstockctl.fish COMPONENT tools
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 set(man deploy/man)
 install(FILES ${man}/penstockctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)

@@ -62,7 +62,7 @@ class ShellTest:
         (cls.scratch / "a-file").touch()
         cls.file = cls.scratch / f"completion.{cls.shell}"
         cls.file.write_text(script(cls.shell))
-        cls.environment = {"PATH": f"{cls.room}:{os.environ['PATH']}", "HOME": str(cls.scratch), "TERM": "dumb"}
+        cls.environment = {"PATH": f"{cls.scratch}:{os.environ['PATH']}", "HOME": str(cls.scratch), "TERM": "dumb"}
 
     def ask(self, *command):
         ran = subprocess.run(command, text=True, capture_output=True, env=self.environment, cwd=self.scratch, timeout=60)

@@ -89,7 +89,7 @@ class UnitsTest(unittest.TestCase):
         (self.scratch / "run").mkdir()
         for program, arguments in (("systemd-sysusers", []), ("systemd-tmpfiles", ["--create"])):
             folder = program.replace("systemd-", "") + ".d"
-            subprocess.run([program, f"--root={self.room}", *arguments, UNITS / folder / "penstock.conf"],
+            subprocess.run([program, f"--root={self.scratch}", *arguments, UNITS / folder / "penstock.conf"],
                            check=True, capture_output=True)
 
         name, _, user, group = (self.scratch / "etc/passwd").read_text().split(":")[:4]

@@ -1,0 +1,62 @@
+# Fish completion for penstockctl; tests/unit/ctl/completion_test.cc compares it with the parser.
+
+function __penstockctl_words
+    set -l wants no
+    for token in (commandline -opc)[2..-1]
+        if test $wants = yes
+            set wants no
+            continue
+        end
+        switch $token
+            case --address --output -o --color --config --deadline --set --seconds
+                set wants yes
+            case '-*'
+            case '*'
+                echo $token
+        end
+    end
+end
+
+function __penstockctl_at
+    set -l words (__penstockctl_words)
+    test "$words" = "$argv"
+end
+
+function __penstockctl_datasets
+    timeout 2 penstockctl -o json datasets 2>/dev/null |
+        sed -n 's/^ *"name": "\([A-Za-z0-9._\/-]*\)",\{0,1\}$/\1/p'
+end
+
+complete -c penstockctl -f
+complete -c penstockctl -l address -r -F -d 'socket of the daemon'
+complete -c penstockctl -n 'not __penstockctl_at trace' -s o -l output -x -a 'table json' -d 'output format, for people or for programs'
+complete -c penstockctl -n '__penstockctl_at trace' -s o -l output -r -F -d 'output format, for people or for programs'
+complete -c penstockctl -l color -x -a 'auto always never' -d 'colors in tables'
+complete -c penstockctl -n '__penstockctl_at check' -l config -r -F -d 'also check this configuration'
+complete -c penstockctl -n '__penstockctl_at drain' -l deadline -x -d 'stop waiting after this time'
+complete -c penstockctl -n '__penstockctl_at drain' -l cancel -d 'serve again'
+complete -c penstockctl -n '__penstockctl_at workers' -l set -x -d 'number of workers, until the daemon restarts'
+complete -c penstockctl -n '__penstockctl_at trace' -l seconds -x -d 'trace duration in seconds, default 5'
+complete -c penstockctl -s h -l help -d 'show the help'
+complete -c penstockctl -l version -d 'show the version'
+complete -c penstockctl -n '__penstockctl_at ""' -a status -d 'state of the daemon, its pool and its feeds'
+complete -c penstockctl -n '__penstockctl_at ""' -a sessions -d 'trainers, and what each waits for'
+complete -c penstockctl -n '__penstockctl_at ""' -a workers -d 'decoding processes'
+complete -c penstockctl -n '__penstockctl_at ""' -a datasets -d 'available datasets'
+complete -c penstockctl -n '__penstockctl_at ""' -a top -d 'all of this, live, on one screen'
+complete -c penstockctl -n '__penstockctl_at ""' -a trace -d 'write a timeline of samples and batches'
+complete -c penstockctl -n '__penstockctl_at ""' -a index -d 'build or check a dataset index'
+complete -c penstockctl -n '__penstockctl_at ""' -a digest -d 'print the SHA-256 of a dataset'
+complete -c penstockctl -n '__penstockctl_at ""' -a quarantine -d 'samples that could not be used, with the reason'
+complete -c penstockctl -n '__penstockctl_at quarantine' -a list -d 'samples that could not be used, with the reason'
+complete -c penstockctl -n '__penstockctl_at quarantine' -a clear -d 'let new sessions try them again'
+complete -c penstockctl -n '__penstockctl_at ""' -a drain -d 'refuse new sessions, wait for the end of epochs'
+complete -c penstockctl -n '__penstockctl_at ""' -a reload -d 'read the configuration again'
+complete -c penstockctl -n '__penstockctl_at ""' -a check -d 'list what would keep this machine from serving'
+complete -c penstockctl -n '__penstockctl_at ""' -a completion -d 'print the completion script for a shell'
+complete -c penstockctl -n '__penstockctl_at ""' -a help -d 'show the help'
+complete -c penstockctl -n '__penstockctl_at index' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at digest' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at quarantine list' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at quarantine clear' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at completion' -a 'bash zsh fish'
