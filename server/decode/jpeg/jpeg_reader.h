@@ -12,14 +12,18 @@
 
 #include "server/decode/core/image_reader.h"
 #include "server/decode/core/spec.h"
-#include "server/decode/jpeg/entropy_decoder.h"
 #include "server/decode/jpeg/jpeg_errors.h"
 #include "server/decode/jpeg/jpeg_source.h"
+#ifdef PENSTOCK_LIBJPEG_ALONE
+#include "server/decode/jpeg/entropy_decoder_absent.h"
+#else
+#include "server/decode/jpeg/entropy_decoder.h"
+#endif
 
 namespace penstock::decode {
 
 // Which decoder handles the Huffman codes of files that EntropyDecoder supports. The pixels are the
-// same.
+// same. In builds with PENSTOCK_LIBJPEG_ALONE it supports none.
 enum class Entropy { kOwn, kLibjpeg };
 
 class JpegReader : public ImageReader {

@@ -5,5 +5,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <jpeglib.h>
-#include <jpegint.h>  // the interfaces between libjpeg's modules
+#ifndef PENSTOCK_LIBJPEG_ALONE
+#include <jpegint.h>  // private: the interfaces between libjpeg's modules
+#endif
 // clang-format on

@@ -1,0 +1,22 @@
+// Takes the place of EntropyDecoder in builds that may not look inside libjpeg
+// (PENSTOCK_LIBJPEG_ALONE): it knows no file, so that libjpeg decodes alone. Pixels are the same.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "server/decode/jpeg/libjpeg.h"
+
+namespace penstock::decode {
+
+class EntropyDecoder {
+ public:
+  static bool Knows(const jpeg_decompress_struct&) { return false; }
+  void TakeOver(jpeg_decompress_struct&, std::span<const uint8_t>) {}
+  void KeepColumns(uint32_t, uint32_t) {}
+  bool has_taken_over() const { return false; }
+  bool irregular() const { return false; }
+  void LetGo() {}
+};
+
+}  // namespace penstock::decode
