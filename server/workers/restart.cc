@@ -1,5 +1,9 @@
 #include "server/workers/restart.h"
 
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+
 namespace penstock::workers {
 
 bool RestartBudget::Take(base::TimePoint now) {
@@ -7,6 +11,14 @@ bool RestartBudget::Take(base::TimePoint now) {
   if (taken_.size() >= options_.restarts) return false;
   taken_.push_back(now);
   return true;
+}
+
+void Restarts::GiveUp(const std::string& reason) {
+  status_ = absl::UnavailableError(absl::StrCat(
+      "workers died too often (", options_.restarts, " restarts in ",
+      std::chrono::duration_cast<std::chrono::seconds>(options_.window).count(),
+      " s, or as many in a row without one that was ready, are spent); the last one was ", reason,
+      "; see its standard error, then open again"));
 }
 
 }  // namespace penstock::workers

@@ -1,63 +1,39 @@
 #include "server/workers/supervisor.h"
 
-#include <sys/epoll.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <utility>
+#include <set>
+#include <string>
 
 #include "common/base/check.h"
-#include "server/workers/worker_slot.h"
+#include "common/posix/cpu_time.h"
 
 namespace penstock::workers {
-namespace {
 
-constexpr uint32_t kMaxWorkers = 1024;
-constexpr uint64_t kPage = 4096;
+Supervisor::Supervisor(SupervisorOptions options, StartProcess start_process)
+    : options_(std::move(options)),
+      start_process_(std::move(start_process)),
+      restarts_(options_.budget),
+      loose_(kMaxLoose) {}
 
-}  // namespace
-
-absl::Status Validate(const SupervisorOptions& options) {
-  if (options.count > kMaxWorkers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.count, " workers; at most ", kMaxWorkers, " are possible"));
-  }
-  if (options.read_ahead + 1 > kRingCapacity) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "read-ahead of ", options.read_ahead, "; at most ", kRingCapacity - 1, " are possible"));
-  }
-  if (options.arena_bytes < options.limits.max_bytes || options.arena_bytes % kPage != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input memory of ", options.arena_bytes, " bytes a worker; a multiple of ", kPage,
-        " is needed, and at least the largest file's ", options.limits.max_bytes, " bytes"));
-  }
-  if (options.sample_timeout <= base::Duration::zero() ||
-      options.start_timeout <= base::Duration::zero()) {
-    return absl::InvalidArgumentError(
-        "a time-out of 0 for a sample or for a worker's start; it must be positive");
-  }
-  return absl::OkStatus();
-}
-
-Supervisor::Supervisor(SupervisorOptions options)
-    : options_(std::move(options)), budget_(options_.budget), loose_(kMaxLoose) {}
-
+// All at once, so that they do not die one after the other.
 Supervisor::~Supervisor() {
-  // All at once, so that they do not die one after the other.
-  for (const auto& worker_slot : worker_slots_)
-    if (worker_slot->user_worker && worker_slot->user_worker->worker)
-      worker_slot->user_worker->worker->Kill();
-  for (const auto& user_worker : asleep_)
-    if (user_worker->worker) user_worker->worker->Kill();
+  ForEachWorker([](UserWorker& worker) { worker.Kill(); });
 }
+
+template <typename Visit>
+void Supervisor::ForEachWorker(const Visit& visit) const {
+  for (const auto& slot : slots_)
+    if (slot->worker() != nullptr) visit(*slot->worker());
+  for (const auto& worker : asleep_.all()) visit(*worker);
+}
+
+// ---- Starts ----
 
 absl::Status Supervisor::Start() {
-  PENSTOCK_CHECK(!epoll_.valid());
+  PENSTOCK_CHECK(!events_.is_open());
   PENSTOCK_RETURN_IF_ERROR(Validate(options_));
-  epoll_ = posix::Fd(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll_.valid()) return base::ErrnoStatus(errno, "making the supervisor's epoll");
+  PENSTOCK_RETURN_IF_ERROR(events_.Open());
   PENSTOCK_ASSIGN_OR_RETURN(wake_, posix::MakeEvent());
-  PENSTOCK_RETURN_IF_ERROR(Watch(wake_));
+  PENSTOCK_ASSIGN_OR_RETURN(wake_watch_, events_.Add(wake_));
   starting_ = true;
   const absl::Status started = SetCount(options_.count);
   starting_ = false;
@@ -65,119 +41,137 @@ absl::Status Supervisor::Start() {
 }
 
 absl::Status Supervisor::SetCount(uint32_t count) {
-  if (count > kMaxWorkers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(count, " workers; at most ", kMaxWorkers, " are possible"));
-  }
-  for (size_t i = 0; i < worker_slots_.size(); ++i) worker_slots_[i]->retiring = i >= count;
-  while (worker_slots_.size() < count) PENSTOCK_RETURN_IF_ERROR(AddWorkerSlot());
+  PENSTOCK_RETURN_IF_ERROR(ValidateCount(count));
+  slots_.RetireBeyond(count);
+  while (slots_.size() < count) PENSTOCK_RETURN_IF_ERROR(AddWorkerSlot());
   RemoveRetired();
   return absl::OkStatus();
 }
 
 absl::Status Supervisor::AddWorkerSlot() {
-  auto worker_slot =
-      std::make_unique<WorkerSlot>(static_cast<uint32_t>(worker_slots_.size()), options_.back_off);
-  const WorkerQueue::Options queue{
-      .number = worker_slot->number, .limits = options_.limits, .patience = options_.patience};
-  worker_slot->user_worker = std::make_unique<UserWorker>(options_.user, queue, wake_, loose_);
-  if (!worker_slot->user_worker->queue->has_reader()) return NoThread();
-  PENSTOCK_RETURN_IF_ERROR(StartWorker(*worker_slot->user_worker));
-  worker_slots_.push_back(std::move(worker_slot));
+  const auto number = static_cast<uint32_t>(slots_.size());
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<UserWorker> worker,
+                            NewUserWorker(options_.user, number));
+  PENSTOCK_RETURN_IF_ERROR(StartProcessOf(*worker));
+  auto slot = std::make_unique<WorkerSlot>(number, options_.back_off);
+  slot->SetWorker(std::move(worker));
+  slots_.Add(std::move(slot));
   return absl::OkStatus();
 }
 
-absl::Status Supervisor::StartWorker(UserWorker& user_worker) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<SupervisorEndpoint> link,
+absl::StatusOr<std::unique_ptr<UserWorker>> Supervisor::NewUserWorker(uint32_t user,
+                                                                      uint32_t number) {
+  const WorkerQueue::Options queue{
+      .number = number, .limits = options_.limits, .patience = options_.patience};
+  auto worker = std::make_unique<UserWorker>(user, queue, wake_, loose_);
+  if (worker->has_reader()) return worker;
+  return absl::ResourceExhaustedError(
+      "the system gives no thread to read for a worker; raise the limit on threads (ulimit -u, "
+      "TasksMax)");
+}
+
+absl::Status Supervisor::StartProcessOf(UserWorker& worker) {
+  UserWorker::Process started;
+  PENSTOCK_ASSIGN_OR_RETURN(started.endpoint,
                             SupervisorEndpoint::Make({.arena_bytes = options_.arena_bytes,
                                                       .memory_bytes = options_.memory_bytes,
                                                       .limits = options_.limits}));
-  const std::string program = options_.program.empty() ? DefaultProgram() : options_.program;
-  PENSTOCK_ASSIGN_OR_RETURN(
-      WorkerProcess worker,
-      WorkerProcess::Start(
-          {.program = program,
-           .user = user_worker.user,
-           .number = user_worker.number,
-           .wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing},
-          link));
-  PENSTOCK_RETURN_IF_ERROR(Watch(link->done_event()));
-  if (const absl::Status watched = Watch(worker.pidfd()); !watched.ok()) {
-    Unwatch(link->done_event());
-    return watched;
-  }
-  link->AnnounceSleep();
-  user_worker.verdict = Verdict::kNone;
-  user_worker.shown.clear();
-  user_worker.started_at.reset();
-  user_worker.ready_at.reset();
-  user_worker.last_account = 0;
-  user_worker.seen_busy_ns = 0;
-  user_worker.free_since = base::Now();
-  user_worker.worker.emplace(std::move(worker));
-  user_worker.queue->Attach(std::move(link));
+  const auto wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing;
+  PENSTOCK_ASSIGN_OR_RETURN(started.process, start_process_({.program = options_.program,
+                                                             .user = worker.user(),
+                                                             .number = worker.number(),
+                                                             .wait = wait},
+                                                            *started.endpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(started.done, events_.Add(started.endpoint->done_event()));
+  PENSTOCK_ASSIGN_OR_RETURN(started.ended, events_.Add(started.process->pidfd()));
+  worker.Start(std::move(started), base::Now());
   return absl::OkStatus();
 }
 
-absl::Status Supervisor::Watch(const posix::Fd& fd) {
-  epoll_event event{.events = EPOLLIN, .data = {.fd = fd.get()}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, "watching a worker");
+// A process for the worker at that worker slot.
+void Supervisor::StartWorkerAt(WorkerSlot& slot) {
+  const absl::Status started = StartProcessOf(*slot.worker());
+  if (started.ok()) return slot.state().OnStarted();
+  slot.state().OnStartFailed(std::string(started.message()), now_, restarts_);
 }
 
-void Supervisor::Unwatch(const posix::Fd& fd) {
-  PENSTOCK_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd.get(), nullptr) == 0);
-}
+// ---- Items ----
 
 absl::Status Supervisor::AddSegment(uint32_t segment, uint32_t user, const posix::Fd& memory,
                                     uint64_t bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd own, memory.Duplicate());
-  const auto [place, added] = segments_.try_emplace(segment);
-  PENSTOCK_CHECK(added);
-  place->second = {.memory = std::move(own), .bytes = bytes, .user = user};
-  return absl::OkStatus();
-}
-
-// A worker knows the segments that its items name, as they come: however many there are, its socket
-// holds few messages. False: it could not be told, and the item is not for it.
-bool Supervisor::Show(UserWorker& user_worker, uint32_t id) {
-  if (user_worker.shown.contains(id)) return true;
-  const SharedSegment& segment = segments_.at(id);
-  PENSTOCK_CHECK(segment.user == user_worker.user);  // never another user's memory
-  const absl::Status sent = user_worker.worker->UseSegment(id, segment.memory, segment.bytes);
-  if (absl::IsAborted(sent)) return false;  // the system's trouble, and none of the worker's
-  user_worker.shown.insert(id);
-  Condemn(user_worker, sent);
-  return true;
-}
-
-// Kills a worker that does not read what it is told. One that is gone already is buried as what it
-// died of.
-void Supervisor::Condemn(UserWorker& user_worker, const absl::Status& sent) {
-  if (sent.ok() || absl::IsUnavailable(sent) || user_worker.verdict != Verdict::kNone) return;
-  user_worker.verdict = absl::IsAborted(sent) ? Verdict::kNotSent : Verdict::kDoesNotRead;
-  user_worker.worker->Kill();
+  return segments_.Add(segment, user, memory, bytes);
 }
 
 void Supervisor::RemoveSegment(uint32_t segment) {
-  PENSTOCK_CHECK(segments_.erase(segment) == 1);
-  const auto forget = [&](UserWorker* user_worker) {
-    if (user_worker == nullptr || user_worker->shown.erase(segment) == 0 || !user_worker->worker)
-      return;
-    Condemn(*user_worker, user_worker->worker->ForgetSegment(segment));
-  };
-  for (const auto& worker_slot : worker_slots_) forget(worker_slot->user_worker.get());
-  for (const auto& user_worker : asleep_) forget(user_worker.get());
+  segments_.Remove(segment);
+  ForEachWorker([segment](UserWorker& worker) { worker.ForgetSegment(segment); });
 }
+
+// Of items that a worker slot has at once. While others wait for it, no more than are done soon.
+size_t Supervisor::Depth(uint32_t user) const {
+  const size_t most = options_.read_ahead + 1;
+  return contended_ ? item_times_.Depth(user, options_.turn, most) : most;
+}
+
+void Supervisor::Submit(const WorkItem& item) {
+  WorkerSlot* const slot = slots_.Choose(item.user, Depth(item.user), now_);
+  if (slot == nullptr || !MakeReady(*slot, item.user)) return Lose(item);
+  if (!segments_.Show(*slot->worker(), item.segment)) {
+    slot->state().CloseUntil(now_ + options_.back_off.first);
+    return Lose(item);
+  }
+  slot->Give(item, base::Now());
+}
+
+void Supervisor::Lose(const WorkItem& item) {
+  ended_.push_back({.id = item.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
+}
+
+// Lets the user have the worker slot, with a process. False: none could be started.
+bool Supervisor::MakeReady(WorkerSlot& slot, uint32_t user) {
+  const bool has_it = slot.worker() != nullptr && slot.worker()->user() == user;
+  if (!has_it && !LetUserHave(slot, user)) return false;
+  item_times_.Add(user);
+  if (!slot.worker()->has_process()) StartWorkerAt(slot);
+  if (!slot.worker()->has_process()) return false;
+  slot.state().OnTaken();
+  return true;
+}
+
+// Puts the worker of another user to sleep. A read of its that does not come back is waited for, so
+// that its user gets on however busy others are.
+bool Supervisor::LetUserHave(WorkerSlot& slot, uint32_t user) {
+  std::unique_ptr<UserWorker> next = asleep_.Wake(user);
+  if (std::unique_ptr<UserWorker> last = slot.TakeWorker()) {
+    if (last->has_process() || !last->IsEmpty()) {
+      asleep_.Add(std::move(last), now_);
+      DismissAll(asleep_.TakeBeyond(slots_.size()));
+    }
+  }
+  if (next == nullptr) {
+    auto made = NewUserWorker(user, slot.number());
+    if (!made.ok()) {
+      slot.state().OnStartFailed(std::string(made.status().message()), now_, restarts_);
+      return false;
+    }
+    next = *std::move(made);
+  }
+  slot.SetWorker(std::move(next));
+  return true;
+}
+
+// ---- What ends, and what dies ----
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   now_ = now;
   std::vector<Outcome> outcomes = std::exchange(ended_, {});
   posix::Drain(wake_);
-  for (const auto& worker_slot : worker_slots_) CollectSlot(*worker_slot, now, outcomes);
-  for (const auto& user_worker : asleep_) {
-    if (!CollectWorker(*user_worker, now, outcomes)) continue;
-    if (posix::IsGone(user_worker->worker->pidfd())) Reap(*user_worker, now, outcomes);
+  for (const auto& slot : slots_)
+    if (const auto dead = slot->Collect(now, restarts_, item_times_, outcomes))
+      NoteDeath(*slot->worker(), *dead);
+  for (const auto& worker : asleep_.all()) {
+    worker->Collect(now, outcomes);
+    if (const auto dead = worker->ReapIfEnded(now, outcomes)) NoteDeath(*worker, *dead);
   }
   for (const auto& queue : leaving_) queue->Collect(now, outcomes);
   std::erase_if(leaving_, [](const auto& queue) { return queue->held() == 0; });
@@ -185,59 +179,77 @@ std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   return outcomes;
 }
 
-std::vector<WorkerView> Supervisor::View(base::TimePoint now) const {
-  std::vector<WorkerView> views;
-  for (const auto& worker_slot : worker_slots_) {
-    const UserWorker* user_worker = worker_slot->user_worker.get();
-    const bool has_worker = user_worker != nullptr && user_worker->worker;
-    WorkerView view{.number = worker_slot->number,
-                    .pid = has_worker ? user_worker->worker->pid() : 0,
-                    .user = {},
-                    .state = WorkerState::kRunning,
-                    .decoded = worker_slot->decoded,
-                    .restarts = worker_slot->restarts,
-                    .utilisation = worker_slot->utilisation.value(),
-                    .in_hand = {},
-                    .stalled = {},
-                    .last_death = worker_slot->last_death};
-    if (has_worker && !user_worker->worker->link().ready()) view.state = WorkerState::kStarting;
-    if (!has_worker) view.state = WorkerState::kUnused;
-    if (!has_worker && (worker_slot->died || now < worker_slot->closed_until))
-      view.state = WorkerState::kRestarting;
-    if (worker_slot->stopped) view.state = WorkerState::kStopped;
-    if (worker_slot->retiring) view.state = WorkerState::kRetiring;
-    if (user_worker != nullptr) {
-      view.user = user_worker->user;
-      if (const auto oldest = user_worker->queue->OldestAtWorker(); oldest && oldest->started)
-        view.in_hand = {
-            .dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
-      if (const auto stall = user_worker->queue->Stalled(now))
-        view.stalled = {.dataset = stall->dataset, .since = stall->since, .reason = stall->reason};
-    }
-    views.push_back(std::move(view));
+void Supervisor::NoteDeath(const UserWorker& worker, const DeadWorker& dead) {
+  deaths_.push_back({.number = worker.number(),
+                     .pid = dead.pid,
+                     .reason = dead.reason,
+                     .user = worker.user(),
+                     .account = dead.account});
+}
+
+void Supervisor::Tick(base::TimePoint now) {
+  now_ = now;
+  loose_.Sweep();
+  NoteOverdue(now);
+  ForEachWorker([&](UserWorker& worker) {
+    worker.Tick(now, {.start = options_.start_timeout, .sample = options_.sample_timeout});
+  });
+  for (const auto& slot : slots_) {
+    if (slot->IsRestartDue(now)) StartWorkerAt(*slot);
+    slot->UpdateMeter(now);
   }
-  return views;
+  DismissUnused(now);
+  RemoveRetired();
 }
 
-uint64_t Supervisor::restarts() const {
-  uint64_t restarts = retired_restarts_;
-  for (const auto& worker_slot : worker_slots_) restarts += worker_slot->restarts;
-  return restarts;
+// What waits in queues for the same storage would take one queue after the other.
+void Supervisor::NoteOverdue(base::TimePoint now) {
+  ForEachWorker([&](UserWorker& worker) {
+    for (const WorkerQueue::OverdueItem& item : worker.TakeOverdue(now)) {
+      overdue_.push_back(item.id);
+      ForEachWorker([&](UserWorker& other) { other.HandBack(*item.dataset); });
+    }
+  });
 }
 
-uint32_t Supervisor::running() const {
-  return static_cast<uint32_t>(
-      std::count_if(worker_slots_.begin(), worker_slots_.end(), [this](const auto& worker_slot) {
-        if (worker_slot->user_worker && worker_slot->user_worker->worker)
-          return worker_slot->user_worker->worker->link().ready();
-        return worker_slot->Serves(now_);
-      }));
+std::vector<Supervisor::Served> Supervisor::WhoIsServed() const {
+  std::vector<Served> served;
+  ForEachWorker([&](const UserWorker& worker) {
+    if (worker.was_given_items()) served.push_back({.pid = worker.pid(), .user = worker.user()});
+  });
+  return served;
 }
 
-double Supervisor::utilisation() const {
-  double sum = 0;
-  for (const auto& worker_slot : worker_slots_) sum += worker_slot->utilisation.value();
-  return worker_slots_.empty() ? 0 : sum / static_cast<double>(worker_slots_.size());
+// ---- Workers that nobody needs ----
+
+void Supervisor::DismissUnused(base::TimePoint now) {
+  for (const auto& slot : slots_) {
+    const UserWorker* worker = slot->worker();
+    if (worker != nullptr && !slot->state().awaits_restart() &&
+        IsUnused(*worker, now, options_.keep_idle))
+      Dismiss(slot->TakeWorker());
+  }
+  DismissAll(asleep_.TakeUnused(now, options_.keep_asleep));
+  std::set<uint32_t> users;
+  ForEachWorker([&](const UserWorker& worker) { users.insert(worker.user()); });
+  item_times_.ForgetIf([&](uint32_t user) { return !users.contains(user); });
+}
+
+// Ends its process. A read that does not come back keeps its queue.
+void Supervisor::Dismiss(std::unique_ptr<UserWorker> worker) {
+  if (worker->was_given_items())
+    if (const auto used = posix::CpuTimeOf(worker->pid()))
+      dismissed_.push_back({{.pid = worker->pid(), .user = worker->user()}, *used});
+  if (auto queue = worker->Dismiss(ended_)) leaving_.push_back(std::move(queue));
+}
+
+void Supervisor::DismissAll(std::vector<std::unique_ptr<UserWorker>> workers) {
+  for (auto& worker : workers) Dismiss(std::move(worker));
+}
+
+void Supervisor::RemoveRetired() {
+  DismissAll(slots_.RemoveRetired());
+  DismissAll(asleep_.TakeBeyond(slots_.size()));
 }
 
 }  // namespace penstock::workers

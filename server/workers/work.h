@@ -56,6 +56,13 @@ enum class OutcomeKind {
   kSourceFailed,  // could not be read now; `status` says what and where: try again later
 };
 
+// A read that has taken more than a second.
+struct StalledRead {
+  const source::Dataset* dataset = nullptr;
+  base::TimePoint since;
+  std::string reason;
+};
+
 // Each submitted item has exactly one. Whatever the kind, nobody writes the row any more.
 struct Outcome {
   uint64_t id = 0;

@@ -6,15 +6,42 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "common/posix/socket.h"
 
 namespace penstock::workers {
 namespace {
 
-std::span<const std::byte> BytesOf(const SegmentMessage& message) {
-  return std::as_bytes(std::span(&message, 1));
-}
+class ChildProcess final : public WorkerProcess {
+ public:
+  ChildProcess(posix::Child child, posix::Fd socket)
+      : child_(std::move(child)), socket_(std::move(socket)) {}
+
+  pid_t pid() const override { return child_.pid(); }
+  const posix::Fd& pidfd() const override { return child_.pidfd(); }
+
+  absl::Status UseSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) override {
+    const int number = memory.get();
+    return Send({.verb = SegmentVerb::kUse, .segment = segment, .bytes = bytes},
+                std::span(&number, 1));
+  }
+  absl::Status ForgetSegment(uint32_t segment) override {
+    return Send({.verb = SegmentVerb::kForget, .segment = segment, .bytes = 0}, {});
+  }
+
+  void Kill() override { child_.Kill(); }
+  std::optional<posix::Exit> Reap() override { return child_.Reap(); }
+  int StartError() const override { return child_.StartError(); }
+
+ private:
+  absl::Status Send(const SegmentMessage& message, std::span<const int> fds) {
+    return posix::Send(socket_, std::as_bytes(std::span(&message, 1)), fds);
+  }
+
+  posix::Child child_;
+  posix::Fd socket_;
+};
 
 }  // namespace
 
@@ -24,34 +51,23 @@ std::string DefaultProgram() {
   return self.parent_path() / "penstock-worker";
 }
 
-absl::StatusOr<WorkerProcess> WorkerProcess::Start(const Options& options,
-                                                   std::shared_ptr<SupervisorEndpoint> link) {
+absl::StatusOr<std::unique_ptr<WorkerProcess>> StartChildProcess(
+    const WorkerProcessOptions& options, const SupervisorEndpoint& endpoint) {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return base::ErrnoStatus(errno, "making a worker's socket");
-  }
   posix::Fd ours(ends[0]);
   const posix::Fd theirs(ends[1]);
   auto child = posix::Child::Spawn(
-      {options.program, absl::StrCat("user=", options.user), absl::StrCat("lane=", options.number)},
+      {options.program.empty() ? DefaultProgram() : options.program,
+       absl::StrCat("user=", options.user), absl::StrCat("lane=", options.number)},
       {{theirs.get(), kSocketNumber},
-       {link->memory().get(), kChannelNumber},
-       {link->work_notifier().get(), kWorkNumber},
-       {link->done_event().get(), kDoneNumber}},
+       {endpoint.memory().get(), kChannelNumber},
+       {endpoint.work_notifier().get(), kWorkNumber},
+       {endpoint.done_event().get(), kDoneNumber}},
       options.wait);
   if (!child.ok()) return base::Annotate(child.status(), "worker");
-  return WorkerProcess(std::move(child).value(), std::move(ours), std::move(link));
-}
-
-absl::Status WorkerProcess::UseSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) {
-  const SegmentMessage message{.verb = SegmentVerb::kUse, .segment = segment, .bytes = bytes};
-  const int number = memory.get();
-  return posix::Send(socket_, BytesOf(message), std::span(&number, 1));
-}
-
-absl::Status WorkerProcess::ForgetSegment(uint32_t segment) {
-  const SegmentMessage message{.verb = SegmentVerb::kForget, .segment = segment, .bytes = 0};
-  return posix::Send(socket_, BytesOf(message), {});
+  return std::make_unique<ChildProcess>(std::move(child).value(), std::move(ours));
 }
 
 }  // namespace penstock::workers

@@ -1,8 +1,10 @@
-// One worker process, as the daemon sees it. Owned by the supervisor; its thread alone calls it.
-// The end of the object is the end of the process.
+// One worker process, as the daemon sees it. Destroying the object ends the process.
+//
+// **Ownership**: its UserWorker. **Thread safety**: used by the supervisor's thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,36 +21,37 @@ std::string DefaultProgram();
 
 class WorkerProcess {
  public:
-  struct Options {
-    std::string program;
-    uint32_t user = 0;    // whose rows it writes
-    uint32_t number = 0;  // of its queue; both show up in the process list
-    posix::Child::Wait wait = posix::Child::Wait::kForProgram;
-  };
-  static absl::StatusOr<WorkerProcess> Start(const Options& options,
-                                             std::shared_ptr<SupervisorEndpoint> link);
+  virtual ~WorkerProcess() = default;
 
-  pid_t pid() const { return child_.pid(); }
-  const posix::Fd& pidfd() const { return child_.pidfd(); }
-  SupervisorEndpoint& link() const { return *link_; }
+  virtual pid_t pid() const = 0;
+  // Readable once the process has ended.
+  virtual const posix::Fd& pidfd() const = 0;
 
-  // Tells it of a segment, of which it gets a descriptor; that no request will name one any more.
-  // An error means that the worker does not read: it should be killed.
-  absl::Status UseSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
-  absl::Status ForgetSegment(uint32_t segment);
+  // Gives the worker a descriptor of a segment; tells it that no request will name the segment
+  // again. **Errors**: Aborted if the system has no memory for the message; Unavailable if the
+  // process has ended; otherwise the worker does not read its socket and should be killed.
+  virtual absl::Status UseSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) = 0;
+  virtual absl::Status ForgetSegment(uint32_t segment) = 0;
 
-  void Kill() { child_.Kill(); }
-  std::optional<posix::Exit> Reap() { return child_.Reap(); }
-  int StartError() const { return child_.StartError(); }
-
- private:
-  WorkerProcess(posix::Child child, posix::Fd socket, std::shared_ptr<SupervisorEndpoint> link)
-      : child_(std::move(child)), socket_(std::move(socket)), link_(std::move(link)) {}
-
-  posix::Child child_;
-  posix::Fd socket_;
-  std::shared_ptr<SupervisorEndpoint>
-      link_;  // shared with the queue, whose reader may outlast the process
+  virtual void Kill() = 0;
+  // How it ended, once; never waits. StartError: why it could not be started (errno), or 0.
+  virtual std::optional<posix::Exit> Reap() = 0;
+  virtual int StartError() const = 0;
 };
+
+struct WorkerProcessOptions {
+  std::string program;  // empty: DefaultProgram()
+  uint32_t user = 0;    // whose rows it writes
+  uint32_t number = 0;  // of its queue; both show up in the process list
+  posix::Child::Wait wait = posix::Child::Wait::kForProgram;
+};
+
+// Starts a worker process that serves the other end of the channel. Tests start none.
+using StartProcess = std::function<absl::StatusOr<std::unique_ptr<WorkerProcess>>(
+    const WorkerProcessOptions& options, const SupervisorEndpoint& endpoint)>;
+
+// Starts penstock-worker.
+absl::StatusOr<std::unique_ptr<WorkerProcess>> StartChildProcess(
+    const WorkerProcessOptions& options, const SupervisorEndpoint& endpoint);
 
 }  // namespace penstock::workers

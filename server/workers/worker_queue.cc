@@ -101,13 +101,13 @@ void WorkerQueue::LeaveReaderBehind() {
   loose_.Leave(std::exchange(reader_, *std::move(next)));
 }
 
-std::optional<WorkerQueue::Stall> WorkerQueue::Stalled(base::TimePoint now) const {
+std::optional<StalledRead> WorkerQueue::Stalled(base::TimePoint now) const {
   const std::optional<QueueReads::Longest> longest = reads_->LongestRead();
   if (!longest || now - longest->since <= kLongRead) return std::nullopt;
-  return Stall{.since = longest->since,
-               .reason = absl::StrCat(longest->dataset->path(longest->sample),
-                                      ": the read does not come back"),
-               .dataset = longest->dataset};
+  return StalledRead{.dataset = longest->dataset,
+                     .since = longest->since,
+                     .reason = absl::StrCat(longest->dataset->path(longest->sample),
+                                            ": the read does not come back")};
 }
 
 }  // namespace penstock::workers

@@ -70,13 +70,8 @@ class WorkerQueue {
   // What was left behind takes so much of the arena that this worker must be replaced.
   bool IsCrowded() const { return reads_->IsCrowded(); }
 
-  // A read takes more than a second.
-  struct Stall {
-    base::TimePoint since;
-    std::string reason;
-    const source::Dataset* dataset = nullptr;
-  };
-  std::optional<Stall> Stalled(base::TimePoint now) const;
+  // The read that has taken longest, if it takes more than a second.
+  std::optional<StalledRead> Stalled(base::TimePoint now) const;
 
  private:
   std::optional<posix::LooseThreads::Thread> StartReader(uint64_t place) const;

@@ -1,83 +1,71 @@
 #include "server/workers/worker_slot.h"
 
-#include <signal.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstring>
+#include <span>
 
 namespace penstock::workers {
 
-WorkerQueue::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit) {
-  switch (verdict) {
-    case Verdict::kTimedOut:
-      return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kTimeout};
-    case Verdict::kBroken:
-      return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
-    case Verdict::kNotReady:
-    case Verdict::kDoesNotRead:
-    case Verdict::kNotSent:
-    case Verdict::kCrowded:
-      return {.kind = OutcomeKind::kLost};
-    case Verdict::kNone:
-      break;
-  }
-  if (exit.signalled && exit.code == SIGKILL) return {.kind = OutcomeKind::kLost};
-  return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
+std::unique_ptr<UserWorker> WorkerSlot::TakeWorker() {
+  NoteBusy();
+  state_.SetGivesWay(false);
+  return std::move(worker_);
 }
 
-bool IsBlameless(Verdict verdict) {
-  return verdict == Verdict::kNotSent || verdict == Verdict::kCrowded;
+SlotLoad WorkerSlot::Load(base::TimePoint now) const {
+  SlotLoad load{
+      .is_open = IsOpen(now), .is_retiring = state_.is_retiring(), .gives_way = state_.gives_way()};
+  if (worker_ == nullptr) return load;
+  load.user = worker_->user();
+  load.outstanding = worker_->outstanding();
+  return load;
 }
 
-std::string Describe(Verdict verdict, const posix::Exit& exit) {
-  switch (verdict) {
-    case Verdict::kNotReady:
-      return "killed because it was not ready in time";
-    case Verdict::kTimedOut:
-      return "killed because it took too long";
-    case Verdict::kBroken:
-      return "killed because it broke its channel";
-    case Verdict::kDoesNotRead:
-      return "killed because it did not read its socket";
-    case Verdict::kNotSent:
-      return "replaced because the system took no message for it";
-    case Verdict::kCrowded:
-      return "replaced because reads that do not come back leave no room for its input";
-    case Verdict::kNone:
-      break;
-  }
-  if (!exit.signalled) return absl::StrCat("ended with exit code ", exit.code);
-  const char* name = ::sigdescr_np(exit.code);
-  return absl::StrCat("killed by signal ", exit.code, " (", name == nullptr ? "?" : name, ")");
+WorkerView WorkerSlot::View(base::TimePoint now) const {
+  const bool has_process = worker_ != nullptr && worker_->has_process();
+  WorkerView view{.number = number_,
+                  .pid = has_process ? worker_->pid() : 0,
+                  .user = {},
+                  .state = state_.View(now, has_process, has_process && worker_->is_ready()),
+                  .decoded = meter_.decoded(),
+                  .restarts = state_.restarts(),
+                  .utilisation = meter_.utilisation(),
+                  .in_hand = {},
+                  .stalled = {},
+                  .last_death = state_.last_death()};
+  if (worker_ == nullptr) return view;
+  view.user = worker_->user();
+  if (const auto oldest = worker_->InHand())
+    view.in_hand = {.dataset = oldest->dataset, .sample = oldest->sample, .since = oldest->since};
+  view.stalled = worker_->Stalled(now);
+  return view;
 }
 
-absl::Status NoThread() {
-  return absl::ResourceExhaustedError(
-      "the system gives no thread to read for a worker; raise the limit on threads (ulimit -u, "
-      "TasksMax)");
+void WorkerSlot::Give(const WorkItem& item, base::TimePoint now) {
+  state_.SetGivesWay(false);
+  if (worker_->Give(item)) meter_.Take(now);
 }
 
-void Supervisor::UserWorker::Ended(const std::vector<Outcome>& outcomes, size_t from) {
-  for (size_t i = from; i < outcomes.size(); ++i)
-    std::erase_if(given, [&](const Given& each) { return each.id == outcomes[i].id; });
+std::optional<DeadWorker> WorkerSlot::Collect(base::TimePoint now, Restarts& restarts,
+                                              ItemTimes& item_times,
+                                              std::vector<Outcome>& outcomes) {
+  if (worker_ == nullptr) return std::nullopt;
+  const size_t before = outcomes.size();
+  worker_->Collect(now, outcomes);
+  std::optional<DeadWorker> dead = worker_->ReapIfEnded(now, outcomes);
+  if (dead) state_.OnDeath(*dead, now, restarts);
+  if (outcomes.size() > before) Charge(before, item_times, outcomes);
+  if (!worker_->IsFree()) return dead;
+  state_.SetGivesWay(false);
+  meter_.Free();
+  return dead;
 }
 
-void Supervisor::WorkerSlot::NoteBusy() {
-  if (user_worker == nullptr || !user_worker->worker) return;
-  const uint64_t said = user_worker->worker->link().busy_ns();
-  busy_ns += said - std::min(said, user_worker->seen_busy_ns);
-  user_worker->seen_busy_ns = said;
-}
-
-void Utilisation::Update(base::TimePoint now, uint64_t busy_ns) {
-  const base::Duration passed = now - since_;
-  if (passed < std::chrono::seconds(1)) return;
-  // The workers' own count: a nonsensical one gives a wrong figure between 0 and 1, and no more.
-  const double spent = busy_ns >= busy_ns_ ? static_cast<double>(busy_ns - busy_ns_) : 0;
-  value_ = std::clamp(spent / static_cast<double>(passed.count()), 0.0, 1.0);
-  since_ = now;
-  busy_ns_ = busy_ns;
+void WorkerSlot::Charge(size_t from, ItemTimes& item_times, std::vector<Outcome>& outcomes) {
+  const uint64_t before = meter_.decoded();
+  const std::span<Outcome> ended = std::span(outcomes).subspan(from);
+  for (Outcome& outcome : ended) outcome.worker = number_;
+  // By the real time: the outcomes' own were measured since `now`.
+  item_times.Note(worker_->user(), meter_.Charge(ended, base::Now()));
+  if (meter_.decoded() > before) state_.OnDecoded();
 }
 
 }  // namespace penstock::workers

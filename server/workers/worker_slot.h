@@ -1,114 +1,77 @@
-// A worker slot, the user's worker that is at it, and what the supervisor remembers of the two.
+// A worker slot: a place for a user's worker that has something to do. At most one worker decodes
+// at it. It is for the user whose rows it was given last; once they are done, it is for whoever
+// gives it rows next.
+//
+// **Ownership**: the supervisor. **Thread safety**: used by the supervisor's thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "common/base/back_off.h"
-#include "common/base/clock.h"
-#include "common/posix/process.h"
-#include "server/workers/supervisor.h"
-#include "server/workers/worker_process.h"
-#include "server/workers/worker_queue.h"
+#include "server/workers/item_times.h"
+#include "server/workers/slot_choice.h"
+#include "server/workers/slot_meter.h"
+#include "server/workers/slot_state.h"
+#include "server/workers/user_worker.h"
+#include "server/workers/worker_view.h"
 
 namespace penstock::workers {
 
-// Why we killed a worker, if we did.
-enum class Verdict { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotSent, kCrowded };
-
-// Whether the death is the sample's doing: anything is but a SIGKILL that is not ours, and our
-// killing of a worker that was not ready, did not read its socket, could not be told of a segment,
-// or has no room for its input.
-WorkerQueue::InHandEnds EndOf(Verdict verdict, const posix::Exit& exit);
-
-// Whether anybody is to blame for it: one that is replaced died of nothing that it did.
-bool IsBlameless(Verdict verdict);
-
-// "killed by signal 11 (Segmentation fault)", for people.
-std::string Describe(Verdict verdict, const posix::Exit& exit);
-
-absl::Status NoThread();
-
-// Share of time spent on samples, in steps of at least a second.
-class Utilisation {
+class WorkerSlot {
  public:
-  void Update(base::TimePoint now, uint64_t busy_ns);
-  void Restart(base::TimePoint now) { *this = Utilisation(now); }
-  double value() const { return value_; }
+  WorkerSlot(uint32_t number, const base::BackOff::Options& back_off)
+      : number_(number), state_(back_off) {}
 
-  Utilisation() = default;
+  uint32_t number() const { return number_; }
+  SlotState& state() { return state_; }
+  const SlotState& state() const { return state_; }
+  const SlotMeter& meter() const { return meter_; }
 
- private:
-  explicit Utilisation(base::TimePoint now) : since_(now) {}
-  base::TimePoint since_{};
-  uint64_t busy_ns_ = 0;
-  double value_ = 0;
-};
+  // The worker that is there; null: nobody's.
+  UserWorker* worker() { return worker_.get(); }
+  const UserWorker* worker() const { return worker_.get(); }
+  void SetWorker(std::unique_ptr<UserWorker> worker) { worker_ = std::move(worker); }
+  // From now on there is none.
+  std::unique_ptr<UserWorker> TakeWorker();
 
-// A queue and its worker, which serve one user from beginning to end. At a worker slot, or asleep:
-// kept for its user while another one has the worker slot.
-struct Supervisor::UserWorker {
-  UserWorker(uint32_t of_user, const WorkerQueue::Options& lane_options, const posix::Fd& wake,
-             posix::LooseThreads& loose)
-      : user(of_user),
-        number(lane_options.number),
-        queue(std::make_unique<WorkerQueue>(lane_options, wake, loose)) {}
+  bool IsFree() const { return worker_ == nullptr || worker_->IsFree(); }
+  bool IsOpen(base::TimePoint now) const {
+    return state_.IsOpen(now) && (worker_ == nullptr || !worker_->is_condemned());
+  }
+  // Has a worker that is ready, or can have one as soon as somebody wants it.
+  bool IsServing(base::TimePoint now) const {
+    return worker_ != nullptr && worker_->has_process() ? worker_->is_ready() : IsOpen(now);
+  }
+  SlotLoad Load(base::TimePoint now) const;
+  WorkerView View(base::TimePoint now) const;
 
-  bool Accepts() const { return worker && verdict == Verdict::kNone; }
-  void Ended(const std::vector<Outcome>& outcomes, size_t from);
-  // Nothing is to be decoded; a read that does not come back may still be there.
-  bool IsFree() const { return queue->outstanding() == 0; }
-
-  const uint32_t user;
-  const uint32_t number;             // of the worker slot for which it was made
-  Verdict verdict = Verdict::kNone;  // on the worker that is running or not yet reaped
-  // Of the worker, as the ticks saw it: since when there is one, and since when it is ready.
-  std::optional<base::TimePoint> started_at, ready_at;
-  std::set<uint32_t> shown;  // the segments that the worker was told of
-  // Who pays for the worker's death: whose sample it has in hand, else who gave it its last.
-  struct Given {
-    uint64_t id, account;
-  };
-  std::vector<Given> given;   // not ended
-  uint64_t last_account = 0;  // 0: it was never given any user's
-  uint64_t seen_busy_ns = 0;
-  base::TimePoint free_since;  // as the ticks saw it
-  std::unique_ptr<WorkerQueue> queue;
-  std::optional<WorkerProcess> worker;  // after the queue: it ends first
-};
-
-struct Supervisor::WorkerSlot {
-  WorkerSlot(uint32_t its_number, base::BackOff::Options back_off_options)
-      : number(its_number), back_off(back_off_options) {}
-
-  bool IsFree() const { return user_worker == nullptr || user_worker->IsFree(); }
-  // It has a worker, or may have one.
-  bool Serves(base::TimePoint now) const {
-    return !retiring && !stopped && now >= closed_until &&
-           (user_worker == nullptr || user_worker->verdict == Verdict::kNone);
+  // **Requires**: its worker has a process.
+  void Give(const WorkItem& item, base::TimePoint now);
+  // Adds what ended, with its costs, and notes how long items of this user take. Returns how the
+  // worker's process ended, if it did.
+  std::optional<DeadWorker> Collect(base::TimePoint now, Restarts& restarts, ItemTimes& item_times,
+                                    std::vector<Outcome>& outcomes);
+  void UpdateMeter(base::TimePoint now) {
+    NoteBusy();
+    meter_.Update(now);
+  }
+  // Its worker died, has no successor yet, and may have one now.
+  bool IsRestartDue(base::TimePoint now) const {
+    return worker_ != nullptr && !worker_->has_process() && state_.IsRestartDue(now);
   }
 
-  // Adds up what its worker says that it spent on samples.
-  void NoteBusy();
+ private:
+  void Charge(size_t from, ItemTimes& item_times, std::vector<Outcome>& outcomes);
+  void NoteBusy() {
+    if (worker_ != nullptr) meter_.AddBusy(worker_->TakeBusyNs());
+  }
 
-  const uint32_t number;
-  bool retiring = false;
-  bool stopped = false;          // the budget is spent
-  bool gives_way = false;        // takes nothing more until it is free
-  bool died = false;             // its worker, and the next one starts by itself
-  base::TimePoint closed_until;  // no worker is started before
-  uint32_t failed_starts = 0;    // in a row: workers that were gone before they were ready
-  base::BackOff back_off;
-  uint64_t decoded = 0, restarts = 0;
-  // Since when it is taken by what was given and has not ended, nor is paid; nothing: it is free.
-  std::optional<base::TimePoint> busy_since;
-  uint64_t busy_ns = 0;  // by the words of its workers
-  Utilisation utilisation;
-  std::string last_death;
-  std::unique_ptr<UserWorker> user_worker;
+  const uint32_t number_;
+  SlotState state_;
+  SlotMeter meter_;
+  std::unique_ptr<UserWorker> worker_;
 };
 
 }  // namespace penstock::workers

@@ -1,0 +1,106 @@
+// A queue and its worker process, which serve one user from beginning to end. At a worker slot, or
+// asleep: kept for its user while another user has the worker slot.
+//
+// **Ownership**: the worker slot, or the sleeping workers. **Thread safety**: used by the
+// supervisor's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "server/workers/event_set.h"
+#include "server/workers/given_items.h"
+#include "server/workers/worker_life.h"
+#include "server/workers/worker_process.h"
+#include "server/workers/worker_queue.h"
+
+namespace penstock::workers {
+
+class UserWorker {
+ public:
+  // `wake` and `loose` as WorkerQueue's.
+  UserWorker(uint32_t user, const WorkerQueue::Options& queue, const posix::Fd& wake,
+             posix::LooseThreads& loose)
+      : user_(user),
+        number_(queue.number),
+        queue_(std::make_unique<WorkerQueue>(queue, wake, loose)) {}
+
+  uint32_t user() const { return user_; }
+  uint32_t number() const { return number_; }  // of the worker slot for which it was made
+  // Has the thread that it reads with. **Requires** of all that follows.
+  bool has_reader() const { return queue_->has_reader(); }
+
+  // The process. Start replaces one that has died.
+  struct Process {
+    std::shared_ptr<SupervisorEndpoint> endpoint;  // shared with the queue, whose reader may
+                                                   // outlast the process
+    std::unique_ptr<WorkerProcess> process;
+    EventSet::Watch done, ended;
+  };
+  void Start(Process process, base::TimePoint now);
+  bool has_process() const { return process_.has_value(); }
+  pid_t pid() const { return process_ ? process_->process->pid() : 0; }
+  bool is_ready() const { return process_ && process_->endpoint->ready(); }
+  bool is_condemned() const { return process_ && life_.is_condemned(); }
+  bool was_given_items() const { return process_ && given_.last_account() != 0; }
+  void Kill() {
+    if (process_) process_->process->Kill();
+  }
+
+  // Sends the worker a segment unless it knows it already. False: the system took no message, and
+  // the worker must not be given an item that names the segment.
+  bool ShowSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
+  void ForgetSegment(uint32_t segment);
+
+  // Whether the item takes a place in the queue: it is not read aside.
+  bool Give(const WorkItem& item);
+  size_t outstanding() const { return queue_->outstanding(); }
+  // Nothing is to be decoded; a read that does not come back may still be there.
+  bool IsFree() const { return outstanding() == 0; }
+  // Nothing at all is there.
+  bool IsEmpty() const { return queue_->held() == 0; }
+  // Since when it has had nothing to do, as Collect and Tick saw it.
+  base::TimePoint free_since() const { return free_since_; }
+  void BeFreeSince(base::TimePoint now) { free_since_ = now; }
+
+  // Adds the outcomes that there are. Kills a worker that wrote what cannot be, and one whose input
+  // memory is full of reads that do not come back.
+  void Collect(base::TimePoint now, std::vector<Outcome>& outcomes);
+  // If the process has ended: adds the outcomes of what it had, and returns how it ended. Until the
+  // next Start there is no process.
+  std::optional<DeadWorker> ReapIfEnded(base::TimePoint now, std::vector<Outcome>& outcomes);
+  // Kills a worker that takes too long.
+  void Tick(base::TimePoint now, const WorkerLife::TimeOuts& time_outs);
+  // The time that the worker says it spent on samples, since the last call.
+  uint64_t TakeBusyNs();
+
+  std::optional<WorkerQueue::Oldest> InHand() const;
+  std::optional<StalledRead> Stalled(base::TimePoint now) const { return queue_->Stalled(now); }
+  std::vector<WorkerQueue::OverdueItem> TakeOverdue(base::TimePoint now) {
+    return queue_->TakeOverdue(now);
+  }
+  void HandBack(const source::Dataset& dataset) { queue_->HandBack(dataset); }
+
+  // Ends the process, and gives the queue away if a read in it has not come back.
+  std::unique_ptr<WorkerQueue> Dismiss(std::vector<Outcome>& outcomes);
+
+ private:
+  void CondemnUnsent(const absl::Status& sent);
+  DeadWorker Autopsy(const posix::Exit& exit, base::TimePoint now, std::vector<Outcome>& outcomes);
+
+  const uint32_t user_, number_;
+  std::unique_ptr<WorkerQueue> queue_;
+  std::optional<Process> process_;  // after the queue: it ends first
+  WorkerLife life_;
+  std::set<uint32_t> shown_;  // the segments that the worker knows
+  GivenItems given_;
+  uint64_t seen_busy_ns_ = 0;
+  base::TimePoint free_since_{};
+};
+
+}  // namespace penstock::workers

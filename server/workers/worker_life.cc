@@ -1,0 +1,76 @@
+#include "server/workers/worker_life.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::workers {
+
+WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit) {
+  switch (reason) {
+    case KillReason::kTimedOut:
+      return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kTimeout};
+    case KillReason::kBroken:
+      return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
+    case KillReason::kNotReady:
+    case KillReason::kDoesNotRead:
+    case KillReason::kNotSent:
+    case KillReason::kCrowded:
+      return {.kind = OutcomeKind::kLost};
+    case KillReason::kNone:
+      break;
+  }
+  if (exit.signalled && exit.code == SIGKILL) return {.kind = OutcomeKind::kLost};
+  return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kWorkerCrashed};
+}
+
+bool IsBlameless(KillReason reason) {
+  return reason == KillReason::kNotSent || reason == KillReason::kCrowded;
+}
+
+std::string Describe(KillReason reason, const posix::Exit& exit) {
+  switch (reason) {
+    case KillReason::kNotReady:
+      return "killed because it was not ready in time";
+    case KillReason::kTimedOut:
+      return "killed because it took too long";
+    case KillReason::kBroken:
+      return "killed because it broke its channel";
+    case KillReason::kDoesNotRead:
+      return "killed because it did not read its socket";
+    case KillReason::kNotSent:
+      return "replaced because the system took no message for it";
+    case KillReason::kCrowded:
+      return "replaced because reads that do not come back leave no room for its input";
+    case KillReason::kNone:
+      break;
+  }
+  if (!exit.signalled) return absl::StrCat("ended with exit code ", exit.code);
+  const char* name = ::sigdescr_np(exit.code);
+  return absl::StrCat("killed by signal ", exit.code, " (", name == nullptr ? "?" : name, ")");
+}
+
+bool WorkerLife::Condemn(KillReason reason) {
+  if (is_condemned()) return false;
+  kill_reason_ = reason;
+  return true;
+}
+
+bool WorkerLife::CheckTimeOuts(base::TimePoint now, bool claims_ready,
+                               std::optional<base::TimePoint> oldest_since,
+                               const TimeOuts& time_outs) {
+  if (is_condemned()) return false;
+  if (!started_at_) started_at_ = now;
+  if (claims_ready) NoteReady(now);
+  if (!was_ready()) return now - *started_at_ > time_outs.start && Condemn(KillReason::kNotReady);
+  // Also one that is not started: a stopped worker starts nothing. What was sent to a worker before
+  // it was ready waits for it, not the other way round.
+  const bool in_time =
+      !oldest_since || now - std::max(*oldest_since, *ready_at_) <= time_outs.sample;
+  return !in_time && Condemn(KillReason::kTimedOut);
+}
+
+}  // namespace penstock::workers

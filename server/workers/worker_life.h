@@ -1,0 +1,67 @@
+// The life of one worker process: it starts, says that it is ready, serves, and may be killed for
+// one of a few reasons. What its death means for the sample that it had in hand. Pure.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/posix/process.h"
+#include "server/workers/worker_queue.h"
+
+namespace penstock::workers {
+
+// Why we killed a worker, if we did.
+enum class KillReason { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotSent, kCrowded };
+
+// Whether the death is the sample's doing. It is, unless something else sent SIGKILL, or we killed
+// the worker because it was not ready, did not read its socket, could not be sent a segment, or had
+// no room for its input.
+WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit);
+
+// A worker that was replaced for no fault of its own.
+bool IsBlameless(KillReason reason);
+
+// "killed by signal 11 (Segmentation fault)"
+std::string Describe(KillReason reason, const posix::Exit& exit);
+
+// A worker process that has died.
+struct DeadWorker {
+  pid_t pid = 0;
+  std::string reason, how;  // with the sample that it had in hand, and without
+  bool was_ready = false, blameless = false;
+  uint64_t account = 0;  // who pays for it; 0: nobody
+};
+
+class WorkerLife {
+ public:
+  struct TimeOuts {
+    base::Duration start, sample;
+  };
+
+  void NoteReady(base::TimePoint now) {
+    if (!ready_at_) ready_at_ = now;
+  }
+  bool was_ready() const { return ready_at_.has_value(); }
+
+  // Whether the worker must be killed now. The first reason counts.
+  bool Condemn(KillReason reason);
+  bool is_condemned() const { return kill_reason_ != KillReason::kNone; }
+  KillReason kill_reason() const { return kill_reason_; }
+
+  // Condemns a worker that was not ready in time, or takes too long over a sample.
+  // `claims_ready`: what it says itself. `oldest_since`: when it got its oldest request, if it has
+  // one. Returns whether it must be killed now.
+  bool CheckTimeOuts(base::TimePoint now, bool claims_ready,
+                     std::optional<base::TimePoint> oldest_since, const TimeOuts& time_outs);
+
+ private:
+  KillReason kill_reason_ = KillReason::kNone;
+  // As the checks saw it.
+  std::optional<base::TimePoint> started_at_, ready_at_;
+};
+
+}  // namespace penstock::workers

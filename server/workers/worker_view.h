@@ -1,0 +1,61 @@
+// What the supervisor tells about its workers: for status and traces.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "server/workers/work.h"
+
+namespace penstock::workers {
+
+enum class WorkerState {
+  kStarting,  // it has not said yet that it is ready
+  kRunning,
+  kRestarting,  // dead; the next one starts after the back-off
+  kStopped,     // dead, and the restart budget is spent
+  kRetiring,    // finishes what it has, then goes
+  kUnused,      // there is none: nobody wants one
+};
+
+// A worker slot and the worker at it.
+struct WorkerView {
+  // Datasets as items named them: until their outcomes are collected.
+  struct InHand {
+    const source::Dataset* dataset = nullptr;
+    uint64_t sample = 0;
+    base::TimePoint since;
+  };
+  uint32_t number = 0;
+  pid_t pid = 0;                 // 0: none now
+  std::optional<uint32_t> user;  // whom it serves, or served last
+  WorkerState state = WorkerState::kRunning;
+  uint64_t decoded = 0;  // rows, by all processes of this worker slot
+  uint64_t restarts = 0;
+  double utilisation = 0;  // share of the last second or so spent on samples
+  std::optional<InHand> in_hand;
+  std::optional<StalledRead> stalled;  // its source
+  // "killed by signal 11 (…) with sample 7 (/data/seven.jpg) in hand", or empty.
+  std::string last_death;
+};
+
+// A worker that died.
+struct WorkerDeath {
+  uint32_t number = 0;
+  pid_t pid = 0;
+  std::string reason;  // as WorkerView::last_death
+  uint32_t user = 0;
+  // Of the item that it had in hand, else of the last one that it was given. 0: nobody's fault.
+  uint64_t account = 0;
+};
+
+// A process that was given a user's items.
+struct ServingProcess {
+  pid_t pid = 0;
+  uint32_t user = 0;
+};
+
+}  // namespace penstock::workers
