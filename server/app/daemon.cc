@@ -4,19 +4,15 @@
 #include <future>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "common/base/units.h"
 #include "common/posix/limits.h"
-#include "common/shm/doorway_wire.h"
 #include "common/telemetry/log.h"
 #include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
-#include "server/app/config/config_diff.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/operator/metrics_snapshot.h"
 #include "server/app/options.h"
 #include "server/app/version.h"
-#include "server/status/process_facts.h"
 
 namespace penstock::app {
 namespace {
@@ -44,6 +40,8 @@ telemetry::Level LevelOf(config::v1::Log::Level level) {
 
 }  // namespace
 
+// ---- Start and end ----
+
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   telemetry::SetLevel(LevelOf(options.config.log().level()));
   if (options.config.log().format() == config::v1::Log::FORMAT_JSON)
@@ -53,75 +51,113 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
   return daemon;
 }
 
+Daemon::Daemon(const DaemonOptions& options)
+    : options_(options),
+      reloads_({.config = options.config,
+                .read = options.read_again,
+                .check = CheckRoots,
+                .apply = [this](const config::v1::Config& next,
+                                DatasetOffer offer) { Apply(next, std::move(offer)); }}),
+      health_([this](bool serves) {
+        if (server_ != nullptr) server_->SetServing(serves);
+      }) {}
+
 absl::Status Daemon::StartParts() {
-  const config::v1::Config& config = options_.config;
-  PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim, doorway::ClaimAddress(config.server().socket(),
-                                                                        config.server().group()));
-  address_.emplace(std::move(claim));
   rpc::Options rpc;
-  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, AdminsOf(config.server()));
+  PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
+  PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
+  PENSTOCK_RETURN_IF_ERROR(StartRunner());
+  MakeService();
+  PENSTOCK_RETURN_IF_ERROR(OpenDoorway());
+  PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(rpc)));
+  return ServeMetrics();
+}
+
+// First, so that an address in use ends the start before anything else is done.
+absl::Status Daemon::ClaimAddresses(rpc::Options& rpc) {
+  const config::v1::Server& server = options_.config.server();
+  PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim,
+                            doorway::ClaimAddress(server.socket(), server.group()));
+  address_.emplace(std::move(claim));
+  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, AdminsOf(server));
   if (!options_.private_daemon) {
     PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim admin,
-                              ClaimAdminSocket(AdminSocketOf(config.server()), rpc.admins));
+                              ClaimAdminSocket(AdminSocketOf(server), rpc.admins));
     rpc.operators_path = admin.path();
     admin_address_.emplace(std::move(admin));
   }
-  if (!config.server().metrics_address().empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(config.server().metrics_address()));
-  }
-  PENSTOCK_ASSIGN_OR_RETURN(
-      Catalog::Options catalog,
-      CatalogOptions(config, options_.private_daemon ? Paths::kAny : Paths::kNamed));
-  PENSTOCK_RETURN_IF_ERROR(CheckRoots(config));
-  catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
-  catalog_ = std::make_unique<Catalog>(std::move(catalog));
+  if (server.metrics_address().empty()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(server.metrics_address()));
+  return absl::OkStatus();
+}
 
-  const feed::Engine::Options engine = EngineOptions(config, posix::ReadMachine());
+absl::Status Daemon::MakeCatalog() {
+  const Paths paths = options_.private_daemon ? Paths::kAny : Paths::kNamed;
+  PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
+  PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
+  catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
+  catalog_ = std::make_unique<Catalog>(catalog);
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartRunner() {
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
     if (peer == Canary::kPeer) return canary_.Receive(message, bytes, fds);
     return deferred_sender_.Send(peer, message, bytes, fds);
   };
-  PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(engine, send));
-  if (config.gpu().max_bytes() > 0) gpu_probe_.emplace();
+  PENSTOCK_ASSIGN_OR_RETURN(
+      runner_, feed::Runner::Start(EngineOptions(options_.config, posix::ReadMachine()), send));
+  if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
+  return absl::OkStatus();
+}
+
+void Daemon::MakeService() {
   Service::Options service = {
       .private_daemon = options_.private_daemon,
-      .orders = GivenOrdersOptions(config),
-      .digest_threads = config.source().index_threads(),
+      .orders = GivenOrdersOptions(options_.config),
+      .digest_threads = options_.config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
-  service.draining = [this](bool draining) {
-    draining_.store(draining);
-    SetHealth();
-  };
+  service.draining = [this](bool draining) { health_.SetDraining(draining); };
   service.not_ready = [this] { return canary_.Reason(); };
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
-  if (options_.read_again != nullptr)
-    service.reload = [this](rpc::Callback<v1::ReloadResponse> done) {
-      base::MutexLock lock(mutex_);
-      reloads_.push_back(std::move(done));
-    };
+  if (reloads_.can_reload())
+    service.reload = [this](Reloads::Done done) { reloads_.Ask(std::move(done)); };
   service_ = std::make_unique<Service>(std::move(service), *catalog_, *runner_);
+}
 
+absl::Status Daemon::OpenDoorway() {
   doorway::Options doorway;
   doorway.path = address_->door_path();
   doorway.group = address_->group();
-  doorway.max_peers = config.server().max_connections();
+  doorway.max_peers = options_.config.server().max_connections();
   doorway.owner_in_charge = !address_->group();  // nobody but it connects
   const uint64_t files = posix::MaxOpenFiles();
   doorway.max_undelivered = std::max<uint64_t>(files / 2, 1);  // workers are sent some, too
   doorway.max_descriptor = files - std::min(files / 4, kFilesForOthers);
   PENSTOCK_ASSIGN_OR_RETURN(doorway_, doorway::Doorway::Start(doorway, *service_));
   deferred_sender_.Use(doorway_.get());
+  return absl::OkStatus();
+}
 
-  rpc.max_connections = config.server().max_connections();
-  rpc.health_address = config.server().health_address();
+absl::Status Daemon::StartServer(rpc::Options rpc) {
+  rpc.max_connections = options_.config.server().max_connections();
+  rpc.health_address = options_.config.server().health_address();
   rpc::Listeners listeners = {.trainers = address_->TakeListener()};
   if (admin_address_) listeners.operators = admin_address_->TakeListener();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(std::move(listeners), *service_, rpc));
+  facts_.emplace(
+      DaemonFacts::Parts{
+          .runner = *runner_, .service = *service_, .doorway = *doorway_, .server = *server_},
+      rpc.max_connections, [this] { return ready(); }, started_);
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::ServeMetrics() {
   if (metrics_ == nullptr) return absl::OkStatus();
   return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
-                          .facts = [this] { return GetFacts(); }});
+                          .facts = [this] { return facts_->Get(base::Now()); }});
 }
 
 // New calls end first, then what they could reach: a catalogue's answer goes to the runner, a
@@ -129,7 +165,7 @@ absl::Status Daemon::StartParts() {
 // in progress (end_limit.h): by then nobody outside sees us any more.
 Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
-  for (const auto& done : TakeReloads()) done(absl::UnavailableError("the daemon is ending"));
+  reloads_.RefuseAll(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
   metrics_.reset();  // asks the server, too
   server_.reset();
@@ -140,6 +176,45 @@ Daemon::~Daemon() {
   if (runner_ != nullptr) runner_->Close();
   if (catalog_ != nullptr) catalog_->Stop();
   runner_.reset();
+}
+
+// ---- While it runs ----
+
+void Daemon::Tick(base::TimePoint now) {
+  service_->Tick(now);
+  reloads_.AnswerAll();
+  runner_->Post([this](feed::Engine& engine, base::TimePoint at) { canary_.Step(engine, at); });
+  health_.SetReady(ready());
+  cut_off_.store(facts_->CountCutOff());
+  if (!said_serving_) LogServing(now);
+}
+
+base::Duration Daemon::IdleFor(base::TimePoint now) {
+  // An operator's index has no connection that is counted.
+  return idle_.Update(has_visitors() || catalog_->busy(), now);
+}
+
+absl::Status Daemon::CheckHealth() {
+  absl::Status status = runner_->status();
+  if (!status.ok()) health_.Fail();
+  return status;
+}
+
+bool Daemon::drained() const {
+  const feed::Vitals vitals = runner_->vitals();
+  return vitals.draining && vitals.not_drained == 0;
+}
+
+base::Duration Daemon::drain_for() const {
+  return std::chrono::milliseconds(reloads_.config().server().drain_for_ms());
+}
+
+void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
+  catalog_->SetOffer(std::move(offer));
+  runner_->Deliver([admission = AdmissionOf(next)](feed::Engine& engine, base::TimePoint) {
+    engine.SetAdmission(admission);
+  });
+  telemetry::SetLevel(LevelOf(next.log().level()));
 }
 
 // The runner does not wait for whoever opens datasets, and may be about to end: so this waits, but
@@ -156,22 +231,7 @@ std::optional<std::vector<uint64_t>> Daemon::AskForSlots(const feed::DatasetStat
   return samples.get();
 }
 
-void Daemon::Tick(base::TimePoint now) {
-  service_->Tick(now);
-  AnswerReloads();
-  LookAtCanary();
-  uint64_t cut_off = 0;
-  for (const auto& [reason, count] : CutOff()) cut_off += count;
-  cut_off_.store(cut_off);
-  if (!said_serving_) SayServing(now);
-}
-
-void Daemon::LookAtCanary() {
-  runner_->Post([this](feed::Engine& engine, base::TimePoint now) { canary_.Step(engine, now); });
-  if (std::exchange(was_ready_, ready()) != ready()) SetHealth();
-}
-
-void Daemon::SayServing(base::TimePoint now) {
+void Daemon::LogServing(base::TimePoint now) {
   const feed::Vitals vitals = runner_->vitals();
   const std::optional<uint32_t> gpus = gpu_probe_ ? gpu_probe_->count() : 0;
   const bool gpus_are_awaited = !gpus && now - started_ < kGpusWithin;
@@ -189,119 +249,6 @@ bool Daemon::AskForSnapshot(status::Collector::Done done) {
   return runner_->Post([this, done = std::move(done)](feed::Engine& engine, base::TimePoint now) {
     done(TakeSnapshot(engine, catalog_->List(), now));
   });
-}
-
-status::Facts Daemon::GetFacts() const {
-  const config::v1::Server& server = options_.config.server();
-  const feed::Vitals vitals = runner_->vitals();
-  const base::TimePoint now = base::Now();
-  rpc::Audit::Counts audited = server_->audited();
-  const doorway::Doorway::Counts at_door = doorway_->counts();
-  if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
-  if (at_door.bad_hello > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_hello;
-  return {.version = kVersion,
-          .protocol_version = shm::kProtocolVersion,
-          .uptime = now - started_,
-          .ready = ready() && !vitals.draining && runner_->status().ok(),
-          .draining = vitals.draining,
-          .connections = service_->connected(),
-          .max_connections = server.max_connections(),
-          .sessions = runner_->sessions(),
-          .workers = vitals.workers,
-          .workers_running = vitals.workers_running,
-          .pool_bytes = vitals.pool_bytes,
-          .reserved_bytes = vitals.reserved_bytes,
-          .since_last_pass = now - std::max(vitals.ticked, started_),
-          .process = status::ReadProcessFacts(),
-          .refused = std::move(audited.refused),
-          .acted = std::move(audited.acted),
-          .cut_off = CutOff()};
-}
-
-// At the calls' socket, and at the doorway.
-std::map<std::string, uint64_t> Daemon::CutOff() const {
-  std::map<std::string, uint64_t> counts = server_->cut_off();
-  const doorway::Doorway::Counts at_door = doorway_->counts();
-  counts["doorway_unread"] = at_door.unread;
-  counts["doorway_spoke_again"] = at_door.spoke_again;
-  return counts;
-}
-
-base::Duration Daemon::IdleFor(base::TimePoint now) {
-  // An operator's index has no connection that is counted.
-  const bool needed = runner_->sessions() > 0 || service_->connected() > 0 || catalog_->busy();
-  if (needed || !idle_since_) idle_since_ = now;
-  return now - *idle_since_;
-}
-
-absl::Status Daemon::Health() {
-  const absl::Status status = runner_->status();
-  if (!status.ok()) {
-    failed_.store(true);
-    SetHealth();
-  }
-  return status;
-}
-
-void Daemon::SetHealth() {
-  if (server_ != nullptr) server_->SetServing(ready() && !draining_.load() && !failed_.load());
-}
-
-// ---- While it runs. ----
-
-void Daemon::Drain() { service_->Drain(); }
-
-bool Daemon::drained() const {
-  const feed::Vitals vitals = runner_->vitals();
-  return vitals.draining && vitals.not_drained == 0;
-}
-
-base::Duration Daemon::drain_for() const {
-  return std::chrono::milliseconds(config_.server().drain_for_ms());
-}
-
-absl::StatusOr<std::vector<std::string>> Daemon::Reload() {
-  const auto refuse = [](absl::string_view why) {
-    PENSTOCK_LOG(kError, "reload_refused", {"reason", why});
-    return absl::FailedPreconditionError(why);
-  };
-  if (options_.read_again == nullptr) return refuse("a private daemon has no configuration");
-  const absl::StatusOr<config::v1::Config> next = options_.read_again();
-  if (!next.ok()) return refuse(next.status().message());
-  absl::StatusOr<Catalog::Offer> offer = OfferOf(*next);
-  if (!offer.ok()) return refuse(offer.status().message());
-
-  std::vector<std::string> changed, fixed;
-  for (const ConfigChange& change : Compare(config_, *next))
-    (change.needs_restart ? fixed : changed).push_back(change.ToString());
-  if (!fixed.empty())
-    return refuse(absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
-                               "; put it back, or restart (trainers go on where they were)"));
-  if (const absl::Status roots = CheckRoots(*next); !roots.ok()) return refuse(roots.message());
-  catalog_->SetOffer(*std::move(offer));
-  runner_->Deliver([admission = AdmissionOf(*next)](feed::Engine& engine, base::TimePoint) {
-    engine.SetAdmission(admission);
-  });
-  telemetry::SetLevel(LevelOf(next->log().level()));
-  config_ = *next;
-  PENSTOCK_LOG(kInfo, "reloaded", {"changed", absl::StrJoin(changed, "; ")});
-  return changed;
-}
-
-std::vector<rpc::Callback<v1::ReloadResponse>> Daemon::TakeReloads() {
-  base::MutexLock lock(mutex_);
-  return std::exchange(reloads_, {});
-}
-
-// Operators who ask at once get one answer.
-void Daemon::AnswerReloads() {
-  const auto asked = TakeReloads();
-  if (asked.empty()) return;
-  const absl::StatusOr<std::vector<std::string>> changed = Reload();
-  v1::ReloadResponse response;
-  if (changed.ok()) response.mutable_changed()->Add(changed->begin(), changed->end());
-  for (const auto& done : asked)
-    done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
 }
 
 }  // namespace penstock::app

@@ -3,21 +3,23 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/canary.h"
 #include "server/app/catalog/catalog.h"
 #include "server/app/deferred_sender.h"
 #include "server/app/gpu_probe.h"
+#include "server/app/health.h"
+#include "server/app/idle_time.h"
+#include "server/app/operator/daemon_facts.h"
 #include "server/app/operator/metrics_port.h"
+#include "server/app/reloads.h"
 #include "server/app/service.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
@@ -50,43 +52,43 @@ class Daemon {
   bool ready() const { return canary_.came_through(); }
   // No session is opened any more, and each ends with its epoch; health says "not serving". Any
   // thread.
-  void Drain();
+  void Drain() { service_->Drain(); }
   // It drains, and none is left in an epoch.
   bool drained() const;
   bool has_visitors() const { return runner_->sessions() > 0 || service_->connected() > 0; }
   base::Duration drain_for() const;
 
-  // Reads the configuration's file again: the keys that changed, in words. FailedPrecondition:
-  // nothing changed, because the file is wrong, or asks for what cannot be changed now. The thread
-  // of Tick.
-  absl::StatusOr<std::vector<std::string>> Reload();
+  // As Reloads::Reload. The thread of Tick.
+  absl::StatusOr<std::vector<std::string>> Reload() { return reloads_.Reload(); }
 
   // Why batches are not delivered any more, if so. From then on health says "not serving", for
   // good.
-  absl::Status Health();
+  absl::Status CheckHealth();
 
  private:
-  explicit Daemon(const DaemonOptions& options) : options_(options), config_(options.config) {}
+  explicit Daemon(const DaemonOptions& options);
+
   absl::Status StartParts();
+  absl::Status ClaimAddresses(rpc::Options& rpc);
+  absl::Status MakeCatalog();
+  absl::Status StartRunner();
+  void MakeService();
+  absl::Status OpenDoorway();
+  absl::Status StartServer(rpc::Options rpc);
+  absl::Status ServeMetrics();
+
+  void Apply(const config::v1::Config& next, DatasetOffer offer);
   std::optional<std::vector<uint64_t>> AskForSlots(const feed::DatasetState& state);
-  void LookAtCanary();
-  void SayServing(base::TimePoint now);
-  void SetHealth();
-  std::vector<rpc::Callback<v1::ReloadResponse>> TakeReloads();
-  void AnswerReloads();
-  // What the metrics' thread asks.
-  bool AskForSnapshot(status::Collector::Done done);
-  status::Facts GetFacts() const;
-  std::map<std::string, uint64_t> CutOff() const;
+  void LogServing(base::TimePoint now);
+  bool AskForSnapshot(status::Collector::Done done);  // the metrics' thread
 
   const DaemonOptions options_;
-  config::v1::Config config_;  // what is in force; the thread of Tick
-  std::atomic<bool> draining_ = false, failed_ = false;
-  std::atomic<uint64_t> cut_off_ = 0;  // as of the last tick
-  base::Mutex mutex_;
-  std::vector<rpc::Callback<v1::ReloadResponse>> reloads_ PENSTOCK_GUARDED_BY(mutex_);
   const base::TimePoint started_ = base::Now();
-  bool said_serving_ = false, was_ready_ = false;
+  Reloads reloads_;
+  Health health_;
+  IdleTime idle_;
+  std::atomic<uint64_t> cut_off_ = 0;  // connections, as of the last tick
+  bool said_serving_ = false;
 
   // In start order: later ones use earlier ones.
   std::optional<doorway::Claim> address_;
@@ -100,7 +102,7 @@ class Daemon {
   std::unique_ptr<Service> service_;
   std::unique_ptr<doorway::Doorway> doorway_;
   std::unique_ptr<rpc::Server> server_;
-  std::optional<base::TimePoint> idle_since_;
+  std::optional<DaemonFacts> facts_;
 };
 
 }  // namespace penstock::app

@@ -121,7 +121,7 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
     if (const auto reason = ending.OnSignal(number, daemon, now)) return *reason;
     if (const auto reason = ending.Look(daemon, now)) return *reason;
     if (number == SIGHUP) Reload(daemon);
-    PENSTOCK_RETURN_IF_ERROR(daemon.Health());
+    PENSTOCK_RETURN_IF_ERROR(daemon.CheckHealth());
     daemon.Tick(now);
     Notify(systemd_notifier.Next(daemon.vitals(), daemon.ready(), now));
     const bool waited = now - started >= kFirstClientWithin;

@@ -1,0 +1,139 @@
+#include "server/app/catalog/dataset_loader.h"
+
+#include <chrono>
+#include <utility>
+
+#include "common/telemetry/log.h"
+#include "server/app/catalog/open_mixture.h"
+#include "server/source/files/parallel_for.h"
+#include "server/source/files/roots.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr size_t kAskedAtOnce = 16;  // over a network an answer takes a while
+
+void LogOpened(const std::string& name, const OpenedDataset& opened) {
+  if (!opened.warning.empty())
+    PENSTOCK_LOG(kWarning, "index_warning", {"dataset", name}, {"reason", opened.warning});
+  PENSTOCK_LOG(kInfo, "dataset_opened", {"dataset", name}, {"kind", opened.dataset->kind()},
+               {"samples", opened.dataset->samples()},
+               {"classes", opened.dataset->classes().size()}, {"from_cache", opened.from_cache});
+}
+
+}  // namespace
+
+absl::StatusOr<DatasetLoader::Loaded> DatasetLoader::Load(const NamedDataset& named,
+                                                          const OfferedDatasets& offered,
+                                                          base::TimePoint asked,
+                                                          const Seen& seen) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, options_));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
+                            QuickIdentity(dataset, options_));
+  State known = identity ? open_.FindUnchanged(dataset, *identity) : FindExamined(dataset, asked);
+  if (known != nullptr) return Loaded{.state = std::move(known), .from_cache = true, .warning = ""};
+  const base::TimePoint begun = base::Now();
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenFiles(dataset, offered, asked, seen));
+  LogOpened(dataset.name, opened);
+  Loaded loaded{.state = nullptr,
+                .from_cache = opened.from_cache,
+                .warning = opened.warning,
+                .all_examined = opened.all_examined};
+  PENSTOCK_ASSIGN_OR_RETURN(loaded.state, Adopt(dataset, std::move(opened), offered.faults()));
+  if (!identity && !dataset.mixture && loaded.all_examined) open_.NoteExamined(loaded.state, begun);
+  return loaded;
+}
+
+absl::StatusOr<OpenedDataset> DatasetLoader::OpenFiles(const NamedDataset& dataset,
+                                                       const OfferedDatasets& offered,
+                                                       base::TimePoint asked,
+                                                       const Seen& seen) const {
+  if (dataset.mixture) return OpenParts(dataset, offered, asked, seen);
+  return OpenDataset(dataset, options_, seen);
+}
+
+// The parts are open by their own names, too, as long as they are wanted there.
+absl::StatusOr<OpenedDataset> DatasetLoader::OpenParts(const NamedDataset& dataset,
+                                                       const OfferedDatasets& offered,
+                                                       base::TimePoint asked,
+                                                       const Seen& seen) const {
+  std::vector<OpenPart> parts;
+  for (const std::string& name : dataset.mixture->parts) {
+    PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset located, offered.Locate(name, nullptr));
+    PENSTOCK_ASSIGN_OR_RETURN(const Loaded part, Load(located, offered, asked, seen));
+    PENSTOCK_ASSIGN_OR_RETURN(const plan::Range range, RangeOfNamed(located, *part.state));
+    parts.push_back({name, part.state->dataset, range, part.state->files, part.all_examined});
+  }
+  return OpenMixture(dataset, parts);
+}
+
+DatasetLoader::State DatasetLoader::FindExamined(const NamedDataset& dataset,
+                                                 base::TimePoint asked) const {
+  if (dataset.mixture) return nullptr;
+  const absl::StatusOr<std::string> path = source::RealPath(dataset.path);
+  return path.ok() ? open_.FindExamined(dataset, *path, asked) : nullptr;
+}
+
+// The state of a dataset that is open already and did not change goes on, by whatever name it was
+// found; else a new one begins.
+absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
+    const NamedDataset& dataset, OpenedDataset opened,
+    const feed::FaultPolicy::Options& faults) const {
+  const DatasetIdentity identity = opened.identity;
+  const bool may_share = opened.all_examined;
+  open_.Name(dataset, identity.key);
+  const State known = open_.FindUnchanged(dataset, identity);
+  if (known != nullptr && IsSafeToShare(*known, opened)) return known;
+  PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
+  return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
+}
+
+DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, OpenedDataset opened,
+                                             const feed::FaultPolicy::Options& faults) const {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  source::Quarantine::Loaded loaded = source::Quarantine::Load(
+      options_.state_dir,
+      source::Quarantine::NumberOf(opened.dataset->digest(), opened.identity.key),
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), options_.access);
+  if (!loaded.warning.empty())
+    PENSTOCK_LOG(kWarning, "quarantine_lost", {"dataset", dataset.name},
+                 {"reason", loaded.warning});
+  loaded.quarantine.ForgetOthers([&](uint64_t sample) {
+    return sample < opened.dataset->samples() ? opened.dataset->stamp(sample) : 0;
+  });
+  const uint64_t files = FilesOf(opened);
+  feed::FaultPolicy policy(opened.dataset->samples(), faults);
+  for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
+  return std::make_shared<feed::DatasetState>(
+      feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
+                         std::move(policy), std::move(opened.mixture), files});
+}
+
+// Where not all files could be looked at, those must be what they were whose rows are in slots; all
+// others are looked at when they are read.
+bool DatasetLoader::IsSafeToShare(const feed::DatasetState& state,
+                                  const OpenedDataset& opened) const {
+  if (opened.all_examined) return true;
+  if (!in_slots_) return false;
+  const auto samples = in_slots_(state);
+  if (!samples) return false;
+  source::ParallelFor parallel_for;
+  parallel_for.threads = kAskedAtOnce;
+  const absl::Status unchanged = parallel_for.ForEach(samples->size(), [&](size_t i) {
+    const uint64_t sample = (*samples)[i];
+    const bool same = sample >= opened.dataset->samples() || opened.dataset->IsUnchanged(sample);
+    return same ? absl::OkStatus() : absl::FailedPreconditionError("changed");
+  });
+  return unchanged.ok();
+}
+
+absl::StatusOr<plan::Range> RangeOfNamed(const NamedDataset& dataset,
+                                         const feed::DatasetState& state) {
+  const uint64_t samples = state.dataset->samples();
+  if (!dataset.range) return plan::Range{.first = 0, .count = samples};
+  absl::StatusOr<plan::Range> range = Resolve(*dataset.range, samples);
+  if (range.ok()) return range;
+  return base::Annotate(range.status(), absl::StrCat("the range of dataset '", dataset.name, "'"));
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,70 @@
+// Opens datasets, or finds them open: reads their files, and loads what is known of their bad
+// samples.
+//
+// **Ownership**: the catalogue. **Thread safety**: any thread. Calls wait for storage.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/app/catalog/offered_datasets.h"
+#include "server/app/catalog/open_datasets.h"
+#include "server/app/config/range_text.h"
+
+namespace penstock::app {
+
+class DatasetLoader {
+ public:
+  using State = OpenDatasets::State;
+  // The samples of an open dataset that slots hold rows of: what opening could not look at must not
+  // come out of there. Nothing: not known. May wait a moment.
+  using SamplesInSlots =
+      std::function<std::optional<std::vector<uint64_t>>(const feed::DatasetState&)>;
+  // Is told how many files were found so far; false: give up.
+  using Seen = std::function<bool(uint64_t)>;
+
+  // `open` outlives the loader.
+  DatasetLoader(OpeningOptions options, SamplesInSlots in_slots, OpenDatasets& open)
+      : options_(std::move(options)), in_slots_(std::move(in_slots)), open_(open) {}
+
+  struct Loaded {
+    State state;
+    bool from_cache = false;
+    std::string warning;
+    bool all_examined = true;  // OpenedDataset's
+  };
+  // What is there at `asked` or later: when it was asked for.
+  absl::StatusOr<Loaded> Load(const NamedDataset& dataset, const OfferedDatasets& offered,
+                              base::TimePoint asked, const Seen& seen) const;
+
+ private:
+  absl::StatusOr<OpenedDataset> OpenFiles(const NamedDataset& dataset,
+                                          const OfferedDatasets& offered, base::TimePoint asked,
+                                          const Seen& seen) const;
+  absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset,
+                                          const OfferedDatasets& offered, base::TimePoint asked,
+                                          const Seen& seen) const;
+  State FindExamined(const NamedDataset& dataset, base::TimePoint asked) const;
+  absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened,
+                              const feed::FaultPolicy::Options& faults) const;
+  State NewState(const NamedDataset& dataset, OpenedDataset opened,
+                 const feed::FaultPolicy::Options& faults) const;
+  bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
+
+  const OpeningOptions options_;
+  const SamplesInSlots in_slots_;
+  OpenDatasets& open_;
+};
+
+// The samples of an open dataset that a name means: all of them, or those of its range.
+// **Errors**: InvalidArgument if there are not so many.
+absl::StatusOr<plan::Range> RangeOfNamed(const NamedDataset& dataset,
+                                         const feed::DatasetState& state);
+
+}  // namespace penstock::app

@@ -1,0 +1,116 @@
+#include "server/app/catalog/open_datasets.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace penstock::app {
+namespace {
+
+// To open it again: so it is not kept for nobody.
+bool CostsNothing(const source::Dataset& dataset) {
+  return dataset.storage() == source::Storage::kNothing;
+}
+
+}  // namespace
+
+void OpenDatasets::SetConfigured(size_t names) {
+  const base::MutexLock lock(mutex_);
+  configured_ = names;
+}
+
+OpenDatasets::State OpenDatasets::Find(const NamedDataset& dataset) const {
+  const base::MutexLock lock(mutex_);
+  const auto key = keys_.find(dataset.path);
+  const auto found = open_.find(key == keys_.end() ? dataset.path : key->second);
+  return found == open_.end() ? nullptr : found->second.state;
+}
+
+void OpenDatasets::Name(const NamedDataset& dataset, const std::string& key) {
+  const base::MutexLock lock(mutex_);
+  Remember(dataset, key);
+}
+
+OpenDatasets::State OpenDatasets::FindUnchanged(const NamedDataset& dataset,
+                                                const DatasetIdentity& identity) {
+  const base::MutexLock lock(mutex_);
+  const auto found = open_.find(identity.key);
+  if (found == open_.end() || !found->second.Is(identity)) return nullptr;
+  Remember(dataset, identity.key);
+  return found->second.state;
+}
+
+OpenDatasets::State OpenDatasets::FindExamined(const NamedDataset& dataset, const std::string& path,
+                                               base::TimePoint asked) {
+  const base::MutexLock lock(mutex_);
+  const auto found = open_.find(path);
+  if (found == open_.end() || found->second.examined < asked) return nullptr;
+  if (found->second.state->dataset->changed()) return nullptr;
+  Remember(dataset, path);
+  return found->second.state;
+}
+
+void OpenDatasets::NoteExamined(const State& state, base::TimePoint begun) {
+  const base::MutexLock lock(mutex_);
+  ++examinations_;
+  for (auto& [key, entry] : open_)
+    if (entry.state == state) entry.examined = std::max(entry.examined, begun);
+}
+
+// What it is called may be another name for it: a link, a text with other words. Names of what is
+// open no more are forgotten once there are many.
+void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key) {
+  if (keys_.size() >= most_ + configured_)
+    std::erase_if(keys_, [this](const auto& each) { return !open_.contains(each.second); });
+  keys_[dataset.path] = key;
+}
+
+absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity) {
+  const base::MutexLock lock(mutex_);
+  const bool is_new = !open_.contains(identity.key);
+  const bool full = is_new && open_.size() >= most_;
+  std::erase_if(open_, [full](const auto& each) {
+    const State& state = each.second.state;
+    return state.use_count() == 1 && (full || CostsNothing(*state->dataset));
+  });
+  if (!is_new || open_.size() < most_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(most_, " datasets are open, all in use; close sessions"));
+}
+
+OpenDatasets::State OpenDatasets::Add(const DatasetIdentity& identity, State state,
+                                      const State& known, bool may_share) {
+  const base::MutexLock lock(mutex_);
+  Entry& entry = open_[identity.key];
+  const bool another_came_first = entry.state != nullptr && entry.state != known;
+  if (another_came_first && may_share && entry.Is(identity)) return entry.state;
+  entry = {std::move(state), identity.stamp};
+  return entry.state;
+}
+
+std::vector<DatasetView> OpenDatasets::List(
+    const std::vector<NamedDataset>& datasets,
+    const std::function<bool(const State&)>& is_shown) const {
+  std::vector<DatasetView> views;
+  std::set<std::string> shown;
+  const base::MutexLock lock(mutex_);
+  for (const NamedDataset& dataset : datasets) {
+    const auto key = keys_.find(dataset.path);
+    const auto found = key == keys_.end() ? open_.end() : open_.find(key->second);
+    views.push_back({dataset.name, dataset.path,
+                     found == open_.end() ? nullptr : found->second.state, dataset.range});
+    if (found != open_.end()) shown.insert(found->first);
+  }
+  for (const auto& [key, entry] : open_)
+    if (!shown.contains(key) && is_shown(entry.state))
+      views.push_back({entry.state->name, key, entry.state, {}});
+  return views;
+}
+
+uint64_t OpenDatasets::examinations() const {
+  const base::MutexLock lock(mutex_);
+  return examinations_;
+}
+
+}  // namespace penstock::app

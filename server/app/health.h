@@ -1,0 +1,45 @@
+// Whether the daemon serves, as its health services say: it does once a batch of its own came
+// through, unless it drains or has failed.
+//
+// **Thread safety**: any thread.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "common/base/mutex.h"
+
+namespace penstock::app {
+
+class Health {
+ public:
+  // `publish` is told after each change whether the daemon serves. It must not call back.
+  explicit Health(std::function<void(bool serves)> publish) : publish_(std::move(publish)) {}
+
+  void SetReady(bool ready) { Set(&Conditions::ready, ready); }
+  void SetDraining(bool draining) { Set(&Conditions::draining, draining); }
+  // For good.
+  void Fail() { Set(&Conditions::failed, true); }
+
+  bool serves() const {
+    const base::MutexLock lock(mutex_);
+    return now_.Serves();
+  }
+
+ private:
+  struct Conditions {
+    bool ready = false, draining = false, failed = false;
+    bool Serves() const { return ready && !draining && !failed; }
+  };
+  // Published under the lock, so that the last word is the last change's.
+  void Set(bool Conditions::*fact, bool value) {
+    const base::MutexLock lock(mutex_);
+    if (std::exchange(now_.*fact, value) != value) publish_(now_.Serves());
+  }
+
+  const std::function<void(bool)> publish_;
+  mutable base::Mutex mutex_;
+  Conditions now_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock::app

@@ -1,0 +1,49 @@
+// What the daemon tells about itself for metrics: the facts that no feed knows.
+//
+// **Thread safety**: any thread. The parts outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/base/clock.h"
+#include "server/app/service.h"
+#include "server/doorway/doorway.h"
+#include "server/feed/engine/runner.h"
+#include "server/rpc/server.h"
+#include "server/status/snapshot.h"
+
+namespace penstock::app {
+
+class DaemonFacts {
+ public:
+  struct Parts {
+    const feed::Runner& runner;
+    const Service& service;
+    const doorway::Doorway& doorway;
+    const rpc::Server& server;
+  };
+  // `is_ready`: a batch came all the way through.
+  DaemonFacts(const Parts& parts, uint64_t max_connections, std::function<bool()> is_ready,
+              base::TimePoint started)
+      : parts_(parts),
+        max_connections_(max_connections),
+        is_ready_(std::move(is_ready)),
+        started_(started) {}
+
+  status::Facts Get(base::TimePoint now) const;
+  // Connections that were dropped, at the calls' socket and at the doorway, in all.
+  uint64_t CountCutOff() const;
+
+ private:
+  std::map<std::string, uint64_t> CutOff() const;
+
+  const Parts parts_;
+  const uint64_t max_connections_;
+  const std::function<bool()> is_ready_;
+  const base::TimePoint started_;
+};
+
+}  // namespace penstock::app

@@ -1,0 +1,62 @@
+#include "server/app/reloads.h"
+
+#include "absl/strings/str_join.h"
+#include "common/telemetry/log.h"
+#include "server/app/config/config_diff.h"
+#include "server/app/options.h"
+
+namespace penstock::app {
+namespace {
+
+absl::Status Refuse(absl::string_view why) {
+  PENSTOCK_LOG(kError, "reload_refused", {"reason", why});
+  return absl::FailedPreconditionError(why);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> Reloads::Reload() {
+  if (!can_reload()) return Refuse("a private daemon has no configuration");
+  const absl::StatusOr<config::v1::Config> next = options_.read();
+  if (!next.ok()) return Refuse(next.status().message());
+  absl::StatusOr<DatasetOffer> offer = OfferOf(*next);
+  if (!offer.ok()) return Refuse(offer.status().message());
+
+  std::vector<std::string> changed, fixed;
+  for (const ConfigChange& change : Compare(config_, *next))
+    (change.needs_restart ? fixed : changed).push_back(change.ToString());
+  if (!fixed.empty())
+    return Refuse(absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
+                               "; put it back, or restart (trainers go on where they were)"));
+  if (const absl::Status fits = options_.check(*next); !fits.ok()) return Refuse(fits.message());
+  options_.apply(*next, *std::move(offer));
+  config_ = *next;
+  PENSTOCK_LOG(kInfo, "reloaded", {"changed", absl::StrJoin(changed, "; ")});
+  return changed;
+}
+
+void Reloads::Ask(Done done) {
+  const base::MutexLock lock(mutex_);
+  asked_.push_back(std::move(done));
+}
+
+std::vector<Reloads::Done> Reloads::TakeAsked() {
+  const base::MutexLock lock(mutex_);
+  return std::exchange(asked_, {});
+}
+
+void Reloads::AnswerAll() {
+  const auto asked = TakeAsked();
+  if (asked.empty()) return;
+  const absl::StatusOr<std::vector<std::string>> changed = Reload();
+  v1::ReloadResponse response;
+  if (changed.ok()) response.mutable_changed()->Add(changed->begin(), changed->end());
+  for (const Done& done : asked)
+    done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
+}
+
+void Reloads::RefuseAll(const absl::Status& why) {
+  for (const Done& done : TakeAsked()) done(why);
+}
+
+}  // namespace penstock::app

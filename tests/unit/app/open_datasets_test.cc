@@ -1,0 +1,130 @@
+#include "server/app/catalog/open_datasets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/app/canary_picture.h"
+
+namespace penstock::app {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr base::TimePoint kOpenedAt{seconds(1000)};
+
+class OpenDatasetsTest : public ::testing::Test {
+ protected:
+  using State = OpenDatasets::State;
+
+  static State NewState(const std::string& name) {
+    return std::make_shared<feed::DatasetState>(feed::DatasetState{.name = name,
+                                                                   .dataset = MakeCanaryDataset(),
+                                                                   .quarantine = {},
+                                                                   .policy = feed::FaultPolicy(1)});
+  }
+  static NamedDataset At(const std::string& path) { return {.name = path, .path = path}; }
+  // Opens what has that key by that path.
+  State Open(const std::string& path, const std::string& key, const std::string& stamp = "1") {
+    const DatasetIdentity identity{.key = key, .stamp = stamp};
+    open_.Name(At(path), key);
+    if (!open_.Reserve(identity).ok()) return nullptr;
+    return open_.Add(identity, NewState(path), nullptr, /*may_share=*/true);
+  }
+  std::vector<std::string> Others() const {
+    std::vector<std::string> paths;
+    for (const DatasetView& view : open_.List({}, [](const State&) { return true; }))
+      paths.push_back(view.path);
+    return paths;
+  }
+
+  OpenDatasets open_{2};
+};
+
+TEST_F(OpenDatasetsTest, TwoNamesForTheSameFilesShareOneState) {
+  const State state = Open("/link", "/real");
+
+  EXPECT_EQ(open_.FindUnchanged(At("/real"), {.key = "/real", .stamp = "1"}), state);
+  EXPECT_EQ(open_.Find(At("/link")), state);
+  EXPECT_EQ(open_.Find(At("/real")), state);
+  EXPECT_EQ(open_.Find(At("/other")), nullptr);
+}
+
+TEST_F(OpenDatasetsTest, FilesThatChangedAreNotShared) {
+  const State state = Open("/a", "/a", "1");
+
+  EXPECT_EQ(open_.FindUnchanged(At("/a"), {.key = "/a", .stamp = "2"}), nullptr);
+  const State next = Open("/a", "/a", "2");
+
+  EXPECT_NE(next, state);
+  EXPECT_EQ(open_.Find(At("/a")), next);
+}
+
+TEST_F(OpenDatasetsTest, OfTwoThatOpenAtOnceTheFirstIsShared) {
+  const State first = Open("/link", "/a");
+
+  EXPECT_EQ(Open("/a", "/a"), first);
+}
+
+TEST_F(OpenDatasetsTest, OneThatMustNotBeSharedIsReplaced) {
+  const State first = Open("/a", "/a");
+  const State next = NewState("/a");
+
+  EXPECT_EQ(open_.Add({.key = "/a", .stamp = "1"}, next, first, true), next);
+  EXPECT_EQ(open_.Add({.key = "/a", .stamp = "1"}, first, nullptr, false), first);
+}
+
+TEST_F(OpenDatasetsTest, ALookThatBeganAfterTheQuestionIsEnough) {
+  const State state = Open("/a", "/a");
+  EXPECT_EQ(open_.FindExamined(At("/a"), "/a", kOpenedAt), nullptr);
+
+  open_.NoteExamined(state, kOpenedAt);
+
+  EXPECT_EQ(open_.FindExamined(At("/a"), "/a", kOpenedAt), state);
+  EXPECT_EQ(open_.FindExamined(At("/a"), "/a", kOpenedAt + seconds(1)), nullptr);
+  EXPECT_EQ(open_.examinations(), 1u);
+}
+
+TEST_F(OpenDatasetsTest, OnesThatNobodyUsesMakePlace) {
+  const State used = Open("/a", "/a");
+  Open("/b", "/b");
+
+  const State third = Open("/c", "/c");
+
+  EXPECT_NE(third, nullptr);
+  EXPECT_EQ(Others(), (std::vector<std::string>{"/a", "/c"}));
+}
+
+TEST_F(OpenDatasetsTest, WhenAllAreInUseNoMoreAreOpened) {
+  const State a = Open("/a", "/a"), b = Open("/b", "/b");
+
+  EXPECT_EQ(open_.Reserve({.key = "/c"}).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(open_.Reserve({.key = "/a"}).ok());  // open already
+}
+
+TEST_F(OpenDatasetsTest, AListHasTheNamedOnesOpenOrNotThenTheOthersThatAreShown) {
+  const State a = Open("/a", "/a"), b = Open("/b", "/b");
+
+  const auto views = open_.List({At("/a"), At("/x")}, [](const State&) { return true; });
+  ASSERT_EQ(views.size(), 3u);
+  EXPECT_EQ(views[0].state, a);
+  EXPECT_EQ(views[1].state, nullptr);
+  EXPECT_EQ(views[2].path, "/b");
+
+  EXPECT_EQ(open_.List({}, [](const State&) { return false; }).size(), 0u);
+}
+
+TEST_F(OpenDatasetsTest, NamesOfWhatIsOpenNoMoreAreForgottenOnceThereAreMany) {
+  open_.SetConfigured(1);
+  const State a = Open("/link0", "/a");
+  for (int i = 1; i < 10; ++i) open_.Name(At(absl::StrCat("/gone", i)), "/gone");
+
+  EXPECT_EQ(open_.Find(At("/link0")), a);
+}
+
+}  // namespace
+}  // namespace penstock::app
