@@ -13,8 +13,8 @@
 #include "server/workers/item_times.h"
 #include "server/workers/slot_choice.h"
 #include "server/workers/slot_meter.h"
-#include "server/workers/slot_state.h"
 #include "server/workers/user_worker.h"
+#include "server/workers/worker_slot_state.h"
 #include "server/workers/worker_view.h"
 
 namespace penstock::workers {
@@ -25,8 +25,8 @@ class WorkerSlot {
       : number_(number), state_(back_off) {}
 
   uint32_t number() const { return number_; }
-  SlotState& state() { return state_; }
-  const SlotState& state() const { return state_; }
+  WorkerSlotState& state() { return state_; }
+  const WorkerSlotState& state() const { return state_; }
   const SlotMeter& meter() const { return meter_; }
 
   // The worker that is there; null: nobody's.
@@ -69,7 +69,7 @@ class WorkerSlot {
   }
 
   const uint32_t number_;
-  SlotState state_;
+  WorkerSlotState state_;
   SlotMeter meter_;
   std::unique_ptr<UserWorker> worker_;
 };

@@ -68,7 +68,7 @@ class ReloadsTest : public ::testing::Test {
     config::v1::Config config;
     auto& added = *config.add_datasets();
     added.set_name(dataset);
-    added.set_path("/data/" + dataset);
+    added.set_folder("/data/" + dataset);
     return config;
   }
   Reloads Make() {

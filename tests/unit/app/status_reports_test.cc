@@ -156,7 +156,7 @@ TEST_F(StatusReportsTest, AWorkersStateIsSaidInWords) {
   const base::TimePoint now = base::TimePoint() + seconds(100);
   const auto state_of = [&](const WorkerView& view) { return ReportWorker(view, now).state(); };
   const WorkerView::InHand in_hand{.sample = 3, .since = now - milliseconds(1500)};
-  const WorkerView::Stall stall{.since = now - seconds(12), .reason = "/data/x: I/O error"};
+  const workers::StalledRead stall{.since = now - seconds(12), .reason = "/data/x: I/O error"};
 
   EXPECT_EQ(state_of({.state = WorkerState::kStarting}), "starting");
   EXPECT_EQ(state_of({.state = WorkerState::kRunning}), "idle");

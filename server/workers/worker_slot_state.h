@@ -13,9 +13,9 @@
 
 namespace penstock::workers {
 
-class SlotState {
+class WorkerSlotState {
  public:
-  explicit SlotState(const base::BackOff::Options& back_off) : back_off_(back_off) {}
+  explicit WorkerSlotState(const base::BackOff::Options& back_off) : back_off_(back_off) {}
 
   // Whether a worker at it may be given rows.
   bool IsOpen(base::TimePoint now) const { return !retiring_ && !stopped_ && now >= closed_until_; }

@@ -1,4 +1,4 @@
-#include "server/workers/slot_state.h"
+#include "server/workers/worker_slot_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr base::TimePoint kNow{seconds(1000)};
 
-class SlotStateTest : public ::testing::Test {
+class WorkerSlotStateTest : public ::testing::Test {
  protected:
   static DeadWorker NobodysFault() { return {.reason = "r", .how = "h", .was_ready = true}; }
   static DeadWorker Charged() {
@@ -23,10 +23,10 @@ class SlotStateTest : public ::testing::Test {
   WorkerState View(base::TimePoint now = kNow) const { return slot_.View(now, false, false); }
 
   Restarts restarts_{{.restarts = 2, .window = seconds(60)}};
-  SlotState slot_{{.first = milliseconds(100), .longest = seconds(10)}};
+  WorkerSlotState slot_{{.first = milliseconds(100), .longest = seconds(10)}};
 };
 
-TEST_F(SlotStateTest, ANewOneIsOpenAndUnused) {
+TEST_F(WorkerSlotStateTest, ANewOneIsOpenAndUnused) {
   EXPECT_TRUE(slot_.IsOpen(kNow));
   EXPECT_FALSE(slot_.awaits_restart());
   EXPECT_EQ(View(), WorkerState::kUnused);
@@ -34,7 +34,7 @@ TEST_F(SlotStateTest, ANewOneIsOpenAndUnused) {
   EXPECT_EQ(slot_.View(kNow, true, true), WorkerState::kRunning);
 }
 
-TEST_F(SlotStateTest, AfterADeathThatIsNobodysItPausesThenRestarts) {
+TEST_F(WorkerSlotStateTest, AfterADeathThatIsNobodysItPausesThenRestarts) {
   slot_.OnDeath(NobodysFault(), kNow, restarts_);
 
   EXPECT_FALSE(slot_.IsOpen(kNow));
@@ -44,14 +44,14 @@ TEST_F(SlotStateTest, AfterADeathThatIsNobodysItPausesThenRestarts) {
   EXPECT_EQ(slot_.last_death(), "r");
 }
 
-TEST_F(SlotStateTest, WhoeverPaysForADeathWaitsItselfAndTheSlotDoesNot) {
+TEST_F(WorkerSlotStateTest, WhoeverPaysForADeathWaitsItselfAndTheSlotDoesNot) {
   for (int i = 0; i < 10; ++i) slot_.OnDeath(Charged(), kNow, restarts_);
 
   EXPECT_TRUE(slot_.IsRestartDue(kNow));
   EXPECT_TRUE(restarts_.status().ok());
 }
 
-TEST_F(SlotStateTest, AWorkerThatWasReplacedWithoutBlameCostsNoRestart) {
+TEST_F(WorkerSlotStateTest, AWorkerThatWasReplacedWithoutBlameCostsNoRestart) {
   DeadWorker dead = NobodysFault();
   dead.blameless = true;
   for (int i = 0; i < 10; ++i) slot_.OnDeath(dead, kNow, restarts_);
@@ -59,7 +59,7 @@ TEST_F(SlotStateTest, AWorkerThatWasReplacedWithoutBlameCostsNoRestart) {
   EXPECT_TRUE(slot_.IsRestartDue(kNow));
 }
 
-TEST_F(SlotStateTest, PausesDoubleUntilRowsAreDecoded) {
+TEST_F(WorkerSlotStateTest, PausesDoubleUntilRowsAreDecoded) {
   slot_.OnDeath(NobodysFault(), kNow, restarts_);
   slot_.OnDeath(NobodysFault(), kNow, restarts_);
   EXPECT_FALSE(slot_.IsOpen(kNow + milliseconds(199)));
@@ -71,7 +71,7 @@ TEST_F(SlotStateTest, PausesDoubleUntilRowsAreDecoded) {
   EXPECT_TRUE(slot_.IsOpen(kNow + seconds(60) + milliseconds(100)));
 }
 
-TEST_F(SlotStateTest, OnceTheRestartsAreSpentItStaysDownForGood) {
+TEST_F(WorkerSlotStateTest, OnceTheRestartsAreSpentItStaysDownForGood) {
   for (int i = 0; i < 3; ++i) slot_.OnDeath(NobodysFault(), kNow, restarts_);
 
   EXPECT_FALSE(slot_.IsOpen(kNow + seconds(1'000'000)));
@@ -79,7 +79,7 @@ TEST_F(SlotStateTest, OnceTheRestartsAreSpentItStaysDownForGood) {
   EXPECT_THAT(std::string(restarts_.status().message()), HasSubstr("the last one was h;"));
 }
 
-TEST_F(SlotStateTest, StartsThatFailInARowAreBoundedHoweverSeldom) {
+TEST_F(WorkerSlotStateTest, StartsThatFailInARowAreBoundedHoweverSeldom) {
   for (int i = 0; i < 2; ++i) slot_.OnStartFailed("no program", kNow + i * seconds(60), restarts_);
   EXPECT_TRUE(restarts_.status().ok());
 
@@ -88,7 +88,7 @@ TEST_F(SlotStateTest, StartsThatFailInARowAreBoundedHoweverSeldom) {
   EXPECT_THAT(std::string(restarts_.status().message()), HasSubstr("no program"));
 }
 
-TEST_F(SlotStateTest, AWorkerThatWasReadyEndsARowOfFailedStarts) {
+TEST_F(WorkerSlotStateTest, AWorkerThatWasReadyEndsARowOfFailedStarts) {
   for (int i = 0; i < 2; ++i) slot_.OnStartFailed("no program", kNow + i * seconds(60), restarts_);
   slot_.OnDeath(NobodysFault(), kNow + seconds(180), restarts_);
 
@@ -97,7 +97,7 @@ TEST_F(SlotStateTest, AWorkerThatWasReadyEndsARowOfFailedStarts) {
   EXPECT_TRUE(restarts_.status().ok());
 }
 
-TEST_F(SlotStateTest, AStartAfterADeathIsARestartAndTheFirstIsNone) {
+TEST_F(WorkerSlotStateTest, AStartAfterADeathIsARestartAndTheFirstIsNone) {
   slot_.OnStarted();
   EXPECT_EQ(slot_.restarts(), 0u);
 
@@ -108,7 +108,7 @@ TEST_F(SlotStateTest, AStartAfterADeathIsARestartAndTheFirstIsNone) {
   EXPECT_FALSE(slot_.awaits_restart());
 }
 
-TEST_F(SlotStateTest, ARetiringOneTakesNothingAndStartsNothing) {
+TEST_F(WorkerSlotStateTest, ARetiringOneTakesNothingAndStartsNothing) {
   slot_.OnDeath(Charged(), kNow, restarts_);
   slot_.SetRetiring(true);
 

@@ -1,8 +1,8 @@
-#include "server/workers/slot_state.h"
+#include "server/workers/worker_slot_state.h"
 
 namespace penstock::workers {
 
-void SlotState::OnDeath(const DeadWorker& dead, base::TimePoint now, Restarts& restarts) {
+void WorkerSlotState::OnDeath(const DeadWorker& dead, base::TimePoint now, Restarts& restarts) {
   last_death_ = dead.reason;
   died_ = true;
   failed_starts_ = dead.was_ready ? 0 : failed_starts_ + 1;
@@ -10,15 +10,16 @@ void SlotState::OnDeath(const DeadWorker& dead, base::TimePoint now, Restarts& r
   ScheduleRestart(now, dead.how, restarts);
 }
 
-void SlotState::OnStartFailed(const std::string& why, base::TimePoint now, Restarts& restarts) {
+void WorkerSlotState::OnStartFailed(const std::string& why, base::TimePoint now,
+                                    Restarts& restarts) {
   last_death_ = why;
   died_ = true;
   ++failed_starts_;
   ScheduleRestart(now, why, restarts);
 }
 
-void SlotState::ScheduleRestart(base::TimePoint now, const std::string& reason,
-                                Restarts& restarts) {
+void WorkerSlotState::ScheduleRestart(base::TimePoint now, const std::string& reason,
+                                      Restarts& restarts) {
   if (restarts.MayStart(failed_starts_, now)) {
     closed_until_ = now + back_off_.Next();
     return;
@@ -27,12 +28,12 @@ void SlotState::ScheduleRestart(base::TimePoint now, const std::string& reason,
   restarts.GiveUp(reason);
 }
 
-void SlotState::OnStarted() {
+void WorkerSlotState::OnStarted() {
   if (died_) ++restarts_;
   died_ = false;
 }
 
-WorkerState SlotState::View(base::TimePoint now, bool has_process, bool is_ready) const {
+WorkerState WorkerSlotState::View(base::TimePoint now, bool has_process, bool is_ready) const {
   if (retiring_) return WorkerState::kRetiring;
   if (stopped_) return WorkerState::kStopped;
   if (has_process) return is_ready ? WorkerState::kRunning : WorkerState::kStarting;
