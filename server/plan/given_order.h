@@ -1,6 +1,8 @@
-// An order of samples that a client gave: the sample at each place of an epoch, any sample as often
-// as the client likes. Immutable; any thread. Shared by whoever keeps it for later sessions and by
-// the feeds that go by it. What it costs is 4 bytes a sample, 8 where a number needs them.
+// An order of samples that a client gave: the sample at each position of an epoch. A sample may
+// occur any number of times. Needs 4 bytes per sample, or 8 if sample numbers exceed 32 bits.
+//
+// **Thread safety**: immutable; any thread.
+// **Ownership**: shared by the store that keeps it for later sessions and the feeds that use it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +23,13 @@ class GivenOrder {
     return narrow != nullptr ? (*narrow)[place] : std::get<Wide>(samples_)[place];
   }
 
-  // 64 bits of the content, the same on every machine and in every version; never 0. It names the
-  // order and stands for it in fingerprints.
+  // A 64-bit hash of the content, the same on every machine and in every version; never 0. It names
+  // the order and represents it in fingerprints.
   uint64_t hash() const { return hash_; }
   uint64_t bytes() const;
   bool operator==(const GivenOrder& other) const;
 
-  // InvalidArgument names a sample that is not one of these, and its place.
+  // **Errors**: InvalidArgument names a sample outside of `samples`, and its position.
   absl::Status CheckFits(const Range& samples) const;
 
  private:
@@ -40,23 +42,23 @@ class GivenOrder {
   uint64_t size_;
   std::variant<Narrow, Wide> samples_;
   uint64_t hash_ = 0;
-  uint64_t largest_ = 0, largest_at_ = 0;    // the largest sample, and its first place
-  uint64_t smallest_ = 0, smallest_at_ = 0;  // likewise
+  uint64_t largest_ = 0, largest_at_ = 0;    // the largest sample, and its first position
+  uint64_t smallest_ = 0, smallest_at_ = 0;  // the same for the smallest
 };
 
-// Makes one, piece by piece. One thread at a time.
+// Builds an order in pieces. **Thread safety**: one thread at a time.
 class GivenOrderBuilder {
  public:
   explicit GivenOrderBuilder(uint64_t length);
 
   uint64_t length() const { return order_.size_; }
   uint64_t added() const { return added_; }
-  // What the finished order will take, as far as is known.
+  // The memory that the finished order will need, as far as known.
   uint64_t bytes() const { return order_.bytes(); }
 
-  // InvalidArgument: more than `length` altogether.
+  // **Errors**: InvalidArgument if the total exceeds `length`.
   absl::Status Add(std::span<const uint64_t> samples);
-  // Once. InvalidArgument: fewer.
+  // Call it once. **Errors**: InvalidArgument if there are fewer than `length`.
   absl::StatusOr<GivenOrder> Finish();
 
  private:

@@ -21,7 +21,7 @@ struct Grant {
   uint64_t samples = 0, epoch_samples = 0;  // in the dataset or range, in an epoch
   uint32_t classes = 0;
   bool labeled = true;
-  std::optional<uint64_t> synthetic_seed = {};  // if the consumer makes the rows
+  std::optional<uint64_t> synthetic_seed = {};  // set if the consumer generates the rows
   source::RowLayout row = {};                   // what a row contains …
   pool::SlotLayout layout = {};                 // … and where its blocks are in a slot
   uint64_t first_epoch_batches = 0, epoch_batches = 0;

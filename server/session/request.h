@@ -1,6 +1,6 @@
-// What a client asks for when it opens a session. The daemon has no other type for it: server/rpc
-// reads it from the message, and the engine opens a session with it. So an option of a session is a
-// member here; validate.cc has the rules for its values.
+// A client's request to open a session. This is the daemon's only type for it: server/rpc reads it
+// from the message, and the engine opens a session with it. Each option of a session is a member
+// here; validate.cc has the rules for its values.
 //
 // **Thread safety**: plain values; any thread.
 #pragma once
@@ -50,7 +50,7 @@ struct Request {
 
   plan::Share share;                  // of the first epoch; Fit sets `samples`
   uint64_t first_epoch = 0;           // the epoch in which `share` begins
-  uint64_t epochs = 0;                // number of epochs, the first included; 0: without end
+  uint64_t epochs = 0;                // number of epochs, including the first; 0: unlimited
   uint64_t expected_fingerprint = 0;  // of the feed; 0: not checked
   uint32_t window = 4;                // prefetch window, in batches
   bool fail_on_bad_sample = false;

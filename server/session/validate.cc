@@ -14,7 +14,7 @@ absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
 }
 
-// ---- The request by itself. ----
+// ---- The request alone ----
 
 absl::Status CheckFields(const std::vector<source::FieldRequest>& fields) {
   if (fields.size() > kMaxFields)
@@ -26,7 +26,7 @@ absl::Status CheckFields(const std::vector<source::FieldRequest>& fields) {
   return absl::OkStatus();
 }
 
-// How many samples a shard has may be the dataset's affair, which is not known here.
+// The size of a shard may come from the dataset, which is not known here.
 absl::Status CheckOrder(const FeedOptions& feed) {
   PENSTOCK_RETURN_IF_ERROR(base::Annotate(plan::Validate(feed.given_by), "feed.given_by"));
   if (feed.order != plan::Order::kShuffledInWindows) return absl::OkStatus();
@@ -79,7 +79,7 @@ absl::Status CheckDelivery(const Request& request) {
   return absl::OkStatus();
 }
 
-// ---- The request and its dataset. ----
+// ---- The request and its dataset ----
 
 bool IsEncoded(const Target& target) {
   return target.dataset.storage() == source::Storage::kEncoded;
@@ -100,7 +100,7 @@ absl::Status CheckMode(const Target& target, const Request& request) {
   return absl::OkStatus();
 }
 
-// The samples that are asked for: within those that the dataset's name stands for.
+// The requested samples must be among those that the dataset's name stands for.
 absl::Status FitRange(const Target& target, Request& request) {
   std::optional<plan::Range>& range = request.feed.range;
   if (!range) {
@@ -126,8 +126,8 @@ absl::Status FitWindows(const Target& target, Request& request) {
                "are one");
 }
 
-// Synthetic rows are noise in any order: whoever makes them counts the samples and need not be told
-// of them. Nothing of them is stored, so nothing is copied: labels and ids go to the host.
+// Synthetic rows are noise in any order, and the consumer numbers the samples itself. Nothing is
+// stored or copied; labels and ids go to the host.
 absl::Status FitSynthetic(const Target& target, Request& request) {
   if (!IsSynthetic(target)) return absl::OkStatus();
   if (target.given != nullptr)
@@ -155,7 +155,7 @@ absl::Status FitShare(const Target& target, Request& request) {
                " ranks leave none for it; use smaller batches, fewer ranks, or pad");
 }
 
-// A field that names places in the image is wrong beside an image that was cropped at random.
+// A field that holds positions in the image is wrong if the image is cropped at random.
 absl::Status CheckPlaced(const Target& target, const Request& request,
                          const source::Selection& selection) {
   const decode::Spec& decoding = request.feed.decoding;

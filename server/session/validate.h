@@ -1,7 +1,7 @@
-// All rules for what a client may ask of a session. Validate judges a request by itself, before its
-// dataset is opened, which may take long; Fit judges all of it, its dataset included. Pure.
+// All rules for a session's options. Validate checks a request alone, before its dataset is opened,
+// which may take long. Fit checks the request together with its dataset. Pure.
 //
-// **Errors**: InvalidArgument names the field as the protocol does, the value, what is allowed, and
+// **Errors**: InvalidArgument names the field as in the protocol, the value, what is allowed, and
 // what to do.
 #pragma once
 
@@ -19,11 +19,12 @@ namespace penstock::session {
 inline constexpr uint32_t kMaxBatchSize = 65'536;
 inline constexpr uint32_t kMaxWorldSize = 1'048'576;
 inline constexpr size_t kMaxNameBytes = 128;
-inline constexpr size_t kMaxFields = 32;          // that a session asks for
-inline constexpr size_t kMaxDatasetBytes = 4096;  // a name or a path
+inline constexpr size_t kMaxFields = 32;          // per session
+inline constexpr size_t kMaxDatasetBytes = 4096;  // for a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
 
-// Whether a text can stand in logs and on terminals: at most `max_bytes`, no control characters.
+// Checks that a text can appear in logs and on terminals: at most `max_bytes`, no control
+// characters.
 absl::Status CheckText(absl::string_view field, absl::string_view text, size_t max_bytes);
 
 absl::Status CheckDatasetName(absl::string_view name);
