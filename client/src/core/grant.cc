@@ -71,6 +71,22 @@ absl::Status CheckGrant(const Grant& grant) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSameFeed(const Grant& before, const Grant& now) {
+  if (now.fingerprint != before.fingerprint || now.samples != before.samples ||
+      now.row_bytes != before.row_bytes || now.tensors != before.tensors) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset changed while the daemon was gone: the feed had fingerprint ",
+                     absl::Hex(before.fingerprint, absl::kZeroPad16), " and ", before.samples,
+                     " samples, and now has ", absl::Hex(now.fingerprint, absl::kZeroPad16),
+                     " and ", now.samples, "; open a new session without a state"));
+  }
+  if (now.files == 0 || before.files == 0 || now.files == before.files) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "files of the dataset '", before.dataset,
+      "' changed while the daemon was gone, and this epoch cannot continue with other files; open "
+      "a new session"));
+}
+
 absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const Grant& grant,
                         uint64_t segment_bytes) {
   const auto impossible = [&](absl::string_view what, uint64_t got) {

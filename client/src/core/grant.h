@@ -56,6 +56,10 @@ struct Grant {
 // numbers.
 absl::Status CheckGrant(const Grant& grant);
 
+// Checks that a session that was opened again continues the feed that it had. FailedPrecondition:
+// it is another feed. DataLoss: its files changed.
+absl::Status CheckSameFeed(const Grant& before, const Grant& now);
+
 // Checks an announcement that was copied from shared memory: it is batch number `sequence`, and
 // is within a segment of `segment_bytes`. Internal names the invalid number.
 absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const Grant& grant,

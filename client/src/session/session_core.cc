@@ -1,25 +1,27 @@
 #include "client/src/session/session_core.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/core/convert.h"
 #include "client/src/core/fork.h"
+#include "client/src/session/await.h"
+#include "client/src/session/reopen.h"
 
 namespace penstock::client {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr base::Duration kFirstPause = milliseconds(50);  // between attempts to reconnect
-constexpr base::Duration kLongestPause = milliseconds(1000);
+// How long we wait for the daemon's report on the slow stage; never longer than already waited.
+constexpr base::Duration kAskTimeout = std::chrono::seconds(1);
+constexpr base::Duration kWorthAsking = milliseconds(10);
 
-// Whether the daemon may be back soon.
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsNotFound(status) ||
-         absl::IsResourceExhausted(status) || absl::IsDeadlineExceeded(status);
+// `now + timeout`, limited to a year so that the clock cannot overflow.
+base::TimePoint DeadlineAfter(milliseconds timeout) {
+  constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+  return base::Now() + std::clamp(timeout, milliseconds(0), kLongest);
 }
 
 }  // namespace
@@ -27,19 +29,11 @@ bool MayPass(const absl::Status& status) {
 SessionCore::SessionCore(std::unique_ptr<Opener> opener, Opened opened, const Begin& begin)
     : generation_(WatchForks()),
       opener_(std::move(opener)),
-      attachment_(std::move(opened.attachment)),
-      stage_(std::move(opened.stage)),
-      gpu_(attachment_->shared_gpu()),
-      grant_(attachment_->grant()),
-      epochs_(begin.epochs),
-      begin_epoch_(begin.start ? begin.start->epoch : 0),
-      ranks_differ_(begin.ranks_differ),
-      first_epoch_(begin_epoch_) {
-  if (begin.start) state_ = *begin.start;
-  if (!begin.start) state_.seed = begin.seed;
-  state_.fingerprint = grant_.fingerprint;
-  state_.quarantine_version = grant_.quarantine_version;
-  ShowAttachment();
+      gpu_(opened.attachment->shared_gpu()),
+      grant_(opened.attachment->grant()),
+      batches_(std::move(opened)),
+      position_(begin, grant_) {
+  progress_.Set(&batches_.attachment());
 }
 
 bool SessionCore::Forked() const { return ForkedSince(generation_); }
@@ -51,7 +45,7 @@ Result<Batch> SessionCore::Get(const Stream* stream, milliseconds timeout) {
     if (const absl::Status status = RefuseCapture(*gpu_, *stream); !status.ok()) [[unlikely]]
       return ToPublic(status);
   }
-  if (attachment_ && !epoch_ended_ && SomethingIsReady()) [[likely]]
+  if (batches_.open() && !position_.at_epoch_end() && batches_.HasBatch()) [[likely]]
     return TakeReady(stream);
   return NextSlowly(stream, timeout);
 }
@@ -60,59 +54,71 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
   if (closed_) {
     return Status(Code::kFailedPrecondition, "the session is closed; open another one");
   }
-  if (std::exchange(epoch_ended_, false)) {
-    if (state_.epoch == last_->first) GoToNextEpoch();
+  if (const std::optional<uint64_t> epoch = position_.ReportEpochEnd())
     return Status(Code::kEndOfEpoch,
-                  absl::StrCat("epoch ", state_.epoch - 1, " has no more batches for this rank"));
-  }
+                  absl::StrCat("epoch ", *epoch, " has no more batches for this rank"));
   if (!failure_.ok()) return failure_;
-  if (data_ended_) return Status(Code::kEndOfData, "all requested epochs are done");
+  if (data_ended_) return EndData();
   const base::TimePoint deadline = DeadlineAfter(timeout);
-  if (!attachment_) {
-    if (AllEpochsDone()) {
-      data_ended_ = true;
-      return NextSlowly(stream, timeout);
-    }
+  if (!batches_.open()) {
+    if (position_.AllEpochsDone()) return EndData();
     if (const absl::Status status = Reattach(deadline); !status.ok()) return ToPublic(status);
   }
   return Wait(stream, deadline);
 }
 
-bool SessionCore::SomethingIsReady() const {
-  const bool announced = attachment_->announced() != taken_;
-  if (!stage_) [[likely]]
-    return announced;
-  return stage_->HasStaged() || (announced && stage_->HasFreeBuffer());
+Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
+  const absl::StatusOr<News> news = Await(batches_, waits_, deadline);
+  if (!news.ok()) return Lost(news.status());
+  switch (*news) {
+    case News::kBatch:
+      return TakeReady(stream);
+    case News::kEnd:
+      return Ended(batches_.attachment().state());
+    case News::kHoarding:
+      return HoardingStatus(batches_);
+    case News::kNone:
+      break;
+  }
+  if (batches_.Held() >= batches_.MostHeld()) return HoardingStatus(batches_);
+  return Status(Code::kDeadlineExceeded, WhyNothingCame());
 }
 
+Result<bool> SessionCore::WaitReady(milliseconds timeout) {
+  if (Forked()) return ForkedStatus();
+  if (!batches_.open() || closed_ || position_.at_epoch_end()) return true;
+  const absl::StatusOr<News> news = Await(batches_, waits_, DeadlineAfter(timeout));
+  return !news.ok() || *news != News::kNone;
+}
+
+std::string SessionCore::WhyNothingCame() const {
+  const base::Duration waited = waits_.since_taken();
+  if (waited < kWorthAsking) return "no batch was ready";
+  return absl::StrCat("no batch became ready in time; the slow stage is ",
+                      SlowStage(progress_.Ask(std::min(waited, kAskTimeout))));
+}
+
+// An error with a batch that is copied ahead is reported by the next call.
 Result<Batch> SessionCore::TakeReady(const Stream* stream) {
-  if (stage_) return TakeStaged(stream);
-  const absl::StatusOr<Attachment::Taken> taken = Fetch();
+  const absl::StatusOr<ReadyBatches::Taken> taken = batches_.Take(stream, position_.state().epoch);
   if (!taken.ok()) [[unlikely]]
-    return Unfetched(taken.status());
-  return Hand(*taken, attachment_.get());
-}
-
-// Copies one batch ahead while the consumer has the one before it. An error with the batch ahead is
-// reported when that batch is due.
-Result<Batch> SessionCore::TakeStaged(const Stream* stream) {
-  if (!stage_->HasStaged()) {
-    if (const absl::Status status = StageOne(); !status.ok()) return Unfetched(status);
-  }
-  const absl::StatusOr<Attachment::Taken> taken = stage_->Pop(stream);
-  if (!taken.ok()) return Unfetched(taken.status());
-  Batch batch = Hand(*taken, stage_.get());
-  if (!stage_->HasStaged() && SomethingIsReady()) {
-    const absl::StatusOr<Attachment::Taken> ahead = Fetch();
-    const absl::Status started = ahead.ok() ? stage_->Start(*ahead) : absl::OkStatus();
-    if (!started.ok()) (void)Fail(started);
-  }
+    return absl::IsUnavailable(taken.status()) ? Lost(taken.status()) : Fail(taken.status());
+  Batch batch = Hand(*taken);
+  const absl::Status ahead = batches_.CopyAhead(position_.state().epoch);
+  if (!ahead.ok()) [[unlikely]]
+    (void)Fail(ahead);
   return batch;
 }
 
-absl::Status SessionCore::StageOne() {
-  PENSTOCK_ASSIGN_OR_RETURN(const Attachment::Taken taken, Fetch());
-  return stage_->Start(taken);
+Batch SessionCore::Hand(const ReadyBatches::Taken& taken) {
+  taken.lease_owner->Hold();
+  Batch batch(taken.lease_owner, taken.batch.view);
+  batch.view_.step = position_.Take({.epoch = batch.view_.epoch,
+                                     .step = batch.view_.step,
+                                     .consumed = taken.batch.consumed,
+                                     .last_of_epoch = batch.view_.last_of_epoch});
+  waits_.Taken();
+  return batch;
 }
 
 Status SessionCore::CheckDestinations(std::span<const TensorInto> tensors) const {
@@ -150,14 +156,18 @@ Result<Batch> SessionCore::NextInto(const Finish& finish, const Into& into, Stre
   return batch;
 }
 
+Status SessionCore::EndData() {
+  data_ended_ = true;
+  return Status(Code::kEndOfData, "all requested epochs are done");
+}
+
 // What the page's state means once all announced batches have been taken.
 Status SessionCore::Ended(shm::SessionState state) {
   switch (state) {
     case shm::SessionState::kFinished:
-      data_ended_ = true;
-      return Status(Code::kEndOfData, "all requested epochs are done");
+      return EndData();
     case shm::SessionState::kFailed:
-      return Fail(attachment_->Failure());
+      return Fail(batches_.attachment().Failure());
     case shm::SessionState::kClosing:
       return Lost(absl::UnavailableError("it is stopping"));
     case shm::SessionState::kOpen:
@@ -168,67 +178,8 @@ Status SessionCore::Ended(shm::SessionState state) {
                                                ", which this client does not know")));
 }
 
-absl::StatusOr<Attachment::Taken> SessionCore::Fetch() {
-  const uint64_t announced = attachment_->announced();
-  if (announced - taken_ > shm::kControlCapacity) {
-    return absl::InternalError(absl::StrCat("the daemon claims to have announced ", announced,
-                                            " batches after ", taken_, " were taken"));
-  }
-  absl::StatusOr<Attachment::Taken> taken = attachment_->Take(taken_ + 1);
-  if (absl::IsNotFound(taken.status()))
-      [[unlikely]] {  // new memory; its descriptor is in the doorway
-    const absl::Status looked = attachment_->LookAgain();
-    taken = attachment_->Take(taken_ + 1);
-    if (absl::IsNotFound(taken.status())) {
-      return looked.ok() ? absl::InternalError(taken.status().message()) : looked;
-    }
-  }
-  if (!taken.ok()) return taken;
-  if (taken->view.epoch < state_.epoch) {
-    return absl::InternalError(absl::StrCat("the daemon announced a batch of epoch ",
-                                            taken->view.epoch, " in epoch ", state_.epoch));
-  }
-  ++taken_;
-  return taken;
-}
-
-Batch SessionCore::Hand(const Attachment::Taken& taken, LeaseOwner* lease_owner) {
-  lease_owner->Hold();
-  Batch batch(lease_owner, taken.view);
-  if (batch.view_.epoch == first_epoch_) batch.view_.step += steps_before_;
-  last_ = {batch.view_.epoch, batch.view_.step};
-  epoch_ended_ = batch.view_.last_of_epoch;
-  state_.epoch = batch.view_.epoch;
-  state_.consumed = taken.consumed;
-  const bool others_go_on = ranks_differ_ && taken.consumed < grant_.epoch_samples;
-  if (epoch_ended_ && !others_go_on) GoToNextEpoch();
-  waits_.Taken();
-  return batch;
-}
-
-void SessionCore::GoToNextEpoch() {
-  ++state_.epoch;
-  state_.consumed = 0;
-}
-
-Status SessionCore::Unfetched(const absl::Status& why) {
-  return absl::IsUnavailable(why) ? Lost(why) : Fail(why);
-}
-
-void SessionCore::LetGo() {
-  stage_.Reset();
-  attachment_.Reset();
-  ShowAttachment();
-}
-
-void SessionCore::ShowAttachment() {
-  const base::MutexLock lock(asked_mutex_);
-  asked_link_ = attachment_ ? attachment_->link() : nullptr;
-  asked_session_ = attachment_ ? attachment_->grant().session_id : 0;
-}
-
 Status SessionCore::Lost(const absl::Status& why) {
-  attachment_->Abandon();
+  batches_.attachment().Abandon();
   LetGo();
   return Status(Code::kUnavailable,
                 absl::StrCat("the daemon is gone: ", std::string(why.message()),
@@ -242,55 +193,30 @@ Status SessionCore::Fail(const absl::Status& why) {
   return failure_;
 }
 
-bool SessionCore::AllEpochsDone() const {
-  return epochs_ != 0 && state_.epoch - begin_epoch_ >= epochs_;
+void SessionCore::LetGo() {
+  batches_.Close();
+  progress_.Set(nullptr);
 }
 
 absl::Status SessionCore::Reattach(base::TimePoint deadline) {
-  for (base::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    const absl::Status status = TryReattach(deadline);
-    if (status.ok() || !MayPass(status)) return status;
-    if (base::Now() + pause >= deadline) {
-      return absl::Status(
-          absl::StatusCode::kUnavailable,
-          absl::StrCat("could not reconnect to the daemon: ", std::string(status.message())));
-    }
-    std::this_thread::sleep_for(pause);
-  }
-}
-
-absl::Status SessionCore::TryReattach(base::TimePoint deadline) {
-  const uint64_t left = epochs_ == 0 ? 0 : epochs_ - (state_.epoch - begin_epoch_);
-  PENSTOCK_ASSIGN_OR_RETURN(Opened opened, opener_->Open(state_, left, deadline));
-  const Grant& now = opened.attachment->grant();
-  if (now.fingerprint != grant_.fingerprint || now.samples != grant_.samples ||
-      now.row_bytes != grant_.row_bytes || now.tensors != grant_.tensors) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the dataset changed while the daemon was gone: the feed had fingerprint ",
-                     absl::Hex(grant_.fingerprint, absl::kZeroPad16), " and ", grant_.samples,
-                     " samples, and now has ", absl::Hex(now.fingerprint, absl::kZeroPad16),
-                     " and ", now.samples, "; open a new session without a state"));
-  }
-  if (now.files != 0 && grant_.files != 0 && now.files != grant_.files)
-    return absl::DataLossError(absl::StrCat(
-        "files of the dataset '", grant_.dataset,
-        "' changed while the daemon was gone, and this epoch cannot continue with other "
-        "files; open a new session"));
-  const bool same_epoch = last_ && last_->first == state_.epoch;
-  steps_before_ = same_epoch ? last_->second + 1 : 0;
-  first_epoch_ = state_.epoch;
-  taken_ = 0;
-  grant_ = now;
-  grant_.first_epoch_batches += steps_before_;
-  state_.quarantine_version = now.quarantine_version;
-  attachment_ = std::move(opened.attachment);
-  stage_ = std::move(opened.stage);
-  ShowAttachment();
+  const auto open = [&] {
+    return opener_->Open(position_.state(), position_.EpochsLeft(), deadline);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(Opened opened, Reopen(open, grant_, deadline));
+  grant_ = opened.attachment->grant();
+  position_.Reopened(grant_);
+  batches_ = ReadyBatches(std::move(opened));
+  progress_.Set(&batches_.attachment());
   return absl::OkStatus();
 }
 
-uint64_t SessionCore::batches_in_epoch() const {
-  return state_.epoch == first_epoch_ ? grant_.first_epoch_batches : grant_.epoch_batches;
+SessionStats SessionCore::Stats() {
+  SessionStats counted = waits_.Count(base::Now());
+  if (Forked()) {
+    counted.verdict = ForkedStatus().message();
+    return counted;
+  }
+  return Complete(counted, progress_.Ask(kAskTimeout));
 }
 
 Result<uint64_t> SessionCore::Quarantined() {
@@ -305,8 +231,9 @@ Status SessionCore::Close() {
   if (Forked()) return ForkedStatus();
   closed_ = true;
   absl::Status status;
-  stage_.Reset();
-  if (attachment_ && !attachment_->HasOtherHolders()) status = attachment_->Close();
+  batches_.CloseStage();
+  if (batches_.open() && !batches_.attachment().HasOtherHolders())
+    status = batches_.attachment().Close();
   LetGo();
   return ToPublic(status);
 }
