@@ -22,7 +22,7 @@ struct Synthetic {
   uint64_t epoch = 0;
   uint64_t first_sample = 0;  // of row 0; below 2⁶³
   uint64_t samples =
-      UINT64_MAX;           // in the dataset, at least 1; after the last one the first follows
+      UINT64_MAX;  // in the dataset, at least 1; row numbers wrap around after the last one
   uint32_t classes = 1000;  // labels are below this; at least 1
 };
 

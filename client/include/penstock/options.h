@@ -1,4 +1,4 @@
-// What a client and a session are asked for. Plain values.
+// Options of a client and of a session. Plain values.
 #pragma once
 
 #include <chrono>
