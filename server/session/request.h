@@ -39,6 +39,7 @@ struct FeedOptions {
   std::optional<plan::Range> range = {};  // unset: all samples that the dataset's name stands for
   uint64_t seed = 0;
   decode::Spec decoding = {};  // for encoded samples
+  bool operator==(const FeedOptions&) const = default;
 };
 
 struct Request {

@@ -14,11 +14,16 @@ bool IsSame(const std::weak_ptr<T>& one, const std::shared_ptr<T>& other) {
   return !one.owner_before(other) && !other.owner_before(one);
 }
 
+session::FeedOptions OptionsOf(const FeedSpec& spec) {
+  session::FeedOptions options = spec;
+  options.range = spec.Within();
+  return options;
+}
+
 // All but the given order, and what follows from the dataset.
 bool AsksForTheSame(const FeedSpec& a, const FeedSpec& b) {
-  return a.order == b.order && a.windows == b.windows && a.Within() == b.Within() &&
-         a.seed == b.seed && a.storage == b.storage && a.decoding == b.decoding &&
-         a.selection == b.selection && a.mixture == b.mixture && a.given_by == b.given_by;
+  return OptionsOf(a) == OptionsOf(b) && a.storage == b.storage && a.selection == b.selection &&
+         a.mixture == b.mixture;
 }
 
 }  // namespace
