@@ -56,7 +56,7 @@ TEST(ArgumentsTest, APrivateDaemonHasNoConfiguration) {
 TEST(ArgumentsTest, OnlyAPrivateDaemonNeedsToBeToldToStay) {
   EXPECT_THAT(Refusal({"--stay", "--config", "a"}), HasSubstr("server.exit_when_idle"));
   EXPECT_THAT(Refusal({"--stay", "--stay"}), HasSubstr("twice"));
-  EXPECT_THAT(Refusal({"--stay=yes"}), HasSubstr("'--stay'"));
+  EXPECT_THAT(Refusal({"--stay=yes"}), HasSubstr("no option '--stay=yes'"));
 
   EXPECT_TRUE(Parse({"--stay", "--private", "/tmp/x"})->stays);
   EXPECT_FALSE(Parse({"--private", "/tmp/x"})->stays);
