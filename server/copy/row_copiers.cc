@@ -99,7 +99,7 @@ void RowCopiers::SubmitAside(Run run) {
   }
   auto thread = posix::LooseThreads::Start([this, shared, number = next_thread_] {
     ::pthread_setname_np(::pthread_self(), absl::StrCat("copy", number).c_str());
-    Carry(*shared);
+    CopyRun(*shared);
   });
   ++next_thread_;
   if (thread) return loose_.Leave(*std::move(thread));
@@ -169,7 +169,7 @@ std::vector<RowCopiers::Stall> RowCopiers::Stalls(base::TimePoint now) const {
 // ---- Run by the threads ----
 
 void RowCopiers::Work(uint64_t number) {
-  while (const std::optional<Run> run = Next(number)) Carry(*run);
+  while (const std::optional<Run> run = Next(number)) CopyRun(*run);
 }
 
 // Nullopt at shutdown, or if this thread was detached and its copy has ended since.
@@ -191,7 +191,7 @@ void RowCopiers::Begin(const Run& run, uint64_t number) {
                       .thread = number};
 }
 
-void RowCopiers::Carry(const Run& run) {
+void RowCopiers::CopyRun(const Run& run) {
   Outcome outcome = {.id = run.id, .status = Fill(run), .given = run.given, .ended = base::Now()};
   {
     const base::MutexLock lock(mutex_);

@@ -107,7 +107,7 @@ class RowCopiers {
   void Work(uint64_t number);
   std::optional<Run> Next(uint64_t number);
   void Begin(const Run& run, uint64_t number) PENSTOCK_REQUIRES(mutex_);
-  void Carry(const Run& run);
+  void CopyRun(const Run& run);
 
   const Options options_;
   posix::Fd event_;

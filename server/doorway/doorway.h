@@ -54,7 +54,7 @@ struct Options {
   // Whether root and our own user may have all that others leave. False where a container's root
   // may connect.
   bool owner_in_charge = true;
-  base::Duration handshake_timeout = std::chrono::seconds(5);  // limit for sending Hello
+  base::Duration handshake_timeout = std::chrono::seconds(5);  // limit for the handshake
   // Most descriptors sent and not yet received, over all peers. The system allows as many as the
   // limit of open files.
   uint64_t max_undelivered = 1024;
@@ -82,10 +82,10 @@ class Doorway {
   virtual void Forget(PeerId peer) = 0;
 
   // Counts since the start: processes refused because no place was free (`no_place`) or because of
-  // their Hello (`bad_hello`); peers disconnected because they do not read (`unread`) or sent a
-  // second message (`spoke_again`). Any thread.
+  // their handshake (`bad_handshake`); peers disconnected because they do not read (`unread`) or
+  // sent a second message (`spoke_again`). Any thread.
   struct Counts {
-    uint64_t no_place = 0, bad_hello = 0;
+    uint64_t no_place = 0, bad_handshake = 0;
     uint64_t unread = 0, spoke_again = 0;
   };
   virtual Counts counts() const = 0;

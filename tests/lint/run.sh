@@ -35,6 +35,10 @@ tools() { # build/lint/venv with ruff and mypy
     cp tests/lint/requirements.txt "$venv/requirements.txt"
 }
 
+words() {
+  python3 tests/lint/words.py
+}
+
 python_mistakes() {
   "$venv/bin/ruff" check --quiet --no-cache --config tests/lint/ruff.toml client/python tests deploy
 }
@@ -74,6 +78,7 @@ mistakes() {
 }
 
 check formatting format
+check words words
 check shell-scripts shell_scripts
 if tools; then
   check python-mistakes python_mistakes

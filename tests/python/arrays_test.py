@@ -288,7 +288,7 @@ class ArrayTest(unittest.TestCase):
 
         self.assertIsNone(memory())
 
-    def test_what_is_lent_keeps_what_the_lender_gave_and_not_the_memory(self):
+    def test_what_is_lent_keeps_what_the_owner_gave_and_not_the_memory(self):
         kept = Memory()
         array = self.array()
 

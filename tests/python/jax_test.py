@@ -122,8 +122,8 @@ class LentTest(unittest.TestCase):
     def setUp(self):
         self.alive = weakref.WeakSet()
         self.ended = False
-        self.lender = penstock.jax._Owner(jax.devices()[0])
-        self.lender._compute = lambda value: types.SimpleNamespace(is_ready=lambda: self.ended)
+        self.owner = penstock.jax._Owner(jax.devices()[0])
+        self.owner._compute = lambda value: types.SimpleNamespace(is_ready=lambda: self.ended)
         self.enterContext(mock.patch.object(jax.dlpack, "from_dlpack", self.import_lent))
 
     @staticmethod
@@ -133,7 +133,7 @@ class LentTest(unittest.TestCase):
     def lend(self, name):
         array = Lent(name=name)
         self.alive.add(array)
-        return self.lender.lend(array)
+        return self.owner.lend(array)
 
     def kept(self):
         gc.collect()
@@ -159,10 +159,10 @@ class LentTest(unittest.TestCase):
 
         self.assertEqual(self.kept(), [3])
 
-    def test_memory_that_jax_uses_outlives_its_lender(self):
+    def test_memory_that_jax_uses_outlives_its_owner(self):
         used = self.lend(0)
 
-        del self.lender
+        del self.owner
 
         self.assertEqual(self.kept(), [0])
         del used

@@ -14,7 +14,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   rpc::Audit::Counts audited = parts_.server.audited();
   const doorway::Doorway::Counts at_door = parts_.doorway.counts();
   if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
-  if (at_door.bad_hello > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_hello;
+  if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,

@@ -222,7 +222,7 @@ TEST_F(ArraysTest, OfDocumentsTheLengthsSayHowManyTokensAndTargetsCount) {
   EXPECT_GT(shorter, 0u);
 }
 
-TEST_F(ArraysTest, AConfiguredDatasetOfTokensIsServedInThePlansOrderByAnyNumberOfCarriers) {
+TEST_F(ArraysTest, AConfiguredDatasetOfTokensIsServedInThePlansOrderByAnyNumberOfRowCopiers) {
   const std::string rows = RowsOf("nanogpt");
   const uint64_t samples = rows.size() / (2 * (kLength + 1));
   for (const std::string row_copiers : {"1", "3"}) {

@@ -133,7 +133,7 @@ TEST_F(StoredRowsTest, AFileThatIsGoneWhileItIsFedStallsThenFailsTheFeedAndNotTh
 
 // ---- What is delivered. ----
 
-TEST_F(StoredRowsTest, OneTwoAndFourCarriersGiveTheSameBytesAsTheFile) {
+TEST_F(StoredRowsTest, OneTwoAndFourRowCopiersGiveTheSameBytesAsTheFile) {
   std::vector<Delivered> epochs;
   for (const std::string row_copiers : {"1", "2", "4"}) {
     DaemonProcess daemon({.workers = 1, .config = Config("{carriers: " + row_copiers + "}")});

@@ -125,7 +125,7 @@ TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), kMachine).workers.count, 7u);
 }
 
-TEST(OptionsTest, WithoutANumberThereIsACarrierForEachFourCores) {
+TEST(OptionsTest, WithoutANumberThereIsARowCopierForEachFourCores) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(1)).row_copiers.count, 1u);
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(8)).row_copiers.count, 2u);
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(256)).row_copiers.count, 8u);

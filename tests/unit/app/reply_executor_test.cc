@@ -13,8 +13,8 @@ namespace {
 TEST(ReplyExecutorTest, WhatIsGivenToItIsDoneInItsOrderAndBeforeItEnds) {
   std::vector<int> done;
   {
-    ReplyExecutor clerk;
-    for (int i = 0; i < 1000; ++i) clerk.Do([&done, i] { done.push_back(i); });
+    ReplyExecutor executor;
+    for (int i = 0; i < 1000; ++i) executor.Do([&done, i] { done.push_back(i); });
   }
 
   ASSERT_EQ(done.size(), 1000u);
@@ -23,16 +23,16 @@ TEST(ReplyExecutorTest, WhatIsGivenToItIsDoneInItsOrderAndBeforeItEnds) {
 
 TEST(ReplyExecutorTest, WhoGivesItSomethingDoesNotWaitUntilItIsDone) {
   std::atomic<bool> may = false, did = false;
-  std::optional<ReplyExecutor> clerk(std::in_place);
+  std::optional<ReplyExecutor> executor(std::in_place);
 
-  clerk->Do([&] {
+  executor->Do([&] {
     while (!may) std::this_thread::yield();
     did = true;
   });
 
   EXPECT_FALSE(did);
   may = true;
-  clerk.reset();
+  executor.reset();
   EXPECT_TRUE(did);
 }
 

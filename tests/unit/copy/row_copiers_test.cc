@@ -159,7 +159,7 @@ TEST_F(RowCopiersTest, RowsLabelsAndIdsStandInTheOrderThatWasAsked) {
   }
 }
 
-TEST_F(RowCopiersTest, TwoCarriersCopyEachRunOnce) {
+TEST_F(RowCopiersTest, TwoRowCopiersCopyEachRunOnce) {
   std::atomic<uint64_t> copies{0};
   const FakeRows dataset(1000, kShape, [&](auto) {
     ++copies;

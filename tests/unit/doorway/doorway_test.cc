@@ -50,7 +50,7 @@ TEST_F(DoorwayTest, AnOldClientIsRefusedInWordsAndNeverArrives) {
   EXPECT_THAT(book_.events(), ElementsAre());
 }
 
-TEST_F(DoorwayTest, GarbageInsteadOfAHelloIsRefused) {
+TEST_F(DoorwayTest, GarbageInsteadOfAHandshakeIsRefused) {
   const auto doorway = Open();
   const posix::Fd small = Enter(path_);
   const posix::Fd large = Enter(path_);
@@ -61,7 +61,7 @@ TEST_F(DoorwayTest, GarbageInsteadOfAHelloIsRefused) {
 
   EXPECT_TRUE(ReadRefused(small).ok());
   EXPECT_TRUE(ReadRefused(large).ok());
-  EXPECT_EQ(doorway->counts().bad_hello, 2u);
+  EXPECT_EQ(doorway->counts().bad_handshake, 2u);
   EXPECT_TRUE(IsClosedByDaemon(small));
   EXPECT_TRUE(IsClosedByDaemon(large));
 }

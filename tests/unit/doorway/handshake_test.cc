@@ -41,7 +41,7 @@ TEST(HandshakeTest, AnOldClientIsToldBothVersionsAndToUpgradeTheClient) {
   EXPECT_THAT(MessageOf(client.status()), HasSubstr("upgrade the client library"));
 }
 
-TEST(HandshakeTest, ANewerClientWithALongerHelloIsToldToUpgradeTheDaemon) {
+TEST(HandshakeTest, ANewerClientWithALongerHandshakeIsToldToUpgradeTheDaemon) {
   shm::DoorwayHandshake handshake = GoodHandshake();
   handshake.header.version = shm::kProtocolVersion + 1;
   std::vector<std::byte> bytes = BytesOf(handshake);

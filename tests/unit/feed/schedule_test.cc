@@ -224,7 +224,7 @@ TEST_F(ScheduleTest, UsersShareTheDecodersBySamples) {
 }
 
 // Whole slots of 8 to 1,024 rows at once: who was given many rows waits for the others' turns.
-TEST_F(ScheduleTest, UsersShareTheCarriersBySamplesHoweverLongTheirRunsAre) {
+TEST_F(ScheduleTest, UsersShareTheRowCopiersBySamplesHoweverLongTheirRunsAre) {
   harness_.AddSlots(8 * 2);
   std::map<UserId, uint64_t> rows;
   for (uint32_t user = 0; user < 8; ++user) {

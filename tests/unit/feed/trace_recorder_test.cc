@@ -10,7 +10,7 @@ using ::testing::SizeIs;
 
 class TraceRecorderTest : public SessionRig {
  protected:
-  TraceRequest Wish(std::optional<uint32_t> user = {}) {
+  TraceRequest Request(std::optional<uint32_t> user = {}) {
     return {.length = seconds(5), .user = user, .cancelled = [this] { return cancelled_; }};
   }
   void Take(const TraceRequest& request) {
@@ -34,7 +34,7 @@ class TraceRecorderTest : public SessionRig {
 };
 
 TEST_F(TraceRecorderTest, ATraceEndsWhenItsTimeIsUp) {
-  Take(Wish());
+  Take(Request());
   recorder_.RowsEnded(FillPath::kWorkers, Outcome());
 
   recorder_.Tick(now_ + seconds(4));
@@ -52,7 +52,7 @@ TEST_F(TraceRecorderTest, ATraceEndsWhenItsTimeIsUp) {
 }
 
 TEST_F(TraceRecorderTest, ItEndsEarlyOnceNobodyWaitsForIt) {
-  Take(Wish());
+  Take(Request());
   cancelled_ = true;
 
   recorder_.Tick(now_ + seconds(1));
@@ -62,7 +62,7 @@ TEST_F(TraceRecorderTest, ItEndsEarlyOnceNobodyWaitsForIt) {
 
 TEST_F(TraceRecorderTest, OneOfAUserHoldsNothingOfOthers) {
   const uint64_t theirs = Open(kPeer, feed_, 2000);
-  Take(Wish(1000));
+  Take(Request(1000));
 
   recorder_.RowsEnded(FillPath::kRowCopiers, Outcome(1000));
   recorder_.RowsEnded(FillPath::kRowCopiers, Outcome(2000));
@@ -76,20 +76,20 @@ TEST_F(TraceRecorderTest, OneOfAUserHoldsNothingOfOthers) {
 }
 
 TEST_F(TraceRecorderTest, OneIsTakenAtATimeButAnOperatorsComesFirst) {
-  Take(Wish(1000));
-  Take(Wish(1000));
+  Take(Request(1000));
+  Take(Request(1000));
   EXPECT_TRUE(absl::IsResourceExhausted(answers_.at(0).status()));
 
-  Take(Wish());
+  Take(Request());
   EXPECT_TRUE(absl::IsAborted(answers_.at(1).status()));
-  Take(Wish());
+  Take(Request());
   EXPECT_TRUE(absl::IsResourceExhausted(answers_.at(2).status()));
   EXPECT_THAT(answers_, SizeIs(3));
 }
 
 TEST_F(TraceRecorderTest, BatchesThatNobodyHasReleasedAreInIt) {
   const uint64_t id = Open(kPeer, feed_);
-  Take(Wish());
+  Take(Request());
   sessions_.Find(id)->flow.Full({.sequence = 1, .full = now_});
 
   recorder_.End(absl::OkStatus(), now_);
@@ -99,7 +99,7 @@ TEST_F(TraceRecorderTest, BatchesThatNobodyHasReleasedAreInIt) {
 }
 
 TEST_F(TraceRecorderTest, RowsWithoutTimesAreNotWrittenDown) {
-  Take(Wish());
+  Take(Request());
   FillOutcome untouched = Outcome(), instant = Outcome();
   untouched.times = FillTimes();
   instant.times.reset();

@@ -149,7 +149,7 @@ TEST_F(NpyTest, EachArrayIsATensorOfItsTypeAndShape) {
   EXPECT_THAT((*opened)->path(1), HasSubstr("data/pose.npy#1"));
 }
 
-TEST_F(NpyTest, WishesComeInTheirOrderAndNothingElseDoes) {
+TEST_F(NpyTest, RequestedFieldsComeInTheirOrderAndNothingElseDoes) {
   const Opened opened = Open({{"x", Npy("|u1", "(3,)", "abc")},
                               {"y", Npy("|u1", "(3,)", "def")},
                               {"z", Npy("|u1", "(3,)", "ghi")}});
