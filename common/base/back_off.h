@@ -19,12 +19,18 @@ class BackOff {
   // The pause before this attempt. The next one is twice as long.
   Duration Next() {
     const Duration pause = next_;
-    next_ = next_ > options_.longest / 2 ? options_.longest : 2 * next_;
+    next_ = After(pause, options_);
     return pause;
   }
 
   // The last attempt succeeded: the next pause is the first again.
   void Reset() { next_ = std::min(options_.first, options_.longest); }
+
+  // The pause that follows `pause`; the first one, if that was shorter.
+  static Duration After(Duration pause, const Options& options) {
+    if (pause > options.longest / 2) return options.longest;
+    return std::min(std::max(2 * pause, options.first), options.longest);
+  }
 
  private:
   Options options_;

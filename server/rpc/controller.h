@@ -15,6 +15,7 @@
 #include "common/base/dtype.h"
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
+#include "penstock/v1/feed.pb.h"
 #include "penstock/v1/types.pb.h"
 #include "server/session/grant.h"
 #include "server/session/request.h"
@@ -70,6 +71,7 @@ struct SampleDescription {
 
 // What a session waits for; feed.proto says what each number is.
 struct Progress {
+  v1::SessionPhase phase = v1::SESSION_PHASE_UNSPECIFIED;
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t window = 0, decoding = 0, copying = 0, on_device = 0, device_depth = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;

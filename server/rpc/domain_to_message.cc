@@ -149,6 +149,7 @@ v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samp
 
 v1::GetProgressResponse MessageOf(const Progress& progress) {
   v1::GetProgressResponse message;
+  message.set_phase(progress.phase);
   message.set_announced(progress.announced);
   message.set_taken(progress.taken);
   message.set_released(progress.released);

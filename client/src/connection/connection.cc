@@ -78,8 +78,29 @@ void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& 
   if (response.device().depth() != 0) grant.device_depth = response.device().depth();
 }
 
+SessionPhase PhaseOf(v1::SessionPhase phase) {
+  switch (phase) {
+    case v1::SESSION_PHASE_RUNNING:
+      return SessionPhase::kRunning;
+    case v1::SESSION_PHASE_WAITING_FOR_TRAINER:
+      return SessionPhase::kWaitingForTrainer;
+    case v1::SESSION_PHASE_DECODING:
+      return SessionPhase::kDecoding;
+    case v1::SESSION_PHASE_COPYING:
+      return SessionPhase::kCopying;
+    case v1::SESSION_PHASE_STALLED:
+      return SessionPhase::kStalled;
+    case v1::SESSION_PHASE_FINISHED:
+    case v1::SESSION_PHASE_ENDED:
+      return SessionPhase::kEnded;
+    default:
+      return SessionPhase::kUnknown;
+  }
+}
+
 Progress ProgressOf(const v1::GetProgressResponse& response) {
-  return {.announced = response.announced(),
+  return {.phase = PhaseOf(response.phase()),
+          .announced = response.announced(),
           .taken = response.taken(),
           .released = response.released(),
           .window = response.window(),

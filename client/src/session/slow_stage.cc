@@ -4,15 +4,12 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/pace.h"
 
 namespace penstock::client {
 namespace {
 
 constexpr uint64_t kLongInHandMs = 1000;  // decoding a photograph takes about 10
-// Workers that spend a smaller share of their time on samples are waiting for something else.
-constexpr double kBusy = 0.75;
-// A consumer that waits for a smaller share of its time is not held up.
-constexpr double kHeldUp = 0.05;
 
 int Percent(double share) { return static_cast<int>(std::lround(100 * share)); }
 
@@ -35,7 +32,7 @@ std::string Decoding(const Progress& progress) {
   const std::string rate =
       absl::StrCat(progress.samples_per_second, " samples/s are decoded for ", progress.sessions,
                    " session", progress.sessions == 1 ? "" : "s");
-  if (progress.workers_busy >= kBusy) {
+  if (progress.workers_busy >= base::kBusy) {
     return absl::StrCat("decoding: ", Workers(progress), " busy (", Percent(progress.workers_busy),
                         " %); ", rate, "; more cores and workers would help");
   }
@@ -48,11 +45,8 @@ std::string Decoding(const Progress& progress) {
                       "; ", rate);
 }
 
-// For a session with no samples in progress, whose own source has not stalled.
+// For a session with no samples in progress.
 std::string Waiting(const Progress& progress) {
-  if (progress.window > 0 && progress.announced - progress.released >= progress.window)
-    return absl::StrCat("releasing: this session holds all ", progress.window,
-                        " batches of its window and has released none");
   if (progress.workers_running == 0) return Decoding(progress);
   if (progress.sessions > 1)
     return absl::StrCat("waiting for other sessions: none of its samples is being read, because ",
@@ -61,22 +55,40 @@ std::string Waiting(const Progress& progress) {
                       Decoding(progress));
 }
 
-std::string StageOf(const Progress& progress) {
-  if (progress.stalled_ms > 0) {
-    return absl::StrCat("reading: the source has stalled for ", Seconds(progress.stalled_ms), ": ",
-                        progress.stalled_reason);
-  }
-  if (progress.copying > 0) {
-    if (progress.on_device >= progress.device_depth) {
-      return absl::StrCat(
-          "releasing: all ", progress.device_depth,
-          " places of this session in GPU memory hold batches that the GPU has not released yet");
-    }
+std::string Releasing(const Progress& progress) {
+  if (progress.copying > 0)
+    return absl::StrCat(
+        "releasing: all ", progress.device_depth,
+        " places of this session in GPU memory hold batches that the GPU has not released yet");
+  return absl::StrCat("releasing: this session holds all ", progress.window,
+                      " batches of its window and has released none");
+}
+
+std::string Copying(const Progress& progress) {
+  if (progress.copying > 0)
     return absl::StrCat("copying to the GPU: ", progress.copying, " decoded batches are waiting");
+  return "copying: the daemon copies stored rows into this session's batches";
+}
+
+std::string StageOf(const Progress& progress) {
+  switch (progress.phase) {
+    case SessionPhase::kRunning:
+      return "none: a batch has just become ready";
+    case SessionPhase::kWaitingForTrainer:
+      return Releasing(progress);
+    case SessionPhase::kDecoding:
+      return progress.decoding > 0 ? Decoding(progress) : Waiting(progress);
+    case SessionPhase::kCopying:
+      return Copying(progress);
+    case SessionPhase::kStalled:
+      return absl::StrCat("reading: the source has stalled for ", Seconds(progress.stalled_ms),
+                          ": ", progress.stalled_reason);
+    case SessionPhase::kEnded:
+      return "none: no more batches follow";
+    case SessionPhase::kUnknown:
+      break;
   }
-  if (progress.decoding > 0) return Decoding(progress);
-  if (progress.announced > progress.taken) return "none: a batch has just become ready";
-  return Waiting(progress);
+  return "not known, because the daemon is of another version and does not report it";
 }
 
 }  // namespace
@@ -86,21 +98,27 @@ std::string SlowStage(const absl::StatusOr<Progress>& progress) {
   return absl::StrCat("the daemon does not answer: ", std::string(progress.status().message()));
 }
 
+namespace {
+
+// Once batches are ready, a full window lets the workers rest, so how busy they are says nothing.
+std::string HeldUpBy(const absl::StatusOr<Progress>& progress) {
+  if (!progress.ok() || progress->phase != SessionPhase::kRunning) return SlowStage(progress);
+  return progress->workers_busy >= base::kBusy
+             ? Decoding(*progress)
+             : "batches are ready now, so the delay comes and goes";
+}
+
+}  // namespace
+
 std::string Verdict(const SessionStats& counted, const absl::StatusOr<Progress>& progress) {
   const double seconds = counted.waited_seconds + counted.busy_seconds;
   if (counted.batches == 0 || seconds <= 0) return "no batch has been taken yet";
   const double share = counted.waited_seconds / seconds;
   const std::string waited = absl::StrCat("it waited for ", Percent(share), " % of the time");
-  if (share < kHeldUp) {
+  if (share < base::kHeldUp) {
     return absl::StrCat("the trainer sets the pace: ", waited, " for batches");
   }
-  // Once batches are ready, a full window lets the workers rest, so how busy they are says nothing.
-  const bool at_ease = progress.ok() && progress->announced > progress->taken &&
-                       progress->stalled_ms == 0 && progress->workers_busy < kBusy;
-  return absl::StrCat("the loader holds up the trainer: ", waited, "; ",
-                      at_ease ? "batches are ready now, so the delay comes and goes"
-                      : progress.ok() && progress->workers_busy >= kBusy ? Decoding(*progress)
-                                                                         : SlowStage(progress));
+  return absl::StrCat("the loader holds up the trainer: ", waited, "; ", HeldUpBy(progress));
 }
 
 SessionStats Complete(SessionStats counted, const absl::StatusOr<Progress>& progress) {

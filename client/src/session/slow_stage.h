@@ -10,8 +10,21 @@
 
 namespace penstock::client {
 
+// What the daemon says that a session does or waits for. The client puts it into words, and does
+// not judge by itself.
+enum class SessionPhase {
+  kUnknown,  // the daemon is of another version and does not say
+  kRunning,
+  kWaitingForTrainer,
+  kDecoding,
+  kCopying,
+  kStalled,
+  kEnded,
+};
+
 // The daemon's report on a session; feed.proto defines each number.
 struct Progress {
+  SessionPhase phase = SessionPhase::kUnknown;
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t window = 0;
   uint32_t decoding = 0, copying = 0, on_device = 0, device_depth = 0;

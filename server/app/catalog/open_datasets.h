@@ -16,7 +16,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/app/catalog/open_dataset.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 
 namespace penstock::app {
 

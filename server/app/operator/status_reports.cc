@@ -351,29 +351,6 @@ absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
   return response;
 }
 
-rpc::Progress ReportProgress(const feed::SessionProgress& progress) {
-  return {.announced = progress.announced,
-          .taken = progress.taken,
-          .released = progress.released,
-          .window = progress.window,
-          .decoding = progress.decoding,
-          .copying = progress.copying,
-          .on_device = progress.on_device,
-          .device_depth = progress.device_depth,
-          .samples_decoded = progress.samples_decoded,
-          .samples_replaced = progress.samples_replaced,
-          .workers = progress.workers,
-          .workers_running = progress.workers_running,
-          .workers_stalled = progress.workers_stalled,
-          .workers_busy = progress.workers_busy,
-          .samples_per_second = progress.samples_per_second,
-          .sessions = progress.sessions,
-          .stalled_ms = Milliseconds(progress.stalled),
-          .in_hand_ms = Milliseconds(progress.in_hand),
-          .stalled_reason = progress.stalled_reason,
-          .in_hand = progress.in_hand_path};
-}
-
 absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
     const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine) {
   const auto view = std::find_if(datasets.begin(), datasets.end(), [&](const DatasetView& v) {

@@ -7,10 +7,10 @@ namespace penstock::feed {
 namespace {
 
 // A failure costs next to nothing; a read that does not come back costs a thread.
-constexpr base::Duration kFirstAfterFailure = std::chrono::milliseconds(10);
-constexpr base::Duration kLongestAfterFailure = std::chrono::seconds(1);
-constexpr base::Duration kFirstAfterOverdue = std::chrono::seconds(1);
-constexpr base::Duration kLongestAfterOverdue = std::chrono::seconds(30);
+constexpr base::BackOff::Options kAfterFailure = {.first = std::chrono::milliseconds(10),
+                                                  .longest = std::chrono::seconds(1)};
+constexpr base::BackOff::Options kAfterOverdue = {.first = std::chrono::seconds(1),
+                                                  .longest = std::chrono::seconds(30)};
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void SourceHealth::Overdue(const Read& read, base::TimePoint now, std::string re
   ++overdue_;
   careful_ = true;
   if (!trouble_) trouble_ = {now - read.took, std::move(reason)};
-  PauseFrom(now, kFirstAfterOverdue, kLongestAfterOverdue);
+  PauseFrom(now, kAfterOverdue);
 }
 
 void SourceHealth::CameBack(const Read& read, base::TimePoint now) {
@@ -49,7 +49,7 @@ void SourceHealth::Failed(const Read& read, base::TimePoint now, std::string rea
   if (!trouble_) trouble_ = {now, {}};
   trouble_->reason = std::move(reason);
   if (failures_ >= kFailures) careful_ = true;
-  if (careful_) PauseFrom(now, kFirstAfterFailure, kLongestAfterFailure);
+  if (careful_) PauseFrom(now, kAfterFailure);
 }
 
 void SourceHealth::Ended(const Read& read) {
@@ -58,10 +58,10 @@ void SourceHealth::Ended(const Read& read) {
 }
 
 // Several at one time make one pause.
-void SourceHealth::PauseFrom(base::TimePoint now, base::Duration first, base::Duration longest) {
+void SourceHealth::PauseFrom(base::TimePoint now, const base::BackOff::Options& back_off) {
   at_once_ = 1;
   if (now < again_) return;
-  pause_ = std::clamp(2 * pause_, first, longest);
+  pause_ = base::BackOff::After(pause_, back_off);
   again_ = now + pause_;
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/back_off.h"
 #include "common/base/clock.h"
 
 namespace penstock::feed {
@@ -50,7 +51,7 @@ class SourceHealth {
 
  private:
   void Ended(const Read& read);
-  void PauseFrom(base::TimePoint now, base::Duration first, base::Duration longest);
+  void PauseFrom(base::TimePoint now, const base::BackOff::Options& back_off);
 
   bool careful_ = false;
   uint32_t failures_ = 0;  // in a row

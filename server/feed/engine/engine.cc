@@ -109,10 +109,9 @@ void Engine::FollowDemand(base::TimePoint now) {
   statistics_.Update(worker_filler_.rows().decoded(), now);
   const std::optional<Statistics::Look> look = statistics_.LookAround(sessions_, workers_, now);
   if (!look || !worker_count_.IsDue(now)) return;
+  const EngineViews shown = views();
   std::vector<FlowFigures> figures;
-  for (const auto& [feed, of_feed] : look->feeds)
-    figures.push_back(
-        statistics_.FiguresOf(*feed, workers_.count(), dispatch_.StallOf(*feed, now), now));
+  for (const auto& [feed, of_feed] : look->feeds) figures.push_back(shown.FiguresOf(*feed));
   worker_count_.Follow(figures, look->workers_busy, now);
 }
 

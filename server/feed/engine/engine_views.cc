@@ -6,60 +6,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
-#include "server/feed/engine/samples.h"
+#include "server/feed/engine/session_info.h"
 
 namespace penstock::feed {
-namespace {
-
-// The client's words, then ours.
-std::string ReasonOf(const std::string& delivery, const std::string& handle) {
-  return absl::StrCat(delivery, delivery.empty() || handle.empty() ? "" : "; ", handle);
-}
-
-// Where it is delivered to, and what the consumer itself says: what the core hears of device
-// delivery is that batches were copied.
-void AddDevice(const SessionRecord& session, SessionInfo& info) {
-  const exporting::DeviceDelivery::Progress progress = session.device->progress();
-  info.announced = progress.announced;
-  info.taken = progress.taken;
-  info.released = progress.released;
-  info.delivery = DeliveryKind::kDevice;
-  info.gpu = session.device->reservation().gpu().uuid().ToString();
-  info.handle = session.handle.kind;
-  info.device_depth = session.device->reservation().depth();
-  info.on_device = progress.on_device;
-}
-
-void AddDevice(const SessionRecord& session, SessionProgress& progress) {
-  const exporting::DeviceDelivery::Progress device = session.device->progress();
-  progress.copying = static_cast<uint32_t>(progress.announced - device.announced);
-  progress.announced = device.announced;
-  progress.taken = device.taken;
-  progress.released = device.released;
-  progress.on_device = device.on_device;
-  progress.device_depth = session.device->reservation().depth();
-}
-
-void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::Dataset& dataset,
-                base::TimePoint now, SessionProgress& progress) {
-  for (const workers::WorkerView& worker : workers) {
-    ++progress.workers;
-    progress.workers_running += worker.state == workers::WorkerState::kRunning ||
-                                        worker.state == workers::WorkerState::kUnused
-                                    ? 1
-                                    : 0;
-    progress.workers_stalled += worker.stalled ? 1 : 0;
-    progress.workers_busy += worker.utilisation / static_cast<double>(workers.size());
-    if (const auto& in_hand = worker.in_hand;
-        in_hand && in_hand->dataset == &dataset && now - in_hand->since > progress.in_hand) {
-      progress.in_hand = now - in_hand->since;
-      progress.in_hand_path = dataset.path(in_hand->sample);
-    }
-  }
-}
-
-}  // namespace
 
 Vitals EngineViews::GetVitals() const {
   const pool::Usage pool = of_.pool.Used();
@@ -96,8 +45,6 @@ EngineView EngineViews::View() const {
 
 FeedInfo EngineViews::InfoOf(const FeedBook::Entry& entry, const Feed& feed,
                              const FeedView& counts) const {
-  const FlowFigures figures = of_.statistics.FiguresOf(
-      feed, of_.workers.count(), of_.dispatch.StallOf(feed, of_.now), of_.now);
   FeedInfo info{.fingerprint = feed.fingerprint,
                 .dataset = feed.called,
                 .user = entry.user.value(),
@@ -105,7 +52,7 @@ FeedInfo EngineViews::InfoOf(const FeedBook::Entry& entry, const Feed& feed,
                 .stages = feed.flow.sums(),
                 .occupancy = feed.flow.occupancy.mean(),
                 .starved = feed.flow.starved.mean(),
-                .verdict = Judge(figures).words};
+                .verdict = Judge(FiguresOf(feed)).words};
   for (const auto& [id, session] : of_.sessions.all())
     if (session.feed.get() == &feed) ++info.sessions;
   return info;
@@ -141,69 +88,30 @@ TotalsView EngineViews::Totals(base::TimePoint now) const {
 // ---- Sessions. ----
 
 SessionInfo EngineViews::InfoOf(uint64_t id, const SessionRecord& session) const {
-  const SessionView view = of_.sessions.ViewOf(id);
-  const OpenRequest& request = session.request;
-  SessionInfo info = {.id = id,
-                      .name = request.name,
-                      .client = request.client,
-                      .dataset = request.dataset_name,
-                      .order = OrderWords(session.feed->spec),
-                      .state = {},
-                      .user = request.user,
-                      .pid = request.pid,
-                      .fingerprint = session.feed->fingerprint,
-                      .rank = request.share.rank,
-                      .world = request.share.world,
-                      .batch_size = request.share.batch_size,
-                      .window = view.window,
-                      .epoch = session.epoch,
-                      .consumed = session.consumed,
-                      .announced = view.announced,
-                      .taken = view.taken,
-                      .released = view.released,
-                      .delivery = request.delivery == session::Delivery::kPinned
-                                      ? DeliveryKind::kPinned
-                                      : DeliveryKind::kHost,
-                      .delivery_reason = ReasonOf(request.delivery_reason, session.handle.reason),
-                      .gpu = {}};
-  if (session.device != nullptr) AddDevice(session, info);
-  info.phase = PhaseOf(session, view, info.announced > info.taken);
-  info.state = InWords(info.phase, *session.feed);
+  SessionInfo info = MakeSessionInfo(id, session, of_.sessions.ViewOf(id));
+  info.phase = PhaseOf(id, session);
+  info.state = InWords(info.phase, of_.dispatch.StallOf(*session.feed, of_.now), of_.now);
   return info;
 }
 
-// `ready`: batches wait for the consumer.
-SessionPhase EngineViews::PhaseOf(const SessionRecord& session, const SessionView& view,
-                                  bool ready) const {
-  if (session.ended) return SessionPhase::kEnded;
-  if (view.finished) return SessionPhase::kFinished;
-  if (ready) return SessionPhase::kRunning;
-  if (view.announced - view.released >= view.window) return SessionPhase::kWaitingForTrainer;
-  if (of_.dispatch.StallOf(*session.feed, of_.now)) return SessionPhase::kStalled;
-  return session.feed->spec.storage == source::Storage::kEncoded ? SessionPhase::kDecoding
-                                                                 : SessionPhase::kCopying;
+SessionPhase EngineViews::PhaseOf(uint64_t id, const SessionRecord& session) const {
+  const bool stalled = of_.dispatch.StallOf(*session.feed, of_.now).has_value();
+  return feed::PhaseOf(FactsOf(session, of_.sessions.ViewOf(id), stalled));
 }
 
-std::string EngineViews::InWords(SessionPhase phase, const Feed& feed) const {
-  switch (phase) {
-    case SessionPhase::kRunning:
-      return "running";
-    case SessionPhase::kWaitingForTrainer:
-      return "waiting for the trainer";
-    case SessionPhase::kDecoding:
-      return "decoding";
-    case SessionPhase::kCopying:
-      return "copying";
-    case SessionPhase::kFinished:
-      return "finished";
-    case SessionPhase::kEnded:
-      return "ended";
-    case SessionPhase::kStalled:
-      break;
-  }
-  const auto stall = *of_.dispatch.StallOf(feed, of_.now);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(of_.now - stall.since);
-  return absl::StrCat("source stalled for ", seconds.count(), " s: ", stall.reason);
+bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
+  const auto& all = of_.sessions.all();
+  return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
+    return entry.second.feed.get() == &feed &&
+           PhaseOf(entry.first, entry.second) == SessionPhase::kStalled;
+  });
+}
+
+// A stall holds nobody up while there are batches yet.
+FlowFigures EngineViews::FiguresOf(const Feed& feed) const {
+  auto stall = of_.dispatch.StallOf(feed, of_.now);
+  if (stall && !AnyWaitsForItsSource(feed)) stall.reset();
+  return of_.statistics.FiguresOf(feed, of_.workers.count(), stall, of_.now);
 }
 
 std::vector<SessionInfo> EngineViews::Sessions() const {
@@ -226,20 +134,13 @@ std::vector<SessionInfo> EngineViews::NotDrained() const {
 absl::StatusOr<SessionProgress> EngineViews::Progress(uint64_t peer, uint64_t id,
                                                       base::TimePoint now) const {
   PENSTOCK_ASSIGN_OR_RETURN(const SessionRecord* session, of_.sessions.FindOf(peer, id));
-  const SessionView view = of_.sessions.ViewOf(id);
   const FeedView feed = of_.core.View(session->feed->id).value_or(FeedView{});
-  SessionProgress progress = {.announced = view.announced,
-                              .taken = view.taken,
-                              .released = view.released,
-                              .window = view.window,
-                              .decoding = view.filling,
-                              .samples_decoded = feed.rows_decoded,
-                              .samples_replaced = feed.rows_replaced,
-                              .samples_per_second = of_.statistics.rows_per_second(),
-                              .sessions = static_cast<uint32_t>(of_.sessions.trainers()),
-                              .stalled_reason = {},
-                              .in_hand_path = {}};
-  if (session->device != nullptr) AddDevice(*session, progress);
+  SessionProgress progress = MakeProgress(*session, of_.sessions.ViewOf(id));
+  progress.samples_decoded = feed.rows_decoded;
+  progress.samples_replaced = feed.rows_replaced;
+  progress.samples_per_second = of_.statistics.rows_per_second();
+  progress.sessions = static_cast<uint32_t>(of_.sessions.trainers());
+  progress.phase = PhaseOf(id, *session);
   AddWorkers(of_.workers.View(now), *session->feed->dataset->dataset, now, progress);
   if (const auto stall = of_.dispatch.StallOf(*session->feed, now)) {
     progress.stalled = now - stall->since;

@@ -53,6 +53,8 @@ class EngineViews {
   EngineView View() const;
   // Since the start, as of the last tick.
   TotalsView Totals(base::TimePoint now) const;
+  // How a feed fared over the last seconds, to judge it by.
+  FlowFigures FiguresOf(const Feed& feed) const;
   std::vector<SessionInfo> Sessions() const;
   // Whom a drain waits for.
   std::vector<SessionInfo> NotDrained() const;
@@ -76,8 +78,8 @@ class EngineViews {
  private:
   SessionInfo InfoOf(uint64_t id, const SessionRecord& session) const;
   FeedInfo InfoOf(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
-  SessionPhase PhaseOf(const SessionRecord& session, const SessionView& view, bool ready) const;
-  std::string InWords(SessionPhase phase, const Feed& feed) const;
+  SessionPhase PhaseOf(uint64_t id, const SessionRecord& session) const;
+  bool AnyWaitsForItsSource(const Feed& feed) const;
   std::vector<GpuInfo> GpuInfos() const;
 
   const Viewed of_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 
 namespace penstock::feed {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "server/feed/engine/fingerprint.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 #include "server/plan/given_order.h"
 #include "server/pool/slot_layout.h"
 #include "server/session/grant.h"

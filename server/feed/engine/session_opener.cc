@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/export/host_delivery.h"
-#include "server/feed/engine/runs.h"
 #include "server/feed/engine/wire.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 namespace {

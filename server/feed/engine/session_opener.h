@@ -18,7 +18,7 @@
 #include "server/feed/engine/segment_sender.h"
 #include "server/feed/engine/session_table.h"
 #include "server/feed/engine/statistics.h"
-#include "server/feed/engine/worker_losses.h"
+#include "server/feed/fill/worker_losses.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {

@@ -19,7 +19,7 @@
 #include "server/feed/core/core.h"
 #include "server/feed/core/epoch_rest.h"
 #include "server/feed/engine/open_request.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 #include "server/feed/stats/flow.h"
 #include "server/pool/pool.h"
 

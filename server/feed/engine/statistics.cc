@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/posix/cpu_time.h"
-#include "server/feed/engine/runs.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/pace.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::feed {
@@ -29,7 +30,7 @@ void WorkerCount::Follow(const std::vector<FlowFigures>& feeds, double workers_b
   asked_ = now;
   WorkerDemand::Seen seen = {.workers = workers_.count(), .busy = workers_busy};
   for (const FlowFigures& figures : feeds) {
-    seen.anybody_starves |= figures.has_data && figures.starved >= kStarves;
+    seen.anybody_starves |= figures.has_data && figures.starved >= base::kHeldUp;
     seen.more_wanted = std::max(seen.more_wanted, Judge(figures).more_workers);
   }
   if (const auto change = demand_->Ask(seen, now)) Change(*change);

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/feed/engine/runs.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "server/copy/row_copiers.h"
-#include "server/feed/engine/runs.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/telemetry/log.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 #include "server/source/core/retry_policy.h"
 
 namespace penstock::feed {

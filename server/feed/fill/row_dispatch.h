@@ -19,8 +19,8 @@
 #include "common/base/status.h"
 #include "server/feed/core/core.h"
 #include "server/feed/engine/feed_book.h"
-#include "server/feed/engine/held_rows.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/fill/held_rows.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {

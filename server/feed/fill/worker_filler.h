@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "server/feed/engine/rows.h"
-#include "server/feed/engine/worker_losses.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/fill/rows.h"
+#include "server/feed/fill/worker_losses.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::feed {

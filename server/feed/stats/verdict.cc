@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/pace.h"
 
 namespace penstock::feed {
 namespace {
 
-// Whoever is busier than this holds the others up: between two samples there is always some
-// waiting, on a machine whose cores are shared more than elsewhere.
-constexpr double kBusy = 0.6;
-constexpr base::Duration kStalled = std::chrono::seconds(2);
 // A trainer that sleeps nearly always says little about how fast it would be.
 constexpr double kMostStarved = 0.9;
 
@@ -63,13 +60,14 @@ FlowVerdict Window() {
 }  // namespace
 
 FlowVerdict Judge(const FlowFigures& figures) {
-  if (figures.stalled > kStalled) {
+  if (figures.stalled > base::Duration::zero()) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(figures.stalled).count();
     return {Bottleneck::kSource, 0,
             absl::StrCat("the source is stalled: for ", seconds, " s, ", figures.stalled_reason)};
   }
   if (!figures.has_data) return {Bottleneck::kUnknown, 0, "too little happened to tell"};
-  if (figures.starved < kStarves) return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
+  if (figures.starved < base::kHeldUp)
+    return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
   if (figures.copying > figures.starved / 2)
     return {Bottleneck::kCopying, 0,
             absl::StrCat("copying to the GPU is the bottleneck: full batches waited for it during ",
@@ -77,8 +75,8 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
   if (figures.fill_path == FillPath::kRowCopiers)
-    return figures.readers_busy >= kBusy ? Carrying(figures) : Window();
-  if (std::max(figures.workers_busy, figures.readers_busy) < kBusy) return Window();
+    return figures.readers_busy >= base::kBusy ? Carrying(figures) : Window();
+  if (std::max(figures.workers_busy, figures.readers_busy) < base::kBusy) return Window();
   return figures.workers_busy >= figures.readers_busy ? Decoding(figures) : Reading(figures);
 }
 

@@ -17,7 +17,7 @@ struct FlowFigures {
   uint32_t workers = 0;        // of the daemon
   double workers_busy = 0;     // 0 … 1
   double readers_busy = 0;     // 0 … 1: of the workers' readers; of the row copiers likewise
-  base::Duration stalled{};    // the longest that its source has not answered
+  base::Duration stalled{};    // so long its source has not answered; 0: no session waits for it
   std::string stalled_reason;  // and what that was
 };
 
@@ -36,9 +36,6 @@ struct FlowVerdict {
   uint32_t more_workers = 0;  // would hide it, of kDecoding
   std::string words;          // for people
 };
-
-// Below this share of its time a trainer does not starve.
-inline constexpr double kStarves = 0.02;
 
 FlowVerdict Judge(const FlowFigures& figures);
 

@@ -10,6 +10,7 @@
 #include "server/feed/core/core.h"
 #include "server/feed/stats/dataset_counts.h"
 #include "server/feed/stats/flow.h"
+#include "server/feed/stats/session_phase.h"
 #include "server/feed/stats/user_counts.h"
 #include "server/pool/pool.h"
 
@@ -75,17 +76,6 @@ struct Vitals {
 
 enum class DeliveryKind { kHost, kPinned, kDevice };
 
-// What a session does, or waits for.
-enum class SessionPhase {
-  kRunning,
-  kWaitingForTrainer,
-  kDecoding,
-  kCopying,
-  kStalled,
-  kFinished,
-  kEnded
-};
-
 struct SessionInfo {
   uint64_t id = 0;
   SessionPhase phase = SessionPhase::kRunning;
@@ -109,6 +99,7 @@ struct SessionInfo {
 // What a session waits for: facts for its consumer, who sees nothing of other datasets than its
 // own.
 struct SessionProgress {
+  SessionPhase phase = SessionPhase::kRunning;
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t window = 0;
   uint32_t decoding = 0;                     // batches

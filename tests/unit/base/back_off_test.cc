@@ -31,6 +31,15 @@ TEST(BackOffTest, TheFirstIsNeverLongerThanTheLongest) {
   EXPECT_EQ(back_off.Next(), seconds(1));
 }
 
+TEST(BackOffTest, AfterAPauseThatIsShorterThanTheFirstComesTheFirst) {
+  constexpr BackOff::Options kOptions = {.first = milliseconds(100), .longest = milliseconds(500)};
+
+  EXPECT_EQ(BackOff::After({}, kOptions), milliseconds(100));
+  EXPECT_EQ(BackOff::After(milliseconds(10), kOptions), milliseconds(100));
+  EXPECT_EQ(BackOff::After(milliseconds(100), kOptions), milliseconds(200));
+  EXPECT_EQ(BackOff::After(std::chrono::seconds(30), kOptions), milliseconds(500));
+}
+
 TEST(BackOffTest, TheLongestDurationDoesNotOverflow) {
   BackOff back_off({.first = seconds(1), .longest = Duration::max()});
 

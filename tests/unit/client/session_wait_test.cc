@@ -100,6 +100,7 @@ TEST_F(SessionWaitTest, AReleaseEndsTheHoarding) {
 // ---- Who is slow. ----
 
 TEST_F(SessionWaitTest, WhenTheTimeIsUpTheSlowStageIsNamed) {
+  daemon_.link->progress->phase = SessionPhase::kStalled;
   daemon_.link->progress->stalled_ms = 7000;
   daemon_.link->progress->stalled_reason = "/data/7.jpg: Stale file handle";
   SessionCore session = Open();

@@ -14,6 +14,7 @@ using ::testing::StartsWith;
 // Four workers at work on two batches.
 Progress Decoding() {
   Progress progress;
+  progress.phase = SessionPhase::kDecoding;
   progress.decoding = 2;
   progress.workers = progress.workers_running = 4;
   progress.workers_busy = 0.97;
@@ -39,6 +40,7 @@ TEST(SlowStageTest, ADaemonThatDoesNotAnswerIsNamed) {
 
 TEST(SlowStageTest, AStalledSourceComesFirstWithItsReason) {
   Progress progress = Decoding();
+  progress.phase = SessionPhase::kStalled;
   progress.stalled_ms = 12'400;
   progress.stalled_reason = "/data/7.jpg: Input/output error";
 
@@ -85,9 +87,11 @@ TEST(SlowStageTest, BatchesOnTheirWayToTheGpuAreNamed) {
   progress.copying = 2;
   progress.device_depth = 3;
   progress.on_device = 1;
+  progress.phase = SessionPhase::kCopying;
   EXPECT_THAT(SlowStage(progress), StartsWith("copying to the GPU: 2 decoded batches"));
 
   progress.on_device = 3;
+  progress.phase = SessionPhase::kWaitingForTrainer;
   EXPECT_THAT(SlowStage(progress), StartsWith("releasing: all 3 places"));
 }
 
@@ -106,8 +110,7 @@ TEST(SlowStageTest, WithNothingUnderWayItSaysForWhomItWaits) {
   progress.workers_running = 0;
   EXPECT_THAT(SlowStage(progress), HasSubstr("none of the 4 workers is running"));
 
-  progress.announced = 4;
-  progress.taken = 3;
+  progress.phase = SessionPhase::kRunning;
   EXPECT_THAT(SlowStage(progress), HasSubstr("just become ready"));
 }
 
@@ -117,6 +120,7 @@ TEST(SlowStageTest, BatchesThatAreNotGivenBackAreNamed) {
   progress.window = 2;
   progress.announced = progress.taken = 4;
   progress.released = 2;
+  progress.phase = SessionPhase::kWaitingForTrainer;
 
   EXPECT_THAT(SlowStage(progress),
               StartsWith("releasing: this session holds all 2 batches of its window"));
@@ -129,8 +133,8 @@ TEST(VerdictTest, BeforeTheFirstBatchThereIsNone) {
 }
 
 TEST(VerdictTest, WhoHardlyWaitsSetsThePace) {
-  EXPECT_EQ(Verdict(Waited(0.2, 9.8), Decoding()),
-            "the trainer sets the pace: it waited for 2 % of the time for batches");
+  EXPECT_EQ(Verdict(Waited(0.1, 9.9), Decoding()),
+            "the trainer sets the pace: it waited for 1 % of the time for batches");
 }
 
 TEST(VerdictTest, WhoWaitsIsHeldUpByAStage) {
@@ -144,7 +148,7 @@ TEST(VerdictTest, WhoWaitsIsHeldUpByAStage) {
 // Workers rest while the window is full: that is no reason to blame the source.
 TEST(VerdictTest, ReadyBatchesAndIdleWorkersAreNotBlamedOnReading) {
   Progress progress = Decoding();
-  progress.announced = 4;
+  progress.phase = SessionPhase::kRunning;
   progress.workers_busy = 0.1;
   EXPECT_THAT(Verdict(Waited(4, 6), progress), HasSubstr("the delay comes and goes"));
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 #include "tests/support/fake_dataset.h"
 
 namespace penstock::feed {

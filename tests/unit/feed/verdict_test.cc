@@ -117,12 +117,5 @@ TEST(VerdictTest, AStalledSourceIsSaidWhateverElseIsSo) {
   EXPECT_EQ(verdict.words, "the source is stalled: for 12 s, /data/7.jpg: Input/output error");
 }
 
-TEST(VerdictTest, AReadThatTakesAMomentIsNoStall) {
-  const FlowVerdict verdict =
-      Judge({.has_data = true, .stalled = std::chrono::seconds(1), .stalled_reason = "slow"});
-
-  EXPECT_EQ(verdict.bottleneck, Bottleneck::kTrainer);
-}
-
 }  // namespace
 }  // namespace penstock::feed

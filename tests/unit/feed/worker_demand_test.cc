@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/pace.h"
 #include "server/feed/stats/verdict.h"
 
 namespace penstock::feed {
@@ -120,7 +121,7 @@ Story Play(double wanted_workers, uint32_t from, int for_seconds) {
     const auto change = Ask(demand,
                             {.workers = story.workers,
                              .more_wanted = verdict.more_workers,
-                             .anybody_starves = starved >= kStarves,
+                             .anybody_starves = starved >= base::kHeldUp,
                              .busy = busy},
                             at);
     if (!change) continue;

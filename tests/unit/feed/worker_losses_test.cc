@@ -1,4 +1,4 @@
-#include "server/feed/engine/worker_losses.h"
+#include "server/feed/fill/worker_losses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

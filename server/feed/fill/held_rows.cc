@@ -1,9 +1,9 @@
-#include "server/feed/engine/held_rows.h"
+#include "server/feed/fill/held_rows.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "server/feed/engine/runs.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 

@@ -12,7 +12,7 @@
 #include "common/base/clock.h"
 #include "server/copy/row_copiers.h"
 #include "server/feed/core/core.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {

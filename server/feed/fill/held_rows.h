@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "common/base/clock.h"
 #include "server/feed/core/core.h"
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 
 namespace penstock::feed {
 

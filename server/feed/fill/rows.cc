@@ -1,4 +1,4 @@
-#include "server/feed/engine/rows.h"
+#include "server/feed/fill/rows.h"
 
 #include <chrono>
 #include <cstring>

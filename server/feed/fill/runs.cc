@@ -1,4 +1,4 @@
-#include "server/feed/engine/runs.h"
+#include "server/feed/fill/runs.h"
 
 #include <algorithm>
 #include <utility>

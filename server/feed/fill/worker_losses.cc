@@ -1,4 +1,4 @@
-#include "server/feed/engine/worker_losses.h"
+#include "server/feed/fill/worker_losses.h"
 
 #include <algorithm>
 #include <set>
