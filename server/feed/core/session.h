@@ -12,8 +12,8 @@
 
 namespace penstock::feed {
 
-// Whether its numbers can be, and an epoch has a batch for this rank. server/session/validate.h says
-// in words which requests are refused; this is what the core relies on.
+// Whether its numbers can be, and an epoch has a batch for this rank. server/session/validate.h
+// says in words which requests are refused; this is what the core relies on.
 bool IsPossible(const SessionSpec& spec);
 
 class Session {
