@@ -4,8 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/connection/request.h"
-#include "client/src/core/fields.h"
-#include "common/base/dtype.h"
+#include "client/src/connection/response.h"
 #include "common/shm/protocol.h"
 
 namespace penstock::client {
@@ -16,7 +15,6 @@ constexpr base::Duration kDigestTimeout = std::chrono::hours(24);      // it rea
 constexpr base::Duration kDescribeTimeout = std::chrono::minutes(30);  // it may index first
 constexpr base::Duration kDescriptorsTimeout = std::chrono::seconds(5);
 constexpr base::Duration kListTimeout = std::chrono::seconds(10);
-constexpr uint32_t kPinnedDepth = 3;                               // if the session does not say
 constexpr base::Duration kSlabsTimeout = std::chrono::seconds(1);  // blocks a call to Next
 
 base::Duration LeftUntil(base::TimePoint deadline) {
@@ -38,127 +36,6 @@ v1::Delivery DeliveryOf(Delivery delivery) {
     default:
       return v1::DELIVERY_HOST;
   }
-}
-
-HandleKind HandleOf(v1::HandleKind kind) {
-  switch (kind) {
-    case v1::HANDLE_KIND_IPC:
-      return HandleKind::kIpc;
-    case v1::HANDLE_KIND_VMM:
-      return HandleKind::kVmm;
-    default:
-      return HandleKind::kAuto;
-  }
-}
-
-SlabOffer OfferOf(const v1::Slab& slab) {
-  return {slab.id(),     slab.bytes(),         HandleOf(slab.kind()),
-          slab.handle(), slab.canary_offset(), slab.canary()};
-}
-
-// The reasons against better deliveries, then the reason for this one.
-std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
-  if (response.has_synthetic())
-    return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
-                        "synthetic rows are made by the consumer; only labels are delivered");
-  if (ask.delivery != Delivery::kDevice) return ask.reason;
-  const std::string& why = response.device().handle_reason();
-  return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
-                      HandlePhrase(HandleOf(response.device().handle_kind())), " handle",
-                      why.empty() ? "" : ": ", why);
-}
-
-void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& response,
-                 Grant& grant) {
-  grant.delivery = ask.delivery;
-  grant.reason = ReasonOf(ask, response);
-  grant.device_depth = depth == 0 ? kPinnedDepth : depth;
-  if (ask.delivery != Delivery::kDevice) return;
-  grant.handle = HandleOf(response.device().handle_kind());
-  if (response.device().depth() != 0) grant.device_depth = response.device().depth();
-}
-
-SessionPhase PhaseOf(v1::SessionPhase phase) {
-  switch (phase) {
-    case v1::SESSION_PHASE_RUNNING:
-      return SessionPhase::kRunning;
-    case v1::SESSION_PHASE_WAITING_FOR_TRAINER:
-      return SessionPhase::kWaitingForTrainer;
-    case v1::SESSION_PHASE_DECODING:
-      return SessionPhase::kDecoding;
-    case v1::SESSION_PHASE_COPYING:
-      return SessionPhase::kCopying;
-    case v1::SESSION_PHASE_STALLED:
-      return SessionPhase::kStalled;
-    case v1::SESSION_PHASE_FINISHED:
-    case v1::SESSION_PHASE_ENDED:
-      return SessionPhase::kEnded;
-    default:
-      return SessionPhase::kUnknown;
-  }
-}
-
-Progress ProgressOf(const v1::GetProgressResponse& response) {
-  return {.phase = PhaseOf(response.phase()),
-          .announced = response.announced(),
-          .taken = response.taken(),
-          .released = response.released(),
-          .window = response.window(),
-          .decoding = response.decoding(),
-          .copying = response.copying(),
-          .on_device = response.on_device(),
-          .device_depth = response.device_depth(),
-          .samples_decoded = response.samples_decoded(),
-          .samples_replaced = response.samples_replaced(),
-          .workers = response.workers(),
-          .workers_running = response.workers_running(),
-          .workers_stalled = response.workers_stalled(),
-          .workers_busy = response.workers_busy(),
-          .samples_per_second = response.samples_per_second(),
-          .sessions = response.sessions(),
-          .stalled_ms = response.stalled_ms(),
-          .stalled_reason = response.stalled_reason(),
-          .in_hand_ms = response.in_hand_ms(),
-          .in_hand = response.in_hand()};
-}
-
-// The sizes are checked later, with the grant.
-TensorPlace PlaceOf(const v1::Tensor& tensor) {
-  TensorPlace place = {.field = FieldOf(tensor),
-                       .offset = tensor.offset(),
-                       .row_stride = tensor.row_stride(),
-                       .lengths_offset = tensor.lengths_offset()};
-  if (base::IsKnown(static_cast<base::DType>(place.field.type)))
-    place.row_bytes = place.field.elements() * ElementBytes(place.field.type);
-  return place;
-}
-
-Grant GrantOf(const v1::OpenSessionRequest& request, const v1::OpenSessionResponse& response) {
-  Grant grant;
-  grant.session_id = response.session_id();
-  grant.fingerprint = response.fingerprint();
-  grant.dataset = request.feed().dataset();
-  grant.files = response.files();
-  grant.quarantine_version = response.quarantine_version();
-  grant.batch_size = request.batch_size();
-  grant.row_bytes = response.row_bytes();
-  grant.height = response.height();
-  grant.width = response.width();
-  grant.channels = response.channels();
-  grant.labels_offset = response.labels_offset();
-  grant.ids_offset = response.ids_offset();
-  grant.slot_bytes = response.slot_bytes();
-  grant.samples = response.samples();
-  grant.epoch_samples = response.epoch_samples();
-  grant.classes = response.classes();
-  grant.first_epoch_batches = response.first_epoch_batches();
-  grant.epoch_batches = response.epoch_batches();
-  if (response.has_synthetic())
-    grant.synthetic = {response.synthetic().seed(), response.samples(), response.classes()};
-  grant.window = response.window();
-  grant.labeled = response.labeled();
-  for (const v1::Tensor& tensor : response.tensors()) grant.tensors.push_back(PlaceOf(tensor));
-  return grant;
 }
 
 }  // namespace
@@ -228,8 +105,7 @@ Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
   const absl::StatusOr<v1::OpenSessionResponse> response =
       rpc_.OpenSession(request, LeftUntil(deadline));
   if (!response.ok()) return {response.status()};
-  Grant grant = GrantOf(request, *response);
-  AddDelivery(ask, depth, *response, grant);
+  const Grant grant = ToGrant(request, ask, depth, *response);
   Tried tried = {Attach(grant, *response, gpu, deadline), grant.handle};
   if (!tried.opened.ok()) (void)CloseSession(response->session_id(), kHandshakeTimeout);
   return tried;
@@ -273,7 +149,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
 // Checks, before the first batch, that this process can use the memory that batches will be in.
 absl::Status Connection::Prove(const v1::OpenSessionResponse& response, Attachment& attachment) {
   for (const v1::Slab& slab : response.device().slabs()) {
-    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), *attachment.gpu()));
+    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(ToSlabOffer(slab), *attachment.gpu()));
   }
   if (attachment.grant().delivery != Delivery::kPinned || attachment.grant().synthetic)
     return absl::OkStatus();
@@ -294,7 +170,7 @@ absl::Status Connection::FetchSlabs(uint64_t session_id, Gpu& gpu) {
   PENSTOCK_ASSIGN_OR_RETURN(const v1::ListSlabsResponse list,
                             rpc_.ListSlabs(session_id, kSlabsTimeout));
   for (const v1::Slab& slab : list.slabs()) {
-    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(OfferOf(slab), gpu));
+    PENSTOCK_RETURN_IF_ERROR(slabs_.Open(ToSlabOffer(slab), gpu));
   }
   return absl::OkStatus();
 }
@@ -321,7 +197,7 @@ absl::StatusOr<BadSamples> Connection::Bad(const std::string& dataset) {
 absl::StatusOr<Progress> Connection::GetProgress(uint64_t session_id, base::Duration timeout) {
   PENSTOCK_ASSIGN_OR_RETURN(const v1::GetProgressResponse response,
                             rpc_.GetProgress(session_id, timeout));
-  return ProgressOf(response);
+  return ToProgress(response);
 }
 
 absl::Status Connection::CloseSession(uint64_t session_id, base::Duration timeout) {
