@@ -62,6 +62,8 @@ PURE = {"server/feed/core/core.h": {"common/base", "server/plan", "server/feed"}
         "server/feed/core/core.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/stats/flow.cc": {"common/base", "server/feed"},
         "server/feed/stats/trace_text.cc": {"common/base", "server/feed"},
+        "server/feed/stats/session_phase.cc": {"common/base", "server/plan", "server/feed"},
+        "server/feed/engine/admission.cc": {"common/base", "server/feed"},
         "server/feed/stats/verdict.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/stats/worker_demand.cc": {"common/base", "server/feed"}}
 
