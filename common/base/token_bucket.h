@@ -14,15 +14,15 @@ namespace penstock::base {
 
 class TokenBucket {
  public:
-  struct Rate {
+  struct Options {
     uint32_t per_second = 1;
     uint32_t burst = 1;
   };
 
-  // The bucket begins full. **Requires**: rate.per_second > 0.
-  explicit TokenBucket(const Rate& rate)
-      : interval_(Duration(std::chrono::seconds(1)) / rate.per_second),
-        burst_(interval_ * rate.burst) {}
+  // The bucket begins full. **Requires**: options.per_second > 0.
+  explicit TokenBucket(const Options& options)
+      : interval_(Duration(std::chrono::seconds(1)) / options.per_second),
+        burst_(interval_ * options.burst) {}
 
   // The time until a token is available; zero: there is one now.
   Duration Wait(TimePoint now) const { return std::max(NextAt(now) - now, Duration::zero()); }

@@ -7,21 +7,21 @@
 
 namespace penstock::cuda {
 
-Range::Range(const char* what, uint64_t epoch, uint64_t first) {
+TraceRange::TraceRange(const char* what, uint64_t epoch, uint64_t first) {
   char text[96];
   std::snprintf(text, sizeof(text), "penstock %s %llu:%llu", what,
                 static_cast<unsigned long long>(epoch), static_cast<unsigned long long>(first));
   nvtxRangePushA(text);
 }
 
-Range::~Range() { nvtxRangePop(); }
+TraceRange::~TraceRange() { nvtxRangePop(); }
 
 }  // namespace penstock::cuda
 #else
 namespace penstock::cuda {
 
-Range::Range(const char*, uint64_t, uint64_t) {}
-Range::~Range() = default;
+TraceRange::TraceRange(const char*, uint64_t, uint64_t) {}
+TraceRange::~TraceRange() = default;
 
 }  // namespace penstock::cuda
 #endif

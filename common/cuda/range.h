@@ -6,13 +6,13 @@
 
 namespace penstock::cuda {
 
-class Range {
+class TraceRange {
  public:
   // Shown as "penstock copy 3:4096": the operation, then the batch's epoch and first position.
-  Range(const char* what, uint64_t epoch, uint64_t first);
-  ~Range();
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
+  TraceRange(const char* what, uint64_t epoch, uint64_t first);
+  ~TraceRange();
+  TraceRange(const TraceRange&) = delete;
+  TraceRange& operator=(const TraceRange&) = delete;
 };
 
 }  // namespace penstock::cuda

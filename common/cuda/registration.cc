@@ -45,11 +45,11 @@ void Unregister(std::byte* data, size_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<Registration> Registration::Make(std::byte* data, size_t bytes, Access access) {
+absl::StatusOr<Registration> Registration::Make(std::byte* data, size_t bytes, HostAccess access) {
   PENSTOCK_RETURN_IF_ERROR(CheckPages(data, bytes));
   PENSTOCK_ASSIGN_OR_RETURN(const int device, CurrentDevice());
   const unsigned int flags = cudaHostRegisterPortable | cudaHostRegisterMapped |
-                             (access == Access::kReadOnly ? cudaHostRegisterReadOnly : 0);
+                             (access == HostAccess::kReadOnly ? cudaHostRegisterReadOnly : 0);
   for (size_t at = 0, here = 0; at < bytes; at += here) {
     here = ToRegistrationBorder(data + at, bytes - at);
     if (const cudaError_t error = cudaHostRegister(data + at, here, flags); error != cudaSuccess) {

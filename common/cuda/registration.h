@@ -29,10 +29,10 @@ inline size_t ToRegistrationBorder(const std::byte* at, size_t bytes) {
 // **Thread safety**: may be destroyed on any thread.
 class Registration {
  public:
-  enum class Access { kReadWrite, kReadOnly };
+  enum class HostAccess { kReadWrite, kReadOnly };
   // `data` and `bytes` are whole pages. **Errors**: FailedPrecondition if the range is registered
   // already or this kind of mapping cannot be registered.
-  static absl::StatusOr<Registration> Make(std::byte* data, size_t bytes, Access access);
+  static absl::StatusOr<Registration> Make(std::byte* data, size_t bytes, HostAccess access);
   Registration() = default;
   Registration(Registration&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),

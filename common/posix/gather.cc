@@ -58,7 +58,7 @@ void CopyRows(const Gather& what, std::byte* into) {
     if (bytes < kMuch) {
       std::memcpy(into + begin * row_bytes, from, bytes);
     } else {
-      Stream stream(into + begin * row_bytes);
+      StreamingCopy stream(into + begin * row_bytes);
       stream.Add(from, bytes);
       stream.End();
     }
@@ -91,7 +91,7 @@ void CopyPieces(std::span<const Piece> pieces) {
     if (BytesOf(together) < kMuch) {
       for (const Piece& piece : together) std::memcpy(piece.into, piece.from, piece.bytes);
     } else {
-      Stream stream(together.front().into);
+      StreamingCopy stream(together.front().into);
       for (const Piece& piece : together) stream.Add(piece.from, piece.bytes);
       stream.End();
     }
@@ -104,7 +104,7 @@ void ShowPieces(std::span<const Piece> pieces, const Look& look) {
   alignas(64) std::byte seen[kSeenAtOnce];
   while (!pieces.empty()) {
     const std::span<const Piece> together = pieces.first(Together(pieces));
-    Stream stream(together.front().into);
+    StreamingCopy stream(together.front().into);
     for (const Piece& piece : together) {
       for (size_t at = 0; at < piece.bytes; at += kSeenAtOnce) {
         const size_t bytes = std::min(kSeenAtOnce, piece.bytes - at);
@@ -125,7 +125,7 @@ bool IsReadable(const Copy& copy) {
   sigjmp_buf here;
   if (sigsetjmp(here, 0) != 0) {
     resume = nullptr;
-    Stream::Settle();
+    StreamingCopy::Settle();
     return false;
   }
   resume = &here;
@@ -133,7 +133,7 @@ bool IsReadable(const Copy& copy) {
   copy();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   resume = nullptr;
-  Stream::Settle();
+  StreamingCopy::Settle();
   return true;
 }
 

@@ -19,9 +19,9 @@
 
 namespace penstock::posix {
 
-class Stream {
+class StreamingCopy {
  public:
-  explicit Stream(std::byte* into) : into_(into) {}
+  explicit StreamingCopy(std::byte* into) : into_(into) {}
 
   // Appends bytes.
   void Add(const std::byte* from, size_t bytes) {

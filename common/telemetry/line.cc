@@ -91,19 +91,19 @@ std::string FormatValue(absl::string_view value) {
   return quoted;
 }
 
-std::string FormatJsonEvent(absl::string_view event, std::span<const Field> fields,
+std::string FormatJsonEvent(absl::string_view event, std::span<const LogField> fields,
                             uint64_t suppressed) {
   std::string line = absl::StrCat("\"event\":", JsonString(event));
-  for (const Field& field : fields)
+  for (const LogField& field : fields)
     absl::StrAppend(&line, ",", JsonString(field.key), ":", JsonString(field.value));
   if (suppressed > 0) absl::StrAppend(&line, ",\"suppressed\":\"", suppressed, "\"");
   return line;
 }
 
-std::string FormatEvent(absl::string_view event, std::span<const Field> fields,
+std::string FormatEvent(absl::string_view event, std::span<const LogField> fields,
                         uint64_t suppressed) {
   std::string line = absl::StrCat("event=", FormatValue(event));
-  for (const Field& field : fields)
+  for (const LogField& field : fields)
     absl::StrAppend(&line, " ", field.key, "=", FormatValue(field.value));
   if (suppressed > 0) absl::StrAppend(&line, " suppressed=", suppressed);
   return line;

@@ -12,10 +12,10 @@
 namespace penstock::telemetry {
 
 // A key and its value as text: anything that absl::StrCat takes, and bool as true or false.
-struct Field {
-  Field(absl::string_view name, const absl::AlphaNum& text) : key(name), value(text.Piece()) {}
+struct LogField {
+  LogField(absl::string_view name, const absl::AlphaNum& text) : key(name), value(text.Piece()) {}
   template <std::same_as<bool> Bool>
-  Field(absl::string_view name, Bool truth) : key(name), value(truth ? "true" : "false") {}
+  LogField(absl::string_view name, Bool truth) : key(name), value(truth ? "true" : "false") {}
 
   absl::string_view key;  // a literal: lower case, words joined by underscores
   std::string value;
@@ -29,11 +29,11 @@ std::string FormatValue(absl::string_view value);
 
 // The members of a JSON object, without its braces: "event":"<event>","<key>":"<value>"…; all
 // values are strings. Invalid UTF-8 becomes U+FFFD.
-std::string FormatJsonEvent(absl::string_view event, std::span<const Field> fields,
+std::string FormatJsonEvent(absl::string_view event, std::span<const LogField> fields,
                             uint64_t suppressed);
 
 // "event=<event> <key>=<value>…", followed by " suppressed=<n>" if n > 0.
-std::string FormatEvent(absl::string_view event, std::span<const Field> fields,
+std::string FormatEvent(absl::string_view event, std::span<const LogField> fields,
                         uint64_t suppressed);
 
 }  // namespace penstock::telemetry

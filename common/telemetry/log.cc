@@ -65,10 +65,10 @@ void SetFormat(Format next) {
 
 bool IsEnabled(Level level) { return Logger().should_log(Theirs(level)); }
 
-void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
+void Log(Level level, absl::string_view event, std::initializer_list<LogField> fields,
          uint64_t suppressed) {
   if (!IsEnabled(level)) return;
-  const std::span<const Field> all(fields.begin(), fields.size());
+  const std::span<const LogField> all(fields.begin(), fields.size());
   const std::string line = format.load() == Format::kJson ? FormatJsonEvent(event, all, suppressed)
                                                           : FormatEvent(event, all, suppressed);
   Logger().log(Theirs(level), spdlog::string_view_t(line.data(), line.size()));

@@ -36,7 +36,7 @@ enum class Format { kText, kJson };
 void SetFormat(Format format);
 
 // Writes one line without rate limiting. Nearly always use PENSTOCK_LOG instead.
-void Log(Level level, absl::string_view event, std::initializer_list<Field> fields,
+void Log(Level level, absl::string_view event, std::initializer_list<LogField> fields,
          uint64_t suppressed = 0);
 
 // A call site that logs. Lives as long as the process.

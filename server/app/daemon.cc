@@ -63,7 +63,7 @@ Daemon::Daemon(const DaemonOptions& options)
       }) {}
 
 absl::Status Daemon::StartParts() {
-  rpc::Options rpc;
+  rpc::ServerOptions rpc;
   PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
   PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
@@ -74,7 +74,7 @@ absl::Status Daemon::StartParts() {
 }
 
 // First, so that an address in use ends the start before anything else is done.
-absl::Status Daemon::ClaimAddresses(rpc::Options& rpc) {
+absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   const config::v1::Server& server = options_.config.server();
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim,
                             doorway::ClaimAddress(server.socket(), server.group()));
@@ -128,7 +128,7 @@ void Daemon::MakeService() {
 }
 
 absl::Status Daemon::OpenDoorway() {
-  doorway::Options doorway;
+  doorway::DoorwayOptions doorway;
   doorway.path = address_->door_path();
   doorway.group = address_->group();
   doorway.max_peers = options_.config.server().max_connections();
@@ -141,7 +141,7 @@ absl::Status Daemon::OpenDoorway() {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::StartServer(rpc::Options rpc) {
+absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
   rpc.max_connections = options_.config.server().max_connections();
   rpc.health_address = options_.config.server().health_address();
   rpc::Listeners listeners = {.trainers = address_->TakeListener()};

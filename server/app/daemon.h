@@ -69,12 +69,12 @@ class Daemon {
   explicit Daemon(const DaemonOptions& options);
 
   absl::Status StartParts();
-  absl::Status ClaimAddresses(rpc::Options& rpc);
+  absl::Status ClaimAddresses(rpc::ServerOptions& rpc);
   absl::Status MakeCatalog();
   absl::Status StartRunner();
   void MakeService();
   absl::Status OpenDoorway();
-  absl::Status StartServer(rpc::Options rpc);
+  absl::Status StartServer(rpc::ServerOptions rpc);
   absl::Status ServeMetrics();
 
   void Apply(const config::v1::Config& next, DatasetOffer offer);

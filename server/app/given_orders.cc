@@ -198,7 +198,7 @@ void GivenOrders::Tick(base::TimePoint now) {
   }
 }
 
-GivenOrders::Usage GivenOrders::Used() const {
+GivenOrders::OrderUsage GivenOrders::Used() const {
   base::MutexLock lock(mutex_);
   return {kept_.size(), bytes_.held()};
 }

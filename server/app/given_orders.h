@@ -48,11 +48,11 @@ class GivenOrders {
   // Drops what has not been used for long enough. Several times a minute.
   void Tick(base::TimePoint now);
 
-  struct Usage {
+  struct OrderUsage {
     size_t orders = 0;
     uint64_t bytes = 0;  // with those coming in
   };
-  Usage Used() const;
+  OrderUsage Used() const;
 
  private:
   class Incoming;

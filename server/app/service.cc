@@ -29,7 +29,7 @@ absl::Status Overloaded() {
 }
 
 // Written by the thread that sends it: the runner has better things to do.
-class WrittenTrace final : public rpc::TraceText {
+class WrittenTrace final : public rpc::TraceSource {
  public:
   explicit WrittenTrace(feed::Trace trace) : trace_(std::move(trace)), dropped_(trace_.dropped) {}
   std::string Next(size_t most) override {
@@ -178,7 +178,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
 
 void Service::TakeTrace(const rpc::Permit& permit, base::Duration length,
                         std::function<bool()> cancelled,
-                        rpc::Callback<std::unique_ptr<rpc::TraceText>> done) {
+                        rpc::Callback<std::unique_ptr<rpc::TraceSource>> done) {
   feed::TraceRequest trace = {.length = length, .cancelled = std::move(cancelled)};
   if (!permit.is_operator()) trace.user = permit.caller().uid;
   const bool posted = runner_.Post([trace, done](feed::Engine& engine, base::TimePoint now) {

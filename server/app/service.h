@@ -58,7 +58,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                     std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
   void TakeTrace(const rpc::Permit& permit, base::Duration length, std::function<bool()> cancelled,
-                 rpc::Callback<std::unique_ptr<rpc::TraceText>> done) override;
+                 rpc::Callback<std::unique_ptr<rpc::TraceSource>> done) override;
   void GetStatus(const rpc::Permit& permit, rpc::Callback<v1::GetStatusResponse> done) override;
   void ListSessions(const rpc::Permit& permit,
                     rpc::Callback<v1::ListSessionsResponse> done) override;

@@ -7,12 +7,12 @@
 namespace penstock::app {
 namespace {
 
-rpc::Field FieldOf(const source::Field& field) {
+rpc::Field FieldOf(const source::SampleField& field) {
   return {field.name, field.type, field.shape, field.variable};
 }
 
 // Of the image, where there is one.
-rpc::RowShape ShapeOf(const source::RowLayout& layout) {
+rpc::ImageRowShape ShapeOf(const source::RowLayout& layout) {
   const source::Tensor* image = layout.image();
   if (image == nullptr) return {};
   return {image->shape[0], image->shape[1], image->shape[2]};
@@ -35,7 +35,8 @@ rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::Datas
                                          .digest = dataset.digest(),
                                          .classes = dataset.classes()};
   if (state.mixture != nullptr) description.epoch_samples = state.mixture->epoch_samples();
-  for (const source::Field& field : dataset.fields()) description.fields.push_back(FieldOf(field));
+  for (const source::SampleField& field : dataset.fields())
+    description.fields.push_back(FieldOf(field));
   if (description.decoded) return description;
   const absl::StatusOr<source::Selection> all = dataset.Select({});
   if (all.ok() && all->layout.image() != nullptr) description.row_shape = ShapeOf(all->layout);

@@ -20,7 +20,7 @@ constexpr base::Duration kLongCopy = std::chrono::seconds(1);
 // Limit for blocked copies and copies with `aside`. Beyond it, blocked copies hold up the pool.
 constexpr size_t kMaxLoose = 128;
 
-absl::Status Fill(const Run& run) {
+absl::Status Fill(const RowRun& run) {
   PENSTOCK_RETURN_IF_ERROR(run.dataset->CopyRows(*run.selection, run.samples, run.blocks));
   WriteNotes(run);
   return absl::OkStatus();
@@ -28,7 +28,7 @@ absl::Status Fill(const Run& run) {
 
 }  // namespace
 
-void WriteNotes(const Run& run) {
+void WriteNotes(const RowRun& run) {
   std::memcpy(run.ids, run.samples.data(), run.samples.size() * sizeof(uint64_t));
   run.dataset->CopyLabels(run.samples, run.labels);
 }
@@ -80,7 +80,7 @@ size_t RowCopiers::Capacity() const {
   return most - std::min(most, ready_.size() + busy);
 }
 
-void RowCopiers::Submit(Run run) {
+void RowCopiers::Submit(RowRun run) {
   if (run.aside && loose_.CanStart()) return SubmitAside(std::move(run));
   {
     const base::MutexLock lock(mutex_);
@@ -89,9 +89,9 @@ void RowCopiers::Submit(Run run) {
   changed_.NotifyOne();
 }
 
-void RowCopiers::SubmitAside(Run run) {
+void RowCopiers::SubmitAside(RowRun run) {
   const uint64_t id = run.id;
-  const auto shared = std::make_shared<const Run>(std::move(run));  // shared with the thread
+  const auto shared = std::make_shared<const RowRun>(std::move(run));  // shared with the thread
   {
     const base::MutexLock lock(mutex_);
     Begin(*shared, next_thread_);
@@ -109,7 +109,7 @@ void RowCopiers::SubmitAside(Run run) {
   changed_.NotifyOne();
 }
 
-std::vector<Outcome> RowCopiers::Collect() {
+std::vector<CopyOutcome> RowCopiers::Collect() {
   const base::MutexLock lock(mutex_);
   return std::exchange(ended_, {});
 }
@@ -156,8 +156,8 @@ bool RowCopiers::LeaveBehind(const InHand& hand) {
   return is_overdue;
 }
 
-std::vector<RowCopiers::Stall> RowCopiers::Stalls(base::TimePoint now) const {
-  std::vector<Stall> stalls;
+std::vector<RowCopiers::StalledCopy> RowCopiers::Stalls(base::TimePoint now) const {
+  std::vector<StalledCopy> stalls;
   const base::MutexLock lock(mutex_);
   for (const auto& [id, hand] : in_hand_)
     if (now - hand.since > kLongCopy)
@@ -169,21 +169,21 @@ std::vector<RowCopiers::Stall> RowCopiers::Stalls(base::TimePoint now) const {
 // ---- Run by the threads ----
 
 void RowCopiers::Work(uint64_t number) {
-  while (const std::optional<Run> run = Next(number)) CopyRun(*run);
+  while (const std::optional<RowRun> run = Next(number)) CopyRun(*run);
 }
 
 // Nullopt at shutdown, or if this thread was detached and its copy has ended since.
-std::optional<Run> RowCopiers::Next(uint64_t number) {
+std::optional<RowRun> RowCopiers::Next(uint64_t number) {
   const base::MutexLock lock(mutex_);
   while (!stopping_ && serving_.contains(number) && ready_.empty()) changed_.Wait(mutex_);
   if (stopping_ || !serving_.contains(number)) return std::nullopt;
-  Run run = std::move(ready_.front());
+  RowRun run = std::move(ready_.front());
   ready_.pop_front();
   Begin(run, number);
   return run;
 }
 
-void RowCopiers::Begin(const Run& run, uint64_t number) {
+void RowCopiers::Begin(const RowRun& run, uint64_t number) {
   in_hand_[run.id] = {.id = run.id,
                       .since = base::Now(),
                       .dataset = run.dataset,
@@ -191,8 +191,9 @@ void RowCopiers::Begin(const Run& run, uint64_t number) {
                       .thread = number};
 }
 
-void RowCopiers::CopyRun(const Run& run) {
-  Outcome outcome = {.id = run.id, .status = Fill(run), .given = run.given, .ended = base::Now()};
+void RowCopiers::CopyRun(const RowRun& run) {
+  CopyOutcome outcome = {
+      .id = run.id, .status = Fill(run), .given = run.given, .ended = base::Now()};
   {
     const base::MutexLock lock(mutex_);
     outcome.begun = in_hand_.at(run.id).since;

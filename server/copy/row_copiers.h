@@ -32,7 +32,7 @@
 namespace penstock::copy {
 
 // Rows to fill. What it points to must live until the outcome is collected.
-struct Run {
+struct RowRun {
   uint64_t id = 0;                           // for the caller; not interpreted
   const source::Dataset* dataset = nullptr;  // storage() is kRows
   const source::Selection* selection = nullptr;
@@ -45,16 +45,16 @@ struct Run {
   bool aside = false;
 };
 
-struct Outcome {
+struct CopyOutcome {
   uint64_t id = 0;
   // Not OK: the source failed. DataLoss is permanent: the stored data is wrong.
   absl::Status status;
-  base::TimePoint given{};           // as in Run
+  base::TimePoint given{};           // as in RowRun
   base::TimePoint begun{}, ended{};  // start and end of the copy
 };
 
 // Writes the labels and ids of a run, which is all there is to do for datasets without stored rows.
-void WriteNotes(const Run& run);
+void WriteNotes(const RowRun& run);
 
 class RowCopiers {
  public:
@@ -70,23 +70,23 @@ class RowCopiers {
 
   // How many more runs Submit accepts now. Small, so that the earliest batch is finished first.
   size_t Capacity() const;
-  void Submit(Run run);
+  void Submit(RowRun run);
   // Whether another run with `aside` may be submitted.
   bool MayReadAside() const { return loose_.CanStart(); }
   // Returns the outcomes since the last call.
-  std::vector<Outcome> Collect();
+  std::vector<CopyOutcome> Collect();
 
   // Detaches threads whose copies have blocked too long. Call it several times a second. Returns
   // the runs that are newly overdue, each once; they use no more capacity, but end like all others.
   std::vector<uint64_t> TakeOverdue(base::TimePoint now);
 
   // A run whose copy has taken more than a second.
-  struct Stall {
+  struct StalledCopy {
     uint64_t id = 0;
     base::TimePoint since;
     std::string reason;
   };
-  std::vector<Stall> Stalls(base::TimePoint now) const;
+  std::vector<StalledCopy> Stalls(base::TimePoint now) const;
 
  private:
   struct InHand {
@@ -99,15 +99,15 @@ class RowCopiers {
   };
 
   std::optional<posix::LooseThreads::Thread> StartThread(uint64_t number);
-  void SubmitAside(Run run);
+  void SubmitAside(RowRun run);
   std::vector<InHand> NewlyOverdue(base::TimePoint now);
   bool LeaveBehind(const InHand& hand);
 
   // ---- Run by the threads ----
   void Work(uint64_t number);
-  std::optional<Run> Next(uint64_t number);
-  void Begin(const Run& run, uint64_t number) PENSTOCK_REQUIRES(mutex_);
-  void CopyRun(const Run& run);
+  std::optional<RowRun> Next(uint64_t number);
+  void Begin(const RowRun& run, uint64_t number) PENSTOCK_REQUIRES(mutex_);
+  void CopyRun(const RowRun& run);
 
   const Options options_;
   posix::Fd event_;
@@ -115,10 +115,10 @@ class RowCopiers {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::deque<Run> ready_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<RowRun> ready_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<uint64_t, InHand> in_hand_ PENSTOCK_GUARDED_BY(mutex_);  // copies in progress, by run
   std::set<uint64_t> serving_ PENSTOCK_GUARDED_BY(mutex_);          // threads that take queued runs
-  std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<CopyOutcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
 
   uint64_t next_thread_ = 0;
   // Declared last, because they use all members above.

@@ -39,7 +39,7 @@ Box WindowFor(const Placement& placement, const Resampler& resampler) {
 }  // namespace
 
 struct Decoder::State {
-  explicit State(const Limits& limits)
+  explicit State(const SampleLimits& limits)
       : limits(limits), jpeg(limits.max_scans), resampler(BestKernels()) {}
 
   Fault ReadHeader(std::span<const std::byte> file, Exif exif);
@@ -48,7 +48,7 @@ struct Decoder::State {
   Fault DecodeWindow(const Box& window, Color color);
   void PrepareStaging();
 
-  const Limits limits;
+  const SampleLimits limits;
   JpegReader jpeg;
   PngReader png;
   WebpReader webp;
@@ -65,7 +65,7 @@ struct Decoder::State {
   std::vector<uint8_t> gray_as_rgb;     // the row before it is reduced to one channel
 };
 
-Decoder::Decoder(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
+Decoder::Decoder(const SampleLimits& limits) : state_(std::make_unique<State>(limits)) {}
 Decoder::~Decoder() = default;
 
 Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,

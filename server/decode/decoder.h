@@ -15,7 +15,7 @@ namespace penstock::decode {
 
 class Decoder {
  public:
-  explicit Decoder(const Limits& limits);
+  explicit Decoder(const SampleLimits& limits);
   ~Decoder();
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give.

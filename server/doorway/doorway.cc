@@ -46,7 +46,7 @@ std::span<const std::byte> BytesOf(const Wire& message) {
 
 class EpollDoorway final : public Doorway {
  public:
-  EpollDoorway(const Options& options, Visitor& visitor, posix::Fd listener, posix::Fd wake,
+  EpollDoorway(const DoorwayOptions& options, Visitor& visitor, posix::Fd listener, posix::Fd wake,
                posix::Fd spare, Poller poller)
       : options_(options),
         visitor_(visitor),
@@ -115,7 +115,7 @@ class EpollDoorway final : public Doorway {
   void OnGone(PeerId peer);
   void ReapIfGone(uint64_t process);
 
-  const Options options_;
+  const DoorwayOptions options_;
   Visitor& visitor_;
   base::SteadyClock clock_;
   const posix::Fd wake_;
@@ -382,7 +382,8 @@ void EpollDoorway::ReapIfGone(uint64_t process) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Start(const Options& options, Visitor& visitor) {
+absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Start(const DoorwayOptions& options,
+                                                        Visitor& visitor) {
   PENSTOCK_ASSIGN_OR_RETURN(
       posix::Fd listener,
       ListenForGroup(options.path, posix::SocketKind::kSeqPacket, options.group));

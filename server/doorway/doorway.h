@@ -45,7 +45,7 @@ class Visitor {
   virtual void OnGone(PeerId peer) = 0;
 };
 
-struct Options {
+struct DoorwayOptions {
   std::string path;            // path of the socket
   std::optional<gid_t> group;  // may connect in addition to our own user; nullopt: our own group
   // Most connections at once. Further ones are refused with a message, as are those of a user
@@ -66,7 +66,8 @@ class Doorway {
  public:
   // Listens and starts the thread. **Requires**: the caller holds the daemon's lock for this
   // address.
-  static absl::StatusOr<std::unique_ptr<Doorway>> Start(const Options& options, Visitor& visitor);
+  static absl::StatusOr<std::unique_ptr<Doorway>> Start(const DoorwayOptions& options,
+                                                        Visitor& visitor);
   // Stops the thread, closes every connection, and removes the socket.
   virtual ~Doorway() = default;
 

@@ -75,11 +75,11 @@ class Copier {
   // Not OK: this process has lost the GPU for good, and no outstanding job completes.
   virtual absl::Status status() const = 0;
 
-  struct Facts {
+  struct CopierFacts {
     std::string name;            // the GPU's name; empty before the first slab
     uint64_t context_bytes = 0;  // memory that our context uses beside slabs; 0: unknown
   };
-  virtual Facts facts() const = 0;
+  virtual CopierFacts facts() const = 0;
 };
 
 inline constexpr std::byte kPoison{0xA5};

@@ -102,7 +102,7 @@ absl::Status CudaCopier::status() const {
   return status_;
 }
 
-Copier::Facts CudaCopier::facts() const {
+Copier::CopierFacts CudaCopier::facts() const {
   base::MutexLock lock(mutex_);
   return facts_;
 }
@@ -165,7 +165,7 @@ absl::Status CudaCopier::CopyNow(CudaMemory& memory, const CopyOrder& order) {
     while (unfinished_ >= kMaxUnderWay && status_.ok()) changed_.Wait(mutex_);
     if (!status_.ok()) return status_;
   }
-  const cuda::Range range("copy", order.epoch, order.first);
+  const cuda::TraceRange range("copy", order.epoch, order.first);
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(memory.StartCopy(order));
   PENSTOCK_RETURN_IF_ERROR(event.Record(memory.stream()));

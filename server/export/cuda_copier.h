@@ -37,7 +37,7 @@ class CudaCopier final : public Copier {
   Done Collect() override;
   const posix::Fd& event() const override { return event_; }
   absl::Status status() const override;
-  Facts facts() const override;
+  CopierFacts facts() const override;
 
  private:
   using Job = std::function<absl::Status(CudaMemory&)>;
@@ -67,7 +67,7 @@ class CudaCopier final : public Copier {
   size_t unfinished_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   Done done_ PENSTOCK_GUARDED_BY(mutex_);
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
-  Facts facts_ PENSTOCK_GUARDED_BY(mutex_);
+  CopierFacts facts_ PENSTOCK_GUARDED_BY(mutex_);
   int ordinal_ PENSTOCK_GUARDED_BY(mutex_) = -1;  // set once the context exists
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   bool worked_ PENSTOCK_GUARDED_BY(mutex_) = false;  // nothing more is enqueued on the stream

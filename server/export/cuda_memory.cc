@@ -96,11 +96,11 @@ absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
 }
 
 absl::Status CudaMemory::OpenSegment(uint32_t id, const posix::Fd& memory, uint64_t bytes) {
-  Segment segment;
+  MappedSegment segment;
   PENSTOCK_ASSIGN_OR_RETURN(segment.mapping,
                             posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
   absl::StatusOr<cuda::Registration> registration = cuda::Registration::Make(
-      segment.mapping.data(), bytes, cuda::Registration::Access::kReadWrite);
+      segment.mapping.data(), bytes, cuda::Registration::HostAccess::kReadWrite);
   if (registration.ok()) {
     segment.registration = *std::move(registration);
   } else {

@@ -48,7 +48,7 @@ class CudaMemory {
   absl::Status Poison(uint32_t slab, uint64_t offset, uint64_t bytes);
 
  private:
-  struct Segment {
+  struct MappedSegment {
     posix::Mapping mapping;
     cuda::Registration registration;  // destroyed before the mapping
   };
@@ -62,7 +62,7 @@ class CudaMemory {
   std::optional<cuda::Stream> stream_;
   uint64_t context_bytes_ = 0;
   std::map<uint32_t, cuda::Slab> slabs_;
-  std::map<uint32_t, Segment> segments_;
+  std::map<uint32_t, MappedSegment> segments_;
 };
 
 }  // namespace penstock::exporting

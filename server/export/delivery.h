@@ -27,9 +27,9 @@ struct FullSlot {
   uint64_t epoch = 0, first = 0;  // the batch's position, for profilers
 };
 
-class Delivery {
+class BatchDelivery {
  public:
-  virtual ~Delivery() = default;
+  virtual ~BatchDelivery() = default;
 
   // Whether the consumer reads the pool and therefore needs the segments.
   virtual bool reads_pool() const { return true; }

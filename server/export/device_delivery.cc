@@ -40,7 +40,7 @@ void DeviceDelivery::Announce(const shm::ControlEntry& entry, const FullSlot& sl
   Advance();
 }
 
-Delivery::Heard DeviceDelivery::Listen() {
+BatchDelivery::Heard DeviceDelivery::Listen() {
   HearReleases();
   Advance();
   return {.taken = announced_, .released = std::exchange(copied_, {})};
@@ -145,7 +145,7 @@ bool DeviceDelivery::Leave() {
   return out_.empty();
 }
 
-DeviceDelivery::Progress DeviceDelivery::progress() const {
+DeviceDelivery::CopyProgress DeviceDelivery::progress() const {
   return {.announced = announced_,
           .taken = std::min(page_.taken(), announced_),
           .released = released_,

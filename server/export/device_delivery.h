@@ -19,7 +19,7 @@
 
 namespace penstock::exporting {
 
-class DeviceDelivery final : public Delivery {
+class DeviceDelivery final : public BatchDelivery {
  public:
   // 1 ≤ window ≤ shm::kControlCapacity; `rows`: rows of a full batch.
   static absl::StatusOr<std::unique_ptr<DeviceDelivery>> Make(uint64_t session_id, uint32_t window,
@@ -48,11 +48,11 @@ class DeviceDelivery final : public Delivery {
   const DeviceReservation& reservation() const { return reservation_; }
 
   // What the consumer reports, for status.
-  struct Progress {
+  struct CopyProgress {
     uint64_t announced = 0, taken = 0, released = 0;
     uint32_t on_device = 0;  // batches copied or being copied, and not released
   };
-  Progress progress() const;
+  CopyProgress progress() const;
 
  private:
   // A batch not yet announced to the consumer.

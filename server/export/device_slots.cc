@@ -10,7 +10,7 @@ namespace penstock::exporting {
 void DeviceSlots::AddSlab(uint32_t slab, uint64_t bytes) {
   for (uint64_t offset = 0; slot_bytes_ <= bytes - offset; offset += slot_bytes_) {
     const uint32_t id = next_++;
-    Slot& slot = slots_[id];
+    DeviceSlot& slot = slots_[id];
     slot.place = {.slab = slab, .offset = offset};
     slot.in_list = free_.insert(free_.end(), id);
   }
@@ -45,14 +45,14 @@ void DeviceSlots::Unreserve(uint32_t depth) {
 
 std::optional<DeviceSlots::Taken> DeviceSlots::Take(const Content& content) {
   if (const auto found = by_content_.find(content); found != by_content_.end()) {
-    Slot& slot = slots_.at(found->second);
+    DeviceSlot& slot = slots_.at(found->second);
     if (slot.holders++ == 0 && slot.state == State::kReady) cached_.erase(slot.in_list);
     return Taken{DeviceSlotId(found->second),
                  slot.state == State::kReady ? Found::kReady : Found::kComing};
   }
   const std::optional<uint32_t> spare = Spare();
   if (!spare) return std::nullopt;
-  Slot& slot = slots_.at(*spare);
+  DeviceSlot& slot = slots_.at(*spare);
   free_.erase(slot.in_list);
   slot.state = State::kCopying;
   slot.content = content;
@@ -70,7 +70,7 @@ std::optional<uint32_t> DeviceSlots::Spare() {
 
 // Turns a cached slot into a free one.
 void DeviceSlots::Forget(uint32_t id) {
-  Slot& slot = slots_.at(id);
+  DeviceSlot& slot = slots_.at(id);
   PENSTOCK_CHECK(slot.state == State::kReady && slot.holders == 0);
   cached_.erase(slot.in_list);
   by_content_.erase(slot.content);
@@ -79,7 +79,7 @@ void DeviceSlots::Forget(uint32_t id) {
 }
 
 bool DeviceSlots::LetGo(DeviceSlotId id) {
-  Slot& slot = slots_.at(id.value());
+  DeviceSlot& slot = slots_.at(id.value());
   PENSTOCK_CHECK(slot.holders > 0);
   if (--slot.holders > 0 || slot.state == State::kCopying) return false;
   slot.in_list = cached_.insert(cached_.end(), id.value());
@@ -89,7 +89,7 @@ bool DeviceSlots::LetGo(DeviceSlotId id) {
 }
 
 void DeviceSlots::Copied(DeviceSlotId id) {
-  Slot& slot = slots_.at(id.value());
+  DeviceSlot& slot = slots_.at(id.value());
   PENSTOCK_CHECK(slot.state == State::kCopying);
   slot.state = State::kReady;
   if (slot.holders > 0) return;

@@ -92,7 +92,7 @@ class DeviceSlots {
 
  private:
   enum class State { kFree, kCopying, kReady };
-  struct Slot {
+  struct DeviceSlot {
     DevicePlace place;
     State state = State::kFree;
     Content content;
@@ -104,7 +104,7 @@ class DeviceSlots {
 
   const uint64_t slot_bytes_;
   const Unheld unheld_;
-  std::unordered_map<uint32_t, Slot> slots_;
+  std::unordered_map<uint32_t, DeviceSlot> slots_;
   std::list<uint32_t> free_;
   std::list<uint32_t> cached_;  // least recently held first
   absl::flat_hash_map<Content, uint32_t> by_content_;

@@ -40,7 +40,7 @@ Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is stopping")); }
 
 // ---- Reservations. ----
 
-void Gpu::Reserve(const Request& request, Answer answer) {
+void Gpu::Reserve(const SlotRequest& request, Answer answer) {
   if (absl::Status status = copier_->status(); !status.ok()) return answer(status);
   DeviceArena& arena = ArenaOf({request.user, request.kind, request.slot_bytes});
   Recut(arena, request.depth);
@@ -87,7 +87,7 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   if (bytes > left) return false;
 
   const uint32_t id = next_slab_();
-  Slab& slab = slabs_[id];
+  HeldSlab& slab = slabs_[id];
   slab.arena = &arena;
   slab.facts = {.id = id,
                 .bytes = bytes,
@@ -102,7 +102,7 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   return true;
 }
 
-absl::Status Gpu::DoesNotFit(const Request& request, uint64_t slots) const {
+absl::Status Gpu::DoesNotFit(const SlotRequest& request, uint64_t slots) const {
   const uint64_t used = SlabBytes();
   return absl::ResourceExhaustedError(
       absl::StrCat("the session's ", request.depth, " batches on ", uuid_.ToString(), " need ",
@@ -129,7 +129,7 @@ void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
 // Frees slabs that no living process knows: memory that a process has imported is never freed.
 void Gpu::FreeIdle() {
   std::erase_if(slabs_, [this](const auto& entry) {
-    const Slab& slab = entry.second;
+    const HeldSlab& slab = entry.second;
     if (!slab.made || !slab.sent_to.empty() || !slab.arena->slots.CanSpare(entry.first))
       return false;
     slab.arena->slots.RemoveSlab(entry.first);
@@ -161,7 +161,7 @@ bool Gpu::Collect() {
 // Slabs are created in the order of the requests, so with this one its waiters have all their
 // slots. When one fails, every waiter of that arena is refused, since it may have counted on it.
 void Gpu::SlabIsDone(SlabResult result) {
-  Slab& slab = slabs_.at(result.slab);
+  HeldSlab& slab = slabs_.at(result.slab);
   DeviceArena& arena = *slab.arena;
   arena.ordered -= slab.facts.canary_offset / arena.key.slot_bytes;
   if (!result.status.ok()) {
@@ -273,7 +273,7 @@ void Gpu::Tick(base::TimePoint now) {
 }
 
 GpuView Gpu::View() const {
-  const Copier::Facts facts = copier_->facts();
+  const Copier::CopierFacts facts = copier_->facts();
   const absl::Status status = copier_->status();
   return {.uuid = uuid_.ToString(),
           .name = facts.name,

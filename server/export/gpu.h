@@ -100,7 +100,7 @@ class Gpu {
   const posix::Fd& event() const { return copier_->event(); }
   absl::Status status() const { return copier_->status(); }
 
-  struct Request {
+  struct SlotRequest {
     uint64_t peer = 0;
     uint32_t user = 0;
     uint64_t slot_bytes = 0;
@@ -110,7 +110,7 @@ class Gpu {
   using Answer = std::function<void(absl::StatusOr<DeviceReservation>)>;
   // Calls `answer` exactly once: at once if slots are free, else in a later Collect, when a slab
   // has been created. **Errors**: ResourceExhausted gives the numbers.
-  void Reserve(const Request& request, Answer answer);
+  void Reserve(const SlotRequest& request, Answer answer);
   // Processes what the copier completed. False if there was nothing.
   bool Collect();
 
@@ -131,7 +131,7 @@ class Gpu {
 
  private:
   friend class DeviceReservation;
-  struct Slab {
+  struct HeldSlab {
     SlabFacts facts;
     DeviceArena* arena = nullptr;
     bool made = false;
@@ -140,7 +140,7 @@ class Gpu {
   };
   // A session that has reserved and waits for the slab with its slots.
   struct Waiting {
-    Request request;
+    SlotRequest request;
     Answer answer;
     DeviceArena* arena = nullptr;
     uint32_t slab = 0;
@@ -155,7 +155,7 @@ class Gpu {
   std::vector<Waiting> TakeWaiting(Predicate predicate);
   void FreeIdle();
   uint64_t SlabBytes() const;
-  absl::Status DoesNotFit(const Request& request, uint64_t slots) const;
+  absl::Status DoesNotFit(const SlotRequest& request, uint64_t slots) const;
 
   std::optional<DeviceSlotId> Take(DeviceArena& arena, const FullSlot& slot);
   void StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot);
@@ -167,7 +167,7 @@ class Gpu {
   const std::function<uint32_t()> next_slab_;
   // never erased: a few numbers each
   std::map<DeviceArenaKey, std::unique_ptr<DeviceArena>> arenas_;
-  std::map<uint32_t, Slab> slabs_;
+  std::map<uint32_t, HeldSlab> slabs_;
   std::vector<Waiting> waiting_;
   std::set<uint32_t> segments_;  // that the copier has open
   std::unordered_map<uint64_t, std::pair<DeviceArena*, DeviceSlotId>> copies_;  // under way

@@ -15,7 +15,7 @@ constexpr size_t kMaxRefused = 16;
 
 }  // namespace
 
-void Gpus::Reserve(const Opening& opening, Answer answer) {
+void Gpus::Reserve(const DeviceOpening& opening, Answer answer) {
   const cuda::Uuid uuid = opening.request.gpu;
   absl::StatusOr<Gpu*> gpu = Find(uuid);
   if (!gpu.ok()) {
@@ -23,7 +23,7 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
     return answer(gpu.status());
   }
   HandleChoice handle = ChooseHandle(opening.request.kind, opening.request.client, name_);
-  const Gpu::Request request = {
+  const Gpu::SlotRequest request = {
       .peer = opening.peer,
       .user = opening.user,
       .slot_bytes = opening.slot_bytes,
@@ -33,7 +33,7 @@ void Gpus::Reserve(const Opening& opening, Answer answer) {
                                absl::StatusOr<DeviceReservation> reservation) {
     if (reservation.ok()) {
       refused_.erase(uuid);
-      return answer(Place{*std::move(reservation), handle});
+      return answer(ReservedPlace{*std::move(reservation), handle});
     }
     // A shortage that others cause is no fault of the GPU.
     if (!absl::IsResourceExhausted(reservation.status()) &&

@@ -33,22 +33,22 @@ class Gpus {
   // `changed` is called with the descriptor of a copier's event and whether to watch it.
   void WatchWith(std::function<void(int fd, bool watch)> changed) { watch_ = std::move(changed); }
 
-  struct Opening {
+  struct DeviceOpening {
     uint64_t peer = 0;
     uint32_t user = 0;
     uint64_t slot_bytes = 0;
     DeviceRequest request;
   };
-  struct Place {
+  struct ReservedPlace {
     DeviceReservation reservation;
     HandleChoice handle;
   };
-  using Answer = std::function<void(absl::StatusOr<Place>)>;
+  using Answer = std::function<void(absl::StatusOr<ReservedPlace>)>;
   // Calls `answer` exactly once: at once or in a later Collect.
   //
   // **Errors**: FailedPrecondition and NotFound say why the GPU cannot be used; ResourceExhausted
   // gives the numbers.
-  void Reserve(const Opening& opening, Answer answer);
+  void Reserve(const DeviceOpening& opening, Answer answer);
   bool Collect();
 
   void ForgetSegment(uint32_t segment);

@@ -17,7 +17,7 @@ void HostDelivery::Announce(const shm::ControlEntry& entry, const FullSlot&) {
 
 // Reads releases before the count of taken batches, because a consumer takes a batch before it
 // releases it.
-Delivery::Heard HostDelivery::Listen() {
+BatchDelivery::Heard HostDelivery::Listen() {
   Heard heard;
   std::erase_if(outstanding_, [&](uint64_t sequence) {
     if (!page_.Released(sequence)) return false;

@@ -9,7 +9,7 @@
 
 namespace penstock::exporting {
 
-class HostDelivery final : public Delivery {
+class HostDelivery final : public BatchDelivery {
  public:
   // 1 ≤ window ≤ shm::kControlCapacity.
   static absl::StatusOr<std::unique_ptr<HostDelivery>> Make(uint64_t session_id, uint32_t window);

@@ -199,7 +199,7 @@ Wide Mixture::DrawnBefore(uint32_t part, uint64_t epoch) const {
   return drawn;
 }
 
-Mixture::Draw Mixture::At(uint64_t seed, uint64_t epoch, uint64_t place) const {
+Mixture::Pick Mixture::At(uint64_t seed, uint64_t epoch, uint64_t place) const {
   return MixedEpoch(*this, seed, epoch).At(place);
 }
 
@@ -235,7 +235,7 @@ MixedEpoch::MixedEpoch(const Mixture& mixture, uint64_t seed, uint64_t epoch)
   for (uint32_t part = 0; part < counts_.size(); ++part) before_begin_[part] = whole.before(part);
 }
 
-Mixture::Draw MixedEpoch::At(uint64_t place) const {
+Mixture::Pick MixedEpoch::At(uint64_t place) const {
   PENSTOCK_CHECK(place < mixture_.epoch_samples());
   const uint64_t to_end = mixture_.epoch_samples() - begin_;
   const bool wraps = place >= to_end;
@@ -251,7 +251,7 @@ Mixture::Draw MixedEpoch::At(uint64_t place) const {
 
 // A part is ordered like a dataset of its own, with its own seed.
 uint64_t MixedEpoch::SampleAt(Order order, const Windows& windows, uint64_t place) const {
-  const Mixture::Draw draw = At(place);
+  const Mixture::Pick draw = At(place);
   const uint64_t part_seed = Mix(seed_ ^ Mix(draw.part + kGolden));
   return mixture_.firsts_[draw.part] + plan::SampleAt(order, windows, mixture_.samples_[draw.part],
                                                       part_seed, draw.pass, draw.index);

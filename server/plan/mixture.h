@@ -49,12 +49,12 @@ class Mixture {
 
   // Each part is read in passes; each pass is a permutation of its samples, so no sample repeats
   // before all others of its part have come.
-  struct Draw {
+  struct Pick {
     uint32_t part = 0;
     uint64_t pass = 0;
     uint64_t index = 0;  // within the pass
   };
-  Draw At(uint64_t seed, uint64_t epoch, uint64_t place) const;  // place < epoch_samples()
+  Pick At(uint64_t seed, uint64_t epoch, uint64_t place) const;  // place < epoch_samples()
   // The sample at that position, in the mixture's numbering.
   uint64_t SampleAt(Order order, const Windows& windows, uint64_t seed, uint64_t epoch,
                     uint64_t place) const;
@@ -82,7 +82,7 @@ class Mixture {
 class MixedEpoch {
  public:
   MixedEpoch(const Mixture& mixture, uint64_t seed, uint64_t epoch);
-  Mixture::Draw At(uint64_t place) const;
+  Mixture::Pick At(uint64_t place) const;
   uint64_t SampleAt(Order order, const Windows& windows, uint64_t place) const;
 
  private:

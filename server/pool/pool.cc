@@ -33,10 +33,12 @@ Pool::Pool(Options options, Listener listener)
     : options_(std::move(options)), listener_(std::move(listener)) {}
 
 uint64_t Pool::ArenaOf(uint32_t user, const SlotLayout& layout) {
-  const auto same = [&](const Arena& arena) {
+  const auto same = [&](const SegmentArena& arena) {
     return arena.user == user && arena.layout == layout;
   };
-  const auto unused = [](const Arena& arena) { return arena.slots == 0 && arena.reserved == 0; };
+  const auto unused = [](const SegmentArena& arena) {
+    return arena.slots == 0 && arena.reserved == 0;
+  };
   auto found = std::find_if(arenas_.begin(), arenas_.end(), same);
   if (found == arenas_.end()) {
     found = std::find_if(arenas_.begin(), arenas_.end(), unused);
@@ -66,7 +68,7 @@ absl::Status Pool::Reserve(uint64_t arena_id, uint32_t window) {
 }
 
 void Pool::Unreserve(uint64_t arena_id, uint32_t window, base::TimePoint now) {
-  Arena& arena = arenas_[arena_id];
+  SegmentArena& arena = arenas_[arena_id];
   PENSTOCK_CHECK(arena.reserved >= window);
   arena.reserved -= window;
   if (arena.reserved == 0) arena.idle_since = now;
@@ -75,7 +77,7 @@ void Pool::Unreserve(uint64_t arena_id, uint32_t window, base::TimePoint now) {
 void Pool::Tick(base::TimePoint now, base::Duration idle) {
   std::vector<SegmentId> old;
   for (const auto& [id, segment] : segments_) {
-    const Arena& arena = arenas_[segment.arena];
+    const SegmentArena& arena = arenas_[segment.arena];
     if (arena.reserved == 0 && now - arena.idle_since >= idle) old.push_back(id);
   }
   for (SegmentId id : old) GiveUp(id);
@@ -83,7 +85,7 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
 
 absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   const SlotLayout layout = arenas_[arena_id].layout;
-  PENSTOCK_ASSIGN_OR_RETURN(Spares::Piece piece, MemoryFor(arena_id, wanted));
+  PENSTOCK_ASSIGN_OR_RETURN(Spares::SparePiece piece, MemoryFor(arena_id, wanted));
 
   Segment segment;
   segment.id = SegmentId(next_segment_);
@@ -113,22 +115,22 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
 
 // Prefers preallocated memory if a piece holds at least one slot; the caller asks again for the
 // slots still missing.
-absl::StatusOr<Spares::Piece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted) {
+absl::StatusOr<Spares::SparePiece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted) {
   const uint64_t slot_bytes = arenas_[arena_id].layout.slot_bytes;
   if (slot_bytes > options_.max_bytes / wanted)
     return DoesNotFit(arenas_[arena_id], wanted, Left());
-  if (std::optional<Spares::Piece> spare = spares_.Take(slot_bytes)) return *std::move(spare);
+  if (std::optional<Spares::SparePiece> spare = spares_.Take(slot_bytes)) return *std::move(spare);
 
   FreeUntil(wanted * slot_bytes, arena_id);
   const uint64_t slots = SlotsToMake(arenas_[arena_id], wanted);
   if (slots == 0) return DoesNotFit(arenas_[arena_id], wanted, Left());
-  Spares::Piece piece{.memory = {}, .bytes = slots * slot_bytes};
+  Spares::SparePiece piece{.memory = {}, .bytes = slots * slot_bytes};
   PENSTOCK_ASSIGN_OR_RETURN(piece.memory, posix::MakeMemory("penstock-segment", piece.bytes));
   return piece;
 }
 
 // As many slots as a segment of the usual size holds, but at least `wanted` and at most what fits.
-uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
+uint64_t Pool::SlotsToMake(const SegmentArena& arena, uint64_t wanted) const {
   uint64_t headroom = Left();
   if (options_.available_bytes) headroom = std::min(headroom, options_.available_bytes());
   const uint64_t fits = headroom / arena.layout.slot_bytes;
@@ -137,7 +139,7 @@ uint64_t Pool::SlotsToMake(const Arena& arena, uint64_t wanted) const {
   return std::clamp(usual, wanted, fits);
 }
 
-absl::Status Pool::DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const {
+absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64_t left) const {
   std::string machine;
   if (options_.available_bytes)
     machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
@@ -165,7 +167,7 @@ void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
   for (SegmentId id : ids) {
     if (Left() >= bytes) return;
     const Segment& segment = segments_.at(id);
-    const Arena& arena = arenas_[segment.arena];
+    const SegmentArena& arena = arenas_[segment.arena];
     if (segment.arena == for_arena) continue;
     if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id);
   }
@@ -203,7 +205,7 @@ Usage Pool::Used() const {
   usage.max_bytes = options_.max_bytes;
   usage.segment_bytes = segment_bytes_ + spares_.bytes();
   usage.segments = static_cast<uint32_t>(segments_.size());
-  for (const Arena& arena : arenas_) {
+  for (const SegmentArena& arena : arenas_) {
     usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;
     usage.slots += static_cast<uint32_t>(arena.slots);
   }
@@ -217,7 +219,7 @@ std::map<uint32_t, Usage> Pool::UsedByUser() const {
     usage.segment_bytes += segment.bytes;
     ++usage.segments;
   }
-  for (const Arena& arena : arenas_) {
+  for (const SegmentArena& arena : arenas_) {
     if (arena.slots == 0 && arena.reserved == 0) continue;
     Usage& usage = users[arena.user];
     usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;

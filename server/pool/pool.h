@@ -100,7 +100,7 @@ class Pool {
   std::map<uint32_t, Usage> UsedByUser() const;
 
  private:
-  struct Arena {
+  struct SegmentArena {
     uint32_t user = 0;
     SlotLayout layout;
     uint64_t slots = 0;
@@ -108,16 +108,16 @@ class Pool {
     base::TimePoint idle_since{};
   };
   absl::Status Grow(uint64_t arena, uint64_t wanted);
-  absl::StatusOr<Spares::Piece> MemoryFor(uint64_t arena, uint64_t wanted);
-  uint64_t SlotsToMake(const Arena& arena, uint64_t wanted) const;
-  absl::Status DoesNotFit(const Arena& arena, uint64_t wanted, uint64_t left) const;
+  absl::StatusOr<Spares::SparePiece> MemoryFor(uint64_t arena, uint64_t wanted);
+  uint64_t SlotsToMake(const SegmentArena& arena, uint64_t wanted) const;
+  absl::Status DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64_t left) const;
   void FreeUntil(uint64_t bytes, uint64_t for_arena);
   bool GiveUp(SegmentId id);
   uint64_t Left() const;
 
   Options options_;
   Listener listener_;
-  std::vector<Arena> arenas_;
+  std::vector<SegmentArena> arenas_;
   std::map<SegmentId, Segment> segments_;
   Spares spares_;
   std::unordered_map<uint32_t, SlotPlace> places_;  // of live segments, by slot id

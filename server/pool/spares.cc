@@ -38,7 +38,7 @@ void GiveBackTail(const posix::Fd& memory, uint64_t from, uint64_t bytes) {
 absl::Status Spares::Make(uint64_t bytes, uint64_t piece_bytes) {
   PENSTOCK_CHECK(piece_bytes > 0);
   for (uint64_t left = bytes; left > 0;) {
-    Piece piece{.memory = {}, .bytes = std::min(left, piece_bytes)};
+    SparePiece piece{.memory = {}, .bytes = std::min(left, piece_bytes)};
     PENSTOCK_ASSIGN_OR_RETURN(piece.memory, posix::MakeMemory("penstock-segment", piece.bytes));
     PENSTOCK_RETURN_IF_ERROR(Touch(piece.memory, piece.bytes));
     left -= piece.bytes;
@@ -48,11 +48,11 @@ absl::Status Spares::Make(uint64_t bytes, uint64_t piece_bytes) {
   return absl::OkStatus();
 }
 
-std::optional<Spares::Piece> Spares::Take(uint64_t slot_bytes) {
-  const auto holds = [&](const Piece& piece) { return piece.bytes >= slot_bytes; };
+std::optional<Spares::SparePiece> Spares::Take(uint64_t slot_bytes) {
+  const auto holds = [&](const SparePiece& piece) { return piece.bytes >= slot_bytes; };
   const auto found = std::find_if(pieces_.begin(), pieces_.end(), holds);
   if (found == pieces_.end()) return std::nullopt;
-  Piece piece = std::move(*found);
+  SparePiece piece = std::move(*found);
   pieces_.erase(found);
   bytes_ -= piece.bytes;
   const uint64_t used = piece.bytes / slot_bytes * slot_bytes;

@@ -14,7 +14,7 @@ namespace penstock::pool {
 
 class Spares {
  public:
-  struct Piece {
+  struct SparePiece {
     posix::Fd memory;  // at least `bytes` long; anything beyond has no pages
     uint64_t bytes = 0;
   };
@@ -26,7 +26,7 @@ class Spares {
 
   // Removes and returns a piece of at least one slot, trimmed to whole slots; the rest of its
   // memory returns to the system.
-  std::optional<Piece> Take(uint64_t slot_bytes);
+  std::optional<SparePiece> Take(uint64_t slot_bytes);
 
   // Frees one piece. **Requires**: not empty.
   void Drop();
@@ -35,7 +35,7 @@ class Spares {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  std::vector<Piece> pieces_;
+  std::vector<SparePiece> pieces_;
   uint64_t bytes_ = 0;
 };
 

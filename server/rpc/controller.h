@@ -44,13 +44,13 @@ struct Field {
   bool variable = false;
 };
 // uint8, height × width × channels.
-struct RowShape {
+struct ImageRowShape {
   uint32_t height = 0, width = 0, channels = 0;
 };
 
 struct DatasetDescription {
   std::string name, kind;
-  std::optional<RowShape> row_shape;  // of images that are not decoded
+  std::optional<ImageRowShape> row_shape;  // of images that are not decoded
   std::vector<Field> fields;
   bool decoded = true, labeled = true;
   uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
@@ -112,9 +112,9 @@ class IncomingOrder {
 };
 
 // A trace's JSON text, piece by piece. One thread at a time.
-class TraceText {
+class TraceSource {
  public:
-  virtual ~TraceText() = default;
+  virtual ~TraceSource() = default;
   // At most so many bytes; empty: that was all.
   virtual std::string Next(size_t most) = 0;
   virtual uint64_t dropped() const = 0;
@@ -155,7 +155,7 @@ class Controller {
   // is being taken.
   virtual void TakeTrace(const Permit& permit, base::Duration length,
                          std::function<bool()> cancelled,
-                         Callback<std::unique_ptr<TraceText>> done) = 0;
+                         Callback<std::unique_ptr<TraceSource>> done) = 0;
 
   // Status is a snapshot for people, made of the contract's own messages.
   virtual void GetStatus(const Permit& permit, Callback<v1::GetStatusResponse> done) = 0;

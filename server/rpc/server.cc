@@ -39,7 +39,7 @@ constexpr uint32_t kOperatorConnections = 128;
 // trouble.
 class Half {
  public:
-  Half(Controller& controller, Gate& gate, const Options& options)
+  Half(Controller& controller, Gate& gate, const ServerOptions& options)
       : calls_({.at_once = options.max_calls,
                 .watchers = options.max_watchers,
                 .answers_per_second = options.answers_per_second,
@@ -48,7 +48,7 @@ class Half {
         admin_service_(MakeAdminService({controller, calls_, gate})) {}
   ~Half();
 
-  absl::Status Begin(const Options& options);
+  absl::Status Begin(const ServerOptions& options);
   void Take(posix::Fd connection);
   void SetServing(bool serving) { server_->GetHealthCheckService()->SetServingStatus(serving); }
   void End(base::Duration timeout);
@@ -61,7 +61,7 @@ class Half {
   std::unique_ptr<grpc::Server> server_;
 };
 
-absl::Status Half::Begin(const Options& options) {
+absl::Status Half::Begin(const ServerOptions& options) {
   grpc::ServerBuilder builder;
   builder.RegisterService(feed_service_.get());
   builder.RegisterService(admin_service_.get());
@@ -121,7 +121,7 @@ Acceptor::Limits LimitsOf(uint32_t max_connections) {
           .descriptors = files - std::min(files / 4, kForOthers)};
 }
 
-std::string WhereOperatorsCall(const Options& options) {
+std::string WhereOperatorsCall(const ServerOptions& options) {
   if (options.operators_path.empty())
     return absl::StrCat("call as the daemon's own user, ", ::geteuid());
   return absl::StrCat("call at the operators' socket, ", options.operators_path,
@@ -140,7 +140,7 @@ bool IsAdmin(const Caller& caller, const Admins& admins) {
 
 class GrpcServer final : public Server {
  public:
-  GrpcServer(Controller& controller, const Options& options)
+  GrpcServer(Controller& controller, const ServerOptions& options)
       : options_(options),
         gate_(callers_, audit_, WhereOperatorsCall(options)),
         trainers_(controller, gate_, options),
@@ -161,7 +161,7 @@ class GrpcServer final : public Server {
   void Take(posix::Fd connection, const posix::Credentials& peer, std::shared_ptr<const void> place,
             Entrance entrance);
 
-  const Options options_;
+  const ServerOptions options_;
   Audit audit_;
   Callers callers_;
   Gate gate_;
@@ -272,7 +272,7 @@ GrpcServer::~GrpcServer() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Listeners listeners, Controller& controller,
-                                                      const Options& options) {
+                                                      const ServerOptions& options) {
   auto server = std::make_unique<GrpcServer>(controller, options);
   PENSTOCK_RETURN_IF_ERROR(server->Begin(std::move(listeners)));
   return server;

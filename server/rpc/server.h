@@ -32,7 +32,7 @@ struct Admins {
   std::vector<gid_t> groups;
 };
 
-struct Options {
+struct ServerOptions {
   Admins admins = {};
   std::string operators_path;  // of the operators' socket, for those who are told to call there
   int max_message_bytes = 1 << 20;  // of a request
@@ -53,7 +53,7 @@ class Server {
   // Health says "not serving" at first. FailedPrecondition: the health address cannot be listened
   // on.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Listeners listeners, Controller& controller,
-                                                       const Options& options);
+                                                       const ServerOptions& options);
   // Takes no more connections, lets calls end until the time-out, cancels the rest. Callbacks of
   // the controller may still come afterwards.
   virtual ~Server() = default;

@@ -162,7 +162,7 @@ absl::Status CheckPlaced(const Target& target, const Request& request,
   const bool random =
       decoding.geometry == decode::Geometry::kRandomResizedCrop || decoding.flip_probability > 0;
   if (!IsEncoded(target) || !random) return absl::OkStatus();
-  const std::vector<source::Field> fields = target.dataset.fields();
+  const std::vector<source::SampleField> fields = target.dataset.fields();
   for (size_t i = 0; i < selection.fields.size(); ++i) {
     if (!fields[selection.fields[i]].placed || request.fields[i].as_stored) continue;
     return Wrong("'", request.fields[i].name,

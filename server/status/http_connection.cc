@@ -35,14 +35,14 @@ void HttpConnection::Read(base::TimePoint now) {
     }
     received_.append(bytes, static_cast<size_t>(got));
     request_ = Judge(received_, limits_.request_bytes);
-    if (request_.verdict == Verdict::kIncomplete) continue;
+    if (request_.verdict == HttpVerdict::kIncomplete) continue;
     state_ = State::kAsked;
     deadline_ = now + limits_.answer_within;
   }
 }
 
 void HttpConnection::Answer(std::shared_ptr<const std::string> page, base::TimePoint now) {
-  body_ = request_.verdict == Verdict::kPage
+  body_ = request_.verdict == HttpVerdict::kPage
               ? std::move(page)
               : std::make_shared<const std::string>(Explanation(request_.verdict));
   head_ = ResponseHead(request_.verdict, body_->size());

@@ -38,7 +38,7 @@ class HttpConnection {
   bool Expire(base::TimePoint now);
 
   State state() const { return state_; }
-  const Request& request() const { return request_; }
+  const HttpRequest& request() const { return request_; }
   int socket() const { return socket_.get(); }
   base::TimePoint deadline() const { return deadline_; }
 
@@ -52,7 +52,7 @@ class HttpConnection {
   State state_ = State::kReading;
   base::TimePoint deadline_;
   std::string received_;
-  Request request_;
+  HttpRequest request_;
   std::string head_;
   std::shared_ptr<const std::string> body_;  // shared with other responses and the collector
   size_t written_ = 0;                       // bytes of head and body sent

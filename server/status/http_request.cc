@@ -28,36 +28,36 @@ bool IsPage(absl::string_view target) {
 }
 
 // "GET /metrics HTTP/1.1"
-Request JudgeLine(absl::string_view line) {
+HttpRequest JudgeLine(absl::string_view line) {
   const size_t first = line.find(' ');
   const size_t second = first == absl::string_view::npos ? first : line.find(' ', first + 1);
-  if (second == absl::string_view::npos) return {Verdict::kBadRequest};
+  if (second == absl::string_view::npos) return {HttpVerdict::kBadRequest};
   const absl::string_view method = line.substr(0, first);
   const absl::string_view target = line.substr(first + 1, second - first - 1);
   const absl::string_view version = line.substr(second + 1);
   if (!IsToken(method) || !IsTarget(target) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
-    return {Verdict::kBadRequest};
+    return {HttpVerdict::kBadRequest};
   const bool head_only = method == "HEAD";
-  if (method != "GET" && !head_only) return {Verdict::kNotAllowed};
-  return {IsPage(target) ? Verdict::kPage : Verdict::kNotFound, head_only};
+  if (method != "GET" && !head_only) return {HttpVerdict::kNotAllowed};
+  return {IsPage(target) ? HttpVerdict::kPage : HttpVerdict::kNotFound, head_only};
 }
 
 bool HasEnd(absl::string_view received) {
   return absl::StrContains(received, "\r\n\r\n") || absl::StrContains(received, "\n\n");
 }
 
-absl::string_view StatusOf(Verdict verdict) {
+absl::string_view StatusOf(HttpVerdict verdict) {
   switch (verdict) {
-    case Verdict::kPage:
+    case HttpVerdict::kPage:
       return "200 OK";
-    case Verdict::kNotFound:
+    case HttpVerdict::kNotFound:
       return "404 Not Found";
-    case Verdict::kNotAllowed:
+    case HttpVerdict::kNotAllowed:
       return "405 Method Not Allowed";
-    case Verdict::kTooLong:
+    case HttpVerdict::kTooLong:
       return "431 Request Header Fields Too Large";
-    case Verdict::kIncomplete:
-    case Verdict::kBadRequest:
+    case HttpVerdict::kIncomplete:
+    case HttpVerdict::kBadRequest:
       break;
   }
   return "400 Bad Request";
@@ -65,35 +65,35 @@ absl::string_view StatusOf(Verdict verdict) {
 
 }  // namespace
 
-Request Judge(absl::string_view received, size_t limit) {
+HttpRequest Judge(absl::string_view received, size_t limit) {
   const absl::string_view within = received.substr(0, limit);
   const size_t end_of_line = within.find('\n');
   if (end_of_line != absl::string_view::npos) {
     absl::string_view line = within.substr(0, end_of_line);
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
-    const Request request = JudgeLine(line);
-    if (request.verdict == Verdict::kBadRequest || HasEnd(within)) return request;
+    const HttpRequest request = JudgeLine(line);
+    if (request.verdict == HttpVerdict::kBadRequest || HasEnd(within)) return request;
   }
-  return {received.size() >= limit ? Verdict::kTooLong : Verdict::kIncomplete};
+  return {received.size() >= limit ? HttpVerdict::kTooLong : HttpVerdict::kIncomplete};
 }
 
-std::string ResponseHead(Verdict verdict, size_t body_bytes) {
-  const bool page = verdict == Verdict::kPage;
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes) {
+  const bool page = verdict == HttpVerdict::kPage;
   return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: text/plain; ",
                       page ? "version=0.0.4; " : "",
                       "charset=utf-8\r\nContent-Length: ", body_bytes,
-                      verdict == Verdict::kNotAllowed ? "\r\nAllow: GET, HEAD" : "",
+                      verdict == HttpVerdict::kNotAllowed ? "\r\nAllow: GET, HEAD" : "",
                       "\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
                       "nosniff\r\nConnection: close\r\n\r\n");
 }
 
-absl::string_view Explanation(Verdict verdict) {
+absl::string_view Explanation(HttpVerdict verdict) {
   switch (verdict) {
-    case Verdict::kNotFound:
+    case HttpVerdict::kNotFound:
       return "There is only /metrics here.\n";
-    case Verdict::kNotAllowed:
+    case HttpVerdict::kNotAllowed:
       return "/metrics is only read: use GET.\n";
-    case Verdict::kTooLong:
+    case HttpVerdict::kTooLong:
       return "The request's head is too long.\n";
     default:
       return "This is no HTTP/1 request; GET /metrics gives the metrics.\n";

@@ -8,7 +8,7 @@
 
 namespace penstock::status {
 
-enum class Verdict {
+enum class HttpVerdict {
   kIncomplete,  // incomplete; more may come
   kPage,        // GET or HEAD of the page
   kNotFound,    // of another path
@@ -17,19 +17,19 @@ enum class Verdict {
   kTooLong,     // the head exceeds the limit
 };
 
-struct Request {
-  Verdict verdict = Verdict::kIncomplete;
+struct HttpRequest {
+  HttpVerdict verdict = HttpVerdict::kIncomplete;
   bool head_only = false;  // HEAD
 };
 
 // Judges the bytes received so far of a head of at most `limit` bytes. The first line alone decides
 // whether it is a request.
-Request Judge(absl::string_view received, size_t limit);
+HttpRequest Judge(absl::string_view received, size_t limit);
 
 // The head of a response with a body of `body_bytes`; the connection ends after it.
-std::string ResponseHead(Verdict verdict, size_t body_bytes);
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes);
 
 // The body of a response other than the page: one line that says what to do.
-absl::string_view Explanation(Verdict verdict);
+absl::string_view Explanation(HttpVerdict verdict);
 
 }  // namespace penstock::status

@@ -118,7 +118,7 @@ void HttpServer::EvictOldest() {
 void HttpServer::Serve(HttpConnection& connection) {
   connection.Proceed(clock_.Now());
   if (connection.state() != HttpConnection::State::kAsked) return;
-  const bool page = connection.request().verdict == Verdict::kPage;
+  const bool page = connection.request().verdict == HttpVerdict::kPage;
   ++(page ? answered_ : refused_);
   std::shared_ptr<const std::string> body = page ? page_(counts()) : nullptr;
   connection.Answer(std::move(body), clock_.Now());

@@ -104,22 +104,22 @@ void Pool(const Snapshot& snapshot, Families& out) {
 }
 
 void Feeds(const Snapshot& snapshot, Families& out) {
-  using Entry = std::pair<const std::string, DatasetCounts>;
-  const auto by_dataset = [&](const char* name, const char* help, uint64_t DatasetCounts::*count) {
+  using Entry = std::pair<const std::string, DatasetFigures>;
+  const auto by_dataset = [&](const char* name, const char* help, uint64_t DatasetFigures::*count) {
     out.Each(MetricType::kCounter, name, help, snapshot.counts, [&](const Entry& entry) {
       return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second.*count)};
     });
   };
   out.Gauge("feeds", "Feeds with sessions.", snapshot.feeds);
-  by_dataset("batches_decoded_total", "Batches filled.", &DatasetCounts::batches_decoded);
+  by_dataset("batches_decoded_total", "Batches filled.", &DatasetFigures::batches_decoded);
   by_dataset("batches_announced_total",
              "Batches announced to sessions; more than were filled if trainers share them.",
-             &DatasetCounts::batches_announced);
+             &DatasetFigures::batches_announced);
   by_dataset("samples_decoded_total", "Samples decoded or copied.",
-             &DatasetCounts::samples_decoded);
+             &DatasetFigures::samples_decoded);
   by_dataset("samples_replaced_total",
              "Samples that replaced one that could not be used; included in samples_decoded_total.",
-             &DatasetCounts::samples_replaced);
+             &DatasetFigures::samples_replaced);
 }
 
 // Sums of time and of items, so that two scrapes give the mean over any span.
@@ -141,22 +141,22 @@ void Stages(const Snapshot& snapshot, Families& out) {
 
 // Sampled ten times a second.
 void Waits(const Snapshot& snapshot, Families& out) {
-  using Entry = std::pair<const std::string, DatasetCounts>;
+  using Entry = std::pair<const std::string, DatasetFigures>;
   const auto by_dataset = [&](const char* name, const char* help,
-                              base::Duration DatasetCounts::*time) {
+                              base::Duration DatasetFigures::*time) {
     out.Each(MetricType::kCounter, name, help, snapshot.counts, [&](const Entry& entry) {
       return Sample{{{"dataset", entry.first}}, Seconds(entry.second.*time)};
     });
   };
   by_dataset("session_open_seconds_total",
              "Total time that sessions were open and not at their end.",
-             &DatasetCounts::sessions_open);
+             &DatasetFigures::sessions_open);
   by_dataset("session_filled_seconds_total",
              "The same time, weighted by the share of its window that a session had ready.",
-             &DatasetCounts::sessions_filled);
+             &DatasetFigures::sessions_filled);
   by_dataset("session_starved_seconds_total",
              "The part of that time in which trainers slept without a batch.",
-             &DatasetCounts::sessions_starved);
+             &DatasetFigures::sessions_starved);
 }
 
 void Datasets(const Snapshot& snapshot, Families& out) {

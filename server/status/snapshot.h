@@ -33,7 +33,7 @@ struct StageTotals {
   base::Duration time{};
 };
 
-struct DatasetCounts {
+struct DatasetFigures {
   uint64_t batches_decoded = 0, batches_announced = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
   std::array<StageTotals, kStages.size()> stages = {};
@@ -77,7 +77,7 @@ struct Snapshot {
   uint64_t max_sessions = 0;
   uint64_t window = 0, ready = 0, held = 0;  // batches over all sessions
   uint32_t feeds = 0;
-  std::map<std::string, DatasetCounts> counts;  // by dataset name, since the start
+  std::map<std::string, DatasetFigures> counts;  // by dataset name, since the start
   std::vector<DatasetFacts> datasets;
   std::array<uint64_t, kWorkerStates.size()> workers = {};
   uint64_t worker_restarts = 0;

@@ -16,11 +16,11 @@ uint64_t SizeOf(uint64_t bytes) {
 
 }  // namespace
 
-Arena::Arena(uint64_t bytes) : bytes_(bytes) { PENSTOCK_CHECK(bytes % kAlignment == 0); }
+InputArena::InputArena(uint64_t bytes) : bytes_(bytes) { PENSTOCK_CHECK(bytes % kAlignment == 0); }
 
 // Where the first gap of that size begins, between those regions that count.
 template <typename Counts>
-std::optional<uint64_t> Arena::FirstGap(uint64_t size, const Counts& counts) const {
+std::optional<uint64_t> InputArena::FirstGap(uint64_t size, const Counts& counts) const {
   uint64_t begin = 0;
   for (const Region& region : regions_) {
     if (!counts(region)) continue;
@@ -31,7 +31,7 @@ std::optional<uint64_t> Arena::FirstGap(uint64_t size, const Counts& counts) con
   return std::nullopt;
 }
 
-std::optional<uint64_t> Arena::Allocate(uint64_t bytes) {
+std::optional<uint64_t> InputArena::Allocate(uint64_t bytes) {
   if (bytes > bytes_) return std::nullopt;
   const uint64_t size = SizeOf(bytes);
   const std::optional<uint64_t> begin = FirstGap(size, [](const Region&) { return true; });
@@ -43,12 +43,12 @@ std::optional<uint64_t> Arena::Allocate(uint64_t bytes) {
   return begin;
 }
 
-bool Arena::WillFit(uint64_t bytes) const {
+bool InputArena::WillFit(uint64_t bytes) const {
   return bytes <= bytes_ &&
          FirstGap(SizeOf(bytes), [](const Region& region) { return region.left_behind; });
 }
 
-std::vector<Arena::Region>::iterator Arena::Find(uint64_t offset) {
+std::vector<InputArena::Region>::iterator InputArena::Find(uint64_t offset) {
   const auto found = std::find_if(regions_.begin(), regions_.end(), [offset](const Region& region) {
     return region.begin == offset;
   });
@@ -56,8 +56,8 @@ std::vector<Arena::Region>::iterator Arena::Find(uint64_t offset) {
   return found;
 }
 
-void Arena::Free(uint64_t offset) { regions_.erase(Find(offset)); }
+void InputArena::Free(uint64_t offset) { regions_.erase(Find(offset)); }
 
-void Arena::LeaveBehind(uint64_t offset) { Find(offset)->left_behind = true; }
+void InputArena::LeaveBehind(uint64_t offset) { Find(offset)->left_behind = true; }
 
 }  // namespace penstock::workers

@@ -10,10 +10,10 @@
 
 namespace penstock::workers {
 
-class Arena {
+class InputArena {
  public:
   // `bytes` is a multiple of 64.
-  explicit Arena(uint64_t bytes);
+  explicit InputArena(uint64_t bytes);
 
   // The offset (a multiple of 64) of `bytes` free bytes, or nothing until others are freed.
   // What is larger than the arena never fits.

@@ -2,7 +2,7 @@
 //
 //   daemon                                       worker
 //   reads a sample into the input arena
-//   pushes a Request, rings if worker_asleep  →  pops it
+//   pushes a DecodeRequest, rings if worker_asleep  →  pops it
 //                                                started = its sequence  (before a byte is parsed)
 //                                                decodes from the arena into a row of a segment
 //   pops it, frees the input                  ←  pushes a Completion, rings if daemon_asleep
@@ -35,7 +35,7 @@ inline constexpr int kChannelNumber = 4;  // the memfd with this struct
 inline constexpr int kWorkNumber = 5;     // listening end of a bell: there are requests
 inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
 
-struct Request {
+struct DecodeRequest {
   uint64_t sequence;                   // 1, 2, …
   uint64_t input_offset, input_bytes;  // in the arena
   uint64_t row_offset, row_bytes;      // in the segment
@@ -45,7 +45,7 @@ struct Request {
   decode::DrawKey key;
 };
 static_assert(sizeof(decode::Spec) == 64 && sizeof(decode::DrawKey) == 24);
-static_assert(sizeof(Request) == 136 && std::is_trivially_copyable_v<Request>);
+static_assert(sizeof(DecodeRequest) == 136 && std::is_trivially_copyable_v<DecodeRequest>);
 
 struct Completion {
   uint64_t sequence;
@@ -62,7 +62,7 @@ struct alignas(64) Channel {
   uint32_t reserved;
   uint64_t arena_bytes;
   uint64_t memory_bytes;  // the most that the worker may allocate for itself
-  decode::Limits limits;
+  decode::SampleLimits limits;
 
   // Set by its owner, taken back by the other side when it rings.
   alignas(64) std::atomic<uint32_t> worker_asleep;
@@ -73,11 +73,11 @@ struct alignas(64) Channel {
   std::atomic<uint64_t> busy_ns;              // spent on requests, for status only
   std::atomic<uint32_t> ready;                // 1 once it serves requests
 
-  shm::SpscRing<Request, kRingCapacity> requests;
+  shm::SpscRing<DecodeRequest, kRingCapacity> requests;
   shm::SpscRing<Completion, kRingCapacity> completions;
 };
 static_assert(std::is_standard_layout_v<Channel>);
-static_assert(offsetof(Channel, limits) == 32 && sizeof(decode::Limits) == 24);
+static_assert(offsetof(Channel, limits) == 32 && sizeof(decode::SampleLimits) == 24);
 static_assert(offsetof(Channel, worker_asleep) == 64 && offsetof(Channel, daemon_asleep) == 128);
 static_assert(offsetof(Channel, started) == 192 && offsetof(Channel, requests) == 256);
 static_assert(offsetof(Channel, completions) == 256 + 128 + 136 * kRingCapacity);

@@ -74,7 +74,7 @@ std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, ui
   const base::MutexLock lock(mutex_);
   for (;;) {
     if (!IsCurrent(*read)) return std::nullopt;
-    Arena& arena = read->link->arena();
+    InputArena& arena = read->link->arena();
     if (const auto offset = arena.Allocate(bytes)) {
       const base::TimePoint now = base::Now();
       read->waits_for_source = now;
@@ -100,15 +100,15 @@ void QueueReads::DropInput(ReadPlace read) {
 void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
   if (fetched.kind != OutcomeKind::kDone) return End(read, fetched.kind, fetched.fault, {});
   const WorkItem& item = read->item;
-  Request request{.sequence = 0,
-                  .input_offset = fetched.offset,
-                  .input_bytes = fetched.bytes,
-                  .row_offset = item.row_offset,
-                  .row_bytes = decode::RowBytes(item.spec),
-                  .segment = item.segment,
-                  .reserved = 0,
-                  .spec = item.spec,
-                  .key = item.key};
+  DecodeRequest request{.sequence = 0,
+                        .input_offset = fetched.offset,
+                        .input_bytes = fetched.bytes,
+                        .row_offset = item.row_offset,
+                        .row_bytes = decode::RowBytes(item.spec),
+                        .segment = item.segment,
+                        .reserved = 0,
+                        .spec = item.spec,
+                        .key = item.key};
   const base::TimePoint read_end = base::Now();
   std::shared_ptr<SupervisorEndpoint> link;
   {

@@ -28,7 +28,7 @@ class QueueReads {
  public:
   struct Options {
     uint32_t number = 0;
-    decode::Limits limits;
+    decode::SampleLimits limits;
     base::Duration patience = source::kPatience;  // a read that takes longer is overdue
   };
   // `wake` is rung when an item ended without a worker; it outlives the threads.

@@ -33,7 +33,7 @@ absl::Status SegmentTable::Take(std::span<const std::byte> bytes, std::span<posi
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::span<std::byte>> SegmentTable::Row(const Request& request) {
+absl::StatusOr<std::span<std::byte>> SegmentTable::Row(const DecodeRequest& request) {
   if (!segments_.contains(request.segment)) PENSTOCK_RETURN_IF_ERROR(Receive());
   const auto found = segments_.find(request.segment);
   if (found == segments_.end()) {

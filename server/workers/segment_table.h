@@ -24,7 +24,7 @@ class SegmentTable {
   absl::Status Receive();
 
   // Where the request's row is. A segment that is not known yet is looked for in the socket.
-  absl::StatusOr<std::span<std::byte>> Row(const Request& request);
+  absl::StatusOr<std::span<std::byte>> Row(const DecodeRequest& request);
 
  private:
   absl::Status Take(std::span<const std::byte> bytes, std::span<posix::Fd> fds);

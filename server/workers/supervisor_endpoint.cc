@@ -37,7 +37,7 @@ std::span<std::byte> SupervisorEndpoint::Input(uint64_t offset, uint64_t bytes) 
   return mapping_.bytes().subspan(kArenaOffset + offset, bytes);
 }
 
-bool SupervisorEndpoint::Push(Request& request) {
+bool SupervisorEndpoint::Push(DecodeRequest& request) {
   request.sequence = requests_.pushed() + 1;
   // kWait, too: a worker that answered a request without taking it is broken.
   return requests_.Push(request) == shm::RingOutcome::kDone;

@@ -23,7 +23,7 @@ class SupervisorEndpoint {
   struct Options {
     uint64_t arena_bytes = 0;   // a multiple of 4096, at least limits.max_bytes
     uint64_t memory_bytes = 0;  // that the worker may allocate
-    decode::Limits limits;
+    decode::SampleLimits limits;
   };
   // Shared by the queue and its reader thread, as said above.
   static absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> Make(const Options& options);
@@ -33,12 +33,12 @@ class SupervisorEndpoint {
   const posix::Fd& work_notifier() const { return work_notifier_.receiver; }
   const posix::Fd& done_event() const { return done_event_; }
 
-  Arena& arena() { return arena_; }
+  InputArena& arena() { return arena_; }
   std::span<std::byte> Input(uint64_t offset, uint64_t bytes) const;
 
   // Reader thread. Gives the request its sequence; the number of requests that are not answered
   // never exceeds kRingCapacity. False when the worker broke the ring.
-  bool Push(Request& request);
+  bool Push(DecodeRequest& request);
   void WakeWorker();
 
   // Runner's thread.
@@ -59,9 +59,9 @@ class SupervisorEndpoint {
       work_notifier_;  // the worker has its listening end, and may do what it likes with it
   posix::Fd done_event_;
   posix::Mapping mapping_;
-  Arena arena_;
+  InputArena arena_;
   uint64_t arena_bytes_;
-  shm::RingProducer<Request, kRingCapacity> requests_;
+  shm::RingProducer<DecodeRequest, kRingCapacity> requests_;
   shm::RingConsumer<Completion, kRingCapacity> completions_;
 };
 

@@ -27,7 +27,7 @@ struct SupervisorOptions {
   uint32_t read_ahead = 2;           // items a queue holds besides the one in its worker's hand
   uint64_t arena_bytes = 32u << 20;  // input memory a worker, touched as needed; ≥ limits.max_bytes
   uint64_t memory_bytes = base::kGiB;  // that a worker may allocate for itself
-  decode::Limits limits;
+  decode::SampleLimits limits;
   base::Duration start_timeout = std::chrono::seconds(10);  // until a new worker says it is ready
   base::Duration sample_timeout = std::chrono::seconds(30);
   base::Duration patience = source::kPatience;          // a read that takes longer is overdue

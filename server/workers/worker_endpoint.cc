@@ -38,13 +38,13 @@ WorkerEndpoint::WorkerEndpoint(posix::Mapping mapping, posix::Fd work, posix::Fd
       requests_(channel().requests),
       completions_(channel().completions) {}
 
-absl::StatusOr<std::optional<Request>> WorkerEndpoint::Next() {
-  Request request;
+absl::StatusOr<std::optional<DecodeRequest>> WorkerEndpoint::Next() {
+  DecodeRequest request;
   switch (requests_.Pop(request)) {
     case shm::RingOutcome::kDone:
-      return std::optional<Request>(request);
+      return std::optional<DecodeRequest>(request);
     case shm::RingOutcome::kWait:
-      return std::optional<Request>();
+      return std::optional<DecodeRequest>();
     case shm::RingOutcome::kBroken:
       break;
   }
@@ -60,11 +60,12 @@ bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
   return entries[1].revents != 0;
 }
 
-void WorkerEndpoint::Begin(const Request& request) {
+void WorkerEndpoint::Begin(const DecodeRequest& request) {
   channel().started.store(request.sequence, std::memory_order_release);
 }
 
-absl::StatusOr<std::span<const std::byte>> WorkerEndpoint::Input(const Request& request) const {
+absl::StatusOr<std::span<const std::byte>> WorkerEndpoint::Input(
+    const DecodeRequest& request) const {
   const size_t arena_bytes = mapping_.size() - kArenaOffset;
   if (request.input_offset > arena_bytes ||
       request.input_bytes > arena_bytes - request.input_offset) {
@@ -74,7 +75,8 @@ absl::StatusOr<std::span<const std::byte>> WorkerEndpoint::Input(const Request& 
   return mapping_.bytes().subspan(kArenaOffset + request.input_offset, request.input_bytes);
 }
 
-absl::Status WorkerEndpoint::Finish(const Request& request, base::Fault fault, const Spent& spent) {
+absl::Status WorkerEndpoint::Finish(const DecodeRequest& request, base::Fault fault,
+                                    const Spent& spent) {
   const uint64_t busy_ns = spent.ended_ns - spent.began_ns;
   channel().busy_ns.fetch_add(busy_ns, std::memory_order_relaxed);
   const Completion completion{

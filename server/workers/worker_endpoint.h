@@ -21,26 +21,26 @@ class WorkerEndpoint {
   static absl::StatusOr<WorkerEndpoint> Open();
 
   uint64_t memory_bytes() const { return channel().memory_bytes; }
-  decode::Limits limits() const { return channel().limits; }
+  decode::SampleLimits limits() const { return channel().limits; }
 
   // Tells the daemon that requests are served from here on.
   void SayReady() { channel().ready.store(1, std::memory_order_release); }
 
   // The next request now, or nothing; an error when the ring is broken.
-  absl::StatusOr<std::optional<Request>> Next();
+  absl::StatusOr<std::optional<DecodeRequest>> Next();
   // Before the last Next that comes before Sleep.
   void AnnounceSleep() { FallAsleep(channel().worker_asleep); }
   // Waits until there may be a request or `socket` is readable; says whether the latter.
   bool Sleep(const posix::Fd& socket);
 
   // The sample is in hand from here on …
-  void Begin(const Request& request);
-  absl::StatusOr<std::span<const std::byte>> Input(const Request& request) const;
+  void Begin(const DecodeRequest& request);
+  absl::StatusOr<std::span<const std::byte>> Input(const DecodeRequest& request) const;
   // … to here.
   struct Spent {
     uint64_t began_ns = 0, ended_ns = 0;  // by CLOCK_MONOTONIC
   };
-  absl::Status Finish(const Request& request, base::Fault fault, const Spent& spent);
+  absl::Status Finish(const DecodeRequest& request, base::Fault fault, const Spent& spent);
 
  private:
   WorkerEndpoint(posix::Mapping mapping, posix::Fd work, posix::Fd done);
@@ -48,7 +48,7 @@ class WorkerEndpoint {
 
   posix::Mapping mapping_;
   posix::Fd work_notifier_, done_event_;
-  shm::RingConsumer<Request, kRingCapacity> requests_;
+  shm::RingConsumer<DecodeRequest, kRingCapacity> requests_;
   shm::RingProducer<Completion, kRingCapacity> completions_;
 };
 

@@ -60,7 +60,7 @@ absl::Status Confine(uint64_t memory_bytes) {
   return absl::OkStatus();
 }
 
-absl::Status Serve(const Request& request, WorkerEndpoint& end, SegmentTable& segments,
+absl::Status Serve(const DecodeRequest& request, WorkerEndpoint& end, SegmentTable& segments,
                    decode::Decoder& decoder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> file, end.Input(request));
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> row, segments.Row(request));
@@ -73,7 +73,7 @@ absl::Status Serve(const Request& request, WorkerEndpoint& end, SegmentTable& se
 absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
   decode::Decoder decoder(end.limits());
   for (;;) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, end.Next());
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<DecodeRequest> request, end.Next());
     if (!request) {
       end.AnnounceSleep();
       PENSTOCK_ASSIGN_OR_RETURN(request, end.Next());

@@ -33,7 +33,7 @@ BareLoops::BareLoops(Shared<Board> board, std::vector<ForkedChild> children)
 
 // Runs until it is killed.
 int BareLoops::Serve(const Work& work, Board& board, uint32_t number) {
-  decode::Decoder decoder((decode::Limits()));
+  decode::Decoder decoder((decode::SampleLimits()));
   std::vector<std::byte> row(decode::RowBytes(work.spec));
   for (uint32_t seen = 0;;) {
     const uint32_t order = board.order.load(std::memory_order_acquire);

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<CopyMachine>> CopyMachine::Make(size_t bytes) {
                             posix::Mapping::Map(view, bytes, posix::Access::kReadOnly));
   std::memset(m.pinned_.data(), 1, bytes);
   std::memset(m.segment_.data(), 2, bytes);
-  using Access = cuda::Registration::Access;
+  using Access = cuda::Registration::HostAccess;
   PENSTOCK_ASSIGN_OR_RETURN(m.segment_registration_,
                             cuda::Registration::Make(m.segment_.data(), bytes, Access::kReadWrite));
   PENSTOCK_ASSIGN_OR_RETURN(

@@ -40,7 +40,7 @@ struct Task {
 class DecodeBench {
  public:
   DecodeBench(std::vector<std::vector<std::byte>> files, uint64_t epochs)
-      : files_(std::move(files)), decoder_(decode::Limits()), row_(decode::RowBytes(spec_)) {
+      : files_(std::move(files)), decoder_(decode::SampleLimits()), row_(decode::RowBytes(spec_)) {
     for (uint64_t epoch = 0; epoch < epochs; ++epoch) {
       for (uint64_t sample = 0; sample < files_.size(); ++sample) {
         const Task task{files_[sample], {.seed = kSeed, .epoch = epoch, .sample = sample}};
@@ -88,7 +88,7 @@ class DecodeBench {
 
 std::vector<PillowCrop> CropsOf(const DecodeBench& bench, const source::Dataset& dataset) {
   std::vector<PillowCrop> crops;
-  decode::Decoder decoder((decode::Limits()));
+  decode::Decoder decoder((decode::SampleLimits()));
   for (const Task& task : bench.tasks()) {
     const auto size = decoder.SizeOf(task.file, bench.spec());
     if (!size) continue;

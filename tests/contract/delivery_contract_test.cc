@@ -23,7 +23,7 @@ constexpr uint32_t kSlots = 12;
 class Subject {
  public:
   virtual ~Subject() = default;
-  virtual Delivery& delivery() = 0;
+  virtual BatchDelivery& delivery() = 0;
   // All that is under way comes to its end.
   virtual void Settle() {}
   virtual const std::byte* BytesOf(const shm::ControlEntry& entry) = 0;
@@ -32,7 +32,7 @@ class Subject {
 class HostSubject final : public Subject {
  public:
   explicit HostSubject(const PoolSegment& segment) : segment_(segment) {}
-  Delivery& delivery() override { return *delivery_; }
+  BatchDelivery& delivery() override { return *delivery_; }
   const std::byte* BytesOf(const shm::ControlEntry& entry) override {
     EXPECT_EQ(entry.segment, PoolSegment::kId);
     return segment_.data() + entry.offset;
@@ -57,7 +57,7 @@ class DeviceSubject final : public Subject {
                   });
     gpu_->Collect();
   }
-  Delivery& delivery() override { return *delivery_; }
+  BatchDelivery& delivery() override { return *delivery_; }
   void Settle() override {
     copier_->Complete();
     gpu_->Collect();
@@ -84,7 +84,7 @@ class DeliveryContractTest : public ::testing::TestWithParam<const char*> {
     mapping_ = *posix::Mapping::Map(delivery().memory(), delivery().memory_bytes(),
                                     posix::Access::kReadWrite);
   }
-  Delivery& delivery() { return subject_->delivery(); }
+  BatchDelivery& delivery() { return subject_->delivery(); }
 
   void Announce(uint64_t sequence) {
     const auto slot = static_cast<uint32_t>(sequence - 1);
@@ -93,7 +93,7 @@ class DeliveryContractTest : public ::testing::TestWithParam<const char*> {
   // One turn of the runner, after all that was under way.
   void Turn() {
     subject_->Settle();
-    const Delivery::Heard heard = delivery().Listen();
+    const BatchDelivery::Heard heard = delivery().Listen();
     EXPECT_GE(heard.taken, taken_);
     taken_ = heard.taken;
     let_go_.insert(let_go_.end(), heard.released.begin(), heard.released.end());

@@ -9,12 +9,12 @@ namespace status = penstock::status;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kLimit = 4096;
   const absl::string_view all(reinterpret_cast<const char*>(data), size);
-  const status::Request whole = status::Judge(all, kLimit);
+  const status::HttpRequest whole = status::Judge(all, kLimit);
   // Once there is a verdict, more bytes change nothing; and there is one within the limit.
-  PENSTOCK_CHECK(size < kLimit || whole.verdict != status::Verdict::kIncomplete);
+  PENSTOCK_CHECK(size < kLimit || whole.verdict != status::HttpVerdict::kIncomplete);
   for (size_t part = 0; part < size; part += 1 + size / 16) {
-    const status::Request early = status::Judge(all.substr(0, part), kLimit);
-    if (early.verdict == status::Verdict::kIncomplete) continue;
+    const status::HttpRequest early = status::Judge(all.substr(0, part), kLimit);
+    if (early.verdict == status::HttpVerdict::kIncomplete) continue;
     PENSTOCK_CHECK(early.verdict == whole.verdict && early.head_only == whole.head_only);
   }
   PENSTOCK_CHECK(!status::ResponseHead(whole.verdict, size).empty());

@@ -15,7 +15,8 @@ namespace decode = penstock::decode;
 constexpr size_t kPrefixBytes = 8;  // seeds.py writes them, too
 
 // Small enough that a run takes milliseconds.
-constexpr decode::Limits kLimits = {.max_bytes = 1 << 20, .max_pixels = 1 << 18, .max_scans = 30};
+constexpr decode::SampleLimits kLimits = {
+    .max_bytes = 1 << 20, .max_pixels = 1 << 18, .max_scans = 30};
 
 decode::Spec SpecOf(std::span<const uint8_t> prefix) {
   decode::Spec spec;

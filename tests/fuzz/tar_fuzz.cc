@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   WdsSamples samples("x.tar", roles);
   uint64_t end = 0, members = 0;
   while (!walk.done()) {
-    const TarWalk::Range range = walk.wants();
+    const TarWalk::ByteRange range = walk.wants();
     PENSTOCK_CHECK(range.bytes <= size && range.offset <= size - range.bytes);
     const auto member = walk.Take(shard.subspan(range.offset, range.bytes));
     if (!member.ok() || !*member) continue;

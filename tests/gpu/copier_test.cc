@@ -202,8 +202,8 @@ TEST_F(CopierTest, BatchesAreCopiedNearlyAsFastAsTheMachineCan) {
   const posix::Mapping host =
       Must(posix::Mapping::Map(memory, 40 * kMiB, posix::Access::kReadWrite));
   std::memset(host.data(), 1, host.size());
-  const cuda::Registration registration = Must(
-      cuda::Registration::Make(host.data(), host.size(), cuda::Registration::Access::kReadWrite));
+  const cuda::Registration registration = Must(cuda::Registration::Make(
+      host.data(), host.size(), cuda::Registration::HostAccess::kReadWrite));
   const cuda::Stream stream = Must(cuda::Stream::Make());
 
   double best_plain = 1e9, best_copier = 1e9;

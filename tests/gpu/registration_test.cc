@@ -12,7 +12,7 @@ namespace penstock::cuda {
 namespace {
 
 using gpu::Must;
-using Access = Registration::Access;
+using Access = Registration::HostAccess;
 
 constexpr size_t kBytes = 4 << 20;
 

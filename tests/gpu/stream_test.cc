@@ -26,7 +26,8 @@ class StreamTest : public ::testing::Test {
     device_ = Must(Devices())[Must(CurrentDevice())];
     pinned_ = Must(PinnedMemory::Make(kManyBytes));
     target_ = Must(DeviceMemory::Make(kManyBytes));
-    registration_ = Must(Registration::Make(page_.data(), 4096, Registration::Access::kReadWrite));
+    registration_ =
+        Must(Registration::Make(page_.data(), 4096, Registration::HostAccess::kReadWrite));
   }
 
   uint64_t* word() { return reinterpret_cast<uint64_t*>(page_.data()); }

@@ -35,8 +35,8 @@ int WatchOne(Session& session) {
   const cuda::DeviceScope scope(session.device());
   const posix::Fd given(3);
   const posix::Mapping mapping = Must(posix::Mapping::Map(given, kPage, posix::Access::kReadWrite));
-  const cuda::Registration registered =
-      Must(cuda::Registration::Make(mapping.data(), kPage, cuda::Registration::Access::kReadWrite));
+  const cuda::Registration registered = Must(
+      cuda::Registration::Make(mapping.data(), kPage, cuda::Registration::HostAccess::kReadWrite));
   const uint64_t there = Must(registered.DeviceAddress(mapping.data()));
   const volatile auto* here = reinterpret_cast<const WatchReport*>(mapping.data());
   const Desk desk(session);

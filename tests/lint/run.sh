@@ -79,6 +79,7 @@ mistakes() {
 
 check formatting format
 check words words
+check type-names python3 -B tests/lint/type_names.py .
 check shell-scripts shell_scripts
 if tools; then
   check python-mistakes python_mistakes

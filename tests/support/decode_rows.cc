@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   decode::DrawKey key{std::strtoull(argv[6], nullptr, 10), std::strtoull(argv[7], nullptr, 10), 0};
-  decode::Decoder decoder{decode::Limits{}};
+  decode::Decoder decoder{decode::SampleLimits{}};
   for (std::string path; std::getline(std::cin, path); ++key.sample) {
     WriteOne(decoder, spec, key, path);
   }

@@ -42,7 +42,7 @@ class FakeCopier final : public Copier {
   Done Collect() override { return std::exchange(done_, {}); }
   const posix::Fd& event() const override { return event_; }
   absl::Status status() const override { return failure; }
-  Facts facts() const override { return {.name = "Fake GPU", .context_bytes = 525u << 20}; }
+  CopierFacts facts() const override { return {.name = "Fake GPU", .context_bytes = 525u << 20}; }
 
   // Completes the oldest requested slab, or fails it with `status`.
   void CompleteSlab(const absl::Status& status = absl::OkStatus()) {

@@ -27,7 +27,7 @@ class FakeRows final : public source::Dataset {
   int64_t label(uint64_t sample) const override { return static_cast<int64_t>(sample % 10); }
   std::string path(uint64_t sample) const override { return absl::StrCat("/fake#", sample); }
   source::Storage storage() const override { return source::Storage::kRows; }
-  std::vector<source::Field> fields() const override {
+  std::vector<source::SampleField> fields() const override {
     return {{.name = source::kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
   }
   absl::Status CopyRows(const source::Selection&, std::span<const uint64_t> samples,

@@ -124,8 +124,8 @@ class CudaGpu final : public Gpu {
   }
   absl::StatusOr<std::unique_ptr<Pages>> Register(std::byte* data, size_t bytes,
                                                   Access access) override {
-    const auto how = access == Access::kReadOnly ? cuda::Registration::Access::kReadOnly
-                                                 : cuda::Registration::Access::kReadWrite;
+    const auto how = access == Access::kReadOnly ? cuda::Registration::HostAccess::kReadOnly
+                                                 : cuda::Registration::HostAccess::kReadWrite;
     return Make<Pages, CudaPages>([&] { return cuda::Registration::Make(data, bytes, how); });
   }
   absl::StatusOr<std::unique_ptr<Event>> MakeEvent() override {

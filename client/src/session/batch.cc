@@ -193,7 +193,7 @@ Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
 }
 
 Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stream) {
-  const cuda::Range range("finish", view_.epoch, view_.first);
+  const cuda::TraceRange range("finish", view_.epoch, view_.first);
   client::Gpu& gpu = *lease_->gpu();
   const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());

@@ -80,7 +80,7 @@ void AddPool(const feed::EngineView& view, status::Snapshot& snapshot) {
       slots.slots - std::min<uint64_t>(taken, slots.slots);
 }
 
-status::StageTotals& StageOf(absl::string_view name, status::DatasetCounts& counts) {
+status::StageTotals& StageOf(absl::string_view name, status::DatasetFigures& counts) {
   return counts.stages[PlaceOf(name, status::kStages)];
 }
 
@@ -119,7 +119,7 @@ void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
                status::Snapshot& snapshot) {
   for (const auto& [dataset, total] : totals) {
     const feed::StageSums& sums = total.flow.stages;
-    status::DatasetCounts& counts = snapshot.counts[dataset];
+    status::DatasetFigures& counts = snapshot.counts[dataset];
     counts.batches_decoded = total.counts.batches_decoded;
     counts.batches_announced = total.counts.batches_announced;
     counts.samples_decoded = total.counts.rows_decoded;

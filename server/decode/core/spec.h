@@ -55,8 +55,8 @@ inline size_t RowBytes(const Spec& spec) {
 // resize ≥ both sides. **Errors**: InvalidArgument.
 absl::Status Validate(const Spec& spec);
 
-// Limits for one file.
-struct Limits {
+// Limits for one sample.
+struct SampleLimits {
   uint64_t max_bytes = 16u << 20;
   uint64_t max_pixels = 100'000'000;
   // Scans of a JPEG. libjpeg writes at most 18 (progressive, four components), optimising encoders

@@ -81,7 +81,7 @@ template <bool kKeep>
 bool EntropyDecoder::DecodeBlocks(JBLOCKROW* blocks) {
   Bits bits(bytes_.bytes(), bytes_.position());
   for (int i = 0; i < block_count_; ++i) {
-    const Block& block = blocks_[i];
+    const CoefficientBlock& block = blocks_[i];
     JCOEF* const coefficients = kKeep ? *blocks[i] : nullptr;
     if (!DecodeDc(*block.dc, bits, *block.last_dc)) return false;
     if (kKeep) coefficients[0] = static_cast<JCOEF>(*block.last_dc);

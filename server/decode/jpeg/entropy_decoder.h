@@ -51,7 +51,7 @@ class EntropyDecoder {
     jpeg_entropy_decoder manager;
     EntropyDecoder* self;
   };
-  struct Block {
+  struct CoefficientBlock {
     const DcTable* dc;
     const AcTable* ac;
     int32_t* last_dc;  // per component
@@ -68,7 +68,7 @@ class EntropyDecoder {
   ScanBytes bytes_;
   DcTable dc_tables_[NUM_HUFF_TBLS];
   AcTable ac_tables_[NUM_HUFF_TBLS];
-  Block blocks_[D_MAX_BLOCKS_IN_MCU];
+  CoefficientBlock blocks_[D_MAX_BLOCKS_IN_MCU];
   int block_count_;  // per MCU
   int32_t last_dc_[MAX_COMPS_IN_SCAN];
 

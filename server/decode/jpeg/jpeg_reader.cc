@@ -101,7 +101,7 @@ bool JpegReader::StartOver() {
 }
 
 void JpegReader::CountScans(j_common_ptr info) {
-  const Progress* progress = reinterpret_cast<const Progress*>(info->progress);
+  const ScanCount* progress = reinterpret_cast<const ScanCount*>(info->progress);
   const int scan = reinterpret_cast<j_decompress_ptr>(info)->input_scan_number;
   if (static_cast<uint64_t>(scan) > progress->max_scans) {
     JpegErrors::GiveUp(info, Fault::kTooManyScans);

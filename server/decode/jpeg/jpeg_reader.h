@@ -49,8 +49,8 @@ class JpegReader : public ImageReader {
   bool started_over() const { return started_over_; }
 
  private:
-  struct Progress {
-    // First member, because libjpeg's pointer to it is cast to Progress*.
+  struct ScanCount {
+    // First member, because libjpeg's pointer to it is cast to ScanCount*.
     jpeg_progress_mgr manager;
     uint64_t max_scans;
   };
@@ -72,7 +72,7 @@ class JpegReader : public ImageReader {
   JpegErrors errors_;
   JpegSource source_;
   EntropyDecoder entropy_;
-  Progress progress_;
+  ScanCount progress_;
   bool open_ = false;
   std::span<const std::byte> file_;
   std::optional<std::span<const uint8_t>> scan_;  // the only scan, if it is complete

@@ -82,7 +82,7 @@ base::Fault ParsePngHeader(std::span<const std::byte> file, PngHeader& header) {
   const bool sized = header.width >= 1 && header.width <= kMostPngSide && header.height >= 1 &&
                      header.height <= kMostPngSide;
   if (!sized || !MayHave(color, header.depth)) return base::Fault::kCorrupt;
-  header.color = static_cast<PngHeader::Color>(color);
+  header.color = static_cast<PngHeader::ColorType>(color);
   return base::Fault::kNone;
 }
 

@@ -15,11 +15,11 @@ namespace penstock::decode {
 inline constexpr uint32_t kMostPngSide = 0x7FFF'FFFF;
 
 struct PngHeader {
-  enum Color : uint8_t { kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6 };
+  enum ColorType : uint8_t { kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6 };
 
   uint32_t width = 0, height = 0;
   uint8_t depth = 0;  // bits per channel
-  Color color = kGray;
+  ColorType color = kGray;
   bool interlaced = false;
 
   uint32_t channels() const;

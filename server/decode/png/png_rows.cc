@@ -5,7 +5,7 @@
 namespace penstock::decode {
 namespace {
 
-using PngColor = PngHeader::Color;
+using PngColor = PngHeader::ColorType;
 
 // Calls put(input pixel, output pixel) for each pixel.
 template <typename Put>

@@ -40,7 +40,7 @@ void Resampler::PackOutput(const Taps& taps, uint32_t output, uint32_t skipped, 
 void Resampler::PackHorizontal(const Placement& placement) {
   x_groups_ = GroupsFor(x_taps_.max_count());
   const size_t words = size_t{x_groups_} * kernels_.words_per_group;
-  const Range needed = x_taps_.needed();
+  const TapRange needed = x_taps_.needed();
   const uint32_t read = std::min(x_groups_ * kernels_.taps_per_group, needed.count);
   x_first_.assign(padded_outputs_, 0);
   x_weights_.assign(padded_outputs_ * words, 0);
@@ -90,14 +90,14 @@ void Resampler::Take(const uint8_t* const rows[kRowsAtOnce], uint32_t count) {
 void Resampler::EmitReadyRows() {
   const uint32_t first = y_taps_.needed().first;
   for (; emitted_ < y_taps_.outputs(); ++emitted_) {
-    const Range& inputs = y_taps_.inputs(emitted_);
+    const TapRange& inputs = y_taps_.inputs(emitted_);
     if (inputs.first - first + inputs.count > taken_) return;
     EmitRow(emitted_);
   }
 }
 
 void Resampler::EmitRow(uint32_t output) {
-  const Range& inputs = y_taps_.inputs(output);
+  const TapRange& inputs = y_taps_.inputs(output);
   const uint32_t first = inputs.first - y_taps_.needed().first;
   const uint32_t groups = GroupsFor(inputs.count);
   for (uint32_t tap = 0; tap < groups * kernels_.taps_per_group; ++tap) {

@@ -31,8 +31,8 @@ class Resampler {
   void Begin(const Placement& placement, uint8_t* out);
 
   // The inputs that the outputs depend on, relative to the placement's crop.
-  Range columns() const { return x_taps_.needed(); }
-  Range rows() const { return y_taps_.needed(); }
+  TapRange columns() const { return x_taps_.needed(); }
+  TapRange rows() const { return y_taps_.needed(); }
 
   // Feeds the next `count` (1 … kRowsAtOnce) rows of rows(). Each pointer points at the first of
   // columns().

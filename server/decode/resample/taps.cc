@@ -15,7 +15,7 @@ double Triangle(double x) {
 }
 
 // Drops zero weights at both ends, but keeps at least one weight.
-Range Trim(Range range, int32_t* weights) {
+TapRange Trim(TapRange range, int32_t* weights) {
   while (range.count > 1 && weights[range.count - 1] == 0) --range.count;
   uint32_t zeros = 0;
   while (zeros + 1 < range.count && weights[zeros] == 0) ++zeros;
@@ -37,7 +37,7 @@ void Taps::Compute(const Axis& axis) {
   Summarize();
 }
 
-Range Taps::ComputeOne(const Axis& axis, uint32_t output, double scale, int32_t* weights) {
+TapRange Taps::ComputeOne(const Axis& axis, uint32_t output, double scale, int32_t* weights) {
   const double support = std::max(scale, 1.0);
   const double inverse = 1.0 / support;
   const double center = (output + 0.5) * scale;
@@ -59,7 +59,7 @@ void Taps::Summarize() {
   uint32_t first = inputs_[0].first;
   uint32_t end = 0;
   max_count_ = 0;
-  for (const Range& range : inputs_) {
+  for (const TapRange& range : inputs_) {
     first = std::min(first, range.first);
     end = std::max(end, range.first + range.count);
     max_count_ = std::max(max_count_, range.count);

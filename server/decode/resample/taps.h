@@ -11,7 +11,7 @@ namespace penstock::decode {
 
 inline constexpr int kWeightBits = 22;  // 2²² represents a weight of 1
 
-struct Range {
+struct TapRange {
   uint32_t first = 0;
   uint32_t count = 0;
 };
@@ -24,20 +24,20 @@ class Taps {
   void Compute(const Axis& axis);
 
   uint32_t outputs() const { return static_cast<uint32_t>(inputs_.size()); }
-  const Range& inputs(uint32_t output) const { return inputs_[output]; }
+  const TapRange& inputs(uint32_t output) const { return inputs_[output]; }
   const int32_t* weights(uint32_t output) const { return &weights_[size_t{output} * stride_]; }
 
   uint32_t max_count() const { return max_count_; }
-  Range needed() const { return needed_; }  // the inputs that any output uses
+  TapRange needed() const { return needed_; }  // the inputs that any output uses
 
  private:
-  Range ComputeOne(const Axis& axis, uint32_t output, double scale, int32_t* weights);
+  TapRange ComputeOne(const Axis& axis, uint32_t output, double scale, int32_t* weights);
   void Summarize();
 
   uint32_t stride_ = 0;
   uint32_t max_count_ = 0;
-  Range needed_;
-  std::vector<Range> inputs_;
+  TapRange needed_;
+  std::vector<TapRange> inputs_;
   std::vector<int32_t> weights_;
   std::vector<double> scratch_;
 };

@@ -74,7 +74,7 @@ absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", id.value(), " is open already; close it first"));
   }
-  const Feed* feed = Get(feeds, spec.feed);
+  const FeedEntry* feed = Get(feeds, spec.feed);
   if (feed != nullptr && feed->samples != spec.share.samples) {
     return absl::InvalidArgumentError(absl::StrCat("the feed has ", feed->samples,
                                                    " samples an epoch, not ", spec.share.samples));
@@ -105,13 +105,13 @@ absl::Status Core::OpenSession(SessionId session, const SessionSpec& spec, base:
 }
 
 // The feed's statistics. Those of feeds without sessions are dropped when there are too many.
-Core::State::Feed& Core::State::FeedOf(const SessionSpec& spec) {
+Core::State::FeedEntry& Core::State::FeedOf(const SessionSpec& spec) {
   if (feeds.size() >= sessions.size() + kMaxIdleFeeds) {
     absl::erase_if(feeds, [](const auto& entry) { return entry.second->counts.sessions == 0; });
   }
-  std::unique_ptr<Feed>& feed = feeds[spec.feed];
+  std::unique_ptr<FeedEntry>& feed = feeds[spec.feed];
   if (feed == nullptr) {
-    feed = std::make_unique<Feed>();
+    feed = std::make_unique<FeedEntry>();
     feed->samples = spec.share.samples;
     feed->fill_path = spec.fill_path;
     feed->run = spec.run;

@@ -68,7 +68,7 @@ void Core::RowDone(const RowTask& task, Cost cost) {
   Slot& slot = state_->SlotOf(task);
   state_->ScheduleOf(slot.filling.fill_path).Ended(task, cost);
   slot.rows.Done(task.row, task.rows);
-  if (State::Feed* feed = Get(state_->feeds, task.feed)) {
+  if (State::FeedEntry* feed = Get(state_->feeds, task.feed)) {
     feed->counts.rows_decoded += task.rows;
     feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;
   }
@@ -121,7 +121,7 @@ std::optional<SessionView> Core::View(SessionId id) const {
 }
 
 std::optional<FeedView> Core::View(FeedId id) const {
-  const State::Feed* feed = Get(state_->feeds, id);
+  const State::FeedEntry* feed = Get(state_->feeds, id);
   if (feed == nullptr) return std::nullopt;
   return feed->counts;
 }

@@ -24,7 +24,7 @@ auto* Get(const Map& map, Id id) {
 // The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
 // arenas and slots: all stay where they are until nothing refers to them.
 struct Core::State {
-  struct Feed {
+  struct FeedEntry {
     uint64_t samples = 0;
     FillPath fill_path = FillPath::kWorkers;
     uint32_t run = 1;
@@ -33,7 +33,7 @@ struct Core::State {
 
   absl::flat_hash_map<ArenaId, std::unique_ptr<Arena>> arenas;
   absl::flat_hash_map<SlotId, std::unique_ptr<Slot>> slots;
-  absl::flat_hash_map<FeedId, std::unique_ptr<Feed>> feeds;
+  absl::flat_hash_map<FeedId, std::unique_ptr<FeedEntry>> feeds;
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
   Schedule schedules[kFillPaths];
   std::deque<RowTask> again[kFillPaths];  // rows that came back: given out before all others
@@ -41,7 +41,7 @@ struct Core::State {
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
   uint64_t Reserved(const Arena* arena) const;
-  Feed& FeedOf(const SessionSpec& spec);
+  FeedEntry& FeedOf(const SessionSpec& spec);
   Schedule& ScheduleOf(FillPath fill_path) { return schedules[static_cast<size_t>(fill_path)]; }
   void Changed();
 

@@ -50,8 +50,8 @@ bool Deliveries::Listen(base::TimePoint now) {
 
 bool Deliveries::ListenTo(uint64_t id, base::TimePoint now) {
   SessionRecord& session = *sessions_.Find(id);
-  const exporting::Delivery::Heard heard = session.delivery->Listen();
-  statistics_.Heard(session, heard, now, [&](const SessionFlow::Batch& batch) {
+  const exporting::BatchDelivery::Heard heard = session.delivery->Listen();
+  statistics_.Heard(session, heard, now, [&](const SessionFlow::BatchTimes& batch) {
     trace_.BatchReleased(id, session, batch);
   });
   absl::Status status = core_.Taken(SessionId(id), heard.taken, now);

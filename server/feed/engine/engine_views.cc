@@ -64,7 +64,7 @@ std::vector<GpuInfo> EngineViews::GpuInfos() const {
   for (const auto& [id, session] : of_.sessions.all()) {
     if (session.device == nullptr) continue;
     const std::string uuid = session.device->reservation().gpu().uuid().ToString();
-    const exporting::DeviceDelivery::Progress progress = session.device->progress();
+    const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
     for (GpuInfo& gpu : gpus)
       if (gpu.view.uuid == uuid)
         gpu.batches_ahead += static_cast<uint32_t>(progress.announced - progress.taken);
@@ -78,7 +78,7 @@ TotalsView EngineViews::Totals(base::TimePoint now) const {
                   .max_sessions = of_.max_sessions};
   view.stalled_runs = static_cast<uint32_t>(of_.dispatch.held().size());
   if (const auto since = of_.dispatch.held().oldest_since()) view.longest_stall = now - *since;
-  for (const copy::RowCopiers::Stall& stall : of_.row_copiers.Stalls(now)) {
+  for (const copy::RowCopiers::StalledCopy& stall : of_.row_copiers.Stalls(now)) {
     ++view.stalled_runs;
     view.longest_stall = std::max(view.longest_stall, now - stall.since);
   }

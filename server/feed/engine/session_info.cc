@@ -17,7 +17,7 @@ std::string ReasonOf(const std::string& delivery, const std::string& handle) {
 // Where it is delivered to, and what the consumer itself says: what the core hears of device
 // delivery is that batches were copied.
 void AddDevice(const SessionRecord& session, SessionInfo& info) {
-  const exporting::DeviceDelivery::Progress progress = session.device->progress();
+  const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   info.announced = progress.announced;
   info.taken = progress.taken;
   info.released = progress.released;
@@ -29,7 +29,7 @@ void AddDevice(const SessionRecord& session, SessionInfo& info) {
 }
 
 void AddDevice(const SessionRecord& session, SessionProgress& progress) {
-  const exporting::DeviceDelivery::Progress device = session.device->progress();
+  const exporting::DeviceDelivery::CopyProgress device = session.device->progress();
   progress.copying = static_cast<uint32_t>(progress.announced - device.announced);
   progress.announced = device.announced;
   progress.taken = device.taken;
@@ -49,7 +49,7 @@ SessionFacts FactsOf(const SessionRecord& session, const SessionView& view, bool
                         .source_stalled = source_stalled,
                         .fill_path = FillPathOf(session.feed->spec)};
   if (session.device == nullptr) return facts;
-  const exporting::DeviceDelivery::Progress progress = session.device->progress();
+  const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   facts.ready = progress.announced - progress.taken;
   facts.to_copy = view.announced - progress.announced;
   facts.on_device = progress.on_device;

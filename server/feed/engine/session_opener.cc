@@ -72,7 +72,7 @@ void SessionOpener::Open(const OpenRequest& request, base::TimePoint now, Opened
        .user = request.user,
        .slot_bytes = opening->layout.slot_bytes,
        .request = *opening->request.device},
-      [this, opening = *opening, done](absl::StatusOr<exporting::Gpus::Place> place) {
+      [this, opening = *opening, done](absl::StatusOr<exporting::Gpus::ReservedPlace> place) {
         if (!place.ok()) return done(place.status());
         done(OpenNow(opening, *std::move(place)));
       });
@@ -83,8 +83,8 @@ bool SessionOpener::Collect(base::TimePoint now) {
   return parts_.gpus.Collect();
 }
 
-absl::StatusOr<session::Grant> SessionOpener::OpenNow(const Opening& opening,
-                                                      std::optional<exporting::Gpus::Place> place) {
+absl::StatusOr<session::Grant> SessionOpener::OpenNow(
+    const Opening& opening, std::optional<exporting::Gpus::ReservedPlace> place) {
   PENSTOCK_RETURN_IF_ERROR(MayOpen(opening));
   const OpenRequest& request = opening.request;
   std::shared_ptr<Feed> feed = FeedOf(opening);
@@ -143,7 +143,7 @@ std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id)
 }
 
 absl::Status SessionOpener::MakeDelivery(SessionRecord& session, uint64_t id,
-                                         std::optional<exporting::Gpus::Place> place) {
+                                         std::optional<exporting::Gpus::ReservedPlace> place) {
   const uint32_t window = session.request.window;
   if (!place) {
     PENSTOCK_ASSIGN_OR_RETURN(session.delivery, exporting::HostDelivery::Make(id, window));
@@ -155,7 +155,7 @@ absl::Status SessionOpener::MakeDelivery(SessionRecord& session, uint64_t id,
                                       std::move(place->reservation)));
   session.handle = std::move(place->handle);
   session.device = device.get();
-  session.flow = SessionFlow(SessionFlow::FillPath::kDevice);
+  session.flow = SessionFlow(SessionFlow::BatchMemory::kDevice);
   session.delivery = std::move(device);
   return absl::OkStatus();
 }

@@ -58,11 +58,11 @@ class SessionOpener {
   absl::Status MayOpen(const Opening& opening) const;
   Applicant ApplicantOf(const Opening& opening) const;
   absl::StatusOr<session::Grant> OpenNow(const Opening& opening,
-                                         std::optional<exporting::Gpus::Place> place);
+                                         std::optional<exporting::Gpus::ReservedPlace> place);
   std::shared_ptr<Feed> FeedOf(const Opening& opening);
   std::shared_ptr<Feed> MakeFeed(const Opening& opening, FeedId id);
   absl::Status MakeDelivery(SessionRecord& session, uint64_t id,
-                            std::optional<exporting::Gpus::Place> place);
+                            std::optional<exporting::Gpus::ReservedPlace> place);
   absl::Status GrantSlabs(SessionRecord& session, session::Grant& grant);
   absl::Status Enter(const SessionRecord& session, uint64_t id);
   absl::StatusOr<std::vector<exporting::SlabFacts>> SendSlabs(SessionRecord& session);

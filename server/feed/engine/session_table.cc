@@ -139,7 +139,7 @@ absl::Status SessionTable::Close(uint64_t peer, uint64_t id, base::TimePoint now
   const absl::Status theirs = FindOf(peer, id).status();
   if (absl::IsNotFound(theirs)) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(theirs);
-  std::unique_ptr<exporting::Delivery> delivery = Erase(id, now);
+  std::unique_ptr<exporting::BatchDelivery> delivery = Erase(id, now);
   if (!delivery->Leave()) leaving_.push_back({peer, std::move(delivery)});
   return absl::OkStatus();
 }
@@ -159,14 +159,14 @@ void SessionTable::CloseThoseThatLeft(base::TimePoint now) {
 }
 
 // What is left of it: its delivery.
-std::unique_ptr<exporting::Delivery> SessionTable::Erase(uint64_t id, base::TimePoint now) {
+std::unique_ptr<exporting::BatchDelivery> SessionTable::Erase(uint64_t id, base::TimePoint now) {
   const auto found = sessions_.find(id);
   PENSTOCK_CHECK(found != sessions_.end());
   SessionRecord& session = found->second;
   core_.CloseSession(SessionId(id));
   watch_(session.delivery->event().get(), false);
   pool_.Unreserve(session.arena, session.request.window, now);
-  std::unique_ptr<exporting::Delivery> delivery = std::move(session.delivery);
+  std::unique_ptr<exporting::BatchDelivery> delivery = std::move(session.delivery);
   sessions_.erase(found);
   return delivery;
 }

@@ -30,7 +30,7 @@ struct SessionRecord {
   uint64_t slot_bytes = 0;
   uint64_t arena = 0;
   std::shared_ptr<Feed> feed;
-  std::unique_ptr<exporting::Delivery> delivery;
+  std::unique_ptr<exporting::BatchDelivery> delivery;
   exporting::DeviceDelivery* device = nullptr;  // the same, where it is one
   exporting::HandleChoice handle;
   EpochBatches epoch_batches;
@@ -105,11 +105,11 @@ class SessionTable {
  private:
   struct Leaving {
     uint64_t peer = 0;
-    std::unique_ptr<exporting::Delivery> delivery;
+    std::unique_ptr<exporting::BatchDelivery> delivery;
   };
   void Finish(uint64_t id, SessionRecord& session, shm::SessionState state,
               const absl::Status& why);
-  std::unique_ptr<exporting::Delivery> Erase(uint64_t id, base::TimePoint now);
+  std::unique_ptr<exporting::BatchDelivery> Erase(uint64_t id, base::TimePoint now);
 
   Core& core_;
   pool::Pool& pool_;

@@ -60,7 +60,7 @@ void Statistics::Announced(const SessionRecord& session) {
 
 // A consumer that takes a batch rings nothing: it is noticed at the next pass, a tick later at
 // most.
-void Statistics::Heard(SessionRecord& session, const exporting::Delivery::Heard& heard,
+void Statistics::Heard(SessionRecord& session, const exporting::BatchDelivery::Heard& heard,
                        base::TimePoint now, Released released) {
   FeedFlow& feed = session.feed->flow;
   const auto note = [&](uint64_t sequence) {
@@ -71,12 +71,12 @@ void Statistics::Heard(SessionRecord& session, const exporting::Delivery::Heard&
     for (uint64_t sequence : heard.released) note(sequence);
     return;
   }
-  const exporting::DeviceDelivery::Progress progress = session.device->progress();
+  const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   session.flow.Ready(progress.announced, now, feed);
   session.flow.Taken(progress.taken, now, feed);
   // How many, not which: they are taken to come back in order.
   while (!session.flow.batches().empty()) {
-    const SessionFlow::Batch& oldest = session.flow.batches().front();
+    const SessionFlow::BatchTimes& oldest = session.flow.batches().front();
     if (oldest.sequence > progress.released || oldest.taken == base::TimePoint()) break;
     note(oldest.sequence);
   }
@@ -134,7 +134,7 @@ FeedFlow::Look Statistics::LookAtWorkers(const workers::Supervisor& workers, bas
 
 void Statistics::LookAtSession(const SessionRecord& session, const SessionView& view,
                                FeedFlow::Look& look) const {
-  const exporting::Delivery::Waiting consumer = session.delivery->LookAtConsumer();
+  const exporting::BatchDelivery::Waiting consumer = session.delivery->LookAtConsumer();
   uint64_t ready = consumer.ready, headroom = view.window;
   bool copying = false;
   if (session.device != nullptr) {

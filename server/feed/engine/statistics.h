@@ -35,9 +35,9 @@ class Statistics {
                                            base::TimePoint now);
   void Announced(const SessionRecord& session);
   // What a consumer said on its page. `released` is given the story of each batch.
-  using Released = absl::FunctionRef<void(const SessionFlow::Batch&)>;
-  void Heard(SessionRecord& session, const exporting::Delivery::Heard& heard, base::TimePoint now,
-             Released released);
+  using Released = absl::FunctionRef<void(const SessionFlow::BatchTimes&)>;
+  void Heard(SessionRecord& session, const exporting::BatchDelivery::Heard& heard,
+             base::TimePoint now, Released released);
 
   // ---- Looks, several times a second. ----
   struct Look {

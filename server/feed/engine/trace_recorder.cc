@@ -28,7 +28,7 @@ void TraceRecorder::End(const absl::Status& status, base::TimePoint now) {
   if (!tracing_) return;
   if (status.ok())
     for (const auto& [id, session] : sessions_.all())
-      for (const SessionFlow::Batch& batch : session.flow.batches())
+      for (const SessionFlow::BatchTimes& batch : session.flow.batches())
         BatchReleased(id, session, batch);
   const Traced done = std::move(tracing_->done);
   Trace trace = tracing_->log.End(now);
@@ -77,7 +77,7 @@ void TraceRecorder::SlotFull(const SessionRecord& session, const Announcement& a
 }
 
 void TraceRecorder::BatchReleased(uint64_t id, const SessionRecord& session,
-                                  const SessionFlow::Batch& batch) {
+                                  const SessionFlow::BatchTimes& batch) {
   if (!Traces(session.request.user)) return;
   tracing_->log.NameSession(
       id, absl::StrCat(session.request.name, session.request.name.empty() ? "" : " ", "(",

@@ -43,7 +43,8 @@ class TraceRecorder {
   void RowsEnded(FillPath fill_path, const FillOutcome& outcome);
   void SlotFull(const SessionRecord& session, const Announcement& announcement,
                 const FeedFlow::Filled& filled);
-  void BatchReleased(uint64_t id, const SessionRecord& session, const SessionFlow::Batch& batch);
+  void BatchReleased(uint64_t id, const SessionRecord& session,
+                     const SessionFlow::BatchTimes& batch);
 
  private:
   struct Tracing {

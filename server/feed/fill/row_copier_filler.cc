@@ -5,7 +5,7 @@
 namespace penstock::feed {
 
 std::optional<FillOutcome> RowCopierFiller::Begin(FillJob job) {
-  copy::Run run = runs_.Begin(job.task, std::move(job.feed), *job.place, job.aside);
+  copy::RowRun run = runs_.Begin(job.task, std::move(job.feed), *job.place, job.aside);
   run.given = job.given;
   row_copiers_.Submit(std::move(run));
   return std::nullopt;
@@ -13,7 +13,8 @@ std::optional<FillOutcome> RowCopierFiller::Begin(FillJob job) {
 
 std::vector<FillOutcome> RowCopierFiller::Collect(base::TimePoint) {
   std::vector<FillOutcome> ended;
-  for (const copy::Outcome& outcome : row_copiers_.Collect()) ended.push_back(runs_.End(outcome));
+  for (const copy::CopyOutcome& outcome : row_copiers_.Collect())
+    ended.push_back(runs_.End(outcome));
   return ended;
 }
 

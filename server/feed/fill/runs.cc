@@ -15,9 +15,9 @@ namespace {
 // several row copiers work on the earliest batch.
 constexpr uint64_t kRunBytes = base::kMiB;
 
-copy::Run RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
+copy::RowRun RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
   const pool::SlotLayout& layout = place.layout;
-  copy::Run run;
+  copy::RowRun run;
   run.dataset = feed.dataset->dataset.get();
   run.samples.resize(task.rows);
   PlannedFrom(feed.spec, {task.epoch, task.index}, run.samples);
@@ -56,9 +56,9 @@ uint32_t RunOf(const FeedSpec& spec) {
   return 1;
 }
 
-copy::Run Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
-                      bool aside) {
-  copy::Run run = RunFor(task, *feed, place);
+copy::RowRun Runs::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
+                         const pool::SlotPlace& place, bool aside) {
+  copy::RowRun run = RunFor(task, *feed, place);
   run.id = next_run_++;
   run.aside = aside;
   in_flight_.emplace(run.id, InFlight{task, std::move(feed), run.samples.front(), aside});
@@ -73,7 +73,7 @@ void Runs::Overdue(uint64_t run, NoteOverdueRead note) {
   of.overdue = true;
 }
 
-FillOutcome Runs::End(const copy::Outcome& outcome) {
+FillOutcome Runs::End(const copy::CopyOutcome& outcome) {
   const auto found = in_flight_.find(outcome.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight run = std::move(found->second);

@@ -27,11 +27,11 @@ void WriteNotes(const RowTask& task, const Feed& feed, const pool::SlotPlace& pl
 class Runs {
  public:
   // What to carry for a task. The run in flight keeps the feed alive.
-  copy::Run Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
-                  bool aside = false);
+  copy::RowRun Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
+                     bool aside = false);
   // The run's copy does not come back.
   void Overdue(uint64_t run, NoteOverdueRead note);
-  FillOutcome End(const copy::Outcome& outcome);
+  FillOutcome End(const copy::CopyOutcome& outcome);
 
   size_t in_flight() const { return in_flight_.size(); }
 

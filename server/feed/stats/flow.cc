@@ -18,7 +18,7 @@ base::Duration Between(base::TimePoint from, base::TimePoint to) {
 
 void FeedFlow::Given(const SlotFill& fill, base::TimePoint now) {
   if (filling_.size() >= kMaxFilling) filling_.clear();
-  Filling& filling = filling_[fill.slot];
+  SlotFilling& filling = filling_[fill.slot];
   if (filling.generation == fill.generation) return;
   filling = {.generation = fill.generation, .story = {.begun = now, .ended = now}};
 }
@@ -85,9 +85,9 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
 
 // ---- A session. ----
 
-void SessionFlow::Full(Batch batch) {
+void SessionFlow::Full(BatchTimes batch) {
   if (!batches_.empty() && batch.sequence != batches_.back().sequence + 1) batches_.clear();
-  if (fill_path_ == FillPath::kHost) {
+  if (memory_ == BatchMemory::kHost) {
     batch.ready = batch.full;
     ready_ = batch.sequence;
   }
@@ -95,10 +95,10 @@ void SessionFlow::Full(Batch batch) {
 }
 
 void SessionFlow::Ready(uint64_t count, base::TimePoint now, FeedFlow& feed) {
-  if (batches_.empty() || fill_path_ == FillPath::kHost) return;
+  if (batches_.empty() || memory_ == BatchMemory::kHost) return;
   count = std::min(count, batches_.back().sequence);
   for (; ready_ < count; ++ready_) {
-    Batch* batch = Find(ready_ + 1);
+    BatchTimes* batch = Find(ready_ + 1);
     if (batch == nullptr) continue;
     batch->ready = now;
     feed.Copied(Between(batch->full, now));
@@ -108,24 +108,25 @@ void SessionFlow::Ready(uint64_t count, base::TimePoint now, FeedFlow& feed) {
 void SessionFlow::Taken(uint64_t count, base::TimePoint now, FeedFlow& feed) {
   count = std::min(count, ready_);
   for (; taken_ < count; ++taken_) {
-    Batch* batch = Find(taken_ + 1);
+    BatchTimes* batch = Find(taken_ + 1);
     if (batch == nullptr) continue;
     batch->taken = now;
     feed.Waited(Between(batch->ready, now));
   }
 }
 
-std::optional<SessionFlow::Batch> SessionFlow::Released(uint64_t sequence, base::TimePoint now) {
-  Batch* batch = Find(sequence);
+std::optional<SessionFlow::BatchTimes> SessionFlow::Released(uint64_t sequence,
+                                                             base::TimePoint now) {
+  BatchTimes* batch = Find(sequence);
   if (batch == nullptr || sequence > taken_ || batch->released != base::TimePoint())
     return std::nullopt;
   batch->released = now;
-  const Batch story = *batch;
+  const BatchTimes story = *batch;
   while (!batches_.empty() && batches_.front().released != base::TimePoint()) batches_.pop_front();
   return story;
 }
 
-SessionFlow::Batch* SessionFlow::Find(uint64_t sequence) {
+SessionFlow::BatchTimes* SessionFlow::Find(uint64_t sequence) {
   if (batches_.empty() || sequence < batches_.front().sequence ||
       sequence > batches_.back().sequence)
     return nullptr;

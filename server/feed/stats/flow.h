@@ -87,7 +87,7 @@ class FeedFlow {
   Recent workers, readers, row_copiers;
 
  private:
-  struct Filling {
+  struct SlotFilling {
     uint64_t generation = 0;
     Filled story;
   };
@@ -98,7 +98,7 @@ class FeedFlow {
     if (totals_ != nullptr) change(totals_->stages);
   }
 
-  std::unordered_map<uint32_t, Filling> filling_;  // by slot
+  std::unordered_map<uint32_t, SlotFilling> filling_;  // by slot
   StageSums sums_;
   FlowTotals* totals_ = nullptr;
 };
@@ -106,31 +106,31 @@ class FeedFlow {
 // The batches of one session, from being full until they are released.
 class SessionFlow {
  public:
-  struct Batch {
+  struct BatchTimes {
     uint64_t sequence = 0;
     SlotFill fill;
     uint64_t epoch = 0, first = 0, step = 0;
     // In this order. The last ones are zero while they have not happened.
     base::TimePoint full{}, ready{}, taken{}, released{};
   };
-  enum class FillPath { kHost, kDevice };  // kDevice: it is copied before it is ready
+  enum class BatchMemory { kHost, kDevice };  // kDevice: it is copied before it is ready
   SessionFlow() = default;
-  explicit SessionFlow(FillPath fill_path) : fill_path_(fill_path) {}
+  explicit SessionFlow(BatchMemory memory) : memory_(memory) {}
 
-  void Full(Batch batch);  // ready at once, without a copy
+  void Full(BatchTimes batch);  // ready at once, without a copy
   // So many are on the GPU; so many are taken. Counts never run backwards.
   void Ready(uint64_t count, base::TimePoint now, FeedFlow& feed);
   void Taken(uint64_t count, base::TimePoint now, FeedFlow& feed);
   // The batch's whole story; nothing for one that was not taken.
-  std::optional<Batch> Released(uint64_t sequence, base::TimePoint now);
+  std::optional<BatchTimes> Released(uint64_t sequence, base::TimePoint now);
 
-  const std::deque<Batch>& batches() const { return batches_; }
+  const std::deque<BatchTimes>& batches() const { return batches_; }
 
  private:
-  Batch* Find(uint64_t sequence);
+  BatchTimes* Find(uint64_t sequence);
 
-  FillPath fill_path_ = FillPath::kHost;
-  std::deque<Batch> batches_;  // by sequence, without gaps; the first is not released
+  BatchMemory memory_ = BatchMemory::kHost;
+  std::deque<BatchTimes> batches_;  // by sequence, without gaps; the first is not released
   uint64_t ready_ = 0, taken_ = 0;
 };
 

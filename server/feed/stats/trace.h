@@ -38,7 +38,7 @@ struct TraceFill {
 struct TraceBatch {
   uint64_t session = 0;
   bool device = false;
-  SessionFlow::Batch batch;
+  SessionFlow::BatchTimes batch;
 };
 
 struct Trace {

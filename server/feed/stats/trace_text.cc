@@ -100,7 +100,7 @@ TraceText::TraceText(Trace trace) : trace_(std::move(trace)), origin_(trace_.beg
     return Stay{TrackOf(rows, 0).group, rows.given, rows.ended};
   });
   batch_lanes_ = LanesOf(trace_.batches.size(), [this](size_t i) {
-    const SessionFlow::Batch& batch = trace_.batches[i].batch;
+    const SessionFlow::BatchTimes& batch = trace_.batches[i].batch;
     return Stay{trace_.batches[i].session, batch.full,
                 Happened(batch.released) ? batch.released : trace_.ended};
   });
@@ -175,7 +175,7 @@ void TraceText::Write(const TraceFill& fill, std::string& text) const {
 }
 
 void TraceText::Write(const TraceBatch& each, uint64_t lane, std::string& text) const {
-  const SessionFlow::Batch& batch = each.batch;
+  const SessionFlow::BatchTimes& batch = each.batch;
   const Track at = {kSessions + each.session, lane};
   const auto until = [this](base::TimePoint then) { return Happened(then) ? then : trace_.ended; };
   const std::string arguments = absl::StrCat(
@@ -190,7 +190,7 @@ void TraceText::Write(const TraceBatch& each, uint64_t lane, std::string& text) 
 
 // From the sample that the batch waited for last.
 void TraceText::WriteArrows(const TraceBatch& each, const Track& at, std::string& text) const {
-  const SessionFlow::Batch& batch = each.batch;
+  const SessionFlow::BatchTimes& batch = each.batch;
   const auto last = last_rows_.find(KeyOf(batch.fill));
   const auto filled = fills_.find(KeyOf(batch.fill));
   if (last == last_rows_.end() || filled == fills_.end()) return;

@@ -36,7 +36,7 @@ void TraceCall::Begin(Controller& controller, const absl::StatusOr<Permit>& perm
   }
   controller.TakeTrace(
       *permit, *length, [call = self_] { return call->cancelled_.load(); },
-      [call = self_](absl::StatusOr<std::unique_ptr<TraceText>> text) {
+      [call = self_](absl::StatusOr<std::unique_ptr<TraceSource>> text) {
         if (call->answered_.exchange(true)) return;
         if (!text.ok()) return call->End(text.status());
         call->text_ = *std::move(text);

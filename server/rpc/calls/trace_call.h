@@ -43,8 +43,8 @@ class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
   AuditedCall audited_;                // of whoever ends the call
   std::atomic<bool> answered_{false};  // the trace is there, or is not waited for any more
   std::atomic<bool> cancelled_{false};
-  std::unique_ptr<TraceText> text_;  // from the first message on; one step is under way at a time
-  v1::GetTraceResponse message_;     // gRPC's while it is written
+  std::unique_ptr<TraceSource> text_;  // from the first message on; one step is under way at a time
+  v1::GetTraceResponse message_;       // gRPC's while it is written
   std::shared_ptr<TraceCall> self_;
 };
 

@@ -22,10 +22,10 @@ namespace penstock::rpc {
 struct TrafficLimits {
   // PING and SETTINGS that gRPC has not acknowledged yet.
   uint32_t unanswered = 16;
-  base::TokenBucket::Rate calls = {4'000, 256};
-  base::TokenBucket::Rate resets = {100, 64};  // calls that the client gives up
+  base::TokenBucket::Options calls = {4'000, 256};
+  base::TokenBucket::Options resets = {100, 64};  // calls that the client gives up
   // All other frames but those with data.
-  base::TokenBucket::Rate controls = {16'000, 2048};
+  base::TokenBucket::Options controls = {16'000, 2048};
   uint32_t open_calls = 64;     // gRPC is asked for fewer
   uint32_t header_frames = 16;  // a HEADERS and its CONTINUATIONs
   uint32_t header_bytes = 64 << 10;

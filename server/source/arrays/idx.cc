@@ -174,7 +174,7 @@ class IdxDataset final : public Dataset {
     return absl::OkStatus();
   }
   Storage storage() const override { return Storage::kRows; }
-  std::vector<Field> fields() const override {
+  std::vector<SampleField> fields() const override {
     return {{.name = kImage, .shape = {shape_.height, shape_.width, shape_.channels}}};
   }
   absl::Status CopyRows(const Selection&, std::span<const uint64_t> samples,

@@ -71,8 +71,8 @@ bool IsImage(const NpyFile& file) {
          (file.header.shape.size() == 3 || file.header.shape.size() == 4);
 }
 
-absl::StatusOr<Field> FieldOf(const NpyFile& file) {
-  Field field = {.name = file.name, .type = file.header.type};
+absl::StatusOr<SampleField> FieldOf(const NpyFile& file) {
+  SampleField field = {.name = file.name, .type = file.header.type};
   for (size_t d = 1; d < file.header.shape.size(); ++d) {
     if (file.header.shape[d] > std::numeric_limits<uint32_t>::max())
       return Wrong(file, "dimension ", d, " of its shape is ", file.header.shape[d],
@@ -171,7 +171,7 @@ class NpyDataset final : public Dataset {
     return absl::OkStatus();
   }
   Storage storage() const override { return Storage::kRows; }
-  std::vector<Field> fields() const override { return fields_; }
+  std::vector<SampleField> fields() const override { return fields_; }
 
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
@@ -188,7 +188,7 @@ class NpyDataset final : public Dataset {
       PENSTOCK_ASSIGN_OR_RETURN(labels_, ReadLabels(file));
       return absl::OkStatus();
     }
-    PENSTOCK_ASSIGN_OR_RETURN(Field field, FieldOf(file));
+    PENSTOCK_ASSIGN_OR_RETURN(SampleField field, FieldOf(file));
     if (path_.empty()) path_ = file.path;
     const RowExtent extent = file.extent();
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<RowStore> rows,
@@ -220,7 +220,7 @@ class NpyDataset final : public Dataset {
 
   uint64_t samples_ = 0;
   std::string path_;  // of the first array
-  std::vector<Field> fields_;
+  std::vector<SampleField> fields_;
   std::vector<std::unique_ptr<RowStore>> rows_;  // one per field
   std::optional<NpyLabels> labels_;
   std::vector<std::string> classes_;

@@ -160,8 +160,8 @@ class TokensDataset final : public Dataset {
   }
   Storage storage() const override { return Storage::kRows; }
 
-  std::vector<Field> fields() const override {
-    std::vector<Field> fields;
+  std::vector<SampleField> fields() const override {
+    std::vector<SampleField> fields;
     for (const absl::string_view name : kFields)
       fields.push_back({.name = std::string(name), .type = files_.type, .shape = {spec_.length}});
     return fields;

@@ -8,16 +8,16 @@
 namespace penstock::source {
 namespace {
 
-absl::Status Unknown(const Dataset& dataset, const std::vector<Field>& fields,
+absl::Status Unknown(const Dataset& dataset, const std::vector<SampleField>& fields,
                      absl::string_view name) {
-  const auto name_of = [](std::string* out, const Field& field) { out->append(field.name); };
+  const auto name_of = [](std::string* out, const SampleField& field) { out->append(field.name); };
   return absl::InvalidArgumentError(absl::StrCat(
       "the samples of this ", dataset.kind(), " dataset have no '", name, "'; ",
       fields.empty() ? "nothing can be asked for beside the image"
                      : absl::StrCat("they have ", absl::StrJoin(fields, ", ", name_of))));
 }
 
-absl::Status CheckMost(const Field& field, const FieldRequest& request) {
+absl::Status CheckMost(const SampleField& field, const FieldRequest& request) {
   if (field.variable && request.most == 0)
     return absl::InvalidArgumentError(
         absl::StrCat("'", field.name,
@@ -28,7 +28,7 @@ absl::Status CheckMost(const Field& field, const FieldRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status Add(const Field& field, const FieldRequest& request, RowLayout& layout) {
+absl::Status Add(const SampleField& field, const FieldRequest& request, RowLayout& layout) {
   PENSTOCK_RETURN_IF_ERROR(CheckMost(field, request));
   std::vector<uint32_t> shape = field.shape;
   if (field.variable) shape.insert(shape.begin(), request.most);
@@ -42,9 +42,9 @@ absl::Status Add(const Field& field, const FieldRequest& request, RowLayout& lay
   return absl::OkStatus();
 }
 
-std::vector<FieldRequest> RequestsForAll(const std::vector<Field>& fields) {
+std::vector<FieldRequest> RequestsForAll(const std::vector<SampleField>& fields) {
   std::vector<FieldRequest> requests;
-  for (const Field& field : fields)
+  for (const SampleField& field : fields)
     if (!field.variable) requests.push_back({.name = field.name});
   return requests;
 }
@@ -54,14 +54,15 @@ std::vector<FieldRequest> RequestsForAll(const std::vector<Field>& fields) {
 // Keeps the order of the requests; a duplicate is an error.
 absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
                                      std::span<const FieldRequest> requests) {
-  const std::vector<Field> fields = dataset.fields();
+  const std::vector<SampleField> fields = dataset.fields();
   Selection selection;
   if (requests.size() > kMaxTensors)
     return absl::InvalidArgumentError(absl::StrCat(
         requests.size(), " tensors are asked for; a batch has ", kMaxTensors, " at most"));
   for (const FieldRequest& request : requests) {
-    const auto found = std::find_if(fields.begin(), fields.end(),
-                                    [&](const Field& field) { return field.name == request.name; });
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const SampleField& field) {
+      return field.name == request.name;
+    });
     if (found == fields.end()) return Unknown(dataset, fields, request.name);
     const auto number = static_cast<uint32_t>(found - fields.begin());
     if (std::count(selection.fields.begin(), selection.fields.end(), number) != 0)

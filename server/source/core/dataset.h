@@ -26,7 +26,7 @@ enum class Storage {
 
 // A field that a request can select. In datasets of encoded samples, the fields are what
 // accompanies the image.
-struct Field {
+struct SampleField {
   std::string name;
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape;  // without its first dimension if `variable`
@@ -88,7 +88,7 @@ class Dataset {
   // The seed of rows that the consumer generates.
   virtual uint64_t row_seed() const { return 0; }
 
-  virtual std::vector<Field> fields() const { return {}; }
+  virtual std::vector<SampleField> fields() const { return {}; }
   // Resolves requested fields. Without requests it selects the image alone (encoded samples) or all
   // fixed-length fields (rows).
   // **Errors**: InvalidArgument names the request that cannot be met, and the available fields.

@@ -13,11 +13,13 @@ namespace {
 constexpr uint32_t kNoField = UINT32_MAX;
 
 // For each field of the first part: its index in `part`.
-std::vector<uint32_t> NumbersIn(const std::vector<Field>& first, const std::vector<Field>& part) {
+std::vector<uint32_t> NumbersIn(const std::vector<SampleField>& first,
+                                const std::vector<SampleField>& part) {
   std::vector<uint32_t> numbers;
-  for (const Field& field : first) {
-    const auto found = std::find_if(part.begin(), part.end(),
-                                    [&](const Field& other) { return other.name == field.name; });
+  for (const SampleField& field : first) {
+    const auto found = std::find_if(part.begin(), part.end(), [&](const SampleField& other) {
+      return other.name == field.name;
+    });
     numbers.push_back(found == part.end() ? kNoField : static_cast<uint32_t>(found - part.begin()));
   }
   return numbers;
@@ -158,7 +160,7 @@ class MixtureDataset final : public Dataset {
     for (const Part& part : parts_->all()) most = std::max(most, part.of.dataset->shard_samples());
     return most;
   }
-  std::vector<Field> fields() const override { return first().fields(); }
+  std::vector<SampleField> fields() const override { return first().fields(); }
 
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, first().Select(requests));
@@ -266,7 +268,7 @@ absl::Status Check(const std::vector<MixturePart>& parts) {
 
 absl::StatusOr<std::unique_ptr<const Dataset>> Mix(std::vector<MixturePart> parts) {
   PENSTOCK_RETURN_IF_ERROR(Check(parts));
-  const std::vector<Field> fields = parts.front().dataset->fields();
+  const std::vector<SampleField> fields = parts.front().dataset->fields();
   const std::vector<std::string>& shared = parts.front().dataset->classes();
   const bool alike = std::all_of(parts.begin(), parts.end(), [&](const MixturePart& part) {
     return part.dataset->classes() == shared;

@@ -66,7 +66,7 @@ class SyntheticDataset final : public Dataset {
     return absl::StrCat(ToString(spec_), "#", sample);
   }
   Storage storage() const override { return Storage::kNothing; }
-  std::vector<Field> fields() const override {
+  std::vector<SampleField> fields() const override {
     return {
         {.name = kImage, .shape = {spec_.shape.height, spec_.shape.width, spec_.shape.channels}}};
   }

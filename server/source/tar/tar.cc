@@ -45,8 +45,8 @@ class TarDataset final : public Dataset {
   Storage storage() const override {
     return header().images > 0 ? Storage::kEncoded : Storage::kRows;
   }
-  std::vector<Field> fields() const override {
-    std::vector<Field> fields;
+  std::vector<SampleField> fields() const override {
+    std::vector<SampleField> fields;
     for (const TarField& field : state_->fields) fields.push_back(field.field);
     return fields;
   }
@@ -86,7 +86,7 @@ class TarDataset final : public Dataset {
     for (size_t i = 0; i < selection.fields.size(); ++i) {
       const Tensor& tensor = selection.layout.tensors[i];
       const TarField& field = state_->fields[selection.fields[i]];
-      TarSample::Rows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
+      TarSample::FieldRows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
       if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
       PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault, from.Fill(field, tensor, rows));
       if (fault != base::Fault::kNone)

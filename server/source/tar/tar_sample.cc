@@ -96,7 +96,7 @@ class TarReader final : public Dataset::Reader {
     base::Fault fault = base::Fault::kNone;
     for (size_t i = 0; i < selection.fields.size() && fault == base::Fault::kNone; ++i) {
       const Tensor& tensor = selection.layout.tensors[i];
-      const TarSample::Rows into = {
+      const TarSample::FieldRows into = {
           .values = rows[tensor.block],
           .length = tensor.lengths_block ? rows[*tensor.lengths_block] : nullptr};
       PENSTOCK_ASSIGN_OR_RETURN(fault,
@@ -174,7 +174,7 @@ absl::Status TarSample::CheckUnchanged() const {
 }
 
 absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor& tensor,
-                                            Rows rows) const {
+                                            FieldRows rows) const {
   const ShardMember* member = Find(field.extension);
   if (member == nullptr) return base::Fault::kMissing;
   const uint64_t most = tensor.bytes();

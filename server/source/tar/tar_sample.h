@@ -18,7 +18,7 @@ namespace penstock::source {
 
 // A kind of member that can be requested.
 struct TarField {
-  Field field;
+  SampleField field;
   uint32_t extension = 0;
   std::optional<NpyMember> array = {};  // unset: bytes of variable length
 };
@@ -55,11 +55,12 @@ class TarSample {
 
   // Copies a member into its tensor's row and fills the rest of the row with zeros. Returns a fault
   // if the member is missing, too long or malformed.
-  struct Rows {
+  struct FieldRows {
     std::byte* values = nullptr;
     std::byte* length = nullptr;  // int32, for variable-length fields
   };
-  absl::StatusOr<base::Fault> Fill(const TarField& field, const Tensor& tensor, Rows rows) const;
+  absl::StatusOr<base::Fault> Fill(const TarField& field, const Tensor& tensor,
+                                   FieldRows rows) const;
 
  private:
   TarSample(const TarState& state, uint64_t sample, size_t shard, ShardFiles::Handle file)

@@ -22,7 +22,7 @@ constexpr uint64_t kLongestIndex = base::kGiB;
 // The walk's next member; nullopt at the end.
 absl::StatusOr<std::optional<TarMember>> NextMember(TarWalk& walk, ShardWindow& window) {
   while (!walk.done()) {
-    const TarWalk::Range range = walk.wants();
+    const TarWalk::ByteRange range = walk.wants();
     PENSTOCK_ASSIGN_OR_RETURN(const auto bytes, window.Read(range.offset, range.bytes));
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<TarMember> member, walk.Take(bytes));
     if (member) return member;

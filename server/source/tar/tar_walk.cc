@@ -16,7 +16,7 @@ bool IsNote(TarKind kind) {
 
 }  // namespace
 
-TarWalk::Range TarWalk::wants() const {
+TarWalk::ByteRange TarWalk::wants() const {
   PENSTOCK_CHECK(!done_);
   if (reads_ == Reads::kNote) return {at_ + kTarBlock, note_.bytes};
   return {at_, std::min(kTarBlock, shard_bytes_ - std::min(at_, shard_bytes_))};

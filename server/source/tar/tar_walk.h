@@ -31,7 +31,7 @@ struct TarMember {
 
 class TarWalk {
  public:
-  struct Range {
+  struct ByteRange {
     uint64_t offset = 0, bytes = 0;
   };
 
@@ -41,7 +41,7 @@ class TarWalk {
 
   bool done() const { return done_; }
   // Lies within the shard; at most kLongestNote bytes.
-  Range wants() const;
+  ByteRange wants() const;
 
   // `bytes`: the bytes that wants() asked for. **Errors**: InvalidArgument names the shard, the
   // offset and the problem, and ends the walk.

@@ -50,16 +50,17 @@ class Wires {
                  headroom < kLongestVarint ? "a number is truncated" : "a number is too long");
   }
 
-  struct Field {
+  struct WireField {
     uint32_t number = 0;
     Wire wire = Wire::kVarint;
     Piece body;  // the content for kBytes, else the value's own bytes
   };
-  absl::StatusOr<Field> Take(Piece& piece) {
+  absl::StatusOr<WireField> Take(Piece& piece) {
     const uint64_t begin = piece.at;
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t tag, TakeVarint(piece));
     if (tag >> 3 == 0 || tag > UINT32_MAX) return Wrong(begin, "a field without a number");
-    Field field = {.number = static_cast<uint32_t>(tag >> 3), .wire = static_cast<Wire>(tag & 7)};
+    WireField field = {.number = static_cast<uint32_t>(tag >> 3),
+                       .wire = static_cast<Wire>(tag & 7)};
     uint64_t bytes = 0;
     switch (field.wire) {
       case Wire::kVarint: {
@@ -100,7 +101,7 @@ class Wires {
 // If a feature has several lists, the last one counts.
 absl::Status TakeFeature(Wires& wires, Piece piece, Feature& feature) {
   while (!piece.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(piece));
+    PENSTOCK_ASSIGN_OR_RETURN(const Wires::WireField field, wires.Take(piece));
     if (field.wire != Wire::kBytes || field.number < 1 || field.number > 3) continue;
     feature.kind = static_cast<FeatureKind>(field.number);
     feature.offset = field.body.at;
@@ -112,7 +113,7 @@ absl::Status TakeFeature(Wires& wires, Piece piece, Feature& feature) {
 absl::StatusOr<Feature> TakeEntry(Wires& wires, Piece piece) {
   Feature feature;
   while (!piece.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(piece));
+    PENSTOCK_ASSIGN_OR_RETURN(const Wires::WireField field, wires.Take(piece));
     if (field.wire != Wire::kBytes) continue;
     if (field.number == kEntryValue)
       PENSTOCK_RETURN_IF_ERROR(TakeFeature(wires, field.body, feature));
@@ -144,7 +145,7 @@ absl::StatusOr<uint64_t> ReadNumbers(ExampleBytes& example, const Feature& featu
   Wires wires(example);
   uint64_t count = 0;
   for (Piece list = ListOf(feature); !list.empty();) {
-    PENSTOCK_ASSIGN_OR_RETURN(Wires::Field field, wires.Take(list));
+    PENSTOCK_ASSIGN_OR_RETURN(Wires::WireField field, wires.Take(list));
     if (field.number != kListValue) continue;
     if (field.wire != Wire::kBytes && field.wire != alone)
       return Wrong(field.body.at, "a list's value has another wire type than its list");
@@ -163,10 +164,10 @@ absl::StatusOr<std::vector<Feature>> ParseExample(ExampleBytes& example) {
   Wires wires(example);
   std::vector<Feature> features;
   for (Piece all = {0, example.bytes()}; !all.empty();) {
-    PENSTOCK_ASSIGN_OR_RETURN(Wires::Field field, wires.Take(all));
+    PENSTOCK_ASSIGN_OR_RETURN(Wires::WireField field, wires.Take(all));
     if (field.number != kExampleFeatures || field.wire != Wire::kBytes) continue;
     while (!field.body.empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field entry, wires.Take(field.body));
+      PENSTOCK_ASSIGN_OR_RETURN(const Wires::WireField entry, wires.Take(field.body));
       if (entry.number != kFeaturesEntry || entry.wire != Wire::kBytes) continue;
       PENSTOCK_ASSIGN_OR_RETURN(Feature feature, TakeEntry(wires, entry.body));
       Keep(std::move(feature), features);
@@ -182,7 +183,7 @@ absl::StatusOr<std::optional<ByteString>> OnlyString(ExampleBytes& example,
   Wires wires(example);
   std::optional<ByteString> only;
   for (Piece list = ListOf(feature); !list.empty();) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(list));
+    PENSTOCK_ASSIGN_OR_RETURN(const Wires::WireField field, wires.Take(list));
     if (field.number != kListValue || field.wire != Wire::kBytes) continue;
     if (only) return std::nullopt;
     only = {.offset = field.body.at, .bytes = field.body.end - field.body.at};
@@ -226,7 +227,7 @@ absl::StatusOr<uint64_t> CountValues(ExampleBytes& example, const Feature& featu
   Wires wires(example);
   uint64_t count = 0;
   for (Piece list = ListOf(feature); !list.empty();) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Wires::Field field, wires.Take(list));
+    PENSTOCK_ASSIGN_OR_RETURN(const Wires::WireField field, wires.Take(list));
     if (field.number != kListValue) continue;
     const uint64_t bytes = field.body.end - field.body.at;
     if (floats && bytes % sizeof(float) != 0) return Wrong(field.body.at, "a float is truncated");

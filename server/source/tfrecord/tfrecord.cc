@@ -44,8 +44,8 @@ class RecordDataset final : public Dataset {
   Storage storage() const override {
     return header().images > 0 ? Storage::kEncoded : Storage::kRows;
   }
-  std::vector<Field> fields() const override {
-    std::vector<Field> fields;
+  std::vector<SampleField> fields() const override {
+    std::vector<SampleField> fields;
     for (const RecordField& field : state_->fields) fields.push_back(field.field);
     return fields;
   }
@@ -88,7 +88,7 @@ class RecordDataset final : public Dataset {
                                       size_t row, std::span<std::byte* const> blocks) const {
     for (size_t i = 0; i < selection.fields.size(); ++i) {
       const Tensor& tensor = selection.layout.tensors[i];
-      RecordSample::Rows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
+      RecordSample::FieldRows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
       if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
       PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
                                 from.Fill(state_->fields[selection.fields[i]], tensor, rows));

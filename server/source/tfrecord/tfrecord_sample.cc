@@ -37,7 +37,7 @@ std::vector<RecordField> FieldsOf(const ShardManifest& manifest) {
   for (size_t i = 0; i < manifest.extensions().size(); ++i) {
     const ExtensionRecord& record = manifest.extensions()[i];
     const auto kind = static_cast<FeatureKind>(record.kind);
-    Field field = {.name = std::string(manifest.ExtensionName(i)), .type = TypeOf(kind)};
+    SampleField field = {.name = std::string(manifest.ExtensionName(i)), .type = TypeOf(kind)};
     const bool text = kind == FeatureKind::kBytes;
     if (kind == FeatureKind::kNone || !MayBeAskedFor(field.name) || record.count == 0) continue;
     if (text && record.count != 1 && record.count != kAnyCount) continue;
@@ -72,7 +72,7 @@ class RecordReader final : public Dataset::Reader {
                                          std::span<std::byte* const> rows) override {
     for (size_t i = 0; i < selection.fields.size(); ++i) {
       const Tensor& tensor = selection.layout.tensors[i];
-      const RecordSample::Rows into = {
+      const RecordSample::FieldRows into = {
           .values = rows[tensor.block],
           .length = tensor.lengths_block ? rows[*tensor.lengths_block] : nullptr};
       PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
@@ -138,7 +138,7 @@ absl::StatusOr<RecordSample::Image> RecordSample::FindImage(const std::string& n
 }
 
 absl::StatusOr<base::Fault> RecordSample::Fill(const RecordField& field, const Tensor& tensor,
-                                               Rows rows) const {
+                                               FieldRows rows) const {
   const Feature* feature = Find(field.field.name);
   if (feature == nullptr) return base::Fault::kMissing;
   if (feature->kind != field.kind) return base::Fault::kMalformed;
@@ -147,7 +147,7 @@ absl::StatusOr<base::Fault> RecordSample::Fill(const RecordField& field, const T
 }
 
 absl::StatusOr<base::Fault> RecordSample::FillBytes(const Feature& feature, const Tensor& tensor,
-                                                    Rows rows) const {
+                                                    FieldRows rows) const {
   ExampleInMemory example(data());
   const absl::StatusOr<std::optional<ByteString>> only = OnlyString(example, feature);
   if (!only.ok() || !*only) return base::Fault::kMalformed;
@@ -161,7 +161,7 @@ absl::StatusOr<base::Fault> RecordSample::FillBytes(const Feature& feature, cons
 }
 
 absl::StatusOr<base::Fault> RecordSample::FillNumbers(const Feature& feature, const Tensor& tensor,
-                                                      Rows rows) const {
+                                                      FieldRows rows) const {
   const uint64_t most = tensor.bytes() / base::ElementBytes(tensor.type);
   ExampleInMemory example(data());
   std::vector<int64_t> ints;

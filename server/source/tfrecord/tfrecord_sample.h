@@ -18,7 +18,7 @@ namespace penstock::source {
 
 // A feature that can be requested.
 struct RecordField {
-  Field field;
+  SampleField field;
   FeatureKind kind = FeatureKind::kNone;
 };
 
@@ -55,11 +55,12 @@ class RecordSample {
   absl::StatusOr<Image> FindImage(const std::string& name) const;
 
   // Copies a feature into its tensor's row and fills the rest of the row with zeros.
-  struct Rows {
+  struct FieldRows {
     std::byte* values = nullptr;
     std::byte* length = nullptr;  // int32, for variable-length fields
   };
-  absl::StatusOr<base::Fault> Fill(const RecordField& field, const Tensor& tensor, Rows rows) const;
+  absl::StatusOr<base::Fault> Fill(const RecordField& field, const Tensor& tensor,
+                                   FieldRows rows) const;
 
  private:
   std::span<const std::byte> data() const {
@@ -67,9 +68,9 @@ class RecordSample {
   }
   const Feature* Find(const std::string& name) const;
   absl::StatusOr<base::Fault> FillBytes(const Feature& feature, const Tensor& tensor,
-                                        Rows rows) const;
+                                        FieldRows rows) const;
   absl::StatusOr<base::Fault> FillNumbers(const Feature& feature, const Tensor& tensor,
-                                          Rows rows) const;
+                                          FieldRows rows) const;
 
   static constexpr size_t kRecordFooterBytes = 4;
   std::vector<std::byte> bytes_;  // data and footer

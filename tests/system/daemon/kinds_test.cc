@@ -58,7 +58,7 @@ class KindsTest : public ::testing::Test {
     if (options.color == Color::kGray) spec.color = decode::Color::kGray;
     if (options.apply_exif_orientation) spec.exif = decode::Exif::kApply;
     std::vector<std::byte> row(RowBytes(spec));
-    decode::Decoder decoder{decode::Limits()};
+    decode::Decoder decoder{decode::SampleLimits()};
     EXPECT_EQ(decoder.DecodeRow(files_[sample], spec, {kSeed, 0, sample}, row), base::Fault::kNone);
     return row;
   }

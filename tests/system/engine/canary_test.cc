@@ -15,7 +15,7 @@ using std::chrono::seconds;
 class CanaryTest : public ::testing::Test {
  protected:
   // `max_pixels`: of a worker's file.
-  void Start(uint64_t max_pixels = decode::Limits().max_pixels) {
+  void Start(uint64_t max_pixels = decode::SampleLimits().max_pixels) {
     feed::Engine::Options options;
     options.pool.max_bytes = 8 << 20;
     options.workers.count = 1;

@@ -84,7 +84,7 @@ class Rig {
   MemoryDataset& dataset_;
   uint32_t user_;
   decode::Spec spec_;
-  decode::Limits limits_;
+  decode::SampleLimits limits_;
   posix::Fd memory_;
   posix::Mapping mapping_;
   std::unique_ptr<Supervisor> supervisor_;

@@ -22,7 +22,7 @@ std::vector<std::byte> DecodedPicture() {
   std::vector<std::byte> file(reader->Open(0)->bytes);
   EXPECT_TRUE(reader->Read(file).ok());
   std::vector<std::byte> row(decode::RowBytes(CanaryDecoding()));
-  decode::Decoder decoder{decode::Limits()};
+  decode::Decoder decoder{decode::SampleLimits()};
   EXPECT_EQ(decoder.DecodeRow(file, CanaryDecoding(), {}, row), base::Fault::kNone);
   return row;
 }

@@ -96,7 +96,7 @@ TEST(MetricsSnapshotTest, EachStageOfAFeedHasItsPlaceWithWhatPassedIt) {
   AddCounts({{"flowers", {.counts = {.batches_decoded = 4, .rows_decoded = 8}, .flow = flow}}},
             snapshot);
 
-  const status::DatasetCounts& counts = snapshot.counts.at("flowers");
+  const status::DatasetFigures& counts = snapshot.counts.at("flowers");
   EXPECT_EQ(counts.batches_decoded, 4u);
   EXPECT_EQ(counts.samples_decoded, 8u);
   const uint64_t items[] = {10, 10, 10, 5, 6, 7};

@@ -23,7 +23,7 @@ constexpr source::RowShape kShape = {2, 3, 1};
 // Memory for one run.
 struct Target {
   explicit Target(size_t rows) : rows(rows * kShape.bytes()), labels(rows * 8), ids(rows * 8) {}
-  Run For(const source::Dataset& dataset, std::vector<uint64_t> samples, uint64_t id) {
+  RowRun For(const source::Dataset& dataset, std::vector<uint64_t> samples, uint64_t id) {
     selection = dataset.Select({}).value();
     return {.id = id,
             .dataset = &dataset,
@@ -46,7 +46,7 @@ class RowCopiersTest : public ::testing::Test {
     std::map<uint64_t, absl::Status> ended;
     const base::TimePoint deadline = base::Now() + std::chrono::seconds(20);
     while (ended.size() < count && base::Now() < deadline) {
-      for (Outcome& outcome : row_copiers.Collect())
+      for (CopyOutcome& outcome : row_copiers.Collect())
         EXPECT_TRUE(ended.emplace(outcome.id, outcome.status).second);
       ::poll(nullptr, 0, 1);
     }
@@ -123,7 +123,7 @@ TEST_F(RowCopiersTest, WhatIsCopiedAsideTakesNoPlaceAndIsToldWhenItDoesNotComeBa
   RowCopiers row_copiers({.count = 1});
   Start(row_copiers);
   Target stuck(1);
-  copy::Run run = stuck.For(away.rows, {4}, 7);
+  copy::RowRun run = stuck.For(away.rows, {4}, 7);
   run.aside = true;
 
   row_copiers.Submit(std::move(run));

@@ -50,7 +50,7 @@ TEST_F(WithoutGpuTest, NoMemoryIsAllocatedOpenedOrRegistered) {
   EXPECT_EQ(ImportedSlab::OpenVmm({}, kSlabGranule).status(), why_);
   EXPECT_EQ(DeviceMemory::Make(1).status(), why_);
   EXPECT_EQ(PinnedMemory::Make(1).status(), why_);
-  EXPECT_EQ(Registration::Make(page, sizeof(page), Registration::Access::kReadWrite).status(),
+  EXPECT_EQ(Registration::Make(page, sizeof(page), Registration::HostAccess::kReadWrite).status(),
             why_);
 }
 

@@ -62,7 +62,7 @@ File WebP(int width, int height) {
 }
 
 TEST(BombTest, AnImageOfTwoAndAHalfBillionPixelsIsRefusedByItsHeader) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   EXPECT_EQ(Decode(decoder, Claiming(Zeros(9, 9), 50'000, 50'000)), Fault::kTooManyPixels);
   EXPECT_EQ(Decode(decoder, Claiming(Zeros(9, 9), 0x7FFF'FFFF, 0x7FFF'FFFF)),
             Fault::kTooManyPixels);
@@ -108,7 +108,7 @@ File ClaimingTiff(uint32_t width, uint32_t height, uint32_t compression, bool ti
 }
 
 TEST(BombTest, AnOlderImageOfBillionsOfPixelsIsRefusedByItsHeader) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   EXPECT_EQ(Decode(decoder, ClaimingBmp(50'000, 50'000)), Fault::kTooManyPixels);
   EXPECT_EQ(Decode(decoder, ClaimingBmp(0x7FFF'FFFF, 0x7FFF'FFFF, 1)), Fault::kTooManyPixels);
   EXPECT_EQ(Decode(decoder, ClaimingGif(65'535, 65'535)), Fault::kTooManyPixels);
@@ -124,7 +124,7 @@ TEST(BombTest, AnOlderImageOfBillionsOfPixelsIsRefusedByItsHeader) {
 }
 
 TEST(BombTest, AnOlderImageThatClaimsMoreThanItHoldsIsRefusedWithinTheLimit) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   EXPECT_EQ(Decode(decoder, ClaimingBmp(9'000, 9'000)), Fault::kTruncated);
   EXPECT_EQ(Decode(decoder, ClaimingGif(9'000, 9'000)), Fault::kTruncated);
   EXPECT_EQ(Decode(decoder, Of("P6 9000 9000 255\nxyz")), Fault::kTruncated);
@@ -135,14 +135,14 @@ TEST(BombTest, AnOlderImageThatClaimsMoreThanItHoldsIsRefusedWithinTheLimit) {
 }
 
 TEST(BombTest, AHeaderThatClaimsMoreThanItsDataHoldIsRefusedWithinTheLimit) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   EXPECT_NE(Decode(decoder, Claiming(Zeros(9, 9), 9'000, 9'000)), Fault::kNone);
   EXPECT_NE(Decode(decoder, ClaimingWebP(9'000, 9'000)), Fault::kNone);
   EXPECT_EQ(Decode(decoder, Zeros(9, 9)), Fault::kNone);
 }
 
 TEST(BombTest, AThousandfoldDecompressionWithinTheLimitsIsAnImageAsAnyOther) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   const File file = Zeros(8'000, 8'000);
   EXPECT_LT(file.size(), 30'000u);
   EXPECT_EQ(Decode(decoder, file), Fault::kNone);
@@ -183,7 +183,7 @@ File HugeDictionaryTiff() {
 
 // Ends this process with the faults of the file and of a small one behind it, as one number.
 [[noreturn]] void DecodeWithLittleMemory(const File& file, const Spec& spec, uint64_t spare) {
-  Decoder decoder{Limits()};
+  Decoder decoder{SampleLimits()};
   const File small = testing::MakeJpeg(20, 20);
   if (Decode(decoder, small) != Fault::kNone) ::_exit(98);
   ::malloc_trim(0);  // what the test's own making of files left free

@@ -13,7 +13,7 @@ using base::Fault;
 using testing::JpegOptions;
 using testing::MakeJpeg;
 
-constexpr Limits kLimits = {.max_bytes = 1 << 20, .max_pixels = 200'000};
+constexpr SampleLimits kLimits = {.max_bytes = 1 << 20, .max_pixels = 200'000};
 constexpr Spec kSpec = {.height = 24, .width = 24, .flip_probability = 0.5};
 
 struct Result {

@@ -56,7 +56,7 @@ class DecoderTest : public ::testing::Test {
   }
 
   Spec spec_ = {.height = 31, .width = 45, .flip_probability = 0.5};
-  Decoder decoder_{Limits{.max_bytes = 1 << 20, .max_pixels = 100'000}};
+  Decoder decoder_{SampleLimits{.max_bytes = 1 << 20, .max_pixels = 100'000}};
   std::vector<std::byte> row_;
 };
 
@@ -76,7 +76,7 @@ TEST_F(DecoderTest, MoreScansThanTheLimitAreNotDecoded) {
   EXPECT_EQ(Decode(file), Fault::kTooManyScans);
   EXPECT_EQ(Decode(MakeJpeg(20, 20, {.components = 4, .progressive = true})), Fault::kNone);
 
-  Decoder patient{Limits{.max_scans = 100'000}};
+  Decoder patient{SampleLimits{.max_scans = 100'000}};
   EXPECT_EQ(patient.DecodeRow(file, spec_, {}, row_), Fault::kNone);
 }
 

@@ -74,7 +74,7 @@ class OrientedTest : public ::testing::TestWithParam<int> {
     spec.height = 21;
     spec.width = 17;
     spec.flip_probability = 0.5;
-    Decoder decoder{Limits()};
+    Decoder decoder{SampleLimits()};
     for (uint64_t sample = 0; sample < 12; ++sample) {
       const DrawKey key{2, 0, sample};
       std::vector<std::byte> row(RowBytes(spec));

@@ -30,7 +30,7 @@ Image RandomImage(uint32_t width, uint32_t height, uint32_t seed) {
 // Rows of RGBX with the slack that Take wants; X and slack are anything.
 class Rows {
  public:
-  Rows(const Image& image, Range columns) : stride_(4 * columns.count + kSlackBytes) {
+  Rows(const Image& image, TapRange columns) : stride_(4 * columns.count + kSlackBytes) {
     bytes_.assign(stride_ * image.height, 0xA5);
     for (uint32_t y = 0; y < image.height; ++y) {
       for (uint32_t x = 0; x < columns.count; ++x) {
@@ -52,7 +52,7 @@ std::vector<uint8_t> Resampled(Resampler& resampler, const Image& image,
   std::vector<uint8_t> out(bytes + 64, 0xEE);
   resampler.Begin(placement, out.data());
   const Rows rows(image, resampler.columns());
-  const Range wanted = resampler.rows();
+  const TapRange wanted = resampler.rows();
   for (uint32_t done = 0; done < wanted.count; done += kRowsAtOnce) {
     const uint32_t count = std::min<uint32_t>(kRowsAtOnce, wanted.count - done);
     const uint8_t* four[kRowsAtOnce] = {};

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class DoorwayTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Doorway> Open(Options options = {}) {
+  std::unique_ptr<Doorway> Open(DoorwayOptions options = {}) {
     options.path = path_;
     auto doorway = Doorway::Start(options, book_);
     EXPECT_TRUE(doorway.ok()) << doorway.status();

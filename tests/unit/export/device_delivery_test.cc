@@ -71,7 +71,7 @@ class DeviceDeliveryTest : public ::testing::Test {
     copier_->Complete(count);
     gpu_->Collect();
   }
-  Delivery::Heard Listen() { return trainer_->delivery->Listen(); }
+  BatchDelivery::Heard Listen() { return trainer_->delivery->Listen(); }
   const std::byte* OnGpu(const shm::ControlEntry& entry) {
     return copier_->slabs.at(entry.segment).data() + entry.offset;
   }
@@ -99,7 +99,7 @@ TEST_F(DeviceDeliveryTest, TheHostSlotIsLetGoWhenTheCopyIsCompleteWhateverTheCon
   EXPECT_THAT(Listen().released, IsEmpty());
   Copy();
 
-  const Delivery::Heard first = Listen(), second = Listen();
+  const BatchDelivery::Heard first = Listen(), second = Listen();
 
   EXPECT_EQ(first.taken, 1u);
   EXPECT_THAT(first.released, ElementsAre(1));

@@ -30,11 +30,11 @@ class GpuTest : public ::testing::Test {
     gpu_ = std::make_unique<Gpu>(cuda::Uuid{{1, 2, 3}}, options, std::move(copier),
                                  [this] { return ++last_slab_; });
   }
-  static Gpu::Request Request(uint32_t depth, uint64_t peer = 1) {
+  static Gpu::SlotRequest Request(uint32_t depth, uint64_t peer = 1) {
     return {.peer = peer, .user = 1000, .slot_bytes = kSlot, .depth = depth};
   }
   // What a session that asks gets, once all that it needs was made.
-  std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::Request& request) {
+  std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::SlotRequest& request) {
     auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceReservation>>>();
     gpu_->Reserve(request, [answer](absl::StatusOr<DeviceReservation> reservation) {
       ASSERT_FALSE(answer->has_value()) << "answered twice";
@@ -43,7 +43,7 @@ class GpuTest : public ::testing::Test {
     gpu_->Collect();
     return std::move(*answer);
   }
-  DeviceReservation Reserved(const Gpu::Request& request) {
+  DeviceReservation Reserved(const Gpu::SlotRequest& request) {
     DeviceReservation reservation = **Ask(request);
     Tell(reservation, request.peer);
     return reservation;
@@ -84,7 +84,7 @@ TEST_F(GpuTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
 }
 
 TEST_F(GpuTest, ASlotLargerThanAllMemoryIsRefused) {
-  Gpu::Request request = Request(16);
+  Gpu::SlotRequest request = Request(16);
   request.slot_bytes = UINT64_MAX / 2;
 
   EXPECT_EQ((*Ask(request)).status().code(), absl::StatusCode::kResourceExhausted);
@@ -212,7 +212,7 @@ TEST_F(GpuTest, ASlabThatIsStillCopiedToIsFreedAfterwards) {
 
 TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
   { const DeviceReservation reservation = Reserved(Request(4)); }
-  Gpu::Request smaller = Request(6);
+  Gpu::SlotRequest smaller = Request(6);
   smaller.slot_bytes = kSlot / 2;
 
   DeviceReservation reservation = Reserved(smaller);
@@ -223,7 +223,7 @@ TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
 
 TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
   DeviceReservation reservation = Reserved(Request(1, 1));
-  Gpu::Request other_user = Request(1, 2), other_kind = Request(1, 3);
+  Gpu::SlotRequest other_user = Request(1, 2), other_kind = Request(1, 3);
   other_user.user = 1001;
   other_kind.kind = cuda::HandleKind::kVmm;
 
@@ -237,7 +237,7 @@ TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
 }
 
 TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks) {
-  Gpu::Request request = Request(1, 1);
+  Gpu::SlotRequest request = Request(1, 1);
   request.kind = cuda::HandleKind::kVmm;
   DeviceReservation reservation = Reserved(request);
   Tell(reservation, 1);
@@ -266,7 +266,7 @@ TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
 }
 
 TEST_F(GpuTest, WhoCouldNotBeSentADescriptorWasNotToldOfTheSlab) {
-  Gpu::Request request = Request(1);
+  Gpu::SlotRequest request = Request(1);
   request.kind = cuda::HandleKind::kVmm;
   {
     DeviceReservation reservation = **Ask(request);

@@ -28,7 +28,7 @@ class GpusTest : public ::testing::Test {
       }
     });
   }
-  using Answer = std::optional<absl::StatusOr<Gpus::Place>>;
+  using Answer = std::optional<absl::StatusOr<Gpus::ReservedPlace>>;
   Answer Ask(uint8_t gpu, uint32_t depth = 0) {
     auto answer = std::make_shared<Answer>();
     gpus_.Reserve(
@@ -36,7 +36,7 @@ class GpusTest : public ::testing::Test {
          .user = 1000,
          .slot_bytes = 4096,
          .request = {.gpu = GpuNumber(gpu), .depth = depth, .kind = {}, .client = {}}},
-        [answer](absl::StatusOr<Gpus::Place> place) { answer->emplace(std::move(place)); });
+        [answer](absl::StatusOr<Gpus::ReservedPlace> place) { answer->emplace(std::move(place)); });
     gpus_.Collect();
     return std::move(*answer);
   }
@@ -62,7 +62,7 @@ TEST(NoGpusTest, ADaemonThatMayHaveNoMemoryOnGpusTriesNone) {
   absl::Status refused;
 
   gpus.Reserve({.slot_bytes = 4096, .request = {}},
-               [&](const absl::StatusOr<Gpus::Place>& place) { refused = place.status(); });
+               [&](const absl::StatusOr<Gpus::ReservedPlace>& place) { refused = place.status(); });
 
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("gpu.max is 0B"));

@@ -36,7 +36,7 @@ TEST_F(HostDeliveryTest, EachReleaseIsHeardOnceInAnyOrder) {
   Consumer().released[2] = 3;
   Consumer().released[0] = 1;
 
-  const Delivery::Heard first = delivery_->Listen(), second = delivery_->Listen();
+  const BatchDelivery::Heard first = delivery_->Listen(), second = delivery_->Listen();
 
   EXPECT_EQ(first.taken, 3u);
   EXPECT_THAT(first.released, ElementsAre(1, 3));

@@ -21,7 +21,7 @@ RowsEnded Row(int given, int ended, int read = 0, int decode = 0) {
           .decode = milliseconds(decode)};
 }
 
-SessionFlow::Batch Full(uint64_t sequence, int ms) {
+SessionFlow::BatchTimes Full(uint64_t sequence, int ms) {
   return {.sequence = sequence, .fill = kFill, .full = At(ms)};
 }
 
@@ -200,7 +200,7 @@ TEST(SessionFlowTest, OnTheHostABatchIsReadyOnceItIsFull) {
 
 TEST(SessionFlowTest, ForAGpuABatchIsCopiedFirst) {
   FeedFlow feed;
-  SessionFlow session(SessionFlow::FillPath::kDevice);
+  SessionFlow session(SessionFlow::BatchMemory::kDevice);
   session.Full(Full(1, 0));
   session.Full(Full(2, 1));
 

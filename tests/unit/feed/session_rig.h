@@ -18,7 +18,7 @@
 namespace penstock::feed {
 
 // Does what the test says, and remembers what it was told.
-class FakeDelivery final : public exporting::Delivery {
+class FakeDelivery final : public exporting::BatchDelivery {
  public:
   const posix::Fd& memory() const override { return nothing_; }
   uint64_t memory_bytes() const override { return 0; }

@@ -88,7 +88,7 @@ TEST(MixtureTest, TheCountsAreExactAndEachPartsSamplesComeInTheirTurn) {
   for (uint64_t epoch = 0; epoch < 20; ++epoch) {
     std::vector<uint64_t> counts(3);
     for (uint64_t place = 0; place < mixture.epoch_samples(); ++place) {
-      const Mixture::Draw draw = mixture.At(11, epoch, place);
+      const Mixture::Pick draw = mixture.At(11, epoch, place);
       const uint64_t samples = mixture.PartRange(draw.part).count;
       ASSERT_EQ(draw.pass, drawn[draw.part] / samples);
       ASSERT_EQ(draw.index, drawn[draw.part] % samples);
@@ -252,7 +252,7 @@ TEST(MixtureTest, TheLargestNumbersDoNotOverflow) {
   std::vector<uint64_t> samples(64, kMaxSamples / 64);
   const Mixture mixture = Make(samples, std::vector<double>(64, 1.0), kMaxSamples);
 
-  const Mixture::Draw draw = mixture.At(1, UINT64_MAX, kMaxSamples - 1);
+  const Mixture::Pick draw = mixture.At(1, UINT64_MAX, kMaxSamples - 1);
 
   EXPECT_LT(draw.index, kMaxSamples / 64);
   EXPECT_LT(mixture.SampleAt(Order::kShuffled, {}, 1, UINT64_MAX, 0), kMaxSamples);

@@ -122,7 +122,7 @@ class FakeController final : public Controller {
     progress(IndexProgress{.files_seen = 100, .done = true, .samples = 99, .classes = 2});
   }
   void TakeTrace(const Permit&, base::Duration length, std::function<bool()> cancelled,
-                 Callback<std::unique_ptr<TraceText>> done) override {
+                 Callback<std::unique_ptr<TraceSource>> done) override {
     if (length == std::chrono::seconds(60)) {
       {
         base::MutexLock lock(mutex_);
@@ -202,7 +202,7 @@ class FakeController final : public Controller {
   std::atomic<int64_t> looks_ = 0;
   std::atomic<uint32_t> left_ = 0;
   // Three full pieces.
-  class FakeTrace final : public TraceText {
+  class FakeTrace final : public TraceSource {
    public:
     std::string Next(size_t most) override {
       return left_-- > 0 ? std::string(most, static_cast<char>('1' + left_)) : "";

@@ -40,7 +40,7 @@ class ServerTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  void Serve(const Options& options) {
+  void Serve(const ServerOptions& options) {
     server_.reset();
     auto listener = posix::Listen(path_, posix::SocketKind::kStream);
     PENSTOCK_CHECK(listener.ok());

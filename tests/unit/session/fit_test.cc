@@ -27,7 +27,7 @@ class Noise final : public source::Dataset {
   int64_t label(uint64_t) const override { return 0; }
   std::string path(uint64_t) const override { return ""; }
   source::Storage storage() const override { return source::Storage::kNothing; }
-  std::vector<source::Field> fields() const override {
+  std::vector<source::SampleField> fields() const override {
     return {{.name = source::kImage, .shape = {8, 9, 3}}};
   }
 
@@ -45,7 +45,7 @@ class Boxed final : public source::Dataset {
   int64_t label(uint64_t) const override { return 0; }
   std::string path(uint64_t) const override { return ""; }
   uint64_t shard_samples() const override { return 10; }
-  std::vector<source::Field> fields() const override {
+  std::vector<source::SampleField> fields() const override {
     return {{.name = "box", .type = base::DType::kFloat32, .shape = {4}, .placed = true}};
   }
 

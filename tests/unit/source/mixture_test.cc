@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 // Rows that say which classes and fields they have.
 class OtherRows final : public Dataset {
  public:
-  OtherRows(std::vector<std::string> classes, std::vector<Field> fields, bool labeled = true)
+  OtherRows(std::vector<std::string> classes, std::vector<SampleField> fields, bool labeled = true)
       : classes_(std::move(classes)), fields_(std::move(fields)), labeled_(labeled) {}
   absl::string_view kind() const override { return "other rows"; }
   uint64_t samples() const override { return 5; }
@@ -33,25 +33,25 @@ class OtherRows final : public Dataset {
   std::string path(uint64_t) const override { return "/other"; }
   Storage storage() const override { return Storage::kRows; }
   uint64_t shard_samples() const override { return 77; }
-  std::vector<Field> fields() const override { return fields_; }
+  std::vector<SampleField> fields() const override { return fields_; }
 
  private:
   const std::vector<std::string> classes_;
-  const std::vector<Field> fields_;
+  const std::vector<SampleField> fields_;
   const bool labeled_;
 };
 
 // Photographs with something beside them: each byte is the number of its field.
 class WithFields final : public Dataset {
  public:
-  explicit WithFields(std::vector<Field> fields) : fields_(std::move(fields)) {}
+  explicit WithFields(std::vector<SampleField> fields) : fields_(std::move(fields)) {}
   absl::string_view kind() const override { return "with fields"; }
   uint64_t samples() const override { return 5; }
   uint64_t digest() const override { return 4; }
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(uint64_t) const override { return 0; }
   std::string path(uint64_t) const override { return "/with"; }
-  std::vector<Field> fields() const override { return fields_; }
+  std::vector<SampleField> fields() const override { return fields_; }
   std::unique_ptr<Reader> NewReader() const override { return std::make_unique<FieldReader>(); }
 
  private:
@@ -67,7 +67,7 @@ class WithFields final : public Dataset {
     }
   };
   const std::vector<std::string> classes_;
-  const std::vector<Field> fields_;
+  const std::vector<SampleField> fields_;
 };
 
 MixturePart Whole(std::string name, std::shared_ptr<const Dataset> dataset) {
@@ -75,7 +75,7 @@ MixturePart Whole(std::string name, std::shared_ptr<const Dataset> dataset) {
   return {std::move(name), std::move(dataset), 0, samples};
 }
 
-Field FieldOf(std::string name, std::vector<uint32_t> shape) {
+SampleField FieldOf(std::string name, std::vector<uint32_t> shape) {
   return {.name = std::move(name), .shape = std::move(shape)};
 }
 
@@ -96,12 +96,12 @@ TEST(MixtureSourceTest, PartsThatDoNotGoTogetherAreNamedWithTheReason) {
   EXPECT_THAT(MixtureRefusal(
                   {Whole("a", rows), Whole("b", std::make_shared<FakeRows>(5, RowShape{2, 3, 1}))}),
               HasSubstr("image uint8[2 x 2 x 1] and image uint8[2 x 3 x 1]"));
-  EXPECT_THAT(
-      MixtureRefusal({Whole("a", rows),
-                      Whole("b", std::make_shared<OtherRows>(
-                                     std::vector<std::string>(),
-                                     std::vector<Field>{FieldOf("image", {2, 2, 1})}, false))}),
-      HasSubstr("labeled and without labels"));
+  EXPECT_THAT(MixtureRefusal(
+                  {Whole("a", rows),
+                   Whole("b", std::make_shared<OtherRows>(
+                                  std::vector<std::string>(),
+                                  std::vector<SampleField>{FieldOf("image", {2, 2, 1})}, false))}),
+              HasSubstr("labeled and without labels"));
 }
 
 TEST(MixtureSourceTest, SamplesStandPartBehindPartAndOfARangeThatAlone) {
@@ -119,8 +119,9 @@ TEST(MixtureSourceTest, SamplesStandPartBehindPartAndOfARangeThatAlone) {
 
 TEST(MixtureSourceTest, ClassesThatAllHaveAreOneSetAndOthersStandBehindEachOther) {
   const auto two = std::make_shared<FakeRows>(5, RowShape{2, 2, 1});  // daisy, rose
-  const auto three = std::make_shared<OtherRows>(std::vector<std::string>{"cat", "rose", "dog"},
-                                                 std::vector<Field>{FieldOf("image", {2, 2, 1})});
+  const auto three =
+      std::make_shared<OtherRows>(std::vector<std::string>{"cat", "rose", "dog"},
+                                  std::vector<SampleField>{FieldOf("image", {2, 2, 1})});
 
   const auto shared = Mix({Whole("a", two), Whole("b", two)}).value();
   const auto apart = Mix({Whole("a", two), Whole("b", three)}).value();
@@ -188,8 +189,8 @@ TEST(MixtureSourceTest, ATroubleOfAPartIsTheMixtures) {
 
 TEST(MixtureSourceTest, RowsWithOtherTensorsDoNotGoTogether) {
   const std::vector<std::string> none;
-  const std::vector<Field> two = {FieldOf("x", {1}), FieldOf("y", {1})};
-  const std::vector<Field> three = {FieldOf("x", {1}), FieldOf("y", {1}), FieldOf("z", {1})};
+  const std::vector<SampleField> two = {FieldOf("x", {1}), FieldOf("y", {1})};
+  const std::vector<SampleField> three = {FieldOf("x", {1}), FieldOf("y", {1}), FieldOf("z", {1})};
 
   EXPECT_THAT(MixtureRefusal({Whole("a", std::make_shared<OtherRows>(none, two)),
                               Whole("b", std::make_shared<OtherRows>(none, three))}),
@@ -200,8 +201,8 @@ TEST(MixtureSourceTest, RowsWithOtherTensorsDoNotGoTogether) {
 TEST(MixtureSourceTest, FieldsThatStandElsewhereInAPartAreFoundThere) {
   const auto mixed =
       Mix({Whole("a", std::make_shared<WithFields>(
-                          std::vector<Field>{FieldOf("mask", {1}), FieldOf("caption", {1})})),
-           Whole("b", std::make_shared<WithFields>(std::vector<Field>{
+                          std::vector<SampleField>{FieldOf("mask", {1}), FieldOf("caption", {1})})),
+           Whole("b", std::make_shared<WithFields>(std::vector<SampleField>{
                           FieldOf("boxes", {1}), FieldOf("caption", {1}), FieldOf("mask", {1})}))})
           .value();
   const FieldRequest mask[] = {{.name = "mask"}}, boxes[] = {{.name = "boxes"}};
@@ -232,8 +233,9 @@ TEST(MixtureSourceTest, AnotherPartOrRangeIsAnotherDigest) {
 }
 
 TEST(MixtureSourceTest, ItsShardsAreAsLongAsTheLongest) {
-  const auto rows = std::make_shared<OtherRows>(std::vector<std::string>{"daisy", "rose"},
-                                                std::vector<Field>{FieldOf("image", {2, 2, 1})});
+  const auto rows =
+      std::make_shared<OtherRows>(std::vector<std::string>{"daisy", "rose"},
+                                  std::vector<SampleField>{FieldOf("image", {2, 2, 1})});
 
   EXPECT_EQ(Mix({Whole("a", std::make_shared<FakeRows>(5, RowShape{2, 2, 1})), Whole("b", rows)})
                 .value()

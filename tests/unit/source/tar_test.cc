@@ -223,7 +223,7 @@ TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
                              TarFile("a.txt", "hello"));
 
   std::vector<std::string> placed;
-  for (const Field& field : Open()->fields())
+  for (const SampleField& field : Open()->fields())
     if (field.placed) placed.push_back(field.name);
 
   EXPECT_THAT(placed, ElementsAre("jpg", "seg.png"));
@@ -257,7 +257,7 @@ TEST_F(TarFieldsTest, ArraysAreTensorsWhateverTheirHeadersLength) {
                              TarFile("b.jpg", "image") +
                              TarFile("b.box.npy", NpyMember("<f4", "(1, 2)", "abcdefgh", 7)));
   const auto dataset = Open();
-  const Field field = dataset->fields()[1];
+  const SampleField field = dataset->fields()[1];
   EXPECT_EQ(field.name, "box.npy");
   EXPECT_EQ(field.type, base::DType::kFloat32);
   EXPECT_THAT(field.shape, ElementsAre(1, 2));

@@ -160,7 +160,7 @@ TEST_F(RecordsTest, FeaturesOfOneLengthHaveAShapeAndTheOthersAreOfVariableLength
   const auto dataset = Open();
 
   std::string all;
-  for (const Field& field : dataset->fields())
+  for (const SampleField& field : dataset->fields())
     all += absl::StrCat(field.name, " ", base::DTypeName(field.type), " ",
                         field.variable        ? "variable"
                         : field.shape.empty() ? "scalar"

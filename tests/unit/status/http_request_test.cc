@@ -10,61 +10,61 @@ using ::testing::HasSubstr;
 
 constexpr size_t kLimit = 200;
 
-Verdict VerdictOn(const std::string& received) { return Judge(received, kLimit).verdict; }
+HttpVerdict VerdictOn(const std::string& received) { return Judge(received, kLimit).verdict; }
 
 TEST(HttpRequestTest, WhatIsNoRequestIsToldByItsFirstLine) {
   for (const std::string line :
        {"", " ", "GET", "GET /metrics", "GET  HTTP/1.1", "GET /metrics HTTP/2.0",
         "GET /metrics HTTP/1.1 ", "G@T /metrics HTTP/1.1", "GET /met rics HTTP/1.1",
         "\x16\x03\x01\x02", "GET /\x01 HTTP/1.1", "GET /\xff HTTP/1.1", "PRI * HTTP/2.0"})
-    EXPECT_EQ(VerdictOn(line + "\r\n"), Verdict::kBadRequest) << line;
+    EXPECT_EQ(VerdictOn(line + "\r\n"), HttpVerdict::kBadRequest) << line;
 }
 
 TEST(HttpRequestTest, AHeadThatDoesNotEndIsTooLong) {
   const std::string line = "GET /metrics HTTP/1.1\r\n";
   std::string head = line + "X: ";
   head.append(kLimit - head.size() - 1, 'x');
-  EXPECT_EQ(VerdictOn(head), Verdict::kIncomplete);
+  EXPECT_EQ(VerdictOn(head), HttpVerdict::kIncomplete);
 
-  EXPECT_EQ(VerdictOn(head + "x"), Verdict::kTooLong);
-  EXPECT_EQ(VerdictOn(head + "\r\n\r\n"), Verdict::kTooLong);
-  EXPECT_EQ(VerdictOn(std::string(kLimit, 'x')), Verdict::kTooLong);
+  EXPECT_EQ(VerdictOn(head + "x"), HttpVerdict::kTooLong);
+  EXPECT_EQ(VerdictOn(head + "\r\n\r\n"), HttpVerdict::kTooLong);
+  EXPECT_EQ(VerdictOn(std::string(kLimit, 'x')), HttpVerdict::kTooLong);
 }
 
 TEST(HttpRequestTest, OtherMethodsAndOtherPathsAreRefused) {
-  EXPECT_EQ(VerdictOn("POST /metrics HTTP/1.1\r\n\r\n"), Verdict::kNotAllowed);
-  EXPECT_EQ(VerdictOn("DELETE / HTTP/1.1\r\n\r\n"), Verdict::kNotAllowed);
-  EXPECT_EQ(VerdictOn("GET / HTTP/1.1\r\n\r\n"), Verdict::kNotFound);
-  EXPECT_EQ(VerdictOn("GET /metrics/../etc HTTP/1.1\r\n\r\n"), Verdict::kNotFound);
-  EXPECT_EQ(VerdictOn("GET /metricsx HTTP/1.1\r\n\r\n"), Verdict::kNotFound);
+  EXPECT_EQ(VerdictOn("POST /metrics HTTP/1.1\r\n\r\n"), HttpVerdict::kNotAllowed);
+  EXPECT_EQ(VerdictOn("DELETE / HTTP/1.1\r\n\r\n"), HttpVerdict::kNotAllowed);
+  EXPECT_EQ(VerdictOn("GET / HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
+  EXPECT_EQ(VerdictOn("GET /metrics/../etc HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
+  EXPECT_EQ(VerdictOn("GET /metricsx HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
 }
 
 TEST(HttpRequestTest, AnyPartOfARequestIsIncompleteUntilItIsWhole) {
   const std::string whole = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
 
   for (size_t size = 0; size < whole.size(); ++size)
-    EXPECT_EQ(VerdictOn(whole.substr(0, size)), Verdict::kIncomplete) << size;
+    EXPECT_EQ(VerdictOn(whole.substr(0, size)), HttpVerdict::kIncomplete) << size;
 
-  EXPECT_EQ(VerdictOn(whole), Verdict::kPage);
+  EXPECT_EQ(VerdictOn(whole), HttpVerdict::kPage);
 }
 
 TEST(HttpRequestTest, ThePageIsAskedForInBothVersionsWithQueriesAndByHead) {
-  EXPECT_EQ(VerdictOn("GET /metrics HTTP/1.0\r\n\r\n"), Verdict::kPage);
-  EXPECT_EQ(VerdictOn("GET /metrics HTTP/1.1\n\n"), Verdict::kPage);
-  EXPECT_EQ(VerdictOn("GET /metrics?a=b HTTP/1.1\r\nAccept: */*\r\n\r\n"), Verdict::kPage);
+  EXPECT_EQ(VerdictOn("GET /metrics HTTP/1.0\r\n\r\n"), HttpVerdict::kPage);
+  EXPECT_EQ(VerdictOn("GET /metrics HTTP/1.1\n\n"), HttpVerdict::kPage);
+  EXPECT_EQ(VerdictOn("GET /metrics?a=b HTTP/1.1\r\nAccept: */*\r\n\r\n"), HttpVerdict::kPage);
   EXPECT_FALSE(Judge("GET /metrics HTTP/1.1\r\n\r\n", kLimit).head_only);
   EXPECT_TRUE(Judge("HEAD /metrics HTTP/1.1\r\n\r\n", kLimit).head_only);
 }
 
 TEST(HttpRequestTest, AnswersSayTypeLengthAndThatTheyAreTheLast) {
-  const std::string head = ResponseHead(Verdict::kPage, 17);
+  const std::string head = ResponseHead(HttpVerdict::kPage, 17);
 
   EXPECT_THAT(head, ::testing::StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Length: 17\r\n"));
   EXPECT_THAT(head, HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(head, ::testing::EndsWith("\r\n\r\n"));
-  EXPECT_THAT(ResponseHead(Verdict::kNotAllowed, 1), HasSubstr("Allow: GET, HEAD\r\n"));
+  EXPECT_THAT(ResponseHead(HttpVerdict::kNotAllowed, 1), HasSubstr("Allow: GET, HEAD\r\n"));
 }
 
 }  // namespace

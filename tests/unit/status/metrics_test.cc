@@ -160,7 +160,7 @@ TEST(MetricsTest, FeedsAreCountedByDataset) {
 
 TEST(MetricsTest, EachStageHasItsSecondsAndWhatPassedIt) {
   Snapshot snapshot;
-  DatasetCounts& flowers = snapshot.counts["flowers"];
+  DatasetFigures& flowers = snapshot.counts["flowers"];
   for (size_t i = 0; i < kStages.size(); ++i)
     flowers.stages[i] = {.items = 10 * (i + 1), .time = milliseconds(500 * (i + 1))};
 

@@ -28,13 +28,13 @@ TEST(FormatValueTest, PlainWordsPathsAndUtf8StayAsTheyAre) {
 }
 
 TEST(FormatEventTest, FieldsKeepTheirOrder) {
-  const std::vector<Field> fields = {{"session", 7}, {"path", "/a b"}};
+  const std::vector<LogField> fields = {{"session", 7}, {"path", "/a b"}};
 
   EXPECT_EQ(FormatEvent("opened", fields, 0), R"(event=opened session=7 path="/a b")");
 }
 
 TEST(FormatEventTest, NumbersTextsAndTruthsAreTakenAsTheyAre) {
-  const std::vector<Field> fields = {
+  const std::vector<LogField> fields = {
       {"count", uint64_t{18446744073709551615u}}, {"delta", -1}, {"rate", 0.5}, {"on", true}};
 
   EXPECT_EQ(FormatEvent("e", fields, 0),
@@ -42,11 +42,12 @@ TEST(FormatEventTest, NumbersTextsAndTruthsAreTakenAsTheyAre) {
 }
 
 TEST(FormatEventTest, WhatWasLeftOutStandsAtTheEnd) {
-  EXPECT_EQ(FormatEvent("e", std::vector<Field>{{"a", 1}}, 12), "event=e a=1 suppressed=12");
+  EXPECT_EQ(FormatEvent("e", std::vector<LogField>{{"a", 1}}, 12), "event=e a=1 suppressed=12");
 }
 
 TEST(FormatJsonEventTest, WhateverAValueHoldsTheLineIsJson) {
-  const std::vector<Field> fields = {{"path", "/a \"b\"\\\n\x01"}, {"bad", "x\xff\xc3"}, {"n", 7}};
+  const std::vector<LogField> fields = {
+      {"path", "/a \"b\"\\\n\x01"}, {"bad", "x\xff\xc3"}, {"n", 7}};
 
   EXPECT_EQ(FormatJsonEvent("opened", fields, 0),
             R"("event":"opened","path":"/a \"b\"\\\u000a\u0001","bad":"x\ufffd\ufffd","n":"7")");
@@ -54,7 +55,7 @@ TEST(FormatJsonEventTest, WhateverAValueHoldsTheLineIsJson) {
 
 TEST(FormatJsonEventTest, CharactersOfEveryLengthStayAndWhatIsOverlongOrNoneDoesNot) {
   const auto value = [](absl::string_view text) {
-    return FormatJsonEvent("e", std::vector<Field>{{"v", text}}, 0).substr(16);
+    return FormatJsonEvent("e", std::vector<LogField>{{"v", text}}, 0).substr(16);
   };
 
   EXPECT_EQ(value("aé€😀"), R"("aé€😀")");

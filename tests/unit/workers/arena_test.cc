@@ -10,7 +10,7 @@ namespace penstock::workers {
 namespace {
 
 TEST(ArenaTest, WhatIsLargerThanTheArenaNeverFits) {
-  Arena arena(1024);
+  InputArena arena(1024);
 
   EXPECT_EQ(arena.Allocate(1025), std::nullopt);
   EXPECT_EQ(arena.Allocate(UINT64_MAX), std::nullopt);
@@ -18,7 +18,7 @@ TEST(ArenaTest, WhatIsLargerThanTheArenaNeverFits) {
 }
 
 TEST(ArenaTest, AFullArenaGivesNothingUntilSomethingIsFreed) {
-  Arena arena(256);
+  InputArena arena(256);
   ASSERT_EQ(arena.Allocate(128), 0u);
   ASSERT_EQ(arena.Allocate(128), 128u);
 
@@ -30,7 +30,7 @@ TEST(ArenaTest, AFullArenaGivesNothingUntilSomethingIsFreed) {
 }
 
 TEST(ArenaTest, TheLastAllocationCanBeTakenBack) {
-  Arena arena(256);
+  InputArena arena(256);
   ASSERT_EQ(arena.Allocate(64), 0u);
   ASSERT_EQ(arena.Allocate(192), 64u);
 
@@ -40,7 +40,7 @@ TEST(ArenaTest, TheLastAllocationCanBeTakenBack) {
 }
 
 TEST(ArenaTest, TheOthersGoRoundBesideOneThatStays) {
-  Arena arena(256);
+  InputArena arena(256);
   ASSERT_EQ(arena.Allocate(64), 0u);
   ASSERT_EQ(arena.Allocate(64), 64u);
   arena.LeaveBehind(64);
@@ -57,7 +57,7 @@ TEST(ArenaTest, TheOthersGoRoundBesideOneThatStays) {
 }
 
 TEST(ArenaTest, NoBytesTakeAPlaceOfTheirOwn) {
-  Arena arena(128);
+  InputArena arena(128);
 
   EXPECT_EQ(arena.Allocate(0), 0u);
   EXPECT_EQ(arena.Allocate(0), 64u);
@@ -65,7 +65,7 @@ TEST(ArenaTest, NoBytesTakeAPlaceOfTheirOwn) {
 }
 
 TEST(ArenaTest, SmallFilesGoRoundInFewPages) {
-  Arena arena(32u << 20);
+  InputArena arena(32u << 20);
   uint64_t furthest = 0;
   std::deque<uint64_t> living;
   for (int i = 0; i < 3; ++i) living.push_back(*arena.Allocate(100'000));
@@ -86,7 +86,7 @@ TEST(ArenaTest, LivingRegionsNeverOverlapWhateverTheirSizes) {
   struct Living {
     uint64_t begin, end;
   };
-  Arena arena(64 * 100);
+  InputArena arena(64 * 100);
   std::deque<Living> living;
   std::mt19937 random(7);
   int allocated = 0;

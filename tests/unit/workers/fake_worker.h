@@ -36,8 +36,8 @@ class FakeWorker {
   void BeReady() { channel_->ready = 1; }
   void ClaimBusy(uint64_t ns) { channel_->busy_ns = ns; }
   // Waits for a request, and has its sample in hand.
-  Request Take() {
-    Request request{};
+  DecodeRequest Take() {
+    DecodeRequest request{};
     EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
     channel_->started = request.sequence;
     return request;
@@ -62,7 +62,7 @@ class FakeWorker {
  private:
   posix::Mapping mapping_;
   Channel* channel_ = nullptr;
-  std::optional<shm::RingConsumer<Request, kRingCapacity>> requests_;
+  std::optional<shm::RingConsumer<DecodeRequest, kRingCapacity>> requests_;
   std::optional<shm::RingProducer<Completion, kRingCapacity>> completions_;
 };
 

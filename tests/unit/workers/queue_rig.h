@@ -125,8 +125,8 @@ class WorkerQueueTest : public ::testing::Test {
   }
 
   // The worker's part.
-  Request Take() {
-    Request request{};
+  DecodeRequest Take() {
+    DecodeRequest request{};
     EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
     return request;
   }
@@ -153,7 +153,7 @@ class WorkerQueueTest : public ::testing::Test {
         Give(given, given % 1300 + 1);
         ++given;
       }
-      Request request;
+      DecodeRequest request;
       if (requests_->Pop(request) == shm::RingOutcome::kDone) {
         const auto expected = std::byte((request.sequence - 1) % 1300 + 1);
         ASSERT_EQ(mapping_.data()[kArenaOffset + request.input_offset], expected);
@@ -178,7 +178,7 @@ class WorkerQueueTest : public ::testing::Test {
   std::shared_ptr<SupervisorEndpoint> link_;
   posix::Mapping mapping_;
   Channel* channel_ = nullptr;
-  std::optional<shm::RingConsumer<Request, kRingCapacity>> requests_;
+  std::optional<shm::RingConsumer<DecodeRequest, kRingCapacity>> requests_;
   std::optional<shm::RingProducer<Completion, kRingCapacity>> completions_;
   std::vector<Outcome> outcomes_;
 };

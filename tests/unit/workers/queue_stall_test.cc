@@ -12,7 +12,7 @@ TEST_F(WorkerQueueTest, WhatCannotBeReadEndsAtOnceAndTheNextIsServed) {
   Give(11, 101);
   Give(12, 102);
 
-  const Request request = Take();
+  const DecodeRequest request = Take();
 
   EXPECT_EQ(request.input_offset, 0u);
   EXPECT_EQ(request.input_bytes, 102u);
@@ -35,7 +35,7 @@ TEST_F(WorkerQueueTest, AReadThatDoesNotComeBackHoldsUpNobodyAndIsServedOnceItDo
   ASSERT_TRUE(hang.Begun());
 
   ASSERT_TRUE(Overdue({10}));
-  const Request other = Take();
+  const DecodeRequest other = Take();
   Answer(other.sequence);
   ASSERT_TRUE(CollectSome(1));
 
@@ -46,7 +46,7 @@ TEST_F(WorkerQueueTest, AReadThatDoesNotComeBackHoldsUpNobodyAndIsServedOnceItDo
   EXPECT_EQ(loose_.count(), 1u);
 
   hang.End();
-  const Request late = Take();
+  const DecodeRequest late = Take();
   EXPECT_EQ(late.input_bytes, 100u);
   EXPECT_EQ(mapping_.data()[kArenaOffset + late.input_offset], std::byte{100});
   Answer(late.sequence);
@@ -69,7 +69,7 @@ TEST_F(WorkerQueueTest,
   GoThrough(1000);
 
   hang.End();
-  const Request late = Take();
+  const DecodeRequest late = Take();
   EXPECT_EQ(late.input_bytes, 77u);
   for (uint64_t i = 0; i < 77; ++i)
     ASSERT_EQ(mapping_.data()[kArenaOffset + late.input_offset + i], std::byte{77});

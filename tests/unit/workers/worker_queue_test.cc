@@ -174,7 +174,7 @@ TEST_F(WorkerQueueTest, WhatIsInHandOfADeadWorkerEndsAsItDiedAndTheRestIsLost) {
   Give(10, 100);
   Give(11, 101);
   Give(12, 102);
-  const Request request = Take();
+  const DecodeRequest request = Take();
   Take();
   Take();
   channel_->started.store(request.sequence);
@@ -224,8 +224,8 @@ TEST_F(WorkerQueueTest, WhatIsStillBeingReadWhenTheWorkerDiesIsLostAndTheNextWor
 TEST_F(WorkerQueueTest, TheReaderWaitsForRoomInTheArena) {
   Give(10, 3000);
   Give(11, 3001);
-  const Request first = Take();
-  Request second{};
+  const DecodeRequest first = Take();
+  DecodeRequest second{};
   ::poll(nullptr, 0, 20);
   ASSERT_EQ(requests_->Pop(second), shm::RingOutcome::kWait);
 
