@@ -1,4 +1,4 @@
-// penstockd's command line.
+// Parses penstockd's command line.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ enum class Action { kRun, kCheckConfig, kHelp, kVersion };
 
 struct Arguments {
   Action action = Action::kRun;
-  std::optional<std::string> config;  // none: a private daemon
-  std::string directory;              // of a private daemon; empty: the user's usual one
-  bool stays = false;                 // a private daemon that does not end when it is alone
+  std::optional<std::string> config;  // unset: a private daemon
+  std::string directory;              // of a private daemon; empty: the user's default
+  bool stays = false;                 // a private daemon that doesn't end when unused
   std::optional<uint32_t> workers;    // overrides the configuration
 };
 
-// InvalidArgument names the argument and what it should be.
+// **Errors**: InvalidArgument names the argument and what it should be.
 absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv);
 
 inline constexpr char kHelp[] =

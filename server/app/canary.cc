@@ -17,7 +17,7 @@
 namespace penstock::app {
 namespace {
 
-constexpr std::chrono::seconds kSoon(10);  // what takes longer deserves a word
+constexpr std::chrono::seconds kSoon(10);  // after this, a warning is logged
 
 std::shared_ptr<feed::DatasetState> MakeState() {
   return std::make_shared<feed::DatasetState>(feed::DatasetState{.name = "canary",
@@ -26,8 +26,8 @@ std::shared_ptr<feed::DatasetState> MakeState() {
                                                                  .policy = feed::FaultPolicy(1)});
 }
 
-// `seed`: another one each time. What was decoded before is kept for a while, and would come
-// through without a worker.
+// `seed`: different each time, because decoded samples are cached and would come through without a
+// worker.
 feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset, uint64_t seed) {
   feed::OpenRequest request;
   request.peer = Canary::kPeer;
@@ -52,7 +52,7 @@ absl::StatusOr<Wire> As(const void* message, size_t bytes) {
   return wire;
 }
 
-// The descriptor stays its owner's.
+// The descriptor still belongs to its owner.
 absl::StatusOr<posix::Mapping> MapTheirs(int descriptor, uint64_t bytes, posix::Access access) {
   posix::Fd theirs(descriptor);
   absl::StatusOr<posix::Mapping> mapping = posix::Mapping::Map(theirs, bytes, access);
@@ -105,7 +105,7 @@ void Canary::Step(feed::Engine& engine, base::TimePoint now) {
 
 absl::Status Canary::Open(feed::Engine& engine, base::TimePoint now) {
   absl::StatusOr<session::Grant> answer = absl::InternalError("the engine gave no answer");
-  dataset_ = MakeState();  // anew: what went wrong with its sample before is forgotten
+  dataset_ = MakeState();  // a new state forgets earlier problems with its sample
   engine.Open(RequestFor(dataset_, ++opened_), now,
               [&answer](absl::StatusOr<session::Grant> grant) { answer = std::move(grant); });
   PENSTOCK_RETURN_IF_ERROR(answer.status());
@@ -141,7 +141,7 @@ absl::Status Canary::Judge(const shm::ControlEntry& entry) const {
   return CheckCanaryPicture(slot.first(layout.blocks[0].row_bytes));
 }
 
-// As a trainer that leaves: it gives back what it took, closes, and is gone.
+// Leaves like a trainer: releases what it took, closes, and disconnects.
 void Canary::End(feed::Engine& engine, base::TimePoint now) {
   page().taken.store(page().announced.load(std::memory_order_acquire), std::memory_order_release);
   page().released[0].store(1, std::memory_order_release);

@@ -1,4 +1,4 @@
-// The canary's dataset: one JPEG file of 16 × 16 pixels, in memory, of four squares in four
+// The canary's dataset: one JPEG file of 16 × 16 pixels in memory, with four squares in four
 // colours.
 #pragma once
 
@@ -15,9 +15,9 @@ namespace penstock::app {
 inline constexpr int64_t kCanaryLabel = 4;
 
 std::shared_ptr<const source::Dataset> MakeCanaryDataset();
-// The whole picture, as it is.
+// The whole picture without changes.
 decode::Spec CanaryDecoding();
-// DataLoss: these are not the picture's bytes, as that is decoded, and why.
+// **Errors**: DataLoss, with the reason, if these bytes aren't the decoded picture.
 absl::Status CheckCanaryPicture(std::span<const std::byte> row);
 
 }  // namespace penstock::app

@@ -1,4 +1,5 @@
-// Who is here: the doorway's arrivals, found by the ticket that they carry. Any thread.
+// The connected clients, by ticket, as the doorway reports them.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <map>
@@ -15,8 +16,8 @@ class ConnectedClients {
  public:
   void Add(const doorway::Peer& peer);
   void Remove(doorway::PeerId peer);
-  // Unauthenticated when no process that is connected holds this ticket, or when it came on a
-  // connection of somebody else's.
+  // **Errors**: Unauthenticated if no connected process holds this ticket, or it came over another
+  // process's connection.
   absl::StatusOr<doorway::Peer> Find(const rpc::Ticket& ticket) const;
   size_t size() const;
 

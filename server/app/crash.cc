@@ -11,7 +11,7 @@
 #include "absl/debugging/symbolize.h"
 #include "server/app/version.h"
 
-extern "C" const char __executable_start;  // the linker's: where this program begins in memory
+extern "C" const char __executable_start;  // from the linker: the program's load address
 
 namespace penstock::app {
 namespace {
@@ -22,23 +22,23 @@ void Write(const char* text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-// The way to where we are, by the unwinder that glibc loads. Abseil's own follows frame pointers,
-// and Debian's libraries have none.
+// The backtrace, by the unwinder that glibc loads. Abseil's own follows frame pointers, which
+// Debian's libraries don't have.
 void WriteBacktrace() {
   constexpr int kMaxFrames = 64;
   void* frames[kMaxFrames];
   const int count = ::backtrace(frames, kMaxFrames);
   for (int i = 0; i < count; ++i) {
     char name[512], line[600];
-    // The call itself, not what comes after its return.
+    // The call's address instead of its return address.
     const bool known = absl::Symbolize(static_cast<char*>(frames[i]) - 1, name, sizeof(name));
     std::snprintf(line, sizeof(line), "    #%d %p %s\n", i, frames[i], known ? name : "?");
     Write(line);
   }
 }
 
-// Called with each piece of what Abseil has written to standard error by then, and with null at the
-// end. Allocates nothing, once the unwinder is loaded.
+// Called for each piece that Abseil has written to standard error, and with null at the end.
+// Allocates nothing once the unwinder is loaded.
 [[maybe_unused]] void OnWritten(const char* text) {
   if (text != nullptr) return;
   WriteBacktrace();
@@ -55,13 +55,13 @@ void ReportCrashes([[maybe_unused]] const char* program) {
       kVersion, static_cast<int>(::getpid()), static_cast<const void*>(&__executable_start));
 
   void* frame = nullptr;
-  ::backtrace(&frame, 1);  // loads the unwinder, which a handler must not
+  ::backtrace(&frame, 1);  // loads the unwinder, which a signal handler must not do
   absl::InitializeSymbolizer(program);
   absl::FailureSignalHandlerOptions options;
   options.call_previous_handler = false;
   options.writerfn = OnWritten;
   absl::InstallFailureSignalHandler(options);
-  ::signal(SIGTERM, SIG_DFL);  // one of Abseil's failures, and none of ours
+  ::signal(SIGTERM, SIG_DFL);  // Abseil reports it as a failure, but for us it is none
 #endif
 }
 

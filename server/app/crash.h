@@ -1,15 +1,14 @@
-// What a crash leaves behind on standard error: signal and backtrace, then a line of the log that
-// names the version; then the process dies of the signal, as it would have, and whoever supervises
-// it sees that.
+// Writes a crash report to standard error: signal and backtrace, then a log line with the version.
+// The process then dies of the same signal, so that its supervisor sees it.
 //
-// A build that was stripped shows addresses alone; the line says where the program lay, so that
-// addr2line finds their places in one that was not.
+// A stripped build shows only addresses. The log line contains the load address, so that addr2line
+// can resolve them with an unstripped build.
 #pragma once
 
 namespace penstock::app {
 
-// Once, at start, on the main thread, after the signals that end the daemon in order are blocked.
-// Under AddressSanitizer and ThreadSanitizer, which report crashes better themselves, nothing.
+// Call it once at start, on the main thread, after blocking the signals that end the daemon. Does
+// nothing under AddressSanitizer and ThreadSanitizer, which have better reports.
 void ReportCrashes(const char* program);
 
 }  // namespace penstock::app

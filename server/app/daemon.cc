@@ -17,12 +17,12 @@
 namespace penstock::app {
 namespace {
 
-// A driver that is asked for the first time may take its time; so long the line that says what
-// serves here waits for it.
+// How long the log line about what is served waits for a GPU driver, which may be slow at its first
+// use.
 constexpr std::chrono::seconds kGpusWithin(5);
-constexpr std::chrono::seconds kLongestAnswer(2);  // of the runner
+constexpr std::chrono::seconds kLongestAnswer(2);  // by the runner
 
-// Open files that no client gets: for workers, datasets and whoever is in charge.
+// Descriptors that clients never get: for workers, datasets and operators.
 constexpr uint64_t kFilesForOthers = 64;
 
 telemetry::Level LevelOf(config::v1::Log::Level level) {
@@ -73,7 +73,7 @@ absl::Status Daemon::StartParts() {
   return ServeMetrics();
 }
 
-// First, so that an address in use ends the start before anything else is done.
+// First, so that an address in use makes the start fail before anything else is done.
 absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   const config::v1::Server& server = options_.config.server();
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim,
@@ -132,9 +132,10 @@ absl::Status Daemon::OpenDoorway() {
   doorway.path = address_->door_path();
   doorway.group = address_->group();
   doorway.max_peers = options_.config.server().max_connections();
-  doorway.owner_in_charge = !address_->group();  // nobody but it connects
+  doorway.owner_in_charge = !address_->group();  // then only its owner connects
   const uint64_t files = posix::MaxOpenFiles();
-  doorway.max_undelivered = std::max<uint64_t>(files / 2, 1);  // workers are sent some, too
+  doorway.max_undelivered =
+      std::max<uint64_t>(files / 2, 1);  // descriptors are sent to workers too
   doorway.max_descriptor = files - std::min(files / 4, kFilesForOthers);
   PENSTOCK_ASSIGN_OR_RETURN(doorway_, doorway::Doorway::Start(doorway, *service_));
   deferred_sender_.Use(doorway_.get());
@@ -160,14 +161,14 @@ absl::Status Daemon::ServeMetrics() {
                           .facts = [this] { return facts_->Get(base::Now()); }});
 }
 
-// New calls end first, then what they could reach: a catalogue's answer goes to the runner, a
-// runner's descriptors to the doorway. Catalogue and runner come last, because they wait for reads
-// in progress (end_limit.h): by then nobody outside sees us any more.
+// Calls end first, then what they use: the catalogue answers through the runner, the runner sends
+// descriptors through the doorway. Catalogue and runner come last, because they wait for reads in
+// progress (end_limit.h); by then nobody outside sees the daemon any more.
 Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
   reloads_.RefuseAll(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
-  metrics_.reset();  // asks the server, too
+  metrics_.reset();  // it uses the server too
   server_.reset();
   deferred_sender_.Use(nullptr);
   doorway_.reset();
@@ -178,7 +179,7 @@ Daemon::~Daemon() {
   runner_.reset();
 }
 
-// ---- While it runs ----
+// ---- While running ----
 
 void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
@@ -190,7 +191,7 @@ void Daemon::Tick(base::TimePoint now) {
 }
 
 base::Duration Daemon::IdleFor(base::TimePoint now) {
-  // An operator's index has no connection that is counted.
+  // An operator's index request doesn't hold a counted connection.
   return idle_.Update(has_visitors() || catalog_->busy(), now);
 }
 
@@ -217,12 +218,12 @@ void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
   telemetry::SetLevel(LevelOf(next.log().level()));
 }
 
-// The runner does not wait for whoever opens datasets, and may be about to end: so this waits, but
-// not for long.
+// The runner doesn't wait for threads that open datasets, and may be ending, so this waits only
+// briefly.
 std::optional<std::vector<uint64_t>> Daemon::AskForSlots(const feed::DatasetState& state) {
   auto answer = std::make_shared<std::promise<std::vector<uint64_t>>>();
   std::future<std::vector<uint64_t>> samples = answer->get_future();
-  // `state` is held by the caller, who may have gone on by then: only its address is used.
+  // Uses only the address of `state`, because the caller that holds it may have given up waiting.
   const bool posted =
       runner_->Post([answer, address = &state](feed::Engine& engine, base::TimePoint) {
         answer->set_value(engine.views().SamplesInSlots(address));

@@ -1,4 +1,4 @@
-// The composition root: makes the daemon's parts in start order and ends them in reverse.
+// The composition root: creates the daemon's parts in start order and destroys them in reverse.
 #pragma once
 
 #include <atomic>
@@ -30,39 +30,38 @@ namespace penstock::app {
 
 struct DaemonOptions {
   config::v1::Config config;
-  // Reads it again; null: it was read from nowhere, as a private daemon's.
+  // Reads the configuration again; null for a private daemon, which has no file.
   std::function<absl::StatusOr<config::v1::Config>()> read_again = {};
-  bool private_daemon = false;  // takes any path that its user may read
+  bool private_daemon = false;  // accepts any path that its user may read
 };
 
 class Daemon {
  public:
-  // Takes sessions when it returns, and is ready once a canary came through. A status says what
-  // keeps it from serving, and the remedy.
+  // Accepts sessions when it returns; is ready once a canary batch came through. **Errors**: what
+  // prevents it from serving, and the remedy.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
 
-  // One thread, several times a second: forgets what clients left behind, and writes the line that
-  // says what serves here, once it is ready.
+  // Call it on one thread, several times a second: cleans up after clients, and logs what is served
+  // once ready.
   void Tick(base::TimePoint now);
-  // How long nobody has had a session or a connection. The same thread.
+  // How long there has been no session and no connection. Same thread as Tick.
   base::Duration IdleFor(base::TimePoint now);
   feed::Vitals vitals() const { return runner_->vitals(); }
-  // A batch came all the way through, and there still is a worker.
+  // A canary batch came through, and there is still a worker.
   bool ready() const { return canary_.came_through(); }
-  // No session is opened any more, and each ends with its epoch; health says "not serving". Any
-  // thread.
+  // Starts draining: no session can be opened, and each ends with its epoch; health reports "not
+  // serving". Any thread.
   void Drain() { service_->Drain(); }
-  // It drains, and none is left in an epoch.
+  // Whether it drains and no session is left in an epoch.
   bool drained() const;
   bool has_visitors() const { return runner_->sessions() > 0 || service_->connected() > 0; }
   base::Duration drain_for() const;
 
-  // As Reloads::Reload. The thread of Tick.
+  // As Reloads::Reload. Same thread as Tick.
   absl::StatusOr<std::vector<std::string>> Reload() { return reloads_.Reload(); }
 
-  // Why batches are not delivered any more, if so. From then on health says "not serving", for
-  // good.
+  // Not OK if batches are not delivered any more. Health then reports "not serving", permanently.
   absl::Status CheckHealth();
 
  private:
@@ -80,7 +79,7 @@ class Daemon {
   void Apply(const config::v1::Config& next, DatasetOffer offer);
   std::optional<std::vector<uint64_t>> AskForSlots(const feed::DatasetState& state);
   void LogServing(base::TimePoint now);
-  bool AskForSnapshot(status::Collector::Done done);  // the metrics' thread
+  bool AskForSnapshot(status::Collector::Done done);  // the metrics thread
 
   const DaemonOptions options_;
   const base::TimePoint started_ = base::Now();
@@ -90,10 +89,10 @@ class Daemon {
   std::atomic<uint64_t> cut_off_ = 0;  // connections, as of the last tick
   bool said_serving_ = false;
 
-  // In start order: later ones use earlier ones.
+  // In start order; later ones use earlier ones.
   std::optional<doorway::Claim> address_;
-  std::optional<doorway::Claim> admin_address_;  // a private daemon has none
-  std::unique_ptr<MetricsPort> metrics_;         // null: not asked for
+  std::optional<doorway::Claim> admin_address_;  // unset for a private daemon
+  std::unique_ptr<MetricsPort> metrics_;         // null: not configured
   DeferredSender deferred_sender_;
   Canary canary_;
   std::unique_ptr<Catalog> catalog_;

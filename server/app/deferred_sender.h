@@ -1,5 +1,5 @@
-// Carries the runner's descriptors to the doorway, from when there is one until there is none. The
-// runner is started before the doorway and ends after it.
+// Passes the runner's descriptors to the doorway while it exists. The runner is started before the
+// doorway and ends after it.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class DeferredSender {
     doorway_ = doorway;
   }
 
-  // Any thread. Doorway::Send never blocks, so the lock is held for a moment only.
+  // Any thread. Doorway::Send never blocks, so the lock is held only briefly.
   absl::Status Send(uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds) {
     base::MutexLock lock(mutex_);
     if (doorway_ == nullptr) return absl::UnavailableError("the doorway is closed");

@@ -1,11 +1,10 @@
-// The most that the daemon's end may take. Every thread has an owner that joins it, but one that
-// reads from a file server that is away is in the kernel's hands for as long as that lasts, and so
-// would be whoever joins it. Threads could be left behind instead, but then all that they may still
-// touch would have to outlive its owner. The process itself is the owner of last resort: when its
-// orderly end takes too long, it ends without it.
+// Limits the daemon's shutdown time. Every thread is joined by its owner, but a thread that reads
+// from an unresponsive file server stays in the kernel, and joining it would block too. If threads
+// were abandoned instead, everything that they may touch would have to outlive their owner. So if
+// the orderly shutdown takes too long, the process exits without finishing it.
 //
-// That leaves nothing behind: the kernel ends the threads, the workers die with their parent, and
-// the daemon makes what others see (sockets, sessions) end before it waits for readers.
+// This leaves nothing behind: the kernel ends the threads, workers die with their parent, and the
+// daemon closes everything that others see (sockets, sessions) before it waits for readers.
 #pragma once
 
 #include <thread>
@@ -17,9 +16,9 @@ namespace penstock::app {
 
 class EndLimit {
  public:
-  // From now on the process has so long before it ends with this exit code.
+  // The process exits with this code if it is still running after the limit.
   EndLimit(base::Duration limit, int exit_code);
-  ~EndLimit();  // it ended in time
+  ~EndLimit();  // cancels the limit
   EndLimit(const EndLimit&) = delete;
   EndLimit& operator=(const EndLimit&) = delete;
 

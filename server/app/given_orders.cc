@@ -10,12 +10,12 @@ namespace {
 
 absl::Status NoMemory(uint64_t length) {
   return absl::ResourceExhaustedError(
-      absl::StrCat("the daemon has no memory for an order of ", length, " samples; free some"));
+      absl::StrCat("the daemon has no memory for an order of ", length, " samples; free memory"));
 }
 
 }  // namespace
 
-// Has its memory counted from the beginning, and is one of its user's orders already.
+// Its memory is accounted from the start, and it counts as one of its user's orders.
 class GivenOrders::Incoming final : public rpc::IncomingOrder {
  public:
   Incoming(GivenOrders& orders, const Sender& sender, uint64_t length)
@@ -25,7 +25,7 @@ class GivenOrders::Incoming final : public rpc::IncomingOrder {
   }
 
   absl::Status Add(std::span<const uint64_t> samples) override {
-    // Numbers above 32 bits need twice the room; asked for before it is taken.
+    // Numbers above 32 bits need twice the memory, which is accounted before it is allocated.
     const bool wide = std::any_of(samples.begin(), samples.end(),
                                   [](uint64_t sample) { return sample > UINT32_MAX; });
     const uint64_t needed = builder_.length() * (wide ? sizeof(uint64_t) : sizeof(uint32_t));
@@ -51,7 +51,7 @@ class GivenOrders::Incoming final : public rpc::IncomingOrder {
   GivenOrders& orders_;
   const Sender sender_;
   plan::GivenOrderBuilder builder_;
-  uint64_t counted_;  // bytes
+  uint64_t counted_;  // in bytes
   bool kept_ = false;
 };
 
@@ -85,7 +85,7 @@ absl::Status GivenOrders::Admit(const Sender& sender, uint64_t length) {
   return Claim(sender.user, length * sizeof(uint32_t));
 }
 
-// What one user may have is its own to make room in; what all may have together is everybody's.
+// A user can free its own memory; the total limit depends on all users.
 absl::Status GivenOrders::Claim(uint32_t user, uint64_t bytes) {
   const bool privileged = user == options_.owner;
   while (!bytes_.CanTake(user, privileged, bytes)) {
@@ -103,13 +103,13 @@ absl::Status GivenOrders::Claim(uint32_t user, uint64_t bytes) {
   return absl::OkStatus();
 }
 
-// One that no tick has seen unused is the newest.
+// An order that no tick has seen unused counts as the newest.
 base::TimePoint GivenOrders::UnusedSince(const Kept& kept) {
   return kept.unused_since.value_or(base::TimePoint::max());
 }
 
-// Drops the order that was used and has been unused for longest, of this user or of any. One that
-// no session used yet is waited for.
+// Drops the used order that has been unused for longest, of this user or of any. Orders that no
+// session has used yet are kept.
 bool GivenOrders::Evict(std::optional<uint32_t> user) {
   auto oldest = kept_.end();
   for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
@@ -143,7 +143,7 @@ void GivenOrders::Forget(uint32_t user, uint64_t bytes) {
   Uncount(user, bytes);
 }
 
-// The same order, sent again, is the one that is there.
+// If the same order is sent again, the existing one is used.
 absl::StatusOr<uint64_t> GivenOrders::Keep(const Sender& sender, plan::GivenOrder order) {
   const uint64_t name = order.hash(), bytes = order.bytes();
   base::MutexLock lock(mutex_);
@@ -168,7 +168,7 @@ absl::StatusOr<std::shared_ptr<const plan::GivenOrder>> GivenOrders::Find(uint32
   if (kept == kept_.end())
     return absl::NotFoundError(
         absl::StrCat("order ", absl::Hex(name, absl::kZeroPad16),
-                     " is not here, or not any more; send it with SendOrder, then open"));
+                     " is not stored, or not any more; send it with SendOrder, then open"));
   kept->second.opened = true;
   kept->second.unused_since.reset();
   return kept->second.order;

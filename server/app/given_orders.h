@@ -1,7 +1,8 @@
-// The orders of samples that clients gave, until no session needs them: counted, bounded, and
-// dropped a while after they were last used; at once when the processes that sent one are gone and
-// no session ever used it. Each user has its own, and at most half of the memory that others'
-// leave. Any thread; nothing here waits.
+// Orders of samples that clients gave, kept while sessions need them. They are counted, limited,
+// and dropped a while after their last use; or at once, if all processes that sent one are gone and
+// no session ever used it. Each user has its own orders, and at most half of the memory that other
+// users leave.
+// **Thread safety**: any thread. Never blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@ namespace penstock::app {
 class GivenOrders {
  public:
   struct Options {
-    uint64_t max_samples = 100'000'000;  // of one order
-    uint32_t max_per_user = 256;         // kept and coming in
-    uint64_t max_bytes = 1u << 30;       // of all together
-    std::optional<uint32_t> owner = {};  // a user who has no share, but all that is left
+    uint64_t max_samples = 100'000'000;  // per order
+    uint32_t max_per_user = 256;         // stored and being received
+    uint64_t max_bytes = 1u << 30;       // over all orders
+    std::optional<uint32_t> owner = {};  // a user without a per-user limit
     base::Duration keep_unused = std::chrono::seconds(60);
   };
   explicit GivenOrders(const Options& options) : options_(options), bytes_(options.max_bytes) {}
@@ -35,22 +36,23 @@ class GivenOrders {
     uint32_t user = 0;
     uint64_t peer = 0;
   };
-  // An order of so many samples. ResourceExhausted says which limit is in the way. What it gives
-  // must not outlive this object.
+  // Begins an order with this many samples. **Requires**: the result does not outlive this object.
+  // **Errors**: ResourceExhausted names the limit.
   absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Receive(const Sender& sender,
                                                               uint64_t length);
 
-  // For a session that will use it. NotFound: this user sent none of that name, or it was dropped.
+  // Gets an order for a session. **Errors**: NotFound if this user sent no such order, or it was
+  // dropped.
   absl::StatusOr<std::shared_ptr<const plan::GivenOrder>> Find(uint32_t user, uint64_t name);
 
-  // Opens nothing any more: what it alone sent, and no session ever used, is dropped.
+  // The peer will open no more sessions: drops orders that only it sent and no session used.
   void PeerLeft(uint64_t peer);
-  // Drops what has not been used for long enough. Several times a minute.
+  // Drops orders that have been unused for long enough. Call it several times a minute.
   void Tick(base::TimePoint now);
 
   struct OrderUsage {
     size_t orders = 0;
-    uint64_t bytes = 0;  // with those coming in
+    uint64_t bytes = 0;  // including those being received
   };
   OrderUsage Used() const;
 
@@ -60,7 +62,7 @@ class GivenOrders {
   struct Kept {
     // Shared with the feeds that use it.
     std::shared_ptr<const plan::GivenOrder> order;
-    std::set<uint64_t> senders;  // peers that may still open it
+    std::set<uint64_t> senders;  // peers that may still use it
     bool opened = false;
     std::optional<base::TimePoint> unused_since;
     bool InUse() const { return order.use_count() > 1; }
@@ -79,8 +81,9 @@ class GivenOrders {
   const Options options_;
   mutable base::Mutex mutex_;
   std::map<Key, Kept> kept_ PENSTOCK_GUARDED_BY(mutex_);
-  std::map<uint32_t, uint32_t> orders_of_ PENSTOCK_GUARDED_BY(mutex_);  // by user; with incoming
-  base::Shares bytes_ PENSTOCK_GUARDED_BY(mutex_);                      // with incoming
+  // By user; including those being received.
+  std::map<uint32_t, uint32_t> orders_of_ PENSTOCK_GUARDED_BY(mutex_);
+  base::Shares bytes_ PENSTOCK_GUARDED_BY(mutex_);  // including those being received
 };
 
 }  // namespace penstock::app

@@ -1,5 +1,6 @@
-// Whether this machine has a GPU that can be delivered to: asked once at start, on a thread of its
-// own ("gpu probe"), because a driver may take a second to answer. Makes no context. Any thread.
+// Whether this machine has a usable GPU. Queried once at start on a thread of its own ("gpu
+// probe"), because a driver may take a second to answer. Creates no context.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -14,9 +15,9 @@ class GpuProbe {
   GpuProbe();
   ~GpuProbe();
 
-  // False until it is known.
+  // False until known.
   bool usable() const { return count().value_or(0) > 0; }
-  // How many; nothing until it is known.
+  // The number of GPUs; nullopt until known.
   std::optional<uint32_t> count() const {
     const int64_t count = count_.load(std::memory_order_relaxed);
     return count < 0 ? std::nullopt : std::optional(static_cast<uint32_t>(count));

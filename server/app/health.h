@@ -1,4 +1,4 @@
-// Whether the daemon serves, as its health services say: it does once a batch of its own came
+// Whether the daemon serves, as reported by its health services: true once a canary batch came
 // through, unless it drains or has failed.
 //
 // **Thread safety**: any thread.
@@ -13,12 +13,12 @@ namespace penstock::app {
 
 class Health {
  public:
-  // `publish` is told after each change whether the daemon serves. It must not call back.
+  // `publish` is called after each change with whether the daemon serves. It must not call back.
   explicit Health(std::function<void(bool serves)> publish) : publish_(std::move(publish)) {}
 
   void SetReady(bool ready) { Set(&Conditions::ready, ready); }
   void SetDraining(bool draining) { Set(&Conditions::draining, draining); }
-  // For good.
+  // Permanent.
   void Fail() { Set(&Conditions::failed, true); }
 
   bool serves() const {
@@ -31,7 +31,7 @@ class Health {
     bool ready = false, draining = false, failed = false;
     bool Serves() const { return ready && !draining && !failed; }
   };
-  // Published under the lock, so that the last word is the last change's.
+  // Publishes under the lock, so that the last publication matches the last change.
   void Set(bool Conditions::*fact, bool value) {
     const base::MutexLock lock(mutex_);
     if (std::exchange(now_.*fact, value) != value) publish_(now_.Serves());

@@ -1,4 +1,4 @@
-// How long nobody has needed the daemon. Pure; one thread.
+// How long the daemon has been unused. Pure; one thread.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace penstock::app {
 
 class IdleTime {
  public:
-  // How long it has not been needed by now. Time counts from the first call.
+  // Returns how long it has been unused. Time counts from the first call.
   base::Duration Update(bool is_needed, base::TimePoint now) {
     if (is_needed || !since_) since_ = now;
     return now - *since_;

@@ -1,4 +1,4 @@
-// penstockd: the daemon's program.
+// penstockd, the daemon's main program.
 #include <signal.h>
 
 #include <chrono>
@@ -25,16 +25,16 @@ namespace {
 
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
-constexpr int kWrongCall = 2;  // or configuration: another start would fare no better
+constexpr int kWrongCall = 2;  // wrong arguments or configuration: restarting doesn't help
 
 // How long a private daemon waits for its first client.
 constexpr std::chrono::seconds kFirstClientWithin(60);
 
-// How long the end may take: calls may take 2 s of it, and whoever stops us seldom waits for 10.
+// Shutdown limit: calls may take 2 s of it, and supervisors rarely wait longer than 10 s.
 constexpr std::chrono::seconds kEndWithin(5);
 
-// The same for a daemon that failed: who watches it hears within 5 s of the failure. A lost GPU may
-// keep those who wait for it for ever.
+// The same after a failure, so that a supervisor hears of it within 5 s. Waiting for a lost GPU may
+// take for ever.
 constexpr std::chrono::seconds kFailWithin(4);
 
 int Complain(const absl::Status& status, int exit_code) {
@@ -44,7 +44,7 @@ int Complain(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
-// A start that failed: whether it may go better the next time.
+// The exit code for a failed start tells whether trying again may help.
 int ExitCodeOf(const absl::Status& start) {
   switch (start.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -57,14 +57,14 @@ int ExitCodeOf(const absl::Status& start) {
   }
 }
 
-// What is wrong with the file is in the log.
+// Errors in the file are logged.
 void Reload(Daemon& daemon) {
   Notify(SystemdNotifier::Reloading(base::Now()));
   daemon.Reload().status().IgnoreError();
   Notify(SystemdNotifier::Reloaded());
 }
 
-// Blocks the signals that WaitForEnd takes, in every thread that starts after this.
+// Blocks the signals that WaitForEnd handles, in this thread and those started later.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -74,11 +74,11 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-// The way to the end once somebody asked for it: the first SIGTERM lets trainers finish their
-// epochs, whatever comes after it ends at once.
+// Handles requests to end: the first SIGTERM lets trainers finish their epochs; any further signal
+// ends the daemon at once.
 class Ending {
  public:
-  // Why the daemon ends now; nothing: it goes on.
+  // Why the daemon ends now; nullopt: it continues.
   std::optional<std::string> OnSignal(int number, Daemon& daemon, base::TimePoint now) {
     if (number != SIGTERM && number != SIGINT) return std::nullopt;
     const bool waits = number == SIGTERM && daemon.drain_for().count() > 0 && daemon.has_visitors();
@@ -101,8 +101,8 @@ class Ending {
   std::optional<base::TimePoint> until_;
 };
 
-// Until a signal says to end, or nobody has needed us for `idle` (0: for ever): why, for the log.
-// An error when the daemon can do nothing any more.
+// Waits until a signal asks to end, or the daemon was unused for `idle` (0: for ever). Returns the
+// reason for the log, or an error if the daemon cannot serve any more.
 absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
                                        base::Duration idle) {
   const base::SteadyClock clock;
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
   }
 }
 
-// What the command line says goes before the file.
+// The command line overrides the file.
 absl::StatusOr<config::v1::Config> ConfigFrom(const Arguments& arguments) {
   config::v1::Config config;
   if (arguments.config) {
@@ -176,11 +176,11 @@ int Run(const Arguments& arguments, const char* program) {
   return exit_code;
 }
 
-// A configuration may be right and of another machine: that is said, and no error.
+// A valid configuration may be meant for another machine, so this is only reported.
 int SayWhatIsMissingHere(const config::v1::Config& config) {
   const absl::Status roots = CheckRoots(config);
   if (!roots.ok())
-    std::fprintf(stderr, "penstockd: on this machine it would not start: %s\n",
+    std::fprintf(stderr, "penstockd: it would not start on this machine: %s\n",
                  std::string(roots.message()).c_str());
   return kDone;
 }

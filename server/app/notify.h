@@ -1,5 +1,6 @@
-// What the service manager that started us is told (sd_notify of systemd), and what it asks for.
-// Where none did ($NOTIFY_SOCKET is not set), nothing is said. The main thread alone.
+// Communication with the service manager that started us (systemd's sd_notify). Does nothing if
+// $NOTIFY_SOCKET is not set.
+// **Thread safety**: only the main thread.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace penstock::app {
 
-// Lines as sd_notify(3) has them: "READY=1\nSTATUS=serving". Empty: nothing. Whether anybody hears
-// it makes no difference to us.
+// Sends lines as in sd_notify(3): "READY=1\nSTATUS=serving". Does nothing if empty. Failures are
+// ignored.
 void Notify(const std::string& lines);
 
-// How long the manager waits for a sign of life before it ends us; 0: it does not.
+// The manager's watchdog time-out; 0: none.
 base::Duration WatchdogTimeout();
 
 }  // namespace penstock::app

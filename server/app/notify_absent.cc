@@ -1,4 +1,4 @@
-// For a build without libsystemd.
+// For builds without libsystemd.
 #include <cstdlib>
 
 #include "common/telemetry/log.h"
@@ -8,12 +8,12 @@ namespace penstock::app {
 
 void Notify(const std::string&) {
   static const bool awaited = std::getenv("NOTIFY_SOCKET") != nullptr;
-  static bool said = false;  // the main thread's alone
+  static bool said = false;  // main thread only
   if (!awaited || said) return;
   said = true;
   PENSTOCK_LOG(kError, "cannot_notify",
                {"reason",
-                "the service manager waits for a word, and this build has no libsystemd; "
+                "the service manager expects a notification, but this build has no libsystemd; "
                 "build with libsystemd-dev, or make the unit Type=exec"});
 }
 

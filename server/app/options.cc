@@ -24,7 +24,7 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
                                                  "; name one that 'getent group' lists"));
 }
 
-// The configuration was checked: it has one kind.
+// **Requires**: the configuration was validated, so it has exactly one kind.
 NamedDataset NamedOf(const config::v1::Dataset& dataset) {
   NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
   if (dataset.has_idx()) {
@@ -59,12 +59,12 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
                                           const posix::Machine& machine) {
   workers::SupervisorOptions workers;
   workers.count = WorkerCount(config, machine);
-  workers.user = ::geteuid();  // of a private daemon all, of others the canary's
+  workers.user = ::geteuid();  // a private daemon's only user; otherwise the canary's
   workers.program = config.workers().program();
   workers.limits.max_bytes = config.limits().max_sample_bytes();
   workers.limits.max_pixels = config.limits().max_pixels();
   workers.limits.max_scans = config.limits().max_scans();
-  // Room for one file to be read while another is decoded, in whole pages.
+  // Space to read one file while another is decoded, in whole pages.
   workers.arena_bytes = (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage;
   workers.memory_bytes = config.workers().memory_bytes();
   workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
@@ -76,8 +76,8 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   return workers;
 }
 
-// With this in its environment a daemon overwrites device slots as soon as nobody holds them, so
-// that tests see it if one is used too early. It keeps no batch on a GPU for those who come later.
+// If this environment variable is set, the daemon overwrites device slots as soon as nobody holds
+// them, so that tests notice premature use. It then caches no batches on GPUs.
 constexpr char kPoison[] = "PENSTOCK_TEST_POISON_DEVICE_SLOTS";
 
 exporting::Gpus::Options GpusOptions(const config::v1::Config& config) {

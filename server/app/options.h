@@ -1,4 +1,4 @@
-// From the configuration to what each part of the daemon is told. Pure, but for looking up groups.
+// Converts the configuration to each part's options. Pure, except that it looks up groups.
 #pragma once
 
 #include "common/base/status.h"
@@ -10,10 +10,10 @@
 
 namespace penstock::app {
 
-// What clients may open: configured names, or besides any path that the daemon's user may read.
+// What clients may open: configured names, or also any path that the daemon's user may read.
 enum class Paths { kNamed, kAny };
 
-// InvalidArgument names a group that does not exist.
+// **Errors**: InvalidArgument names a group that doesn't exist.
 absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config);
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
 

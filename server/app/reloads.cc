@@ -26,8 +26,9 @@ absl::StatusOr<std::vector<std::string>> Reloads::Reload() {
   for (const ConfigChange& change : Compare(config_, *next))
     (change.needs_restart ? fixed : changed).push_back(change.ToString());
   if (!fixed.empty())
-    return Refuse(absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
-                               "; put it back, or restart (trainers go on where they were)"));
+    return Refuse(
+        absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
+                     "; undo the change, or restart (trainers continue where they were)"));
   if (const absl::Status fits = options_.check(*next); !fits.ok()) return Refuse(fits.message());
   options_.apply(*next, *std::move(offer));
   config_ = *next;

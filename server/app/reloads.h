@@ -1,8 +1,7 @@
-// Reads the configuration again while the daemon runs, and puts the keys that may change into
-// force.
+// Reads the configuration again while the daemon runs, and applies the keys that may change.
 //
-// **Ownership**: the daemon. **Thread safety**: Ask on any thread; all else on the thread of the
-// daemon's Tick.
+// **Ownership**: owned by the daemon. **Thread safety**: Ask on any thread; everything else on the
+// thread of the daemon's Tick.
 #pragma once
 
 #include <functional>
@@ -21,28 +20,28 @@ namespace penstock::app {
 class Reloads {
  public:
   struct Options {
-    config::v1::Config config;  // in force at the start
-    // Reads it again; null: it was read from nowhere, as a private daemon's.
+    config::v1::Config config;  // current at the start
+    // Reads the configuration again; null for a private daemon, which has no file.
     std::function<absl::StatusOr<config::v1::Config>()> read;
-    // What is wrong with a configuration that can be read, on this machine.
+    // Checks a valid configuration against this machine.
     std::function<absl::Status(const config::v1::Config&)> check;
-    // Puts a configuration into force, and the datasets that it offers.
+    // Applies a configuration, and the datasets that it offers.
     std::function<void(const config::v1::Config&, DatasetOffer)> apply;
   };
   explicit Reloads(Options options) : options_(std::move(options)), config_(options_.config) {}
 
-  // What is in force.
+  // The current configuration.
   const config::v1::Config& config() const { return config_; }
 
-  // The keys that changed, in words. **Errors**: FailedPrecondition: nothing changed, because the
-  // file is wrong, or asks for what cannot be changed now.
+  // Returns a description of the changed keys. **Errors**: FailedPrecondition if the file is
+  // invalid or changes what cannot change now; then nothing changed.
   absl::StatusOr<std::vector<std::string>> Reload();
 
   using Done = rpc::Callback<v1::ReloadResponse>;
   bool can_reload() const { return options_.read != nullptr; }
-  // The next AnswerAll answers.
+  // The next AnswerAll answers it.
   void Ask(Done done);
-  // Those who asked meanwhile get one answer.
+  // All requests since the last call get the same answer.
   void AnswerAll();
   void RefuseAll(const absl::Status& why);
 

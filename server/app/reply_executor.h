@@ -1,7 +1,7 @@
-// Hands answers over to those who asked, in a thread of its own ("replies") that gives way to
-// others: to write an answer to a socket takes longer than to make it, and who makes it, the
-// runner, serves all feeds. Any thread. As many answers wait as there are calls, which the server
-// limits.
+// A low-priority executor ("replies") for the runner's answers to calls: writing an answer to a
+// socket takes longer than making it, and the runner must serve all feeds. The number of waiting
+// answers is limited by the server's limit on calls.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ class ReplyExecutor {
   using Job = std::function<void()>;
 
   ReplyExecutor();
-  ~ReplyExecutor();  // does what is left; nothing is given to it any more
+  ~ReplyExecutor();  // runs the remaining jobs; no job may be added any more
 
-  // One after the other, in this order.
+  // Runs jobs one after another, in order.
   void Do(Job job);
 
  private:

@@ -14,21 +14,21 @@
 namespace penstock::app {
 namespace {
 
-// The same words whether there is none or it is another process's: numbers can be guessed, and that
-// one exists is nobody's business. The log knows better.
+// The same message whether the session doesn't exist or belongs to another process, because numbers
+// can be guessed and existence must not be revealed. The log has the real reason.
 absl::Status ForWhoAsks(const absl::Status& status, uint64_t session) {
-  const absl::Status unknown = absl::NotFoundError(
-      absl::StrCat("session ", session, " is not one that this process has open"));
+  const absl::Status unknown =
+      absl::NotFoundError(absl::StrCat("session ", session, " is not open in this process"));
   if (absl::IsPermissionDenied(status))
     return rpc::Refused(unknown, rpc::Refusal::kNotOwner, status.message());
   return absl::IsNotFound(status) ? unknown : status;
 }
 
 absl::Status Overloaded() {
-  return absl::UnavailableError("the daemon is ending, or has too much to do; try again");
+  return absl::UnavailableError("the daemon is ending or overloaded; try again");
 }
 
-// Written by the thread that sends it: the runner has better things to do.
+// Formatted on the sending thread, to spare the runner.
 class WrittenTrace final : public rpc::TraceSource {
  public:
   explicit WrittenTrace(feed::Trace trace) : trace_(std::move(trace)), dropped_(trace_.dropped) {}
@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const 
   return orders_.Receive({.user = peer.uid, .peer = peer.id.value()}, length);
 }
 
-// The order is held from here on: an index may take its time.
+// Holds the order from here on, because indexing may take a while.
 void Service::OpenSession(const rpc::Permit& permit, session::Request request,
                           rpc::Callback<session::Grant> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
@@ -99,8 +99,8 @@ void Service::OpenSession(const rpc::Permit& permit, session::Request request,
                 });
 }
 
-// The peer may have left while the catalogue was busy. Whoever is here when the engine is asked is
-// heard to leave afterwards, so that nothing is kept for one that is gone.
+// The peer may have left while the catalogue was busy. A peer that is present when the engine is
+// asked will be reported as leaving later, so nothing is kept for one that is gone.
 void Service::OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
                      rpc::Callback<session::Grant> done) {
   const bool posted = runner_.Post(
@@ -212,7 +212,7 @@ void Service::ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorke
       });
 }
 
-// Quarantines belong to the runner's thread, so lists that show them are made there.
+// Quarantines belong to the runner's thread, so lists that include them are made there.
 void Service::ListDatasets(const rpc::Permit& permit,
                            rpc::Callback<v1::ListDatasetsResponse> done) {
   Ask<v1::ListDatasetsResponse>(std::move(done),
@@ -300,7 +300,7 @@ void Service::GetDraining(const rpc::Permit&, rpc::Callback<v1::DrainResponse> d
 void Service::Reload(const rpc::Permit&, rpc::Callback<v1::ReloadResponse> done) {
   if (options_.reload == nullptr)
     return done(absl::FailedPreconditionError(
-        "a private daemon has no configuration; start it anew with other options"));
+        "a private daemon has no configuration; restart it with other options"));
   options_.reload(std::move(done));
 }
 

@@ -1,5 +1,6 @@
-// What the gRPC services call: finds who asks and what for, and hands it to the catalogue and to
-// the runner. Any thread; nothing here blocks.
+// Implements the gRPC services: identifies the caller and the objects, and passes the request to
+// the catalogue and the runner.
+// **Thread safety**: any thread. Never blocks.
 #pragma once
 
 #include <atomic>
@@ -24,17 +25,19 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   struct Options {
     bool private_daemon = false;
     GivenOrders::Options orders = {};
-    size_t digest_threads = 1;                                      // that read for a full digest
+    size_t digest_threads = 1;  // reading threads per content digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
-    // Any thread; answers later, from another one.
+    // Any thread; answers later, on another one.
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
-    std::function<void(bool)> draining = [](bool) {};            // it is, or is not; any thread
-    std::function<std::string()> not_ready = [] { return ""; };  // why; any thread
-    std::function<uint64_t()> cut_off = [] { return 0; };        // connections, so far; any thread
-    // A peer that left holds nothing any more; any thread.
+    // Called when draining starts or stops; any thread.
+    std::function<void(bool)> draining = [](bool) {};
+    std::function<std::string()> not_ready = [] { return ""; };  // the reason; any thread
+    // Number of connections so far; any thread.
+    std::function<uint64_t()> cut_off = [] { return 0; };
+    // Called when a peer that left holds nothing any more; any thread.
     std::function<void(uint64_t peer)> forget = [](uint64_t) {};
   };
-  // All three outlive the service.
+  // **Requires**: all three outlive the service.
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
   void DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
@@ -82,16 +85,16 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void OnGone(doorway::PeerId peer) override;
 
   size_t connected() const { return peers_.size(); }
-  // Nobody's call: the daemon drains itself, as a signal asked.
+  // Starts a drain that a signal requested.
   void Drain();
-  // Forgets what nobody needs any more. Several times a minute.
+  // Drops what nobody needs any more. Call it several times a minute.
   void Tick(base::TimePoint now) {
     orders_.Tick(now);
     ForgetThoseWhoHoldNothing();
   }
 
  private:
-  // Runs `job` on the runner's thread; the clerk answers with what it returns.
+  // Runs `job` on the runner's thread; the reply executor answers with its result.
   template <typename T>
   void Ask(rpc::Callback<T> done,
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
@@ -112,9 +115,9 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   GivenOrders orders_;
   ContentDigests digests_;
   ReplyExecutor reply_executor_;
-  // Who left, and has something of ours that its process may still use.
+  // A peer has left whose process may still use something of ours.
   std::atomic<bool> someone_holds_ = false;
-  std::set<uint64_t> holders_;  // of the runner's thread
+  std::set<uint64_t> holders_;  // used by the runner's thread
 };
 
 }  // namespace penstock::app

@@ -11,7 +11,7 @@ rpc::Field FieldOf(const source::SampleField& field) {
   return {field.name, field.type, field.shape, field.variable};
 }
 
-// Of the image, where there is one.
+// The image's shape, if there is one.
 rpc::ImageRowShape ShapeOf(const source::RowLayout& layout) {
   const source::Tensor* image = layout.image();
   if (image == nullptr) return {};

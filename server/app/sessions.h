@@ -1,4 +1,4 @@
-// What clients are told of datasets and samples, and the log of sessions.
+// Describes datasets and samples to clients, and logs sessions.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace penstock::app {
 
-// Of a dataset by the name that its asker has for it, which means these samples of it. What is open
-// may have been opened by others, by a name that is none of the asker's business.
+// Describes a dataset under the caller's name for it and with that name's range. Others may have
+// opened it under names that are no business of the caller.
 rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& dataset,
                                       const plan::Range& range);
 
-// InvalidArgument names a sample that is not in the range.
+// **Errors**: InvalidArgument names a sample outside of the range.
 absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
     const std::string& name, const feed::DatasetState& dataset, const plan::Range& range,
     const std::vector<uint64_t>& ids);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::seconds kStatusEvery(1);
 constexpr int kSignsATimeout = 4;
 
-// One line: what follows a line's end would be a message of its own.
+// Keeps one line: text after a line break would be a separate message.
 std::string StatusLine(absl::string_view text) {
   std::string line = absl::StrCat("STATUS=", text);
   for (char& each : line)
@@ -39,7 +39,7 @@ std::string StatusOf(const feed::Vitals& vitals, bool ready) {
 std::string SystemdNotifier::Next(const feed::Vitals& vitals, bool ready, base::TimePoint now) {
   std::vector<std::string> lines;
   const bool was_ready = ready_;
-  if (ready && vitals.workers_running > 0) ready_ = true;  // vitals are of a moment ago
+  if (ready && vitals.workers_running > 0) ready_ = true;  // the vitals may be slightly old
   if (ready_ && !was_ready) lines.push_back("READY=1");
 
   std::string status = StatusOf(vitals, ready_);

@@ -1,9 +1,9 @@
-// What to tell the service manager, and when: pure, so that a test can play the clock and a runner
-// that is stuck. One thread.
+// Decides what to tell the service manager, and when. Pure, so that a test can simulate time and a
+// stuck runner. One thread.
 //
-// What always holds: READY comes once, and only after the daemon was ready; a sign of life only
-// when the runner has passed its loop since the last one. A thread that merely counts time would
-// keep a daemon alive that has been serving nobody for hours.
+// Invariants: READY is sent once, after the daemon is ready. A keep-alive is sent only if the
+// runner has completed a loop since the last one; otherwise a daemon that has served nobody for
+// hours would be kept running.
 #pragma once
 
 #include <optional>
@@ -17,19 +17,19 @@ namespace penstock::app {
 
 class SystemdNotifier {
  public:
-  // How long the manager waits for a sign of life; 0: it does not.
+  // `watchdog`: the manager's time-out for keep-alives; 0: none.
   explicit SystemdNotifier(base::Duration watchdog) : watchdog_(watchdog) {}
 
-  // The lines for Notify, empty when there is nothing new. To be asked some five times a second,
-  // and more often while not ready.
+  // The lines for Notify; empty if there is nothing new. Call it about five times a second, more
+  // often while not ready.
   std::string Next(const feed::Vitals& vitals, bool ready, base::TimePoint now);
   bool ready() const { return ready_; }
 
-  // Around reading the configuration again (systemd's documentation of sd_notify).
+  // Sent before and after a reload (see systemd's documentation of sd_notify).
   static std::string Reloading(base::TimePoint now);
   static std::string Reloaded() { return "READY=1"; }
 
-  // When the daemon begins to end, or never began: why.
+  // Sent when the daemon ends, or fails to start, with the reason.
   static std::string Ending(absl::string_view reason);
 
  private:
@@ -38,7 +38,7 @@ class SystemdNotifier {
   std::string status_;
   base::TimePoint status_at_{};
   uint64_t passes_ = 0;
-  std::optional<base::TimePoint> alive_at_;  // the last sign
+  std::optional<base::TimePoint> alive_at_;  // the last keep-alive
 };
 
 }  // namespace penstock::app

@@ -103,7 +103,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     using Call = RepeatedCall<v1::DrainResponse>;
     Gate::Judged judged = gate_.Judge<v1::DrainRequest>(CallOf(*context, WhatOf(*request)));
     Call::Options options = {.audited = std::move(judged.audited), .pause = kDrainLooks};
-    // The first time it is told to drain, then only asked how far it is.
+    // The first call starts the drain; later ones only ask for its progress.
     if (judged.permit.ok())
       options.ask = [this, cancel = request->cancel(), permit = *judged.permit,
                      answered = std::make_shared<bool>(false)](Callback<v1::DrainResponse> done) {
@@ -160,7 +160,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   }
 
  private:
-  // `method` hands the call over to the controller, or says why not.
+  // Calls `method`, which passes the call to the controller or returns an error.
   template <typename Request, typename Response, typename Method>
   ServerUnaryReactor* Serve(const CallbackServerContext& context, const Request& request,
                             Response* response, const Method& method) {
@@ -169,7 +169,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     });
   }
 
-  // The same, for those that look at the call, too.
+  // The same for methods that also need the call.
   template <typename Request, typename Response, typename Method>
   ServerUnaryReactor* ServeCall(const CallbackServerContext& context, const Request& request,
                                 Response* response, const Method& method) {

@@ -1,6 +1,7 @@
-// What the gRPC services ask of the daemon, in its own words. The services turn messages into these
-// types and back, and nothing else; the application implements it. Calls come from gRPC's threads
-// and never block; each callback is called exactly once, from any thread.
+// What the gRPC services ask of the daemon, in domain types. The services only convert messages to
+// these types and back; the application implements the interface.
+// **Thread safety**: gRPC's threads call, and calls never block. Each callback is called exactly
+// once, on any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +23,22 @@
 
 namespace penstock::rpc {
 
-// Whose connection a call came on, by the kernel's word.
+// The process that made the connection of a call, according to the kernel.
 struct Origin {
   uint32_t user = 0;
-  int32_t pid = 0;  // 0 where the kernel cannot name it
+  int32_t pid = 0;  // 0 if the kernel cannot name it
   bool operator==(const Origin&) const = default;
 };
 
-// Who is asking: the doorway knows, by the ticket. It is good on connections of its holder alone.
+// Identifies a caller: the doorway maps tickets to processes. A ticket is valid only on connections
+// of its holder.
 struct Ticket {
   uint8_t bytes[16] = {};
-  Origin origin = {};  // of the call that brought it; nothing that the doorway makes
+  Origin origin = {};  // of the call that carries the ticket; not issued by the doorway
   bool operator==(const Ticket&) const = default;
 };
 
-// A field that a session can ask for; types.proto says what is what.
+// A field that a session can request; types.proto describes the members.
 struct Field {
   std::string name;
   base::DType type = base::DType::kUInt8;
@@ -55,13 +57,13 @@ struct DatasetDescription {
   bool decoded = true, labeled = true;
   uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
   std::vector<std::string> classes;
-  std::string content_digest;  // empty: not asked for
+  std::string content_digest;  // empty: not requested
 };
 
 struct DescribeQuery {
-  std::string dataset;  // a name, or an absolute path
+  std::string dataset;  // a name or an absolute path
   bool content_digest = false;
-  std::function<bool()> cancelled = [] { return false; };  // asked while the digest is made
+  std::function<bool()> cancelled = [] { return false; };  // checked while the digest is computed
 };
 
 struct SampleDescription {
@@ -69,7 +71,7 @@ struct SampleDescription {
   int64_t label = 0;
 };
 
-// What a session waits for; feed.proto says what each number is.
+// What a session waits for; feed.proto describes the members.
 struct Progress {
   v1::SessionPhase phase = v1::SESSION_PHASE_UNSPECIFIED;
   uint64_t announced = 0, taken = 0, released = 0;
@@ -83,11 +85,11 @@ struct Progress {
   std::string stalled_reason, in_hand;
 };
 
-// One page of a quarantine list.
+// Selects one page of a quarantine list.
 struct QuarantineQuery {
-  std::string dataset;  // empty: all
+  std::string dataset;  // empty: all datasets
   uint32_t page_size = 0;
-  // Where it begins: at this sample of the dataset with this number in the list.
+  // Where the page begins: the dataset's index in the list, and the sample.
   uint64_t at_dataset = 0, at_sample = 0;
 };
 
@@ -102,35 +104,38 @@ struct IndexProgress {
   std::string warning;
 };
 
-// An order of samples on its way in. One thread at a time; what is not finished is forgotten.
+// Receives an order of samples. An order that is not finished is discarded.
+// **Thread safety**: one thread at a time.
 class IncomingOrder {
  public:
   virtual ~IncomingOrder() = default;
   virtual absl::Status Add(std::span<const uint64_t> samples) = 0;
-  // The order's name.
+  // Returns the order's name.
   virtual absl::StatusOr<uint64_t> Finish() = 0;
 };
 
-// A trace's JSON text, piece by piece. One thread at a time.
+// A trace's JSON text, in pieces.
+// **Thread safety**: one thread at a time.
 class TraceSource {
  public:
   virtual ~TraceSource() = default;
-  // At most so many bytes; empty: that was all.
+  // At most `most` bytes; empty at the end.
   virtual std::string Next(size_t most) = 0;
   virtual uint64_t dropped() const = 0;
 };
 
 class Permit;  // access.h
 
-// Each method is told who calls, by a permit that only the gate makes.
+// Each method gets the caller as a permit, which only the gate can create.
 class Controller {
  public:
   virtual ~Controller() = default;
 
-  // An order of so many samples (≥ 1) will come.
+  // Begins an order with this many samples (≥ 1).
   virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit& permit,
                                                                       uint64_t length) = 0;
-  // At least one id. InvalidArgument: one that the dataset does not have.
+  // **Requires**: at least one id. **Errors**: InvalidArgument for an id that the dataset does not
+  // have.
   virtual void DescribeSamples(const Permit& permit, const std::string& dataset,
                                std::vector<uint64_t> ids,
                                Callback<std::vector<SampleDescription>> done) = 0;
@@ -139,25 +144,25 @@ class Controller {
                            Callback<session::Grant> done) = 0;
   virtual void ListSlabs(const Permit& permit, uint64_t session_id,
                          Callback<std::vector<exporting::SlabFacts>> done) = 0;
-  // NotFound: it is not this process's, whoever's it is.
+  // **Errors**: NotFound if the session does not belong to this process, whether it exists or not.
   virtual void CloseSession(const Permit& permit, uint64_t session_id, Callback<bool> done) = 0;
   virtual void DescribeDataset(const Permit& permit, const DescribeQuery& query,
                                Callback<DatasetDescription> done) = 0;
-  // With the digest of its content; for whoever may open it, without a ticket.
+  // Describes the dataset and its content digest for anyone who may open it, without a ticket.
   virtual void DigestDataset(const Permit& permit, const DescribeQuery& query,
                              Callback<DatasetDescription> done) = 0;
-  // `progress` is called from time to time, and a last time with done = true or with an error.
-  // `cancelled` is asked now and then.
+  // Calls `progress` repeatedly, and finally with done = true or an error. Checks `cancelled` now
+  // and then.
   virtual void IndexDataset(const Permit& permit, const std::string& dataset,
                             std::function<bool()> cancelled, Callback<IndexProgress> progress) = 0;
 
-  // Once `length` has passed. `cancelled` is asked several times a second. ResourceExhausted: one
-  // is being taken.
+  // Calls back after `length`. Checks `cancelled` several times a second. **Errors**:
+  // ResourceExhausted if another trace is being taken.
   virtual void TakeTrace(const Permit& permit, base::Duration length,
                          std::function<bool()> cancelled,
                          Callback<std::unique_ptr<TraceSource>> done) = 0;
 
-  // Status is a snapshot for people, made of the contract's own messages.
+  // Status is a snapshot for display, so it uses the protocol's messages directly.
   virtual void GetStatus(const Permit& permit, Callback<v1::GetStatusResponse> done) = 0;
   virtual void ListSessions(const Permit& permit, Callback<v1::ListSessionsResponse> done) = 0;
   virtual void ListWorkers(const Permit& permit, Callback<v1::ListWorkersResponse> done) = 0;
@@ -166,13 +171,13 @@ class Controller {
                               Callback<v1::ListQuarantineResponse> done) = 0;
   virtual void ClearQuarantine(const Permit& permit, const std::string& dataset,
                                Callback<v1::ClearQuarantineResponse> done) = 0;
-  // One look at all of it, as WatchStatus sends it.
+  // One snapshot of everything, as WatchStatus sends it.
   virtual void LookAround(const Permit& permit, Callback<v1::WatchStatusResponse> done) = 0;
   virtual void SetWorkers(const Permit& permit, uint32_t count,
                           Callback<v1::SetWorkersResponse> done) = 0;
   virtual void SetDraining(const Permit& permit, bool draining,
                            Callback<v1::DrainResponse> done) = 0;
-  // How far it is; Cancelled once it drains no more.
+  // The progress of a drain. **Errors**: Cancelled once the daemon no longer drains.
   virtual void GetDraining(const Permit& permit, Callback<v1::DrainResponse> done) = 0;
   virtual void Reload(const Permit& permit, Callback<v1::ReloadResponse> done) = 0;
 };

@@ -48,7 +48,7 @@ void Fill(const exporting::DeviceGrant& from, v1::DeviceGrant& to) {
   for (const exporting::SlabFacts& slab : from.slabs) Fill(slab, *to.add_slabs());
 }
 
-// The enums have the same numbers.
+// The enums have equal values.
 v1::DType EnumOf(base::DType type) { return static_cast<v1::DType>(type); }
 static_assert(static_cast<int>(base::DType::kBool) == v1::DTYPE_BOOL);
 static_assert(static_cast<int>(base::DType::kFloat64) == v1::DTYPE_FLOAT64);

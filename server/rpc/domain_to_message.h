@@ -1,4 +1,4 @@
-// The daemon's types as messages. Pure.
+// Converts domain types to messages. Pure.
 #pragma once
 
 #include <vector>

@@ -82,7 +82,7 @@ class FeedService final : public v1::FeedService::CallbackService {
     return call.get();
   }
 
-  // A callback for the controller that answers `call` with the message of what it is given.
+  // Makes a callback for the controller that answers `call` with the result as a message.
   template <typename T, typename Response>
   static Callback<T> MessageTo(const Call<Response>& call) {
     return [call](const absl::StatusOr<T>& answer) {
@@ -101,7 +101,7 @@ class FeedService final : public v1::FeedService::CallbackService {
     return absl::OkStatus();
   }
 
-  // Each hands the call over to the controller, or says why not.
+  // Each function passes the call to the controller or returns an error.
   absl::Status Describe(const Permit& permit, const v1::DescribeDatasetRequest& request,
                         const Call<v1::DescribeDatasetResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
@@ -147,7 +147,7 @@ class FeedService final : public v1::FeedService::CallbackService {
                      const Call<v1::CloseSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
     controller_.CloseSession(permit, session_id, [call](const absl::StatusOr<bool>& closed) {
-      // Closing is idempotent, and nobody learns whether there is such a session.
+      // Closing is idempotent, and doesn't reveal whether a session exists.
       if (closed.ok() || absl::IsNotFound(closed.status()))
         return call->AnswerInstead(closed.status(), v1::CloseSessionResponse());
       call->Answer(closed.status());

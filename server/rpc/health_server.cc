@@ -21,15 +21,15 @@ absl::StatusOr<std::unique_ptr<HealthServer>> HealthServer::Start(const std::str
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port of another's is an error
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // so that a port in use is an error
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0)
     return absl::FailedPreconditionError(
-        absl::StrCat("health cannot be answered at ", address,
-                     ": the address is in use, or is none of this machine's; give "
-                     "server.health_address another one, or leave it out"));
+        absl::StrCat("cannot listen for health checks at ", address,
+                     ": the address is in use, or not this machine's; set "
+                     "server.health_address to another one, or remove it"));
   return std::unique_ptr<HealthServer>(new HealthServer(std::move(server)));
 }
 

@@ -1,5 +1,5 @@
-// gRPC health over TCP, for probes that cannot reach a Unix socket, and nothing else: whoever can
-// reach the port learns whether the daemon serves.
+// Answers gRPC health checks over TCP, for probes that cannot reach a Unix socket. It serves
+// nothing else: anyone who can connect learns only whether the daemon serves.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ namespace penstock::rpc {
 
 class HealthServer {
  public:
-  // `address` as posix::ParseTcpAddress takes it. FailedPrecondition: it is in use, or not ours.
+  // `address`: as for posix::ParseTcpAddress. **Errors**: FailedPrecondition if it is in use or not
+  // local.
   static absl::StatusOr<std::unique_ptr<HealthServer>> Start(const std::string& address);
   ~HealthServer();
 

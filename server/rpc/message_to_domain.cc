@@ -18,7 +18,7 @@ absl::Status Wrong(const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat(words...));
 }
 
-// Both limits of scale or ratio may be 0, for the default.
+// If both limits of scale or ratio are 0, the defaults apply.
 decode::Spec RandomCropFrom(const v1::RandomResizedCrop& crop) {
   decode::Spec spec;
   spec.geometry = decode::Geometry::kRandomResizedCrop;
@@ -86,7 +86,8 @@ absl::Status ReadDecoding(const v1::FeedSpec& feed, session::Request& request) {
     PENSTOCK_ASSIGN_OR_RETURN(request.feed.decoding, SpecFrom(feed.image()));
     return absl::OkStatus();
   }
-  if (feed.image_by_default()) return Wrong("feed.image is missing, and it should be the default");
+  if (feed.image_by_default())
+    return Wrong("feed.image is missing, although image_by_default is set");
   request.decoding_mode = session::DecodingMode::kNone;
   return absl::OkStatus();
 }
@@ -107,15 +108,16 @@ absl::StatusOr<plan::Order> OrderFrom(v1::Order order) {
   }
 }
 
-// What an order needs, and no other order may have.
+// Options that one order requires and all others refuse.
 absl::Status ReadOrder(const v1::FeedSpec& feed, session::Request& request) {
   const auto unused = [&](absl::string_view field, absl::string_view order) {
     return Wrong("feed.", field, ": wanted none, because feed.order is ",
-                 v1::Order_Name(feed.order()), "; say ", order, " to use it");
+                 v1::Order_Name(feed.order()), "; set ", order, " to use it");
   };
   if (feed.order() == v1::ORDER_GIVEN) {
     if (feed.given_order() == 0)
-      return Wrong("feed.given_order is missing; send the order with SendOrder and give its name");
+      return Wrong(
+          "feed.given_order is missing; send the order with SendOrder and set its name here");
     request.given_order = feed.given_order();
     if (feed.has_given_by())
       request.feed.given_by = {.rank = feed.given_by().rank(), .ranks = feed.given_by().ranks()};
@@ -217,7 +219,7 @@ absl::StatusOr<exporting::DeviceRequest> DeviceFrom(const v1::DeviceTarget& devi
   return request;
 }
 
-// A device is read for device delivery only.
+// The device is read only for device delivery.
 absl::Status ReadDelivery(const v1::OpenSessionRequest& message, session::Request& request) {
   PENSTOCK_ASSIGN_OR_RETURN(request.delivery, DeliveryFrom(message.delivery()));
   request.delivery_reason = message.delivery_reason();
@@ -227,7 +229,7 @@ absl::Status ReadDelivery(const v1::OpenSessionRequest& message, session::Reques
   return absl::OkStatus();
 }
 
-// A state goes on with the seed of the feed that it was taken of.
+// A state continues with the seed of its feed.
 void ReadState(const v1::FeedState& state, session::Request& request) {
   request.first_epoch = state.epoch();
   request.share.consumed = state.consumed();
@@ -260,7 +262,7 @@ absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata) {
 absl::StatusOr<session::Request> SessionFrom(const v1::OpenSessionRequest& message) {
   PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(message.protocol_version()));
   if (!message.has_feed()) {
-    return Wrong("feed is missing; say which dataset, in which order and how to decode it");
+    return Wrong("feed is missing; set the dataset, the order and the decoding");
   }
   session::Request request;
   PENSTOCK_RETURN_IF_ERROR(ReadFeed(message.feed(), request));
@@ -277,7 +279,7 @@ absl::StatusOr<session::Request> SessionFrom(const v1::OpenSessionRequest& messa
 
 absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first) {
   if (first.length() != 0) return first.length();
-  return Wrong("length is missing; the first message of an order says how many samples it has");
+  return Wrong("length is missing; the first message of an order states its number of samples");
 }
 
 absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message) {
@@ -298,7 +300,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleIdsFrom(const v1::DescribeSamplesReq
 
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id) {
   if (session_id != 0) return session_id;
-  return Wrong("session_id is missing; give the one that OpenSession returned");
+  return Wrong("session_id is missing; use the one that OpenSession returned");
 }
 
 absl::StatusOr<std::string> DatasetFrom(const std::string& text) {

@@ -1,6 +1,5 @@
-// The one place where bytes of clients become the daemon's own types. What these types cannot
-// express is refused here; which values a session's options may have, server/session/validate.h
-// says. Pure.
+// Converts clients' messages to domain types. Refuses what these types cannot express;
+// server/session/validate.h decides which values a session's options may have. Pure.
 //
 // **Errors**: InvalidArgument names the field, what was wanted, what was got and what to do.
 #pragma once
@@ -23,33 +22,34 @@ inline constexpr size_t kMaxSampleIds = 4096;
 inline constexpr uint32_t kMaxQuarantinePage = 5000;
 inline constexpr uint32_t kMinWatchMs = 100, kMaxWatchMs = 60'000, kUsualWatchMs = 1000;
 
-// Of the metadata "penstock-ticket"; nothing: it is missing. Unauthenticated in words.
+// Parses the metadata "penstock-ticket"; nullopt means that it is missing. **Errors**:
+// Unauthenticated.
 absl::StatusOr<Ticket> TicketFrom(std::optional<absl::string_view> metadata);
 
-// FailedPrecondition: another protocol version.
+// **Errors**: FailedPrecondition for an unsupported protocol version.
 absl::StatusOr<session::Request> SessionFrom(const v1::OpenSessionRequest& message);
 
-// Of the first message of an order; at least 1.
+// Reads an order's length from its first message; at least 1.
 absl::StatusOr<uint64_t> OrderLengthFrom(const v1::SendOrderRequest& first);
 
-// What a message of an order adds to it; as long as the message lives.
+// The samples that a message adds to an order. Valid as long as the message.
 absl::StatusOr<std::span<const uint64_t>> OrderChunkFrom(const v1::SendOrderRequest& message);
 
 absl::StatusOr<std::vector<uint64_t>> SampleIdsFrom(const v1::DescribeSamplesRequest& message);
 
-// A page's size becomes what one answer may hold; its token, where the page begins.
+// Clamps the page size to what one response can hold, and parses the token.
 absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequest& message);
 
-// Of CloseSession, GetProgress and ListSlabs.
+// For CloseSession, GetProgress and ListSlabs.
 absl::StatusOr<uint64_t> SessionIdFrom(uint64_t session_id);
 
-// Of WatchStatus.
+// For WatchStatus.
 absl::StatusOr<std::chrono::milliseconds> IntervalFrom(const v1::WatchStatusRequest& message);
 
-// A dataset's name or path, as it stands in any request.
+// Validates the name or path of a dataset in any request.
 absl::StatusOr<std::string> DatasetFrom(const std::string& text);
 
-// The same, where "" means all of them.
+// As DatasetFrom, but accepts "" for all datasets.
 absl::StatusOr<std::string> DatasetOrAllFrom(const std::string& text);
 
 }  // namespace penstock::rpc

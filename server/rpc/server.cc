@@ -25,18 +25,18 @@ namespace {
 using grpc::experimental::ExternalConnectionAcceptor;
 
 constexpr int kHandshakeMs = 5'000;
-constexpr int kReadBytes = 2048;           // at first, of each connection: requests are short
-constexpr size_t kBufferBytes = 20 << 20;  // of all connections of one half; idle ones go first
-// A connection takes three descriptors: the client's, and both ends of the pair that stands for it.
-// A third of all is for these; feeds, workers and the doorway have the rest.
+constexpr int kReadBytes = 2048;  // initial read buffer per connection; requests are short
+// Limit for all connections of one half; idle ones are closed first.
+constexpr size_t kBufferBytes = 20 << 20;
+// A connection takes three descriptors: the client's, and both ends of its socket pair. Connections
+// get a third of all descriptors; feeds, workers and the doorway have the rest.
 constexpr uint64_t kDescriptorsEach = 3 * 3;
-constexpr uint64_t kForOthers = 64;  // descriptors that no client's connection gets
-constexpr uint32_t kKeptPart = 16;   // of the places, one part is for those who are in charge
+constexpr uint64_t kForOthers = 64;  // descriptors that connections never get
+constexpr uint32_t kKeptPart = 16;   // one part in this many is reserved for the owner
 
 constexpr uint32_t kOperatorConnections = 128;
 
-// What serves the connections of one kind of caller, so that what trainers do is not the operators'
-// trouble.
+// Serves the connections of one kind of caller, so that trainers' calls don't affect operators.
 class Half {
  public:
   Half(Controller& controller, Gate& gate, const ServerOptions& options)
@@ -73,11 +73,11 @@ absl::Status Half::Begin(const ServerOptions& options) {
   grpc::ResourceQuota quota;
   quota.Resize(kBufferBytes);
   builder.SetResourceQuota(quota);
-  // Reflection is the one service that waits in a thread.
+  // Only reflection uses a blocking thread.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  // The kernel's file modes say who may connect.
+  // File modes decide who may connect.
   connections_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
@@ -95,8 +95,8 @@ void Half::Take(posix::Fd connection) {
   connections_->HandleNewConnection(&parameters);
 }
 
-// gRPC's own shutdown waits for clients to hang up, too, which those without a call do only every
-// five seconds. Who has a call is waited for here; the rest is cut off.
+// gRPC's own shutdown also waits for clients to disconnect, which those without a call do only
+// every five seconds. So wait here for calls in progress, and cut off the rest.
 void Half::End(base::Duration timeout) {
   if (server_ == nullptr) return;
   server_->GetHealthCheckService()->Shutdown();
@@ -165,14 +165,14 @@ class GrpcServer final : public Server {
   Audit audit_;
   Callers callers_;
   Gate gate_;
-  std::unique_ptr<HealthServer> health_;  // where it was asked for
-  std::unique_ptr<Relay> relay_;          // outlives gRPC's ends of what it relays
+  std::unique_ptr<HealthServer> health_;  // null if not configured
+  std::unique_ptr<Relay> relay_;          // outlives gRPC's ends of the socket pairs
   Half trainers_, operators_;
-  std::unique_ptr<Acceptor> at_trainers_, at_operators_;  // the latter may be null
+  std::unique_ptr<Acceptor> at_trainers_, at_operators_;  // the second may be null
 };
 
-// gRPC's threads are started by whoever comes first, and by each other: they have the priority of
-// that one, which is why it is a thread of its own.
+// gRPC's threads inherit the priority of the thread that starts them, so a separate low-priority
+// thread starts gRPC.
 absl::Status GrpcServer::Begin(Listeners listeners) {
   absl::Status status;
   std::thread starter([&] {
@@ -216,13 +216,13 @@ absl::StatusOr<std::unique_ptr<Acceptor>> GrpcServer::Open(posix::Fd listener, E
                          });
 }
 
-// Whose it is, is settled when it is made: what its process becomes later, or whom it hands it to,
-// changes nothing. At the trainers' socket root and the daemon's own user are trainers like any
-// other: a container's root is the machine's.
+// The caller is determined when the connection is made; later changes of the process, or passing on
+// the descriptor, have no effect. At the trainers' socket, root and the daemon's own user are
+// ordinary trainers, because a container's root is the machine's root.
 void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
                       std::shared_ptr<const void> place, Entrance entrance) {
   auto groups = posix::PeerGroups(connection);
-  if (!groups.ok()) return;  // it is gone
+  if (!groups.ok()) return;  // the process is gone
   Caller caller = {.pid = peer.pid, .uid = peer.uid, .gid = peer.gid, .groups = *std::move(groups)};
   if (entrance == Entrance::kOperators && !IsAdmin(caller, options_.admins))
     return audit_.Refuse(
@@ -231,7 +231,7 @@ void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
   caller.is_operator =
       entrance == Entrance::kBoth ? caller.uid == ::geteuid() : entrance == Entrance::kOperators;
   Half& half = caller.is_operator ? operators_ : trainers_;
-  // Kept by the relay as long as the connection lasts.
+  // The relay keeps it as long as the connection lasts.
   const auto known = std::make_shared<Callers::Entry>(callers_, std::move(place));
   absl::StatusOr<posix::Fd> end =
       relay_->Take(std::move(connection), {.user = peer.uid, .pid = peer.pid}, known);
@@ -244,7 +244,7 @@ void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
   half.Take(*std::move(end));
 }
 
-// Those whom no place was left for are refused before anybody is asked what they want.
+// Connections above the limit are refused before any request is read.
 Audit::Counts GrpcServer::audited() const {
   Audit::Counts counts = audit_.counts();
   uint64_t refused = at_trainers_->refused();

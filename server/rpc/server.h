@@ -1,5 +1,6 @@
-// The gRPC server on the daemon's own sockets: FeedService, AdminService, health, reflection. Owned
-// by the application, which owns the controller, too, and destroys it later. Any thread.
+// The gRPC server on the daemon's sockets: FeedService, AdminService, health, reflection.
+// **Ownership**: owned by the application, which also owns the controller and destroys it later.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -18,15 +19,16 @@
 
 namespace penstock::rpc {
 
-// Bound and listening Unix stream sockets.
+// Unix stream sockets that are bound and listening.
 struct Listeners {
   posix::Fd trainers;
-  // Where operators call. Without it, as of a private daemon, connections of this process's own
-  // user are an operator's; with it nobody's at the trainers' socket are, not even root's.
+  // The operators' socket. If there is none, as in a private daemon, connections of the daemon's
+  // own user are operators. If there is one, nobody at the trainers' socket is an operator, not
+  // even root.
   posix::Fd operators = {};
 };
 
-// Who may operate the daemon beside root and this process's own user, at the operators' socket.
+// Additional operators, besides root and the daemon's own user, at the operators' socket.
 struct Admins {
   std::vector<uid_t> users;
   std::vector<gid_t> groups;
@@ -34,38 +36,38 @@ struct Admins {
 
 struct ServerOptions {
   Admins admins = {};
-  std::string operators_path;  // of the operators' socket, for those who are told to call there
-  int max_message_bytes = 1 << 20;  // of a request
-  uint32_t max_connections = 1024;  // at once; more are closed
+  std::string operators_path;       // path of the operators' socket, for messages
+  int max_message_bytes = 1 << 20;  // limit for a request
+  uint32_t max_connections = 1024;  // open connections; more are closed
   uint32_t max_calls_per_connection = 16;
-  // Of owners, and of all others: calls that are answered once, and that watch.
+  // Limits for unary calls and for watching calls, for operators and for trainers each.
   uint32_t max_calls = 1024, max_watchers = 256;
-  // Of each likewise: beyond them answers wait, so that calls take little of the machine.
+  // The same for rates: beyond these, responses are delayed, so that calls cost little CPU time.
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
-  // Where health is answered over TCP, too; empty: nowhere.
+  // TCP address for health checks; empty: none.
   std::string health_address;
-  // For answers to calls that are in progress; then these are cancelled.
+  // How long to wait for responses to calls in progress before cancelling them.
   base::Duration shutdown_timeout = std::chrono::seconds(2);
 };
 
 class Server {
  public:
-  // Health says "not serving" at first. FailedPrecondition: the health address cannot be listened
-  // on.
+  // Starts with health "not serving". **Errors**: FailedPrecondition if it cannot listen on the
+  // health address.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Listeners listeners, Controller& controller,
                                                        const ServerOptions& options);
-  // Takes no more connections, lets calls end until the time-out, cancels the rest. Callbacks of
-  // the controller may still come afterwards.
+  // Accepts no more connections, lets calls end until the time-out, and cancels the rest. The
+  // controller's callbacks may still be called afterwards.
   virtual ~Server() = default;
 
-  // What health says, for "" and every service.
+  // Sets the health status of "" and of every service.
   virtual void SetServing(bool serving) = 0;
 
   virtual uint32_t connections() const = 0;
 
-  // What was refused, and what operators did, since the start.
+  // Refusals and operators' actions since the start.
   virtual Audit::Counts audited() const = 0;
-  // Connections that were ended for what they sent, or did not read, by reason: kCutOffs.
+  // Connections that were cut off because of what they sent or did not read, by reason (kCutOffs).
   virtual std::map<std::string, uint64_t> cut_off() const = 0;
 };
 

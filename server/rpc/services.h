@@ -1,7 +1,7 @@
-// The services, made so that whoever registers them needs no gRPC header. A method is: the gate's
-// permit, message → domain type (message_to_domain.cc), one call of the controller, domain type →
-// message. Each
-// answers once, however late the controller does; a call that was cancelled is answered at once.
+// Creates the services, so that the code that registers them needs no gRPC headers. Each method
+// gets the gate's permit, converts the message (message_to_domain.cc), calls the controller once,
+// and converts the result. It answers exactly once, however late the controller does; a cancelled
+// call is answered at once.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class Service;
 
 namespace penstock::rpc {
 
-// What the services of one half of the server work with; all of it outlives them.
+// What the services of one half of the server use. **Requires**: all of it outlives them.
 struct Serving {
   Controller& controller;
   Calls& calls;

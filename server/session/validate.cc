@@ -20,7 +20,7 @@ absl::Status CheckFields(const std::vector<source::FieldRequest>& fields) {
   if (fields.size() > kMaxFields)
     return Wrong("feed.fields: wanted at most ", kMaxFields, ", got ", fields.size());
   for (const source::FieldRequest& field : fields) {
-    if (field.name.empty()) return Wrong("feed.fields: one has no name; say which field is wanted");
+    if (field.name.empty()) return Wrong("feed.fields: one has no name; name the field");
     PENSTOCK_RETURN_IF_ERROR(CheckText("feed.fields.name", field.name, kMaxNameBytes));
   }
   return absl::OkStatus();
@@ -61,16 +61,14 @@ absl::Status CheckSizes(const Request& request) {
                  share.rank);
   if (request.epochs > UINT64_MAX - request.first_epoch)
     return Wrong("epochs: ", request.epochs, " from epoch ", request.first_epoch,
-                 " on cannot be counted; ask for fewer");
+                 " on exceed the maximum; request fewer");
   return absl::OkStatus();
 }
 
 absl::Status CheckDelivery(const Request& request) {
   PENSTOCK_RETURN_IF_ERROR(CheckText("delivery_reason", request.delivery_reason, kMaxReasonBytes));
   if (request.delivery != Delivery::kDevice) return absl::OkStatus();
-  if (!request.device)
-    return Wrong(
-        "device is missing; say which GPU batches shall be on, or ask for another delivery");
+  if (!request.device) return Wrong("device is missing; set the GPU, or request another delivery");
   if (request.device->depth > exporting::kMaxDeviceDepth)
     return Wrong("device.depth: wanted 1 to ", exporting::kMaxDeviceDepth,
                  " batches, or 0 for the daemon's default, got ", request.device->depth);
@@ -92,11 +90,11 @@ bool IsSynthetic(const Target& target) {
 absl::Status CheckMode(const Target& target, const Request& request) {
   if (IsEncoded(target) && request.decoding_mode == DecodingMode::kNone)
     return Wrong("dataset '", request.dataset_name,
-                 "' holds images, which are decoded: say how (a crop), there are no rows as they "
+                 "' has images, which must be decoded: set a crop; it has no rows as they "
                  "are stored");
   if (!IsEncoded(target) && request.decoding_mode == DecodingMode::kRequired)
     return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
-                 ") has rows that need no decoding: ask for no crop, flip or other decoding of it");
+                 ") has rows that need no decoding: request no crop, flip or other decoding");
   return absl::OkStatus();
 }
 
@@ -109,7 +107,7 @@ absl::Status FitRange(const Target& target, Request& request) {
   }
   if (target.mixture != nullptr)
     return Wrong("dataset '", request.dataset_name,
-                 "' is a mixture, of which no range can be taken; give ranges to its parts in the "
+                 "' is a mixture, which cannot have a range; set ranges for its parts in the "
                  "configuration, or an order");
   return base::Annotate(plan::Validate(*range, target.range),
                         absl::StrCat("dataset '", request.dataset_name, "'"));
@@ -122,7 +120,7 @@ absl::Status FitWindows(const Target& target, Request& request) {
   windows.shard_samples = target.dataset.shard_samples();
   if (windows.shard_samples != 0) return absl::OkStatus();
   return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
-               ") has no shards of its own to shuffle in windows; say how many consecutive samples "
+               ") has no shards to shuffle in windows; state how many consecutive samples "
                "are one");
 }
 
@@ -132,7 +130,7 @@ absl::Status FitSynthetic(const Target& target, Request& request) {
   if (!IsSynthetic(target)) return absl::OkStatus();
   if (target.given != nullptr)
     return Wrong("dataset '", request.dataset_name,
-                 "' is synthetic, and its samples have one order only; give it none");
+                 "' is synthetic, and its samples have only one order; set none");
   request.feed.order = plan::Order::kSequential;
   request.delivery = Delivery::kHost;
   return absl::OkStatus();
@@ -165,10 +163,11 @@ absl::Status CheckPlaced(const Target& target, const Request& request,
   const std::vector<source::SampleField> fields = target.dataset.fields();
   for (size_t i = 0; i < selection.fields.size(); ++i) {
     if (!fields[selection.fields[i]].placed || request.fields[i].as_stored) continue;
-    return Wrong("'", request.fields[i].name,
-                 "' names places in the image, and a random crop or flip moves the image but not "
-                 "it; ask for a center crop without a flip, or say that you want it as it is "
-                 "stored (as_stored)");
+    return Wrong(
+        "'", request.fields[i].name,
+        "' holds positions in the image, and a random crop or flip changes the image but not "
+        "it; request a center crop without a flip, or the field as it is "
+        "stored (as_stored)");
   }
   return absl::OkStatus();
 }
@@ -180,8 +179,8 @@ absl::StatusOr<source::Selection> SelectFields(const Target& target, const Reque
   PENSTOCK_RETURN_IF_ERROR(CheckPlaced(target, request, *selection));
   if (IsEncoded(target) || !selection->layout.blocks.empty()) return selection;
   return Wrong("the samples of dataset '", request.dataset_name,
-               "' have nothing of one shape; say which fields of variable length are wanted, and "
-               "how many elements of each a sample has at most");
+               "' have no fixed-size field; name the wanted variable-length fields, and "
+               "the maximum number of elements of each");
 }
 
 }  // namespace
@@ -199,7 +198,7 @@ absl::Status CheckText(absl::string_view field, absl::string_view text, size_t m
 
 absl::Status CheckDatasetName(absl::string_view name) {
   if (name.empty())
-    return Wrong("dataset is missing; give a dataset's name (penstockctl datasets lists them)");
+    return Wrong("dataset is missing; set a dataset's name (penstockctl datasets lists them)");
   return CheckText("dataset", name, kMaxDatasetBytes);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
-// At least one unit, so that two regions never begin at the same place.
+// At least one unit, so that no two regions have the same offset.
 uint64_t SizeOf(uint64_t bytes) {
   return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -18,7 +18,7 @@ uint64_t SizeOf(uint64_t bytes) {
 
 InputArena::InputArena(uint64_t bytes) : bytes_(bytes) { PENSTOCK_CHECK(bytes % kAlignment == 0); }
 
-// Where the first gap of that size begins, between those regions that count.
+// The start of the first gap of that size between the regions that count.
 template <typename Counts>
 std::optional<uint64_t> InputArena::FirstGap(uint64_t size, const Counts& counts) const {
   uint64_t begin = 0;

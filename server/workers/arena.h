@@ -1,7 +1,8 @@
-// Where the samples' bytes lie while a worker has them: offsets into the channel's input arena.
-// The lowest free bytes are used first, so that small files go round in the few pages that the
-// caches know. Regions are freed in any order: one whose read does not come back stays where it is,
-// and the others go round beside it. Pure; the queue's lock guards it.
+// Allocates input memory for samples while a worker has them: offsets into the channel's input
+// arena. The lowest free bytes are used first, so that small files reuse the few pages that are in
+// the caches. Regions are freed in any order; a region whose read is blocked stays allocated, and
+// others use the memory around it. Pure.
+// **Thread safety**: guarded by the queue's lock.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,17 @@ namespace penstock::workers {
 
 class InputArena {
  public:
-  // `bytes` is a multiple of 64.
+  // **Requires**: `bytes` is a multiple of 64.
   explicit InputArena(uint64_t bytes);
 
-  // The offset (a multiple of 64) of `bytes` free bytes, or nothing until others are freed.
-  // What is larger than the arena never fits.
+  // Returns the offset (a multiple of 64) of `bytes` free bytes, or nullopt until others are freed.
+  // A request larger than the arena never succeeds.
   std::optional<uint64_t> Allocate(uint64_t bytes);
-  void Free(uint64_t offset);  // as Allocate gave it
+  void Free(uint64_t offset);  // an offset from Allocate
 
-  // From now on this region may stay for long.
+  // Marks the region as blocked: it may stay allocated for long.
   void LeaveBehind(uint64_t offset);
-  // Whether `bytes` would fit once all regions were freed but those that may stay for long.
+  // Whether `bytes` would fit if all regions except the blocked ones were freed.
   bool WillFit(uint64_t bytes) const;
 
   bool empty() const { return regions_.empty(); }
@@ -37,7 +38,7 @@ class InputArena {
   std::optional<uint64_t> FirstGap(uint64_t size, const Counts& counts) const;
 
   uint64_t bytes_;
-  std::vector<Region> regions_;  // by place; a handful
+  std::vector<Region> regions_;  // ordered by offset; only a few
 };
 
 }  // namespace penstock::workers

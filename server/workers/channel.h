@@ -1,17 +1,18 @@
-// The shared memory between the daemon and one worker process, and what passes through it.
+// The shared memory between the daemon and one worker process, and the protocol.
 //
-//   daemon                                       worker
+//   daemon                                         worker
 //   reads a sample into the input arena
 //   pushes a DecodeRequest, rings if worker_asleep  →  pops it
 //                                                started = its sequence  (before a byte is parsed)
 //                                                decodes from the arena into a row of a segment
 //   pops it, frees the input                  ←  pushes a Completion, rings if daemon_asleep
 //
-// One memfd a worker process, never used for another. The daemon trusts nothing that is in it: it
-// remembers itself what it asked for, in order, and a completion only says "the oldest is
-// finished". Each side announces its sleep by exchanging its flag before it looks at its ring a
-// last time; the other exchanges it back after a push, and rings if it was set: no
-// wake-up is lost.
+// Each worker process has its own memfd, which is never reused. The daemon trusts nothing in it: it
+// keeps its own list of requests in order, and a completion only means that the oldest one is
+// finished.
+//
+// Each side announces that it will sleep by setting its flag before it checks its ring a last time.
+// After a push, the other side clears the flag and notifies if it was set. So no wake-up is lost.
 #pragma once
 
 #include <atomic>
@@ -27,12 +28,14 @@ namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
 inline constexpr uint32_t kChannelVersion = 5;
-inline constexpr uint32_t kRingCapacity = 16;  // the most that a queue reads ahead, and one in hand
+// The maximum read-ahead of a queue, plus one in progress.
+inline constexpr uint32_t kRingCapacity = 16;
 
-// The descriptors that a worker is born with.
-inline constexpr int kSocketNumber = 3;   // SEQPACKET: segments come through it; its end is our end
+// The descriptors that a worker inherits.
+// SEQPACKET: receives segments; when it closes, the worker exits.
+inline constexpr int kSocketNumber = 3;
 inline constexpr int kChannelNumber = 4;  // the memfd with this struct
-inline constexpr int kWorkNumber = 5;     // listening end of a bell: there are requests
+inline constexpr int kWorkNumber = 5;     // receiving end of a notifier: there are requests
 inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
 
 struct DecodeRequest {
@@ -49,29 +52,29 @@ static_assert(sizeof(DecodeRequest) == 136 && std::is_trivially_copyable_v<Decod
 
 struct Completion {
   uint64_t sequence;
-  base::Fault fault;   // kNone: the row is written
-  uint32_t decode_us;  // how long that took, and when it ended, by CLOCK_MONOTONIC: for status
-  uint64_t ended_ns;   // and traces only
+  base::Fault fault;   // kNone: the row has been written
+  uint32_t decode_us;  // decoding time, and its end by CLOCK_MONOTONIC; only for status
+  uint64_t ended_ns;   // and traces
 };
 static_assert(sizeof(Completion) == 24 && std::is_trivially_copyable_v<Completion>);
 
 struct alignas(64) Channel {
-  // Written by the daemon before the worker starts, never again.
+  // Written by the daemon before the worker starts, then constant.
   uint64_t magic;
   uint32_t version;
   uint32_t reserved;
   uint64_t arena_bytes;
-  uint64_t memory_bytes;  // the most that the worker may allocate for itself
+  uint64_t memory_bytes;  // limit for the worker's own allocations
   decode::SampleLimits limits;
 
-  // Set by its owner, taken back by the other side when it rings.
+  // Set by the side that sleeps, cleared by the other side when it notifies.
   alignas(64) std::atomic<uint32_t> worker_asleep;
   alignas(64) std::atomic<uint32_t> daemon_asleep;
 
   // Written by the worker.
-  alignas(64) std::atomic<uint64_t> started;  // the sequence in hand, or of the last one
-  std::atomic<uint64_t> busy_ns;              // spent on requests, for status only
-  std::atomic<uint32_t> ready;                // 1 once it serves requests
+  alignas(64) std::atomic<uint64_t> started;  // sequence of the current or last request
+  std::atomic<uint64_t> busy_ns;              // time spent on requests; only for status
+  std::atomic<uint32_t> ready;                // 1 once it accepts requests
 
   shm::SpscRing<DecodeRequest, kRingCapacity> requests;
   shm::SpscRing<Completion, kRingCapacity> completions;
@@ -85,10 +88,10 @@ static_assert(offsetof(Channel, completions) == 256 + 128 + 136 * kRingCapacity)
 // The input arena follows the struct.
 inline constexpr size_t kArenaOffset = (sizeof(Channel) + 4095) / 4096 * 4096;
 
-// What comes through the socket.
+// The messages on the socket.
 enum class SegmentVerb : uint32_t {
-  kUse = 1,     // with one descriptor: a segment, before the first request that names it
-  kForget = 2,  // no request will name it any more
+  kUse = 1,     // with one descriptor: a segment; sent before the first request that uses it
+  kForget = 2,  // no more requests will use it
 };
 struct SegmentMessage {
   SegmentVerb verb;
@@ -97,12 +100,12 @@ struct SegmentMessage {
 };
 static_assert(sizeof(SegmentMessage) == 16 && std::is_trivially_copyable_v<SegmentMessage>);
 
-// Announces a sleep; the ring must be looked at once more before really sleeping.
+// Announces a sleep. The caller must check its ring once more before it sleeps.
 inline void FallAsleep(std::atomic<uint32_t>& asleep) {
   asleep.exchange(1, std::memory_order_acq_rel);
 }
 
-// After a push: whether the other side announced a sleep, which this call ends.
+// Call it after a push. Returns whether the other side had announced a sleep, and clears its flag.
 inline bool EndSleep(std::atomic<uint32_t>& asleep) {
   return asleep.exchange(0, std::memory_order_acq_rel) != 0;
 }

@@ -21,7 +21,8 @@ absl::StatusOr<EventSet::Watch> EventSet::Add(const posix::Fd& fd) {
   return base::ErrnoStatus(errno, "watching a worker");
 }
 
-// Closing the descriptor isn't enough: the worker process has another one for the same event.
+// Closing the descriptor isn't enough, because the worker process has another one for the same
+// event.
 EventSet::Watch::~Watch() {
   if (set_ >= 0) PENSTOCK_CHECK(::epoll_ctl(set_, EPOLL_CTL_DEL, fd_, nullptr) == 0);
 }

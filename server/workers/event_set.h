@@ -1,5 +1,4 @@
-// Descriptors that one thread waits for together: an epoll(7).
-// **Thread safety**: used by one thread.
+// A set of descriptors for one thread to wait on: epoll(7). **Thread safety**: one thread.
 #pragma once
 
 #include <utility>
@@ -11,7 +10,8 @@ namespace penstock::workers {
 
 class EventSet {
  public:
-  // A descriptor is in the set as long as its Watch lives. The set and the descriptor outlive it.
+  // Keeps a descriptor in the set during its life. **Requires**: the set and the descriptor outlive
+  // it.
   class Watch {
    public:
     Watch() = default;
@@ -30,7 +30,7 @@ class EventSet {
     int set_ = -1, fd_ = -1;
   };
 
-  // Once, before anything else.
+  // Call it once, before anything else.
   absl::Status Open();
   bool is_open() const { return epoll_.valid(); }
   absl::StatusOr<Watch> Add(const posix::Fd& fd);

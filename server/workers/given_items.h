@@ -1,5 +1,5 @@
-// The items that a worker was given, and who pays if it dies over them: whose sample it has in
-// hand, else whoever gave it its last item. Pure.
+// The items that a worker was given, and the account to charge if it dies: that of its current
+// sample, else of the last item it was given. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class GivenItems {
     for (const Outcome& outcome : ended)
       std::erase_if(given_, [&](const Given& each) { return each.id == outcome.id; });
   }
-  // There is a new worker, which was given nothing. What its predecessor was given goes on.
+  // A new worker starts, which was given nothing. Its predecessor's items stay.
   void BeginAgain() { last_account_ = 0; }
 
-  // Of the last item that this worker was given; 0: none, or nobody's.
+  // The account of the last item that this worker was given; 0: none, or nobody's.
   uint64_t last_account() const { return last_account_; }
-  // `in_hand`: the item that the worker had in hand when it died, if any.
+  // `in_hand`: the item that the worker was decoding when it died, if any.
   uint64_t WhoPays(std::optional<uint64_t> in_hand) const {
     if (in_hand)
       for (const Given& each : given_)
@@ -38,7 +38,7 @@ class GivenItems {
   struct Given {
     uint64_t id, account;
   };
-  std::vector<Given> given_;  // and not ended
+  std::vector<Given> given_;  // items that have not ended
   uint64_t last_account_ = 0;
 };
 

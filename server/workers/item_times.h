@@ -1,5 +1,5 @@
-// How long an item of each user takes a worker slot on average, and so how many a worker slot is
-// given at once. Pure.
+// The mean time that an item of each user occupies a worker slot, and so how many are given to a
+// slot at once. Pure.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@ namespace penstock::workers {
 
 class ItemTimes {
  public:
-  // The user has a worker from now on.
+  // The user now has a worker.
   void Add(uint32_t user) { mean_.try_emplace(user); }
   void Note(uint32_t user, base::Duration each) {
     base::Duration& mean = mean_[user];
     mean = mean == base::Duration::zero() ? each : mean + (each - mean) / 4;
   }
-  // Forgets the users of whom `is_gone(user)` is true.
+  // Forgets users for whom `is_gone(user)` is true.
   template <typename IsGone>
   void ForgetIf(const IsGone& is_gone) {
     std::erase_if(mean_, [&](const auto& entry) { return is_gone(entry.first); });
   }
 
-  // How many items of the user take a worker slot for no longer than `turn`: at least one, at most
-  // `most`. One for a user that is not known yet.
+  // How many of the user's items occupy a worker slot for at most `turn`: at least one, at most
+  // `most`. One for an unknown user.
   size_t Depth(uint32_t user, base::Duration turn, size_t most) const {
     const auto known = mean_.find(user);
     if (known == mean_.end() || known->second <= base::Duration::zero()) return 1;

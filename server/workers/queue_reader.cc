@@ -1,4 +1,4 @@
-// The threads' side of lane_reads.h.
+// The reader threads' side of queue_reads.h.
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -16,14 +16,14 @@ void QueueReads::ReadAside(WorkItem item) {
   {
     const base::MutexLock lock(mutex_);
     read = reads_.begin();
-    while (read->item.id != item.id) ++read;  // Expect put it there
+    while (read->item.id != item.id) ++read;  // Expect added it
   }
   Bring(read);
 }
 
 std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
   const base::MutexLock lock(mutex_);
-  // Give, Stop and GiveInboxTo notify. The next one is there before the inbox is its own.
+  // Give, Stop and GiveInboxTo notify. A replacement starts before the inbox is assigned to it.
   while (!stopping_ && (place > place_ || (place == place_ && inbox_.empty())))
     changed_.Wait(mutex_);
   if (stopping_ || place < place_) return std::nullopt;
@@ -43,9 +43,10 @@ void QueueReads::Bring(ReadPlace read) {
   End(read, OutcomeKind::kSourceFailed, base::Fault::kNone, fetched.status());
 }
 
-// No reader of the dataset is left when this returns: the dataset may go with the item's outcome.
+// When this returns, no Reader of the dataset exists, so the dataset may be destroyed with the
+// item's outcome.
 absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
-  const WorkItem& item = read->item;  // like the link, it stays as it is
+  const WorkItem& item = read->item;  // constant, as is the endpoint
   const auto reader = item.dataset->NewReader();
   PENSTOCK_ASSIGN_OR_RETURN(const source::Dataset::Reader::Opened opened,
                             reader->Open(item.sample));
@@ -68,7 +69,7 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
   return Fetched{.offset = headroom->offset, .bytes = opened.bytes, .held_up = headroom->held_up};
 }
 
-// Nothing: the worker is gone, or must go because what was left behind leaves no room.
+// Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
 std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
   std::optional<base::TimePoint> held_up_since;
   const base::MutexLock lock(mutex_);
@@ -83,7 +84,7 @@ std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, ui
       return ArenaRoom{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
     if (!held_up_since) held_up_since = base::Now();
-    read->waits_for_source.reset();  // the worker is slow, and that has a time-out of its own
+    read->waits_for_source.reset();  // the worker is slow, which has its own time-out
     if (!read->aside && !arena.WillFit(bytes)) {
       crowded_ = true;
       return std::nullopt;
@@ -114,7 +115,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
   {
     const base::MutexLock lock(mutex_);
     read->waits_for_source.reset();
-    // Those that were read aside come on top of what the queue was given.
+    // Items read with `aside` come in addition to what the queue was given.
     while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.

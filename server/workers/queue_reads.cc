@@ -1,4 +1,4 @@
-// The supervisor's side of lane_reads.h.
+// The supervisor's side of queue_reads.h.
 #include "server/workers/queue_reads.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace penstock::workers {
 namespace {
 
-// What the worker says of its time, held within what there was of it.
+// Clips the time that the worker reports to the time that passed.
 Times WithDecode(Times times, const Completion& completion, base::TimePoint now) {
   constexpr auto kFarOff = std::chrono::nanoseconds(INT64_MAX / 2);
   const auto said = std::chrono::nanoseconds(
@@ -108,8 +108,8 @@ Outcome QueueReads::OutcomeOf(const Sent& sent, const Completion& completion) co
 void QueueReads::Detach(const Outcome& in_hand, std::vector<Outcome>& outcomes) {
   {
     const base::MutexLock lock(mutex_);
-    // Only the oldest can have been in hand: what the dead worker claimed decides no more than
-    // that.
+    // Only the oldest item can be in progress, so the dead worker's claim decides no more than
+    // whether it is.
     if (!sent_.empty() && attached_->started() >= sent_.front().sequence) {
       outcomes.push_back(in_hand);
       outcomes.back().id = sent_.front().item.id;

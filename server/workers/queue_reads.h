@@ -1,10 +1,12 @@
-// What a queue shares with its threads: what is to be read, what is being read, and what its worker
-// has. Kept by the queue and by each of its threads, one of which may be in the kernel's hands for
-// long after the queue is gone.
+// State shared by a queue and its reader threads: samples to be read, being read, and with the
+// worker.
 //
-// A thread opens and reads samples into the link's arena (the only copy there is), and reads ahead
-// while the worker decodes. What cannot be read ends at once: when to try again is the caller's
-// business. The lock is never held across I/O.
+// A thread opens samples and reads them into the channel's arena (the only copy), and reads ahead
+// while the worker decodes. A read that fails ends its item at once; the caller decides when to
+// retry. The lock is never held during I/O.
+//
+// **Ownership**: shared by the queue and each of its threads, because a thread may stay blocked in
+// the kernel long after the queue is gone.
 #pragma once
 
 #include <cstdint>
@@ -31,27 +33,30 @@ class QueueReads {
     decode::SampleLimits limits;
     base::Duration patience = source::kPatience;  // a read that takes longer is overdue
   };
-  // `wake` is rung when an item ended without a worker; it outlives the threads.
+  // `wake` is signalled when an item ended without a worker. **Requires**: `wake` outlives the
+  // threads.
   QueueReads(const Options& options, const posix::Fd& wake) : options_(options), wake_(wake) {}
 
-  // What a thread does: serves the inbox while it is for that place, until the queue ends; reads
-  // the one item, on a thread of its own.
+  // Thread bodies. Serve reads from the inbox until the queue ends or another thread has replaced
+  // this one (`place`). The other reads a single item on its own thread.
   void Serve(uint64_t place);
   void ReadAside(WorkItem item);
 
-  // The rest is for the supervisor's thread.
+  // The functions below are for the supervisor's thread.
   void Stop();
   void Attach(std::shared_ptr<SupervisorEndpoint> link);
   void Give(const WorkItem& item);
-  // What waits to be read of that dataset is lost: it goes another way.
+  // Ends all unread items of this dataset as lost, so that the caller can submit them elsewhere.
   void HandBack(const source::Dataset& dataset);
-  // An item that ReadAside is about to read, or after all is not.
+  // Registers an item for ReadAside, or removes it if no thread could be started.
   void Expect(const WorkItem& item);
   void Forget(const WorkItem& item);
 
-  // Adds what ended, by the worker's word and without one. False: the worker wrote what cannot be.
+  // Appends the outcomes of items that ended, with or without the worker. False if the worker wrote
+  // something invalid.
   bool Collect(base::TimePoint now, std::vector<Outcome>& outcomes);
-  // The worker is gone: what it had is lost, but for what it had in hand.
+  // Call it when the worker is dead. Its items are lost, except the current one, which ends as
+  // `in_hand`.
   void Detach(const Outcome& in_hand, std::vector<Outcome>& outcomes);
   struct Oldest {
     const source::Dataset* dataset = nullptr;
@@ -65,22 +70,22 @@ class QueueReads {
     uint64_t id = 0;
     const source::Dataset* dataset = nullptr;
   };
-  // Items whose reads did not come back for `patience`, each told once.
+  // Items whose reads have taken longer than `patience`, each returned once.
   std::vector<OverdueItem> TakeOverdue(base::TimePoint now, base::Duration patience);
-  // Whether the thread that serves the inbox is in such a read.
+  // Whether the thread that serves the inbox is blocked in such a read.
   bool IsReaderOverdue(base::TimePoint now, base::Duration patience) const;
-  // The inbox is for the thread with that place. The one that had it goes on with its read alone,
-  // which is of the item that this gives, if it is in one.
+  // Makes the thread `place` serve the inbox. The previous thread only finishes its current read;
+  // returns that read's item, if there is one.
   std::vector<uint64_t> GiveInboxTo(uint64_t place);
 
-  // The read that has lasted longest.
+  // The longest current read.
   struct Longest {
     const source::Dataset* dataset = nullptr;
     uint64_t sample = 0;
     base::TimePoint since;
   };
   std::optional<Longest> LongestRead() const;
-  // What is left behind leaves no room in the arena for what must go through it.
+  // Whether blocked regions leave too little of the arena for the largest sample.
   bool IsCrowded() const;
 
  private:
@@ -90,12 +95,12 @@ class QueueReads {
     WorkItem item;
     Times times;
   };
-  // One read. In `reads_` until it ends.
+  // One read; stays in `reads_` until it ends.
   struct Read {
     WorkItem item;
     std::shared_ptr<SupervisorEndpoint> link;
     base::TimePoint begun;
-    std::optional<base::TimePoint> waits_for_source;  // since then
+    std::optional<base::TimePoint> waits_for_source;  // set while the source blocks
     std::optional<uint64_t> offset;                   // in the arena
     bool aside = false, reported = false;
   };
@@ -105,7 +110,7 @@ class QueueReads {
     OutcomeKind kind = OutcomeKind::kDone;
     base::Fault fault = base::Fault::kNone;
     uint64_t offset = 0, bytes = 0;
-    base::Duration held_up{};  // as Times'
+    base::Duration held_up{};  // as in Times
   };
 
   std::optional<ReadPlace> NextRead(uint64_t place);
@@ -130,7 +135,7 @@ class QueueReads {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  uint64_t place_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // of whom the inbox is for
+  uint64_t place_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // the thread that serves the inbox
   std::shared_ptr<SupervisorEndpoint> attached_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<WorkItem> inbox_ PENSTOCK_GUARDED_BY(mutex_);
   std::list<Read> reads_ PENSTOCK_GUARDED_BY(mutex_);

@@ -14,11 +14,11 @@ bool RestartBudget::Take(base::TimePoint now) {
 }
 
 void Restarts::GiveUp(const std::string& reason) {
-  status_ = absl::UnavailableError(absl::StrCat(
-      "workers died too often (", options_.restarts, " restarts in ",
-      std::chrono::duration_cast<std::chrono::seconds>(options_.window).count(),
-      " s, or as many in a row without one that was ready, are spent); the last one was ", reason,
-      "; see its standard error, then open again"));
+  status_ = absl::UnavailableError(
+      absl::StrCat("workers died too often (", options_.restarts, " restarts in ",
+                   std::chrono::duration_cast<std::chrono::seconds>(options_.window).count(),
+                   " s, or as many in a row that never became ready); the last one was ", reason,
+                   "; check its standard error, then open again"));
 }
 
 }  // namespace penstock::workers

@@ -1,5 +1,5 @@
 // When a worker that died may be replaced, and when to give up: after too many restarts in a
-// sliding window, or too many starts in a row after which no worker was ready. Pure.
+// sliding window, or too many consecutive workers that never became ready. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace penstock::workers {
 
-// So many restarts in a sliding window, and no more. Not a base::TokenBucket: the configuration
+// Allows this many restarts in a sliding window. Not a base::TokenBucket, because the configuration
 // promises a number for any window, and a bucket would allow up to twice as many.
 class RestartBudget {
  public:
@@ -21,7 +21,7 @@ class RestartBudget {
   };
   explicit RestartBudget(Options options) : options_(options) {}
 
-  // Takes one restart; false, taking none, when the window has had all of its restarts.
+  // Takes one restart from the budget. False if the window has used it up.
   bool Take(base::TimePoint now);
 
  private:
@@ -29,17 +29,17 @@ class RestartBudget {
   std::deque<base::TimePoint> taken_;
 };
 
-// What all worker slots share: the budget of restarts that are nobody's fault.
+// Shared by all worker slots: the budget for restarts that are nobody's fault.
 class Restarts {
  public:
   explicit Restarts(RestartBudget::Options options) : options_(options), budget_(options) {}
 
-  // Whether a worker slot may start another worker after so many failed starts in a row. Takes a
-  // restart from the budget.
+  // Whether a worker slot may start another worker after this many consecutive failed starts. Takes
+  // a restart from the budget.
   bool MayStart(uint32_t failed_starts, base::TimePoint now) {
     return failed_starts <= options_.restarts && budget_.Take(now);
   }
-  // A worker slot stays down for good. Everybody is told, so that `reason` names no sample.
+  // A worker slot stays down permanently. All users see `reason`, so it must not name a sample.
   void GiveUp(const std::string& reason);
   // Unavailable, with the last reason, once a worker slot stays down.
   const absl::Status& status() const { return status_; }

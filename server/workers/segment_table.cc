@@ -26,7 +26,7 @@ absl::Status SegmentTable::Take(std::span<const std::byte> bytes, std::span<posi
     return absl::OkStatus();
   }
   if (message.verb != SegmentVerb::kUse || fds.size() != 1) {
-    return absl::InternalError("a segment message that cannot be");
+    return absl::InternalError("an invalid segment message");
   }
   PENSTOCK_ASSIGN_OR_RETURN(segments_[message.segment],
                             posix::Mapping::Map(fds[0], message.bytes, posix::Access::kReadWrite));

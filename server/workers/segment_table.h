@@ -1,5 +1,6 @@
-// The segments that a worker was given, mapped: it may have few descriptors and keeps none of them.
-// One thread.
+// The segments that a worker has received, mapped. It closes their descriptors, because a worker
+// may have only a few.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +21,11 @@ class SegmentTable {
 
   const posix::Fd& socket() const { return socket_; }
 
-  // Takes all messages that there are. Unavailable: the daemon is gone.
+  // Processes all pending messages. **Errors**: Unavailable if the daemon is gone.
   absl::Status Receive();
 
-  // Where the request's row is. A segment that is not known yet is looked for in the socket.
+  // Returns the memory of the request's row. If the segment is unknown, checks the socket for it
+  // first.
   absl::StatusOr<std::span<std::byte>> Row(const DecodeRequest& request);
 
  private:

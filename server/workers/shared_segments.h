@@ -1,7 +1,7 @@
-// The segments of the pool that items may name, each of one user. A worker learns of a segment of
-// its own user alone.
+// The pool's segments that items may use, each of one user. A worker receives only segments of its
+// own user.
 //
-// **Ownership**: the supervisor. **Thread safety**: used by the supervisor's thread.
+// **Ownership**: owned by the supervisor. **Thread safety**: the supervisor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class SharedSegments {
   }
   void Remove(uint32_t segment) { PENSTOCK_CHECK(segments_.erase(segment) == 1); }
 
-  // False: the worker could not be told of it, and must not be given an item that names it.
-  // **Requires**: it is a segment of the worker's user.
+  // Sends the segment to the worker. False: the worker could not be told, and must not get an item
+  // that uses the segment. **Requires**: the segment belongs to the worker's user.
   bool Show(UserWorker& worker, uint32_t segment) const {
     const auto found = segments_.find(segment);
     PENSTOCK_CHECK(found != segments_.end() && found->second.user == worker.user());

@@ -1,8 +1,7 @@
-// The workers of users who have no worker slot now, kept for a while: users who take turns need not
-// wait for a worker to start each time. They have nothing to decode; a read that does not come back
-// may still be there.
+// The workers of users who have no worker slot now, kept for a while, so that users who take turns
+// need no restart each time. They have nothing to decode, though a read may still be blocked.
 //
-// **Ownership**: the supervisor. **Thread safety**: used by the supervisor's thread.
+// **Ownership**: owned by the supervisor. **Thread safety**: the supervisor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +15,26 @@ namespace penstock::workers {
 
 class SleepingWorkers {
  public:
-  // **Requires**: nothing is to be decoded.
+  // **Requires**: it has nothing to decode.
   void Add(std::unique_ptr<UserWorker> worker, base::TimePoint now);
-  // The user's worker that fell asleep last: the caches know it best. Null: there is none that
-  // could go on at once.
+  // Returns the user's worker that fell asleep last, because its data is most likely still cached.
+  // Null if none could continue at once.
   std::unique_ptr<UserWorker> Wake(uint32_t user);
 
-  // Those that are more than `most` processes, oldest first. One that waits for a read that does
-  // not come back goes last: the row would be read again by another.
+  // Removes processes beyond `most`, oldest first. A worker with a blocked read goes last, because
+  // its row would have to be read again.
   std::vector<std::unique_ptr<UserWorker>> TakeBeyond(size_t most);
-  // Those that nobody woke for so long, and those that lost their process.
+  // Removes those that nobody woke for this long, and those that lost their process.
   std::vector<std::unique_ptr<UserWorker>> TakeUnused(base::TimePoint now, base::Duration keep);
 
   size_t processes() const;
   const std::vector<std::unique_ptr<UserWorker>>& all() const { return workers_; }
 
  private:
-  std::vector<std::unique_ptr<UserWorker>> workers_;  // the one that fell asleep last is the last
+  std::vector<std::unique_ptr<UserWorker>> workers_;  // the last one fell asleep most recently
 };
 
-// Whether a worker has had nothing to do for that long, or has no process to do it.
+// Whether a worker has had nothing to do for this long, or has no process.
 bool IsUnused(const UserWorker& worker, base::TimePoint now, base::Duration keep);
 
 }  // namespace penstock::workers

@@ -1,5 +1,5 @@
-// What a worker slot did: rows, the share of its time that it was busy, and for how long what it
-// was given took it. Pure; the caller passes the time.
+// What a worker slot did: rows, the fraction of time it was busy, and how long it was occupied by
+// its items. Pure; time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace penstock::workers {
 
-// The share of time spent on samples, in steps of at least a second.
+// Fraction of time spent on samples, updated at most once a second.
 class Utilisation {
  public:
   void Update(base::TimePoint now, uint64_t busy_ns);
@@ -29,18 +29,18 @@ class Utilisation {
 
 class SlotMeter {
  public:
-  // An item takes the worker slot, unless others have taken it already.
+  // An item occupies the worker slot, if it was free.
   void Take(base::TimePoint now) {
     if (!taken_since_) taken_since_ = now;
   }
-  // Nothing is left that takes it.
+  // Nothing occupies it any more.
   void Free() { taken_since_.reset(); }
 
-  // Writes into the outcomes what they cost: the time for which the worker slot was taken, charged
-  // to the first of them. Returns what each cost on average. **Requires**: there is one.
+  // Writes the cost into the outcomes: the time for which the worker slot was occupied, charged to
+  // the first of them. Returns the mean cost. **Requires**: at least one outcome.
   base::Duration Charge(std::span<Outcome> outcomes, base::TimePoint now);
 
-  // `claimed_ns`: the time that the worker says it spent on samples since the last call.
+  // `claimed_ns`: the time on samples that the worker reports since the last call.
   void AddBusy(uint64_t claimed_ns) { busy_ns_ += claimed_ns; }
   void Update(base::TimePoint now) { utilisation_.Update(now, busy_ns_); }
 
@@ -48,8 +48,7 @@ class SlotMeter {
   double utilisation() const { return utilisation_.value(); }
 
  private:
-  // Nothing: the worker slot is free, or all of the time until now has been charged and nothing is
-  // given.
+  // Unset if the worker slot is free, or all time until now has been charged and no item is left.
   std::optional<base::TimePoint> taken_since_;
   uint64_t decoded_ = 0, busy_ns_ = 0;
   Utilisation utilisation_;

@@ -14,7 +14,7 @@ Supervisor::Supervisor(SupervisorOptions options, StartProcess start_process)
       restarts_(options_.budget),
       loose_(kMaxLoose) {}
 
-// All at once, so that they do not die one after the other.
+// Kills all at once, so that they don't die one after another.
 Supervisor::~Supervisor() {
   ForEachWorker([](UserWorker& worker) { worker.Kill(); });
 }
@@ -26,7 +26,7 @@ void Supervisor::ForEachWorker(const Visit& visit) const {
   for (const auto& worker : asleep_.all()) visit(*worker);
 }
 
-// ---- Starts ----
+// ---- Starting ----
 
 absl::Status Supervisor::Start() {
   PENSTOCK_CHECK(!events_.is_open());
@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<UserWorker>> Supervisor::NewUserWorker(uint32_t u
   auto worker = std::make_unique<UserWorker>(user, queue, wake_, loose_);
   if (worker->has_reader()) return worker;
   return absl::ResourceExhaustedError(
-      "the system gives no thread to read for a worker; raise the limit on threads (ulimit -u, "
+      "no thread could be started to read for a worker; raise the limit on threads (ulimit -u, "
       "TasksMax)");
 }
 
@@ -88,7 +88,7 @@ absl::Status Supervisor::StartProcessOf(UserWorker& worker) {
   return absl::OkStatus();
 }
 
-// A process for the worker at that worker slot.
+// Starts a process for the worker at that worker slot.
 void Supervisor::StartWorkerAt(WorkerSlot& slot) {
   const absl::Status started = StartProcessOf(*slot.worker());
   if (started.ok()) return slot.state().OnStarted();
@@ -107,7 +107,8 @@ void Supervisor::RemoveSegment(uint32_t segment) {
   ForEachWorker([segment](UserWorker& worker) { worker.ForgetSegment(segment); });
 }
 
-// Of items that a worker slot has at once. While others wait for it, no more than are done soon.
+// Maximum number of items of a worker slot. While others wait for the slot, only as many as are
+// done soon.
 size_t Supervisor::Depth(uint32_t user) const {
   const size_t most = options_.read_ahead + 1;
   return contended_ ? item_times_.Depth(user, options_.turn, most) : most;
@@ -127,7 +128,7 @@ void Supervisor::Lose(const WorkItem& item) {
   ended_.push_back({.id = item.id, .kind = OutcomeKind::kLost, .fault = {}, .status = {}});
 }
 
-// Lets the user have the worker slot, with a process. False: none could be started.
+// Gives the worker slot to the user, with a process. False if none could be started.
 bool Supervisor::MakeReady(WorkerSlot& slot, uint32_t user) {
   const bool has_it = slot.worker() != nullptr && slot.worker()->user() == user;
   if (!has_it && !LetUserHave(slot, user)) return false;
@@ -138,8 +139,8 @@ bool Supervisor::MakeReady(WorkerSlot& slot, uint32_t user) {
   return true;
 }
 
-// Puts the worker of another user to sleep. A read of its that does not come back is waited for, so
-// that its user gets on however busy others are.
+// Puts another user's worker to sleep. Keeps a blocked read going, so that its user makes progress
+// even if others are busy.
 bool Supervisor::LetUserHave(WorkerSlot& slot, uint32_t user) {
   std::unique_ptr<UserWorker> next = asleep_.Wake(user);
   if (std::unique_ptr<UserWorker> last = slot.TakeWorker()) {
@@ -160,7 +161,7 @@ bool Supervisor::LetUserHave(WorkerSlot& slot, uint32_t user) {
   return true;
 }
 
-// ---- What ends, and what dies ----
+// ---- Items that end, and workers that die ----
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   now_ = now;
@@ -202,7 +203,7 @@ void Supervisor::Tick(base::TimePoint now) {
   RemoveRetired();
 }
 
-// What waits in queues for the same storage would take one queue after the other.
+// Otherwise items for the same storage would block one queue after another.
 void Supervisor::NoteOverdue(base::TimePoint now) {
   ForEachWorker([&](UserWorker& worker) {
     for (const WorkerQueue::OverdueItem& item : worker.TakeOverdue(now)) {
@@ -235,7 +236,7 @@ void Supervisor::DismissUnused(base::TimePoint now) {
   item_times_.ForgetIf([&](uint32_t user) { return !users.contains(user); });
 }
 
-// Ends its process. A read that does not come back keeps its queue.
+// Ends its process. A blocked read keeps its queue alive.
 void Supervisor::Dismiss(std::unique_ptr<UserWorker> worker) {
   if (worker->was_given_items())
     if (const auto used = posix::CpuTimeOf(worker->pid()))

@@ -1,30 +1,31 @@
-// Decodes rows in worker processes, each of which serves one user id from its start to its end, and
-// keeps those processes alive. A thin loop over parts that are tested alone: worker slots
-// (worker_slots.h), the workers of users who have none (sleeping_workers.h), one worker's life
-// (user_worker.h), and when to start another (restart.h).
+// Decodes rows in worker processes and keeps these processes alive. Each process serves one user id
+// for its whole life. The class is a thin loop over parts that are tested alone: worker slots
+// (worker_slots.h), the workers of users without one (sleeping_workers.h), a worker's life
+// (user_worker.h), and the restart policy (restart.h).
 //
-// There are `count` worker slots, and at each at most one worker that decodes. A worker slot is for
-// the user whose rows it was given last; once they are done, it is for whoever gives it rows next.
-// The worker of another user is put to sleep and kept for a while, so that users who take turns
-// need not wait for a start each time: of those there are at most `count`, too, and they have
-// nothing to decode. A worker of nobody who has rows is ended. Which user comes next is the
-// caller's business: it asks HeadroomFor, and has worker slots given back by GiveWay.
+// There are `count` worker slots, and each has at most one worker that decodes. A slot serves the
+// user whose rows it was given last; when these are done, it is free for any user. When another
+// user takes the slot, the previous worker is put to sleep and kept for a while, so that users who
+// alternate need no restart each time. At most `count` workers sleep; they have nothing to decode.
+// The worker of a user without rows is eventually ended. The caller decides which user is next: it
+// asks HeadroomFor, and frees worker slots with GiveWay.
 //
-// **Ownership**: the feed's engine. **Thread safety**: used by the feed's runner thread alone (the
-// queues' reader threads are inside). That thread must live as long as the supervisor: workers are
-// killed when the thread that started them ends. No call waits for a worker or a source, but the
-// destructor, which waits for reads in progress. Nothing is logged: View and status say what
-// happened.
+// **Ownership**: owned by the feed's engine.
+// **Thread safety**: only the runner's thread may call it; the queues' reader threads are internal.
+// That thread must live as long as the supervisor, because the kernel kills workers when the thread
+// that started them ends. No call waits for a worker or a source, except the destructor, which
+// waits for reads in progress.
 //
-// `now` is the SteadyClock's time: the readers stamp with the same clock.
+// Nothing is logged here; View and status report what happened. `now` is SteadyClock's time, which
+// the readers use too.
 //
-// What always holds:
-//  - Each submitted item ends in exactly one outcome, unless the supervisor ends first.
-//  - An item's outcome is reported only when nobody writes its row any more: a worker that was
-//    lost is dead and reaped before.
-//  - All items of one queue end in the order of their submission, except those that need no worker,
-//    and those whose reads did not come back in time.
-//  - A worker is told of segments of its own user alone.
+// Invariants:
+// - Each submitted item ends in exactly one outcome, unless the supervisor is destroyed first.
+// - An item's outcome is reported only when nobody writes its row any more: a lost worker is dead
+//   and reaped first.
+// - Items of a queue end in the order of submission, except those that need no worker and those
+//   whose reads were overdue.
+// - A worker receives only segments of its own user.
 #pragma once
 
 #include <cstdint>
@@ -51,77 +52,78 @@ namespace penstock::workers {
 
 class Supervisor {
  public:
-  // `start_process`: how a worker process is started.
+  // `start_process`: starts a worker process.
   explicit Supervisor(SupervisorOptions options, StartProcess start_process = StartChildProcess);
   ~Supervisor();  // kills and reaps the workers, joins the readers
 
-  // Starts the workers; an error says why the first could not be started. Once.
+  // Starts the workers. Call it once. **Errors**: why the first worker could not be started.
   absl::Status Start();
-  // Fewer workers finish what they have first.
+  // If the number decreases, workers finish their items first.
   absl::Status SetCount(uint32_t count);
 
-  // Unavailable, with the reason, once a worker stays down because the budget is spent. For good.
+  // Unavailable, with the reason, once a worker stays down because the budget is used up.
+  // Permanent.
   const absl::Status& status() const { return restarts_.status(); }
 
   // Readable when Collect may have something to do. Owned by the supervisor.
   int event_fd() const { return events_.fd(); }
 
-  // A segment of one user that its items may name, and one that none names any more. The descriptor
-  // is duplicated.
+  // Adds a segment of one user for use by that user's items, or removes one that no item uses. The
+  // descriptor is duplicated.
   absl::Status AddSegment(uint32_t segment, uint32_t user, const posix::Fd& memory, uint64_t bytes);
   void RemoveSegment(uint32_t segment);
 
-  // How many more items of the user Submit takes now, with so many worker slots at most: few, so
-  // that the earliest batch is finished first.
+  // How many more items Submit accepts for the user, given the maximum number of its worker slots.
+  // Small, so that the earliest batch is finished first.
   size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const {
     return slots_.HeadroomFor(user, Depth(user), most_worker_slots, now_);
   }
-  // An item for which there is no room is lost.
+  // **Requires**: there is headroom; otherwise the item ends as lost.
   void Submit(const WorkItem& item);
-  // Whether one more may be read aside.
+  // Whether another item with `aside` may be submitted.
   bool MayReadAside() const { return loose_.CanStart(); }
 
-  // Who has worker slots now: all that have something to do.
+  // The worker slots that have something to do, by user.
   using Holding = SlotHolding;
   std::vector<Holding> Holdings() const { return slots_.Holdings(now_); }
-  // The processes that were given a user's items, at worker slots and asleep.
+  // The processes that have served a user, at worker slots and asleep.
   using Served = ServingProcess;
   std::vector<Served> WhoIsServed() const;
-  // Those that were dismissed since the last call, with the CPU time that they had used by then.
+  // Processes that ended since the last call, with the CPU time that they had used.
   std::vector<std::pair<Served, base::Duration>> TakeDismissed() {
     return std::exchange(dismissed_, {});
   }
-  // One more worker slot of the user takes nothing more, so that somebody else can have it.
+  // Makes one more of the user's worker slots accept no items, so that it becomes free for others.
   void GiveWay(uint32_t user) { slots_.GiveWay(user, now_); }
-  // Nobody waits for a worker slot: all go on.
+  // Nobody waits for a worker slot any more: all slots accept items again.
   void NobodyWaits() { slots_.NobodyWaits(); }
-  // Several users want worker slots: each is given little at once.
+  // Set it while several users compete for worker slots: each slot then gets few items at a time.
   void SetContended(bool contended) { contended_ = contended; }
 
-  // The items whose reads do not come back, as the last ticks found; each named once. They take no
-  // place any more, and end like all others.
+  // The items whose reads were found to be overdue, each returned once. They use no more headroom,
+  // and end like all others.
   std::vector<uint64_t> TakeOverdue() { return std::exchange(overdue_, {}); }
 
-  // What has ended since the last call; notices dead workers.
+  // Returns the outcomes since the last call. Also notices dead workers.
   std::vector<Outcome> Collect(base::TimePoint now);
 
   // The workers that died since the last call, oldest first.
   using Death = WorkerDeath;
   std::vector<Death> TakeDeaths() { return std::exchange(deaths_, {}); }
 
-  // Time-outs and restarts; call it every 100 ms or so.
+  // Handles time-outs and restarts. Call it about every 100 ms.
   void Tick(base::TimePoint now);
 
   std::vector<WorkerView> View(base::TimePoint now) const { return slots_.View(now); }
-  // Worker slots whose worker has said that it is ready, or that have none because nobody wants
-  // one; and all.
+  // Worker slots that are ready, or have no worker because nobody needs one.
   uint32_t running() const { return slots_.serving(now_); }
   uint32_t count() const { return static_cast<uint32_t>(slots_.size()); }
-  // Processes that sleep, beside those at worker slots: never more than there are worker slots.
+  // Processes that sleep, in addition to those at worker slots; at most as many as there are worker
+  // slots.
   uint32_t asleep() const { return static_cast<uint32_t>(asleep_.processes()); }
-  // Since the start, those of workers that retired, too.
+  // Since the start, including workers that retired.
   uint64_t restarts() const { return slots_.restarts(); }
-  // Share of the last second or so that they spent on samples, on average.
+  // Mean fraction of the last second or so that workers spent on samples.
   double utilisation() const { return slots_.utilisation(); }
 
  private:
@@ -146,21 +148,21 @@ class Supervisor {
   const StartProcess start_process_;
   Restarts restarts_;
   EventSet events_;
-  posix::Fd wake_;  // notified by the queues' readers
+  posix::Fd wake_;  // signalled by the queues' readers
   EventSet::Watch wake_watch_;
-  posix::LooseThreads loose_;  // those that were left behind; after what they touch
+  posix::LooseThreads loose_;  // detached threads; declared after what they use
   SharedSegments segments_;
-  bool starting_ = false;  // nobody is served yet: a start may be waited for
+  bool starting_ = false;  // during Start, when nobody is served yet and waiting is allowed
   WorkerSlots slots_;
   SleepingWorkers asleep_;
-  // Queues without a worker, whose items are being read aside yet.
+  // Queues without a worker that still have items being read with `aside`.
   std::vector<std::unique_ptr<WorkerQueue>> leaving_;
   ItemTimes item_times_;   // of users who have a worker
-  base::TimePoint now_{};  // of the last look around
+  base::TimePoint now_{};  // of the last Collect or Tick
   bool contended_ = false;
   std::vector<std::pair<Served, base::Duration>> dismissed_;
   std::vector<Death> deaths_;
-  std::vector<Outcome> ended_;  // not collected yet
+  std::vector<Outcome> ended_;  // not yet collected
   std::vector<uint64_t> overdue_;
 };
 

@@ -10,7 +10,7 @@ absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> SupervisorEndpoint::Make(
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd memory, posix::MakeMemory("penstock-channel", bytes));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
                             posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
-  auto* channel = reinterpret_cast<Channel*>(mapping.data());  // all else is 0, as it should be
+  auto* channel = reinterpret_cast<Channel*>(mapping.data());  // everything else is 0, as intended
   channel->magic = kChannelMagic;
   channel->version = kChannelVersion;
   channel->arena_bytes = options.arena_bytes;
@@ -39,7 +39,7 @@ std::span<std::byte> SupervisorEndpoint::Input(uint64_t offset, uint64_t bytes) 
 
 bool SupervisorEndpoint::Push(DecodeRequest& request) {
   request.sequence = requests_.pushed() + 1;
-  // kWait, too: a worker that answered a request without taking it is broken.
+  // kWait counts too: a worker that answers a request without having taken it is broken.
   return requests_.Push(request) == shm::RingOutcome::kDone;
 }
 

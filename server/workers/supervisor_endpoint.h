@@ -1,8 +1,9 @@
-// The daemon's end of one channel. Made for one worker process and never used for another.
+// The daemon's end of one channel. Each worker process has its own.
 //
-// Owned by the queue while its worker lives, and besides by the queue's reader thread while that
-// reads a sample into it, which may outlast the worker. The reader thread pushes, the runner's
-// thread pops; the arena is guarded by the queue's lock.
+// **Ownership**: shared by the queue, while its worker lives, and the queue's reader thread, while
+// it reads a sample into the arena; that may outlast the worker.
+// **Thread safety**: the reader thread pushes, the runner's thread pops. The queue's lock guards
+// the arena.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +23,13 @@ class SupervisorEndpoint {
  public:
   struct Options {
     uint64_t arena_bytes = 0;   // a multiple of 4096, at least limits.max_bytes
-    uint64_t memory_bytes = 0;  // that the worker may allocate
+    uint64_t memory_bytes = 0;  // limit for the worker's allocations
     decode::SampleLimits limits;
   };
-  // Shared by the queue and its reader thread, as said above.
+  // The pointer is shared as described above.
   static absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> Make(const Options& options);
 
-  // What the worker process inherits.
+  // The descriptors that the worker process inherits.
   const posix::Fd& memory() const { return memory_; }
   const posix::Fd& work_notifier() const { return work_notifier_.receiver; }
   const posix::Fd& done_event() const { return done_event_; }
@@ -36,16 +37,16 @@ class SupervisorEndpoint {
   InputArena& arena() { return arena_; }
   std::span<std::byte> Input(uint64_t offset, uint64_t bytes) const;
 
-  // Reader thread. Gives the request its sequence; the number of requests that are not answered
-  // never exceeds kRingCapacity. False when the worker broke the ring.
+  // Reader thread only. Sets the request's sequence. **Requires**: fewer than kRingCapacity
+  // requests are unanswered. Returns false if the worker corrupted the ring.
   bool Push(DecodeRequest& request);
   void WakeWorker();
 
-  // Runner's thread.
+  // Runner's thread only.
   shm::RingOutcome Pop(Completion& completion) { return completions_.Pop(completion); }
   void AnnounceSleep() { FallAsleep(channel().daemon_asleep); }
 
-  // Any thread. What the worker claims.
+  // Any thread. Claimed by the worker, so not to be trusted.
   uint64_t started() const { return channel().started.load(std::memory_order_acquire); }
   uint64_t busy_ns() const { return channel().busy_ns.load(std::memory_order_relaxed); }
   bool ready() const { return channel().ready.load(std::memory_order_acquire) != 0; }
@@ -55,8 +56,7 @@ class SupervisorEndpoint {
   Channel& channel() const { return *reinterpret_cast<Channel*>(mapping_.data()); }
 
   posix::Fd memory_;
-  posix::Notifier
-      work_notifier_;  // the worker has its listening end, and may do what it likes with it
+  posix::Notifier work_notifier_;  // the worker has the receiving end, and may do anything with it
   posix::Fd done_event_;
   posix::Mapping mapping_;
   InputArena arena_;

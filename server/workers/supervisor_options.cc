@@ -11,8 +11,7 @@ constexpr uint64_t kPage = 4096;
 
 absl::Status ValidateCount(uint32_t count) {
   if (count <= kMaxWorkers) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(count, " workers; at most ", kMaxWorkers, " are possible"));
+  return absl::InvalidArgumentError(absl::StrCat(count, " workers; the maximum is ", kMaxWorkers));
 }
 
 absl::Status Validate(const SupervisorOptions& options) {

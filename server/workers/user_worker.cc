@@ -19,12 +19,11 @@ void UserWorker::Start(Process process, base::TimePoint now) {
   process_.emplace(std::move(process));
 }
 
-// A worker learns of the segments that its items name as they come: however many there are, its
-// socket holds few messages.
+// Workers receive segments as their items need them, because the socket holds only a few messages.
 bool UserWorker::ShowSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) {
   if (shown_.contains(segment)) return true;
   const absl::Status sent = process_->process->UseSegment(segment, memory, bytes);
-  if (absl::IsAborted(sent)) return false;  // the system's trouble, and none of the worker's
+  if (absl::IsAborted(sent)) return false;  // a local failure, not the worker's fault
   shown_.insert(segment);
   CondemnUnsent(sent);
   return true;
@@ -35,7 +34,7 @@ void UserWorker::ForgetSegment(uint32_t segment) {
   CondemnUnsent(process_->process->ForgetSegment(segment));
 }
 
-// A worker that has ended already is reaped as what it died of.
+// A worker that has already ended is reaped with its real cause of death.
 void UserWorker::CondemnUnsent(const absl::Status& sent) {
   if (sent.ok() || absl::IsUnavailable(sent)) return;
   const auto reason = absl::IsAborted(sent) ? KillReason::kNotSent : KillReason::kDoesNotRead;
@@ -53,7 +52,7 @@ void UserWorker::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
   if (process_) posix::Drain(process_->endpoint->done_event());
   bool sound = queue_->Collect(now, outcomes);
-  // Announce the sleep, then look once more: a completion in between notifies nobody.
+  // Announce the sleep, then check again, because a completion in between would not notify.
   queue_->AnnounceSleep();
   sound = queue_->Collect(now, outcomes) && sound;
   given_.Remove(std::span(outcomes).subspan(before));
@@ -78,7 +77,7 @@ std::optional<DeadWorker> UserWorker::ReapIfEnded(base::TimePoint now,
 DeadWorker UserWorker::Autopsy(const posix::Exit& exit, base::TimePoint now,
                                std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
-  queue_->Collect(now, outcomes);  // what it still finished
+  queue_->Collect(now, outcomes);  // what it finished before it died
   DeadWorker dead{.pid = pid(),
                   .reason = Describe(life_.kill_reason(), exit),
                   .how = Describe(life_.kill_reason(), exit),
@@ -93,7 +92,7 @@ DeadWorker UserWorker::Autopsy(const posix::Exit& exit, base::TimePoint now,
   const size_t first_lost = outcomes.size();
   queue_->Detach(EndOf(life_.kill_reason(), exit), outcomes);
   const bool is_charged = dead.was_ready && !dead.blameless;
-  if (is_charged)  // the item in hand comes first
+  if (is_charged)  // the current item comes first
     dead.account = given_.WhoPays(in_hand ? std::optional(outcomes[first_lost].id) : std::nullopt);
   given_.Remove(std::span(outcomes).subspan(before));
   return dead;

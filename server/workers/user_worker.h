@@ -1,8 +1,8 @@
-// A queue and its worker process, which serve one user from beginning to end. At a worker slot, or
-// asleep: kept for its user while another user has the worker slot.
+// A queue and its worker process, which serve one user for their whole life. Either at a worker
+// slot, or asleep: kept for its user while another user has the slot.
 //
-// **Ownership**: the worker slot, or the sleeping workers. **Thread safety**: used by the
-// supervisor's thread.
+// **Ownership**: owned by the worker slot, or by the sleeping workers. **Thread safety**: the
+// supervisor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace penstock::workers {
 
 class UserWorker {
  public:
-  // `wake` and `loose` as WorkerQueue's.
+  // `wake` and `loose`: as for WorkerQueue.
   UserWorker(uint32_t user, const WorkerQueue::Options& queue, const posix::Fd& wake,
              posix::LooseThreads& loose)
       : user_(user),
@@ -31,14 +31,14 @@ class UserWorker {
         queue_(std::make_unique<WorkerQueue>(queue, wake, loose)) {}
 
   uint32_t user() const { return user_; }
-  uint32_t number() const { return number_; }  // of the worker slot for which it was made
-  // Has the thread that it reads with. **Requires** of all that follows.
+  uint32_t number() const { return number_; }  // of the worker slot for which it was created
+  // Whether its reading thread could be started. **Required** by everything below.
   bool has_reader() const { return queue_->has_reader(); }
 
-  // The process. Start replaces one that has died.
+  // The process. Start replaces a dead one.
   struct Process {
-    std::shared_ptr<SupervisorEndpoint> endpoint;  // shared with the queue, whose reader may
-                                                   // outlast the process
+    // Shared with the queue, whose reader may outlast the process.
+    std::shared_ptr<SupervisorEndpoint> endpoint;
     std::unique_ptr<WorkerProcess> process;
     EventSet::Watch done, ended;
   };
@@ -52,31 +52,31 @@ class UserWorker {
     if (process_) process_->process->Kill();
   }
 
-  // Sends the worker a segment unless it knows it already. False: the system took no message, and
-  // the worker must not be given an item that names the segment.
+  // Sends the worker a segment unless it already has it. False if the message could not be sent;
+  // the worker must then not get an item that uses the segment.
   bool ShowSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes);
   void ForgetSegment(uint32_t segment);
 
-  // Whether the item takes a place in the queue: it is not read aside.
+  // Returns whether the item uses headroom, which items read with `aside` don't.
   bool Give(const WorkItem& item);
   size_t outstanding() const { return queue_->outstanding(); }
-  // Nothing is to be decoded; a read that does not come back may still be there.
+  // Nothing is left to decode, though a read may still be blocked.
   bool IsFree() const { return outstanding() == 0; }
-  // Nothing at all is there.
+  // Whether it has no items at all.
   bool IsEmpty() const { return queue_->held() == 0; }
-  // Since when it has had nothing to do, as Collect and Tick saw it.
+  // Since when it has had nothing to do, as seen by Collect and Tick.
   base::TimePoint free_since() const { return free_since_; }
   void BeFreeSince(base::TimePoint now) { free_since_ = now; }
 
-  // Adds the outcomes that there are. Kills a worker that wrote what cannot be, and one whose input
-  // memory is full of reads that do not come back.
+  // Appends the current outcomes. Kills a worker that wrote something invalid, and one whose input
+  // memory is full of blocked reads.
   void Collect(base::TimePoint now, std::vector<Outcome>& outcomes);
-  // If the process has ended: adds the outcomes of what it had, and returns how it ended. Until the
-  // next Start there is no process.
+  // If the process has ended: appends the outcomes of its items, and returns how it ended. There is
+  // then no process until the next Start.
   std::optional<DeadWorker> ReapIfEnded(base::TimePoint now, std::vector<Outcome>& outcomes);
   // Kills a worker that takes too long.
   void Tick(base::TimePoint now, const WorkerLife::TimeOuts& time_outs);
-  // The time that the worker says it spent on samples, since the last call.
+  // The time on samples that the worker reports since the last call.
   uint64_t TakeBusyNs();
 
   std::optional<WorkerQueue::Oldest> InHand() const;
@@ -86,7 +86,7 @@ class UserWorker {
   }
   void HandBack(const source::Dataset& dataset) { queue_->HandBack(dataset); }
 
-  // Ends the process, and gives the queue away if a read in it has not come back.
+  // Ends the process. Returns the queue if a read in it is blocked.
   std::unique_ptr<WorkerQueue> Dismiss(std::vector<Outcome>& outcomes);
 
  private:
@@ -95,9 +95,9 @@ class UserWorker {
 
   const uint32_t user_, number_;
   std::unique_ptr<WorkerQueue> queue_;
-  std::optional<Process> process_;  // after the queue: it ends first
+  std::optional<Process> process_;  // declared after the queue, so it is destroyed first
   WorkerLife life_;
-  std::set<uint32_t> shown_;  // the segments that the worker knows
+  std::set<uint32_t> shown_;  // the segments that the worker has received
   GivenItems given_;
   uint64_t seen_busy_ns_ = 0;
   base::TimePoint free_since_{};

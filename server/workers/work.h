@@ -1,4 +1,4 @@
-// What the supervisor is asked for, and how each item of it ends.
+// A request to the supervisor to fill a row, and its outcome.
 #pragma once
 
 #include <cstddef>
@@ -16,44 +16,44 @@ namespace penstock::workers {
 
 // One row to fill.
 struct WorkItem {
-  uint64_t id = 0;       // the caller's; not looked at
-  uint32_t user = 0;     // whose row it is: decoded by a worker of this user
-  uint64_t account = 0;  // who pays for a death over it; the caller's; 0: nobody
-  const source::Dataset* dataset = nullptr;  // lives until the item's outcome is collected
+  uint64_t id = 0;       // for the caller; not interpreted
+  uint32_t user = 0;     // owner of the row; a worker of this user decodes it
+  uint64_t account = 0;  // charged if a worker dies over the item; for the caller; 0: nobody
+  const source::Dataset* dataset = nullptr;  // must live until the item's outcome is collected
   uint64_t sample = 0;
   decode::Spec spec;
   decode::DrawKey key;
   uint32_t segment = 0;     // as given to AddSegment
-  uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes from there are written
-  // What travels beside the image, and where it goes: a row for each block of it. The queue's
-  // reader fills them, while the worker decodes.
-  const source::Selection* selection = nullptr;  // null: nothing; lives as `dataset` does
+  uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes are written there
+  // The fields beside the image, with one row per block. The queue's reader fills them while the
+  // worker decodes.
+  const source::Selection* selection = nullptr;  // null: none; must live as long as `dataset`
   std::vector<std::byte*> field_rows = {};
-  base::TimePoint given{};  // when the caller gave it; not looked at
-  // Read by a thread of its own: its source is in trouble, and it takes nobody's place.
+  base::TimePoint given{};  // when the caller submitted it; not interpreted
+  // Read on a thread of its own, without using headroom, because its source is failing.
   bool aside = false;
 };
 
-// When what happened to an item, for status and traces. What did not happen takes no time. The
-// worker's part is its own word, and never more than the time that there was.
+// When the steps of an item happened, for status and traces. Steps that did not happen take no
+// time. The worker reports its own part, which is clipped to the time that passed.
 struct Times {
-  base::TimePoint given{};       // as the item says
+  base::TimePoint given{};       // as in WorkItem
   base::TimePoint read_begin{};  // a reader took it
   base::TimePoint read_end{};    // its bytes are in the worker's memory
-  base::Duration held_up{};      // of the time between: there was no room for the bytes
+  base::Duration held_up{};      // part of the reading time spent waiting for free input memory
   base::TimePoint ended{};       // decoded, or given up
-  base::Duration decode{};       // the worker's time, just before `ended`
-  // How long a worker slot was taken by it, alone or with those that ended at the same time and say
-  // 0: by our own clock, whatever the worker says.
+  base::Duration decode{};       // decoding time by the worker's clock, ending at `ended`
+  // How long it occupied a worker slot, by our own clock. If several items end together, the first
+  // has the total and the others have 0.
   base::Duration taken{};
 };
 
 enum class OutcomeKind {
-  kDone,          // the row is written
+  kDone,          // the row has been written
   kRefused,       // the sample's fault; the row's bytes are unspecified
-  kLost,          // not decoded, and that is not the sample's fault: try again
-  kStrike,        // its worker died or hung with the sample in hand; `fault` says which
-  kSourceFailed,  // could not be read now; `status` says what and where: try again later
+  kLost,          // not decoded, through no fault of the sample: try again
+  kStrike,        // its worker died or hung while decoding it; see `fault`
+  kSourceFailed,  // could not be read now, see `status`: try again later
 };
 
 // A read that has taken more than a second.
@@ -63,16 +63,17 @@ struct StalledRead {
   std::string reason;
 };
 
-// Each submitted item has exactly one. Whatever the kind, nobody writes the row any more.
+// The result of an item; each submitted item has exactly one. Whatever its kind, nobody writes the
+// row any more.
 struct Outcome {
   uint64_t id = 0;
   OutcomeKind kind = OutcomeKind::kDone;
   base::Fault fault = base::Fault::kNone;
   absl::Status status;
-  uint32_t worker = 0;  // its number
+  uint32_t worker = 0;  // the worker's number
   Times times = {};
   std::string path =
-      {};  // of a refused sample, where its reader knows it better than Dataset::path
+      {};  // set for refused samples if the reader knows a better path than Dataset::path
 };
 
 }  // namespace penstock::workers

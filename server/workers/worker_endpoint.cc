@@ -27,7 +27,7 @@ absl::StatusOr<WorkerEndpoint> WorkerEndpoint::Open() {
     return NotOurs(
         absl::StrCat("its channel has version ", channel.version, ", not ", kChannelVersion));
   }
-  if (channel.arena_bytes != *bytes - kArenaOffset) return NotOurs("its channel is cut off");
+  if (channel.arena_bytes != *bytes - kArenaOffset) return NotOurs("its channel is truncated");
   return WorkerEndpoint(std::move(mapping), std::move(work), std::move(done));
 }
 
@@ -48,11 +48,11 @@ absl::StatusOr<std::optional<DecodeRequest>> WorkerEndpoint::Next() {
     case shm::RingOutcome::kBroken:
       break;
   }
-  return absl::InternalError("the request ring is broken");
+  return absl::InternalError("the request ring is corrupt");
 }
 
 bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
-  // Without a time-out: the daemon's end, however it comes about, ends the socket, too.
+  // Needs no time-out: the socket closes when the daemon ends, for whatever reason.
   pollfd entries[2] = {{.fd = work_notifier_.get(), .events = POLLIN, .revents = 0},
                        {.fd = socket.get(), .events = POLLIN, .revents = 0}};
   ::poll(entries, 2, -1);
@@ -85,7 +85,7 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request, base::Fault fa
       .decode_us = static_cast<uint32_t>(std::min<uint64_t>(busy_ns / 1000, UINT32_MAX)),
       .ended_ns = spent.ended_ns};
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
-    return absl::InternalError("the completion ring is broken");
+    return absl::InternalError("the completion ring is corrupt");
   }
   if (EndSleep(channel().daemon_asleep)) posix::Ring(done_event_);
   return absl::OkStatus();

@@ -1,5 +1,6 @@
-// The worker's end of its channel. One thread, the worker's only one. What the daemon wrote is
-// checked all the same: a mistake there must not become a stray write here.
+// The worker's end of its channel. It checks what the daemon wrote too, so that a bug there cannot
+// cause a stray write here.
+// **Thread safety**: one thread, the worker's only one.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +17,27 @@ namespace penstock::workers {
 
 class WorkerEndpoint {
  public:
-  // Takes the descriptors that the worker was born with. InvalidArgument when they are not a
-  // channel of this version: somebody else than the daemon started us, or another version of it.
+  // Takes over the inherited descriptors. **Errors**: InvalidArgument if they are not a channel of
+  // this version, because something other than this version's daemon started the process.
   static absl::StatusOr<WorkerEndpoint> Open();
 
   uint64_t memory_bytes() const { return channel().memory_bytes; }
   decode::SampleLimits limits() const { return channel().limits; }
 
-  // Tells the daemon that requests are served from here on.
+  // Tells the daemon that this worker accepts requests.
   void SayReady() { channel().ready.store(1, std::memory_order_release); }
 
-  // The next request now, or nothing; an error when the ring is broken.
+  // Returns the next request, or nullopt if there is none. **Errors**: the ring is corrupt.
   absl::StatusOr<std::optional<DecodeRequest>> Next();
-  // Before the last Next that comes before Sleep.
+  // Call it before the last Next that precedes Sleep.
   void AnnounceSleep() { FallAsleep(channel().worker_asleep); }
-  // Waits until there may be a request or `socket` is readable; says whether the latter.
+  // Waits until there may be a request or `socket` is readable. Returns whether the latter holds.
   bool Sleep(const posix::Fd& socket);
 
-  // The sample is in hand from here on …
+  // Call it before decoding the sample …
   void Begin(const DecodeRequest& request);
   absl::StatusOr<std::span<const std::byte>> Input(const DecodeRequest& request) const;
-  // … to here.
+  // … and after it.
   struct Spent {
     uint64_t began_ns = 0, ended_ns = 0;  // by CLOCK_MONOTONIC
   };

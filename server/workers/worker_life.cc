@@ -38,13 +38,13 @@ std::string Describe(KillReason reason, const posix::Exit& exit) {
     case KillReason::kTimedOut:
       return "killed because it took too long";
     case KillReason::kBroken:
-      return "killed because it broke its channel";
+      return "killed because it corrupted its channel";
     case KillReason::kDoesNotRead:
       return "killed because it did not read its socket";
     case KillReason::kNotSent:
-      return "replaced because the system took no message for it";
+      return "replaced because it could not be sent a message";
     case KillReason::kCrowded:
-      return "replaced because reads that do not come back leave no room for its input";
+      return "replaced because blocked reads leave no room for its input";
     case KillReason::kNone:
       break;
   }
@@ -66,8 +66,8 @@ bool WorkerLife::CheckTimeOuts(base::TimePoint now, bool claims_ready,
   if (!started_at_) started_at_ = now;
   if (claims_ready) NoteReady(now);
   if (!was_ready()) return now - *started_at_ > time_outs.start && Condemn(KillReason::kNotReady);
-  // Also one that is not started: a stopped worker starts nothing. What was sent to a worker before
-  // it was ready waits for it, not the other way round.
+  // The time-out includes the wait of an item that the worker has not started, because a stopped
+  // worker starts nothing. For items sent before the worker was ready, it begins when it is ready.
   const bool in_time =
       !oldest_since || now - std::max(*oldest_since, *ready_at_) <= time_outs.sample;
   return !in_time && Condemn(KillReason::kTimedOut);

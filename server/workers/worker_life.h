@@ -1,5 +1,5 @@
-// The life of one worker process: it starts, says that it is ready, serves, and may be killed for
-// one of a few reasons. What its death means for the sample that it had in hand. Pure.
+// The life of one worker process: it starts, becomes ready, serves, and may be killed for one of
+// several reasons. Decides what its death means for the sample that it was decoding. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -14,15 +14,15 @@
 
 namespace penstock::workers {
 
-// Why we killed a worker, if we did.
+// Why the supervisor killed a worker, if it did.
 enum class KillReason { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNotSent, kCrowded };
 
-// Whether the death is the sample's doing. It is, unless something else sent SIGKILL, or we killed
-// the worker because it was not ready, did not read its socket, could not be sent a segment, or had
-// no room for its input.
+// Whether the sample caused the death. It did, unless something else sent SIGKILL, or we killed the
+// worker because it was not ready, did not read its socket, could not be sent a segment, or had no
+// room for input.
 WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit);
 
-// A worker that was replaced for no fault of its own.
+// A worker that was replaced through no fault of its own.
 bool IsBlameless(KillReason reason);
 
 // "killed by signal 11 (Segmentation fault)"
@@ -31,9 +31,9 @@ std::string Describe(KillReason reason, const posix::Exit& exit);
 // A worker process that has died.
 struct DeadWorker {
   pid_t pid = 0;
-  std::string reason, how;  // with the sample that it had in hand, and without
+  std::string reason, how;  // with and without the sample that it was decoding
   bool was_ready = false, blameless = false;
-  uint64_t account = 0;  // who pays for it; 0: nobody
+  uint64_t account = 0;  // account to charge; 0: nobody
 };
 
 class WorkerLife {
@@ -47,20 +47,20 @@ class WorkerLife {
   }
   bool was_ready() const { return ready_at_.has_value(); }
 
-  // Whether the worker must be killed now. The first reason counts.
+  // Returns whether the worker must be killed now. The first reason counts.
   bool Condemn(KillReason reason);
   bool is_condemned() const { return kill_reason_ != KillReason::kNone; }
   KillReason kill_reason() const { return kill_reason_; }
 
-  // Condemns a worker that was not ready in time, or takes too long over a sample.
-  // `claims_ready`: what it says itself. `oldest_since`: when it got its oldest request, if it has
-  // one. Returns whether it must be killed now.
+  // Condemns a worker that did not become ready in time, or takes too long for a sample.
+  // `claims_ready`: as reported by the worker. `oldest_since`: when it got its oldest request, if
+  // it has one. Returns whether it must be killed now.
   bool CheckTimeOuts(base::TimePoint now, bool claims_ready,
                      std::optional<base::TimePoint> oldest_since, const TimeOuts& time_outs);
 
  private:
   KillReason kill_reason_ = KillReason::kNone;
-  // As the checks saw it.
+  // As seen by the checks.
   std::optional<base::TimePoint> started_at_, ready_at_;
 };
 

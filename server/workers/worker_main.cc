@@ -1,7 +1,7 @@
-// penstock-worker: decodes what one daemon asks for, until that daemon is gone. No threads, no
-// files, no network, no GPU: it has its channel, its segments and standard error.
+// penstock-worker: decodes for one daemon until that daemon is gone. It uses no threads, files,
+// network or GPU, only its channel, its segments and standard error.
 //
-// Exit codes: 0 the daemon is gone; 1 the channel broke; 2 not started by a daemon.
+// Exit codes: 0 the daemon is gone; 1 the channel is corrupt; 2 not started by a daemon.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,9 +17,10 @@
 namespace penstock::workers {
 namespace {
 
-constexpr uint64_t kSocketEvery = 16;  // requests between two looks at the socket when never idle
+constexpr uint64_t kSocketEvery = 16;  // requests between checks of the socket if it is never idle
 constexpr rlim_t kOpenFiles = 64;
-// As if it held half of the machine's memory besides its own: more than the daemon with its pool.
+// Adds as much as half of the machine's memory would, so that its score exceeds that of the daemon
+// with its pool.
 constexpr char kOomScore[] = "500";
 
 uint64_t NowNs() {
@@ -34,8 +35,8 @@ absl::Status Limit(int what, rlim_t value) {
   return base::ErrnoStatus(errno, "limiting the worker");
 }
 
-// When memory runs out the kernel is to end a worker, which is replaced, and neither the daemon nor
-// a trainer. Any process may make itself likelier, so this fails only where there is no /proc.
+// If memory runs out, the kernel should kill a worker, which can be replaced, rather than the
+// daemon or a trainer. Any process may raise its own score, so this fails only without /proc.
 void VolunteerForTheOomKiller() {
   const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -43,16 +44,17 @@ void VolunteerForTheOomKiller() {
   ::close(file);
 }
 
-// A hostile file may take what is given here, and no more. Not RLIMIT_AS, which would count the
-// segments; RLIMIT_DATA counts private memory alone.
+// Limits the memory that a malicious file can use. RLIMIT_AS would include the segments;
+// RLIMIT_DATA counts only private memory.
 absl::Status Confine(uint64_t memory_bytes) {
-  VolunteerForTheOomKiller();  // while it still may: not dumpable, its /proc is root's
+  // Before it becomes non-dumpable, because its /proc then belongs to root.
+  VolunteerForTheOomKiller();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_DUMPABLE, 0);  // nobody attaches to it, nothing of it is dumped
+  ::prctl(PR_SET_DUMPABLE, 0);  // no debugger may attach, and no core is dumped
   PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0));
   PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
 #if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // whose shadows are private, too
+    !defined(__SANITIZE_THREAD__)  // their shadow memory is private too
   PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, memory_bytes));
 #else
   (void)memory_bytes;

@@ -1,6 +1,6 @@
-// One worker process, as the daemon sees it. Destroying the object ends the process.
+// One worker process, from the daemon's side. Destroying the object ends the process.
 //
-// **Ownership**: its UserWorker. **Thread safety**: used by the supervisor's thread.
+// **Ownership**: owned by its UserWorker. **Thread safety**: the supervisor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace penstock::workers {
 
-// Where penstock-worker is when nobody says so: beside the running program.
+// The default path of penstock-worker: the folder of the running program.
 std::string DefaultProgram();
 
 class WorkerProcess {
@@ -27,26 +27,27 @@ class WorkerProcess {
   // Readable once the process has ended.
   virtual const posix::Fd& pidfd() const = 0;
 
-  // Gives the worker a descriptor of a segment; tells it that no request will name the segment
-  // again. **Errors**: Aborted if the system has no memory for the message; Unavailable if the
-  // process has ended; otherwise the worker does not read its socket and should be killed.
+  // Sends the worker a segment's descriptor, or tells it that no more requests will use the
+  // segment. **Errors**: Aborted if the system has no memory for the message; Unavailable if the
+  // process has ended; otherwise the worker doesn't read its socket and should be killed.
   virtual absl::Status UseSegment(uint32_t segment, const posix::Fd& memory, uint64_t bytes) = 0;
   virtual absl::Status ForgetSegment(uint32_t segment) = 0;
 
   virtual void Kill() = 0;
-  // How it ended, once; never waits. StartError: why it could not be started (errno), or 0.
+  // Reap returns how it ended, once, and never blocks. StartError: the errno of a failed start, or
+  // 0.
   virtual std::optional<posix::Exit> Reap() = 0;
   virtual int StartError() const = 0;
 };
 
 struct WorkerProcessOptions {
   std::string program;  // empty: DefaultProgram()
-  uint32_t user = 0;    // whose rows it writes
-  uint32_t number = 0;  // of its queue; both show up in the process list
+  uint32_t user = 0;    // owner of the rows it writes
+  uint32_t number = 0;  // number of its queue; both appear in the process list
   posix::Child::Wait wait = posix::Child::Wait::kForProgram;
 };
 
-// Starts a worker process that serves the other end of the channel. Tests start none.
+// Starts a worker process that serves the other end of the channel. Tests replace it.
 using StartProcess = std::function<absl::StatusOr<std::unique_ptr<WorkerProcess>>(
     const WorkerProcessOptions& options, const SupervisorEndpoint& endpoint)>;
 

@@ -93,7 +93,7 @@ std::vector<WorkerQueue::OverdueItem> WorkerQueue::TakeOverdue(base::TimePoint n
   return reads_->TakeOverdue(now, options_.patience);
 }
 
-// The next reader is there before this one loses its place: there is always one.
+// Starts the next reader before this one is replaced, so that there is always one.
 void WorkerQueue::LeaveReaderBehind() {
   std::optional<posix::LooseThreads::Thread> next = StartReader(place_ + 1);
   if (!next) return;
@@ -104,10 +104,10 @@ void WorkerQueue::LeaveReaderBehind() {
 std::optional<StalledRead> WorkerQueue::Stalled(base::TimePoint now) const {
   const std::optional<QueueReads::Longest> longest = reads_->LongestRead();
   if (!longest || now - longest->since <= kLongRead) return std::nullopt;
-  return StalledRead{.dataset = longest->dataset,
-                     .since = longest->since,
-                     .reason = absl::StrCat(longest->dataset->path(longest->sample),
-                                            ": the read does not come back")};
+  return StalledRead{
+      .dataset = longest->dataset,
+      .since = longest->since,
+      .reason = absl::StrCat(longest->dataset->path(longest->sample), ": the read is blocked")};
 }
 
 }  // namespace penstock::workers

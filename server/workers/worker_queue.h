@@ -1,10 +1,11 @@
-// One queue: the thread that brings samples to one worker, and the account of what that worker has.
-// It outlives its workers: Attach gives it one, Detach takes a dead one away.
+// A queue of samples for one worker: the thread that reads them, and the record of what the worker
+// has. The queue outlives its workers: Attach adds one, Detach removes a dead one.
 //
-// Owned by the supervisor, whose thread alone calls it. A read that does not come back within
-// kPatience holds up nobody: its thread is left behind with it and another takes its place, so that
-// what waits behind it goes on. Once it does come back, its sample goes to the worker like any
-// other. The end waits for reads in progress that were not left behind.
+// A read that takes longer than kPatience holds up nobody: its thread is detached, and a new thread
+// serves the rest of the queue. When the read ends, its sample goes to the worker as usual.
+//
+// **Ownership**: owned by the supervisor, whose thread alone calls it. The destructor waits for
+// reads in progress, except in detached threads.
 #pragma once
 
 #include <cstdint>
@@ -27,50 +28,52 @@ namespace penstock::workers {
 class WorkerQueue {
  public:
   using Options = QueueReads::Options;
-  // `wake` is rung when a reader ended an item by itself. It and `loose`, which has the threads
-  // that are left behind, outlive the queue; `wake` outlives those threads, too.
+  // `wake` is signalled when a reader ended an item itself. `loose` holds detached threads.
+  // **Requires**: both outlive the queue, and `wake` outlives those threads too.
   WorkerQueue(const Options& options, const posix::Fd& wake, posix::LooseThreads& loose);
   ~WorkerQueue();
-  // False: the system gave no thread. Such a queue is of no use.
+  // False if no thread could be started; the queue is then unusable.
   bool has_reader() const { return reader_.thread.joinable(); }
 
   void Attach(std::shared_ptr<SupervisorEndpoint> link);
 
-  // Items given and not yet ended: all, and those that take a place: were not read aside.
+  // Items that have not ended: all of them, and those that use headroom (without those read with
+  // `aside`).
   size_t held() const { return held_; }
   size_t outstanding() const { return held_ - aside_.size(); }
-  void Give(const WorkItem& item);  // outstanding() < kRingCapacity
-  // The same on a thread of its own, from the beginning; false: there is none to be had.
+  void Give(const WorkItem& item);  // **Requires**: outstanding() < kRingCapacity
+  // Reads the item on a thread of its own. False if no thread can be started.
   bool GiveAside(const WorkItem& item);
 
-  // Adds the outcomes that there are now. False: the worker wrote what cannot be; kill it.
+  // Appends the current outcomes. False if the worker wrote something invalid: kill it.
   bool Collect(base::TimePoint now, std::vector<Outcome>& outcomes);
-  // The next completion rings the link's event. What came just before is for another Collect.
+  // The next completion will signal the channel's event. Call Collect again for completions that
+  // came just before.
   void AnnounceSleep();
 
-  // How the sample in hand ends when its worker is gone: kLost or kStrike with its fault.
+  // How the current sample ends if its worker is gone: kLost, or kStrike with its fault.
   struct InHandEnds {
     OutcomeKind kind = OutcomeKind::kLost;
     base::Fault fault = base::Fault::kNone;
   };
-  // The worker is dead and reaped, and its completions are collected. Its other items are lost; one
-  // that is being read ends when its reading does.
+  // **Requires**: the worker is dead and reaped, and its completions are collected. Its other items
+  // are lost; an item that is being read ends when its read does.
   void Detach(InHandEnds ends, std::vector<Outcome>& outcomes);
 
-  // The oldest item that the worker has, and since when it is that. Not started: still in the ring.
+  // The worker's oldest item, and since when it has been the oldest. If not started, it is still in
+  // the ring.
   using Oldest = QueueReads::Oldest;
   std::optional<Oldest> OldestAtWorker() const { return reads_->OldestAtWorker(); }
 
-  // Leaves a reader behind whose read does not come back. The items whose reads do not, each told
-  // once.
+  // Detaches a reader whose read is overdue. Returns the overdue items, each once.
   using OverdueItem = QueueReads::OverdueItem;
   std::vector<OverdueItem> TakeOverdue(base::TimePoint now);
-  // What waits behind it of the same dataset ends as lost: it would not come back either.
+  // Ends unread items of the same dataset as lost, because their reads would block too.
   void HandBack(const source::Dataset& dataset) { reads_->HandBack(dataset); }
-  // What was left behind takes so much of the arena that this worker must be replaced.
+  // Blocked reads occupy so much of the arena that this worker must be replaced.
   bool IsCrowded() const { return reads_->IsCrowded(); }
 
-  // The read that has taken longest, if it takes more than a second.
+  // The longest current read, if it has taken more than a second.
   std::optional<StalledRead> Stalled(base::TimePoint now) const;
 
  private:
@@ -81,10 +84,10 @@ class WorkerQueue {
   const Options options_;
   posix::LooseThreads& loose_;
   size_t held_ = 0;
-  std::set<uint64_t> aside_;                  // of these
-  uint64_t place_ = 0;                        // of the reader
-  std::shared_ptr<SupervisorEndpoint> link_;  // the same as the reads'
-  const std::shared_ptr<QueueReads> reads_;   // with each of its threads
+  std::set<uint64_t> aside_;                  // those with `aside`
+  uint64_t place_ = 0;                        // identifies the current reader
+  std::shared_ptr<SupervisorEndpoint> link_;  // the same as in `reads_`
+  const std::shared_ptr<QueueReads> reads_;   // shared with each of its threads
   posix::LooseThreads::Thread reader_;        // serves the inbox
 };
 

@@ -63,7 +63,7 @@ void WorkerSlot::Charge(size_t from, ItemTimes& item_times, std::vector<Outcome>
   const uint64_t before = meter_.decoded();
   const std::span<Outcome> ended = std::span(outcomes).subspan(from);
   for (Outcome& outcome : ended) outcome.worker = number_;
-  // By the real time: the outcomes' own were measured since `now`.
+  // Uses the real time, because the outcomes' own times were taken after `now`.
   item_times.Note(worker_->user(), meter_.Charge(ended, base::Now()));
   if (meter_.decoded() > before) state_.OnDecoded();
 }

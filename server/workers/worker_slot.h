@@ -1,8 +1,8 @@
 // A worker slot: a place for a user's worker that has something to do. At most one worker decodes
-// at it. It is for the user whose rows it was given last; once they are done, it is for whoever
-// gives it rows next.
+// at it. It serves the user whose rows it was given last; when these are done, it is free for any
+// user.
 //
-// **Ownership**: the supervisor. **Thread safety**: used by the supervisor's thread.
+// **Ownership**: owned by the supervisor. **Thread safety**: the supervisor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,18 @@ class WorkerSlot {
   const WorkerSlotState& state() const { return state_; }
   const SlotMeter& meter() const { return meter_; }
 
-  // The worker that is there; null: nobody's.
+  // The worker there, or null.
   UserWorker* worker() { return worker_.get(); }
   const UserWorker* worker() const { return worker_.get(); }
   void SetWorker(std::unique_ptr<UserWorker> worker) { worker_ = std::move(worker); }
-  // From now on there is none.
+  // Removes the worker.
   std::unique_ptr<UserWorker> TakeWorker();
 
   bool IsFree() const { return worker_ == nullptr || worker_->IsFree(); }
   bool IsOpen(base::TimePoint now) const {
     return state_.IsOpen(now) && (worker_ == nullptr || !worker_->is_condemned());
   }
-  // Has a worker that is ready, or can have one as soon as somebody wants it.
+  // Whether it has a ready worker, or can have one as soon as it is needed.
   bool IsServing(base::TimePoint now) const {
     return worker_ != nullptr && worker_->has_process() ? worker_->is_ready() : IsOpen(now);
   }
@@ -49,15 +49,15 @@ class WorkerSlot {
 
   // **Requires**: its worker has a process.
   void Give(const WorkItem& item, base::TimePoint now);
-  // Adds what ended, with its costs, and notes how long items of this user take. Returns how the
-  // worker's process ended, if it did.
+  // Appends the outcomes with their costs, and records how long items of this user take. Returns
+  // how the worker's process ended, if it did.
   std::optional<DeadWorker> Collect(base::TimePoint now, Restarts& restarts, ItemTimes& item_times,
                                     std::vector<Outcome>& outcomes);
   void UpdateMeter(base::TimePoint now) {
     NoteBusy();
     meter_.Update(now);
   }
-  // Its worker died, has no successor yet, and may have one now.
+  // Its worker died without a successor, and a new one may start now.
   bool IsRestartDue(base::TimePoint now) const {
     return worker_ != nullptr && !worker_->has_process() && state_.IsRestartDue(now);
   }

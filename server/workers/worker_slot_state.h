@@ -1,4 +1,4 @@
-// The state of a worker slot: whether it takes rows, when its next worker may start, and what
+// The state of a worker slot: whether it accepts rows, when its next worker may start, and what
 // became of the last one. Pure.
 #pragma once
 
@@ -19,30 +19,30 @@ class WorkerSlotState {
 
   // Whether a worker at it may be given rows.
   bool IsOpen(base::TimePoint now) const { return !retiring_ && !stopped_ && now >= closed_until_; }
-  // It takes rows again at that time.
+  // It accepts no rows before that time.
   void CloseUntil(base::TimePoint time) { closed_until_ = time; }
 
-  // It finishes what it has, then goes; or stays after all.
+  // Whether it ends after its current items.
   void SetRetiring(bool retiring) { retiring_ = retiring; }
   bool is_retiring() const { return retiring_; }
 
-  // It takes nothing more until it is free, so that another user can have it.
+  // Whether it accepts no items until it is free, so that another user can have it.
   void SetGivesWay(bool gives_way) { gives_way_ = gives_way; }
   bool gives_way() const { return gives_way_; }
 
-  // Its worker died. Whoever pays for the death also waits before the next attempt; if nobody does,
-  // the worker slot pauses, or stays down once the restarts are spent.
+  // Its worker died. The account that is charged waits before its next attempt. If nobody is
+  // charged, the worker slot pauses, or stays down once the restart budget is used up.
   void OnDeath(const DeadWorker& dead, base::TimePoint now, Restarts& restarts);
-  // No worker could be started for it.
+  // No worker could be started.
   void OnStartFailed(const std::string& why, base::TimePoint now, Restarts& restarts);
   // A worker was started. Counts as a restart if the last one died.
   void OnStarted();
-  // A user has its worker there, whatever became of the last one.
+  // A user has a worker there, whatever became of the last one.
   void OnTaken() { died_ = false; }
-  // Rows were decoded: the next pause is the shortest again.
+  // Rows were decoded, so the next pause is the shortest again.
   void OnDecoded() { back_off_.Reset(); }
 
-  // The last worker died, and the next one is to start by itself.
+  // The last worker died, and the next one is to start automatically.
   bool awaits_restart() const { return died_; }
   bool IsRestartDue(base::TimePoint now) const { return died_ && IsOpen(now); }
 
@@ -54,10 +54,10 @@ class WorkerSlotState {
   void ScheduleRestart(base::TimePoint now, const std::string& reason, Restarts& restarts);
 
   bool retiring_ = false, gives_way_ = false;
-  bool stopped_ = false;  // for good
+  bool stopped_ = false;  // permanent
   bool died_ = false;     // its worker
   base::TimePoint closed_until_{};
-  uint32_t failed_starts_ = 0;  // in a row: workers that were gone before they were ready
+  uint32_t failed_starts_ = 0;  // consecutive workers that ended before they were ready
   base::BackOff back_off_;
   uint64_t restarts_ = 0;
   std::string last_death_;

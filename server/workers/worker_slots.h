@@ -1,6 +1,6 @@
-// Who is at which worker slot. Pure but for the clock that WorkerSlot reads.
+// The worker slots and the workers at them. Pure except for the clock that WorkerSlot reads.
 //
-// **Ownership**: the supervisor. **Thread safety**: used by the supervisor's thread.
+// **Ownership**: owned by the supervisor. **Thread safety**: the supervisor's thread only.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,20 @@ class WorkerSlots {
   auto begin() const { return slots_.begin(); }
   auto end() const { return slots_.end(); }
 
-  // Its number is that of the worker slots so far.
+  // **Requires**: its number is the number of worker slots so far.
   void Add(std::unique_ptr<WorkerSlot> slot) { slots_.push_back(std::move(slot)); }
-  // All but the first `count` finish what they have.
+  // All slots from `count` on finish their items and then retire.
   void RetireBeyond(size_t count);
   // Removes the retired that are free, from the back only: a worker slot's number is its index.
   // Returns their workers.
   std::vector<std::unique_ptr<UserWorker>> RemoveRetired();
 
-  // As slot_choice.h says.
+  // As in slot_choice.h.
   size_t HeadroomFor(uint32_t user, size_t depth, uint32_t most, base::TimePoint now) const;
   WorkerSlot* Choose(uint32_t user, size_t depth, base::TimePoint now) const;
   std::vector<SlotHolding> Holdings(base::TimePoint now) const { return HoldingsOf(Loads(now)); }
-  // One more worker slot of the user takes nothing more until it is free; all go on.
+  // GiveWay makes one more worker slot accept no items until it is free; NobodyWaits lets all
+  // accept items again.
   void GiveWay(uint32_t user, base::TimePoint now);
   void NobodyWaits();
 
@@ -45,8 +46,8 @@ class WorkerSlots {
   std::span<const SlotLoad> Loads(base::TimePoint now) const;
 
   std::vector<std::unique_ptr<WorkerSlot>> slots_;
-  uint64_t removed_restarts_ = 0;        // of worker slots that are there no more
-  mutable std::vector<SlotLoad> loads_;  // memory that Loads uses again: it is asked for each row
+  uint64_t removed_restarts_ = 0;        // of worker slots that no longer exist
+  mutable std::vector<SlotLoad> loads_;  // memory reused by Loads, which is called for each row
 };
 
 }  // namespace penstock::workers

@@ -134,7 +134,7 @@ class PartsTest(unittest.TestCase):
     def test_windows_of_shards(self):
         with self.assertRaisesRegex(penstock.InvalidArgument, "shards is 0"):
             penstock.ShuffleWindow(0)
-        with self.assertRaisesRegex(penstock.InvalidArgument, "has no shards of its own"):
+        with self.assertRaisesRegex(penstock.InvalidArgument, "has no shards to shuffle in windows"):
             next(iter(self.loader("digits", shuffle=penstock.ShuffleWindow())))
 
         ids = self.ids(self.loader("digits", shuffle=penstock.ShuffleWindow(shards=2, shard_samples=50)))

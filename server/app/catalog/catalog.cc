@@ -7,7 +7,7 @@ namespace {
 
 absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 
-// Where what is called so is opened, one after the other.
+// The queue in which datasets with this name are opened.
 std::string DeskOf(const NamedDataset& dataset) {
   return absl::StrCat("open ", dataset.name, "\n", dataset.path);
 }
@@ -119,7 +119,7 @@ absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
   return RangeOfNamed(named, state);
 }
 
-// What no name of the configuration means (any more) was opened by a path or a text.
+// A dataset under none of the (current) configured names was opened by path or text.
 std::vector<DatasetView> Catalog::List(const std::optional<Opener>& opener) const {
   const auto offered = this->offered();
   return open_.List(offered->For(opener), [&](const State& state) {

@@ -1,9 +1,10 @@
 // The datasets that this daemon serves. Opening may index a million files, and storage may not
-// answer, so that each dataset has a desk of its own (`desks.h`), at which one after the other is
-// opened; everything else is answered at once. Its parts: what is offered, and to whom
-// (`offered_datasets.h`); what is open (`open_datasets.h`); how it is opened (`dataset_loader.h`).
+// respond, so each dataset has its own job queue (`desks.h`) that opens one request after another.
+// All other calls are answered at once. Its parts: the offered datasets and who may open them
+// (`offered_datasets.h`), the open ones (`open_datasets.h`), and how they are opened
+// (`dataset_loader.h`).
 //
-// **Ownership**: the daemon. **Thread safety**: any thread.
+// **Ownership**: owned by the daemon. **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -30,57 +31,58 @@ class Catalog {
   using State = OpenDatasets::State;
   struct Options {
     Offer offer;
-    bool any_path = false;           // a private daemon: paths, too
-    std::vector<std::string> roots;  // paths must resolve below one of these
-    std::string state_dir;           // manifests and quarantines; empty: not kept
+    bool any_path = false;           // for private daemons: also paths
+    std::vector<std::string> roots;  // paths must resolve to below one of these
+    std::string state_dir;           // for manifests and quarantines; empty: not stored
     int index_threads = 1;
-    uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // of a compressed file of rows
-    uint32_t max_datasets = 256;                      // open at once
+    uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // per compressed file of rows
+    uint32_t max_datasets = 256;                      // maximum number of open datasets
     Desks::Options desks = {};
-    std::optional<base::Duration> look_for = {};  // FolderOptions'
-    DatasetLoader::SamplesInSlots in_slots = {};  // a thread that opens calls it
+    std::optional<base::Duration> look_for = {};  // as in FolderOptions
+    DatasetLoader::SamplesInSlots in_slots = {};  // called on an opening thread
   };
 
   explicit Catalog(const Options& options);
-  ~Catalog();  // stops
+  ~Catalog();  // calls Stop
 
-  // For what is opened from now on. What is open stays as it is.
+  // Applies to later openings. Open datasets stay as they are.
   void SetOffer(Offer offer);
 
-  // Nothing is opened from now on: what waits is answered so, an index being made is broken off.
+  // Opens nothing any more: cancels waiting requests and indexing in progress.
   void Close();
-  // Besides waits for the end of the threads, which a read in progress may hold up.
+  // As Close, and waits for the threads, which a read in progress may delay.
   void Stop();
 
-  // Opens, or finds open and unchanged. `done` is called on one of the catalogue's threads, or
-  // here.
+  // Opens the dataset, or finds it open and unchanged. `done` is called on a thread of the
+  // catalogue, or within this call.
   void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
-  // The same as Open, telling how far it is.
+  // As Open, with progress.
   void Index(const std::string& dataset, const Opener& opener, std::function<bool()> cancelled,
              rpc::Callback<rpc::IndexProgress> progress);
-  // Does what reads in that dataset's files, on a thread that may wait for them. Not OK: it may not
-  // read, since it is the end, or too many wait.
+  // Runs a job that reads the dataset's files, on a thread that may block. The job gets an error if
+  // it must not read, because of shutdown or because too many are waiting.
   void Read(const feed::DatasetState& state, const Opener& opener,
             std::function<void(absl::Status)> job);
-  // Whether something is being opened or indexed, or waits for that.
+  // Whether something is being opened or indexed, or is waiting.
   bool busy() const { return desks_.busy(); }
 
-  // Which of an open dataset's samples that name means: all of them, or those of the configured
-  // range. InvalidArgument: there are not so many.
+  // The samples of an open dataset that the name stands for: all, or the configured range.
+  // **Errors**: InvalidArgument if the range exceeds the dataset.
   absl::StatusOr<plan::Range> RangeOf(const std::string& dataset,
                                       const feed::DatasetState& state) const;
-  // The one that is open, as when it was last opened; null: it is not. Its errors are Open's.
+  // The state if the dataset is open, without checking for changes; null if not. **Errors**: those
+  // of Open.
   absl::StatusOr<State> FindOpen(const std::string& dataset, const Opener& opener) const;
-  // Whether there is such a dataset, and this one may not open it.
+  // Whether the dataset exists but this opener may not open it.
   bool IsKeptFrom(const std::string& dataset, const Opener& opener) const {
     return offered()->IsKeptFrom(dataset, opener);
   }
-  // What this one may open; nullopt: the daemon itself, which sees everything.
+  // The datasets that this opener may open; nullopt stands for the daemon itself, which sees all.
   std::vector<DatasetView> List(const std::optional<Opener>& opener = {}) const;
 
-  // What is wrong with the state directory, for people; empty: nothing that is known.
+  // The current problem with the state directory, for messages; empty: no known problem.
   std::string state_trouble() const { return access_->trouble(); }
-  // How often all files of a folder were looked at, or indexed, so far.
+  // How many times a folder's files were all checked, or indexed, so far.
   uint64_t examinations() const { return open_.examinations(); }
 
  private:
@@ -88,14 +90,14 @@ class Catalog {
   std::shared_ptr<const OfferedDatasets> offered() const;
 
   const bool any_path_;
-  const std::shared_ptr<source::StateAccess> access_;  // with quarantines
+  const std::shared_ptr<source::StateAccess> access_;  // shared with quarantines
   mutable base::Mutex mutex_;
-  // Shared with calls under way.
+  // Shared with calls in progress.
   std::shared_ptr<const OfferedDatasets> offered_ PENSTOCK_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_ = false;
   OpenDatasets open_;
   const DatasetLoader loader_;
-  Desks desks_;  // last: their jobs use all of the above
+  Desks desks_;  // declared last, because their jobs use all members above
 };
 
 }  // namespace penstock::app

@@ -35,8 +35,8 @@ absl::Status ContentDigests::MayWait(uint64_t user) const {
                       [user](const Asker& asker) { return asker.user == user; }));
   }
   if (own < options_.most_askers_of_a_user && all < options_.most_askers) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(own, " of this user wait for digests already, ",
-                                                   all, " in all; try again in a while"));
+  return absl::ResourceExhaustedError(absl::StrCat(own, " of this user are waiting for digests, ",
+                                                   all, " in all; try again later"));
 }
 
 void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
@@ -65,7 +65,7 @@ void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_
     Finish(job, taken);
 }
 
-// Of a dataset that did not change since.
+// For a dataset that has not changed since.
 std::optional<std::string> ContentDigests::Known(const source::Dataset& dataset) {
   std::erase_if(made_, [](const Made& made) { return made.dataset.expired(); });
   for (const Made& made : made_)
@@ -73,7 +73,7 @@ std::optional<std::string> ContentDigests::Known(const source::Dataset& dataset)
   return std::nullopt;
 }
 
-// Whether anybody still waits for it.
+// Whether anyone still waits for it.
 bool ContentDigests::GoOn(Jobs::iterator job) {
   const base::MutexLock lock(mutex_);
   return !stopping_ && Wanted(*job);
@@ -88,13 +88,14 @@ void ContentDigests::Run(Jobs::iterator job) {
   source::ParallelFor parallel_for;
   parallel_for.threads = options_.threads;
   parallel_for.watch = [this, job] { return GoOn(job); };
-  const std::shared_ptr<const source::Dataset> dataset = job->dataset;  // its own does not change
+  const std::shared_ptr<const source::Dataset> dataset = job->dataset;  // constant during the job
   while (!Finish(job, GoOn(job) ? source::ContentDigest(*dataset, parallel_for)
-                                : absl::CancelledError("the digest is not wanted any more"))) {
+                                : absl::CancelledError("nobody waits for the digest any more"))) {
   }
 }
 
-// False: somebody asked when those who waited had gone, and it was broken off for them. Once more.
+// False: all those who waited had left, so it was cancelled, but another request came. Run it
+// again.
 bool ContentDigests::Finish(Jobs::iterator job, const absl::StatusOr<std::string>& digest) {
   std::vector<Asker> askers;
   {

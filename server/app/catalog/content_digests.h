@@ -1,7 +1,7 @@
-// Full digests of datasets' content, made on request, and kept as long as their datasets are open.
-// Whoever asks for one that is being made waits for that. Datasets are digested beside each other
-// (desks.h): one whose storage does not answer holds up its own askers alone. Any thread may call;
-// nothing here waits but the end.
+// SHA-256 digests of datasets' content, computed on request and kept while the dataset is open.
+// Requests for a digest in progress wait for it. Datasets are digested in parallel (desks.h): one
+// whose storage blocks delays only its own requests.
+// **Thread safety**: any thread. Only the destructor blocks.
 #pragma once
 
 #include <functional>
@@ -25,20 +25,20 @@ class ContentDigests {
   using Done = rpc::Callback<std::string>;
 
   struct Options {
-    size_t threads = 1;  // that read at once for one digest
+    size_t threads = 1;  // reading threads per digest
     size_t most_askers = 256;
     size_t most_askers_of_a_user = 16;
     Desks::Options desks = {.most_threads = 16, .most_of_a_user = 2, .thread_name = "digest"};
   };
   explicit ContentDigests(const Options& options);
-  ~ContentDigests();  // stops; a read in progress may hold it up
+  ~ContentDigests();  // a read in progress may delay it
 
-  // `done` is called once, on a digest's thread or here. `cancelled` is asked several times a
-  // second; a digest whose askers have all cancelled is broken off. ResourceExhausted: too many
-  // wait, of this user or in all.
+  // Calls `done` once, on a digest's thread or within this call. `cancelled` is checked several
+  // times a second; a digest that nobody waits for any more is cancelled. **Errors**:
+  // ResourceExhausted if too many requests are waiting, in total or of this user.
   void Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
            std::function<bool()> cancelled, Done done);
-  // Nothing is digested from now on; what waits is answered so.
+  // Computes nothing any more; cancels waiting requests.
   void Close();
 
  private:
@@ -48,7 +48,7 @@ class ContentDigests {
     Done done;
   };
   struct Job {
-    std::shared_ptr<const source::Dataset> dataset;  // also with the catalogue and feeds
+    std::shared_ptr<const source::Dataset> dataset;  // shared with the catalogue and feeds
     std::vector<Asker> askers;
   };
   using Jobs = std::list<Job>;
@@ -67,9 +67,9 @@ class ContentDigests {
   const Options options_;
   base::Mutex mutex_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  Jobs jobs_ PENSTOCK_GUARDED_BY(mutex_);  // each is being made, or waits for its desk
+  Jobs jobs_ PENSTOCK_GUARDED_BY(mutex_);  // each is running, or waiting for its queue
   std::vector<Made> made_ PENSTOCK_GUARDED_BY(mutex_);
-  Desks desks_;  // last: its jobs use all of the above
+  Desks desks_;  // declared last, because its jobs use all members above
 };
 
 }  // namespace penstock::app

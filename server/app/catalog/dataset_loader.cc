@@ -11,7 +11,7 @@
 namespace penstock::app {
 namespace {
 
-constexpr size_t kAskedAtOnce = 16;  // over a network an answer takes a while
+constexpr size_t kAskedAtOnce = 16;  // parallel requests, because of network latency
 
 void LogOpened(const std::string& name, const OpenedDataset& opened) {
   if (!opened.warning.empty())
@@ -52,7 +52,7 @@ absl::StatusOr<OpenedDataset> DatasetLoader::OpenFiles(const NamedDataset& datas
   return OpenDataset(dataset, options_, seen);
 }
 
-// The parts are open by their own names, too, as long as they are wanted there.
+// The parts are open under their own names too, as long as anyone uses them there.
 absl::StatusOr<OpenedDataset> DatasetLoader::OpenParts(const NamedDataset& dataset,
                                                        const OfferedDatasets& offered,
                                                        base::TimePoint asked,
@@ -74,8 +74,8 @@ DatasetLoader::State DatasetLoader::FindExamined(const NamedDataset& dataset,
   return path.ok() ? open_.FindExamined(dataset, *path, asked) : nullptr;
 }
 
-// The state of a dataset that is open already and did not change goes on, by whatever name it was
-// found; else a new one begins.
+// If the dataset is already open and unchanged, under whatever name, its state is used; else a new
+// one.
 absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
     const NamedDataset& dataset, OpenedDataset opened,
     const feed::FaultPolicy::Options& faults) const {
@@ -109,8 +109,8 @@ DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, Opened
                          std::move(policy), std::move(opened.mixture), files});
 }
 
-// Where not all files could be looked at, those must be what they were whose rows are in slots; all
-// others are looked at when they are read.
+// If not all files could be checked, those whose rows are in slots must be unchanged. All others
+// are checked when they are read.
 bool DatasetLoader::IsSafeToShare(const feed::DatasetState& state,
                                   const OpenedDataset& opened) const {
   if (opened.all_examined) return true;

@@ -1,7 +1,6 @@
-// Opens datasets, or finds them open: reads their files, and loads what is known of their bad
-// samples.
+// Opens datasets, or finds them open: reads their files and loads their quarantines.
 //
-// **Ownership**: the catalogue. **Thread safety**: any thread. Calls wait for storage.
+// **Ownership**: owned by the catalogue. **Thread safety**: any thread. Calls wait for storage.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +21,14 @@ namespace penstock::app {
 class DatasetLoader {
  public:
   using State = OpenDatasets::State;
-  // The samples of an open dataset that slots hold rows of: what opening could not look at must not
-  // come out of there. Nothing: not known. May wait a moment.
+  // Returns the samples of an open dataset whose rows are in slots; nullopt: unknown. Files that
+  // opening could not check must not be served from there. May wait briefly.
   using SamplesInSlots =
       std::function<std::optional<std::vector<uint64_t>>(const feed::DatasetState&)>;
-  // Is told how many files were found so far; false: give up.
+  // Gets the number of files found so far; false cancels.
   using Seen = std::function<bool(uint64_t)>;
 
-  // `open` outlives the loader.
+  // **Requires**: `open` outlives the loader.
   DatasetLoader(OpeningOptions options, SamplesInSlots in_slots, OpenDatasets& open)
       : options_(std::move(options)), in_slots_(std::move(in_slots)), open_(open) {}
 
@@ -37,9 +36,9 @@ class DatasetLoader {
     State state;
     bool from_cache = false;
     std::string warning;
-    bool all_examined = true;  // OpenedDataset's
+    bool all_examined = true;  // as in OpenedDataset
   };
-  // What is there at `asked` or later: when it was asked for.
+  // Loads the dataset in its state at `asked` (the time of the request) or later.
   absl::StatusOr<Loaded> Load(const NamedDataset& dataset, const OfferedDatasets& offered,
                               base::TimePoint asked, const Seen& seen) const;
 
@@ -62,8 +61,8 @@ class DatasetLoader {
   OpenDatasets& open_;
 };
 
-// The samples of an open dataset that a name means: all of them, or those of its range.
-// **Errors**: InvalidArgument if there are not so many.
+// The samples of an open dataset that the name stands for: all, or the configured range.
+// **Errors**: InvalidArgument if the range exceeds the dataset.
 absl::StatusOr<plan::Range> RangeOfNamed(const NamedDataset& dataset,
                                          const feed::DatasetState& state);
 

@@ -27,14 +27,14 @@ absl::Status Desks::MayWait(uint64_t user) const {
   if (own < options_.most_waiting_of_a_user && waiting_.size() < options_.most_waiting)
     return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(own, " jobs wait for this user's datasets already, and ", waiting_.size(),
-                   " in all; their storage may not answer; try again in a while"));
+      absl::StrCat(own, " jobs are waiting for this user's datasets, and ", waiting_.size(),
+                   " in all; their storage may not respond; try again later"));
 }
 
-// In the order in which they came, but for those that wait for their own desk or user.
+// In order of arrival, except for jobs that wait for their own queue or user.
 void Desks::StartWhatMayBe() {
   threads_.Sweep();
-  std::set<std::string> passed;  // what came first to a desk is done first
+  std::set<std::string> passed;  // keeps the order within a queue
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const bool start = !passed.contains(next->desk) && MayStart(*next) && Start(*next);
     if (!start) passed.insert(next->desk);
@@ -51,14 +51,14 @@ bool Desks::MayStart(const Waiting& waiting) const {
 }
 
 bool Desks::Start(const Waiting& waiting) {
-  const auto doing = std::make_shared<Waiting>(waiting);  // with its thread
+  const auto doing = std::make_shared<Waiting>(waiting);  // shared with its thread
   auto thread = posix::LooseThreads::Start([this, doing] {
     ::pthread_setname_np(::pthread_self(), options_.thread_name);
     doing->job();
     doing->job = nullptr;
     Ended(*doing);
   });
-  if (!thread) return false;  // once another ends
+  if (!thread) return false;  // retried when another one ends
   busy_desks_.emplace(waiting.desk, waiting.user);
   threads_.Leave(*std::move(thread));
   return true;
@@ -83,7 +83,7 @@ void Desks::Stop() {
     left.swap(waiting_);
   }
   for (const Waiting& each : left) each.job();
-  threads_.JoinAll();  // nobody starts one any more
+  threads_.JoinAll();  // no thread is started any more
 }
 
 bool Desks::busy() const {

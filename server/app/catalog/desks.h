@@ -1,8 +1,8 @@
-// Jobs that may wait for a file server, one at a time at each desk, and desks beside each other: a
-// job that does not come back holds up those at its own desk alone. Threads are bounded
-// in all and for each user, so that a user whose jobs hang leaves places for others.
+// Runs jobs that may block on a file server: one at a time per queue ("desk"), with all queues in
+// parallel, so that a blocked job delays only its own queue. Threads are limited in total and per
+// user, so that a user whose jobs block leaves threads for others.
 //
-// Any thread may call.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class Desks {
  public:
   struct Options {
     size_t most_threads = 64;
-    size_t most_of_a_user = 8;   // of the threads
-    size_t most_waiting = 1024;  // jobs, in all
+    size_t most_of_a_user = 8;   // threads
+    size_t most_waiting = 1024;  // jobs in total
     size_t most_waiting_of_a_user = 256;
     const char* thread_name = "catalog";
   };
@@ -33,16 +33,16 @@ class Desks {
   explicit Desks(const Options& options) : options_(options), threads_(SIZE_MAX) {}
   ~Desks() { Stop(); }
 
-  // Does the job behind those that were brought to this desk before. ResourceExhausted: too many
-  // wait; Unavailable: it is the end. Then the job is not done.
+  // Queues the job. **Errors**: ResourceExhausted if too many are waiting; Unavailable during
+  // shutdown. The job is then not run.
   absl::Status Do(const std::string& desk, uint64_t user, Job job);
 
-  // No job is taken from now on.
+  // Accepts no more jobs.
   void Close();
-  // Besides does what waits, here and now, and waits for what is being done.
+  // As Close; also runs the waiting jobs on the caller's thread, and waits for those in progress.
   void Stop();
 
-  // Whether something is being done, or waits for that.
+  // Whether a job is running or waiting.
   bool busy() const;
 
  private:
@@ -60,9 +60,11 @@ class Desks {
   const Options options_;
   mutable base::Mutex mutex_;
   bool closed_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::list<Waiting> waiting_ PENSTOCK_GUARDED_BY(mutex_);  // in the order in which they came
-  std::map<std::string, uint64_t> busy_desks_ PENSTOCK_GUARDED_BY(mutex_);  // with whose job
-  // Started and left under the mutex; joined without it, once nothing waits for a thread.
+  std::list<Waiting> waiting_ PENSTOCK_GUARDED_BY(mutex_);  // in order of arrival
+  // With the user of the running job.
+  std::map<std::string, uint64_t> busy_desks_ PENSTOCK_GUARDED_BY(mutex_);
+  // Started and detached with the mutex held; joined without it, when nothing waits for a thread
+  // any more.
   posix::LooseThreads threads_;
 };
 

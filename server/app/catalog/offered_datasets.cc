@@ -27,7 +27,7 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
   if (!any_path_ && (names_files || dataset.front() == '/'))
     return absl::PermissionDeniedError(absl::StrCat(
         "'", dataset, names_files ? "' names files" : "' is a path",
-        ", and this daemon serves datasets by name only; known are: ", NamesFor(opener)));
+        ", but this daemon serves datasets only by name; known are: ", NamesFor(opener)));
   if (names_files) return FilesNamed(dataset);
   if (dataset.front() == '/')
     return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
@@ -35,7 +35,7 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
     if (known.name != dataset) continue;
     if (opener == nullptr || MayOpen(known, *opener)) return known;
     return rpc::Refused(UnknownDataset(dataset, opener), rpc::Refusal::kNotInGroup,
-                        absl::StrCat("user ", opener->uid, " is in none of the groups of dataset '",
+                        absl::StrCat("user ", opener->uid, " is not in the groups of dataset '",
                                      dataset, "' or of a part of it"));
   }
   return UnknownDataset(dataset, opener);
@@ -67,8 +67,9 @@ absl::Status OfferedDatasets::UnknownDataset(const std::string& dataset,
                                              const Opener* opener) const {
   return absl::NotFoundError(absl::StrCat(
       "no dataset '", dataset, "' that user ", opener == nullptr ? ::geteuid() : opener->uid,
-      " may open; known are: ", NamesFor(opener), any_path_ ? "; an absolute path works, too" : "",
-      "; the configuration's key datasets adds one, and its groups say who may open it"));
+      " may open; known are: ", NamesFor(opener), any_path_ ? "; an absolute path works too" : "",
+      "; add a dataset under the configuration's key datasets, whose groups decide who may open "
+      "it"));
 }
 
 std::string OfferedDatasets::NamesFor(const Opener* opener) const {

@@ -1,7 +1,7 @@
-// The datasets that this daemon offers: by name, or by path where it is a private one; and who may
-// open which. Reads no files.
+// The datasets that this daemon offers, by name or for a private daemon also by path, and who may
+// open them. Reads no files.
 //
-// **Thread safety**: any thread; it never changes.
+// **Thread safety**: immutable; any thread.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,32 @@
 
 namespace penstock::app {
 
-// What the configuration says.
+// From the configuration.
 struct DatasetOffer {
   std::vector<NamedDataset> datasets;
-  feed::FaultPolicy::Options faults;  // when so much of a dataset is bad that it is served no more
+  feed::FaultPolicy::Options faults;  // how many bad samples a dataset may have
 };
 
 class OfferedDatasets {
  public:
-  // `any_path`: a private daemon, which opens paths, too.
+  // `any_path`: true for a private daemon, which also opens paths.
   explicit OfferedDatasets(DatasetOffer offer, bool any_path = false)
       : offer_(std::move(offer)), any_path_(any_path) {}
 
   const std::vector<NamedDataset>& all() const { return offer_.datasets; }
   const feed::FaultPolicy::Options& faults() const { return offer_.faults; }
 
-  // Where a dataset lies. No opener: the daemon itself.
-  // **Errors**: NotFound if there is none, or if it is not for this opener, in the same words: that
-  // it exists is none of their business. PermissionDenied for a path where paths are not served.
+  // Finds a dataset. Null stands for the daemon itself. **Errors**: NotFound, with the same
+  // message whether the dataset doesn't exist or this opener may not open it, so that its existence
+  // is not revealed; PermissionDenied for a path if paths are not served.
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
-  // Whether there is such a dataset, and this one may not open it.
+  // Whether the dataset exists but this opener may not open it.
   bool IsKeptFrom(const std::string& dataset, const Opener& opener) const;
-  // A mixture opens no part of it to those who may not have it.
+  // A mixture doesn't give access to parts that the opener may not open.
   bool MayOpen(const NamedDataset& dataset, const Opener& opener) const;
-  // Those that this one may open; no opener: all.
+  // The datasets that this opener may open; nullopt: all.
   std::vector<NamedDataset> For(const std::optional<Opener>& opener) const;
-  // Whether this one sees what others opened by a path.
+  // Whether this opener may see datasets that others opened by path.
   bool SeesPaths(const std::optional<Opener>& opener) const {
     return !opener || opener->is_operator || any_path_;
   }

@@ -85,8 +85,7 @@ absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const Open
   return result;
 }
 
-// What is asked of the files beside which they are, in words and numbers. Another request makes
-// another dataset of the same files.
+// The options, as text. Different options make a different dataset of the same files.
 std::string NpyWords(const source::NpySpec& spec) {
   const auto name_of = [](std::string* out, const source::NpyArray& array) {
     absl::StrAppend(out, array.name, ",");
@@ -138,7 +137,7 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
   if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
-    // Whose own paths are checked when they are opened.
+    // Paths in the specification are checked when they are opened.
     (source::IsRecordsPath(dataset.path) ? dataset.tfrecord
                                          : dataset.tar) = {.shards = {dataset.path}};
     dataset.by_path = false;
@@ -188,8 +187,8 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
   return IdentityOf("", std::move(files));
 }
 
-// The identity as it was before the files were read holds only if it still is that behind it, and
-// if no change within the same tick of the file system's clock can hide.
+// The identity from before the files were read is valid only if it is the same afterwards, and no
+// change within the same clock tick of the file system can have gone unnoticed.
 absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                                           const OpeningOptions& options,
                                           const std::function<bool(uint64_t)>& seen) {
@@ -208,13 +207,13 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> now,
                             QuickIdentity(dataset, options));
   if (now->stamp != identity->stamp)
-    return absl::AbortedError(
-        absl::StrCat("'", dataset.path, "' changed while it was opened; open it once it is whole"));
+    return absl::AbortedError(absl::StrCat(
+        "'", dataset.path, "' changed while it was opened; open it again when it is complete"));
   result.identity = *std::move(identity);
   return result;
 }
 
-// Where the stamp says nothing, of folders, each sample's file has one.
+// For folders, whose stamp is empty, uses each sample's stamp.
 uint64_t FilesOf(const OpenedDataset& opened) {
   if (opened.files != 0 || opened.dataset->storage() == source::Storage::kNothing)
     return opened.files;

@@ -1,5 +1,5 @@
-// Datasets of every kind, as the configuration or a client names them, and how they are opened. Any
-// thread; opening reads.
+// Datasets of every kind, as named by the configuration or a client, and opening them.
+// **Thread safety**: any thread. Opening reads files.
 #pragma once
 
 #include <sys/types.h>
@@ -24,82 +24,81 @@
 
 namespace penstock::app {
 
-// Datasets that are fed as one.
+// Datasets that are combined into one.
 struct NamedMixture {
-  std::vector<std::string> parts;  // their names
-  plan::MixtureSpec plan;          // but the parts' samples; epoch_samples 0: as many as they have
+  std::vector<std::string> parts;  // names of the parts
+  plan::MixtureSpec plan;          // without the parts' sizes; epoch_samples 0: their sum
 };
 
 struct NamedDataset {
   std::string name;
-  // For people: a folder; of `idx` the images; of `tar` and `tfrecord` the shards; of `npy`,
-  // `tokens` and `synthetic` their text.
+  // For display: the folder; for `idx` the images; for `tar` and `tfrecord` the shards; for `npy`,
+  // `tokens` and `synthetic` their text form.
   std::string path;
   std::vector<gid_t> groups;  // who may open it; empty: everyone
-  // None of them: a folder of photographs.
+  // If none of these is set: a folder of images.
   std::optional<source::IdxFiles> idx = {};
   std::optional<source::SyntheticSpec> synthetic = {};
   std::optional<source::NpySpec> npy = {};
   std::optional<source::TokensSpec> tokens = {};
   std::optional<source::ShardsSpec> tar = {};
   std::optional<source::ShardsSpec> tfrecord = {};
-  // Only the path is known: what lies there says which kind it is.
+  // Only the path is known; the kind is recognised from its content.
   bool by_path = false;
-  std::optional<RangeText> range = {};  // this part of it alone
+  std::optional<RangeText> range = {};  // restricts it to these samples
   std::optional<NamedMixture> mixture = {};
 };
 
-// A synthetic dataset that is named by its text.
+// A synthetic dataset that is given by its text form.
 absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
 
-// Whether it is a text that names files: of arrays, of tokens. And such a dataset.
+// Whether the text names files of arrays or tokens; and the dataset that it names.
 bool NamesFiles(const std::string& text);
 absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 
-// The shards for people, with what was asked of them.
+// The shards and the options, for display.
 std::string PathOf(const source::ShardsSpec& spec);
 
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read
-  std::string state_dir;           // where manifests are cached; empty: nowhere
+  std::string state_dir;           // where manifests are cached; empty: not cached
   std::shared_ptr<source::StateAccess> access = {};
   int index_threads = 1;
   uint64_t max_unpacked_bytes = uint64_t{1} << 30;
-  std::optional<base::Duration> look_for = {};  // FolderOptions'
+  std::optional<base::Duration> look_for = {};  // as in FolderOptions
 };
 
-// Which kind lies at a path. What is known already stays. Errors: ResolveUnderRoots',
-// FindIdxPair's.
+// Determines the kind of dataset at a path; keeps what is already known. **Errors**: those of
+// ResolveUnderRoots and FindIdxPair.
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options);
 
-// What tells whether an open dataset is the one that is asked for: `key` names it, whatever it is
-// called; `stamp` says which files these are, in which state: equal for the very same files alone,
-// never for two datasets that only look alike. Nothing for folders, whose manifest knows, and for
-// mixtures, whose parts know.
+// Tells whether an open dataset is the requested one. `key` identifies the request; `stamp`
+// identifies the files and their states, so two datasets that merely look alike differ. Empty for
+// folders (see their manifest) and mixtures (see their parts).
 struct DatasetIdentity {
   std::string key;
   std::string stamp;
-  int64_t changed_ns = 0;  // when a file changed last; 0: not known
+  int64_t changed_ns = 0;  // the latest change of a file; 0: unknown
 };
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options);
 
 struct OpenedDataset {
   std::unique_ptr<const source::Dataset> dataset;
-  std::shared_ptr<const plan::Mixture> mixture = {};  // of a mixture; shared by its feeds
+  std::shared_ptr<const plan::Mixture> mixture = {};  // set for a mixture; shared by its feeds
   DatasetIdentity identity;
-  uint64_t files = 0;  // DatasetState's; 0: to be found from the rest (FilesOf)
+  uint64_t files = 0;  // as in DatasetState; 0: computed by FilesOf
   bool from_cache = false;
   std::string warning;
-  bool all_examined = true;  // OpenedFolder's
+  bool all_examined = true;  // as in OpenedFolder
 };
 
-// `seen` is told how many files were found so far; false cancels.
+// `seen` gets the number of files found so far; false cancels.
 absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                                           const OpeningOptions& options,
                                           const std::function<bool(uint64_t)>& seen);
 
-// DatasetState's `files` of what was opened.
+// DatasetState's `files` for an opened dataset.
 uint64_t FilesOf(const OpenedDataset& opened);
 
 }  // namespace penstock::app

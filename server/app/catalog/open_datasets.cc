@@ -8,7 +8,7 @@
 namespace penstock::app {
 namespace {
 
-// To open it again: so it is not kept for nobody.
+// Such a dataset is cheap to reopen, so it isn't kept without users.
 bool CostsNothing(const source::Dataset& dataset) {
   return dataset.storage() == source::Storage::kNothing;
 }
@@ -58,8 +58,8 @@ void OpenDatasets::NoteExamined(const State& state, base::TimePoint begun) {
     if (entry.state == state) entry.examined = std::max(entry.examined, begun);
 }
 
-// What it is called may be another name for it: a link, a text with other words. Names of what is
-// open no more are forgotten once there are many.
+// The name may be an alias: a link, or a text in different words. Names of datasets that are no
+// longer open are forgotten when there are many.
 void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key) {
   if (keys_.size() >= most_ + configured_)
     std::erase_if(keys_, [this](const auto& each) { return !open_.contains(each.second); });

@@ -29,8 +29,8 @@ absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
   OpenedDataset opened;
   opened.dataset = *std::move(mixed);
   opened.mixture = std::make_shared<const plan::Mixture>(*std::move(plan));
-  // A part that was opened anew is another object, and the mixture of it another mixture. What the
-  // addresses are of lives as long as the mixture that is compared with.
+  // A part that was reopened is a different object, and makes a different mixture. The identity
+  // contains the parts' addresses, which stay valid as long as the mixture exists.
   opened.identity = {.key = dataset.path, .stamp = absl::StrCat(absl::Hex(opened.mixture->hash()))};
   for (const OpenPart& part : parts) opened.all_examined &= part.all_examined;
   source::Hasher files;

@@ -1,4 +1,4 @@
-// A mixture of datasets that are open.
+// Opens a mixture whose parts are open.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace penstock::app {
 
 struct OpenPart {
   std::string name;
-  std::shared_ptr<const source::Dataset> dataset;  // shared with whoever else opened it
+  std::shared_ptr<const source::Dataset> dataset;  // shared with other users of it
   plan::Range range;
-  uint64_t files = 0;        // DatasetState's
-  bool all_examined = true;  // OpenedDataset's
+  uint64_t files = 0;        // as in DatasetState
+  bool all_examined = true;  // as in OpenedDataset
 };
 
-// InvalidArgument: the parts do not go together, or are too much together.
+// **Errors**: InvalidArgument if the parts are incompatible, or too large together.
 absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
                                           const std::vector<OpenPart>& parts);
 

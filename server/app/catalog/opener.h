@@ -1,4 +1,4 @@
-// Who wants to open a dataset, or to see what there is.
+// Who wants to open or list datasets.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@ namespace penstock::app {
 struct Opener {
   uid_t uid = 0;
   std::vector<gid_t> groups;
-  bool is_operator = false;  // may open and see all that is configured
+  bool is_operator = false;  // may open and see all configured datasets
 };
 
 }  // namespace penstock::app

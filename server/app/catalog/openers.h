@@ -1,4 +1,4 @@
-// Who asks the catalogue for something: as the doorway, or a call's permit, says.
+// Makes the catalogue's Opener for a doorway peer or a call's permit.
 #pragma once
 
 #include "server/app/catalog/catalog.h"
@@ -7,7 +7,7 @@
 
 namespace penstock::app {
 
-// Of a trainer, which is never an operator, wherever it comes from.
+// A trainer is never an operator, wherever it connects from.
 inline Opener OpenerOf(const doorway::Peer& peer) {
   Opener opener{.uid = peer.uid, .groups = peer.groups};
   opener.groups.push_back(peer.gid);

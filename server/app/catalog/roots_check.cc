@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kWithin(2);
 
-// Owned by who waits and by the thread that looks, which may be there longer.
+// Shared by the waiting caller and the checking thread, which may outlive the call.
 struct Search {
   explicit Search(std::vector<ConfiguredRoot> all) : roots(std::move(all)) {}
 
@@ -34,7 +34,7 @@ absl::Status Named(const ConfiguredRoot& root, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(root.key, ": ", status.message()));
 }
 
-// The first that is missing, else the first that cannot be told of.
+// The first missing folder, else the first that could not be checked.
 absl::Status FirstOf(Search& search, const Look& look) {
   absl::Status doubt;
   for (size_t i = 0; i < search.roots.size(); ++i) {
@@ -67,7 +67,7 @@ absl::Status LookAtFolder(const std::string& path) {
   const bool there = ::stat(path.c_str(), &status) == 0;
   if (there && !S_ISDIR(status.st_mode))
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is no folder; correct the configuration"));
+        absl::StrCat(path, " is not a folder; correct the configuration"));
   if (there && ::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) == 0)
     return absl::OkStatus();
   const int error = errno;

@@ -1,5 +1,6 @@
-// Whether the folders that a daemon reads in are there when it starts, or reads its configuration
-// again: a folder that is missing is told then, not to the first trainer. Any thread.
+// Checks that the folders that the daemon reads exist, at start and at a reload, so that a missing
+// folder is reported then and not to the first trainer.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <functional>
@@ -13,25 +14,27 @@
 namespace penstock::app {
 
 struct ConfiguredRoot {
-  std::string key;  // "source.roots[0]"
+  std::string key;  // for example "source.roots[0]"
   std::string path;
 };
 
-// Those of `source.roots`; where there are none, each dataset's own folder is one. Pure.
+// The folders in `source.roots`, or, if empty, each dataset's own folder. Pure.
 std::vector<ConfiguredRoot> RootsOf(const config::v1::Config& config);
 
-// Whether this process may list that folder. FailedPrecondition: it is missing, no folder, or
-// closed to us; Unavailable: its file system failed otherwise, which may pass.
+// Whether this process may list the folder. **Errors**: FailedPrecondition if it is missing, not a
+// folder, or not accessible; Unavailable for other failures, which may be temporary.
 absl::Status LookAtFolder(const std::string& path);
 
 using Look = std::function<absl::Status(const std::string&)>;
 
-// The first that is missing, with its key and what to do. A file server that is away holds up
-// whoever asks: DeadlineExceeded, and Unavailable, name the first that cannot be told of.
+// Returns an error for the first missing folder, with its key and the remedy. If a file server
+// doesn't respond: DeadlineExceeded or Unavailable, naming the first folder that could not be
+// checked.
 absl::Status LookAtRoots(const std::vector<ConfiguredRoot>& roots, base::Duration deadline,
                          const Look& look = LookAtFolder);
 
-// The same, within 2 s. What may pass is logged and no error: reads are tried again anyway.
+// The same with a limit of 2 s. Failures that may be temporary are only logged, because reads are
+// retried anyway.
 absl::Status CheckRoots(const config::v1::Config& config);
 
 }  // namespace penstock::app

@@ -19,7 +19,7 @@ bool ParseWhole(absl::string_view text, uint64_t& number) {
   return base::IsDigits(text) && absl::SimpleAtoi(text, &number);
 }
 
-// "12.5" as 12,500,000: at most 100, with at most six decimals.
+// Parses "12.5" as 12,500,000. Accepts at most 100, with at most six decimals.
 bool ParsePercent(absl::string_view text, uint64_t& millionths) {
   const std::pair<absl::string_view, absl::string_view> halves =
       absl::StrSplit(text, absl::MaxSplits('.', 1));

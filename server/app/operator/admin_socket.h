@@ -1,5 +1,5 @@
-// Where operators call a daemon of a system, apart from its trainers: containers mount the
-// trainers' folder, and must not find this socket there.
+// The operators' socket, apart from the trainers': containers mount the trainers' folder and must
+// not find this socket there.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace penstock::app {
 
-// As configured, or beside the trainers' folder: /run/penstock-admin/admin.sock for
+// The configured path, or one beside the trainers' folder: /run/penstock-admin/admin.sock for
 // /run/penstock/penstock.sock. Pure.
 std::string AdminSocketOf(const config::v1::Server& server);
 
-// Of server.admins. InvalidArgument names a user or a group that does not exist.
+// Resolves server.admins. **Errors**: InvalidArgument names a user or group that doesn't exist.
 absl::StatusOr<rpc::Admins> AdminsOf(const config::v1::Server& server);
 
-// Listens there. The folder is made where missing (its parent is not), and is this user's own:
-// closed to others (0700), unless there are `admins` beside root and this user; then anybody can
-// knock (0711), and the server asks the kernel who it is. Errors as ClaimAddress.
+// Listens there. Creates the folder if it is missing (but not its parent), owned by this user: mode
+// 0700, or, if there are `admins` besides root and this user, 0711, so that anyone can connect and
+// the server checks the peer's credentials. **Errors**: those of ClaimAddress.
 absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path, const rpc::Admins& admins);
 
 }  // namespace penstock::app

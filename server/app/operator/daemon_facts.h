@@ -1,6 +1,6 @@
-// What the daemon tells about itself for metrics: the facts that no feed knows.
+// The daemon's own facts for metrics, which no feed knows.
 //
-// **Thread safety**: any thread. The parts outlive it.
+// **Thread safety**: any thread. **Requires**: the parts outlive it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class DaemonFacts {
     const doorway::Doorway& doorway;
     const rpc::Server& server;
   };
-  // `is_ready`: a batch came all the way through.
+  // `is_ready`: a canary batch came through.
   DaemonFacts(const Parts& parts, uint64_t max_connections, std::function<bool()> is_ready,
               base::TimePoint started)
       : parts_(parts),
@@ -34,7 +34,7 @@ class DaemonFacts {
         started_(started) {}
 
   status::Facts Get(base::TimePoint now) const;
-  // Connections that were dropped, at the calls' socket and at the doorway, in all.
+  // Total of connections that were cut off, at the gRPC sockets and at the doorway.
   uint64_t CountCutOff() const;
 
  private:

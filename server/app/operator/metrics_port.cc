@@ -7,7 +7,7 @@
 namespace penstock::app {
 namespace {
 
-// Scrapes that come at once; with more, the kernel lets clients try again.
+// Pending scrapes; beyond this, the kernel makes clients retry.
 constexpr int kBacklog = 128;
 
 }  // namespace

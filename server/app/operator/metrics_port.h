@@ -1,6 +1,5 @@
-// The port that Prometheus scrapes, where the configuration names one: its socket is taken early,
-// so that a port in use ends the start, and served once the rest runs. Beside it nothing of it is
-// to be seen.
+// The metrics port, if configured. Its socket is bound early, so that a port in use makes the start
+// fail, and is served when everything else runs.
 #pragma once
 
 #include <memory>
@@ -19,7 +18,7 @@ class MetricsPort {
   // Listens; nobody is answered before Serve.
   static absl::StatusOr<std::unique_ptr<MetricsPort>> Claim(const std::string& address);
 
-  // The sources are asked until this port is destroyed; see collector.h for their threads.
+  // `sources` are called until this port is destroyed; see collector.h for their threads.
   absl::Status Serve(status::Collector::Sources sources);
 
  private:
@@ -27,7 +26,7 @@ class MetricsPort {
 
   posix::Fd listener_;  // until it is served
   std::unique_ptr<status::Collector> collector_;
-  std::unique_ptr<status::HttpServer> server_;  // ends before what its thread asks
+  std::unique_ptr<status::HttpServer> server_;  // destroyed before what its thread uses
 };
 
 }  // namespace penstock::app

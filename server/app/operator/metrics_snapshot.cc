@@ -9,7 +9,7 @@
 namespace penstock::app {
 namespace {
 
-// The place of a name in one of the snapshot's lists.
+// The index of a name in one of the snapshot's lists.
 template <size_t N>
 size_t PlaceOf(absl::string_view name, const std::array<absl::string_view, N>& names) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -149,8 +149,8 @@ void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint
   snapshot.workers_busy = workers.empty() ? 0 : busy / static_cast<double>(workers.size());
 }
 
-// What has several names, by ranges, is one dataset; and what has none of its own in the
-// configuration is not named.
+// Several names for ranges of a dataset count as one dataset. A dataset without a configured name
+// is not named.
 void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot) {
   std::set<const feed::DatasetState*> seen;
   for (const DatasetView& view : datasets) {

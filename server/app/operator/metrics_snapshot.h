@@ -1,4 +1,4 @@
-// From the daemon's views to what its metrics are made of.
+// Converts the daemon's views to the input of its metrics.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace penstock::app {
 
-// On the runner's thread.
+// Call it on the runner's thread.
 status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetView>& datasets,
                               base::TimePoint now);
 
-// Parts of it, each a pure translation.
+// Parts of TakeSnapshot. Pure.
 void AddSession(const feed::SessionInfo& session, status::Snapshot& snapshot);
 void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
                status::Snapshot& snapshot);

@@ -115,7 +115,7 @@ void Fill(const DatasetView& view, const source::BadSample& from, v1::Quarantine
   to.set_quarantined(source::IsQuarantined(from.fault));
 }
 
-// Fills one page of a list, dataset after dataset.
+// Fills one page of the list, dataset by dataset.
 class QuarantinePage {
  public:
   QuarantinePage(const rpc::QuarantineQuery& query, v1::ListQuarantineResponse& page)
@@ -125,7 +125,7 @@ class QuarantinePage {
     if (number < query_.at_dataset) return;
     const uint64_t from = number == query_.at_dataset ? query_.at_sample : 0;
     const size_t headroom = query_.page_size - static_cast<size_t>(page_.entries_size());
-    // One more than there is room for: whether the list goes on.
+    // Asks for one more than fits, to know whether the list continues.
     for (const source::BadSample& entry : view.state->quarantine.Entries(from, headroom + 1)) {
       if (!page_.next_page_token().empty()) return;
       if (IsFull()) {
@@ -139,7 +139,7 @@ class QuarantinePage {
   }
 
  private:
-  // An answer must not be larger than gRPC lets a client take: 4 MiB.
+  // A response must stay below gRPC's default limit for clients, 4 MiB.
   static constexpr size_t kMaxBytes = 1 << 20;
   bool IsFull() const {
     return static_cast<uint32_t>(page_.entries_size()) == query_.page_size || bytes_ >= kMaxBytes;
@@ -189,10 +189,10 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   response.set_protocol_version(shm::kProtocolVersion);
   response.set_pid(getpid());
   response.set_serving(view.status.ok());
-  // It may name the sample that a worker died of.
+  // It may name the sample over which a worker died.
   if (!view.status.ok())
     response.set_reason(viewer.is_operator ? std::string(view.status.message())
-                                           : "the daemon cannot go on; its operator sees why");
+                                           : "the daemon cannot continue; its operator sees why");
   response.set_draining(view.draining);
   if (view.draining) {
     response.set_serving(false);
@@ -276,7 +276,7 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener
   return response;
 }
 
-// What a worker reads, and what it died of, name a sample's path.
+// What a worker reads, and why it died, name a sample's path.
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
                                       base::TimePoint now) {
   v1::ListWorkersResponse response;
@@ -306,7 +306,7 @@ v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint n
 
 namespace {
 
-// That the name means; 0 where its range does not fit what is there.
+// The number of samples of the name; 0 if its range exceeds the dataset.
 uint64_t SamplesOf(const DatasetView& view) {
   const uint64_t samples = view.state->dataset->samples();
   if (!view.range) return samples;

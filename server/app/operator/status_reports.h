@@ -1,4 +1,4 @@
-// From the daemon's views to the messages that operators see.
+// Converts the daemon's views to the messages that operators get.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace penstock::app {
 
-// Operators are shown everything, others what is their own user's, and how busy the daemon is: no
-// other user's feed, session or worker, and no sample's path but of datasets that they may open.
+// Operators see everything. Others see their own user's state and how busy the daemon is, but no
+// other user's feeds, sessions or workers, and sample paths only of datasets that they may open.
 v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& viewer,
                                    base::TimePoint now);
 v1::DrainResponse ReportDrain(const feed::Engine& engine);
@@ -21,16 +21,17 @@ v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& 
 v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
 
-// How many of a dataset's samples are known to be bad: refused or quarantined.
+// Number of a dataset's known bad samples, refused or quarantined.
 uint64_t BadSamples(const feed::DatasetState& dataset);
 
-// One page, of all that are open when the query names none; NotFound when it names none that is.
+// One page of the list, over all open datasets if the query names none. **Errors**: NotFound if it
+// names one that is not open.
 absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
     const std::vector<DatasetView>& datasets, const rpc::QuarantineQuery& query);
 
 rpc::Progress ReportProgress(const feed::SessionProgress& progress);
 
-// Forgets a dataset's bad samples, so that they are tried again. On the runner's thread.
+// Clears a dataset's bad samples, so that they are tried again. Call it on the runner's thread.
 absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
     const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine);
 

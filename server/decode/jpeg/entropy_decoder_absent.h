@@ -1,5 +1,5 @@
-// Takes the place of EntropyDecoder in builds that may not look inside libjpeg
-// (PENSTOCK_LIBJPEG_ALONE): it knows no file, so that libjpeg decodes alone. Pixels are the same.
+// Replaces EntropyDecoder in builds without libjpeg's private header (PENSTOCK_LIBJPEG_ALONE). It
+// supports no file, so libjpeg decodes alone, with the same pixels.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ SlotCounts Arena::Count() const {
   return counts;
 }
 
-// The one place where a slot's state changes. An event that cannot be is our bug.
+// The only place where a slot's state changes. An impossible event is our bug.
 void Arena::Move(Slot& slot, SlotEvent event) {
   const std::optional<SlotState> next = Next(slot.state, event);
   PENSTOCK_CHECK(next.has_value());
@@ -72,7 +72,7 @@ void Arena::Move(Slot& slot, SlotEvent event) {
   Enter(slot);
 }
 
-// Takes the slot out of the books of its state.
+// Removes the slot from the lists of its state.
 void Arena::Leave(Slot& slot) {
   switch (slot.state) {
     case SlotState::kFree:
@@ -91,8 +91,8 @@ void Arena::Leave(Slot& slot) {
   }
 }
 
-// Enters the slot into the books of its state. Full slots stay under their key; one that is free,
-// abandoned or about to be filled anew is found under its old one no longer.
+// Adds the slot to the lists of its state. Full slots can be found by their key. A slot that is
+// free, abandoned or about to be refilled can't be found by its old key.
 void Arena::Enter(Slot& slot) {
   switch (slot.state) {
     case SlotState::kFree:

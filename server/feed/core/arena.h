@@ -1,5 +1,6 @@
-// The slots of one user and one size: which are free, which are cached and for how long, which
-// holds what. Moves slots between their states; owned by the core, which owns the slots too.
+// The slots of one user and size: which are free, which are cached and in what order, which key
+// each one holds. Moves slots between states.
+// **Ownership**: owned by the core, which also owns the slots.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,20 @@ namespace penstock::feed {
 class Arena {
  public:
   void Add(Slot& slot);
-  void Remove(Slot& slot);  // free or cached
+  void Remove(Slot& slot);  // **Requires**: free or cached
 
-  // The slot that holds, or is being filled with, what the key says; none: nullptr.
+  // The slot that holds this key, or is being filled with it; else nullptr.
   Slot* Find(const SlotKey& key) const;
-  // A slot can begin to fill.
+  // Whether a slot can begin to fill.
   bool HasSpare() const { return !free_.empty() || !cached_.empty(); }
-  // Takes a free slot, or else the cached one that nobody has held for longest.
+  // Takes a free slot, else the cached slot that has been unused for longest.
   Slot& Begin(const SlotKey& key, const Filling& filling);
   void Hold(Slot& slot);
-  // One holder less. The last one leaves a full slot cached, a filling one abandoned or free.
+  // Removes one holder. The last one leaves a full slot cached, and a filling one abandoned or
+  // free.
   void LetGo(Slot& slot);
   void Filled(Slot& slot);
-  // An abandoned slot is free once no worker has a row of it.
+  // Frees an abandoned slot once no worker has a row of it.
   void Drain(Slot& slot);
 
   uint64_t size() const { return free_.size() + cached_.size() + held_ + filling_; }
@@ -39,7 +41,7 @@ class Arena {
   std::list<Slot*> free_;
   std::list<Slot*> cached_;  // least recently held first
   uint32_t held_ = 0;
-  uint32_t filling_ = 0;  // abandoned ones included
+  uint32_t filling_ = 0;  // includes abandoned slots
   absl::flat_hash_map<SlotKey, Slot*> by_key_;
 };
 

@@ -9,7 +9,7 @@
 namespace penstock::feed {
 namespace {
 
-// Statistics are kept of this many feeds, beyond those that have sessions.
+// Limit for the statistics of feeds without sessions.
 constexpr size_t kMaxIdleFeeds = 1024;
 
 absl::Status NotOpen(SessionId session) {
@@ -21,12 +21,12 @@ absl::Status NotOpen(SessionId session) {
 Core::Core() : state_(std::make_unique<State>()) {}
 Core::~Core() = default;
 
-// Roads share arenas: what one lets go of, another may have waited for.
+// Fill paths share arenas: a slot released on one may be what another waits for.
 void Core::State::Changed() {
   for (Schedule& schedule : schedules) schedule.Changed();
 }
 
-// ---- Slots. ----
+// ---- Slots ----
 
 void Core::AddSlots(ArenaId arena, std::span<const SlotId> slots) {
   std::unique_ptr<Arena>& known = state_->arenas[arena];
@@ -66,7 +66,7 @@ uint64_t Core::State::Reserved(const Arena* arena) const {
   return reserved;
 }
 
-// ---- Sessions come and go. ----
+// ---- Opening and closing sessions ----
 
 absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
   PENSTOCK_CHECK(IsPossible(spec));
@@ -80,8 +80,9 @@ absl::Status Core::State::CanOpen(SessionId id, const SessionSpec& spec) const {
                                                    " samples an epoch, not ", spec.share.samples));
   }
   if (feed != nullptr && (feed->fill_path != spec.fill_path || feed->run != spec.run)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "runs of ", spec.run, " rows; a feed's are all alike, and this one's have ", feed->run));
+    return absl::InvalidArgumentError(
+        absl::StrCat("runs of ", spec.run,
+                     " rows; all sessions of a feed must agree, and this feed's have ", feed->run));
   }
   const Arena* arena = Get(arenas, spec.arena);
   const uint64_t size = arena == nullptr ? 0 : arena->size();
@@ -158,7 +159,7 @@ void Core::SetVariant(FeedId feed, uint64_t variant) {
   state_->Changed();
 }
 
-// ---- What consumers say. ----
+// ---- Reports from consumers ----
 
 absl::Status Core::Taken(SessionId id, uint64_t count, base::TimePoint now) {
   Session* session = Get(state_->sessions, id);
@@ -185,9 +186,9 @@ std::vector<uint64_t> Core::Outstanding(SessionId id) const {
   return session == nullptr ? std::vector<uint64_t>() : session->Outstanding();
 }
 
-// ---- Slots are given to sessions. ----
+// ---- Giving slots to sessions ----
 
-// A slot begins to fill for the session, and for all who want the same.
+// Starts filling a slot for the session, and for all others that want the same.
 Slot& Core::State::Begin(Session& session) {
   const SlotKey key = session.NextKey();
   const SessionSpec& spec = session.spec();
@@ -200,7 +201,7 @@ Slot& Core::State::Begin(Session& session) {
   return slot;
 }
 
-// Gives the session all it wants that is there, or is coming, already.
+// Gives the session every batch it wants that is already full or filling.
 void Core::State::Join(Session& session) {
   while (session.Wants()) {
     Slot* slot = session.arena().Find(session.NextKey());

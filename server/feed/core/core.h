@@ -1,17 +1,17 @@
-// Feeds, slots, leases and sessions as one state machine: events in, actions out. No thread, clock,
-// I/O or lock; one owner (the runner's thread) calls it.
+// Feeds, slots, leases and sessions as one state machine: events in, actions out. No threads,
+// clocks, I/O or locks.
+// **Thread safety**: one owner (the runner's thread) calls it.
 //
-// What always holds:
-//  - A slot is free, cached (full, held by nobody), filling, or full and held; its generation rises
-//  each
-//    time it begins to fill.
-//  - announced − released + filling of a session never exceeds its window; slots of an arena are at
-//    least the sum of its sessions' windows, so no session ever waits for another's slots.
-//  - Two sessions of one user that want the same position of one feed hold the same slot.
-//  - Batches of a session are announced in order, each once, only when every row of the slot is
-//  done.
-//  - A slot is filled again only when no lease is on it and no row of it is in a worker's hands.
-//  - A session's newest batch is less than kMaxWindow sequences ahead of its oldest unreleased one.
+// Invariants:
+// - A slot is free, cached (full, held by nobody), filling, or full and held. Its generation
+//   increases each time it begins to fill.
+// - A session's announced − released + filling batches never exceed its window. An arena has at
+//   least as many slots as the sum of its sessions' windows, so no session waits for another's
+//   slots.
+// - Two sessions of one user that want the same position of one feed hold the same slot.
+// - A session's batches are announced in order, each once, when every row of the slot is done.
+// - A slot is refilled only when it has no lease and no row of it is with a worker.
+// - A session's newest batch is less than kMaxWindow sequences ahead of its oldest unreleased one.
 #pragma once
 
 #include <cstdint>
@@ -29,60 +29,60 @@
 namespace penstock::feed {
 
 using SessionId = base::StrongId<struct SessionTag>;
-using FeedId = base::StrongId<struct FeedTag>;  // FeedBook's number, never used again
+using FeedId = base::StrongId<struct FeedTag>;  // FeedBook's number, never reused
 using SlotId = base::StrongId<struct SlotTag, uint32_t>;
-using ArenaId = base::StrongId<struct ArenaTag>;  // slots of one user and one size
+using ArenaId = base::StrongId<struct ArenaTag>;  // the slots of one user and size
 using UserId = base::StrongId<struct UserTag, uint32_t>;
 
 inline constexpr uint32_t kMaxWindow = 256;
 
-// Who fills a feed's rows. Each fill path has turns of its own: where one is busy, no other waits.
+// Who fills a feed's rows. Each fill path is scheduled separately, so a busy one delays no other.
 enum class FillPath : uint32_t {
-  kWorkers,     // decode, one row after the other
-  kRowCopiers,  // copy rows that need no decoding, many at once
-  kNobody,      // there is nothing to fill: the consumer makes the rows
+  kWorkers,     // decode single rows
+  kRowCopiers,  // copy runs of rows that need no decoding
+  kNobody,      // nothing to fill: the consumer generates the rows
 };
 inline constexpr size_t kFillPaths = 3;
 
 // Whether a user may be given rows.
 enum class Turn {
   kNow,
-  kLater,  // once others make room
-  kNot,    // not before something of its own changes
+  kLater,  // when others make room
+  kNot,    // only after its own state changes
 };
 
 struct SessionSpec {
   UserId user;
   FeedId feed;
   ArenaId arena;
-  FillPath fill_path = FillPath::kWorkers;  // of the feed: the same for all its sessions, as `run`
-  uint32_t run = 1;   // so many rows of a slot, at most, are given out at once; at least 1
-  plan::Share share;  // of the first epoch; later ones begin at consumed = 0
+  FillPath fill_path = FillPath::kWorkers;  // the same for all sessions of the feed, as is `run`
+  uint32_t run = 1;   // the most rows of a slot that are given out at once; at least 1
+  plan::Share share;  // for the first epoch; later ones begin at consumed = 0
   uint64_t first_epoch = 0;
-  uint64_t epochs = 0;   // how many, the first included; 0: without end
+  uint64_t epochs = 0;   // number of epochs, including the first; 0: unlimited
   uint32_t window = 4;   // 1 to kMaxWindow
-  uint64_t variant = 0;  // quarantine version: part of the slots' key
+  uint64_t variant = 0;  // quarantine version; part of slot keys
 };
 
-// A run of rows to fill: of the workers' fill path one row.
+// A run of rows to fill; for workers, a single row.
 struct RowTask {
   UserId user;
   FeedId feed;
   SlotId slot;
   uint64_t generation = 0;
-  uint32_t row = 0;   // the first
-  uint32_t rows = 1;  // how many
+  uint32_t row = 0;   // the first one
+  uint32_t rows = 1;  // number of rows
   uint64_t epoch = 0;
-  uint64_t index = 0;    // of the first in the epoch's order; the others follow, and what is beyond
-                         // the last sample is padding
-  uint32_t attempt = 0;  // how many samples before this one could not be used
-  // Of whoever reads, not looked at here: reads of these rows that failed, one after the other, and
-  // since when.
+  // Index of the first row in the epoch's order. The others follow it; rows beyond the last sample
+  // are padding.
+  uint64_t index = 0;
+  uint32_t attempt = 0;  // number of previous samples that could not be used
+  // For the reader; not used here: consecutive failed reads of these rows, and since when.
   uint32_t failed_reads = 0;
   base::TimePoint failing_since{};
 };
 
-// One batch to tell a session of.
+// A batch to announce to a session.
 struct Announcement {
   SessionId session;
   uint64_t sequence = 0;  // 1, 2, …
@@ -90,16 +90,16 @@ struct Announcement {
   uint64_t generation = 0;
   plan::Position position;
   uint32_t valid_rows = 0;
-  uint64_t step = 0;      // k within its epoch, counted from share.consumed in the first one
-  uint64_t consumed = 0;  // of the epoch, by all ranks, once this batch is
+  uint64_t step = 0;      // index within its epoch, in the first one counted from share.consumed
+  uint64_t consumed = 0;  // samples of the epoch that all ranks have consumed after this batch
   bool last_of_epoch = false;
 };
 
 struct SessionView {
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t filling = 0;
-  uint32_t window = 0;    // as it is now; shrinks when untouched
-  bool finished = false;  // every batch that will ever come was announced
+  uint32_t window = 0;    // current window; shrinks while unused
+  bool finished = false;  // all batches have been announced
 };
 
 struct FeedView {
@@ -116,68 +116,71 @@ class Core {
   Core();
   ~Core();
 
-  // Gives an arena more slots; takes them away again, all or none: false while one is held or
-  // filling, or when the rest would be fewer than the arena's windows need. A slot is in one arena.
+  // Adds slots to an arena, or removes them, all or none: false if one is held or filling, or if
+  // too few would be left for the arena's windows. A slot belongs to one arena.
   void AddSlots(ArenaId arena, std::span<const SlotId> slots);
   bool RemoveSlots(ArenaId arena, std::span<const SlotId> slots);
 
-  // FailedPrecondition when the arena has fewer slots than its windows would then need, or the
-  // session is open already. InvalidArgument: other sessions say something else of its feed. A
-  // session with nothing left of its epochs opens finished. **Requires**: IsPossible(spec).
+  // A session with nothing left of its epochs opens as finished. **Requires**: IsPossible(spec).
+  // **Errors**: FailedPrecondition if the session is open already, or the arena has too few slots
+  // for its windows; InvalidArgument if other sessions describe its feed differently.
   absl::Status OpenSession(SessionId session, const SessionSpec& spec, base::TimePoint now);
-  // The consumer let go of everything, or its process is gone: leases reclaimed. Idempotent.
+  // The consumer released everything, or its process is gone: reclaims its leases. Idempotent.
   void CloseSession(SessionId session);
-  // Its connection is closed but its process lives: nothing more is filled for it or announced to
-  // it. Leases stay, and may still be taken and released.
+  // The session's connection is closed but its process lives: nothing more is filled or announced
+  // for it. Its leases stay, and may still be taken and released.
   void DetachSession(SessionId session);
-  // From now on its slots are keyed by another quarantine version.
+  // Keys slots filled from now on by another quarantine version.
   void SetVariant(FeedId feed, uint64_t variant);
 
-  // What the consumer says. InvalidArgument for numbers that cannot be: the caller closes the
-  // session. NotFound for a session that is not open. Batches are taken in order and released in
-  // any order, each after it was taken.
+  // What the consumer reports. Batches are taken in order, and released in any order after they
+  // were taken.
+  // **Errors**: InvalidArgument for invalid numbers (the caller closes the session); NotFound if
+  // the session is not open.
   absl::Status Taken(SessionId session, uint64_t count, base::TimePoint now);
   absl::Status Released(SessionId session, uint64_t sequence, base::TimePoint now);
-  // Sequences announced and not released: whose release words to look at.
+  // Sequences that are announced and not released, whose release words must be checked.
   std::vector<uint64_t> Outstanding(SessionId session) const;
 
-  // Whether a user may have more rows now; whether a feed's samples may be read now.
+  // Whether a user may get more rows now, and whether a feed's samples may be read now.
   using MayHave = absl::FunctionRef<Turn(UserId)>;
   using MayRead = absl::FunctionRef<bool(UserId, FeedId)>;
-  // The next rows to fill, by the rules of who is served next; nothing when no session on that
-  // fill path needs any.
+  // The next rows to fill, according to the scheduling rules; nullopt if no session needs any on
+  // this fill path.
   std::optional<RowTask> NextRow(FillPath fill_path = FillPath::kWorkers) {
     return NextRow(
         fill_path, [](UserId) { return Turn::kNow; }, [](UserId, FeedId) { return true; });
   }
-  // The same, of those users alone who may have more now, and of those feeds alone whose samples
-  // may be read now. Rows that came back are given out first.
+  // The same, restricted to users that may get more and feeds that may be read. Rows that came back
+  // go first.
   std::optional<RowTask> NextRow(FillPath fill_path, MayHave may_have, MayRead may_read);
-  // Whether anybody still wants these rows, which were given out.
+  // Whether any session still wants these rows.
   bool IsWanted(const RowTask& task) const;
-  // Who waits for others to make room, and has had the least: when NextRow last gave nothing.
+  // After NextRow returned nullopt: the user with the least usage of those that wait for others to
+  // make room.
   std::optional<UserId> Claimant(FillPath fill_path) const;
-  // So does this one, whose rows are kept elsewhere.
+  // Adds a user to them, whose rows are kept elsewhere.
   void Claim(FillPath fill_path, UserId user);
-  // What a user has had of that fill path's time; only a comparison with others' says something.
+  // The user's usage of the fill path's time; meaningful only in comparison with others'.
   base::Duration Spent(FillPath fill_path, UserId user) const;
-  // How what NextRow gave out ended; each is answered, whole, by exactly one of these. `cost`: how
-  // long those who fill rows were taken by it; without it, as long as usual.
+  // Call exactly one of these, for all of what NextRow returned, when it has ended. `cost`: how
+  // long it occupied those who fill rows; unset: the average.
   using Cost = std::optional<base::Duration>;
   void RowDone(const RowTask& task, Cost cost = {});
-  void RowReturned(const RowTask& task, Cost cost = {});  // not decoded: given out again, first
-  void RowRefused(const RowTask& task, Cost cost = {});   // … as the next attempt, first
-  // Rows whose slot nobody wants any more may still be answered by either; then the slot is free.
+  // Not decoded: given out again, before others.
+  void RowReturned(const RowTask& task, Cost cost = {});
+  void RowRefused(const RowTask& task, Cost cost = {});  // … with the next attempt, before others
+  // If nobody wants the slot any more, either may be called; the slot is then freed.
 
-  // What became ready since the last call, in order for each session.
+  // Announcements since the last call, in order for each session.
   std::vector<Announcement> TakeAnnouncements();
 
-  // Windows untouched for 30 s shrink to one batch.
+  // Windows unused for 30 s shrink to one batch.
   void Tick(base::TimePoint now);
 
   std::optional<SessionView> View(SessionId session) const;
   std::optional<FeedView> View(FeedId feed) const;
-  // The slots with rows, or rows on the way, and the feeds that they are of.
+  // All slots with filled or filling rows, and their feeds.
   void ForEachSlot(absl::FunctionRef<void(SlotId, FeedId)> each) const;
   SlotCounts Count(ArenaId arena) const;
   SlotCounts CountAll() const;

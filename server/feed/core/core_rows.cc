@@ -1,4 +1,4 @@
-// Rows, and what is seen of all: core.h.
+// Rows and views of core.h.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace penstock::feed {
 
-// ---- Rows. ----
+// ---- Rows ----
 
 std::optional<RowTask> Core::NextRow(FillPath fill_path, MayHave may_have, MayRead may_read) {
   if (std::optional<RowTask> row = state_->NextAgain(fill_path, may_have, may_read)) return row;
@@ -17,7 +17,7 @@ std::optional<RowTask> Core::NextRow(FillPath fill_path, MayHave may_have, MayRe
   return row;
 }
 
-// The row that came back first; those of slots that were abandoned meanwhile are dropped.
+// The row that came back first. Drops rows of slots that were abandoned meanwhile.
 std::optional<RowTask> Core::State::NextAgain(FillPath fill_path, MayHave may_have,
                                               MayRead may_read) {
   std::deque<RowTask>& back = again[static_cast<size_t>(fill_path)];
@@ -57,7 +57,7 @@ bool Core::State::IsFilling(const RowTask& task) const {
 
 bool Core::IsWanted(const RowTask& task) const { return state_->IsFilling(task); }
 
-// A slot with a row in a worker's hands stays what it is.
+// A slot with a row at a worker is not reused.
 Slot& Core::State::SlotOf(const RowTask& task) const {
   Slot* slot = Get(slots, task.slot);
   PENSTOCK_CHECK(slot != nullptr && slot->generation == task.generation);
@@ -108,7 +108,7 @@ void Core::State::CameBack(const RowTask& task, uint32_t attempt, Cost cost) {
   back.back().attempt = attempt;
 }
 
-// ---- Time and views. ----
+// ---- Time and views ----
 
 void Core::Tick(base::TimePoint now) {
   for (const auto& [id, session] : state_->sessions) session->ShrinkIfUntouched(now);

@@ -1,4 +1,4 @@
-// What core.h is made of; for its own files alone.
+// The implementation of core.h; include it only in its files.
 #pragma once
 
 #include <deque>
@@ -14,15 +14,15 @@
 
 namespace penstock::feed {
 
-// What is known by that number; null: nothing.
+// Finds an entry by its number; null if absent.
 template <typename Map, typename Id>
 auto* Get(const Map& map, Id id) {
   const auto found = map.find(id);
   return found == map.end() ? nullptr : found->second.get();
 }
 
-// The parts, and how an event goes through them. Slots refer to arenas and sessions, sessions to
-// arenas and slots: all stay where they are until nothing refers to them.
+// The parts, and how events pass through them. Slots refer to arenas and sessions, sessions to
+// arenas and slots, so all of them stay at their address while referred to.
 struct Core::State {
   struct FeedEntry {
     uint64_t samples = 0;
@@ -36,7 +36,7 @@ struct Core::State {
   absl::flat_hash_map<FeedId, std::unique_ptr<FeedEntry>> feeds;
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
   Schedule schedules[kFillPaths];
-  std::deque<RowTask> again[kFillPaths];  // rows that came back: given out before all others
+  std::deque<RowTask> again[kFillPaths];  // rows that came back; given out before others
   std::vector<Announcement> announcements;
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;

@@ -21,7 +21,7 @@ void Cursor::Advance() {
   Settle();
 }
 
-// Goes on to the next epoch that has a batch, if this one has none left.
+// If this epoch has no batch left, advances to the next one that has.
 void Cursor::Settle() {
   while (step_ == steps_) {
     if (!endless_ && --epochs_left_ == 0) {
@@ -32,7 +32,7 @@ void Cursor::Settle() {
     share_.consumed = consumed_ = 0;
     step_ = 0;
     steps_ = plan::BatchCount(share_);
-    PENSTOCK_CHECK(steps_ > 0);  // a session that would never have a batch is not opened
+    PENSTOCK_CHECK(steps_ > 0);  // a session without any batch can't be opened
   }
   batch_ = plan::BatchAt(share_, step_);
 }

@@ -1,17 +1,18 @@
-// How many batches of its epoch a session has not taken yet. Pure.
+// How many batches of its epoch a session has not yet taken. Pure.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock::feed {
 
-// Of one rank: the first epoch may have begun in its middle.
+// For one rank; the first epoch may have begun in the middle.
 struct EpochBatches {
   uint64_t first = 0;
-  uint64_t each = 0;  // of every later one
+  uint64_t each = 0;  // per later epoch
 };
 
-// After so many were taken; 0: an epoch just ended, and none of the next one was taken.
+// Batches left after `taken` batches. 0: an epoch has just ended, and nothing of the next was
+// taken.
 inline uint64_t RestOfEpoch(const EpochBatches& batches, uint64_t taken) {
   if (taken < batches.first) return batches.first - taken;
   if (batches.each == 0) return 0;

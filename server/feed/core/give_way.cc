@@ -7,7 +7,7 @@
 namespace penstock::feed {
 
 std::optional<UserId> WhoGivesWay(const SlotHolder& waiting, std::span<const SlotHolder> holders) {
-  // What is on its way counts as the one's who waits.
+  // Slots that are about to be freed count as the waiting user's.
   uint32_t coming = waiting.worker_slots - waiting.giving_way;
   for (const SlotHolder& holder : holders) coming += holder.giving_way;
   const auto rank = [](const SlotHolder& holder) {

@@ -1,8 +1,8 @@
-// Who gives a post back when all are taken and somebody waits. Pure.
+// Decides who gives up a worker slot when all are taken and a user waits. Pure.
 //
-// Whoever holds more worker slots than the one that waits, and has had more of the decoders' time
-// by a turn. So two users share two worker slots without ever changing, and one post by taking
-// turns; and one that wants little is not kept waiting by one that wants all.
+// It is a user who holds more worker slots than the one that waits, and has used a turn more of the
+// decoders' time. So two users share two worker slots without ever switching, share one by taking
+// turns, and a user that needs little does not wait for one that needs all.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct SlotHolder {
   base::Duration spent{};
 };
 
-// `waiting`: with the worker slots that it holds already. Nobody, when it must wait.
+// `waiting` includes the worker slots that it already holds. Nullopt if it must wait.
 std::optional<UserId> WhoGivesWay(const SlotHolder& waiting, std::span<const SlotHolder> holders);
 
 }  // namespace penstock::feed

@@ -1,4 +1,5 @@
-// Which rows of a filling slot were given to workers and which are done. Owned by its slot.
+// Which rows of a filling slot are with workers, and which are done.
+// **Ownership**: owned by its slot.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +9,22 @@ namespace penstock::feed {
 
 class RowLedger {
  public:
-  // Every row waits to be given out for the first time.
+  // Starts over: every row is waiting to be given out.
   void Reset(uint32_t rows);
 
   struct Run {
     uint32_t first = 0, count = 0;
   };
   bool HasFresh() const { return fresh_ < rows_.size(); }
-  // The first ones never given out yet: as few runs as hold so many each, of nearly one size,
-  // because a short run costs about as much to hand over as a long one.
+  // Returns the first rows that were never given out, split into the fewest runs of at most `most`
+  // rows and nearly equal size, because a short run costs almost as much to hand over as a long
+  // one.
   Run GiveFresh(uint32_t most);
-  void GiveAgain(uint32_t row, uint32_t rows = 1);  // rows that came back
-  void Back(uint32_t row, uint32_t rows = 1);       // given rows ended without being filled
+  void GiveAgain(uint32_t row, uint32_t rows = 1);  // gives out rows that came back
+  void Back(uint32_t row, uint32_t rows = 1);       // given rows ended unfilled
   void Done(uint32_t row, uint32_t rows = 1);       // given rows are filled
 
-  uint32_t given() const { return given_; }  // in workers' hands
+  uint32_t given() const { return given_; }  // with workers
   bool AllDone() const { return done_ == rows_.size(); }
 
  private:

@@ -9,10 +9,9 @@
 namespace penstock::feed {
 namespace {
 
-// Every eighth slot of a feed goes to the starving session that has waited longest. Were all of
-// them to go to the one furthest behind, a newcomer at the feed's beginning would starve those far
-// ahead of it until it has caught up, which may be days. Simulated: this costs those furthest
-// behind 0.2 %.
+// Every eighth slot of a feed goes to the starving session that has waited longest. If all went to
+// the one furthest behind, a newcomer at the feed's beginning would starve those far ahead until it
+// has caught up, which may take days. In simulation this costs those furthest behind 0.2 %.
 constexpr uint64_t kTurnOfTheWaiting = 8;
 
 }  // namespace
@@ -93,13 +92,13 @@ void Schedule::Claim(UserId user) {
   if (!claimant_ || spending_.Of(user) < spending_.Of(*claimant_)) claimant_ = user;
 }
 
-// Whether FindSlot finds one.
+// Whether FindSlot would find a slot.
 bool Schedule::Wants(User& user, Core::MayRead may_read) const {
   GoOnWithWhatMayBeRead(user, may_read);
   if (user.current != nullptr) return true;
   if (user.asked == changes_) return false;
   if (Pick(user, may_read) != nullptr) return true;
-  // That a feed may be read again is no change that is heard of here.
+  // This is not notified when a feed becomes readable again.
   const auto is_read = [&](const Entry& entry) {
     return may_read(user.id, entry.session->spec().feed);
   };
@@ -107,7 +106,7 @@ bool Schedule::Wants(User& user, Core::MayRead may_read) const {
   return false;
 }
 
-// Lets the user's current slot be one with fresh rows.
+// Makes the user's current slot one with fresh rows.
 void Schedule::FindSlot(User& user, Core::MayRead may_read,
                         absl::FunctionRef<Slot&(Session&)> begin) {
   if (user.current != nullptr) return;
@@ -118,7 +117,7 @@ void Schedule::FindSlot(User& user, Core::MayRead may_read,
   user.current = &begin(*next->session);
 }
 
-// A slot whose feed cannot be read now holds up no other.
+// Skips a slot whose feed cannot be read now.
 void Schedule::GoOnWithWhatMayBeRead(User& user, Core::MayRead may_read) {
   const auto is_read = [&](const Slot* slot) { return may_read(user.id, slot->key.feed); };
   if (user.current != nullptr && !is_read(user.current))
@@ -140,8 +139,8 @@ const Schedule::Entry* Schedule::Pick(const User& user, Core::MayRead may_read) 
   return best;
 }
 
-// The fewest ready batches; then the feed that was served longest ago, since positions of different
-// feeds cannot be compared; then the one furthest behind.
+// The fewest ready batches first; then the feed served longest ago, because positions of different
+// feeds cannot be compared; then the session furthest behind.
 bool Schedule::Before(const Entry& a, const Entry& b) {
   const auto rank = [](const Entry& entry) {
     const Session& session = *entry.session;

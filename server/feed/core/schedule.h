@@ -1,6 +1,7 @@
-// Who is served next on one fill path. Between users: whoever has had the least of the time of
-// those who fill rows (spending.h). Within a user one slot after the other: among the sessions with
-// the fewest ready batches the one furthest behind. Owned by the core.
+// Decides who is served next on one fill path. Between users: the one with the least usage
+// (spending.h). For one user, one slot after another: of the sessions with the fewest ready
+// batches, the one furthest behind.
+// **Ownership**: owned by the core.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +19,36 @@ class Schedule {
  public:
   void Add(Session& session);
   void Remove(Session& session);
-  // Something happened: who wanted nothing, or could not be served, is asked again.
+  // Something changed: reconsider users that wanted nothing or could not be served.
   void Changed() { ++changes_; }
-  // Nobody wants this slot any more: no further row of it is given out.
+  // Nobody wants this slot any more: give out no further rows of it.
   void Abandoned(const Slot& slot);
 
-  // The next fresh rows, of a user who may have them and a feed that may be read. `begin` makes a
-  // slot fill for the session that is served next.
+  // The next fresh rows, for a user who may get them and a feed that may be read. `begin` starts
+  // filling a slot for the session that is served next.
   std::optional<RowTask> Next(Core::MayHave may_have, Core::MayRead may_read,
                               absl::FunctionRef<Slot&(Session&)> begin);
 
-  // The user that wants rows and has had the least, of those that may not have any before others
-  // make room: as of the last call of Next, if that gave none.
+  // After Next returned nullopt: the user that wants rows and has the least usage, of those that
+  // must wait for others to make room.
   std::optional<UserId> claimant() const { return claimant_; }
-  // Rows of the user that came back may have none either.
+  // The same for a user whose rows came back.
   void Claim(UserId user);
 
-  // How what was given out ended.
+  // How rows that were given out ended.
   void Ended(const RowTask& task, std::optional<base::Duration> cost) {
     spending_.Ended(task.user, task.rows, cost);
   }
   void GivenAgain(const RowTask& task) { spending_.Given(task.user, task.rows); }
   base::Duration Spent(UserId user) const { return spending_.Of(user); }
 
-  // Slots begun so far: the time by which sessions are served.
+  // Number of slots begun so far; the logical time for serving sessions.
   uint64_t begun() const { return begun_; }
-  // Calls `visit` with each session of the user.
+  // Calls `visit` for each session of the user.
   void VisitSessions(UserId user, absl::FunctionRef<void(Session&)> visit);
 
  private:
-  // The turn of a feed among those of one user.
+  // A feed's place in the rotation of its user's feeds.
   struct FeedTurn {
     uint64_t picks = 0;
     uint64_t last_pick = 0;
@@ -61,11 +62,11 @@ class Schedule {
     UserId id;
     std::vector<Entry> entries;
     absl::flat_hash_map<FeedId, std::unique_ptr<FeedTurn>> feeds;
-    Slot* current = nullptr;  // filling, and not all of its rows were given out
-    // Begun like that one, when their feeds could not be read any more; oldest first.
+    Slot* current = nullptr;  // filling, with rows not yet given out
+    // Slots like `current` whose feeds became unreadable; oldest first.
     std::vector<Slot*> put_off;
-    uint64_t asked = 0;   // changes_ when it last had nothing to do
-    uint64_t served = 0;  // when it last was, as served_ counts
+    uint64_t asked = 0;   // value of changes_ when it last had nothing to do
+    uint64_t served = 0;  // value of served_ when it was last served
   };
 
   using Users = std::vector<std::unique_ptr<User>>;

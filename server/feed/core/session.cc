@@ -61,14 +61,14 @@ Announcement Session::Announce() {
 
 absl::Status Session::Taken(uint64_t count, base::TimePoint now) {
   if (count > sent_) {
-    return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " says that it took ",
-                                                   count, " batches, but ", sent_,
-                                                   " were announced to it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("session ", id_.value(), " reports that it took ", count, " batches, but ",
+                     sent_, " were announced to it"));
   }
   if (count < taken_) {
-    return absl::InvalidArgumentError(absl::StrCat("session ", id_.value(), " says that it took ",
-                                                   count, " batches, but it said ", taken_,
-                                                   " before"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("session ", id_.value(), " reports that it took ", count,
+                     " batches, but it reported ", taken_, " before"));
   }
   if (count == taken_) return absl::OkStatus();
   taken_ = count;

@@ -1,5 +1,6 @@
-// One session's window: what it was given, what it was told of, what it took and released, and what
-// it wants next. Owned by the core. Numbers that a consumer says are checked here.
+// One session's window: what it was given, told, took and released, and what it wants next.
+// Validates the numbers that a consumer reports.
+// **Ownership**: owned by the core.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace penstock::feed {
 
-// Whether its numbers can be, and an epoch has a batch for this rank. server/session/validate.h
-// says in words which requests are refused; this is what the core relies on.
+// Whether its numbers are valid and an epoch has a batch for this rank. The core relies on this;
+// server/session/validate.h refuses such requests with a message.
 bool IsPossible(const SessionSpec& spec);
 
 class Session {
@@ -25,34 +26,35 @@ class Session {
   Arena& arena() const { return arena_; }
   const Cursor& cursor() const { return cursor_; }  // at the batch it wants next
 
-  // Its window has room for another batch, and there is one.
+  // Whether its window has room for another batch, and there is one.
   bool Wants() const;
   SlotKey NextKey() const { return {spec_.user, spec_.feed, spec_.variant, cursor_.position()}; }
   void SetVariant(uint64_t variant) { spec_.variant = variant; }
-  // Batches that are ready, or will be without another decision.
+  // Batches that are ready, or will be without further decisions.
   uint64_t Supply() const { return given() - taken_; }
-  // When it was last given a slot, as the schedule counts.
+  // When it last got a slot, in the schedule's logical time.
   uint64_t last_given() const { return last_given_; }
 
-  // Gives it the slot, which it holds already in the arena's books, for the batch it wants next.
+  // Gives it the slot for the batch it wants next. **Requires**: the arena already counts it as a
+  // holder.
   void Give(Slot& slot, uint64_t when);
-  // The next batch that it was not told of is full.
+  // Whether the next unannounced batch is full.
   bool HasReady() const;
   Announcement Announce();
-  // The runner knows of the announcement: from here on the consumer may.
+  // The runner knows of the announcement, so the consumer may too.
   void Sent(uint64_t sequence) { sent_ = sequence; }
 
   absl::Status Taken(uint64_t count, base::TimePoint now);
-  // The slot that it lets go of.
+  // Returns the slot that it releases.
   absl::StatusOr<Slot*> Released(uint64_t sequence);
   std::vector<uint64_t> Outstanding() const;
 
-  // Nothing more is given to it; returns the slots of batches that the runner does not know of.
+  // Gives it nothing more. Returns the slots of batches that the runner does not know of.
   std::vector<Slot*> Detach();
   // The slots that it still holds.
   std::vector<Slot*> Held() const;
 
-  // Slots that are kept for it: its window, or once detached no more than it holds.
+  // Slots reserved for it: its window, or, once detached, only what it holds.
   uint64_t Reserved() const { return detached_ ? given() - released_ : spec_.window; }
   void ShrinkIfUntouched(base::TimePoint now);
   SessionView View() const;
@@ -74,14 +76,15 @@ class Session {
   SessionSpec spec_;
   Arena& arena_;
   Cursor cursor_;
-  std::deque<Lease> leases_;  // by sequence, from oldest_ on: the first is not released
+  // By sequence, starting with oldest_, the first one that is not released.
+  std::deque<Lease> leases_;
   uint64_t oldest_ = 1;
   uint64_t announced_ = 0;
   uint64_t sent_ = 0;
   uint64_t taken_ = 0;
   uint64_t released_ = 0;
   uint64_t last_given_ = 0;
-  uint32_t window_;  // now
+  uint32_t window_;  // current
   base::TimePoint touched_;
   bool detached_ = false;
 };

@@ -1,4 +1,5 @@
-// The place of one batch, and what is in it. Owned by the core; its arena alone changes its state.
+// A place for one batch, and its content.
+// **Ownership**: owned by the core; only its arena changes its state.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace penstock::feed {
 class Arena;
 class Session;
 
-// What a full slot holds. Sessions that want equal keys in one arena hold the same slot.
+// What a full slot holds. In one arena, sessions that want equal keys hold the same slot.
 struct SlotKey {
   UserId user;
   FeedId feed;
@@ -28,7 +29,7 @@ struct SlotKey {
   }
 };
 
-// How a feed's slots are filled, as its sessions' specs say.
+// How a feed's slots are filled, from its sessions' specs.
 struct Filling {
   FillPath fill_path = FillPath::kWorkers;
   uint32_t run = 1;
@@ -50,8 +51,8 @@ struct Slot {
   Filling filling;
   RowLedger rows;
   uint32_t holders = 0;
-  std::vector<Session*> waiting;       // holders, while it fills
-  std::list<Slot*>::iterator in_list;  // its place among the free or the cached
+  std::vector<Session*> waiting;       // holders while it fills
+  std::list<Slot*>::iterator in_list;  // position in the list of free or cached slots
 };
 
 }  // namespace penstock::feed

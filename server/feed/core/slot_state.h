@@ -1,4 +1,4 @@
-// The life of a slot, as a pure function. Only Arena stores a state.
+// The state machine of a slot, as a pure function. Only Arena stores a state.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,23 @@
 namespace penstock::feed {
 
 enum class SlotState : uint32_t {
-  kFree,       // its bytes mean nothing
-  kFilling,    // being decoded for those who hold it
-  kHeld,       // full, and somebody has a lease on it
-  kCached,     // full, held by nobody; may be held again or filled anew
-  kAbandoned,  // nobody wants it any more, but workers may still write into it
+  kFree,       // its content is meaningless
+  kFilling,    // being filled for its holders
+  kHeld,       // full, with a lease
+  kCached,     // full, held by nobody; may be held again or refilled
+  kAbandoned,  // nobody wants it, but workers may still write to it
 };
 
 enum class SlotEvent : uint32_t {
   kBegin,      // it is to hold another batch
-  kHold,       // one more session holds it
+  kHold,       // another session holds it
   kFilled,     // its last row is done
-  kLastLetGo,  // the last session let go of it
-  kDrained,    // no row of it is in a worker's hands
-  kForget,     // what it holds will not be wanted
+  kLastLetGo,  // the last session released it
+  kDrained,    // no row of it is with a worker
+  kForget,     // its content is no longer needed
 };
 
-// Nothing where the event cannot happen in that state.
+// The next state; nullopt if the event is impossible in that state.
 std::optional<SlotState> Next(SlotState state, SlotEvent event);
 
 }  // namespace penstock::feed

@@ -6,7 +6,7 @@
 namespace penstock::feed {
 namespace {
 
-// A failure costs next to nothing; a read that does not come back costs a thread.
+// A failure costs next to nothing; a read that blocks costs a thread.
 constexpr base::BackOff::Options kAfterFailure = {.first = std::chrono::milliseconds(10),
                                                   .longest = std::chrono::seconds(1)};
 constexpr base::BackOff::Options kAfterOverdue = {.first = std::chrono::seconds(1),
@@ -20,7 +20,7 @@ SourceHealth::Reads SourceHealth::MayRead(base::TimePoint now) const {
   return Reads::kAside;
 }
 
-// One that was not begun aside is from now on.
+// A read that did not begin aside counts as aside from now on.
 void SourceHealth::Overdue(const Read& read, base::TimePoint now, std::string reason) {
   if (!read.aside) ++aside_;
   ++overdue_;
@@ -57,7 +57,7 @@ void SourceHealth::Ended(const Read& read) {
   if (read.overdue) --overdue_;
 }
 
-// Several at one time make one pause.
+// Several failures at the same time cause one pause.
 void SourceHealth::PauseFrom(base::TimePoint now, const base::BackOff::Options& back_off) {
   at_once_ = 1;
   if (now < again_) return;

@@ -1,13 +1,13 @@
-// Whether a dataset's storage answers, and so how its samples may be read now. Pure: time comes in
-// as an argument. One for each dataset; one thread.
+// Whether a dataset's storage responds, and how its samples may therefore be read. Pure: time is an
+// argument. One for each dataset.
 //
-// While all is well, samples are read freely: by the readers and row copiers that all datasets
-// share. Three failures in a row, or a read that does not come back, and no other dataset pays for
-// more of it: from then on this one's samples are read aside, by threads of their own, at first one
-// at a time after a pause that doubles. Each read that comes back well doubles how many there may
-// be at once; one that comes back at once, while none is missing, ends the trouble.
+// While all is well, samples are read by the readers and row copiers that all datasets share. After
+// three consecutive failures, or a read that blocks, other datasets must not pay for more of them.
+// From then on this dataset's samples are read aside, by separate threads: at first one at a time,
+// after a pause that doubles. Each successful read doubles how many there may be at once. A read
+// that succeeds at once, while none is blocked, ends this mode.
 //
-// What always holds: reads aside are never more than kMostAside beside those that were left behind.
+// Invariant: there are never more than kMostAside reads aside, plus those already blocked.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace penstock::feed {
 
 class SourceHealth {
  public:
-  static constexpr uint32_t kFailures = 3;    // in a row
-  static constexpr uint32_t kMostAside = 16;  // at once
+  static constexpr uint32_t kFailures = 3;    // consecutive
+  static constexpr uint32_t kMostAside = 16;  // concurrent
   static constexpr base::Duration kAtOnce = std::chrono::milliseconds(50);
 
   enum class Reads { kFreely, kAside, kNotNow };
   Reads MayRead(base::TimePoint now) const;
 
-  // What became of a read: how it was made, and whether it was told to be overdue.
+  // How a read was made, and whether it was reported overdue.
   struct Read {
     bool aside = false;
     bool overdue = false;
@@ -38,10 +38,10 @@ class SourceHealth {
   void Overdue(const Read& read, base::TimePoint now, std::string reason);
   void CameBack(const Read& read, base::TimePoint now);
   void Failed(const Read& read, base::TimePoint now, std::string reason);
-  // It came to nothing for a reason that says nothing about the source.
+  // The read ended in a way that says nothing about the source.
   void Dropped(const Read& read) { Ended(read); }
 
-  // Since when nothing good was heard of the source, and why; nothing: it is well.
+  // Since when the source has not responded, and why; nullopt: it is well.
   struct Trouble {
     base::TimePoint since;
     std::string reason;
@@ -54,12 +54,12 @@ class SourceHealth {
   void PauseFrom(base::TimePoint now, const base::BackOff::Options& back_off);
 
   bool careful_ = false;
-  uint32_t failures_ = 0;  // in a row
-  uint32_t aside_ = 0;     // under way, overdue ones among them
-  uint32_t overdue_ = 0;   // under way
-  uint32_t at_once_ = 1;   // that may be under way besides the overdue ones, while careful
+  uint32_t failures_ = 0;  // consecutive
+  uint32_t aside_ = 0;     // in progress, including overdue ones
+  uint32_t overdue_ = 0;   // in progress
+  uint32_t at_once_ = 1;   // while careful: how many may be in progress, not counting overdue ones
   base::Duration pause_{};
-  base::TimePoint again_{};  // not before then, while careful
+  base::TimePoint again_{};  // while careful: not before this time
   std::optional<Trouble> trouble_;
 };
 

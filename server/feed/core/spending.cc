@@ -5,7 +5,7 @@
 namespace penstock::feed {
 namespace {
 
-constexpr int64_t kWeightOfTheLast = 8;  // one in so many
+constexpr int64_t kWeightOfTheLast = 8;  // weight 1/8
 
 }  // namespace
 

@@ -1,10 +1,11 @@
-// What each user has had of those who fill rows, in their time: whoever has had the least is next.
-// Rows that were given out and have not ended count as what the user's rows took on average.
+// How much time each user has used of those who fill rows; the user with the least is next. Rows in
+// progress count with the user's average.
 //
-// Start-time fair queueing: a clock stands where the least of those who want something is, and who
-// comes back after a pause starts there, but for one turn's credit. So nothing is saved up, and who
-// wants little gets it at once. An account outlives its user's sessions until the clock has passed
-// it: leaving and coming back pays no debt. Pure; owned by a schedule.
+// Start-time fair queueing: a virtual clock follows the least usage of the users that want
+// something. A user who returns after a pause starts at that clock, with one turn's credit. So
+// nothing is saved up, and a user who needs little is served at once. An account outlives its
+// user's sessions until the clock has passed it, so leaving and returning clears no debt. Pure.
+// **Ownership**: owned by a schedule.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@
 
 namespace penstock::feed {
 
-// So much longer somebody may be served who has had more than another who waits: a change of users
-// costs something.
+// How long a user may be served beyond another's usage before they are switched, because switching
+// has a cost.
 inline constexpr base::Duration kTurn = std::chrono::milliseconds(25);
 
 class Spending {
  public:
-  // Rows were given out; they ended. Without a cost it is what was expected.
+  // Rows were given out, or ended. Without a cost, the average counts.
   void Given(UserId user, uint32_t rows);
   void Ended(UserId user, uint32_t rows, std::optional<base::Duration> cost);
 
-  // Whether the user wants rows now. All that are asked about are, before the clock goes on.
+  // Whether the user wants rows now. Call it for all users before the clock advances.
   void Wants(UserId user, bool wants);
   void Advance();
 
@@ -36,7 +37,7 @@ class Spending {
  private:
   struct Account {
     base::Duration spent{};
-    base::Duration row = std::chrono::milliseconds(1);  // on average; a guess until one has ended
+    base::Duration row = std::chrono::milliseconds(1);  // average; a guess until one has ended
     uint64_t given = 0;
     bool measured = false, wants = false;
   };

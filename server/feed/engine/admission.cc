@@ -17,7 +17,7 @@ absl::Status AdmitToPool(const Admission& limits, const Applicant& applicant) {
       applicant.left_behind_bytes == 0
           ? ""
           : absl::StrCat("; ", base::FormatBytes(applicant.left_behind_bytes),
-                         " of it are of closed sessions whose reads do not come back: see to their "
+                         " of it belong to closed sessions whose reads are blocked: check their "
                          "storage");
   return absl::ResourceExhaustedError(absl::StrCat(
       "the windows of user ", applicant.user, " would take ", base::FormatBytes(bytes),
@@ -43,8 +43,8 @@ absl::Status Admit(const Admission& limits, const Applicant& applicant) {
 absl::Status CheckFingerprint(uint64_t expected, uint64_t fingerprint) {
   if (expected == 0 || expected == fingerprint) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the state is of another feed: its fingerprint is ", absl::Hex(expected), ", this feed's is ",
-      absl::Hex(fingerprint),
+      "the state belongs to another feed: its fingerprint is ", absl::Hex(expected),
+      ", this feed's is ", absl::Hex(fingerprint),
       "; the dataset, its order, its seed or the decoding has changed since the state was saved"));
 }
 

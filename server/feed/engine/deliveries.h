@@ -1,8 +1,8 @@
-// Between the core and the consumers: what consumers say on their pages becomes the core's events,
-// and what the core announces is written on their pages.
+// Connects the core with the consumers: turns what consumers write to their control pages into
+// events of the core, and writes the core's announcements to their pages.
 //
-// **Ownership**: nothing; what it uses is the engine's.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns nothing; uses the engine's parts. **Thread safety**: the runner's thread
+// only.
 #pragma once
 
 #include "common/base/clock.h"
@@ -27,9 +27,9 @@ class Deliveries {
         statistics_(statistics),
         trace_(trace) {}
 
-  // Returns whether anything was released. A consumer that says what cannot be fails alone.
+  // Returns whether anything was released. A consumer that writes invalid values fails alone.
   bool Listen(base::TimePoint now);
-  // Announces what became ready. Returns whether there was anything.
+  // Announces what is ready. Returns whether there was anything.
   bool Announce(base::TimePoint now);
 
  private:

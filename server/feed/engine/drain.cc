@@ -10,8 +10,9 @@ namespace {
 
 absl::Status LastEpoch() {
   return absl::UnavailableError(
-      "the daemon is draining: this epoch was the last that it fed; go on from the session's state "
-      "once it serves again");
+      "the daemon is draining and has ended this session with its epoch; resume from the session's "
+      "state "
+      "when it serves again");
 }
 
 }  // namespace
@@ -32,10 +33,11 @@ void Drain::Set(bool draining) {
 absl::Status Drain::MayOpen() const {
   if (!active_) return absl::OkStatus();
   return absl::UnavailableError(
-      "the daemon is draining and takes no new session; try again once it serves");
+      "the daemon is draining and opens no sessions; try again when it serves");
 }
 
-// Batches of the next epoch that were announced already may still be taken: they are complete.
+// Batches of the next epoch that were already announced may still be taken, because they are
+// complete.
 void Drain::Tick() {
   if (!active_) return;
   for (const auto& [id, session] : sessions_.all()) {

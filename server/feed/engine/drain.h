@@ -1,8 +1,8 @@
-// How the daemon is emptied: nobody comes in any more, and each session ends once its consumer has
-// taken its epoch's last batch. Sessions that were ended stay so if the drain is cancelled.
+// Draining: no session can be opened, and each ends once its consumer has taken the last batch of
+// its epoch. If the drain is cancelled, sessions that were already ended stay ended.
 //
-// **Ownership**: it knows where each session's epoch ends; the sessions are the table's.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns the ends of the sessions' epochs; the table owns the sessions. **Thread
+// safety**: the runner's thread only.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class Drain {
 
   void Set(bool draining);
   bool active() const { return active_; }
-  // **Errors**: Unavailable while it is active.
+  // **Errors**: Unavailable during a drain.
   absl::Status MayOpen() const;
-  // Ends those whose epoch was taken, while it is active.
+  // During a drain, ends the sessions whose epoch has been taken.
   void Tick();
-  // Whether the drain waits for the session, or would.
+  // Whether a drain waits for the session, or would.
   static bool WaitsFor(const SessionRecord& session) {
     return !session.ended && !session.request.canary;
   }
-  // Batches of its epoch that its consumer has not taken.
+  // Batches of its epoch that its consumer has not yet taken.
   uint64_t RestOf(uint64_t id, const SessionRecord& session) const;
 
  private:
@@ -35,7 +35,8 @@ class Drain {
 
   SessionTable& sessions_;
   bool active_ = false;
-  std::map<uint64_t, uint64_t> ends_at_;  // by session: once so many batches were taken
+  // By session: the number of taken batches at which it ends.
+  std::map<uint64_t, uint64_t> ends_at_;
 };
 
 }  // namespace penstock::feed

@@ -76,7 +76,7 @@ void Engine::WatchWith(std::function<void(int, bool)> changed) {
   sessions_.WatchWith(std::move(changed));
 }
 
-// ---- The loop. ----
+// ---- The loop ----
 
 bool Engine::Pump(base::TimePoint now) {
   now_ = now;
@@ -104,7 +104,7 @@ void Engine::Tick(base::TimePoint now) {
   Tidy(now);
 }
 
-// Looks where the time goes, and follows with the number of workers.
+// Samples where the time goes, and adjusts the number of workers.
 void Engine::FollowDemand(base::TimePoint now) {
   statistics_.Update(worker_filler_.rows().decoded(), now);
   const std::optional<Statistics::Look> look = statistics_.LookAround(sessions_, workers_, now);
@@ -121,7 +121,7 @@ void Engine::Tidy(base::TimePoint now) {
   for (const auto& [id, session] : sessions_.all())
     worker_filler_.losses().Touch(session.feed->account, now);
   if (!feeds_.HasIdle()) return;
-  // A feed's number stays as long as somebody may still find its slots.
+  // Keeps a feed's number as long as anyone can find its slots.
   absl::flat_hash_set<FeedId> in_slots;
   core_.ForEachSlot([&](SlotId, FeedId feed) { in_slots.insert(feed); });
   feeds_.Prune(in_slots);
@@ -133,7 +133,7 @@ absl::Status Engine::status() const {
   return gpus_.status();
 }
 
-// ---- Sessions. ----
+// ---- Sessions ----
 
 void Engine::Open(const OpenRequest& request, base::TimePoint now, SessionOpener::Opened done) {
   now_ = now;
@@ -159,7 +159,7 @@ void Engine::SetAdmission(const Admission& admission) {
   worker_filler_.LimitUsers(admission.max_workers_per_user);
 }
 
-// ---- Segments. ----
+// ---- Segments ----
 
 absl::Status Engine::SegmentMade(const pool::Segment& segment) {
   PENSTOCK_RETURN_IF_ERROR(
@@ -176,7 +176,7 @@ bool Engine::GiveUp(const pool::Segment& segment) {
   return true;
 }
 
-// ---- What is shown. ----
+// ---- Views ----
 
 EngineViews Engine::views() const {
   return EngineViews({.core = core_,

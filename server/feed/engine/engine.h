@@ -1,8 +1,8 @@
-// The event loop of the daemon: where core, pool, workers and deliveries meet. Each part decides
-// its own affairs and knows nothing of the engine; Pump and Tick say in which order they are asked.
+// The daemon's event loop, which connects core, pool, workers and deliveries. The parts make the
+// decisions and know nothing of the engine; Pump and Tick call them in order.
 //
-// **Ownership**: owns all parts. They refer to each other, so their order here matters.
-// **Thread safety**: no thread of its own; one owner (the runner) calls it. It never blocks.
+// **Ownership**: owns all parts. They refer to each other, so the order of members matters.
+// **Thread safety**: has no thread; one owner (the runner) calls it. It never blocks.
 #pragma once
 
 #include <cstdint>
@@ -47,69 +47,70 @@ class Engine {
     Admission admission;
     base::Duration keep_idle_segments = std::chrono::seconds(60);
     base::Duration retry_for = std::chrono::seconds(60);  // how long a source may fail
-    // As many workers as the trainers need, from workers.count on; nothing: always that many.
+    // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
     std::optional<WorkerDemand::Options> auto_workers;
   };
 
   Engine(Options options, SendToPeer send);
   ~Engine();
   absl::Status Start();
-  // After Start. Descriptors that become readable when Pump should be called; they change with
-  // sessions: `changed` is called with a descriptor and whether it is to be watched.
+  // Call it after Start. Pump must be called when one of the descriptors is readable. They change
+  // with sessions: `changed` gets each descriptor and whether to watch it.
   void WatchWith(std::function<void(int fd, bool watch)> changed);
 
-  // ---- The loop. ----
-  // One pass over everything that may have happened. False when nothing had.
+  // ---- The loop ----
+  // One pass over everything that may have happened. Returns false if nothing had.
   bool Pump(base::TimePoint now);
-  // Slow things, several times a second: time-outs, restarts, shrinking.
+  // Slower tasks, several times a second: time-outs, restarts, shrinking.
   void Tick(base::TimePoint now);
-  // Consumers ring only while we say that we sleep.
+  // Consumers notify only while we announce that we sleep.
   void SetAsleep(bool asleep) { sessions_.SetAsleep(asleep); }
-  // True while consumers may let go of batches without a sound: then Pump is called again and
-  // again.
+  // True while consumers may release batches without a notification: Pump must then be called
+  // repeatedly.
   bool MustBePolled() const { return sessions_.MustBePolled(); }
-  // Why nothing is delivered any more, if so; for good: workers cannot be kept up, a GPU is lost.
+  // Not OK if nothing is delivered any more: workers cannot be kept running, or a GPU is lost.
+  // Permanent.
   absl::Status status() const;
 
-  // ---- Sessions. ----
-  // Answers exactly once: at once, but for device delivery perhaps within a later Pump, once memory
-  // was made on the GPU.
+  // ---- Sessions ----
+  // Answers exactly once: immediately, or, for device delivery, possibly in a later Pump, after GPU
+  // memory was allocated.
   void Open(const OpenRequest& request, base::TimePoint now, SessionOpener::Opened done);
-  // The slabs that batches of this session may be in, as of now. PermissionDenied as Close.
+  // The slabs that this session's batches may currently be in. **Errors**: PermissionDenied, as for
+  // Close.
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session) {
     return opener_.Slabs(peer, session);
   }
-  // PermissionDenied when the session is another peer's.
+  // **Errors**: PermissionDenied if the session belongs to another peer.
   absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now) {
     return sessions_.Close(peer, session, now);
   }
   void PeerDisconnected(uint64_t peer) { sessions_.PeerDisconnected(peer); }
   void PeerGone(uint64_t peer, base::TimePoint now);
-  // Whether its process may still use anything of ours: sessions that it did not close, batches on
-  // a GPU, slabs that it was told of.
+  // Whether the process may still use anything of ours: open sessions, batches on a GPU, slabs.
   bool Holds(uint64_t peer) const { return sessions_.Holds(peer) || gpus_.Knows(peer); }
-  // A dataset's quarantine has a new version: slots filled from now on are keyed by it.
+  // A dataset's quarantine has a new version, which keys slots filled from now on.
   void QuarantineChanged(const DatasetState& dataset) { sessions_.QuarantineChanged(dataset); }
-  // Every session is told that the daemon ends.
+  // Tells every session that the daemon is ending.
   void CloseAll();
 
-  // ---- Operators. ----
-  // From now on no session is opened, and each ends once its consumer has taken its epoch's last
-  // batch; false: serve again. Those that were ended stay so.
+  // ---- Operators ----
+  // Starts or cancels draining: no session can be opened, and each ends once its consumer has taken
+  // the last batch of its epoch. Sessions that were already ended stay ended.
   void SetDraining(bool draining) { drain_.Set(draining); }
   bool draining() const { return drain_.active(); }
   void SetAdmission(const Admission& admission);
-  // InvalidArgument: 0, or more than can be. How many there were.
+  // Returns the previous number. **Errors**: InvalidArgument for 0 or more than the maximum.
   absl::StatusOr<uint32_t> SetWorkers(uint32_t count) { return worker_count_.Set(count); }
-  // As TraceRecorder::Take.
+  // See TraceRecorder::Take.
   void TakeTrace(const TraceRequest& request, base::TimePoint now, TraceRecorder::Traced done) {
     trace_.Take(request, now, std::move(done));
   }
 
-  // ---- What is shown. ----
+  // ---- Views ----
   EngineViews views() const;
-  size_t sessions() const { return sessions_.trainers(); }  // of trainers
-  // Counts and stalls over all feeds; what feeds count is added up first.
+  size_t sessions() const { return sessions_.trainers(); }  // trainers' sessions
+  // Counts and stalls over all feeds, after adding up what feeds have counted.
   TotalsView Totals(base::TimePoint now);
 
  private:
@@ -120,17 +121,17 @@ class Engine {
   void Tidy(base::TimePoint now);
 
   const Options options_;
-  base::TimePoint now_{};  // of the pass that is under way
+  base::TimePoint now_{};  // of the current pass
   Core core_;
   SegmentSender segments_;
   pool::Pool pool_;
-  // Before the supervisor and the row copiers, whose threads use what rows in flight keep alive.
+  // Before the supervisor and the row copiers, whose threads use what rows in progress keep alive.
   WorkerFiller worker_filler_;
   RowCopierFiller row_copier_filler_;
   NobodyFiller nobody_;
   workers::Supervisor workers_;
   copy::RowCopiers row_copiers_;
-  exporting::Gpus gpus_;  // before the sessions, which hold memory there
+  exporting::Gpus gpus_;  // before the sessions, which hold GPU memory
   FeedBook feeds_;
   SessionTable sessions_;
   Statistics statistics_;

@@ -85,7 +85,7 @@ TotalsView EngineViews::Totals(base::TimePoint now) const {
   return view;
 }
 
-// ---- Sessions. ----
+// ---- Sessions ----
 
 SessionInfo EngineViews::InfoOf(uint64_t id, const SessionRecord& session) const {
   SessionInfo info = MakeSessionInfo(id, session, of_.sessions.ViewOf(id));
@@ -149,12 +149,12 @@ absl::StatusOr<SessionProgress> EngineViews::Progress(uint64_t peer, uint64_t id
   return progress;
 }
 
-// ---- Users and slots. ----
+// ---- Users and slots ----
 
 std::vector<UserView> EngineViews::Users() const {
   std::vector<UserView> views;
   for (const UserTotals& totals : of_.statistics.users().all()) views.push_back({.totals = totals});
-  // Those beyond the limit are counted with the last entry, as their totals are.
+  // Users beyond the limit share the last entry, like their totals.
   const auto view_of = [&](uint32_t user) -> UserView* {
     for (UserView& view : views)
       if (view.totals.user == user && !view.totals.others) return &view;
@@ -173,7 +173,7 @@ std::vector<UserView> EngineViews::Users() const {
   return views;
 }
 
-// As the slots themselves say; of rows that are not filled yet, what was there before.
+// Read from the slots; rows that are not yet filled give their previous content.
 std::vector<uint64_t> EngineViews::SamplesInSlots(const DatasetState* dataset) const {
   absl::flat_hash_set<FeedId> feeds;
   uint64_t all = 0;

@@ -1,8 +1,8 @@
-// What status and clients are shown of the engine: counts and names, copied at one moment. Made by
-// Engine::views for the length of a call.
+// What status and clients see of the engine: counts and names, copied at one moment. Created by
+// Engine::views for the duration of a call.
 //
-// **Ownership**: nothing; what it reads is the engine's.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns nothing; reads the engine's parts. **Thread safety**: the runner's thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace penstock::feed {
 
-// What the views are of.
+// The parts that are shown.
 struct Viewed {
   const Core& core;
   const pool::Pool& pool;
@@ -41,29 +41,29 @@ struct Viewed {
   const Drain& drain;
   const WorkerCount& worker_count;
   uint32_t max_sessions = 0;
-  absl::Status status;    // why nothing is delivered any more, if so
-  base::TimePoint now{};  // of the pass that is under way
+  absl::Status status;    // not OK: why nothing is delivered any more
+  base::TimePoint now{};  // of the current pass
 };
 
 class EngineViews {
  public:
   explicit EngineViews(Viewed of) : of_(std::move(of)) {}
 
-  Vitals GetVitals() const;  // all but the runner's own: passes, ticked
+  Vitals GetVitals() const;  // all except the runner's own: passes, ticked
   EngineView View() const;
   // Since the start, as of the last tick.
   TotalsView Totals(base::TimePoint now) const;
   // How a feed fared over the last seconds, to judge it by.
   FlowFigures FiguresOf(const Feed& feed) const;
   std::vector<SessionInfo> Sessions() const;
-  // Whom a drain waits for.
+  // The sessions that a drain waits for.
   std::vector<SessionInfo> NotDrained() const;
-  // Everybody who had a session since the start.
+  // All users who have had a session since the start.
   std::vector<UserView> Users() const;
   // What a session waits for, as far as the daemon knows: its own batches, the workers that all
-  // sessions share, and of samples those of its own dataset.
+  // sessions share, and samples of its own dataset.
   //
-  // **Errors**: NotFound; PermissionDenied when the session is another peer's.
+  // **Errors**: NotFound; PermissionDenied if the session belongs to another peer.
   absl::StatusOr<SessionProgress> Progress(uint64_t peer, uint64_t session,
                                            base::TimePoint now) const;
   std::vector<workers::WorkerView> Workers(base::TimePoint now) const {
@@ -71,8 +71,8 @@ class EngineViews {
   }
   // "auto, 1 to 8", or "fixed".
   std::string WorkersPolicy() const { return of_.worker_count.policy(); }
-  // The samples whose rows slots hold for feeds over this dataset, and perhaps others: each once.
-  // `dataset` is an address to compare with; nothing where no feed is over it.
+  // The samples whose rows are in slots of feeds over this dataset, each once; may include others.
+  // `dataset` is only compared by address; empty if no feed uses it.
   std::vector<uint64_t> SamplesInSlots(const DatasetState* dataset) const;
 
  private:

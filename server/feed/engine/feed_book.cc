@@ -8,7 +8,7 @@
 namespace penstock::feed {
 namespace {
 
-// The same object, not one that took the address of another.
+// True for the same object, not for one at a reused address.
 template <typename T>
 bool IsSame(const std::weak_ptr<T>& one, const std::shared_ptr<T>& other) {
   return !one.owner_before(other) && !other.owner_before(one);
@@ -20,7 +20,7 @@ session::FeedOptions OptionsOf(const FeedSpec& spec) {
   return options;
 }
 
-// All but the given order, and what follows from the dataset.
+// Compares everything except the given order and what follows from the dataset.
 bool AsksForTheSame(const FeedSpec& a, const FeedSpec& b) {
   return OptionsOf(a) == OptionsOf(b) && a.storage == b.storage && a.selection == b.selection &&
          a.mixture == b.mixture;

@@ -1,11 +1,10 @@
-// Which feeds there are: one entry for each feed that has sessions, rows in flight or full slots.
-// Two sessions share a feed, and the slots that it filled, when they are of one user, over the very
-// same opened dataset (the same DatasetState, not one with an equal digest) and ask for the same in
+// The existing feeds: one entry for each feed that has sessions, rows in progress or full slots.
+// Two sessions share a feed, and the slots that it filled, if they belong to one user, use the very
+// same opened dataset (the same DatasetState, not one with an equal digest) and request the same in
 // every field. A fingerprint says nothing about content, so it never decides what is shared.
 //
-// **Ownership**: the engine owns the book. An entry holds neither the dataset nor a given order:
-// once either is gone, nothing can ask for that feed again.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owned by the engine. An entry keeps neither the dataset nor a given order alive:
+// without them, nobody can ask for that feed again. **Thread safety**: the runner's thread only.
 #pragma once
 
 #include <cstddef>
@@ -28,23 +27,23 @@ class FeedBook {
   struct Entry {
     UserId user;
     std::weak_ptr<const DatasetState> dataset;
-    FeedSpec spec;  // but for `given`
+    FeedSpec spec;  // without `given`
     std::weak_ptr<const plan::GivenOrder> given;
-    std::weak_ptr<Feed> feed;  // with its sessions and its rows in flight
+    std::weak_ptr<Feed> feed;  // owned by its sessions and its rows in progress
   };
 
-  // The number of the feed that this user's sessions over this dataset with this spec share; a new
-  // one where there is none yet. Numbers are never used again.
+  // Returns the number of the feed that this user's sessions with this dataset and spec share;
+  // creates one if necessary. Numbers are never reused.
   FeedId IdOf(UserId user, const std::shared_ptr<const DatasetState>& dataset,
               const FeedSpec& spec);
 
-  // The feed; somebody has it.
+  // The feed. **Requires**: it is in use.
   std::shared_ptr<Feed> InUse(FeedId feed) const;
   Entry& At(FeedId feed);
   const Entry& At(FeedId feed) const;
   const std::map<uint64_t, Entry>& entries() const { return entries_; }
 
-  // Drops the entries that no session and no row uses, except those that `slots` are keyed by.
+  // Drops the entries without sessions and rows, except those that key one of `slots`.
   void Prune(const absl::flat_hash_set<FeedId>& in_slots);
   // Whether Prune could drop something.
   bool HasIdle() const;

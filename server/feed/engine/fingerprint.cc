@@ -8,17 +8,17 @@
 namespace penstock::feed {
 namespace {
 
-// Stands where an order's number stands.
+// Takes the place of an order's number.
 constexpr uint64_t kGiven = 2;
 
-// Stands, with the storage's number, where a decoding's geometry stands.
+// Takes, with the storage's number, the place of a decoding's geometry.
 constexpr uint64_t kAsStored = 1000;
 
-// Stand, with a choice's number, behind what decodings always have.
+// Appended, with the option's number, to what all decodings have.
 constexpr uint64_t kColor = 2000;
 constexpr uint64_t kExif = 3000;
 
-// Stand behind the order, where there is one of them.
+// Appended to the order, if it applies.
 constexpr uint64_t kRange = 4000;
 constexpr uint64_t kMixture = 5000;
 constexpr uint64_t kGivenBy = 6000;
@@ -46,7 +46,7 @@ void Add(const decode::Spec& decoding, Hash& hash) {
     hash.Add(decoding.ratio_max);
   }
   hash.Add(decoding.flip_probability);
-  // Added only where they are not the default: they came later than fingerprints that people keep.
+  // Appended only if it isn't the default, because the option is newer than existing fingerprints.
   if (decoding.color != decode::Color::kRgb) {
     hash.Add(kColor + static_cast<uint64_t>(decoding.color));
   }
@@ -55,7 +55,7 @@ void Add(const decode::Spec& decoding, Hash& hash) {
   }
 }
 
-// Blocks follow from the tensors and from the dataset, whose digest stands before.
+// Blocks follow from the tensors and the dataset, whose digest comes first.
 void Add(const source::Tensor& tensor, Hash& hash) {
   hash.Add(uint64_t{tensor.name.size()});
   for (const char letter : tensor.name) hash.Add(uint64_t{static_cast<uint8_t>(letter)});

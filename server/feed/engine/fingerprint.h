@@ -1,4 +1,4 @@
-// What makes two feeds the same: dataset, order, seed and, where there is one, decoding.
+// What identifies a feed: dataset, order, seed and, if samples are decoded, decoding.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,29 @@
 
 namespace penstock::feed {
 
-// What the client chose, and what follows from the dataset.
+// The client's options, and what follows from the dataset.
 struct FeedSpec : session::FeedOptions {
   uint64_t dataset_digest = 0;
   uint64_t samples = 0;  // of the dataset
-  // Replaces `order`, where a client gave one. Shared with what keeps it for later sessions.
+  // Replaces `order` if the client gave one. Shared with the store that keeps it for later
+  // sessions.
   std::shared_ptr<const plan::GivenOrder> given = {};
-  // How the dataset's samples are drawn, where it is a mixture and no order is given. Shared with
-  // the dataset's state.
+  // How samples are drawn, if the dataset is a mixture and no order is given. Shared with the
+  // dataset's state.
   std::shared_ptr<const plan::Mixture> mixture = {};
   source::Storage storage = source::Storage::kEncoded;
-  // Of encoded samples what travels beside the image; of the others all that a row has.
+  // For encoded samples, the fields beside the image; for others, the whole row.
   source::Selection selection;
 
-  // N: how many samples an epoch has.
+  // N, the number of samples in an epoch.
   uint64_t epoch_samples() const;
-  // The samples that may come.
+  // The range of samples that may occur.
   plan::Range Within() const { return range.value_or(plan::Range{.first = 0, .count = samples}); }
-  // Of a row: the image that is decoded, and what was selected.
+  // A row's layout: the decoded image and the selected fields.
   source::RowLayout Layout() const;
 };
 
-// 64 bits that differ for feeds that differ, whatever the machine; never 0.
+// A 64-bit hash of the spec, identical on all machines and never 0.
 uint64_t Fingerprint(const FeedSpec& spec);
 
 }  // namespace penstock::feed

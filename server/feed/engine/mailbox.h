@@ -1,5 +1,5 @@
-// How other threads reach the runner's thread: a bounded queue of things to do, and an event that
-// says that there are some.
+// Lets other threads reach the runner's thread: a bounded queue of jobs, and an event that signals
+// them.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ class Mailbox {
 
   Mailbox(posix::Fd event, size_t capacity) : event_(std::move(event)), capacity_(capacity) {}
 
-  // Any thread. False when the box is full or closed: the job was not taken.
+  // Any thread. False if the queue is full or closed: the job was not taken.
   bool Post(Job job) { return Put(std::move(job), capacity_); }
 
-  // The same for what must not be lost and is bounded where it comes from (a process left): never
+  // The same for jobs that must not be lost and are bounded by their source (a process left): never
   // full.
   bool Deliver(Job job) { return Put(std::move(job), SIZE_MAX); }
 
-  // The runner's thread: takes all that is there.
+  // The runner's thread: takes all jobs.
   std::vector<Job> Take() {
     base::MutexLock lock(mutex_);
     return std::exchange(jobs_, {});
   }
 
-  // From now on nothing is taken in.
+  // Accepts no more jobs.
   void Close() {
     base::MutexLock lock(mutex_);
     closed_ = true;

@@ -1,5 +1,5 @@
-// A session on its way into the engine: what its client asks for, what only the daemon knows, and
-// what follows from both. Pure; any thread.
+// A session request on its way to the engine: what the client asks for, what only the daemon knows,
+// and what follows from both. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ struct OpenRequest : session::Request {
   uint64_t peer = 0;
   uint32_t user = 0;
   int32_t pid = 0;
-  std::string client;                     // the client's program and version
+  std::string client;                     // program and version of the client
   std::shared_ptr<DatasetState> dataset;  // shared with the catalogue and the dataset's feeds
-  std::optional<plan::Range> part = {};   // what the dataset's name stands for; unset: all of it
-  std::shared_ptr<const plan::GivenOrder> given = {};  // `given_order`; shared with who keeps it
-  bool canary = false;  // the daemon's own session: counts nowhere but in the pool
+  std::optional<plan::Range> part = {};   // the range of the dataset's name; unset: all of it
+  // `given_order`; shared with the store that keeps it.
+  std::shared_ptr<const plan::GivenOrder> given = {};
+  bool canary = false;  // the daemon's own session: counts only in the pool
 };
 
-// A request that fits its dataset.
+// A request that was matched with its dataset.
 struct Opening {
   OpenRequest request;  // completed by session::Fit
   FeedSpec spec;
@@ -39,7 +40,7 @@ struct Opening {
 // **Errors**: those of session::Fit.
 absl::StatusOr<Opening> Prepare(OpenRequest request);
 
-// All but what follows from its delivery.
+// The grant, except for what depends on its delivery.
 session::Grant MakeGrant(const Opening& opening, uint64_t session);
 
 }  // namespace penstock::feed

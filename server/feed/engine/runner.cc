@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, S
       new Runner(std::move(options), std::move(send), std::move(poll), std::move(event)));
   runner->Watch(runner->mailbox_.event().get(), true);
 
-  // Workers are started from the runner's thread, which lives as long as they do: they are killed
-  // when the thread that spawned them ends.
+  // Workers are started from the runner's thread, because the kernel kills them when the thread
+  // that started them ends; the runner's thread lives as long as they do.
   std::promise<absl::Status> started;
   std::future<absl::Status> status = started.get_future();
   runner->thread_ = std::thread([r = runner.get(), started = std::move(started)]() mutable {
@@ -64,13 +64,13 @@ void Runner::Deliver(std::function<void(Engine&, base::TimePoint)> job) {
 }
 
 void Runner::Watch(int fd, bool watch) {
-  // By edges: each ring ends one sleep, and after each all there is is looked at. So nothing is
-  // read from descriptors that a consumer has, too, and could make us wait on.
+  // Edge-triggered: each notification ends one sleep, after which everything is checked. So nothing
+  // is read from descriptors that a consumer also has, which could block.
   epoll_event event = {};
   event.events = EPOLLIN | EPOLLET;
   const int done = epoll_ctl(poll_.get(), watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event);
-  // The system may have no room for another: then the ticks look at it, ten times a second, and it
-  // is not known here when it goes.
+  // The system may be out of space for another. Then the ticks check it, ten times a second, and
+  // its removal goes unnoticed here.
   PENSTOCK_CHECK(done == 0 || watch || errno == ENOENT);
 }
 
@@ -90,7 +90,7 @@ void Runner::Run() {
       continue;
     }
 
-    // Whoever finds us asleep rings; what came before we said so is found by one more pass.
+    // Those who see that we sleep notify us. One more pass finds what came before we announced it.
     engine_.SetAsleep(true);
     if (engine_.Pump(clock_.Now())) {
       back_off_.Reset();
@@ -126,7 +126,7 @@ void Runner::Sleep(base::Duration longest) {
   pollfd ready = {.fd = poll_.get(), .events = POLLIN, .revents = 0};
   if (ppoll(&ready, 1, &timeout, nullptr) <= 0) return;
 
-  constexpr int kMaxEvents = 64;  // those that are left over end the next sleep
+  constexpr int kMaxEvents = 64;  // further events end the next sleep
   epoll_event events[kMaxEvents];
   epoll_wait(poll_.get(), events, kMaxEvents, 0);
 }

@@ -1,6 +1,6 @@
-// The runner: the one thread ("runner") that owns the engine. It sleeps until a worker, a consumer
-// or another thread has something for it, and ticks ten times a second. What a GPU writes rings
-// nothing: while such words are awaited it looks again by itself, ever less often.
+// The runner: the thread ("runner") that owns the engine. It sleeps until a worker, a consumer or
+// another thread notifies it, and ticks ten times a second. GPU writes don't notify it, so while it
+// expects such writes it polls with back-off.
 #pragma once
 
 #include <atomic>
@@ -20,28 +20,28 @@ namespace penstock::feed {
 
 class Runner {
  public:
-  // Starts the workers and the thread. The engine is made and destroyed on that thread's behalf by
-  // whoever owns the runner.
+  // Starts the workers and the thread. The runner's owner creates and destroys the engine, on
+  // behalf of that thread.
   static absl::StatusOr<std::unique_ptr<Runner>> Start(Engine::Options options, SendToPeer send);
-  // Takes no more jobs, tells every session that the daemon ends, and ends the thread, with which
-  // the workers die.
+  // Accepts no more jobs, tells every session that the daemon is ending, and ends the thread and
+  // thereby the workers.
   void Close();
-  // Besides waits for the reads in progress, however long they take.
+  // Also waits for reads in progress, however long they take.
   ~Runner();
 
-  // Any thread: runs `job` on the runner's thread. False when it is stopping or too much is queued:
-  // the job will not run.
+  // Any thread: runs `job` on the runner's thread. False if it is stopping or too much is queued;
+  // the job then does not run.
   bool Post(std::function<void(Engine&, base::TimePoint)> job);
-  // The same for what must not be lost, however much is queued: that a process left.
+  // The same for jobs that must not be lost, such as a process leaving; never refused.
   void Deliver(std::function<void(Engine&, base::TimePoint)> job);
 
   // Open sessions, as of a moment ago.
   size_t sessions() const { return sessions_.load(std::memory_order_relaxed); }
 
-  // As of a moment ago. Never waits for the runner: it may be stuck.
+  // As of a moment ago. Never waits for the runner, which may be stuck.
   Vitals vitals() const;
 
-  // Why nothing is delivered any more, if so; for good.
+  // Not OK if nothing is delivered any more. Permanent.
   absl::Status status() const {
     base::MutexLock lock(mutex_);
     return status_;
@@ -64,7 +64,7 @@ class Runner {
   mutable base::Mutex mutex_;
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
   Vitals vitals_ PENSTOCK_GUARDED_BY(mutex_);
-  // Before looking again at what notifies nobody.
+  // Pause before polling again.
   base::BackOff back_off_{
       {.first = std::chrono::microseconds(50), .longest = std::chrono::milliseconds(5)}};
   std::thread thread_;

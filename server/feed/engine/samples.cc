@@ -5,14 +5,14 @@
 namespace penstock::feed {
 namespace {
 
-// Whether a sample may come at other places of the epoch, too: where it is padding or stands in for
-// another one, it does.
+// Whether a sample may also occur at other positions of the epoch: it does as padding or as a
+// substitute.
 bool MayRepeat(const FeedSpec& spec, const Place& at, uint64_t sample) {
   return spec.given != nullptr || spec.mixture != nullptr || at.place >= spec.epoch_samples() ||
          sample != PlannedAt(spec, at);
 }
 
-// Calls `fill` with what says the sample at a place of the epoch.
+// Calls `fill` with the source of samples for a position of the epoch.
 template <typename Fill>
 void WithOrder(const FeedSpec& spec, uint64_t epoch, const Fill& fill) {
   if (spec.given != nullptr) return fill([&](uint64_t place) { return (*spec.given)[place]; });

@@ -1,7 +1,6 @@
-// Which sample a place in a feed's epoch holds, and what its random choices are keyed by: the one
-// place where an order that a client gave, or a mixture's, takes over from the plan's for one
-// dataset, and where a range of it is. Specified in
-// server/plan/README.md. Pure; any thread.
+// Which sample a position in a feed's epoch holds, and the key of its random choices. The only
+// place where a given order, a mixture or a range replaces the plan for a single dataset. Specified
+// in server/plan/README.md. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@
 
 namespace penstock::feed {
 
-// One place of one epoch. At or beyond spec.epoch_samples() it is padding: behind the epoch's last
-// sample comes its first again.
+// A position in an epoch. At or beyond spec.epoch_samples() it is padding, which repeats the epoch
+// from its first sample.
 struct Place {
   uint64_t epoch = 0;
   uint64_t place = 0;
@@ -22,19 +21,19 @@ struct Place {
 
 uint64_t PlannedAt(const FeedSpec& spec, const Place& at);
 
-// The same for as many places in a row as `into` has.
+// The same for consecutive positions, as many as `into` has.
 void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> into);
 
-// What stands in for `planned` when its attempts before `attempt` (≥ 1) could not be used: one of
-// the epoch's samples, so that an order or a range that leaves samples out never brings one of
-// them; in a mixture, of the same part.
+// The substitute for `planned` if `attempt` (≥ 1) samples could not be used: one of the epoch's
+// samples, so that samples outside of the order or range never occur; in a mixture, one of the same
+// part.
 uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint32_t attempt);
 
-// `sample`: what is decoded there. No two places of an epoch draw by the same key, but for one
-// rank's and another's where each gave an order and the feeds do not say so (FeedSpec::given_by).
+// `sample`: the sample decoded there. All positions of an epoch have different keys, except for
+// those of different ranks that each gave an order if the feeds don't say so (FeedSpec::given_by).
 decode::DrawKey DrawKeyOf(const FeedSpec& spec, const Place& at, uint64_t sample);
 
-// The order, and the range where it is one, for people.
+// Describes the order, and the range if there is one.
 std::string OrderWords(const FeedSpec& spec);
 
 }  // namespace penstock::feed

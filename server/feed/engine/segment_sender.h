@@ -1,8 +1,8 @@
-// Sends the pool's segments to the processes whose batches are in them, each segment once, and says
-// when one is gone: consumers then unmap it, or its memory would stay.
+// Sends the pool's segments to the processes whose batches are in them, each segment once, and
+// tells them when one is gone, so that they unmap it and its memory is freed.
 //
-// **Ownership**: it owns the list of who was sent what; the pool owns the segments.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns the record of what was sent; the pool owns the segments. **Thread safety**:
+// the runner's thread only.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace penstock::feed {
 
-// Sends one doorway message with descriptors to a peer; never blocks.
+// Sends a doorway message with descriptors to a peer. Never blocks.
 using SendToPeer = std::function<absl::Status(uint64_t peer, const void* message, size_t bytes,
                                               const std::vector<int>& fds)>;
 
@@ -26,15 +26,15 @@ class SegmentSender {
  public:
   explicit SegmentSender(SendToPeer send) : send_(std::move(send)) {}
 
-  // Sends the segment, unless the peer has it.
+  // Sends the segment, unless the peer already has it.
   absl::Status Send(uint64_t peer, const pool::Segment& segment);
-  // The segment is gone. Who cannot be told is leaving anyway.
+  // The segment is gone. A peer that cannot be told is leaving anyway.
   void Gone(pool::SegmentId segment);
   void PeerGone(uint64_t peer) { sent_.erase(peer); }
 
  private:
   const SendToPeer send_;
-  std::map<uint64_t, std::set<uint32_t>> sent_;  // segments, by peer
+  std::map<uint64_t, std::set<uint32_t>> sent_;  // segments by peer
 };
 
 }  // namespace penstock::feed

@@ -9,13 +9,12 @@
 namespace penstock::feed {
 namespace {
 
-// The client's words, then ours.
+// The client's reason, then ours.
 std::string ReasonOf(const std::string& delivery, const std::string& handle) {
   return absl::StrCat(delivery, delivery.empty() || handle.empty() ? "" : "; ", handle);
 }
 
-// Where it is delivered to, and what the consumer itself says: what the core hears of device
-// delivery is that batches were copied.
+// The delivery's GPU, and what the consumer reports; the core only knows that batches were copied.
 void AddDevice(const SessionRecord& session, SessionInfo& info) {
   const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   info.announced = progress.announced;

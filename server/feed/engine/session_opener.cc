@@ -30,7 +30,7 @@ SessionOpener::SessionOpener(const Parts& parts, const Admission& admission, Sen
                              std::function<absl::Status()> status)
     : parts_(parts), admission_(admission), send_(std::move(send)), status_(std::move(status)) {}
 
-// ---- May it? ----
+// ---- Checks ----
 
 absl::Status SessionOpener::MayOpen(const Opening& opening) const {
   const OpenRequest& request = opening.request;
@@ -42,7 +42,7 @@ absl::Status SessionOpener::MayOpen(const Opening& opening) const {
   return CheckFingerprint(request.expected_fingerprint, opening.fingerprint);
 }
 
-// What was closed while its reads did not come back is the user's, too.
+// Slots of closed sessions whose reads block count too.
 Applicant SessionOpener::ApplicantOf(const Opening& opening) const {
   const OpenRequest& request = opening.request;
   const SessionTable::Held held = parts_.sessions.HeldBy(request.user);
@@ -57,10 +57,10 @@ Applicant SessionOpener::ApplicantOf(const Opening& opening) const {
   return applicant;
 }
 
-// ---- Opening. ----
+// ---- Opening ----
 
-// Memory on a GPU is asked for only once nothing else speaks against the session; and while it is
-// made, things may change, so that all is looked at again.
+// GPU memory is allocated only after all other checks. The state may change meanwhile, so all
+// checks are repeated afterwards.
 void SessionOpener::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
   now_ = now;
   const absl::StatusOr<Opening> opening = Prepare(request);
@@ -114,7 +114,7 @@ absl::StatusOr<session::Grant> SessionOpener::OpenNow(
   return grant;
 }
 
-// A feed that failed is begun anew.
+// A feed that failed is replaced by a new one.
 std::shared_ptr<Feed> SessionOpener::FeedOf(const Opening& opening) {
   const OpenRequest& request = opening.request;
   const FeedId id = parts_.feeds.IdOf(UserId(request.user), request.dataset, opening.spec);
@@ -167,7 +167,7 @@ absl::Status SessionOpener::GrantSlabs(SessionRecord& session, session::Grant& g
   return absl::OkStatus();
 }
 
-// Makes the session known to core and consumer.
+// Registers the session with core and consumer.
 absl::Status SessionOpener::Enter(const SessionRecord& session, uint64_t id) {
   PENSTOCK_RETURN_IF_ERROR(parts_.core.OpenSession(SessionId(id), SessionSpecOf(session), now_));
   auto wire = MakeWire<shm::DoorwaySession>(shm::DoorwayKind::kSession);
@@ -181,13 +181,13 @@ absl::Status SessionOpener::Enter(const SessionRecord& session, uint64_t id) {
   return base::Annotate(sent, "the session's descriptors could not be sent");
 }
 
-// ---- Slabs. ----
+// ---- Slabs ----
 
 absl::StatusOr<std::vector<exporting::SlabFacts>> SessionOpener::Slabs(uint64_t peer, uint64_t id) {
   PENSTOCK_ASSIGN_OR_RETURN(SessionRecord* const session, parts_.sessions.FindOf(peer, id));
   if (session->device == nullptr)
     return absl::FailedPreconditionError(
-        absl::StrCat("session ", id, " has no device delivery, and so no slabs"));
+        absl::StrCat("session ", id, " has no device delivery, so it has no slabs"));
   return SendSlabs(*session);
 }
 

@@ -1,8 +1,8 @@
-// Opens sessions: checks a request, finds its feed and memory in pool and GPU, and makes the
-// session known to core, table and consumer. On failure nothing of it is left.
+// Opens sessions: checks a request, finds its feed and its memory in pool and GPU, and registers
+// the session with core, table and consumer. On failure, nothing of it is left.
 //
-// **Ownership**: the limits; what sessions are made of is the engine's.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns the limits; the other parts belong to the engine. **Thread safety**: the
+// runner's thread only.
 #pragma once
 
 #include <functional>
@@ -37,20 +37,20 @@ class SessionOpener {
     const Rows& rows;
     const Drain& drain;
   };
-  // `status`: why nothing is delivered any more, if so.
+  // `status`: not OK if nothing is delivered any more.
   SessionOpener(const Parts& parts, const Admission& admission, SendToPeer send,
                 std::function<absl::Status()> status);
 
   void SetAdmission(const Admission& admission) { admission_ = admission; }
   const Admission& admission() const { return admission_; }
 
-  // Calls `done` exactly once: at once, but for device delivery perhaps within a later Collect,
-  // after memory was made on the GPU.
+  // Calls `done` exactly once: immediately, or, for device delivery, possibly in a later Collect,
+  // after GPU memory was allocated.
   using Opened = std::function<void(absl::StatusOr<session::Grant>)>;
   void Open(const OpenRequest& request, base::TimePoint now, Opened done);
-  // Answers those whose memory was made. Returns whether anything happened on a GPU.
+  // Answers requests whose memory was allocated. Returns whether anything happened on a GPU.
   bool Collect(base::TimePoint now);
-  // The slabs that batches of this session may be in, as of now. **Errors**: as
+  // The slabs that this session's batches may currently be in. **Errors**: those of
   // SessionTable::FindOf; FailedPrecondition without device delivery.
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session);
 
@@ -71,7 +71,7 @@ class SessionOpener {
   Admission admission_;
   const SendToPeer send_;
   const std::function<absl::Status()> status_;
-  base::TimePoint now_{};  // of the call that is under way
+  base::TimePoint now_{};  // of the current call
 };
 
 }  // namespace penstock::feed

@@ -9,7 +9,7 @@
 
 namespace penstock::feed {
 
-// ---- Who is here. ----
+// ---- Open sessions ----
 
 void SessionTable::Add(uint64_t id, SessionRecord session) {
   watch_(session.delivery->event().get(), true);
@@ -66,7 +66,7 @@ uint64_t SessionTable::TakenOf(uint64_t id, const SessionRecord& session) const 
   return session.device != nullptr ? session.device->progress().taken : ViewOf(id).taken;
 }
 
-// ---- What they are told. ----
+// ---- Messages to consumers ----
 
 void SessionTable::Finish(uint64_t id, SessionRecord& session, shm::SessionState state,
                           const absl::Status& why) {
@@ -108,8 +108,8 @@ void SessionTable::TellAll(const absl::Status& why) {
     session.delivery->Finish(shm::SessionState::kClosing, why);
 }
 
-// At once for a session that was resumed at the very end. What the core has announced and its
-// consumer was not told of yet is still to come.
+// Immediately for a session that was resumed at the very end. Batches that the core has announced
+// and the consumer doesn't know yet are still to come.
 void SessionTable::FinishIfDone(uint64_t id) {
   const SessionRecord& session = sessions_.at(id);
   const SessionView view = *core_.View(SessionId(id));
@@ -133,7 +133,7 @@ bool SessionTable::MustBePolled() const {
                      [](const auto& entry) { return entry.second.delivery->MustBePolled(); });
 }
 
-// ---- How they go. ----
+// ---- Closing ----
 
 absl::Status SessionTable::Close(uint64_t peer, uint64_t id, base::TimePoint now) {
   const absl::Status theirs = FindOf(peer, id).status();
@@ -144,8 +144,8 @@ absl::Status SessionTable::Close(uint64_t peer, uint64_t id, base::TimePoint now
   return absl::OkStatus();
 }
 
-// What its consumer said on its page is not lost. It has until the next look to say so in the usual
-// way.
+// What its consumer wrote to its control page is not lost. It has until the next look to close in
+// the usual way.
 void SessionTable::CloseThoseThatLeft(base::TimePoint now) {
   std::vector<std::pair<uint64_t, uint64_t>> left;  // peer, session
   for (auto& [id, session] : sessions_) {
@@ -153,12 +153,12 @@ void SessionTable::CloseThoseThatLeft(base::TimePoint now) {
     if (std::exchange(session.left, true)) left.emplace_back(session.request.peer, id);
   }
   for (const auto& [peer, id] : left) {
-    PENSTOCK_LOG(kInfo, "session_closed", {"session", id}, {"reason", "its consumer left it"});
+    PENSTOCK_LOG(kInfo, "session_closed", {"session", id}, {"reason", "its consumer closed it"});
     Close(peer, id, now).IgnoreError();
   }
 }
 
-// What is left of it: its delivery.
+// Returns what is left of it: its delivery.
 std::unique_ptr<exporting::BatchDelivery> SessionTable::Erase(uint64_t id, base::TimePoint now) {
   const auto found = sessions_.find(id);
   PENSTOCK_CHECK(found != sessions_.end());
@@ -179,7 +179,7 @@ void SessionTable::PeerDisconnected(uint64_t peer) {
   }
 }
 
-// Only now nothing of its GPU work can run any more: what it held there is free.
+// None of its GPU work can be running any more, so what it held there is free.
 void SessionTable::PeerGone(uint64_t peer, base::TimePoint now) {
   std::vector<uint64_t> theirs;
   for (const auto& [id, session] : sessions_)

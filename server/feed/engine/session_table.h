@@ -1,10 +1,8 @@
-// The open sessions: whose they are, what they share, how they end. A session that is closed by a
-// living process while batches of it are on a GPU leaves its delivery here, until the process has
-// released them.
+// The open sessions: their owners, shared state and end. If a living process closes a session while
+// its batches are on a GPU, the session's delivery stays here until the process has released them.
 //
-// **Ownership**: owns sessions and deliveries. Core and pool are the engine's; what a session holds
-// of them is given back here.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns sessions and deliveries. Core and pool belong to the engine; what a session
+// holds of them is released here. **Thread safety**: the runner's thread only.
 #pragma once
 
 #include <functional>
@@ -31,75 +29,76 @@ struct SessionRecord {
   uint64_t arena = 0;
   std::shared_ptr<Feed> feed;
   std::unique_ptr<exporting::BatchDelivery> delivery;
-  exporting::DeviceDelivery* device = nullptr;  // the same, where it is one
+  exporting::DeviceDelivery* device = nullptr;  // the same object, if it is a DeviceDelivery
   exporting::HandleChoice handle;
   EpochBatches epoch_batches;
-  uint64_t announced = 0;            // so many batches
-  uint64_t epoch = 0, consumed = 0;  // as last announced
+  uint64_t announced = 0;            // number of batches
+  uint64_t epoch = 0, consumed = 0;  // of the last announcement
   bool ended = false;                // finished, failed or detached: nothing more is announced
-  bool left = false;                 // its consumer said that it closed it, a tick ago
+  bool left = false;  // at the last tick, its consumer had reported that it closed it
   SessionFlow flow;
 };
 
 class SessionTable {
  public:
   using Sessions = std::map<uint64_t, SessionRecord>;
-  // Called with the descriptor of a session's event and whether it is to be watched.
+  // Called with the descriptor of a session's event and whether to watch it.
   using Watch = std::function<void(int fd, bool watch)>;
 
   SessionTable(Core& core, pool::Pool& pool) : core_(core), pool_(pool) {}
   void WatchWith(Watch watch) { watch_ = std::move(watch); }
 
-  // ---- Who is here. ----
+  // ---- Open sessions ----
   uint64_t NextId() { return next_++; }
-  // The session, which the core has opened.
+  // Adds a session. **Requires**: the core has opened it.
   void Add(uint64_t id, SessionRecord session);
   const Sessions& all() const { return sessions_; }
   SessionRecord* Find(uint64_t id);
   const SessionRecord* Find(uint64_t id) const;
-  // **Errors**: NotFound; PermissionDenied when it is another peer's.
+  // **Errors**: NotFound; PermissionDenied if it belongs to another peer.
   absl::StatusOr<SessionRecord*> FindOf(uint64_t peer, uint64_t id);
   absl::StatusOr<const SessionRecord*> FindOf(uint64_t peer, uint64_t id) const;
-  // Of trainers: without the daemon's own.
+  // Number of trainers' sessions, without the daemon's own.
   size_t trainers() const;
   struct Held {
     uint64_t sessions = 0, window_bytes = 0;
   };
   Held HeldBy(uint32_t user) const;
-  // Whether a process has sessions that it did not close, or batches on a GPU.
+  // Whether a process has open sessions or batches on a GPU.
   bool Holds(uint64_t peer) const;
-  // What the core knows of it; all zero once it does not.
+  // The core's view of it; all zero if the core doesn't know it any more.
   SessionView ViewOf(uint64_t id) const {
     return core_.View(SessionId(id)).value_or(SessionView{});
   }
-  // Batches that its consumer took.
+  // Batches that its consumer has taken.
   uint64_t TakenOf(uint64_t id, const SessionRecord& session) const;
 
-  // ---- What they are told. ----
-  // Ends a session: its consumer keeps what it holds until it closes or is gone.
+  // ---- Messages to consumers ----
+  // Ends a session with an error. Its consumer keeps what it holds until it closes or exits.
   void Fail(uint64_t id, const absl::Status& why);
-  void End(uint64_t id, const absl::Status& why);  // … in good order
+  void End(uint64_t id, const absl::Status& why);  // … without an error
   void FailFeed(const Feed& feed, const absl::Status& why);
-  void FailAccount(uint64_t account, const absl::Status& why);  // feeds of one dataset and user
+  void FailAccount(uint64_t account, const absl::Status& why);  // the feeds of one dataset and user
   void FailAll(const absl::Status& why);
-  // That the daemon ends.
+  // Tells all consumers that the daemon is ending.
   void TellAll(const absl::Status& why);
-  // Tells the consumer, once it is so, that no batch follows the announced ones.
+  // Tells the consumer if no batch will follow the announced ones.
   void FinishIfDone(uint64_t id);
-  // From now on slots are keyed by the dataset's quarantine as it is now.
+  // Slots filled from now on are keyed by the dataset's current quarantine.
   void QuarantineChanged(const DatasetState& dataset);
   void SetAsleep(bool asleep);
   bool MustBePolled() const;
 
-  // ---- How they go. ----
-  // Closing is idempotent. PermissionDenied as FindOf.
+  // ---- Closing ----
+  // Closing is idempotent. **Errors**: PermissionDenied, as for FindOf.
   absl::Status Close(uint64_t peer, uint64_t id, base::TimePoint now);
-  // Closes those whose consumers said so on their pages a tick ago: a CloseSession may be lost.
+  // Closes sessions whose consumers wrote a tick ago that they closed them, because a CloseSession
+  // may be lost.
   void CloseThoseThatLeft(base::TimePoint now);
   // A connection is closed, but its process lives.
   void PeerDisconnected(uint64_t peer);
   void PeerGone(uint64_t peer, base::TimePoint now);
-  // Whether any delivery that was left behind is done with.
+  // Drops deliveries that are finished. Returns whether there were any.
   bool DropReleased();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 SlotFill FillOf(const RowTask& task) { return {task.slot.value(), task.generation}; }
 
-// How much of the time that so many had was spent.
+// The fraction of the time of `of` threads or processes that was used.
 double ShareOf(base::Duration spent, base::Duration since, uint32_t of) {
   const double there_was = static_cast<double>(since.count()) * of;
   return of == 0 ? 0.0 : std::min(1.0, static_cast<double>(spent.count()) / there_was);
@@ -21,7 +21,7 @@ double ShareOf(base::Duration spent, base::Duration since, uint32_t of) {
 
 }  // namespace
 
-// ---- What happened. ----
+// ---- Events ----
 
 void Statistics::RowsEnded(FillPath fill_path, const FillOutcome& outcome) {
   if (!outcome.times) return;
@@ -58,8 +58,8 @@ void Statistics::Announced(const SessionRecord& session) {
   if (!session.request.canary) ++user_counts_.Of(session.request.user).batches_announced;
 }
 
-// A consumer that takes a batch rings nothing: it is noticed at the next pass, a tick later at
-// most.
+// A consumer that takes a batch doesn't notify, so it is noticed in the next pass, at most a tick
+// later.
 void Statistics::Heard(SessionRecord& session, const exporting::BatchDelivery::Heard& heard,
                        base::TimePoint now, Released released) {
   FeedFlow& feed = session.feed->flow;
@@ -74,7 +74,7 @@ void Statistics::Heard(SessionRecord& session, const exporting::BatchDelivery::H
   const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   session.flow.Ready(progress.announced, now, feed);
   session.flow.Taken(progress.taken, now, feed);
-  // How many, not which: they are taken to come back in order.
+  // Only the number is known; assumes that they return in order.
   while (!session.flow.batches().empty()) {
     const SessionFlow::BatchTimes& oldest = session.flow.batches().front();
     if (oldest.sequence > progress.released || oldest.taken == base::TimePoint()) break;
@@ -82,7 +82,7 @@ void Statistics::Heard(SessionRecord& session, const exporting::BatchDelivery::H
   }
 }
 
-// ---- Looks. ----
+// ---- Looks ----
 
 std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessions,
                                                        workers::Supervisor& workers,
@@ -103,7 +103,7 @@ std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessi
   return look;
 }
 
-// A worker's process serves one user: all that it used since the last look is that one's.
+// A worker's process serves one user, who is charged for everything since the last look.
 void Statistics::NoteWorkerCpu(workers::Supervisor& workers) {
   const auto note = [this](const workers::Supervisor::Served& worker, base::Duration used) {
     const auto number = static_cast<uint32_t>(worker.pid);
@@ -149,7 +149,7 @@ void Statistics::LookAtSession(const SessionRecord& session, const SessionView& 
   look.copying += consumer.asleep && copying ? 1 : 0;
 }
 
-// A feed is forgotten when nobody has it any more, and its counts with it.
+// A feed is forgotten, together with its counts, when nobody uses it.
 void Statistics::Settle(const FeedBook& feeds) {
   for (const auto& [number, entry] : feeds.entries()) {
     const FeedId id(number);
@@ -158,7 +158,7 @@ void Statistics::Settle(const FeedBook& feeds) {
   }
 }
 
-// ---- What is known. ----
+// ---- Figures ----
 
 FlowFigures Statistics::FiguresOf(const Feed& feed, uint32_t workers,
                                   const std::optional<SourceHealth::Trouble>& stall,

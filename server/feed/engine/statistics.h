@@ -1,7 +1,7 @@
-// Where the time goes, as the engine sees it: what rows, slots and consumers report is added up for
-// feeds, datasets and users, and each look around (ten times a second) says how busy everybody is.
+// Where the time goes: adds up what rows, slots and consumers report for feeds, datasets and users.
+// Each look (ten times a second) shows how busy each part is.
 //
-// **Ownership**: sums of users, datasets and workers; those of feeds and sessions are theirs.
+// **Ownership**: owns the sums of users, datasets and workers; feeds and sessions own theirs.
 // **Thread safety**: the runner's thread only.
 #pragma once
 
@@ -28,30 +28,30 @@ class Statistics {
  public:
   Statistics(const Core& core, uint32_t row_copiers) : core_(core), row_copiers_(row_copiers) {}
 
-  // ---- What happened. ----
+  // ---- Events ----
   void RowsEnded(FillPath fill_path, const FillOutcome& outcome);
   // How the slot became full, the first time that a session is told of it.
   std::optional<FeedFlow::Filled> SlotFull(SessionRecord& session, const Announcement& announcement,
                                            base::TimePoint now);
   void Announced(const SessionRecord& session);
-  // What a consumer said on its page. `released` is given the story of each batch.
+  // What a consumer wrote to its page. `released` gets the history of each batch.
   using Released = absl::FunctionRef<void(const SessionFlow::BatchTimes&)>;
   void Heard(SessionRecord& session, const exporting::BatchDelivery::Heard& heard,
              base::TimePoint now, Released released);
 
-  // ---- Looks, several times a second. ----
+  // ---- Looks, several times a second ----
   struct Look {
     double workers_busy = 0;                // over the last seconds
     std::map<Feed*, FeedFlow::Look> feeds;  // those with sessions
   };
-  // Nothing: it is the first, or no time has passed.
+  // Nullopt for the first look, or if no time has passed.
   std::optional<Look> LookAround(const SessionTable& sessions, workers::Supervisor& workers,
                                  base::TimePoint now);
   void Update(uint64_t rows_decoded, base::TimePoint now) { rate_.Update(now, rows_decoded); }
-  // Adds up what feeds count, and forgets those that are gone.
+  // Adds up what feeds have counted, and forgets those that are gone.
   void Settle(const FeedBook& feeds);
 
-  // ---- What is known. ----
+  // ---- Figures ----
   // `stall`: of the feed's source.
   FlowFigures FiguresOf(const Feed& feed, uint32_t workers,
                         const std::optional<SourceHealth::Trouble>& stall,
@@ -74,7 +74,7 @@ class Statistics {
   WorkerCpu worker_cpu_;
   Rate rate_;  // of samples
   base::TimePoint looked_at_{};
-  base::Duration read_{}, copied_{};  // by readers and row copiers, since then
+  base::Duration read_{}, copied_{};  // time of readers and row copiers since then
   Recent workers_busy_;
 };
 

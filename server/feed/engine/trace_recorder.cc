@@ -6,13 +6,13 @@
 
 namespace penstock::feed {
 
-// An operator must not be kept out by a trainer that takes one trace after the other.
+// A trainer that takes one trace after another must not keep an operator from taking one.
 void TraceRecorder::Take(const TraceRequest& request, base::TimePoint now, Traced done) {
   if (tracing_ && tracing_->request.user && !request.user)
-    End(absl::AbortedError("an operator takes a trace; try again once it has ended"), now);
+    End(absl::AbortedError("an operator is taking a trace; try again when it has ended"), now);
   if (tracing_)
     return done(absl::ResourceExhaustedError(
-        "a trace is being taken already; try again once it has ended"));
+        "a trace is already being taken; try again when it has ended"));
   tracing_.emplace(Tracing{.log = TraceLog(now),
                            .request = request,
                            .until = now + request.length,
@@ -44,7 +44,7 @@ bool TraceRecorder::Traces(uint32_t user) const {
   return tracing_ && tracing_->request.user.value_or(user) == user;
 }
 
-// Rows that were given back untouched have no times.
+// Rows that were returned untouched have no times.
 void TraceRecorder::RowsEnded(FillPath fill_path, const FillOutcome& outcome) {
   if (!outcome.times || outcome.times->ended == base::TimePoint()) return;
   if (!Traces(outcome.task.user.value())) return;

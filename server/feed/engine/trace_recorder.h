@@ -1,8 +1,7 @@
-// Writes down what happens to samples and batches while somebody takes a trace. One trace at a
-// time; while none is taken, nothing is kept.
+// Records what happens to samples and batches during a trace. Handles one trace at a time;
+// otherwise records nothing.
 //
-// **Ownership**: owns the trace until it is answered.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: owns the trace until it is answered. **Thread safety**: the runner's thread only.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ namespace penstock::feed {
 
 struct TraceRequest {
   base::Duration length{};
-  std::optional<uint32_t> user = {};  // whose sessions and feeds; nothing: everybody's
-  std::function<bool()> cancelled;    // asked several times a second: it ends early then
+  std::optional<uint32_t> user = {};  // whose sessions and feeds; unset: all users'
+  std::function<bool()> cancelled;    // checked several times a second; true ends the trace early
 };
 
 class TraceRecorder {
@@ -29,17 +28,17 @@ class TraceRecorder {
 
   explicit TraceRecorder(const SessionTable& sessions) : sessions_(sessions) {}
 
-  // Calls `done` exactly once: with what happened from now on.
+  // Calls `done` exactly once, with what happened from now on.
   //
-  // **Errors**: ResourceExhausted while another is being taken; but one of everybody's feeds ends
-  // one of a single user's, which is answered Aborted.
+  // **Errors**: ResourceExhausted if another trace is being taken. A trace of all users' feeds
+  // replaces a trace of one user's, which ends as Aborted.
   void Take(const TraceRequest& request, base::TimePoint now, Traced done);
-  // Ends the trace if its time is up, or nobody waits for it any more.
+  // Ends the trace if its time is over or nobody waits for it any more.
   void Tick(base::TimePoint now);
-  // Ends the trace, with what is under way: batches that nobody has released. Not OK: the answer.
+  // Ends the trace, including batches that nobody has released. Not OK: the answer.
   void End(const absl::Status& status, base::TimePoint now);
 
-  // What happened. Ignored unless it is being traced.
+  // Events. Ignored unless they are being traced.
   void RowsEnded(FillPath fill_path, const FillOutcome& outcome);
   void SlotFull(const SessionRecord& session, const Announcement& announcement,
                 const FeedFlow::Filled& filled);

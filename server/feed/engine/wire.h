@@ -1,4 +1,4 @@
-// Doorway messages, with their headers filled in.
+// Builds doorway messages with their headers.
 #pragma once
 
 #include "common/shm/doorway_wire.h"

@@ -17,7 +17,7 @@ absl::StatusOr<uint32_t> WorkerCount::Set(uint32_t count) {
   if (count == 0) return absl::InvalidArgumentError("0 workers; wanted 1 to 1024");
   const uint32_t before = workers_.count();
   PENSTOCK_RETURN_IF_ERROR(workers_.SetCount(count));
-  demand_.reset();  // whoever says a number means it
+  demand_.reset();  // an explicit number turns auto off
   return before;
 }
 

@@ -1,8 +1,7 @@
-// How many workers there are: a fixed number, or as many as the trainers need (workers.auto). Once
-// somebody says a number it is fixed.
+// The number of workers: fixed, or adjusted to the trainers' demand (workers.auto). Setting a
+// number fixes it.
 //
-// **Ownership**: the supervisor is the engine's.
-// **Thread safety**: the runner's thread only.
+// **Ownership**: the supervisor belongs to the engine. **Thread safety**: the runner's thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +19,17 @@ namespace penstock::feed {
 
 class WorkerCount {
  public:
-  // `automatic`: nothing means that the number is fixed.
+  // `automatic`: unset means a fixed number.
   WorkerCount(workers::Supervisor& workers, const std::optional<WorkerDemand::Options>& automatic)
       : workers_(workers) {
     if (automatic) demand_.emplace(*automatic);
   }
 
-  // How many there were. **Errors**: InvalidArgument for 0, or more than can be.
+  // Returns the previous number. **Errors**: InvalidArgument for 0 or more than the maximum.
   absl::StatusOr<uint32_t> Set(uint32_t count);
-  // Whether Follow wants figures now: once a second, unless the number is fixed.
+  // Whether Follow needs figures now: once a second, unless the number is fixed.
   bool IsDue(base::TimePoint now) const;
-  // Follows the trainers' need. `feeds`: the figures of each feed that has sessions.
+  // Adjusts the number to the demand. `feeds`: the figures of each feed that has sessions.
   void Follow(const std::vector<FlowFigures>& feeds, double workers_busy, base::TimePoint now);
   // "auto, 1 to 8", or "fixed".
   std::string policy() const;

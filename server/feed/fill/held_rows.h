@@ -1,5 +1,6 @@
-// Rows whose samples could not be read, until they are tried again. The core takes them for given
-// out meanwhile. Pure; one thread.
+// Rows whose samples could not be read, until the next attempt. The core considers them given out.
+// Pure.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <functional>
@@ -17,25 +18,25 @@ namespace penstock::feed {
 
 struct HeldRow {
   RowTask task;
-  std::shared_ptr<Feed> feed;  // as a row in flight
-  std::string reason;          // why it could not be read, the last time
+  std::shared_ptr<Feed> feed;  // as for a row in progress
+  std::string reason;          // why the last read failed
 };
 
 class HeldRows {
  public:
   void Hold(HeldRow row, base::TimePoint again);
 
-  // The one on that fill path that was to be tried first by now, of a dataset and user, and may be.
+  // The row on this fill path whose attempt was due first, of a dataset and user that may go on.
   using MayGoOn = absl::FunctionRef<bool(const HeldRow&)>;
   std::optional<HeldRow> Next(FillPath fill_path, base::TimePoint now, MayGoOn may_go_on);
 
-  // Gives each that is not wanted any more to `drop`, and forgets it.
+  // Passes each row that is no longer wanted to `drop`, and forgets it.
   void Drop(absl::FunctionRef<bool(const HeldRow&)> is_wanted,
             absl::FunctionRef<void(const HeldRow&)> drop);
 
-  // Of the feed's, the one that could not be read for longest; null: none. Until the next change.
+  // The feed's row that has been unreadable for longest; null if none. Valid until the next change.
   const HeldRow* OldestOf(const Feed& feed) const;
-  // Of all.
+  // Number of all rows.
   size_t size() const;
   std::optional<base::TimePoint> oldest_since() const;
 
@@ -47,7 +48,7 @@ class HeldRows {
     FillPath fill_path;
     auto operator<=>(const Key&) const = default;
   };
-  std::map<Key, ByTime> held_;  // none is empty
+  std::map<Key, ByTime> held_;  // no element is empty
 };
 
 }  // namespace penstock::feed

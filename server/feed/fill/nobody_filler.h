@@ -1,5 +1,5 @@
-// The fill path of rows that nobody fills, because the consumer makes them: their labels and ids
-// are written at once, and that is all.
+// The fill path of rows that nobody fills, because the consumer generates them: only writes their
+// labels and ids, immediately.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace penstock::feed {
 
 class NobodyFiller final : public Filler {
  public:
-  // Such batches cost a few microseconds each: what else waits is looked at in between.
+  // Such batches cost a few microseconds each; handle other events in between.
   static constexpr size_t kInAPass = 64;
 
   size_t Capacity() const override { return kInAPass; }

@@ -1,6 +1,6 @@
 // The fill path of rows that need no decoding: row copiers copy them, many at once.
 //
-// **Ownership**: the runs in flight; the row copiers are the engine's.
+// **Ownership**: owns the runs in progress; the row copiers belong to the engine.
 #pragma once
 
 #include <optional>

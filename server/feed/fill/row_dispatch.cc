@@ -13,7 +13,7 @@
 namespace penstock::feed {
 namespace {
 
-// Shorter than this a source is slow, and no more than that.
+// A shorter delay means only that the source is slow.
 constexpr base::Duration kShown = std::chrono::seconds(1);
 
 }  // namespace
@@ -27,7 +27,7 @@ RowDispatch::RowDispatch(base::Duration retry_for, Core& core, const pool::Pool&
       fillers_(fillers),
       events_(std::move(events)) {}
 
-// ---- Before. ----
+// ---- Giving rows out ----
 
 bool RowDispatch::GiveOut(base::TimePoint now) {
   bool busy = false;
@@ -69,7 +69,7 @@ bool RowDispatch::MayRead(const Filler& filler, UserId user, const Feed& feed,
          filler.MayRead(user, feed, reads == SourceHealth::Reads::kAside, now);
 }
 
-// Rows that could not be read come first: they are of earlier batches.
+// Rows that could not be read go first, because they belong to earlier batches.
 std::optional<RowDispatch::Next> RowDispatch::NextToRead(FillPath fill_path, base::TimePoint now) {
   const Filler& filler = FillerOf(fill_path);
   std::optional<UserId> waits;
@@ -92,7 +92,7 @@ std::optional<RowDispatch::Next> RowDispatch::NextToRead(FillPath fill_path, bas
   return std::nullopt;
 }
 
-// ---- Afterwards. ----
+// ---- Handling the outcome ----
 
 bool RowDispatch::Collect(FillPath fill_path, base::TimePoint& now) {
   const std::vector<FillOutcome> outcomes = FillerOf(fill_path).Collect(now);
@@ -122,7 +122,7 @@ void RowDispatch::NoteRead(const FillOutcome& outcome, base::TimePoint now) {
 
 void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
   SourceHealth& source = outcome.feed->dataset->source;
-  if (absl::IsDataLoss(outcome.why)) {  // what is stored is not what was indexed, and stays so
+  if (absl::IsDataLoss(outcome.why)) {  // the stored data is not what was indexed: permanent
     source.CameBack(*outcome.read, now);
     core_.RowReturned(outcome.task);
     return Fail(outcome.feed, outcome.why);
@@ -131,7 +131,7 @@ void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
   source.Failed(*outcome.read, now, reason);
   NoteTrouble(*outcome.feed, reason);
   RowTask task = outcome.task;
-  // A row that waited while the source was in trouble was no better off than those that were tried.
+  // A row that waited while the source was failing was no better off than those that were tried.
   const base::TimePoint since = std::min(now, source.trouble()->since);
   task.failing_since = task.failed_reads++ == 0 ? since : std::min(task.failing_since, since);
   TryAgainOrFail(outcome, task, now);
@@ -145,9 +145,8 @@ void RowDispatch::TryAgainOrFail(const FillOutcome& outcome, RowTask task, base:
   core_.RowReturned(task);
   if (wait) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(retry_for_).count();
-  Fail(outcome.feed,
-       base::Annotate(outcome.why, absl::StrCat("samples could not be read for ", seconds,
-                                                " s, see to their storage")));
+  Fail(outcome.feed, base::Annotate(outcome.why, absl::StrCat("samples could not be read for ",
+                                                              seconds, " s; check their storage")));
 }
 
 void RowDispatch::Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why) {
@@ -156,7 +155,7 @@ void RowDispatch::Fail(const std::shared_ptr<Feed>& feed, const absl::Status& wh
   events_.feed_failed(*feed, why);
 }
 
-// ---- Sources in trouble. ----
+// ---- Failing sources ----
 
 void RowDispatch::NoteTrouble(const Feed& feed, const std::string& reason) {
   if (!troubled_.insert(feed.dataset).second) return;
@@ -167,14 +166,14 @@ void RowDispatch::NoteOverdue(base::TimePoint now) {
   const auto note = [&](const std::shared_ptr<Feed>& feed, uint64_t sample,
                         const SourceHealth::Read& read) {
     const std::string reason =
-        absl::StrCat(feed->dataset->dataset->path(sample), ": the read does not come back");
+        absl::StrCat(feed->dataset->dataset->path(sample), ": the read is blocked");
     feed->dataset->source.Overdue(read, now, reason);
     NoteTrouble(*feed, reason);
   };
   for (Filler* filler : fillers_) filler->TakeOverdue(now, note);
 }
 
-// Rows that nobody wants any more wait for nothing.
+// Rows that nobody wants any more need not wait.
 void RowDispatch::Tick(base::TimePoint now) {
   NoteOverdue(now);
   held_.Drop(

@@ -1,11 +1,11 @@
-// Which rows are read next, and what becomes of those that cannot be: the part that all fill paths
-// share. It asks the core for rows, gives them to the fill path's Filler, tells the core how they
-// ended, holds back those whose source failed until they are tried again, and fails a feed whose
-// rows could not be read for too long.
+// Decides which rows are read next and handles those that cannot be read, for all fill paths. It
+// asks the core for rows, gives them to the fill path's Filler, and tells the core how they ended.
+// It holds rows whose source failed until their next attempt, and fails a feed whose rows could not
+// be read for too long.
 //
-// **Ownership**: it owns the rows that are held back and knows which datasets are in trouble. Rows
-// that are being filled belong to their Filler.
-// **Thread safety**: the runner's thread only. Pure but for the log: time is an argument.
+// **Ownership**: owns the held rows, and knows which datasets' sources are failing. Rows that are
+// being filled belong to their Filler. **Thread safety**: the runner's thread only. Pure except for
+// logging: time is an argument.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct DatasetState;
 
 class RowDispatch {
  public:
-  // What the dispatch reports, at once.
+  // Called immediately.
   struct Events {
     std::function<void(FillPath, const FillOutcome&)> ended;  // after the core was told
     std::function<void(const DatasetState&)> quarantine_grew;
@@ -41,16 +41,16 @@ class RowDispatch {
   RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool, const FeedBook& feeds,
               const Fillers& fillers, Events events);
 
-  // Takes what has ended. Returns whether there was anything, and moves `now` to the latest end:
-  // what follows from it is later.
+  // Handles what has ended. Returns whether there was anything, and advances `now` to the latest
+  // end, because what follows from it happens later.
   bool Collect(FillPath fill_path, base::TimePoint& now);
-  // Gives rows out, as many as the fill paths take now. Returns whether there were any.
+  // Gives out as many rows as the fill paths accept now. Returns whether there were any.
   bool GiveOut(base::TimePoint now);
-  // Several times a second: reads that do not come back, rows that nobody wants any more.
+  // Several times a second: handles overdue reads and rows that nobody wants any more.
   void Tick(base::TimePoint now);
 
-  // The longest that a read of the feed's source has failed, or not come back. Nothing: all is
-  // well, or has been otherwise for less than a second.
+  // The longest time for which reads of the feed's source have failed or blocked. Nullopt if there
+  // is no problem, or for less than a second.
   std::optional<SourceHealth::Trouble> StallOf(const Feed& feed, base::TimePoint now) const;
   const HeldRows& held() const { return held_; }
 
@@ -80,7 +80,7 @@ class RowDispatch {
   const Fillers fillers_;
   const Events events_;
   HeldRows held_;
-  std::set<std::shared_ptr<DatasetState>> troubled_;  // whose source is not well
+  std::set<std::shared_ptr<DatasetState>> troubled_;  // datasets whose source is failing
 };
 
 }  // namespace penstock::feed

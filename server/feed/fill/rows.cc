@@ -62,14 +62,15 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
                                               const pool::SlotPlace& place, bool aside) {
   const std::optional<uint64_t> sample = SampleFor(*feed, task);
   if (!sample)
-    return absl::DataLossError(absl::StrCat("dataset '", feed->called, "': ", kMaxPassedOver,
-                                            " stand-ins in a row are quarantined; see 'penstockctl "
-                                            "quarantine list' and repair or clear"));
+    return absl::DataLossError(
+        absl::StrCat("dataset '", feed->called, "': ", kMaxPassedOver,
+                     " consecutive substitutes are quarantined; see 'penstockctl "
+                     "quarantine list' and repair or clear"));
   workers::WorkItem item;
   item.id = next_item_++;
   item.user = task.user.value();
   item.account = feed->account;
-  item.dataset = feed->dataset->dataset.get();  // the row in flight keeps it alive
+  item.dataset = feed->dataset->dataset.get();  // kept alive by the row in progress
   item.sample = *sample;
   item.spec = feed->spec.decoding;
   item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
@@ -143,7 +144,7 @@ FillOutcome Rows::End(const workers::Outcome& outcome, const pool::Pool& pool) {
   return ended;
 }
 
-// Counts for this feed alone. Why it fails, once too many samples are so.
+// Counts for this feed alone. Returns why the feed fails, if too many samples lack a field.
 absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
   Feed& feed = *row.feed;
   if (!feed.lacking) feed.lacking.emplace(feed.spec.samples, feed.dataset->policy.options());
@@ -151,12 +152,12 @@ absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
   if (!feed.lacking->TooMany()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples,
-      " samples do not have what is asked for, which is too many (max_quarantined); the last one, ",
+      " samples lack a requested field, which is too many (max_quarantined); the last one, ",
       Describe(feed, row.sample, row.path, fault),
-      "; ask for a greater length, or leave the field out"));
+      "; request a greater length, or omit the field"));
 }
 
-// The sample is at fault: another stands in for it in this row, and it is reported once.
+// The sample is faulty: another one replaces it in this row, and it is reported once.
 FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
   FillOutcome ended;
@@ -173,7 +174,7 @@ FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
   return ended;
 }
 
-// A worker died or hung over the sample: once more, then never again.
+// A worker died or hung over the sample: try it once more, then never again.
 FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
   FillOutcome ended;
@@ -183,7 +184,7 @@ FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
     ended.feed_failed = dataset.policy.Exhausted();
     ended.quarantine_grew = true;
     if (!row.feed->canary) ++replaced_;
-    // A quarantine that is full passes over no more samples: this row does.
+    // If the quarantine is full, the sample can't be added to it; skip it only in this row.
     if (!dataset.quarantine.Contains(row.sample)) {
       ended.end = FillEnd::kRefused;
       return ended;
@@ -206,7 +207,7 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
   if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
 }
 
-// What cannot even wait to be written is tried again.
+// What cannot even be queued for writing is retried.
 void Rows::SaveQuarantines(base::TimePoint now, bool at_once) {
   if (unsaved_.empty() || (!at_once && now - saved_at_ < kSaveEvery)) return;
   saved_at_ = now;

@@ -11,8 +11,8 @@
 namespace penstock::feed {
 namespace {
 
-// What a carrier copies at once: long enough that handing it over costs little, short enough that
-// several row copiers work on the earliest batch.
+// How much a row copier copies at once: enough that handing it over costs little, and little enough
+// that several row copiers work on the earliest batch.
 constexpr uint64_t kRunBytes = base::kMiB;
 
 copy::RowRun RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {

@@ -1,5 +1,5 @@
-// The runs of rows that are being carried: from the core's task to a carrier's run and back. Such
-// rows have no faults of their own: what fails is their source, and in the end the whole feed.
+// The runs of rows that are being copied, from the core's task to a row copier's run and back. Such
+// rows have no faults of their own: only their source can fail, and eventually the whole feed.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace penstock::feed {
 
-// By which fill path a feed's rows come, and how many rows a task of it may have.
+// The fill path of a feed's rows, and the number of rows per task.
 FillPath FillPathOf(const FeedSpec& spec);
 uint32_t RunOf(const FeedSpec& spec);
 
-// Writes labels and ids of rows that nobody fills: they are done with that.
+// Writes the labels and ids of rows that nobody fills, which completes them.
 void WriteNotes(const RowTask& task, const Feed& feed, const pool::SlotPlace& place);
 
 class Runs {
  public:
-  // What to carry for a task. The run in flight keeps the feed alive.
+  // The run for a task. While in progress, it keeps the feed alive.
   copy::RowRun Begin(const RowTask& task, std::shared_ptr<Feed> feed, const pool::SlotPlace& place,
                      bool aside = false);
-  // The run's copy does not come back.
+  // The run's copy blocks.
   void Overdue(uint64_t run, NoteOverdueRead note);
   FillOutcome End(const copy::CopyOutcome& outcome);
 
@@ -39,7 +39,7 @@ class Runs {
   struct InFlight {
     RowTask task;
     std::shared_ptr<Feed> feed;
-    uint64_t sample = 0;  // the first
+    uint64_t sample = 0;  // the first one
     bool aside = false, overdue = false;
   };
 

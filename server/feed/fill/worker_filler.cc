@@ -9,7 +9,7 @@
 namespace penstock::feed {
 namespace {
 
-// For so long after somebody waited for a worker slot it is expected that somebody will again.
+// After a user waited for a worker slot, contention is assumed for this long.
 constexpr base::Duration kContention = std::chrono::seconds(1);
 
 std::vector<SlotHolder> HoldersOf(const workers::Supervisor& workers, const Core& core) {

@@ -1,9 +1,10 @@
 // The fill path of rows that worker processes decode, one sample each. Also decides who gets the
 // worker slots: a user's turn comes when a worker slot has headroom for it, worker slots change
-// hands between users, and deaths of workers are charged to the dataset and user over whose samples
-// they happen.
+// between users, and worker deaths are charged to the dataset and user over whose samples they
+// occur.
 //
-// **Ownership**: the rows in flight and the accounts of deaths; the supervisor is the engine's.
+// **Ownership**: owns the rows in progress and the accounts of deaths; the supervisor belongs to
+// the engine.
 #pragma once
 
 #include <functional>
@@ -20,13 +21,13 @@ namespace penstock::feed {
 
 class WorkerFiller final : public Filler {
  public:
-  // Told when an account has spent its budget of deaths: its feeds fail for this reason.
+  // Called when an account has exceeded its budget of deaths: its feeds fail for this reason.
   using AccountFailed = std::function<void(uint64_t account, const absl::Status& why)>;
 
   WorkerFiller(workers::Supervisor& workers, Core& core, const pool::Pool& pool,
                const WorkerLosses::Options& losses, AccountFailed account_failed);
 
-  // Share of the worker slots that decode for one user at once, at most.
+  // The maximum fraction of the worker slots that decode for one user at once.
   void LimitUsers(double max_workers_per_user) { max_workers_per_user_ = max_workers_per_user; }
 
   Turn TurnOf(UserId user) const override;
@@ -53,7 +54,8 @@ class WorkerFiller final : public Filler {
   double max_workers_per_user_ = 1;
   Rows rows_;
   WorkerLosses losses_;
-  base::TimePoint contended_until_{};  // several users want worker slots, or did a moment ago
+  // Several users compete for worker slots, or did until recently.
+  base::TimePoint contended_until_{};
 };
 
 }  // namespace penstock::feed

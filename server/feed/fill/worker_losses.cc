@@ -6,7 +6,7 @@
 namespace penstock::feed {
 namespace {
 
-// Accounts are kept beyond this only while they are of use.
+// Beyond this number, only accounts that are in use are kept.
 constexpr size_t kKept = 1024;
 
 int64_t Seconds(base::Duration duration) {
@@ -36,7 +36,7 @@ void WorkerLosses::Touch(uint64_t number, base::TimePoint now) {
   if (found != accounts_.end()) found->second.last_used = now;
 }
 
-// Those that nobody has, nor died over lately.
+// Forgets accounts that nobody uses and that had no deaths lately.
 void WorkerLosses::Forget(base::TimePoint now) {
   std::erase_if(accounts_, [&](const auto& entry) {
     const bool old = now - entry.second.last_used >= options_.budget.window;
@@ -47,7 +47,8 @@ void WorkerLosses::Forget(base::TimePoint now) {
 
 absl::Status WorkerLosses::Died(uint64_t number, const std::string& reason, base::TimePoint now) {
   const auto found = accounts_.find(number);
-  if (found == accounts_.end()) return absl::OkStatus();  // forgotten: its feeds are long gone
+  // Forgotten, because its feeds are long gone.
+  if (found == accounts_.end()) return absl::OkStatus();
   Account& account = found->second;
   account.last_used = now;
   account.paused_until = now + account.back_off.Next();
@@ -83,7 +84,8 @@ absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now)
       "dataset '", account.called, "' has cost user ", account.key.second, " more than ",
       options_.budget.restarts, " workers within ", Seconds(options_.budget.window),
       " s (workers.max_restarts); the last one was ", account.reason,
-      "; other datasets go on. See its files and the memory that workers have, then open it again "
+      "; other datasets continue. Check its files and the workers' memory limit, then open it "
+      "again "
       "in ",
       Seconds(account.spent_until - now), " s"));
 }
@@ -99,8 +101,8 @@ void WorkerLosses::LookForMany(base::TimePoint now) {
   if (!status_.ok() || datasets.size() < options_.many || users.size() < options_.many) return;
   status_ = absl::UnavailableError(absl::StrCat(
       "workers die too often, over ", datasets.size(), " datasets of ", users.size(),
-      " users: it is the machine's trouble, or the decoders'; "
-      "see the daemon's log (worker_died) and the memory that workers have, then start the daemon "
+      " users, so the cause is the machine or the decoders; "
+      "check the daemon's log (worker_died) and the workers' memory limit, then restart the daemon "
       "again"));
 }
 

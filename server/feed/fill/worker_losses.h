@@ -1,10 +1,10 @@
-// Whose samples workers die over, and what follows: for each dataset of each user a pause before
-// the next attempt, which doubles, and a budget of deaths in a window. Who has spent it fails
-// alone, and may open again once the window has passed. Whatever killed the worker counts, so that
-// what no sample is blamed for (a kill from outside, for want of memory) has a bound, too.
+// Tracks worker deaths for each dataset of each user: a pause before the next attempt, which
+// doubles, and a budget of deaths per window. A user who exceeds it fails alone, and may open the
+// dataset again once the window has passed. Every cause of death counts, so that deaths that no
+// sample is blamed for (a kill from outside, lack of memory) are bounded too.
 //
-// Only where datasets of many users spend their budgets at once it is not theirs: then nothing is
-// delivered any more. Pure: time comes in as an argument. One owner.
+// If many users exceed their budgets at the same time, the cause is not theirs, and nothing is
+// delivered any more. Pure: time is an argument. One owner.
 #pragma once
 
 #include <cstdint>
@@ -22,34 +22,34 @@ namespace penstock::feed {
 class WorkerLosses {
  public:
   struct Options {
-    workers::RestartBudget::Options budget;  // deaths, in a window
+    workers::RestartBudget::Options budget;  // deaths per window
     base::BackOff::Options back_off;
-    // So many datasets, of so many users, have spent their budgets at once: it is the daemon's
-    // trouble. More than one user can bring about.
+    // If this many datasets, of as many users, exceed their budgets at the same time, the daemon
+    // itself has a problem. A single user cannot cause that.
     uint32_t many = 3;
   };
   explicit WorkerLosses(const Options& options) : options_(options) {}
 
-  // The number of a dataset and user: the same as long as there is a trace of it. Never 0.
-  // `called`: what the user calls the dataset, and is told of it; empty: by its own name.
+  // The number of a dataset and user, stable while it is remembered; never 0. `called`: the user's
+  // name for the dataset, for messages; empty: the dataset's own name.
   uint64_t AccountOf(const std::string& dataset, uint32_t user, base::TimePoint now,
                      const std::string& called = "");
 
-  // Somebody still has it: it is not forgotten.
+  // The account is still in use and must not be forgotten.
   void Touch(uint64_t account, base::TimePoint now);
-  // A worker died over its samples. Not OK: the budget is spent, and its feeds fail for this
+  // A worker died over its samples. Not OK if the budget is exceeded; its feeds fail for this
   // reason.
   absl::Status Died(uint64_t account, const std::string& reason, base::TimePoint now);
-  // A sample of it was decoded: the next pause is the shortest again.
+  // One of its samples was decoded, so the next pause is the shortest again.
   void WentWell(uint64_t account);
-  // Its samples wait for the pause to end.
+  // Whether its samples wait for a pause to end.
   bool IsPaused(uint64_t account, base::TimePoint now) const;
   bool AnyPaused(base::TimePoint now) const { return now < last_pause_ends_; }
 
-  // Unavailable while its budget is spent.
+  // Unavailable while its budget is exceeded.
   absl::Status MayOpen(const std::string& dataset, uint32_t user, base::TimePoint now) const;
-  // Unavailable once many datasets of many users have spent theirs; for good. Everybody is told of
-  // it, so that it names nobody's dataset and no sample.
+  // Unavailable once many datasets of many users exceeded theirs; permanent. All users see it, so
+  // it names no dataset and no sample.
   const absl::Status& status() const { return status_; }
   size_t accounts() const { return accounts_.size(); }
 

@@ -3,12 +3,12 @@
 namespace penstock::feed {
 namespace {
 
-// A feed that the core has forgotten meanwhile begins at 0 again.
+// A feed that the core had forgotten starts at 0 again.
 uint64_t Growth(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
 
 }  // namespace
 
-// A configuration's names have neither of these; paths and texts do.
+// Configured names contain neither of these; paths and texts do.
 std::string DatasetCounts::NameOf(const std::string& dataset) {
   return dataset.find_first_of("/:") == std::string::npos ? dataset : kOther;
 }

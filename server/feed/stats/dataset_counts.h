@@ -1,8 +1,8 @@
-// What was done for each dataset since the start, and where the time went, over all feeds that came
-// and went. Pure; one thread.
+// Counters for each dataset since the start, and where the time went, over all feeds, including
+// closed ones. Pure; one thread.
 //
-// What always holds: counts only grow, and there are at most kMaxNames + 1 of them: what clients
-// name by a path or a text of their own, and datasets beyond the limit, share the name kOther.
+// Invariant: counters only grow, and there are at most kMaxNames + 1 of them. Datasets beyond the
+// limit, and those that clients name by paths or texts of their own, share the name kOther.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ class DatasetCounts {
   static constexpr size_t kMaxNames = 256;
   static constexpr char kOther[] = "(other)";
 
-  // The dataset's own name where it has one, else kOther.
+  // The dataset's configured name, else kOther.
   static std::string NameOf(const std::string& dataset);
 
-  // A feed over this dataset begins, or goes on, and counts so much already. What it counts from
-  // here on is the dataset's.
+  // A feed over this dataset begins or continues, with these counts. Later increases are added to
+  // the dataset.
   void Watch(FeedId feed, const std::string& dataset, const FeedView& counted);
-  // What a watched feed counts now.
+  // The current counts of a watched feed.
   void Settle(FeedId feed, const FeedView& counted);
   void Forget(FeedId feed) { feeds_.erase(feed.value()); }
 
-  // What a feed over this dataset sums up into; stays where it is.
+  // The sums for feeds over this dataset. The address is stable.
   FlowTotals* FlowOf(const std::string& dataset) { return &TotalsOf(dataset).flow; }
 
-  // By the datasets' names.
+  // By dataset name.
   const std::map<std::string, DatasetTotals>& all() const { return all_; }
 
  private:
   struct Watched {
-    FeedView* into = nullptr;  // in all_, whose members stay where they are
+    FeedView* into = nullptr;  // in all_, whose elements have stable addresses
     FeedView counted;
   };
   DatasetTotals& TotalsOf(const std::string& dataset);

@@ -5,7 +5,7 @@
 namespace penstock::feed {
 namespace {
 
-// Slots whose fill nobody waited for are forgotten beyond so many.
+// Beyond this number, slots whose fill nobody waited for are forgotten.
 constexpr size_t kMaxFilling = 65'536;
 
 base::Duration Between(base::TimePoint from, base::TimePoint to) {
@@ -14,7 +14,7 @@ base::Duration Between(base::TimePoint from, base::TimePoint to) {
 
 }  // namespace
 
-// ---- A feed. ----
+// ---- A feed ----
 
 void FeedFlow::Given(const SlotFill& fill, base::TimePoint now) {
   if (filling_.size() >= kMaxFilling) filling_.clear();
@@ -25,7 +25,7 @@ void FeedFlow::Given(const SlotFill& fill, base::TimePoint now) {
 
 void FeedFlow::Ended(const RowsEnded& rows) {
   const base::Duration all = Between(rows.given, rows.ended);
-  // Each row of a run waits for it.
+  // Each row of a run waits for the whole run.
   const base::Duration queue =
       std::max(all - rows.read - rows.decode, base::Duration::zero()) * rows.rows;
   Sum([&](StageSums& sums) {
@@ -83,7 +83,7 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
   totals_->starved += part(look.starved);
 }
 
-// ---- A session. ----
+// ---- A session ----
 
 void SessionFlow::Full(BatchTimes batch) {
   if (!batches_.empty() && batch.sequence != batches_.back().sequence + 1) batches_.clear();

@@ -1,6 +1,6 @@
-// Where the time of a feed goes: events with their times come in, sums go out. Pure: no clock; what
-// a consumer says is capped here at what it can know. Owned by the engine, with its feeds and
-// sessions.
+// Where a feed's time goes: events with their times come in, sums go out. Pure. Times that a
+// consumer reports are clipped to what it can know.
+// **Ownership**: owned by the engine, with its feeds and sessions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penstock::feed {
 
-// Sums since the feed was opened; admin.proto's StageTimes.
+// Sums since the feed was opened, as in admin.proto's StageTimes.
 struct StageSums {
   uint64_t samples = 0;
   base::Duration read{}, queue{}, decode{};
@@ -25,15 +25,15 @@ struct StageSums {
   base::Duration consumer{};
 };
 
-// Of a dataset, since the start: what its feeds had, and what the ticks saw of its sessions.
+// Sums for a dataset since the start: of its feeds, and of its sessions as seen by the ticks.
 struct FlowTotals {
   StageSums stages;
-  base::Duration open{};     // each session's time until it finished or ended
-  base::Duration filled{};   // of that, weighed by the share of its window that was ready
+  base::Duration open{};     // time of all sessions until they finished or ended
+  base::Duration filled{};   // of that, weighted by the ready fraction of the window
   base::Duration starved{};  // of that, asleep without a batch
 };
 
-// One fill of a slot: generations of a slot follow each other.
+// One fill of a slot, identified by its generation.
 struct SlotFill {
   uint32_t slot = 0;
   uint64_t generation = 0;
@@ -41,49 +41,49 @@ struct SlotFill {
   bool operator==(const SlotFill&) const = default;
 };
 
-// Rows that came back, filled: one of a worker, or a run of a carrier.
+// Rows that were filled: one by a worker, or a run by a row copier.
 struct RowsEnded {
   SlotFill fill;
   uint32_t rows = 1;
   base::TimePoint given{}, ended{};
-  base::Duration read{}, decode{};  // of the time between
+  base::Duration read{}, decode{};  // parts of the time between
 };
 
-// Whatever a feed sums up, its dataset's totals get, too: they stay when the feed goes.
+// Everything is also added to the dataset's totals, which outlive the feed.
 class FeedFlow {
  public:
   FeedFlow() = default;
-  // `totals` outlives what is noted here.
+  // **Requires**: `totals` outlives this.
   explicit FeedFlow(FlowTotals* totals) : totals_(totals) {}
 
-  // How a slot became full: from its first row's being given to its last one's end.
+  // How a slot became full: from giving out its first row to the end of its last one.
   struct Filled {
     base::TimePoint begun{}, ended{};
   };
 
   void Given(const SlotFill& fill, base::TimePoint now);
   void Ended(const RowsEnded& rows);
-  // All of its rows ended, and a session is told. Its story, the first time.
+  // All rows have ended, and a session is told. Returns the history, the first time.
   std::optional<Filled> Full(const SlotFill& fill);
-  // Of one session's batch.
+  // For one session's batch.
   void Copied(base::Duration took);
   void Waited(base::Duration took);
-  // All of its sessions, since they were last looked at.
+  // Figures over all its sessions since the last look.
   struct Look {
     uint32_t sessions = 0;
-    double occupancy = 0, starved = 0, copying = 0;  // summed up over them
-    // How busy the daemon's own were meanwhile, 0 … 1.
+    double occupancy = 0, starved = 0, copying = 0;  // sums over the sessions
+    // how busy the daemon's parts were, 0 … 1
     double workers = 0, readers = 0, row_copiers = 0;
   };
   void Seen(const Look& look, base::Duration since);
 
   const StageSums& sums() const { return sums_; }
 
-  // As the ticks saw its sessions; shares between 0 and 1.
-  Recent occupancy;  // of their windows, that was ready
-  Recent starved;    // of them, that slept without a batch
-  Recent copying;    // of them, that slept while a full batch was on its way to their GPU
-  // How busy the daemon's own were while it had sessions.
+  // As sampled by the ticks; fractions between 0 and 1.
+  Recent occupancy;  // ready fraction of the windows
+  Recent starved;    // fraction of time asleep without a batch
+  Recent copying;    // fraction of time asleep while a full batch was being copied to its GPU
+  // How busy the daemon's parts were while it had sessions.
   Recent workers, readers, row_copiers;
 
  private:
@@ -91,7 +91,7 @@ class FeedFlow {
     uint64_t generation = 0;
     Filled story;
   };
-  // Lets the change be made to the feed's sums, and to the dataset's.
+  // Applies the change to the feed's sums and to the dataset's.
   template <typename Change>
   void Sum(Change change) {
     change(sums_);
@@ -103,25 +103,25 @@ class FeedFlow {
   FlowTotals* totals_ = nullptr;
 };
 
-// The batches of one session, from being full until they are released.
+// The batches of one session, from full until released.
 class SessionFlow {
  public:
   struct BatchTimes {
     uint64_t sequence = 0;
     SlotFill fill;
     uint64_t epoch = 0, first = 0, step = 0;
-    // In this order. The last ones are zero while they have not happened.
+    // In this order; zero if it has not happened yet.
     base::TimePoint full{}, ready{}, taken{}, released{};
   };
-  enum class BatchMemory { kHost, kDevice };  // kDevice: it is copied before it is ready
+  enum class BatchMemory { kHost, kDevice };  // kDevice: copied before it is ready
   SessionFlow() = default;
   explicit SessionFlow(BatchMemory memory) : memory_(memory) {}
 
-  void Full(BatchTimes batch);  // ready at once, without a copy
-  // So many are on the GPU; so many are taken. Counts never run backwards.
+  void Full(BatchTimes batch);  // without a copy, it is ready at once
+  // Numbers of batches on the GPU, and taken. They never decrease.
   void Ready(uint64_t count, base::TimePoint now, FeedFlow& feed);
   void Taken(uint64_t count, base::TimePoint now, FeedFlow& feed);
-  // The batch's whole story; nothing for one that was not taken.
+  // The batch's history; nullopt if it was not taken.
   std::optional<BatchTimes> Released(uint64_t sequence, base::TimePoint now);
 
   const std::deque<BatchTimes>& batches() const { return batches_; }
@@ -130,7 +130,7 @@ class SessionFlow {
   BatchTimes* Find(uint64_t sequence);
 
   BatchMemory memory_ = BatchMemory::kHost;
-  std::deque<BatchTimes> batches_;  // by sequence, without gaps; the first is not released
+  std::deque<BatchTimes> batches_;  // consecutive sequences; the first one is not released
   uint64_t ready_ = 0, taken_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How fast a counter grows: over steps of at least a second. Pure; one thread.
+// The growth rate of a counter, over steps of at least a second. Pure; one thread.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace penstock::feed {
 
 class Rate {
  public:
-  // The counter now; it never runs backwards. Several times a second.
+  // The current count, which never decreases. Call it several times a second.
   void Update(base::TimePoint now, uint64_t count) {
     const base::Duration passed = now - since_;
     if (passed < std::chrono::seconds(1)) return;

@@ -1,5 +1,4 @@
-// The mean of a figure over the last seconds, as it was looked at now and then: newer looks weigh
-// more. Pure; one thread.
+// The exponentially weighted mean of a figure over the last seconds. Pure; one thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +10,7 @@ namespace penstock::feed {
 
 class Recent {
  public:
-  // It was so for so long until now.
+  // The figure had this value for the time `held` until now.
   void Add(double value, base::Duration held) {
     constexpr std::chrono::duration<double> kMemory(5);
     const double kept = std::exp(-(std::chrono::duration<double>(held) / kMemory));
@@ -20,7 +19,7 @@ class Recent {
   }
 
   double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
-  // Whether it was looked at for two seconds and more: less says little.
+  // Whether it covers at least two seconds; less is not meaningful.
   bool has_data() const { return weight_ > 0.32; }
 
  private:

@@ -21,7 +21,7 @@ enum class SessionPhase {
 
 struct SessionFacts {
   bool ended = false;     // failed, detached or drained
-  bool finished = false;  // every batch that will ever come was announced
+  bool finished = false;  // all batches have been announced
   uint64_t ready = 0;     // batches that its consumer has not taken
   uint64_t held = 0;      // of its window: announced by the core and not released
   uint32_t window = 0;

@@ -1,5 +1,6 @@
-// What happened to samples and batches while a trace is taken. One owner (the engine); bounded:
-// what does not fit is counted, and left out.
+// Records what happens to samples and batches during a trace. Bounded: events beyond the limit are
+// counted and dropped.
+// **Ownership**: owned by the engine.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,14 @@
 
 namespace penstock::feed {
 
-// A sample that a worker decoded, or a run of rows that a carrier copied.
+// A sample decoded by a worker, or a run of rows copied by a row copier.
 struct TraceRows {
   uint64_t feed = 0;  // FeedId
   SlotFill fill;
   bool carried = false;
-  bool done = true;     // false: it did not come about, and is tried again
-  uint32_t rows = 1;    // of a run
-  uint64_t sample = 0;  // of a worker's row
+  bool done = true;     // false: it failed and is tried again
+  uint32_t rows = 1;    // for a run
+  uint64_t sample = 0;  // for a worker's row
   uint32_t worker = 0;
   // In this order.
   base::TimePoint given{}, read_begin{}, read_end{}, decode_begin{}, ended{};
@@ -34,7 +35,7 @@ struct TraceFill {
   base::TimePoint begun{}, ended{};
 };
 
-// One session's batch; its last times are zero where the trace ended before.
+// One session's batch; times after the end of the trace are zero.
 struct TraceBatch {
   uint64_t session = 0;
   bool device = false;
@@ -46,8 +47,8 @@ struct Trace {
   std::vector<TraceRows> rows;
   std::vector<TraceFill> fills;
   std::vector<TraceBatch> batches;
-  std::map<uint64_t, std::string> feeds;     // names, by FeedId
-  std::map<uint64_t, std::string> sessions;  // names, by number
+  std::map<uint64_t, std::string> feeds;     // names by FeedId
+  std::map<uint64_t, std::string> sessions;  // names by number
   uint64_t dropped = 0;
 };
 
@@ -67,7 +68,7 @@ class TraceLog {
     trace_.sessions.try_emplace(session, name);
   }
 
-  // All that there is; the log is empty then.
+  // Returns everything and empties the log.
   Trace End(base::TimePoint ended) {
     trace_.ended = ended;
     return std::move(trace_);

@@ -13,9 +13,9 @@
 namespace penstock::feed {
 namespace {
 
-// The viewers' process numbers.
+// Process numbers in the viewers.
 constexpr uint64_t kWorkers = 1'000, kRowCopiers = 10'000, kFeeds = 20'000, kSessions = 100'000;
-// More than the longest text of one event of ours: names are cut.
+// More than the longest text of one event; names are truncated.
 constexpr size_t kLongestStep = 16 << 10;
 constexpr size_t kLongestName = 200;
 
@@ -25,7 +25,8 @@ std::string Quoted(const std::string& text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       quoted += {'\\', c};
-    } else if (byte < 0x20 || byte >= 0x7F) {  // no half of a character at a cut either
+    } else if (byte < 0x20 ||
+               byte >= 0x7F) {  // and no partial character where a name was truncated
       absl::StrAppendFormat(&quoted, "\\u%04x", byte);
     } else {
       quoted += c;
@@ -45,7 +46,7 @@ struct Stay {
   base::TimePoint begin, end;
 };
 
-// The lowest lane of its group in which nothing is at that time, for each.
+// For each event, the lowest lane of its group that is free at that time.
 std::vector<uint32_t> LanesOf(size_t count, const std::function<Stay(size_t)>& stay_of) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -120,7 +121,7 @@ std::string TraceText::Next(size_t most) {
   return text;
 }
 
-// One event, with what belongs to it. False: there is nothing left.
+// Writes one event with what belongs to it. False at the end.
 bool TraceText::Step(std::string& text) {
   if (ended_) return false;
   size_t at = at_++;
@@ -188,7 +189,7 @@ void TraceText::Write(const TraceBatch& each, uint64_t lane, std::string& text) 
   if (Happened(batch.taken)) WriteArrows(each, at, text);
 }
 
-// From the sample that the batch waited for last.
+// Starts at the sample that the batch waited for last.
 void TraceText::WriteArrows(const TraceBatch& each, const Track& at, std::string& text) const {
   const SessionFlow::BatchTimes& batch = each.batch;
   const auto last = last_rows_.find(KeyOf(batch.fill));
@@ -206,7 +207,7 @@ void TraceText::WriteArrows(const TraceBatch& each, const Track& at, std::string
   Arrow('f', id, at, Middle(batch.taken, released), text);
 }
 
-// ---- Pieces. ----
+// ---- Pieces ----
 
 void TraceText::Name(uint64_t group, const std::string& name, std::string& text) const {
   absl::StrAppendFormat(&text, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,", group);

@@ -1,10 +1,10 @@
-// A trace as JSON that Perfetto (ui.perfetto.dev) and chrome://tracing show. Pure; one thread.
+// Formats a trace as JSON for Perfetto (ui.perfetto.dev) and chrome://tracing. Pure; one thread.
 //
-// Each worker has a track for each sample that it has at once: "sample" with "queue", "read",
-// "queue" and "decode" in it. Each feed has a track for each slot, with its fills. Each session has
-// a track for each batch that it has at once: "batch" with "copy", "ready" and "held" in it. A
-// batch is "slot.generation" everywhere, in the argument `batch`; an arrow leads from the decoding
-// of its last sample through the slot to each of its sessions.
+// Each worker has a track for each of its concurrent samples: "sample", containing "queue", "read",
+// "queue" and "decode". Each feed has a track for each slot, with its fills. Each session has a
+// track for each of its concurrent batches: "batch", containing "copy", "ready" and "held". A batch
+// is always identified as "slot.generation" in the argument `batch`. An arrow leads from the
+// decoding of its last sample through the slot to each of its sessions.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ class TraceText {
  public:
   explicit TraceText(Trace trace);
 
-  // The next piece, of at most so many bytes (at least 64 KiB); empty: that was all.
+  // The next piece, of at most `most` bytes (at least 64 KiB); empty at the end.
   std::string Next(size_t most);
   uint64_t dropped() const { return trace_.dropped; }
 
  private:
-  // Where a track is, as the viewers count.
+  // A track's ids in the viewers.
   struct Track {
     uint64_t group = 0, lane = 0;
   };

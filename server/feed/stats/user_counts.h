@@ -1,7 +1,7 @@
-// What was done for each user since the start. Pure; one thread.
+// Counters for each user since the start. Pure; one thread.
 //
-// What always holds: counts only grow, and there are at most kMostUsers of them: later users share
-// one. A user that has one keeps it, and its place.
+// Invariant: counters only grow, and there are at most kMostUsers of them; later users share one. A
+// user keeps its counters and its place.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct UserTotals {
   uint32_t user = 0;
   bool others = false;  // all users beyond the limit
   uint64_t rows_decoded = 0, batches_announced = 0;
-  base::Duration decode{};      // workers' time on its rows
+  base::Duration decode{};      // workers' wall-clock time on its rows
   base::Duration worker_cpu{};  // processor time of the workers that decoded them
 };
 
@@ -35,7 +35,7 @@ class UserCounts {
     if (all_.size() == kMostUsers) all_.push_back({.others = true});
     return all_.back();
   }
-  // In the order in which they came first; the others last.
+  // In order of first appearance; the shared entry is last.
   const std::vector<UserTotals>& all() const { return all_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace penstock::feed {
 namespace {
 
-// A trainer that sleeps nearly always says little about how fast it would be.
+// A trainer that sleeps nearly all the time says little about its possible speed.
 constexpr double kMostStarved = 0.9;
 
 std::string Percent(double share) {
@@ -20,7 +20,7 @@ std::string Workers(uint32_t count) {
   return absl::StrCat(count, count == 1 ? " more worker" : " more workers");
 }
 
-// A trainer that is busy for 1 − s of the time at today's rate wants 1 ∕ (1 − s) of it.
+// A trainer that is busy for 1 − s of the time at the current rate needs 1 ∕ (1 − s) of that rate.
 uint32_t MoreWorkers(const FlowFigures& figures) {
   const double starved = std::min(figures.starved, kMostStarved);
   const double more = figures.workers * starved / (1 - starved);
@@ -48,7 +48,7 @@ FlowVerdict Carrying(const FlowFigures& figures) {
   return {Bottleneck::kReading, 0,
           absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
                        Percent(figures.readers_busy),
-                       " busy; faster storage would hide it, or more of source.carriers")};
+                       " busy; faster storage or more source.carriers would hide it")};
 }
 
 FlowVerdict Window() {

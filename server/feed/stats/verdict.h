@@ -1,4 +1,4 @@
-// Who waits for whom, as a pure function of what was seen of a feed over the last seconds.
+// Finds the bottleneck of a feed from its figures of the last seconds. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace penstock::feed {
 
 struct FlowFigures {
-  bool has_data = false;  // it was looked at long enough, and batches were taken
+  bool has_data = false;  // observed long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
-  double starved = 0;          // share of the time that its trainers slept without a batch
-  double copying = 0;          // of that: a full batch was on its way to the GPU meanwhile
-  uint32_t workers = 0;        // of the daemon
+  double starved = 0;          // fraction of time that its trainers slept without a batch
+  double copying = 0;          // of that, while a full batch was being copied to the GPU
+  uint32_t workers = 0;        // the daemon's
   double workers_busy = 0;     // 0 … 1
-  double readers_busy = 0;     // 0 … 1: of the workers' readers; of the row copiers likewise
+  double readers_busy = 0;     // 0 … 1: the workers' readers, or the row copiers
   base::Duration stalled{};    // so long its source has not answered; 0: no session waits for it
-  std::string stalled_reason;  // and what that was
+  std::string stalled_reason;  // what was being read
 };
 
 enum class Bottleneck {
@@ -28,13 +28,13 @@ enum class Bottleneck {
   kReading,
   kSource,
   kCopying,
-  kWindow,  // nobody is busy, and yet batches come too late
+  kWindow,  // nobody is busy, but batches come too late
 };
 
 struct FlowVerdict {
   Bottleneck bottleneck = Bottleneck::kUnknown;
-  uint32_t more_workers = 0;  // would hide it, of kDecoding
-  std::string words;          // for people
+  uint32_t more_workers = 0;  // for kDecoding: how many more would remove the bottleneck
+  std::string words;          // for display
 };
 
 FlowVerdict Judge(const FlowFigures& figures);

@@ -1,4 +1,4 @@
-// What status shows: plain numbers, copied on the runner's thread.
+// What status shows: plain values, copied on the runner's thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct FeedInfo {
 
 struct GpuInfo {
   exporting::GpuView view;
-  uint32_t batches_ahead = 0;  // copied and not taken
+  uint32_t batches_ahead = 0;  // copied and not yet taken
 };
 
 struct EngineView {
@@ -39,34 +39,33 @@ struct EngineView {
   uint64_t samples_replaced = 0;
   std::vector<FeedInfo> feeds;
   std::vector<GpuInfo> gpus;
-  uint32_t workers_asleep = 0;  // processes beside those at worker slots
-  absl::Status status;          // why nothing is delivered any more, if so
+  uint32_t workers_asleep = 0;  // in addition to those at worker slots
+  absl::Status status;          // not OK: why nothing is delivered any more
   bool draining = false;
 };
 
-// Since the start, whatever came and went.
+// Totals since the start, including everything that has ended.
 struct TotalsView {
-  std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for what has a name
+  std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for the names
   uint64_t worker_restarts = 0;
-  uint32_t max_sessions = 0;  // as of now: it may change
-  // RowCopiers' reads that fail and are tried again, or do not come back, and for how long the
-  // oldest.
+  uint32_t max_sessions = 0;  // current; may change
+  // Row copiers' reads that fail and are retried, or block, and how long the oldest has done so.
   uint32_t stalled_runs = 0;
   base::Duration longest_stall{};
 };
 
-// What a user has now, and what was done for it since the start.
+// A user's current state, and counters since the start.
 struct UserView {
   UserTotals totals;
   uint32_t sessions = 0;
-  uint32_t workers = 0;  // processes, those asleep, too
+  uint32_t workers = 0;  // processes, including those asleep
   uint64_t pool_bytes = 0, reserved_bytes = 0;
 };
 
-// How the runner fares, as of its last tick.
+// The runner's health, as of its last tick.
 struct Vitals {
-  uint64_t passes = 0;       // of its loop, as of now: it stands still if the runner is stuck
-  base::TimePoint ticked{};  // when that was; ten times a second
+  uint64_t passes = 0;       // iterations of its loop, live; stops if the runner is stuck
+  base::TimePoint ticked{};  // time of the last tick; ten times a second
   uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;
   uint64_t reserved_bytes = 0, pool_bytes = 0;
@@ -80,31 +79,30 @@ struct SessionInfo {
   uint64_t id = 0;
   SessionPhase phase = SessionPhase::kRunning;
   std::string name, client, dataset, order;
-  std::string state;  // the phase in words
+  std::string state;  // the phase as text
   uint32_t user = 0;
   int32_t pid = 0;
   uint64_t fingerprint = 0;
   uint32_t rank = 0, world = 1, batch_size = 0, window = 0;
   uint64_t epoch = 0, consumed = 0;
   uint64_t announced = 0, taken = 0, released = 0;
-  uint64_t rest_of_epoch = 0;  // batches not taken; of NotDrained alone
+  uint64_t rest_of_epoch = 0;  // batches not taken; only set by NotDrained
   DeliveryKind delivery = DeliveryKind::kHost;
   std::string delivery_reason;
-  // Of device delivery.
+  // For device delivery.
   std::string gpu;
   cuda::HandleKind handle = cuda::HandleKind::kIpc;
   uint32_t device_depth = 0, on_device = 0;
 };
 
-// What a session waits for: facts for its consumer, who sees nothing of other datasets than its
-// own.
+// What a session waits for: facts for its consumer, restricted to its own dataset.
 struct SessionProgress {
   SessionPhase phase = SessionPhase::kRunning;
   uint64_t announced = 0, taken = 0, released = 0;
   uint32_t window = 0;
-  uint32_t decoding = 0;                     // batches
-  uint32_t copying = 0;                      // batches that are full and not on its GPU yet
-  uint32_t on_device = 0, device_depth = 0;  // of device delivery
+  uint32_t decoding = 0;                               // batches
+  uint32_t copying = 0;                                // full batches that are not yet on its GPU
+  uint32_t on_device = 0, device_depth = 0;            // for device delivery
   uint64_t samples_decoded = 0, samples_replaced = 0;  // of its feed
   uint32_t workers = 0, workers_running = 0, workers_stalled = 0;
   double workers_busy = 0;  // 0 … 1, over the last second or so

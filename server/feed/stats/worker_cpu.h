@@ -1,6 +1,6 @@
-// Whose processor time the workers spent: what a worker's process used since the last look belongs
-// to the users whose rows it decoded meanwhile, by the time that these took. What it used while it
-// decoded nothing, as when it started, belongs to whom it decodes for next. Pure; one thread.
+// Assigns the workers' processor time to users: what a worker's process used since the last look
+// belongs to the users whose rows it decoded meanwhile, in proportion to the decoding times. Time
+// used without decoding, as at start, belongs to the next user. Pure; one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace penstock::feed {
 
 class WorkerCpu {
  public:
-  // The worker of this number decoded a row of this user for so long.
+  // The worker decoded a row of this user for this time.
   void Decoded(uint32_t worker, uint32_t user, base::Duration time) {
     workers_[worker].decoded[user] += time;
   }
 
-  // The worker is this process now, which has used so much in all. `give` is told of each user's
-  // part of what is new.
+  // The worker is this process now, with this total usage. Calls `give` with each user's part of
+  // the increase.
   void Look(uint32_t worker, int64_t pid, base::Duration used,
             absl::FunctionRef<void(uint32_t user, base::Duration time)> give) {
     Worker& known = workers_[worker];
@@ -39,7 +39,7 @@ class WorkerCpu {
     known.decoded.clear();
   }
 
-  // Forgets those that are gone.
+  // Forgets workers that are gone.
   void Keep(absl::FunctionRef<bool(uint32_t worker)> is_there) {
     std::erase_if(workers_, [&](const auto& entry) { return !is_there(entry.first); });
   }
@@ -48,7 +48,7 @@ class WorkerCpu {
   struct Worker {
     int64_t pid = 0;
     base::Duration used{}, owed{};
-    std::map<uint32_t, base::Duration> decoded;  // since the last look, by user
+    std::map<uint32_t, base::Duration> decoded;  // by user, since the last look
   };
   std::map<uint32_t, Worker> workers_;  // by number
 };

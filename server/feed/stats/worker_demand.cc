@@ -22,16 +22,16 @@ bool OneIsTooMany(const WorkerDemand::Seen& seen) {
 
 std::optional<WorkerDemand::Change> WorkerDemand::Ask(const Seen& seen, base::TimePoint now) {
   if (seen.workers > options_.most)
-    return Changed(options_.most, "more than workers.max_cores_share allows", now);
+    return Changed(options_.most, "more than workers.max_cores allows", now);
   if (!OneIsTooMany(seen)) idle_since_.reset();
   if (changed_ && now - *changed_ < options_.settles) return std::nullopt;
 
   if (seen.more_wanted > 0 && seen.workers < options_.most) {
     const uint32_t few = std::max(seen.workers, 1u);
     const uint32_t wanted = few + std::min(seen.more_wanted, few);
-    return Changed(std::min(wanted, options_.most),
-                   absl::StrCat("trainers wait for decoding, ", seen.more_wanted, " more wanted"),
-                   now);
+    return Changed(
+        std::min(wanted, options_.most),
+        absl::StrCat("trainers wait for decoding; ", seen.more_wanted, " more are needed"), now);
   }
   if (!OneIsTooMany(seen)) return std::nullopt;
   if (!idle_since_) idle_since_ = now;

@@ -1,6 +1,6 @@
-// How many workers the trainers need: figures in, a count out. Pure: time comes in as an argument.
-// More at once, because a trainer that starves costs a GPU; fewer one by one, because a worker that
-// idles costs next to nothing.
+// How many workers the trainers need, from figures. Pure: time is an argument. Increases in large
+// steps, because a trainer that starves wastes a GPU; decreases one at a time, because an idle
+// worker costs next to nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace penstock::feed {
 class WorkerDemand {
  public:
   struct Options {
-    uint32_t most = 1;  // never more; never fewer than one
-    // After a change the figures must be of the new count before they mean anything.
+    uint32_t most = 1;  // maximum; the minimum is one
+    // How long to wait after a change until the figures reflect the new number.
     base::Duration settles = std::chrono::seconds(5);
-    // So long workers must be idle, and nobody starve, before there is one less.
+    // How long workers must be idle, with no trainer starving, before the number decreases.
     base::Duration idles = std::chrono::seconds(30);
   };
   explicit WorkerDemand(const Options& options) : options_(options) {}
 
   struct Seen {
     uint32_t workers = 0;
-    uint32_t more_wanted = 0;  // by the verdict of the feed that decoding holds up most
+    uint32_t more_wanted = 0;  // from the verdict on the feed that decoding delays most
     bool anybody_starves = false;
     double busy = 0;  // 0 … 1
   };
@@ -32,7 +32,7 @@ class WorkerDemand {
     uint32_t workers = 0;
     std::string reason;
   };
-  // About once a second. Nothing: it is well as it is.
+  // Call it about once a second. Nullopt: no change.
   std::optional<Change> Ask(const Seen& seen, base::TimePoint now);
 
   const Options& options() const { return options_; }

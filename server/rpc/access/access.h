@@ -1,8 +1,7 @@
-// Who may call what: one rule for each method that the daemon serves, and the proof that a call
-// passed its rule. `Gate` alone applies the rules and makes permits; every method of `Controller`
-// wants one, so a handler cannot reach the daemon without having been judged. What a permit's
-// holder may see of a dataset, a session or a worker is the controller's to decide, by the caller
-// in the permit.
+// Access control for calls: one rule per method that the daemon serves, and the proof that a call
+// passed its rule. Only `Gate` applies rules and makes permits. Every method of `Controller`
+// requires a permit, so no handler can reach the daemon without a check. The controller decides, by
+// the caller in the permit, which datasets, sessions and workers the caller may see.
 //
 // **Thread safety**: immutable.
 #pragma once
@@ -20,47 +19,48 @@
 
 namespace penstock::rpc {
 
-// Who made a connection, as the kernel said when it was made. What that process becomes later, or
-// to whom it passes the connection, changes nothing.
+// The process that made a connection, as the kernel reported it at that time. If that process
+// changes its identity or passes the connection on, nothing changes here.
 struct Caller {
-  pid_t pid = 0;  // 0: in a PID namespace that this daemon cannot see into
+  pid_t pid = 0;  // 0: in a PID namespace that is invisible to this daemon
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  bool is_operator = false;  // by the socket that it came through, and by configuration
+  bool is_operator = false;  // decided by its socket and by the configuration
 };
 
 enum class Who {
-  kAnyone,        // whoever may connect
-  kTicketHolder,  // a process that said Hello at the doorway; the ticket is of the caller's user
+  kAnyone,        // anyone who may connect
+  kTicketHolder,  // a process that said Hello at the doorway; the ticket belongs to the caller's
+                  // user
   kOperator,
 };
 
-// What a call touches. The controller shows and does only what the caller may: of kDataset one that
-// the caller's groups may open, of kSession one of the caller's own process, of kView what is the
-// caller's own or may be opened. Operators see everything through AdminService, and are trainers
-// like any other through FeedService.
+// What a call accesses. The controller restricts it to what the caller may see: kDataset to
+// datasets that the caller's groups may open, kSession to sessions of the caller's own process,
+// kView to both of these. Operators see everything through AdminService, but are ordinary trainers
+// in FeedService.
 enum class Touches { kNothing, kDataset, kSession, kView, kDaemon };
 
 struct AccessRule {
   absl::string_view method;  // "penstock.v1.FeedService.OpenSession"
   Who who = Who::kOperator;
   Touches touches = Touches::kDaemon;
-  // Whether a call of it is an action, which is logged with its actor where that is an operator.
+  // Whether calls are actions, which are logged with their actor if an operator makes them.
   bool is_action = false;
 };
 
-// All of them. gRPC's own services, health and reflection, are here as well: they serve anyone, and
-// tell nothing but whether the daemon serves, and the contract.
+// All rules. They include gRPC's own services, health and reflection, which serve anyone and reveal
+// only whether the daemon serves, and the protocol.
 std::span<const AccessRule> AccessRules();
-// Null: nobody may call this method.
+// Null if nobody may call this method.
 const AccessRule* FindRule(absl::string_view method);
 
 class Permit {
  public:
   const Caller& caller() const { return *caller_; }
   bool is_operator() const { return caller_->is_operator; }
-  // Of methods for ticket holders; else of nobody.
+  // **Requires**: the method is for ticket holders; otherwise the ticket is empty.
   const Ticket& ticket() const { return ticket_; }
 
  private:

@@ -1,7 +1,7 @@
-// The daemon's book of who was refused what, and of what operators did: a log line for each, and
-// counts for metrics. Refusals of one user are written ten at once, then ten a second, and the next
-// line says how many were left out: whoever floods neither fills the log nor hides others'
-// refusals. Operators' actions are always written.
+// Records refusals and operators' actions: a log line for each, and counts for metrics. Per user,
+// ten refusals at once and then ten per second are logged, and the next line says how many were
+// left out, so that a flood neither fills the log nor hides others' refusals. Operators' actions
+// are always logged.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -23,24 +23,24 @@ namespace penstock::rpc {
 
 class Audit {
  public:
-  // By method, without its package, and reason; and by method.
+  // Refusals by method (without its package) and reason, and actions by method.
   struct Counts {
     std::map<std::pair<std::string, std::string>, uint64_t> refused;
     std::map<std::string, uint64_t> acted;
   };
 
-  // `method` is a rule's, or says in a word what was wanted: "connect". `what` it was about.
+  // `method`: a rule's method, or a word such as "connect". `what`: the object of the call.
   void Refuse(const Caller& caller, absl::string_view method, absl::string_view what,
               const absl::Status& why);
   void Act(const Caller& caller, absl::string_view method, absl::string_view what,
            const absl::Status& how);
   Counts counts() const;
 
-  // Which refusal this is; none: it is no refusal.
+  // Which kind of refusal the status is; nullopt if it is none.
   static std::optional<Refusal> RefusalOf(const absl::Status& status, const AccessRule* rule);
 
  private:
-  static constexpr size_t kMostUsers = 64;  // with limiters of their own; the others share one
+  static constexpr size_t kMostUsers = 64;  // with their own rate limiters; further users share one
   telemetry::LineLimiter& LimiterFor(uid_t user) PENSTOCK_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
@@ -49,8 +49,8 @@ class Audit {
   telemetry::LineLimiter of_others_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
-// One call's entry in the book: writes nothing unless it was refused, or is an operator's action.
-// The audit outlives it.
+// The audit of one call. Logs only refusals and operators' actions. **Requires**: the audit
+// outlives it.
 class AuditedCall {
  public:
   AuditedCall() = default;
@@ -58,13 +58,13 @@ class AuditedCall {
               std::string what)
       : audit_(&audit), caller_(std::move(caller)), rule_(rule), what_(std::move(what)) {}
 
-  // How it ended; once, later ones are ignored.
+  // Records how the call ended; only the first call counts.
   void Ended(const absl::Status& status);
 
  private:
   Audit* audit_ = nullptr;
-  std::shared_ptr<const Caller> caller_;  // shared with its connection's calls; null: not known
-  const AccessRule* rule_ = nullptr;      // null: there is none
+  std::shared_ptr<const Caller> caller_;  // shared with the connection's other calls; null: unknown
+  const AccessRule* rule_ = nullptr;      // null: no rule
   std::string what_;
 };
 

@@ -13,7 +13,8 @@ std::string PeerOf(const posix::Fd& socket) {
   sockaddr_un name = {};
   socklen_t size = sizeof(name);
   if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0) return "";
-  constexpr size_t kBefore = offsetof(sockaddr_un, sun_path) + 1;  // the NUL of the namespace, too
+  // Includes the NUL byte of the abstract namespace.
+  constexpr size_t kBefore = offsetof(sockaddr_un, sun_path) + 1;
   if (size <= kBefore || size > sizeof(name) || name.sun_path[0] != '\0') return "";
   return absl::StrCat("unix-abstract:", absl::string_view(name.sun_path + 1, size - kBefore));
 }

@@ -1,8 +1,7 @@
-// Who is at the other end of each connection that gRPC serves. gRPC tells a call of its connection
-// no more than the address of the other end: that is the relay's, which names it so that no two are
-// alike, and no client can choose it.
+// The callers behind gRPC's connections. gRPC tells a call only the peer address of its connection.
+// That is the relay's socket, to which the relay gives a unique name that no client can choose.
 //
-// **Ownership**: the server's. **Thread safety**: any thread.
+// **Ownership**: owned by the server. **Thread safety**: any thread.
 #pragma once
 
 #include <memory>
@@ -18,10 +17,10 @@ namespace penstock::rpc {
 
 class Callers {
  public:
-  // A connection's, as long as it lasts. `callers` outlives it.
+  // Registers a connection while it exists. **Requires**: `callers` outlives it.
   class Entry {
    public:
-    // `place`: what else lasts as long as the connection.
+    // `place`: anything else that must live as long as the connection.
     Entry(Callers& callers, std::shared_ptr<const void> place)
         : callers_(callers), place_(std::move(place)) {}
     Entry(const Entry&) = delete;
@@ -30,7 +29,7 @@ class Callers {
       if (!peer_.empty()) callers_.Remove(peer_);
     }
 
-    // Once, before the connection is handed to gRPC. `peer` as gRPC will name it.
+    // Call it once, before the connection is given to gRPC. `peer`: the name that gRPC will report.
     void Is(const std::string& peer, Caller caller) {
       peer_ = peer;
       callers_.Add(peer_, std::move(caller));
@@ -42,7 +41,7 @@ class Callers {
     std::string peer_;
   };
 
-  // Null: no connection, or one that has ended. Shared by the connection's calls.
+  // Null if there is no such connection, or it has ended. Shared by the connection's calls.
   std::shared_ptr<const Caller> Find(const std::string& peer) const {
     base::MutexLock lock(mutex_);
     const auto found = by_peer_.find(peer);
@@ -65,8 +64,7 @@ class Callers {
       PENSTOCK_GUARDED_BY(mutex_);
 };
 
-// As gRPC names the other end of this socket to its calls; empty: it has no name in the abstract
-// namespace.
+// The name of the socket's peer as gRPC reports it to calls; empty if it has no abstract name.
 std::string PeerOf(const posix::Fd& socket);
 
 }  // namespace penstock::rpc

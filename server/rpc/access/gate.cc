@@ -42,7 +42,7 @@ Gate::Judged Gate::Judge(const google::protobuf::Descriptor* request, Call call)
     return {Refused(absl::PermissionDeniedError("nobody may call this method"), Refusal::kNoRule),
             std::move(audited)};
   if (caller == nullptr)
-    return {absl::UnauthenticatedError("this connection's process is not known; connect again"),
+    return {absl::UnauthenticatedError("this connection's process is unknown; connect again"),
             std::move(audited)};
   if (const absl::Status may = MayCall(*rule, *caller); !may.ok()) return {may, std::move(audited)};
   if (rule->who != Who::kTicketHolder) return {Permit(caller), std::move(audited)};
@@ -55,11 +55,10 @@ Gate::Judged Gate::Judge(const google::protobuf::Descriptor* request, Call call)
 absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {
   if (rule.who != Who::kOperator || caller.is_operator) return absl::OkStatus();
   const absl::string_view name = rule.method.substr(rule.method.rfind('.') + 1);
-  return Refused(
-      absl::PermissionDeniedError(absl::StrCat(
-          name, " changes what the daemon does for everybody, and is for operators; user ",
-          caller.uid, " is none here: ", where_operators_call_)),
-      Refusal::kNotOperator);
+  return Refused(absl::PermissionDeniedError(
+                     absl::StrCat(name, " affects all users, and is only for operators; user ",
+                                  caller.uid, " is not one: ", where_operators_call_)),
+                 Refusal::kNotOperator);
 }
 
 std::string InWords(absl::string_view kind, absl::string_view text) {

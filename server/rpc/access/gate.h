@@ -1,10 +1,9 @@
-// Where every call of our services is judged, before anything else happens: who makes it, by the
-// connection that it came over, and whether the method's rule lets that caller in. What no rule
-// names is refused.
+// Checks every call of our services before anything else happens: who makes it, according to its
+// connection, and whether the method's rule admits that caller. Calls without a rule are refused.
 //
-// A method is known by the type of its request, which no two methods share.
+// A method is identified by the type of its request, which no two methods share.
 //
-// **Thread safety**: any thread. Callers and audit outlive the gate.
+// **Thread safety**: any thread. **Requires**: callers and audit outlive the gate.
 #pragma once
 
 #include <map>
@@ -24,19 +23,21 @@ namespace penstock::rpc {
 
 class Gate {
  public:
-  // `where_operators_call`: what to do instead, for those who are refused as no operators.
+  // `where_operators_call`: the socket to name when a call is refused because the caller is not an
+  // operator.
   Gate(Callers& callers, Audit& audit, std::string where_operators_call);
 
   struct Call {
-    std::string peer;                         // as gRPC names it
-    std::optional<absl::string_view> ticket;  // of the metadata, if there is one
-    std::string what;                         // what it is about, for the log
+    std::string peer;                         // as reported by gRPC
+    std::optional<absl::string_view> ticket;  // from the metadata, if present
+    std::string what;                         // the object of the call, for the log
   };
   struct Judged {
     absl::StatusOr<Permit> permit;
     AuditedCall audited;
   };
-  // Unauthenticated: no ticket, or none that can be. PermissionDenied: for others alone.
+  // **Errors**: Unauthenticated for a missing or malformed ticket; PermissionDenied if the rule
+  // doesn't admit the caller.
   template <typename Request>
   Judged Judge(Call call) {
     return Judge(Request::descriptor(), std::move(call));
@@ -49,10 +50,10 @@ class Gate {
   Callers& callers_;
   Audit& audit_;
   const std::string where_operators_call_;
-  std::map<const google::protobuf::Descriptor*, const AccessRule*> rules_;  // by the request
+  std::map<const google::protobuf::Descriptor*, const AccessRule*> rules_;  // by request type
 };
 
-// What a request is about, in words; at most some hundred bytes.
+// Describes a request's object for the log, in at most a few hundred bytes.
 std::string InWords(absl::string_view kind, absl::string_view text);
 
 template <typename Request>

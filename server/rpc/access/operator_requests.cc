@@ -1,4 +1,4 @@
-// What operators ask, as message_to_domain.h declares it.
+// Validates operators' requests; declared in message_to_domain.h.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ absl::StatusOr<QuarantineQuery> QuarantineQueryFrom(const v1::ListQuarantineRequ
       !absl::SimpleAtoi(place.second, &query.at_sample))
     return absl::InvalidArgumentError(
         absl::StrCat("page_token: wanted the next_page_token of an earlier page, got ",
-                     message.page_token().size(), " bytes that are none; begin without one"));
+                     message.page_token().size(), " other bytes; begin without one"));
   return query;
 }
 

@@ -1,6 +1,5 @@
-// Why a call was refused, in the daemon's own terms: for the log and for metrics, never for the
-// caller, who may have to be told less. Travels with the status as a payload, which does not leave
-// the process.
+// Why a call was refused, for the log and for metrics. The caller may have to be told less, so this
+// never reaches it: it travels as a payload of the status, which doesn't leave the process.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ inline constexpr std::array<absl::string_view, 6> kRefusals = {
 inline constexpr char kRefusalUrl[] = "penstock/refusal";
 inline constexpr char kRefusalWhyUrl[] = "penstock/refusal-why";
 
-// `why`: what the log says beside it; may name what the caller is not told.
+// `why`: an addition for the log, which may mention what the caller must not know.
 inline absl::Status Refused(absl::Status status, Refusal refusal, absl::string_view why = "") {
   status.SetPayload(kRefusalUrl, absl::Cord(kRefusals[static_cast<size_t>(refusal)]));
   if (!why.empty()) status.SetPayload(kRefusalWhyUrl, absl::Cord(why));

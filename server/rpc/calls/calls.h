@@ -1,7 +1,7 @@
-// How many calls are in progress: at its end the server waits for their answers, and not for
-// clients that have none and keep their connection; beyond a number nothing more is asked of the
-// daemon; and answers leave at a pace that keeps serving calls cheap. Owned by the server; any
-// thread.
+// The calls in progress. At shutdown the server waits for their responses, but not for idle
+// connections. Above a limit, calls no longer reach the daemon. Responses are paced, so that calls
+// use little CPU time.
+// **Ownership**: owned by the server. **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace penstock::rpc {
 class Calls {
  public:
   struct Limits {
-    uint64_t at_once = 0;   // that are answered once
-    uint32_t watchers = 0;  // that are answered again and again
+    uint64_t at_once = 0;   // unary calls
+    uint32_t watchers = 0;  // watching calls
     uint32_t answers_per_second = 1, answers_in_a_burst = 0;
   };
   explicit Calls(const Limits& limits)
@@ -26,17 +26,17 @@ class Calls {
         answers_({.per_second = limits.answers_per_second, .burst = limits.answers_in_a_burst}),
         refusals_(answers_) {}
 
-  // Whether a call that has begun may ask the daemon.
+  // Whether a new call may reach the daemon.
   absl::Status MayAsk() {
     base::MutexLock lock(mutex_);
     if (under_way_ <= limits_.at_once) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(
-        limits_.at_once, " calls are under way, as many as there may be at once; wait ",
-        "for answers before asking for more"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(limits_.at_once, " calls are in progress, which is the limit; wait ",
+                     "for responses before making more"));
   }
 
-  // How long the answer to a call waits until it leaves. Those that are refused for want of room
-  // have a line of their own, which the others do not wait for.
+  // How long the response to a call must wait. Calls that were refused because of the limit wait
+  // separately and delay no others.
   base::Duration TakeAnswer(bool is_refusal) {
     base::MutexLock lock(mutex_);
     return (is_refusal ? refusals_ : answers_).Take(base::Now());
@@ -46,13 +46,13 @@ class Calls {
     (is_refusal ? refusals_ : answers_).GiveBack();
   }
 
-  // For a call that is answered again and again: a seat, as long as it is held. `this` outlives it.
+  // A permit for a watching call, held as long as the pointer. **Requires**: `this` outlives it.
   absl::StatusOr<std::shared_ptr<const void>> TakeReservation() {
     base::MutexLock lock(mutex_);
     if (watchers_ >= limits_.watchers)
-      return absl::ResourceExhaustedError(absl::StrCat(
-          limits_.watchers, " calls watch the daemon, as many as may at once; end some, ",
-          "or ask for GetStatus now and then"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(limits_.watchers, " calls watch the daemon, which is the limit; end some, ",
+                       "or call GetStatus now and then"));
     ++watchers_;
     return std::shared_ptr<const void>(this, [this](const void*) {
       base::MutexLock lock(mutex_);
@@ -69,7 +69,7 @@ class Calls {
     if (--under_way_ == 0) changed_.NotifyAll();
   }
 
-  // Waits until none is in progress, so long at most.
+  // Waits until no call is in progress, at most for the time-out.
   void AwaitNone(base::Duration timeout) {
     const base::SteadyClock clock;
     const base::TimePoint deadline = clock.Now() + timeout;
@@ -88,7 +88,7 @@ class Calls {
   uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
-// One call, from when it is made until gRPC is done with it.
+// One call, from its creation until gRPC is done with it.
 class CallUnderWay {
  public:
   explicit CallUnderWay(Calls& calls) : calls_(&calls) { calls.Begin(); }
@@ -96,11 +96,11 @@ class CallUnderWay {
   CallUnderWay& operator=(const CallUnderWay&) = delete;
   ~CallUnderWay() { Done(); }
 
-  // Before it is done.
+  // **Requires**: not done.
   base::Duration TakeAnswer(bool is_refusal) { return calls_->TakeAnswer(is_refusal); }
   void GiveAnswerBack(bool is_refusal) { calls_->GiveAnswerBack(is_refusal); }
 
-  // Once gRPC is done, however long the object lives on.
+  // Call it when gRPC is done, even if the object lives on.
   void Done() {
     if (calls_ != nullptr) calls_->End();
     calls_ = nullptr;

@@ -1,5 +1,6 @@
-// Which looks at a drain are worth telling: what is news, and once a second what is not. Pure; one
-// thread.
+// Filters the progress of a drain: passes changes at once, and unchanged states once a second.
+// Pure.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <google/protobuf/util/message_differencer.h>

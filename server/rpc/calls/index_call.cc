@@ -27,7 +27,7 @@ void IndexCall::OnWriteDone(bool ok) {
   {
     base::MutexLock lock(mutex_);
     writing_ = false;
-    if (!ok) {  // nobody reads any more
+    if (!ok) {  // the client is gone
       next_.reset();
       if (!end_.has_value()) end_ = absl::CancelledError("the call was cancelled");
     }

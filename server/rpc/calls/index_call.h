@@ -1,5 +1,6 @@
-// One IndexDataset call: a stream of how far it is, one message in flight. A consumer that reads
-// slowly gets the newest figures, not all of them. Any thread.
+// One IndexDataset call: a stream of progress with one message in flight. A slow reader gets only
+// the newest state.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -19,10 +20,10 @@ namespace penstock::rpc {
 
 class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse> {
  public:
-  // Owned by gRPC until OnDone, and by the controller's callbacks until the last was called.
+  // Owned by gRPC until OnDone, and by the controller's callbacks until the last one was called.
   static std::shared_ptr<IndexCall> Make(Calls& calls, AuditedCall audited);
 
-  // The last one has done = true or is an error; what comes later is ignored.
+  // The last one has done = true or is an error; later ones are ignored.
   void Progress(const absl::StatusOr<IndexProgress>& progress);
   bool cancelled() const { return cancelled_.load(); }
 
@@ -35,18 +36,18 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
 
  private:
   IndexCall(Calls& calls, AuditedCall audited) : under_way_(calls), audited_(std::move(audited)) {}
-  // Starts the next write or the end, if one is due; called without the lock.
+  // Starts the next write, or ends the call, if due. **Requires**: the lock is not held.
   void GoOn();
 
   CallUnderWay under_way_;
-  AuditedCall audited_;  // of whoever ends the call
+  AuditedCall audited_;  // used by whoever ends the call
   std::atomic<bool> cancelled_{false};
   base::Mutex mutex_;
   bool writing_ PENSTOCK_GUARDED_BY(mutex_) = false;
   bool finished_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::optional<v1::IndexDatasetResponse> next_ PENSTOCK_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ PENSTOCK_GUARDED_BY(mutex_);
-  v1::IndexDatasetResponse in_flight_;  // gRPC's while writing_
+  v1::IndexDatasetResponse in_flight_;  // owned by gRPC while writing_
   std::shared_ptr<IndexCall> self_;
 };
 

@@ -21,7 +21,7 @@ void OrderCall::EndWith(const absl::Status& status) {
   Finish(ToGrpc(status));
 }
 
-// Not ok: the client has sent its last message, or is gone; then nobody hears the answer.
+// Not ok: the client has sent its last message, or is gone and won't see the answer.
 void OrderCall::OnReadDone(bool ok) {
   const absl::Status status = ok ? Take(message_) : End();
   if (ok && status.ok()) {

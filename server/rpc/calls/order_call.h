@@ -1,5 +1,5 @@
-// One SendOrder call: its messages, one after the other, go to the controller; one message in
-// flight. Owned by gRPC, which calls it from one thread at a time.
+// One SendOrder call: passes its messages one at a time to the controller.
+// **Ownership**: owned by gRPC, which calls it from one thread at a time.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -16,7 +16,7 @@ namespace penstock::rpc {
 
 class OrderCall final : public grpc::ServerReadReactor<v1::SendOrderRequest> {
  public:
-  // Deletes itself once gRPC is done with it. The controller outlives it.
+  // Deletes itself when gRPC is done. **Requires**: the controller outlives it.
   static OrderCall* Start(Controller& controller, Calls& calls, Gate::Judged judged,
                           v1::SendOrderResponse* response);
 
@@ -40,8 +40,8 @@ class OrderCall final : public grpc::ServerReadReactor<v1::SendOrderRequest> {
   const absl::StatusOr<Permit> permit_;
   AuditedCall audited_;
   v1::SendOrderResponse* const response_;
-  v1::SendOrderRequest message_;          // gRPC's while a read is under way
-  std::unique_ptr<IncomingOrder> order_;  // from the first message on
+  v1::SendOrderRequest message_;          // owned by gRPC during a read
+  std::unique_ptr<IncomingOrder> order_;  // set by the first message
 };
 
 }  // namespace penstock::rpc

@@ -1,6 +1,6 @@
-// A call that is answered again and again: each answer is asked for, written, and after a pause the
-// next one is asked for. A consumer that reads slowly is asked for less. The server's end does not
-// wait for such calls: they have none of their own. Any thread.
+// A call that is answered repeatedly: it requests an answer, writes it, pauses, and starts again.
+// Slow readers cause fewer requests. The server's shutdown doesn't wait for such calls.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -22,8 +22,8 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
  public:
   enum class Then {
     kAgain,      // after the pause
-    kSkipAgain,  // the same, and nothing is written now
-    kEnd,        // this was the last
+    kSkipAgain,  // after the pause, without writing now
+    kEnd,        // this was the last one
   };
   struct Options {
     AuditedCall audited = {};
@@ -32,7 +32,7 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
     std::function<Then(const Response&)> judge = [](const Response&) { return Then::kAgain; };
   };
 
-  // Owned by gRPC until OnDone, and by what it waits for.
+  // Owned by gRPC until OnDone, and by pending operations.
   static std::shared_ptr<RepeatedCall> Make(Options options) {
     std::shared_ptr<RepeatedCall> call(new RepeatedCall(std::move(options)));
     call->self_ = call;
@@ -40,11 +40,11 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
   }
 
   void Begin() { Ask(); }
-  // In place of Begin.
+  // Call it instead of Begin.
   void Refuse(const absl::Status& why) { End(why); }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) return End(absl::CancelledError("nobody reads any more"));
+    if (!ok) return End(absl::CancelledError("the client stopped reading"));
     if (last_) return End(absl::OkStatus());
     Pause();
   }
@@ -77,13 +77,13 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
     this->StartWrite(&response_);
   }
 
-  // A call that is cancelled meanwhile ends the pause at once.
+  // Cancellation ends the pause at once.
   void Pause() {
     {
       base::MutexLock lock(mutex_);
       if (!cancelled_) {
-        // Not by Self(): the alarm keeps what it called, and is part of this. A pending alarm's
-        // call is not finished, and so still gRPC's.
+        // Doesn't use Self(), because the alarm keeps its callback and is a member of this. While
+        // an alarm is pending, the call is not finished, so gRPC still owns it.
         alarm_.Set(std::chrono::system_clock::now() + options_.pause, [this](bool) {
           if (IsCancelled()) return End(absl::CancelledError("the call was cancelled"));
           Ask();
@@ -99,7 +99,7 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
     return cancelled_;
   }
 
-  // One step is under way at a time, and only a step's end comes here: once.
+  // Only one step is in progress at a time, and only its end leads here, so this runs once.
   void End(const absl::Status& status) {
     options_.audited.Ended(status);
     this->Finish(ToGrpc(status));
@@ -107,7 +107,7 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
 
   Options options_;
   grpc::Alarm alarm_;
-  Response response_;  // gRPC's while it is written
+  Response response_;  // owned by gRPC during a write
   bool last_ = false;
   base::Mutex mutex_;
   bool cancelled_ PENSTOCK_GUARDED_BY(mutex_) = false;

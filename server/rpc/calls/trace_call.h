@@ -1,6 +1,6 @@
-// One GetTrace call: waits for the trace, then sends its text in pieces, one message in flight. A
-// call that is cancelled ends the trace: so does the server's end, which does not wait for it. Any
-// thread.
+// One GetTrace call: waits for the trace, then sends its text in pieces, with one message in
+// flight. Cancelling the call, or the server's shutdown, ends the trace.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -17,14 +17,14 @@
 
 namespace penstock::rpc {
 
-// InvalidArgument: shorter or longer than can be.
+// **Errors**: InvalidArgument if it is too short or too long.
 absl::StatusOr<base::Duration> TraceLengthFrom(const v1::GetTraceRequest& message);
 
 class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
  public:
   // Owned by gRPC until OnDone, and by the controller's callback until it was called.
   static std::shared_ptr<TraceCall> Make(AuditedCall audited);
-  // Once, after Make; the controller outlives the call.
+  // Call it once, after Make. **Requires**: the controller outlives the call.
   void Begin(Controller& controller, const absl::StatusOr<Permit>& permit,
              const absl::StatusOr<base::Duration>& length);
 
@@ -40,11 +40,12 @@ class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
   void Send();
   void End(const absl::Status& status);
 
-  AuditedCall audited_;                // of whoever ends the call
-  std::atomic<bool> answered_{false};  // the trace is there, or is not waited for any more
+  AuditedCall audited_;                // used by whoever ends the call
+  std::atomic<bool> answered_{false};  // the trace has arrived, or is no longer wanted
   std::atomic<bool> cancelled_{false};
-  std::unique_ptr<TraceSource> text_;  // from the first message on; one step is under way at a time
-  v1::GetTraceResponse message_;       // gRPC's while it is written
+  // Set by the first message; only one step is in progress at a time.
+  std::unique_ptr<TraceSource> text_;
+  v1::GetTraceResponse message_;  // owned by gRPC during a write
   std::shared_ptr<TraceCall> self_;
 };
 

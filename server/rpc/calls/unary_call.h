@@ -1,5 +1,6 @@
-// One unary call: answered once, by the controller or by its cancellation, whichever is first, when
-// it is its turn. Any thread.
+// One unary call: answered once, by the controller or by cancellation, whichever is first, when the
+// pacing allows it.
+// **Thread safety**: any thread.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -20,12 +21,12 @@
 
 namespace penstock::rpc {
 
-// absl's codes are gRPC's.
+// absl's codes equal gRPC's.
 inline grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-// What the gate judges a call by. The ticket is the context's, and lives as long.
+// What the gate needs to know about a call. The ticket refers to the context.
 inline Gate::Call CallOf(const grpc::CallbackServerContext& context, std::string what) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find(shm::kTicketMetadataKey);
@@ -37,8 +38,8 @@ inline Gate::Call CallOf(const grpc::CallbackServerContext& context, std::string
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // Owned by gRPC until OnDone, and by the controller's callback until it was called: the latter
-  // may come after the call was cancelled.
+  // Owned by gRPC until OnDone, and by the controller's callback until it was called, which may be
+  // after the call was cancelled.
   static std::shared_ptr<UnaryCall> Make(Calls& calls, Response* response, AuditedCall audited) {
     std::shared_ptr<UnaryCall> call(new UnaryCall(calls, response, std::move(audited)));
     call->self_ = call;
@@ -48,13 +49,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   void Answer(absl::StatusOr<Response> answer) {
     if (answered_.exchange(true)) return;
     audited_.Ended(answer.status());
-    // The response lives at least until Finish, which only these lines reach.
+    // The response lives at least until Finish, and only this code calls Finish.
     if (answer.ok()) *response_ = *std::move(answer);
     status_ = ToGrpc(answer.status());
     FinishInTurn();
   }
 
-  // The same, where whoever asks is told less than the book: `how` it really ended.
+  // As Answer, for callers who are told less than the audit: `how` is the true result.
   void AnswerInstead(const absl::Status& how, Response answer) {
     if (answered_.exchange(true)) return;
     audited_.Ended(how);
@@ -62,10 +63,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     FinishInTurn();
   }
 
-  // Whether it was answered, by its cancellation perhaps: nobody waits for more.
+  // Whether it was answered, possibly by cancellation.
   bool answered() const { return answered_.load(); }
 
-  // Nobody waits for the answer any more, and it for no turn.
+  // The client no longer waits, so the answer needs no pacing.
   void OnCancel() override {
     {
       base::MutexLock lock(mutex_);
@@ -84,7 +85,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
       : under_way_(calls), response_(response), audited_(std::move(audited)) {}
 
   void FinishInTurn() {
-    const auto lives = self_;  // the alarm may be quicker than this function
+    const auto lives = self_;  // the alarm may fire before this function returns
     {
       base::MutexLock lock(mutex_);
       const bool is_refusal = status_.error_code() == grpc::RESOURCE_EXHAUSTED;
@@ -104,16 +105,16 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   CallUnderWay under_way_;
   Response* const response_;
-  AuditedCall audited_;  // of whoever answers
+  AuditedCall audited_;  // used by whoever answers
   std::atomic<bool> answered_{false};
   grpc::Status status_;
   base::Mutex mutex_;
   bool cancelled_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Alarm> alarm_ PENSTOCK_GUARDED_BY(mutex_);  // the answer waits for its turn
+  std::optional<grpc::Alarm> alarm_ PENSTOCK_GUARDED_BY(mutex_);  // delays the response
   std::shared_ptr<UnaryCall> self_;
 };
 
-// A callback for the controller that answers `call` with what it is given.
+// Makes a callback for the controller that answers `call` with the result.
 template <typename Response>
 auto AnswerOf(std::shared_ptr<UnaryCall<Response>> call) {
   return [call = std::move(call)](absl::StatusOr<Response> answer) {

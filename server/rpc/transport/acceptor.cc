@@ -15,7 +15,7 @@
 namespace penstock::rpc {
 namespace {
 
-constexpr int kPauseMs = 100;  // when descriptors are short
+constexpr int kPauseMs = 100;  // after running out of descriptors
 constexpr base::Duration kSayEvery = std::chrono::seconds(1);
 
 absl::Status Watch(const posix::Fd& epoll, int fd, uint32_t events) {
@@ -93,7 +93,7 @@ void Acceptor::Admit(posix::Fd connection) {
   if (!peer.ok()) return;
   const bool privileged =
       limits_.in_charge == InCharge::kOwner && (peer->uid == 0 || peer->uid == owner_);
-  // The kernel gives the lowest number that is free.
+  // The kernel assigns the lowest free number.
   if (!privileged && static_cast<uint64_t>(connection.get()) >= limits_.descriptors)
     return Refuse(peer->uid, "raise the limit of open files (LimitNOFILE)");
   std::shared_ptr<const void> place = PlaceFor(peer->uid, privileged);
@@ -128,7 +128,7 @@ void Acceptor::Refuse(uint32_t user, const char* remedy) {
                {"user", user}, {"connections", connections()}, {"remedy", remedy});
 }
 
-// The listener stays readable while descriptors are short; not to spin, it is left alone for a
+// The listener stays readable while descriptors are scarce. To avoid spinning, don't poll it for a
 // while.
 void Acceptor::SetListening(bool listening) {
   if (listening) {

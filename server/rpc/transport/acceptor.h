@@ -1,5 +1,5 @@
-// Accepts connections on a listening socket in a thread of its own ("rpc-accept") and hands them
-// over, at most so many at once, and of one user no more than its share (common/base/shares.h).
+// Accepts connections on a listening socket in its own thread ("rpc-accept") and hands them over.
+// Limits their number, in total and per user (common/base/shares.h).
 #pragma once
 
 #include <atomic>
@@ -19,33 +19,34 @@ namespace penstock::rpc {
 
 class Acceptor {
  public:
-  // A connection has its place as long as `place` is held. Called from the acceptor's thread.
+  // The connection counts as open while `place` is held. Called on the acceptor's thread.
   using HandOver = std::function<void(posix::Fd connection, const posix::Credentials& peer,
                                       std::shared_ptr<const void> place)>;
 
-  // Who has the kept places, the last descriptors and no share: root and the daemon's own user, who
-  // can put an end to a flood; or nobody, where anybody's root may connect.
+  // Who may use the reserved connections and descriptors, and has no per-user limit: kOwner stands
+  // for root and the daemon's own user, who can stop a flood; kNobody is for sockets where a
+  // container's root may connect.
   enum class InCharge { kOwner, kNobody };
 
   struct Limits {
     InCharge in_charge = InCharge::kOwner;
     uint32_t connections = 1024;
-    uint32_t kept = 0;  // of these, for who is in charge
-    // Descriptors below this number are for connections; the process needs the rest.
+    uint32_t kept = 0;  // reserved for the owner
+    // Connections may use descriptors below this number; the process needs the rest.
     uint64_t descriptors = UINT64_MAX;
   };
 
-  // What comes beyond the limits is closed as soon as it comes, and said once a second at most.
+  // Connections beyond the limits are closed at once, which is logged at most once a second.
   static absl::StatusOr<std::unique_ptr<Acceptor>> Start(posix::Fd listener, const Limits& limits,
                                                          HandOver hand_over);
   ~Acceptor();  // ends the thread; connections that were handed over live on
 
   uint32_t connections() const;
-  // For whom there was no place, since the start.
+  // Connections closed at once since the start.
   uint64_t refused() const { return refused_.load(); }
 
  private:
-  // Lives as long as there is a place. Any thread.
+  // Lives as long as any connection. Any thread may use it.
   struct Places {
     mutable base::Mutex mutex;
     base::Shares taken PENSTOCK_GUARDED_BY(mutex);
@@ -54,7 +55,7 @@ class Acceptor {
   Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Limits& limits,
            HandOver hand_over);
   void Run();
-  bool Serve(int fd);  // false: it is time to stop
+  bool Serve(int fd);  // false: stop
   void AcceptAll();
   void Admit(posix::Fd connection);
   std::shared_ptr<const void> PlaceFor(uint32_t user, bool privileged);
@@ -65,14 +66,14 @@ class Acceptor {
   const posix::Fd epoll_;
   const posix::Fd stop_;
   const Limits limits_;
-  const uint32_t owner_;  // whose process this is
+  const uint32_t owner_;  // this process's user
   const HandOver hand_over_;
   const std::shared_ptr<Places> places_;
 
-  // Of the thread.
+  // Used only by the thread.
   bool listening_ = false;
   std::atomic<uint64_t> refused_ = 0;
-  uint64_t unsaid_ = 0;  // of these, since that was said last
+  uint64_t unsaid_ = 0;  // refusals that were not yet logged
   base::TimePoint refusal_said_{};
 
   std::thread thread_;

@@ -1,5 +1,4 @@
-// Why a connection was cut off, in the daemon's own terms: for the log and for metrics. Travels
-// with the status as a payload.
+// Why a connection was cut off, for the log and for metrics. Travels as a payload of the status.
 #pragma once
 
 #include <array>
@@ -11,9 +10,9 @@
 
 namespace penstock::rpc {
 
-// In the order of these names, which metrics show: it speaks something else; its headers are too
-// large or broken; it has too many calls at once; it sends messages in too many pieces; it does not
-// read what it is sent.
+// In the order of these names, which metrics show: it doesn't speak HTTP/2; its headers are too
+// large or invalid; it has too many concurrent calls; it sends messages in too many pieces; it
+// doesn't read.
 enum class CutOff { kNotHttp2, kHeaders, kCalls, kPieces, kUnread };
 inline constexpr std::array<absl::string_view, 5> kCutOffs = {"not_http2", "headers", "calls",
                                                               "pieces", "unread"};
@@ -25,7 +24,7 @@ inline absl::Status CutOffFor(CutOff reason, absl::Status why) {
   return why;
 }
 
-// Its place among the names; kCutOffs.size(): it was not cut off.
+// The index of the reason among the names; kCutOffs.size() if it was not cut off.
 inline size_t PlaceOfCutOff(const absl::Status& why) {
   const absl::optional<absl::Cord> reason = why.GetPayload(kCutOffUrl);
   for (size_t i = 0; reason && i < kCutOffs.size(); ++i)

@@ -1,6 +1,6 @@
-// What a connection is called. gRPC tells a call of its connection no more than the address of the
-// other end: that is the relay's, which is named after who is behind it, for people; whose it is,
-// `Callers` knows. Pure.
+// Names connections. gRPC tells a call only the peer address of its connection, which is the
+// relay's. The relay names that end after the client, for display; `Callers` maps it to the client.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace penstock::rpc {
 
-// The name of the relay's end in the abstract namespace; `random` makes it one that nobody guesses
-// and takes first.
+// The abstract name of the relay's end. `random` prevents others from guessing the name and taking
+// it first.
 std::string OriginName(const Origin& origin, uint64_t random);
 
 }  // namespace penstock::rpc

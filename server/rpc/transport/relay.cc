@@ -19,13 +19,13 @@
 namespace penstock::rpc {
 namespace {
 
-// What the kernel keeps of one direction: enough for a message's next pieces.
+// Kernel buffer per direction; holds the next pieces of a message.
 constexpr int kKernelBytes = 32 << 10;
 constexpr base::Duration kSayCutOffEvery = std::chrono::seconds(1);
 constexpr base::Duration kLastWords = std::chrono::milliseconds(300);
 constexpr int kLastWordsPauseMs = 10;
 
-// A token of the epoll set: an id, and which side; 0 is the event.
+// An epoll token: the connection's id and a side bit; 0 is the eventfd.
 constexpr uint64_t ClientToken(uint64_t id) { return id << 1; }
 constexpr uint64_t GrpcToken(uint64_t id) { return id << 1 | 1; }
 
@@ -33,7 +33,7 @@ void KeepLittle(const posix::Fd& socket) {
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kKernelBytes, sizeof(kKernelBytes));
 }
 
-// Names a socket in the abstract namespace, so that whoever is at the other end is told the name.
+// Binds a socket to an abstract name, so that its peer sees that name.
 absl::Status Name(const posix::Fd& socket, const Origin& origin) {
   for (int tries = 0; tries < 8; ++tries) {
     uint64_t random = 0;
@@ -42,7 +42,8 @@ absl::Status Name(const posix::Fd& socket, const Origin& origin) {
     const std::string name = OriginName(origin, random);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());  // a NUL before it: abstract
+    // A leading NUL byte means abstract.
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0)
       return absl::OkStatus();
@@ -51,8 +52,8 @@ absl::Status Name(const posix::Fd& socket, const Origin& origin) {
   return absl::UnavailableError("no name for a connection is free");
 }
 
-// Tells epoll what to wait for on `socket`; `known`: what it waits for now. 0: for nothing, and it
-// is not in the set unless `stays`.
+// Updates the epoll events for `socket`; `known`: the current ones. With 0 the socket is removed
+// from the set unless `stays`.
 void Watch(const posix::Fd& epoll, const posix::Fd& socket, uint64_t token, uint32_t events,
            uint32_t& known, bool stays) {
   if (events == known) return;
@@ -102,7 +103,7 @@ absl::StatusOr<posix::Fd> Relay::Take(posix::Fd client, const Origin& origin,
 void Relay::Run() {
   ::pthread_setname_np(::pthread_self(), "rpc-relay");
   while (!stopping_.load()) Turn(WaitMs());
-  // gRPC has said its last words.
+  // gRPC has sent its last data.
   const base::TimePoint deadline = base::Now() + kLastWords;
   while (!connections_.empty() && base::Now() < deadline) Turn(kLastWordsPauseMs);
   for (auto& [id, connection] : connections_)
@@ -179,7 +180,7 @@ void Relay::Move(uint64_t id, bool hung_up) {
   Settle(id, found->second);
 }
 
-// Waits for what the connection waits for.
+// Updates what the connection waits for.
 void Relay::Settle(uint64_t id, Connection& connection) {
   const Relayed& relayed = *connection.relayed;
   Watch(epoll_, relayed.client(), ClientToken(id), relayed.ClientEvents(), connection.client_events,
@@ -196,7 +197,7 @@ void Relay::End(uint64_t id, const absl::Status& why) {
   Connection& connection = found->second;
   if (!absl::IsCancelled(why)) SayCutOff(connection.origin, why);
   if (connection.again) again_.erase({*connection.again, id});
-  // Whoever inherited the client's descriptor shall see it, too.
+  // Shuts down the connection also for processes that inherited the client's descriptor.
   ::shutdown(connection.relayed->client().get(), SHUT_RDWR);
   connections_.erase(found);
 }

@@ -1,9 +1,9 @@
-// Stands between clients and gRPC: each client's connection ends here, and gRPC has one end of a
-// socket pair for it. Frames pass at a pace at which gRPC keeps no more than it answers
-// (traffic.h); how much lies in between is bounded (relayed.h). The pair's other end is named after
-// the client, so that calls can tell whose they are (origin.h).
+// Stands between clients and gRPC: each client's connection ends here, and gRPC gets one end of a
+// socket pair instead. Frames are passed on at a pace at which gRPC queues no more than it answers
+// (traffic.h); buffering is bounded (relayed.h). The other end of the pair has a name derived from
+// the client, so that calls can be mapped to it (origin.h).
 //
-// Owned by the server, and outlives what gRPC makes of the connections. One thread ("rpc-relay").
+// **Ownership**: owned by the server; outlives gRPC's connections. Has one thread ("rpc-relay").
 #pragma once
 
 #include <array>
@@ -31,15 +31,15 @@ namespace penstock::rpc {
 class Relay {
  public:
   static absl::StatusOr<std::unique_ptr<Relay>> Start();
-  ~Relay();  // ends the thread, and every connection
+  ~Relay();  // ends the thread and all connections
 
-  // What to give to gRPC in the connection's place. `place` is dropped when the connection has
+  // Returns the socket to give to gRPC instead of `client`. Drops `place` when the connection has
   // ended. Any thread.
   absl::StatusOr<posix::Fd> Take(posix::Fd client, const Origin& origin,
                                  std::shared_ptr<const void> place);
 
-  // Connections that were ended for what they sent, or did not read: by reason, all that there are.
-  // Any thread.
+  // Connections that were cut off because of what they sent or did not read, for every reason. Any
+  // thread.
   std::map<std::string, uint64_t> cut_off() const;
 
  private:
@@ -47,8 +47,8 @@ class Relay {
     Origin origin;
     std::shared_ptr<const void> place;
     std::unique_ptr<Relayed> relayed;
-    uint32_t client_events = 0, grpc_events = 0;  // as epoll knows them
-    std::optional<base::TimePoint> again = {};    // as again_ has it
+    uint32_t client_events = 0, grpc_events = 0;  // as registered with epoll
+    std::optional<base::TimePoint> again = {};    // as in again_
   };
   struct Arrival {
     posix::Fd client, grpc;
@@ -76,12 +76,12 @@ class Relay {
   base::Mutex mutex_;
   std::vector<Arrival> arrivals_ PENSTOCK_GUARDED_BY(mutex_);
 
-  // Of the thread.
+  // Used only by the thread.
   uint64_t last_id_ = 0;
   std::map<uint64_t, Connection> connections_;
   std::map<uint32_t, std::weak_ptr<UserTraffic>> users_;
-  std::set<std::pair<base::TimePoint, uint64_t>> again_;  // who is due when
-  uint64_t unsaid_ = 0;                                   // cut off, and not in the log yet
+  std::set<std::pair<base::TimePoint, uint64_t>> again_;  // deadlines and connections
+  uint64_t unsaid_ = 0;                                   // cut off but not yet logged
   base::TimePoint said_{};
 
   std::thread thread_;

@@ -12,13 +12,13 @@
 namespace penstock::rpc {
 namespace {
 
-constexpr size_t kAtOnce = 16 << 10;  // is read at once
-constexpr size_t kMostUp = 16 << 10;  // is kept
+constexpr size_t kAtOnce = 16 << 10;  // per read
+constexpr size_t kMostUp = 16 << 10;  // buffer limit
 constexpr base::Duration kReadsWithin = std::chrono::seconds(60);
 
 absl::Status Over() { return absl::CancelledError("the connection has ended"); }
 
-// So many bytes, 0 at the end; nothing: none are there now.
+// The number of bytes, 0 at the end of the stream, nullopt if none are available now.
 std::optional<size_t> Read(const posix::Fd& socket, char* bytes, size_t most) {
   ssize_t got;
   do {
@@ -28,7 +28,7 @@ std::optional<size_t> Read(const posix::Fd& socket, char* bytes, size_t most) {
   return got < 0 ? 0 : static_cast<size_t>(got);
 }
 
-// How many were taken; nothing: nobody takes any.
+// The number of bytes accepted; nullopt if the peer has closed.
 std::optional<size_t> Write(const posix::Fd& socket, const char* bytes, size_t count) {
   ssize_t sent;
   do {
@@ -39,7 +39,7 @@ std::optional<size_t> Write(const posix::Fd& socket, const char* bytes, size_t c
   return std::nullopt;
 }
 
-// Takes the front away, and gives the memory back with the last of it.
+// Removes `count` bytes from the front; frees the memory when all are gone.
 void Drop(std::string& bytes, size_t count) {
   if (count == bytes.size()) {
     std::string().swap(bytes);
@@ -53,7 +53,7 @@ void Drop(std::string& bytes, size_t count) {
 absl::Status Relayed::Move(base::TimePoint now, bool hung_up) {
   again_.reset();
   PENSTOCK_RETURN_IF_ERROR(MoveDown(now));
-  if (hung_up) {  // its last words
+  if (hung_up) {  // its last data
     (void)MoveUp(now);
     return Over();
   }
@@ -88,7 +88,7 @@ absl::Status Relayed::MoveDown(base::TimePoint now) {
   if (!unread_since_) unread_since_ = now;
   if (now - *unread_since_ >= kReadsWithin)
     return CutOffFor(CutOff::kUnread,
-                     absl::DeadlineExceededError("it has not read what it was sent for a minute"));
+                     absl::DeadlineExceededError("it has not read its data for a minute"));
   again_ = *unread_since_ + kReadsWithin;
   return absl::OkStatus();
 }
@@ -122,7 +122,7 @@ absl::Status Relayed::ReadClient() {
 absl::Status Relayed::WriteGrpc() {
   if (passed_ == 0) return absl::OkStatus();
   const std::optional<size_t> sent = Write(grpc_, up_.data(), passed_);
-  if (!sent) {  // it says why, perhaps, and that is read first
+  if (!sent) {  // read its possible explanation first
     passed_ = 0;
     Drop(up_, up_.size());
     client_ended_ = true;

@@ -1,6 +1,7 @@
-// One client's connection and the one to gRPC that stands for it: bytes go both ways, at most a few
-// KiB are in between. What gRPC says goes before what the client says: who does not read is not
-// listened to. Owned by the relay; its thread.
+// One client's connection and the gRPC connection that stands for it. Passes bytes both ways and
+// buffers at most a few KiB. Data from gRPC has priority: a client that doesn't read is not read
+// from.
+// **Ownership**: owned by the relay. **Thread safety**: only its thread.
 #pragma once
 
 #include <memory>
@@ -24,15 +25,15 @@ class Relayed {
   const posix::Fd& client() const { return client_; }
   const posix::Fd& grpc() const { return grpc_; }
 
-  // Moves what can be moved now. `hung_up`: the client is gone. An error: the connection is over;
-  // Cancelled in the usual way, another because of what the client did.
+  // Passes on what it can now. `hung_up`: the client has disconnected. **Errors**: the connection
+  // is over: Cancelled if it ended normally, other errors because of what the client did.
   absl::Status Move(base::TimePoint now, bool hung_up);
 
-  // For what to wait, as epoll's events. That of gRPC is not to be watched while it is 0: it may be
-  // closed, which nobody can do anything about before the client has read what it said.
+  // The epoll events to wait for. While gRPC's are 0, don't watch gRPC's socket: it may be closed,
+  // which can't be handled before the client has read the remaining data.
   uint32_t ClientEvents() const;
   uint32_t GrpcEvents() const;
-  // When to move although nothing happened.
+  // When to call Move even without an event.
   std::optional<base::TimePoint> again() const { return again_; }
 
  private:
@@ -43,9 +44,9 @@ class Relayed {
 
   const posix::Fd client_, grpc_;
   Traffic traffic_;
-  std::string up_;     // from the client
-  size_t passed_ = 0;  // of these, so many may go on
-  std::string down_;   // from gRPC, and the client does not take it
+  std::string up_;     // data from the client
+  size_t passed_ = 0;  // how much of it may be passed on
+  std::string down_;   // data from gRPC that the client hasn't taken
   bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;
   std::optional<base::TimePoint> again_;

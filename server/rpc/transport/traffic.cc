@@ -52,13 +52,13 @@ absl::StatusOr<Traffic::May> Traffic::Judge(const Frame& frame, base::TimePoint 
   return may;
 }
 
-// A HEADERS frame, or whatever comes before its headers are complete.
+// Handles a HEADERS frame, and frames that arrive before its headers are complete.
 absl::StatusOr<Traffic::May> Traffic::JudgeHeaders(const Frame& frame, base::TimePoint now) {
   const bool begins = !block_stream_;
   if (begins ? frame.type != kFrameHeaders
              : frame.type != kFrameContinuation || frame.stream != *block_stream_)
     return CutOffFor(CutOff::kHeaders,
-                     absl::InvalidArgumentError("headers in pieces that do not follow each other"));
+                     absl::InvalidArgumentError("header frames that are not contiguous"));
   const uint32_t frames = begins ? 1 : block_frames_ + 1;
   const uint64_t size = (begins ? 0 : block_bytes_) + frame.length;
   if (frames > limits_.header_frames || size > limits_.header_bytes)

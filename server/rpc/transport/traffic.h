@@ -1,9 +1,10 @@
-// What one client may send to gRPC, and when: gRPC queues an acknowledgement for each PING and
-// SETTINGS without a limit, keeps a few hundred bytes of a call that was cancelled, and takes a
-// message in pieces of one byte. So frames are let through one by one, as fast as gRPC answers and
-// as often as a client has a reason for. Nothing is lost: what may not pass now passes later.
+// Decides which frames of a client may go to gRPC, and when. gRPC queues an acknowledgement for
+// each PING and SETTINGS without a limit, keeps a few hundred bytes for each cancelled call, and
+// accepts messages in pieces of one byte. So frames are passed one at a time, only as fast as gRPC
+// answers and as often as a well-behaved client needs. Nothing is lost: what may not pass now
+// passes later.
 //
-// Pure: it is told the time. One thread. What a client sends is hostile.
+// Pure; time is an argument. **Thread safety**: one thread. Input from clients is untrusted.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +21,25 @@
 namespace penstock::rpc {
 
 struct TrafficLimits {
-  // PING and SETTINGS that gRPC has not acknowledged yet.
+  // PING and SETTINGS frames that gRPC has not yet acknowledged.
   uint32_t unanswered = 16;
   base::TokenBucket::Options calls = {4'000, 256};
-  base::TokenBucket::Options resets = {100, 64};  // calls that the client gives up
-  // All other frames but those with data.
+  base::TokenBucket::Options resets = {100, 64};  // calls cancelled by the client
+  // All other frames except those with data.
   base::TokenBucket::Options controls = {16'000, 2048};
-  uint32_t open_calls = 64;     // gRPC is asked for fewer
-  uint32_t header_frames = 16;  // a HEADERS and its CONTINUATIONs
+  uint32_t open_calls = 64;     // gRPC advertises fewer
+  uint32_t header_frames = 16;  // a HEADERS frame and its CONTINUATIONs
   uint32_t header_bytes = 64 << 10;
-  uint32_t small_data = 64;      // bytes; a frame with fewer costs more than it holds
-  uint32_t small_frames = 4096;  // of one call
+  uint32_t small_data = 64;      // bytes; smaller frames cost more than they carry
+  uint32_t small_frames = 4096;  // per call
 };
 
-// Of all connections of a user together. Shared by them; one thread.
+// State shared by all connections of a user. One thread.
 struct UserTraffic {
   base::TokenBucket calls{{8'000, 1024}};
   base::TokenBucket resets{{1'000, 512}};
   base::TokenBucket controls{{64'000, 16'384}};
-  uint32_t small_frames = 0;  // of calls that are open
+  uint32_t small_frames = 0;  // of open calls
   static constexpr uint32_t kMostSmallFrames = 1 << 17;
 };
 
@@ -54,13 +55,14 @@ class Traffic {
   Traffic& operator=(const Traffic&) = delete;
 
   struct Allowed {
-    size_t pass = 0;      // so many bytes go on now
-    base::Duration wait;  // for the next; zero: more bytes are needed, or an answer of gRPC's
+    size_t pass = 0;      // bytes to pass on now
+    base::Duration wait;  // until the next pass; zero: needs more bytes, or a response from gRPC
   };
-  // `bytes`: all that came and did not pass yet. An error: the connection has to end, and why.
+  // `bytes`: everything received and not yet passed on. **Errors**: why the connection must be
+  // ended.
   absl::StatusOr<Allowed> FromClient(std::span<const std::byte> bytes, base::TimePoint now);
 
-  // What gRPC answers; all of it passes.
+  // Observes gRPC's output, all of which passes.
   void FromServer(std::span<const std::byte> bytes);
 
   uint32_t unanswered() const { return unanswered_; }
@@ -69,7 +71,7 @@ class Traffic {
  private:
   struct May {
     bool pass = true;
-    base::Duration wait{};  // until it may, where time is all that is missing
+    base::Duration wait{};  // time to wait, if nothing else is missing
   };
   struct Buckets {
     base::TokenBucket calls, resets, controls;
@@ -85,16 +87,16 @@ class Traffic {
   const std::shared_ptr<UserTraffic> user_;
   Buckets own_;
 
-  // From the client.
+  // Parser state for data from the client.
   uint32_t preface_left_ = kPrefaceBytes;
-  uint64_t payload_left_ = 0;             // of the frame that is passing
-  std::optional<uint32_t> block_stream_;  // whose headers are not complete
+  uint64_t payload_left_ = 0;             // of the frame that is being passed
+  std::optional<uint32_t> block_stream_;  // stream whose headers are incomplete
   uint32_t block_frames_ = 0;
   uint64_t block_bytes_ = 0;
   uint32_t unanswered_ = 0;
-  std::map<uint32_t, uint32_t> calls_;  // by stream: small frames of data
+  std::map<uint32_t, uint32_t> calls_;  // number of small data frames, by stream
 
-  // From gRPC.
+  // Parser state for data from gRPC.
   std::byte header_[kFrameHeaderBytes] = {};
   size_t header_have_ = 0;
   uint64_t answer_left_ = 0;

@@ -55,8 +55,8 @@ absl::StatusOr<MappedFile::View> MappedFile::OpenAnew() const {
   return view;
 }
 
-// If the state differs, perhaps only the name was removed. The file that the name leads to now
-// decides.
+// A different ctime may only mean that the file lost its name, so check the file that the name
+// leads to now.
 absl::Status MappedFile::Check(const View& view, Copied copied) const {
   const absl::Status same = CheckUnchanged(view.mapped_->file);
   if (copied == Copied::kWhole && same.ok()) return absl::OkStatus();
@@ -78,8 +78,7 @@ void MappedFile::OpenAnewNext() const {
   view_ = {};
 }
 
-// Call it after a read: pages of a file that was truncated or written to cannot be told from good
-// ones.
+// Call it after a read, because data from a truncated or modified file looks like good data.
 absl::Status MappedFile::CheckUnchanged(const posix::Fd& file) const {
   const absl::StatusOr<FileState> now = file_.StateOf(file);
   if (!now.ok()) return Trouble(now.status());

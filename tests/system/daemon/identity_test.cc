@@ -297,7 +297,7 @@ TEST_F(IdentityTest, AnEpochDoesNotGoOnInFilesThatChangedWhileNoDaemonRan) {
     // Of some kinds the fingerprint differs already.
     EXPECT_THAT(ended, AnyOf(AllOf(HasSubstr("data loss"), HasSubstr(pairs_[i].NameOf(0)),
                                    HasSubstr("changed while the daemon was gone")),
-                             HasSubstr("the state is of another feed")));
+                             HasSubstr("the state belongs to another feed")));
     while ((ended = Compare(undisturbed[i], pairs_[i].specimens[1])).find("unavailable") !=
            std::string::npos) {
     }

@@ -223,7 +223,7 @@ TEST_F(PartsTest, AMixtureIsTheSameForOneRankAndForMoreAndGoesOnWhereItWasLeft) 
 TEST_F(PartsTest, WindowsOfShardsAreShownAndNoShardIsTouchedAfterItsWindow) {
   SessionOptions options = Options("digits", 20);
   options.order = Order::kShuffledInWindows;
-  EXPECT_THAT(Refusal(options).message(), HasSubstr("has no shards of its own"));
+  EXPECT_THAT(Refusal(options).message(), HasSubstr("has no shards to shuffle in windows"));
   options.shuffle_window = {.shard_samples = 50, .shards = 2};
   options.window = 1;
   Session session = Connect().Open(options).OrDie();

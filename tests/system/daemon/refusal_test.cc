@@ -144,7 +144,7 @@ TEST_F(ConfiguredTest, APathIsRefusedAlsoOneThatIsADatasets) {
   const Status path = Refusal(daemon.address(), SmallRows(root() + "/good", 8));
 
   EXPECT_EQ(path.code(), Code::kPermissionDenied) << path.ToString();
-  EXPECT_THAT(path.message(), HasSubstr("by name only"));
+  EXPECT_THAT(path.message(), HasSubstr("only by name"));
   ExpectGoodIsServed(daemon);
 }
 
@@ -241,7 +241,7 @@ TEST_F(ConfiguredTest, AMissingRootEndsTheStartWithItsKeyAndWhatToDo) {
 
     const Ended checked = RunProgram("penstockd", {"--check-config", path});
     EXPECT_EQ(checked.exit_code, 0) << "the file itself is right, maybe for another machine";
-    EXPECT_THAT(checked.output, HasSubstr("on this machine it would not start: " + key));
+    EXPECT_THAT(checked.output, HasSubstr("it would not start on this machine: " + key));
     const Ended found = RunProgram("penstockctl", {"check", "--config", path});
     EXPECT_EQ(found.exit_code, 1);
     EXPECT_THAT(found.output, HasSubstr("it would not start: " + key));

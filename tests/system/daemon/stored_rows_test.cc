@@ -126,7 +126,7 @@ TEST_F(StoredRowsTest, AFileThatIsGoneWhileItIsFedStallsThenFailsTheFeedAndNotTh
   const Status failed = session.Next(std::chrono::seconds(20)).status();
 
   EXPECT_TRUE(stalled);
-  EXPECT_THAT(failed.message(), HasSubstr("see to their storage"));
+  EXPECT_THAT(failed.message(), HasSubstr("check their storage"));
   EXPECT_TRUE(daemon.Status().serving());
   EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }

@@ -64,7 +64,7 @@ TEST_F(TraceTest, ASecondTraceIsRefusedWhileOneIsTaken) {
 
   first.join();
   EXPECT_EQ(second.exit_code, 1);
-  EXPECT_THAT(second.output, HasSubstr("a trace is being taken already"));
+  EXPECT_THAT(second.output, HasSubstr("a trace is already being taken"));
   EXPECT_FALSE(std::filesystem::exists(file() + "2"));
 }
 

@@ -101,7 +101,7 @@ TEST_F(HungSourceTest, AReadThatHangsShowsAsAStalledSourceAndGoesOnWhenItComesBa
   EXPECT_TRUE(daemon_->Eventually([&] {
     const v1::ListSessionsResponse all = daemon_->Sessions();
     return all.sessions_size() == 1 && all.sessions(0).state().starts_with("source stalled for") &&
-           all.sessions(0).state().ends_with("the read does not come back");
+           all.sessions(0).state().ends_with("the read is blocked");
   })) << daemon_->Sessions().ShortDebugString();
   EXPECT_TRUE(daemon_->Eventually([&] {
     return daemon_->Ctl({"status"}).output.find("the source is stalled") != std::string::npos;

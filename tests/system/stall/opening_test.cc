@@ -75,7 +75,7 @@ TEST_F(OpeningTest, WhatReadsOfClosedSessionsHoldIsTheirUsersShare) {
   const Status refused = client.Open(options).status();
 
   EXPECT_EQ(refused.code(), Code::kResourceExhausted) << refused.message();
-  EXPECT_THAT(refused.message(), HasSubstr("closed sessions whose reads do not come back"));
+  EXPECT_THAT(refused.message(), HasSubstr("closed sessions whose reads are blocked"));
   ComeBack();
   EXPECT_TRUE(daemon_->Eventually([&] { return client.Open(options).ok(); }));
 }

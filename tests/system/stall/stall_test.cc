@@ -27,7 +27,7 @@ TEST_P(HangingKindTest, CostsAHealthyOneNothingAndGoesOnWhenItComesBack) {
   ASSERT_TRUE(daemon_->Eventually([&] { return SomeReadHangs(); }));
   ExpectNoHarm("reads of " + kind + " hang", alone);
 
-  ExpectState(kind, "does not come back");
+  ExpectState(kind, "is blocked");
   EXPECT_EQ(daemon_->Status().worker_restarts(), 0u);
   const uint64_t before = taker.batches();
   ComeBack();
@@ -53,7 +53,7 @@ TEST_P(HangingKindTest, ThatFailsCostsAHealthyOneNothingAndTheFeedFailsWithPathA
 
   const Status end = taker.WaitForEnd();
   EXPECT_THAT(end.message(), AllOf(HasSubstr(folder_.At("a/")), HasSubstr("Input/output error"),
-                                   HasSubstr("see to their storage")));
+                                   HasSubstr("check their storage")));
   EXPECT_GE(Since(begun), 3.5);
   EXPECT_LT(Since(begun), 12);
   EXPECT_TRUE(daemon_->Status().serving());
@@ -96,9 +96,9 @@ TEST_F(StallTest, OneFileThatVanishesFailsItsFeedInTheEndAndNoOtherOfTheDataset)
   ASSERT_TRUE(daemon_->Eventually([&] { return whole.batches() > 8; }));
   fs::remove(gone);
 
-  EXPECT_THAT(whole.WaitForEnd().message(),
-              AllOf(HasSubstr(gone.string()), HasSubstr("No such file"),
-                    HasSubstr("see to their storage")));
+  EXPECT_THAT(
+      whole.WaitForEnd().message(),
+      AllOf(HasSubstr(gone.string()), HasSubstr("No such file"), HasSubstr("check their storage")));
 }
 
 // ---- Another user's. ----

@@ -69,7 +69,7 @@ TEST_F(CatalogAccessTest, APathIsForPrivateDaemonsAlone) {
   const auto state = Open(folder_.At("flowers"));
 
   EXPECT_EQ(state.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(MessageOf(state.status()), HasSubstr("by name only"));
+  EXPECT_THAT(MessageOf(state.status()), HasSubstr("only by name"));
 }
 
 TEST_F(CatalogAccessTest, ADatasetForAGroupIsForItsMembersAndOperatorsAndRootIsNeither) {
@@ -90,7 +90,7 @@ TEST_F(CatalogAccessTest, WhoMayNotOpenADatasetIsToldWhatIsSaidOfOnesThatAreNotT
 
   EXPECT_EQ(absl::StrReplaceAll(hidden, {{"flowers", "nothing"}}), absent);
   EXPECT_THAT(hidden, AllOf(HasSubstr("user 1000"), HasSubstr("known are: trees;"),
-                            HasSubstr("groups say who may open it")));
+                            HasSubstr("groups decide who may open it")));
 }
 
 TEST_F(CatalogAccessTest, AListIsOfWhatOneMayOpen) {

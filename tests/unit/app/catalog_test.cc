@@ -162,7 +162,7 @@ TEST_F(CatalogTest, ATextThatNamesFilesIsForPrivateDaemonsAlone) {
   for (const std::string text : {"npy:x=/data/x.npy", "tokens:/data/x.bin,length=8"}) {
     const auto state = Open(text);
     EXPECT_EQ(state.status().code(), absl::StatusCode::kPermissionDenied);
-    EXPECT_THAT(MessageOf(state.status()), HasSubstr("by name only; known are: flowers, trees"));
+    EXPECT_THAT(MessageOf(state.status()), HasSubstr("only by name; known are: flowers, trees"));
   }
 }
 

@@ -40,7 +40,7 @@ TEST(AdmissionTest, MemoryThatReadsStillHoldIsTheUsersToo) {
 
   const absl::Status refused = Admit({.max_pool_per_user = 0.5}, applicant);
 
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("see to their storage"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("check their storage"));
 }
 
 TEST(AdmissionTest, AStateOfAnotherFeedIsRefusedWithBothFingerprints) {

@@ -34,7 +34,7 @@ TEST_F(ConsumerTest, MoreTakenThanAnnouncedIsRefused) {
 TEST_F(ConsumerTest, TakingCannotGoBackwards) {
   ASSERT_TRUE(harness_.Take(session_, 3).ok());
 
-  ExpectRefused(harness_.Take(session_, 2), "took 2 batches, but it said 3 before");
+  ExpectRefused(harness_.Take(session_, 2), "took 2 batches, but it reported 3 before");
 }
 
 TEST_F(ConsumerTest, WhatWasNeverAnnouncedCannotBeReleased) {

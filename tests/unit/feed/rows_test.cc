@@ -149,7 +149,7 @@ TEST_F(RunsTest, TheSessionsOfAFeedAgreeOnItsRuns) {
   harness_.Open(1, Spec(4, 3));
 
   EXPECT_THAT(Message(harness_.core.OpenSession(SessionId(2), Spec(4, 2), {})),
-              ::testing::HasSubstr("all alike"));
+              ::testing::HasSubstr("must agree"));
 }
 
 TEST_F(RunsTest, ASlotIsGivenOutInRunsTheLastOfWhichIsWhatIsLeft) {

@@ -33,7 +33,7 @@ TEST_F(ServerTest, MoreCallsThanMayBeUnderWayAreRefusedAndAnswersMakeRoom) {
   const grpc::Status refused = admin_->GetStatus(Context().get(), {}, &response);
 
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), ::testing::HasSubstr("wait for answers"));
+  EXPECT_THAT(refused.error_message(), ::testing::HasSubstr("wait for responses"));
   EXPECT_EQ(Open(GoodRequest("flowers")).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   controller_.LetGo();
   slow.join();

@@ -212,7 +212,7 @@ TEST_F(ServerTest, ASecondTraceIsRefusedInTheControllersWords) {
   const grpc::Status refused = Trace(700).first;
 
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("a trace is being taken already"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("a trace is already being taken"));
 }
 
 TEST_F(ServerTest, ATraceComesInPiecesThatFollowEachOther) {

@@ -136,7 +136,7 @@ TEST_F(FitTest, AMixtureHasAnEpochOfItsOwnAndNoRange) {
   ASSERT_TRUE(Fit(target, request).ok());
 
   EXPECT_EQ(request.share.samples, 60u);
-  EXPECT_THAT(Refusal(target, ranged), HasSubstr("is a mixture, of which no range can be taken"));
+  EXPECT_THAT(Refusal(target, ranged), HasSubstr("is a mixture, which cannot have a range"));
 }
 
 TEST_F(FitTest, ShardsAreTheDatasetsOwnUnlessTheRequestSaysHowLongTheyAre) {
@@ -152,14 +152,14 @@ TEST_F(FitTest, ShardsAreTheDatasetsOwnUnlessTheRequestSaysHowLongTheyAre) {
 
   EXPECT_EQ(by_default.feed.windows.shard_samples, 10u);
   EXPECT_EQ(own.feed.windows.shard_samples, 25u);
-  EXPECT_THAT(Refusal(To(photographs_), none), HasSubstr("has no shards of its own"));
+  EXPECT_THAT(Refusal(To(photographs_), none), HasSubstr("has no shards to shuffle in windows"));
 }
 
 TEST_F(FitTest, EncodedSamplesAreDecodedAndOthersOnlyIfThatIsNotRequired) {
   Request none = Photographs(), required = Photographs(), as_stored = AsStored();
   none.decoding_mode = DecodingMode::kNone;
 
-  EXPECT_THAT(Refusal(To(photographs_), none), HasSubstr("'flowers' holds images"));
+  EXPECT_THAT(Refusal(To(photographs_), none), HasSubstr("'flowers' has images"));
   EXPECT_THAT(Refusal(To(digits_), required), HasSubstr("rows that need no decoding"));
   EXPECT_TRUE(Fit(To(digits_), as_stored).ok());
   EXPECT_TRUE(Fit(To(photographs_), as_stored).ok());
@@ -180,7 +180,7 @@ TEST_F(FitTest, SyntheticRowsHaveOneOrderAndGoToTheHost) {
   EXPECT_FALSE(request.device.has_value());
   Target target = To(noise_);
   target.given = &given;
-  EXPECT_THAT(Refusal(target, AsStored()), HasSubstr("its samples have one order only"));
+  EXPECT_THAT(Refusal(target, AsStored()), HasSubstr("its samples have only one order"));
 }
 
 TEST_F(FitTest, AnotherDeliveryNeedsNoDevice) {
@@ -205,7 +205,7 @@ TEST_F(FitTest, PlacesInAnImageDoNotFollowARandomCrop) {
   center.feed.decoding.geometry = decode::Geometry::kResizeCenterCrop;
   as_stored.fields[0].as_stored = true;
 
-  EXPECT_THAT(Refusal(To(boxed_), random), HasSubstr("'box' names places in the image"));
+  EXPECT_THAT(Refusal(To(boxed_), random), HasSubstr("'box' holds positions in the image"));
   EXPECT_TRUE(Fit(To(boxed_), center).ok());
   const auto selection = Fit(To(boxed_), as_stored);
   ASSERT_TRUE(selection.ok());

@@ -117,7 +117,7 @@ TEST_F(UserWorkerTest, OneThatAnswersWhatItWasNotAskedIsKilled) {
 
   EXPECT_TRUE(worker->is_condemned());
   EXPECT_TRUE(fakes_[0].exit);
-  EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("broke its channel"));
+  EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("corrupted its channel"));
 }
 
 TEST_F(UserWorkerTest, OneThatIsNotReadyInTimeIsKilled) {
