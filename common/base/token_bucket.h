@@ -1,8 +1,8 @@
 // A token bucket: limits how often something may happen. After a pause a whole burst may happen at
-// once, then so many events a second.
+// once, then `per_second` events a second.
 //
-// Pure: the caller passes the time, which must not go backwards.
-// **Thread safety**: used by one thread.
+// Pure: the caller passes the time, which must not go backwards. **Thread safety**: used by one
+// thread.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 namespace penstock::app {
 
 // Describes a dataset under the caller's name for it and with that name's range. Others may have
-// opened it under names that are no business of the caller.
+// opened it under names that the caller must not see.
 rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& dataset,
                                       const plan::Range& range);
 

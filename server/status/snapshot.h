@@ -37,8 +37,8 @@ struct DatasetFigures {
   uint64_t batches_decoded = 0, batches_announced = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
   std::array<StageTotals, kStages.size()> stages = {};
-  // Of its sessions: the time that they were open; the same weighted by how full their windows
-  // were; and the part without a batch.
+  // For its sessions: the time that they were open; that time weighted by the ready fraction of
+  // their windows; and the part of it without a batch.
   base::Duration sessions_open{}, sessions_filled{}, sessions_starved{};
 };
 

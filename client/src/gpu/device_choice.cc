@@ -30,7 +30,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
   return absl::OkStatus();
 }
 
-// The device's number; nothing: the current device.
+// The device's number; nullopt: the current device.
 absl::StatusOr<std::optional<int>> NumberOf(const SessionOptions& options) {
   absl::string_view text = options.device;
   if (text == "auto" || text == "cuda") return std::nullopt;

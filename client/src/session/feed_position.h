@@ -57,7 +57,7 @@ class FeedPosition {
   const uint64_t begin_epoch_;
   const bool ranks_differ_;
   State state_;
-  // Of the last opening: the epoch in which it began, and the batches of that epoch before it.
+  // For the last opening: the epoch in which it began, and the batches of that epoch before it.
   uint64_t first_epoch_;
   uint64_t steps_before_ = 0;
   uint64_t first_epoch_batches_ = 0, epoch_batches_ = 0, epoch_samples_ = 0;

@@ -1,7 +1,5 @@
-// Whom to ask for a session's progress. Another thread than the session's may ask, while the
+// Where to ask for a session's progress. A thread other than the session's may ask, while the
 // session drops or replaces its attachment.
-//
-// **Thread safety**: any thread.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ class SessionCore {
   Batch Hand(const ReadyBatches::Taken& taken);
   std::string WhyNothingCame() const;
   absl::Status Reattach(base::TimePoint deadline);
-  // Changes of state; each returns what the caller is told.
+  // Changes of state; each returns the result for the caller.
   Status EndData();
   Status Ended(shm::SessionState state);
   Status Lost(const absl::Status& why);

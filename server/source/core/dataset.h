@@ -78,7 +78,7 @@ class Dataset {
   // True if all files were checked when the dataset was opened.
   virtual bool IsUnchanged(uint64_t) const { return true; }
   // Whether a read found a file that has changed since it was indexed. If so, the dataset must not
-  // be shared with new sessions, and opening it again indexes it anew. Once true, stays true.
+  // be shared with new sessions, and opening it again re-indexes it. Once true, stays true.
   virtual bool changed() const { return false; }
 
   virtual Storage storage() const { return Storage::kEncoded; }

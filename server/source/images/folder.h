@@ -19,7 +19,7 @@ namespace penstock::source {
 
 enum class CacheUse {
   kUse,      // use the cached manifest if it is current
-  kRebuild,  // index anew and replace the cache
+  kRebuild,  // re-index and replace the cache
 };
 
 struct FolderOptions {

@@ -22,7 +22,7 @@ struct FolderState {
   // The full path as valid UTF-8, with control characters and invalid bytes escaped.
   std::string PathForPeople(uint64_t sample) const;
 
-  // Records that a file differs from the manifest, so that the next opening indexes anew. Returns
+  // Records that a file differs from the manifest, so that the next opening re-indexes. Returns
   // DataLoss.
   absl::Status NoteChange(uint64_t sample, const std::string& how) const;
 
