@@ -126,7 +126,7 @@ TEST_F(ServiceTest, WhatNeedsNoDecodingIsNotDecodedAndPhotographsAreNotHandedOut
   const absl::Status decoded = Open(noise).status();
 
   EXPECT_EQ(not_decoded.code(), Code::kInvalidArgument);
-  EXPECT_THAT(std::string(not_decoded.message()), HasSubstr("say how"));
+  EXPECT_THAT(std::string(not_decoded.message()), HasSubstr("set a crop"));
   EXPECT_EQ(decoded.code(), Code::kInvalidArgument);
   EXPECT_THAT(std::string(decoded.message()), HasSubstr("need no decoding"));
 }

@@ -136,7 +136,7 @@ TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetA
   EXPECT_TRUE(absl::IsDataLoss(failed));
   EXPECT_THAT(std::string(failed.message()),
               ::testing::AllOf(::testing::HasSubstr("a field is too long"),
-                               ::testing::HasSubstr("ask for a greater length")));
+                               ::testing::HasSubstr("request a greater length")));
   EXPECT_EQ(dataset().policy.bad_samples(), 0u);
   EXPECT_EQ(dataset().quarantine.refused(), 0u);
 }

@@ -74,7 +74,7 @@ const Case kTable[] = {
       .readers_busy = 0.9},
      Bottleneck::kReading,
      0,
-     "more of source.carriers"},
+     "more source.carriers"},
     {"copies lag behind full batches",
      {.has_data = true, .starved = 0.4, .copying = 0.3, .workers = 2, .workers_busy = 0.9},
      Bottleneck::kCopying,

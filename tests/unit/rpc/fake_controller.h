@@ -131,7 +131,7 @@ class FakeController final : public Controller {
       return Hold([done] { done(std::make_unique<FakeTrace>()); });
     }
     if (length != std::chrono::seconds(5))
-      return done(absl::ResourceExhaustedError("a trace is being taken already"));
+      return done(absl::ResourceExhaustedError("a trace is already being taken"));
     done(std::make_unique<FakeTrace>());
   }
   void GetStatus(const Permit&, Callback<v1::GetStatusResponse> done) override {
