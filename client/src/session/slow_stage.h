@@ -10,8 +10,8 @@
 
 namespace penstock::client {
 
-// What the daemon says that a session does or waits for. The client puts it into words, and does
-// not judge by itself.
+// The daemon's statement of what a session does or waits for. The client formats it, and does not
+// judge by itself.
 enum class SessionPhase {
   kUnknown,  // the daemon is of another version and does not say
   kRunning,

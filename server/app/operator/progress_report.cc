@@ -1,4 +1,4 @@
-// What a session waits for, as its client is told.
+// Converts what a session waits for to the message for its client.
 #include <algorithm>
 
 #include "server/app/operator/status_reports.h"

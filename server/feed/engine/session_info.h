@@ -1,5 +1,5 @@
-// One session, as status and its client are shown it: made of what the session, its feed and the
-// core say at one moment. Pure.
+// One session as seen by status and by its client, from the state of the session, its feed and the
+// core at one moment. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace penstock::feed {
 
-// What session_phase judges by. `view`: the core's; `stall`: of its source, if there is one.
+// The input of session_phase. `view`: the core's; `source_stalled`: for its source.
 SessionFacts FactsOf(const SessionRecord& session, const SessionView& view, bool source_stalled);
-// The phase for people. `stall`: of kStalled.
+// The phase as text. `stall`: for kStalled.
 std::string InWords(SessionPhase phase, const std::optional<SourceHealth::Trouble>& stall,
                     base::TimePoint now);
 
-// All but phase and state.
+// Everything except phase and state.
 SessionInfo MakeSessionInfo(uint64_t id, const SessionRecord& session, const SessionView& view);
 
-// The session's own batches. Of device delivery the consumer itself says more than the core, which
-// hears that batches were copied.
+// The session's own batches. For device delivery, the consumer's reports say more than the core,
+// which only knows that batches were copied.
 SessionProgress MakeProgress(const SessionRecord& session, const SessionView& view);
-// Adds what workers do: of samples those of its own dataset.
+// Adds what workers do, with samples only of the session's dataset.
 void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::Dataset& dataset,
                 base::TimePoint now, SessionProgress& progress);
 

@@ -2,7 +2,7 @@
 
 namespace penstock::feed {
 
-// From the trainer backwards: whoever is next to do something is waited for.
+// Checks from the trainer backwards: the session waits for whoever must act next.
 SessionPhase PhaseOf(const SessionFacts& facts) {
   if (facts.ended) return SessionPhase::kEnded;
   if (facts.finished) return SessionPhase::kFinished;
