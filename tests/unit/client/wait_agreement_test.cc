@@ -179,8 +179,9 @@ TEST(SessionPhaseTest, WhatIsOverComesFirst) {
 }
 
 TEST(SessionPhaseTest, AFullGpuWaitsForTheTrainer) {
-  EXPECT_EQ(feed::PhaseOf({.held = 1, .window = 2, .to_copy = 1, .on_device = 3, .device_depth = 3}),
-            Phase::kWaitingForTrainer);
+  EXPECT_EQ(
+      feed::PhaseOf({.held = 1, .window = 2, .to_copy = 1, .on_device = 3, .device_depth = 3}),
+      Phase::kWaitingForTrainer);
 }
 
 }  // namespace
