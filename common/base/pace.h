@@ -6,9 +6,8 @@ namespace penstock::base {
 
 // A trainer that waits for a smaller fraction of its time is not delayed.
 inline constexpr double kHeldUp = 0.02;
-// Who is busy for a larger share of the time holds others up. It is well below 1, because between
-// two samples there is always some waiting, on a machine whose cores are shared more than
-// elsewhere.
+// Anyone who is busy for a larger fraction of the time delays others. It is well below 1, because
+// there is always some waiting between two samples, more on a machine whose cores are shared.
 inline constexpr double kBusy = 0.6;
 
 }  // namespace penstock::base
