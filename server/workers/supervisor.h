@@ -38,14 +38,14 @@
 #include "common/posix/fd.h"
 #include "common/posix/loose_threads.h"
 #include "server/workers/event_set.h"
-#include "server/workers/item_times.h"
 #include "server/workers/restart.h"
 #include "server/workers/shared_segments.h"
 #include "server/workers/sleeping_workers.h"
+#include "server/workers/slots/item_times.h"
+#include "server/workers/slots/worker_slots.h"
 #include "server/workers/supervisor_options.h"
 #include "server/workers/work.h"
 #include "server/workers/worker_process.h"
-#include "server/workers/worker_slots.h"
 #include "server/workers/worker_view.h"
 
 namespace penstock::workers {

@@ -1,6 +1,6 @@
 #include "server/workers/supervisor_options.h"
 
-#include "server/workers/channel.h"
+#include "server/workers/queue/channel.h"
 
 namespace penstock::workers {
 namespace {

@@ -15,9 +15,9 @@
 #include "common/base/clock.h"
 #include "server/workers/event_set.h"
 #include "server/workers/given_items.h"
+#include "server/workers/queue/worker_queue.h"
 #include "server/workers/worker_life.h"
 #include "server/workers/worker_process.h"
-#include "server/workers/worker_queue.h"
 
 namespace penstock::workers {
 

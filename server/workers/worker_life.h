@@ -10,7 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/posix/process.h"
-#include "server/workers/worker_queue.h"
+#include "server/workers/queue/worker_queue.h"
 
 namespace penstock::workers {
 

@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/process.h"
-#include "server/workers/supervisor_endpoint.h"
+#include "server/workers/queue/supervisor_endpoint.h"
 
 namespace penstock::workers {
 

@@ -1,4 +1,4 @@
-#include "server/workers/arena.h"
+#include "server/workers/queue/arena.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "server/workers/worker_queue.h"
+#include "server/workers/queue/worker_queue.h"
 
 namespace penstock::workers {
 

@@ -1,4 +1,4 @@
-#include "server/workers/slot_choice.h"
+#include "server/workers/slots/slot_choice.h"
 
 #include <gtest/gtest.h>
 

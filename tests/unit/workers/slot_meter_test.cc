@@ -1,11 +1,11 @@
-#include "server/workers/slot_meter.h"
+#include "server/workers/slots/slot_meter.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <vector>
 
-#include "server/workers/item_times.h"
+#include "server/workers/slots/item_times.h"
 
 namespace penstock::workers {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/workers/worker_slot.h"
+#include "server/workers/slots/worker_slot.h"
 
 #include <span>
 

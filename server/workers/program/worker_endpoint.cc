@@ -1,4 +1,4 @@
-#include "server/workers/worker_endpoint.h"
+#include "server/workers/program/worker_endpoint.h"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "server/workers/slot_meter.h"
+#include "server/workers/slots/slot_meter.h"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "server/workers/slot_choice.h"
-#include "server/workers/worker_slot.h"
+#include "server/workers/slots/slot_choice.h"
+#include "server/workers/slots/worker_slot.h"
 
 namespace penstock::workers {
 

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
-#include "server/workers/channel.h"
+#include "server/workers/queue/channel.h"
 
 namespace penstock::workers {
 

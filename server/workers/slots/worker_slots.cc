@@ -1,4 +1,4 @@
-#include "server/workers/worker_slots.h"
+#include "server/workers/slots/worker_slots.h"
 
 #include <algorithm>
 #include <optional>

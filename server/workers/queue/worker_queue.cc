@@ -1,4 +1,4 @@
-#include "server/workers/worker_queue.h"
+#include "server/workers/queue/worker_queue.h"
 
 #include <pthread.h>
 

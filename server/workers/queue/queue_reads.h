@@ -21,7 +21,7 @@
 #include "common/base/mutex.h"
 #include "common/posix/fd.h"
 #include "server/source/core/retry_policy.h"
-#include "server/workers/supervisor_endpoint.h"
+#include "server/workers/queue/supervisor_endpoint.h"
 #include "server/workers/work.h"
 
 namespace penstock::workers {

@@ -1,5 +1,5 @@
 // The supervisor's side of queue_reads.h.
-#include "server/workers/queue_reads.h"
+#include "server/workers/queue/queue_reads.h"
 
 #include <algorithm>
 #include <chrono>

@@ -19,8 +19,8 @@
 #include "common/base/clock.h"
 #include "common/posix/fd.h"
 #include "common/posix/loose_threads.h"
-#include "server/workers/queue_reads.h"
-#include "server/workers/supervisor_endpoint.h"
+#include "server/workers/queue/queue_reads.h"
+#include "server/workers/queue/supervisor_endpoint.h"
 #include "server/workers/work.h"
 
 namespace penstock::workers {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "server/workers/item_times.h"
-#include "server/workers/slot_choice.h"
-#include "server/workers/slot_meter.h"
+#include "server/workers/slots/item_times.h"
+#include "server/workers/slots/slot_choice.h"
+#include "server/workers/slots/slot_meter.h"
+#include "server/workers/slots/worker_slot_state.h"
 #include "server/workers/user_worker.h"
-#include "server/workers/worker_slot_state.h"
 #include "server/workers/worker_view.h"
 
 namespace penstock::workers {

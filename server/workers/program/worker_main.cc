@@ -11,8 +11,8 @@
 #include <cstdio>
 
 #include "server/decode/decoder.h"
-#include "server/workers/segment_table.h"
-#include "server/workers/worker_endpoint.h"
+#include "server/workers/program/segment_table.h"
+#include "server/workers/program/worker_endpoint.h"
 
 namespace penstock::workers {
 namespace {

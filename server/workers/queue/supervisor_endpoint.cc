@@ -1,4 +1,4 @@
-#include "server/workers/supervisor_endpoint.h"
+#include "server/workers/queue/supervisor_endpoint.h"
 
 #include "common/base/check.h"
 

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "server/workers/queue_reads.h"
+#include "server/workers/queue/queue_reads.h"
 
 namespace penstock::workers {
 

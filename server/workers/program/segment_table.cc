@@ -1,4 +1,4 @@
-#include "server/workers/segment_table.h"
+#include "server/workers/program/segment_table.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "server/workers/worker_slot_state.h"
+#include "server/workers/slots/worker_slot_state.h"
 
 namespace penstock::workers {
 

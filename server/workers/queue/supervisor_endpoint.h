@@ -14,8 +14,8 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
-#include "server/workers/arena.h"
-#include "server/workers/channel.h"
+#include "server/workers/queue/arena.h"
+#include "server/workers/queue/channel.h"
 
 namespace penstock::workers {
 
