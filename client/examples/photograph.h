@@ -11,7 +11,7 @@ namespace penstock::examples {
 struct Photograph {
   uint32_t width = 0;
   uint32_t height = 0;
-  std::vector<uint8_t> rgb;  // height × width × 3
+  std::vector<uint8_t> rgb = {};  // height × width × 3
 };
 
 // The same seed gives the same bytes on every machine: all arithmetic is integer or exactly

@@ -25,7 +25,7 @@ struct Uuid {
 
 struct Device {
   int ordinal = 0;  // in this process
-  Uuid uuid;
+  Uuid uuid = {};
   std::string name;
   uint64_t memory_bytes = 0;
   bool exclusive = false;          // compute mode: one process at a time may use it

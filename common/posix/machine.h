@@ -19,10 +19,10 @@ struct MemoryCgroup {
 
 struct Machine {
   uint32_t affinity_cores = 1;
-  std::optional<double> quota_cores;     // the lowest quota on the path to the root cgroup
-  uint64_t available_bytes = 0;          // MemAvailable
-  std::optional<uint64_t> cgroup_bytes;  // left by the tightest cgroup
-  std::optional<MemoryCgroup> tightest;  // the cgroup that leaves the least memory
+  std::optional<double> quota_cores;          // the lowest quota on the path to the root cgroup
+  uint64_t available_bytes = 0;               // MemAvailable
+  std::optional<uint64_t> cgroup_bytes;       // left by the tightest cgroup
+  std::optional<MemoryCgroup> tightest = {};  // the cgroup that leaves the least memory
   Cgroups cgroups = Cgroups::kNone;
 
   // At least 1; a quota of 2.5 counts as 2.

@@ -13,10 +13,10 @@ enum class Action { kRun, kCheckConfig, kHelp, kVersion };
 
 struct Arguments {
   Action action = Action::kRun;
-  std::optional<std::string> config;  // unset: a private daemon
-  std::string directory;              // of a private daemon; empty: the user's default
-  bool stays = false;                 // a private daemon that doesn't end when unused
-  std::optional<uint32_t> workers;    // overrides the configuration
+  std::optional<std::string> config = {};  // unset: a private daemon
+  std::string directory = {};              // of a private daemon; empty: the user's default
+  bool stays = false;                      // a private daemon that doesn't end when unused
+  std::optional<uint32_t> workers = {};    // overrides the configuration
 };
 
 // **Errors**: InvalidArgument names the argument and what it should be.

@@ -20,7 +20,7 @@ namespace penstock::app {
 class Reloads {
  public:
   struct Options {
-    config::v1::Config config;  // current at the start
+    config::v1::Config config = {};  // current at the start
     // Reads the configuration again; null for a private daemon, which has no file.
     std::function<absl::StatusOr<config::v1::Config>()> read;
     // Checks a valid configuration against this machine.

@@ -84,7 +84,7 @@ class RowCopiers {
   struct StalledCopy {
     uint64_t id = 0;
     base::TimePoint since;
-    std::string reason;
+    std::string reason = {};
   };
   std::vector<StalledCopy> Stalls(base::TimePoint now) const;
 

@@ -25,12 +25,12 @@ using PeerId = base::StrongId<struct PeerTag>;
 // A connected process, as identified by the kernel.
 struct Peer {
   PeerId id;
-  rpc::Ticket ticket;
+  rpc::Ticket ticket = {};
   pid_t pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
-  std::vector<gid_t> groups;
-  std::string client;  // the client's own program name and version; printable
+  std::vector<gid_t> groups = {};
+  std::string client = {};  // the client's own program name and version; printable
 };
 
 // Notified of arrivals and departures, on the doorway's thread.

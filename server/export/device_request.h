@@ -20,7 +20,7 @@ struct ProcessName {
 struct DeviceRequest {
   cuda::Uuid gpu;
   uint32_t depth = 0;  // batches on it at once, at most kMaxDeviceDepth; 0: the configured default
-  std::optional<cuda::HandleKind> kind;  // unset: the daemon chooses
+  std::optional<cuda::HandleKind> kind = {};  // unset: the daemon chooses
   ProcessName client;
 };
 

@@ -22,7 +22,7 @@ inline constexpr uint32_t kMaxParts = 64;
 
 struct MixtureSpec {
   // Number of samples of each part. The mixture numbers samples part after part.
-  std::vector<uint64_t> samples;
+  std::vector<uint64_t> samples = {};
   uint64_t epoch_samples = 0;
   struct Weights {
     uint64_t from_epoch = 0;

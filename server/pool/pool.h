@@ -63,7 +63,7 @@ class Pool {
     uint64_t segment_bytes = 32u << 20;  // a new segment's size, if the budget allows it
     uint64_t preallocate_bytes = 0;      // created by Preallocate for the first segments
     // Memory available on the machine; called before a segment is created.
-    std::function<uint64_t()> available_bytes;
+    std::function<uint64_t()> available_bytes = {};
   };
   // `made` is called for each new segment; if it fails, the segment is dropped. `give_up` asks
   // whether a segment may go: it returns true if none of its slots is in use, and must then forget

@@ -15,10 +15,10 @@ struct Block {
 
 // The parts of a slot, in bytes from its start.
 struct SlotLayout {
-  std::vector<Block> blocks;   // the first is at 0
-  uint64_t labels_offset = 0;  // of the int64 labels
-  uint64_t ids_offset = 0;     // of the uint64 ids
-  uint64_t slot_bytes = 0;     // whole pages
+  std::vector<Block> blocks = {};  // the first is at 0
+  uint64_t labels_offset = 0;      // of the int64 labels
+  uint64_t ids_offset = 0;         // of the uint64 ids
+  uint64_t slot_bytes = 0;         // whole pages
   bool operator==(const SlotLayout&) const = default;
 };
 

@@ -42,7 +42,7 @@ struct Ticket {
 struct Field {
   std::string name;
   base::DType type = base::DType::kUInt8;
-  std::vector<uint32_t> shape;
+  std::vector<uint32_t> shape = {};
   bool variable = false;
 };
 // uint8, height × width × channels.
@@ -57,7 +57,7 @@ struct DatasetDescription {
   bool decoded = true, labeled = true;
   uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
   std::vector<std::string> classes;
-  std::string content_digest;  // empty: not requested
+  std::string content_digest = {};  // empty: not requested
 };
 
 struct DescribeQuery {
@@ -82,7 +82,7 @@ struct Progress {
   uint64_t samples_per_second = 0;
   uint32_t sessions = 0;
   uint64_t stalled_ms = 0, in_hand_ms = 0;
-  std::string stalled_reason, in_hand;
+  std::string stalled_reason = {}, in_hand = {};
 };
 
 // Selects one page of a quarantine list.
@@ -101,7 +101,7 @@ struct IndexProgress {
   bool done = false, from_cache = false;
   uint64_t samples = 0;
   uint32_t classes = 0;
-  std::string warning;
+  std::string warning = {};
 };
 
 // Receives an order of samples. An order that is not finished is discarded.

@@ -45,7 +45,7 @@ struct ServerOptions {
   // The same for rates: beyond these, responses are delayed, so that calls cost little CPU time.
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
   // TCP address for health checks; empty: none.
-  std::string health_address;
+  std::string health_address = {};
   // How long to wait for responses to calls in progress before cancelling them.
   base::Duration shutdown_timeout = std::chrono::seconds(2);
 };

@@ -58,10 +58,10 @@ void HttpServer::Run() {
   while (!stopping_) {
     const base::TimePoint now = clock_.Now();
     const bool accepting = now >= pause_until_ && accepts_.Wait(now).count() == 0;
-    polled = {{.fd = stop_.get(), .events = POLLIN},
-              {.fd = accepting ? listener_.get() : -1, .events = POLLIN}};
+    polled = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
+              {.fd = accepting ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
     for (const HttpConnection& connection : connections_)
-      polled.push_back({.fd = connection.socket(), .events = EventsOf(connection)});
+      polled.push_back({.fd = connection.socket(), .events = EventsOf(connection), .revents = 0});
     const timespec wait = TimeSpecOf(Wait(now, accepting));
     if (::ppoll(polled.data(), polled.size(), &wait, nullptr) < 0) continue;
 

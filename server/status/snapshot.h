@@ -50,7 +50,7 @@ struct DatasetFacts {
 };
 
 struct GpuFacts {
-  std::string uuid, name;
+  std::string uuid = {}, name = {};
   bool serving = false;
   uint32_t sessions = 0, batches_ahead = 0;
   uint64_t slab_bytes = 0, slab_bytes_max = 0, context_bytes = 0;
@@ -84,8 +84,8 @@ struct Snapshot {
   double workers_busy = 0;  // 0 … 1: mean share of the last second or so
   uint32_t stalls = 0;      // reads that hang, or that failed and are being retried
   base::Duration longest_stall{};
-  std::vector<GpuFacts> gpus;
-  std::vector<UserFacts> users;  // in the order of their first arrival
+  std::vector<GpuFacts> gpus = {};
+  std::vector<UserFacts> users = {};  // in the order of their first arrival
 };
 
 // The kernel's counters for this process.
@@ -106,11 +106,12 @@ struct Facts {
   uint32_t workers = 0, workers_running = 0;  // configured; ready
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   base::Duration since_last_pass{};  // time since the runner's last loop
-  ProcessFacts process;
+  ProcessFacts process = {};
   // By method and reason, and by method; bounded by the number of methods.
-  std::map<std::pair<std::string, std::string>, uint64_t> refused;
-  std::map<std::string, uint64_t> acted;
-  std::map<std::string, uint64_t> cut_off;  // dropped connections by reason; a fixed set of reasons
+  std::map<std::pair<std::string, std::string>, uint64_t> refused = {};
+  std::map<std::string, uint64_t> acted = {};
+  std::map<std::string, uint64_t> cut_off =
+      {};  // dropped connections by reason; a fixed set of reasons
 };
 
 }  // namespace penstock::status

@@ -21,10 +21,10 @@ inline constexpr uint32_t kMaxWorkers = 1024;
 inline constexpr size_t kMaxLoose = 128;
 
 struct SupervisorOptions {
-  uint32_t count = 1;       // workers
-  std::string program;      // empty: penstock-worker in the folder of the running program
-  uint32_t user = 0;        // user for whom workers are started before there are any rows
-  uint32_t read_ahead = 2;  // items that a queue holds in addition to the worker's current one
+  uint32_t count = 1;        // workers
+  std::string program = {};  // empty: penstock-worker in the folder of the running program
+  uint32_t user = 0;         // user for whom workers are started before there are any rows
+  uint32_t read_ahead = 2;   // items that a queue holds in addition to the worker's current one
   // Input memory per worker, touched as needed; ≥ limits.max_bytes.
   uint64_t arena_bytes = 32u << 20;
   uint64_t memory_bytes = base::kGiB;  // limit for a worker's own allocations

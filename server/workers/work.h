@@ -21,8 +21,8 @@ struct WorkItem {
   uint64_t account = 0;  // charged if a worker dies over the item; for the caller; 0: nobody
   const source::Dataset* dataset = nullptr;  // must live until the item's outcome is collected
   uint64_t sample = 0;
-  decode::Spec spec;
-  decode::DrawKey key;
+  decode::Spec spec = {};
+  decode::DrawKey key = {};
   uint32_t segment = 0;     // as given to AddSegment
   uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes are written there
   // The fields beside the image, with one row per block. The queue's reader fills them while the

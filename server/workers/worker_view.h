@@ -30,16 +30,16 @@ struct WorkerView {
     base::TimePoint since;
   };
   uint32_t number = 0;
-  pid_t pid = 0;                 // 0: no process now
-  std::optional<uint32_t> user;  // the user that it serves or served last
+  pid_t pid = 0;                      // 0: no process now
+  std::optional<uint32_t> user = {};  // the user that it serves or served last
   WorkerState state = WorkerState::kRunning;
   uint64_t decoded = 0;  // rows, over all processes of this worker slot
   uint64_t restarts = 0;
   double utilisation = 0;  // fraction of the last second or so spent on samples
-  std::optional<InHand> in_hand;
-  std::optional<StalledRead> stalled;  // set while its source blocks
+  std::optional<InHand> in_hand = {};
+  std::optional<StalledRead> stalled = {};  // set while its source blocks
   // "killed by signal 11 (…) with sample 7 (/data/seven.jpg) in hand", or empty.
-  std::string last_death;
+  std::string last_death = {};
 };
 
 // A worker that died.

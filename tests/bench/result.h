@@ -10,9 +10,9 @@ enum class Better { kHigher, kLower };
 
 // A figure and its reference from the same run, both medians of alternating runs.
 struct Comparison {
-  std::string name;     // the figure: "1 worker"
-  std::string against;  // the reference: "bare libjpeg-turbo"
-  std::string unit;     // of both
+  std::string name = {};     // the figure: "1 worker"
+  std::string against = {};  // the reference: "bare libjpeg-turbo"
+  std::string unit = {};     // of both
   Better better = Better::kHigher;
   double figure = 0;
   double reference = 0;
@@ -29,9 +29,9 @@ struct Comparison {
 struct Fact {
   static constexpr double kNoLimit = -1;
 
-  std::string name;
+  std::string name = {};
   double value = 0;
-  std::string unit;
+  std::string unit = {};
   double at_most = kNoLimit;  // the goal
 
   bool Reached() const { return at_most == kNoLimit || value <= at_most; }
@@ -41,9 +41,9 @@ struct Result {
   std::string suite;
   std::string data;  // the data that it ran on
   int rounds = 0;    // alternating rounds behind each median
-  std::vector<Comparison> comparisons;
-  std::vector<Fact> facts;
-  std::vector<std::string> notes;  // what was left out, and why
+  std::vector<Comparison> comparisons = {};
+  std::vector<Fact> facts = {};
+  std::vector<std::string> notes = {};  // what was left out, and why
 };
 
 // The machine that the figures depend on.

@@ -43,9 +43,10 @@ std::string LlmC(const std::vector<Token>& tokens, int32_t magic = 20240520, int
 // The content of a Megatron index, before encoding.
 struct Megatron {
   uint8_t type = 8;  // uint16
-  std::vector<int32_t> lengths;
-  std::vector<int64_t> pointers;
-  std::vector<int64_t> documents;  // first sequence of each document, then the number of sequences
+  std::vector<int32_t> lengths = {};
+  std::vector<int64_t> pointers = {};
+  std::vector<int64_t> documents =
+      {};  // first sequence of each document, then the number of sequences
   std::vector<int8_t> modes = {};
 
   // Contiguous sequences of these lengths, two bytes per token, each one a document.

@@ -33,9 +33,9 @@ class DaemonProcess {
     int workers = 1;
     // The configuration in YAML; SOCKET in {socket: SOCKET …} stands for the address. Doesn't drain
     // unless it says so. Empty: a private daemon.
-    std::string config;
+    std::string config = {};
     bool serves = true;        // Start waits until it is ready, not only until it answers
-    Identity user;             // the user that runs it
+    Identity user = {};        // the user that runs it
     bool on_terminal = false;  // on a terminal of its own, in the foreground
     // A program (path and arguments) that runs the daemon; pid() is then that program's.
     std::vector<std::string> under = {};

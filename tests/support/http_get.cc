@@ -21,7 +21,7 @@ sockaddr_in Loopback(uint16_t port) {
 
 bool Await(int socket, short events, Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-  pollfd polled = {.fd = socket, .events = events};
+  pollfd polled = {.fd = socket, .events = events, .revents = 0};
   return left.count() > 0 && ::poll(&polled, 1, static_cast<int>(left.count())) > 0;
 }
 

@@ -14,7 +14,7 @@ std::string ProgramPath(const std::string& name);
 // The user that a child process switches to; by default none. Only root can switch.
 struct Identity {
   uid_t user = 0;
-  std::vector<gid_t> groups;  // in addition to the group with the user's own number
+  std::vector<gid_t> groups = {};  // in addition to the group with the user's own number
 
   bool IsOurs() const { return user == 0; }
   // Call it in the child, between fork and exec. Exits with 126 on failure.

@@ -11,10 +11,10 @@
 namespace penstock::testing {
 
 struct Specimen {
-  bool decoded = false;                      // images, which a session crops to kSpecimenSide
-  std::map<std::string, std::string> files;  // by path in the dataset's folder
-  std::vector<std::string> rows;             // the first tensor of each sample
-  std::string yaml;                          // configuration, with FOLDER in place of the folder
+  bool decoded = false;                           // images, which a session crops to kSpecimenSide
+  std::map<std::string, std::string> files = {};  // by path in the dataset's folder
+  std::vector<std::string> rows = {};             // the first tensor of each sample
+  std::string yaml = {};  // configuration, with FOLDER in place of the folder
 };
 
 inline constexpr uint32_t kSpecimenSide = 16;

@@ -28,18 +28,18 @@ struct SocketFacts {
 // A daemon that answers.
 struct DaemonFacts {
   std::string address;
-  absl::Status serving;  // its own report
-  std::string version;
-  uint64_t pool_bytes = 0;              // the pool's maximum
-  uint64_t pool_made_bytes = 0;         // the pool's current size
-  uid_t user = 0;                       // as the kernel reports it
-  std::optional<ProcessFacts> process;  // unset: not in our PID namespace
+  absl::Status serving = {};  // its own report
+  std::string version = {};
+  uint64_t pool_bytes = 0;                   // the pool's maximum
+  uint64_t pool_made_bytes = 0;              // the pool's current size
+  uid_t user = 0;                            // as the kernel reports it
+  std::optional<ProcessFacts> process = {};  // unset: not in our PID namespace
 };
 
 struct Root {
   std::string dataset, place;
-  absl::Status walk;        // whether the daemon's user can get there
-  std::string file_system;  // "ext4"; "": unknown
+  absl::Status walk = {};        // whether the daemon's user can get there
+  std::string file_system = {};  // "ext4"; "": unknown
   // False: the daemon sees another file system than we do, so nothing is known.
   bool as_daemon = false;
 };

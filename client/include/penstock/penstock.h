@@ -55,7 +55,7 @@ struct DatasetInfo {
 // Samples of a dataset that could not be used, and that others replaced.
 struct BadSamples {
   uint64_t total = 0;
-  std::string path, reason;  // of one of them; empty if there is none
+  std::string path = {}, reason = {};  // of one of them; empty if there is none
 };
 
 struct SampleInfo {

@@ -40,8 +40,8 @@ using Placed = std::tuple<Address, uint64_t, Address>;
 
 // A layout for tensors in one block of memory, and its size.
 struct TensorPlan {
-  std::vector<TensorInto> into;
-  std::vector<Placed> placed;
+  std::vector<TensorInto> into = {};
+  std::vector<Placed> placed = {};
   size_t bytes = 0;
 };
 // `wanted`: (index into the session's tensors, name of the type). Addresses are offsets, from

@@ -110,7 +110,7 @@ bool TakesUsForOperators(const std::string& path) {
   constexpr int kPatienceMs = 1000;
   const auto socket = posix::Connect(path, posix::SocketKind::kStream);
   if (!socket.ok()) return false;
-  pollfd poll = {.fd = socket->get(), .events = POLLIN};
+  pollfd poll = {.fd = socket->get(), .events = POLLIN, .revents = 0};
   if (::poll(&poll, 1, kPatienceMs) == 0) return true;  // busy: let the call itself find out
   char byte;
   return ::recv(socket->get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;

@@ -13,7 +13,7 @@ namespace penstock::client {
 
 // The inputs of the search besides the argument; "" for a variable that is not set.
 struct Surroundings {
-  std::string penstock_address;  // $PENSTOCK_ADDRESS
+  std::string penstock_address = {};  // $PENSTOCK_ADDRESS
   std::string system_directory = "/run";
   std::string xdg_runtime_dir;  // $XDG_RUNTIME_DIR
   std::string temporary_directory = "/tmp";

@@ -32,7 +32,7 @@ struct DeliveryRequest {
   bool or_host = false;  // host memory is acceptable, too
   Delivery delivery = Delivery::kAuto;
   HandleKind handle = HandleKind::kAuto;
-  std::string reason;  // what is already known
+  std::string reason = {};  // what is already known
 };
 
 // Tries what the request allows, in this order: device memory by the requested handle; if that was

@@ -49,42 +49,42 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
 using FeedCalls = v1::FeedService::StubInterface::async_interface;
 using AdminCalls = v1::AdminService::StubInterface::async_interface;
 
-template <typename Async, typename Request, typename Response>
-using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
-                               std::function<void(grpc::Status)>);
-
-// The status of a call, set by one of gRPC's threads.
-class Ending {
- public:
-  void Set(const grpc::Status& status) {
-    const base::MutexLock lock(mutex_);
-    status_ = status;
-    answered_.NotifyAll();
-  }
-
-  // Calls `meanwhile` every 100 ms until the call has ended. It does end, because it has a
-  // deadline.
-  template <typename Meanwhile>
-  grpc::Status Await(Meanwhile meanwhile) {
-    for (;;) {
-      {
-        const base::MutexLock lock(mutex_);
-        if (!status_) answered_.WaitFor(mutex_, std::chrono::milliseconds(100));
-        if (status_) return *status_;
-      }
-      meanwhile();
-    }
-  }
-
- private:
-  base::Mutex mutex_;
-  base::CondVar answered_;
-  std::optional<grpc::Status> status_ PENSTOCK_GUARDED_BY(mutex_);
-};
-
 }  // namespace
 
 struct Rpc::Impl {
+  template <typename Async, typename Request, typename Response>
+  using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
+                                 std::function<void(grpc::Status)>);
+
+  // The status of a call, set by one of gRPC's threads.
+  class Ending {
+   public:
+    void Set(const grpc::Status& status) {
+      const base::MutexLock lock(mutex_);
+      status_ = status;
+      answered_.NotifyAll();
+    }
+
+    // Calls `meanwhile` every 100 ms until the call has ended. It does end, because it has a
+    // deadline.
+    template <typename Meanwhile>
+    grpc::Status Await(Meanwhile meanwhile) {
+      for (;;) {
+        {
+          const base::MutexLock lock(mutex_);
+          if (!status_) answered_.WaitFor(mutex_, std::chrono::milliseconds(100));
+          if (status_) return *status_;
+        }
+        meanwhile();
+      }
+    }
+
+   private:
+    base::Mutex mutex_;
+    base::CondVar answered_;
+    std::optional<grpc::Status> status_ PENSTOCK_GUARDED_BY(mutex_);
+  };
+
   Impl(const std::string& at, const std::string& with, std::function<bool()> when)
       : address(at),
         ticket(with),

@@ -30,10 +30,10 @@ class Catalog {
   using Offer = DatasetOffer;
   using State = OpenDatasets::State;
   struct Options {
-    Offer offer;
-    bool any_path = false;           // for private daemons: also paths
-    std::vector<std::string> roots;  // paths must resolve to below one of these
-    std::string state_dir;           // for manifests and quarantines; empty: not stored
+    Offer offer = {};
+    bool any_path = false;                // for private daemons: also paths
+    std::vector<std::string> roots = {};  // paths must resolve to below one of these
+    std::string state_dir;                // for manifests and quarantines; empty: not stored
     int index_threads = 1;
     uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // per compressed file of rows
     uint32_t max_datasets = 256;                      // maximum number of open datasets

@@ -35,7 +35,7 @@ struct NamedDataset {
   // For display: the folder; for `idx` the images; for `tar` and `tfrecord` the shards; for `npy`,
   // `tokens` and `synthetic` their text form.
   std::string path;
-  std::vector<gid_t> groups;  // who may open it; empty: everyone
+  std::vector<gid_t> groups = {};  // who may open it; empty: everyone
   // If none of these is set: a folder of images.
   std::optional<source::IdxFiles> idx = {};
   std::optional<source::SyntheticSpec> synthetic = {};
@@ -77,7 +77,7 @@ absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOption
 // folders (see their manifest) and mixtures (see their parts).
 struct DatasetIdentity {
   std::string key;
-  std::string stamp;
+  std::string stamp = {};
   int64_t changed_ns = 0;  // the latest change of a file; 0: unknown
 };
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,

@@ -9,7 +9,7 @@ namespace penstock::app {
 
 struct Opener {
   uid_t uid = 0;
-  std::vector<gid_t> groups;
+  std::vector<gid_t> groups = {};
   bool is_operator = false;  // may open and see all configured datasets
 };
 

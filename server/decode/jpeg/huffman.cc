@@ -33,13 +33,19 @@ int SizeOf(Word word) { return word.symbol & 0xF; }
 AcStep SingleStep(Word word, uint32_t index) {
   const int length = word.length + SizeOf(word);
   if (word.length == 0 || length > AcTable::kBits) {
-    return {.first_length = word.length, .advance = kEndOfBlock, .value = word.symbol};
+    return {.length = 0,
+            .first_length = word.length,
+            .advance = kEndOfBlock,
+            .second_advance = 0,
+            .value = word.symbol,
+            .second_value = 0};
   }
   const uint64_t behind = uint64_t{index} << (64 - AcTable::kBits) << word.length;
   const auto value = static_cast<int16_t>(ValueOf(behind, SizeOf(word)));
   return {.length = static_cast<uint8_t>(length),
           .first_length = static_cast<uint8_t>(length),
           .advance = AdvanceOf(word.symbol),
+          .second_advance = 0,
           .value = value,
           .second_value = value};
 }

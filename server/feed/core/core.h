@@ -66,9 +66,9 @@ struct SessionSpec {
 
 // A run of rows to fill; for workers, a single row.
 struct RowTask {
-  UserId user;
-  FeedId feed;
-  SlotId slot;
+  UserId user = {};
+  FeedId feed = {};
+  SlotId slot = {};
   uint64_t generation = 0;
   uint32_t row = 0;   // the first one
   uint32_t rows = 1;  // number of rows

@@ -24,7 +24,7 @@ struct FeedSpec : session::FeedOptions {
   std::shared_ptr<const plan::Mixture> mixture = {};
   source::Storage storage = source::Storage::kEncoded;
   // For encoded samples, the fields beside the image; for others, the whole row.
-  source::Selection selection;
+  source::Selection selection = {};
 
   // N, the number of samples in an epoch.
   uint64_t epoch_samples() const;

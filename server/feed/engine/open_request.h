@@ -21,9 +21,9 @@ struct OpenRequest : session::Request {
   uint64_t peer = 0;
   uint32_t user = 0;
   int32_t pid = 0;
-  std::string client;                     // program and version of the client
-  std::shared_ptr<DatasetState> dataset;  // shared with the catalogue and the dataset's feeds
-  std::optional<plan::Range> part = {};   // the range of the dataset's name; unset: all of it
+  std::string client = {};                     // program and version of the client
+  std::shared_ptr<DatasetState> dataset = {};  // shared with the catalogue and the dataset's feeds
+  std::optional<plan::Range> part = {};        // the range of the dataset's name; unset: all of it
   // `given_order`; shared with the store that keeps it.
   std::shared_ptr<const plan::GivenOrder> given = {};
   bool canary = false;  // the daemon's own session: counts only in the pool

@@ -36,7 +36,7 @@ struct SessionRecord {
   uint64_t epoch = 0, consumed = 0;  // of the last announcement
   bool ended = false;                // finished, failed or detached: nothing more is announced
   bool left = false;  // at the last tick, its consumer had reported that it closed it
-  SessionFlow flow;
+  SessionFlow flow = {};
 };
 
 class SessionTable {

@@ -41,8 +41,8 @@ class Statistics {
 
   // ---- Looks, several times a second ----
   struct Look {
-    double workers_busy = 0;                // over the last seconds
-    std::map<Feed*, FeedFlow::Look> feeds;  // those with sessions
+    double workers_busy = 0;                     // over the last seconds
+    std::map<Feed*, FeedFlow::Look> feeds = {};  // those with sessions
   };
   // Nullopt for the first look, or if no time has passed.
   std::optional<Look> LookAround(const SessionTable& sessions, workers::Supervisor& workers,

@@ -46,10 +46,10 @@ struct Feed {
   uint64_t fingerprint = 0;  // stored in sessions' states; says nothing about content
   FeedSpec spec;
   std::shared_ptr<DatasetState> dataset;
-  std::string called;    // the user's name for the dataset
-  absl::Status failed;   // once set, none of its rows is decoded any more
-  uint64_t account = 0;  // charged when workers die over its samples; 0: the daemon
-  bool canary = false;   // the daemon's own rows: not counted
+  std::string called = {};  // the user's name for the dataset
+  absl::Status failed;      // once set, none of its rows is decoded any more
+  uint64_t account = 0;     // charged when workers die over its samples; 0: the daemon
+  bool canary = false;      // the daemon's own rows: not counted
   // Samples that lack a field that this feed requests; other feeds may not need it.
   std::optional<FaultPolicy> lacking = {};
   FeedFlow flow = {};

@@ -12,13 +12,13 @@ namespace penstock::feed {
 struct FlowFigures {
   bool has_data = false;  // observed long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
-  double starved = 0;          // fraction of time that its trainers slept without a batch
-  double copying = 0;          // of that, while a full batch was being copied to the GPU
-  uint32_t workers = 0;        // the daemon's
-  double workers_busy = 0;     // 0 … 1
-  double readers_busy = 0;     // 0 … 1: the workers' readers, or the row copiers
-  base::Duration stalled{};    // so long its source has not answered; 0: no session waits for it
-  std::string stalled_reason;  // what was being read
+  double starved = 0;        // fraction of time that its trainers slept without a batch
+  double copying = 0;        // of that, while a full batch was being copied to the GPU
+  uint32_t workers = 0;      // the daemon's
+  double workers_busy = 0;   // 0 … 1
+  double readers_busy = 0;   // 0 … 1: the workers' readers, or the row copiers
+  base::Duration stalled{};  // so long its source has not answered; 0: no session waits for it
+  std::string stalled_reason = {};  // what was being read
 };
 
 enum class Bottleneck {

@@ -78,8 +78,8 @@ enum class DeliveryKind { kHost, kPinned, kDevice };
 struct SessionInfo {
   uint64_t id = 0;
   SessionPhase phase = SessionPhase::kRunning;
-  std::string name, client, dataset, order;
-  std::string state;  // the phase as text
+  std::string name = {}, client, dataset, order;
+  std::string state = {};  // the phase as text
   uint32_t user = 0;
   int32_t pid = 0;
   uint64_t fingerprint = 0;
@@ -88,9 +88,9 @@ struct SessionInfo {
   uint64_t announced = 0, taken = 0, released = 0;
   uint64_t rest_of_epoch = 0;  // batches not taken; only set by NotDrained
   DeliveryKind delivery = DeliveryKind::kHost;
-  std::string delivery_reason;
+  std::string delivery_reason = {};
   // For device delivery.
-  std::string gpu;
+  std::string gpu = {};
   cuda::HandleKind handle = cuda::HandleKind::kIpc;
   uint32_t device_depth = 0, on_device = 0;
 };

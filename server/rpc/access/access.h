@@ -25,7 +25,7 @@ struct Caller {
   pid_t pid = 0;  // 0: in a PID namespace that is invisible to this daemon
   uid_t uid = 0;
   gid_t gid = 0;
-  std::vector<gid_t> groups;
+  std::vector<gid_t> groups = {};
   bool is_operator = false;  // decided by its socket and by the configuration
 };
 

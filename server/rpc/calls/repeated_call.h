@@ -28,7 +28,7 @@ class RepeatedCall final : public grpc::ServerWriteReactor<Response> {
   struct Options {
     AuditedCall audited = {};
     std::chrono::milliseconds pause{1000};
-    std::function<void(Callback<Response>)> ask;
+    std::function<void(Callback<Response>)> ask = {};
     std::function<Then(const Response&)> judge = [](const Response&) { return Then::kAgain; };
   };
 

@@ -24,10 +24,10 @@ constexpr uint64_t kMaxChannels = 16;  // the maximum of the finish step
 constexpr absl::string_view kData = "data";
 
 struct NpyFile {
-  std::string name, path;
-  TreeFile file;
-  posix::Fd opened;
-  NpyHeader header;
+  std::string name = {}, path = {};
+  TreeFile file = {};
+  posix::Fd opened = {};
+  NpyHeader header = {};
 
   RowExtent extent() const {
     return {.offset = header.header_bytes, .row_bytes = header.item_bytes, .rows = header.items()};

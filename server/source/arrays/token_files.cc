@@ -20,7 +20,7 @@ constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
 
 // A token file and, if there can be one, its index.
 struct Paths {
-  std::string tokens, index;
+  std::string tokens = {}, index = {};
   bool index_given = false;  // the path named the index, so this must be a pair
 };
 

@@ -17,7 +17,7 @@
 namespace penstock::source {
 
 struct TokenFile {
-  std::unique_ptr<const MappedFile> mapped;
+  std::unique_ptr<const MappedFile> mapped = {};
   uint64_t offset = 0, bytes = 0;  // offset and size of its tokens
   uint64_t index_hash = 0;         // for a Megatron pair
 };

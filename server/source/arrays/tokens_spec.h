@@ -14,7 +14,7 @@
 namespace penstock::source {
 
 struct TokensSpec {
-  std::vector<std::string> files;        // absolute paths or brace patterns (braces.h)
+  std::vector<std::string> files = {};   // absolute paths or brace patterns (braces.h)
   uint32_t length = 0;                   // tokens per sample, without the last target
   uint64_t stride = 0;                   // distance between windows; 0: length
   std::optional<base::DType> type = {};  // type of raw tokens; unset: uint16

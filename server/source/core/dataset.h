@@ -29,8 +29,8 @@ enum class Storage {
 struct SampleField {
   std::string name;
   base::DType type = base::DType::kUInt8;
-  std::vector<uint32_t> shape;  // without its first dimension if `variable`
-  bool variable = false;        // the first dimension varies; the request states its maximum
+  std::vector<uint32_t> shape = {};  // without its first dimension if `variable`
+  bool variable = false;             // the first dimension varies; the request states its maximum
   // Holds positions in the image (a mask, boxes), which are wrong once the image is cropped or
   // flipped.
   bool placed = false;

@@ -27,10 +27,10 @@ std::vector<uint32_t> NumbersIn(const std::vector<SampleField>& first,
 
 struct Part {
   MixturePart of;
-  uint64_t begin = 0;            // its first sample in the mixture
-  int64_t first_label = 0;       // the mixture's label for the part's label 0
-  std::vector<uint32_t> fields;  // its indices of the first part's fields
-  bool same_fields = true;       // they equal the first part's indices
+  uint64_t begin = 0;                 // its first sample in the mixture
+  int64_t first_label = 0;            // the mixture's label for the part's label 0
+  std::vector<uint32_t> fields = {};  // its indices of the first part's fields
+  bool same_fields = true;            // they equal the first part's indices
 
   Selection Translate(const Selection& selection) const {
     Selection translated = selection;

@@ -12,7 +12,7 @@ namespace penstock::source {
 struct ParallelFor {
   size_t threads = 1;  // at least 1
   // Called by the caller's thread every 100 ms; false cancels; may be empty.
-  std::function<bool()> watch;
+  std::function<bool()> watch = {};
 
   // Calls work(i) for each i in [0, count), in any order, on at most `threads` threads, and joins
   // all of them before it returns.

@@ -14,7 +14,7 @@ namespace {
 struct Indexed {
   Manifest manifest;
   bool from_cache = false;
-  std::string warning;
+  std::string warning = {};
   bool all_examined = true;
 };
 

@@ -34,7 +34,7 @@ struct FolderOptions {
   std::optional<base::Duration> look_for = {};
   // See ScanOptions::progress. With a current cached manifest, it is called only to ask about
   // cancelling.
-  std::function<bool(const ScanProgress&)> progress;
+  std::function<bool(const ScanProgress&)> progress = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 

@@ -35,8 +35,8 @@ struct ScannedShard {
 
 struct ShardsToBuild {
   uint64_t identity = 0;
-  std::vector<std::string> paths;  // one per shard
-  std::vector<ScannedShard> shards;
+  std::vector<std::string> paths = {};  // one per shard
+  std::vector<ScannedShard> shards = {};
 };
 
 inline constexpr size_t kMostExtensions = 1024;

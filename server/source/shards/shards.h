@@ -24,7 +24,7 @@ struct ShardsSpec {
   std::vector<std::string> shards;
   // Names, in the source's terms, of a sample's image and label; empty: the default. Label "none":
   // samples have no labels.
-  std::string image, label;
+  std::string image = {}, label = {};
 
   bool operator==(const ShardsSpec&) const = default;
 };
@@ -38,7 +38,7 @@ struct ShardOptions {
   CacheUse cache = CacheUse::kUse;
   size_t threads = 1;  // for indexing
   // Called about every 100 ms with the number of samples found so far; false cancels. May be empty.
-  std::function<bool(uint64_t)> progress;
+  std::function<bool(uint64_t)> progress = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
 };
 

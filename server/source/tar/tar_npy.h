@@ -22,7 +22,7 @@ class TarSample;
 struct NpyMember {
   std::string header;
   base::DType type = base::DType::kUInt8;
-  std::vector<uint32_t> shape;
+  std::vector<uint32_t> shape = {};
 };
 
 // Whether members with this extension are arrays: npy, or anything ending in .npy.

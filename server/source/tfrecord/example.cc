@@ -53,7 +53,7 @@ class Wires {
   struct WireField {
     uint32_t number = 0;
     Wire wire = Wire::kVarint;
-    Piece body;  // the content for kBytes, else the value's own bytes
+    Piece body = {};  // the content for kBytes, else the value's own bytes
   };
   absl::StatusOr<WireField> Take(Piece& piece) {
     const uint64_t begin = piece.at;

@@ -14,9 +14,9 @@ namespace penstock::workers {
 struct SlotLoad {
   bool is_open = false;  // accepts rows
   bool is_retiring = false;
-  bool gives_way = false;        // accepts no items until it is free
-  std::optional<uint32_t> user;  // the user of the worker there; unset: no worker
-  size_t outstanding = 0;        // items; 0: free
+  bool gives_way = false;             // accepts no items until it is free
+  std::optional<uint32_t> user = {};  // the user of the worker there; unset: no worker
+  size_t outstanding = 0;             // items; 0: free
 
   bool IsFree() const { return outstanding == 0; }
   bool IsOf(uint32_t wanted) const { return user == wanted; }

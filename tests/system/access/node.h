@@ -25,7 +25,7 @@ class Node {
  public:
   struct Options {
     bool with_admins = true;  // kAdminUser is one
-    std::string metrics_address;
+    std::string metrics_address = {};
   };
   explicit Node(const Options& options);
 

@@ -42,9 +42,9 @@ class Consumer {
 // One announced batch, copied.
 struct Copied {
   uint64_t epoch = 0, first = 0;
-  std::vector<std::byte> pixels;
-  std::vector<uint64_t> ids;
-  std::vector<int64_t> labels;
+  std::vector<std::byte> pixels = {};
+  std::vector<uint64_t> ids = {};
+  std::vector<int64_t> labels = {};
   bool operator==(const Copied&) const = default;
 };
 

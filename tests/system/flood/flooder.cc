@@ -144,7 +144,8 @@ bool IsOpen(int fd, bool& heard) {
 }
 
 void Connections(const std::string& address) {
-  std::vector<pollfd> all(kIdle + kSilent + kCutOff, pollfd{.fd = -1, .events = POLLIN});
+  std::vector<pollfd> all(kIdle + kSilent + kCutOff,
+                          pollfd{.fd = -1, .events = POLLIN, .revents = 0});
   std::array<bool, kIdle + kSilent + kCutOff> heard{};
   while (!stopping) {
     for (size_t i = 0; i < all.size(); ++i) {

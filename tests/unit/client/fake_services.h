@@ -22,7 +22,7 @@ namespace penstock::client {
 
 struct Answers {
   uint32_t protocol_version = shm::kProtocolVersion, oldest_protocol_version = 0;
-  std::string refusal;                 // at the doorway; empty: welcome
+  std::string refusal = {};            // at the doorway; empty: welcome
   grpc::Status open = grpc::Status();  // of OpenSession
   grpc::Status send_order = grpc::Status();
   bool send_descriptors = true;

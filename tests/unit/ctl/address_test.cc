@@ -61,7 +61,7 @@ class OperatorsDoor {
     PENSTOCK_CHECK(::mkdir(folder.c_str(), 0700) == 0);
     listener_ = *posix::Listen(folder + "/admin.sock", posix::SocketKind::kStream);
     thread_ = std::thread([this, greeting] {
-      pollfd poll = {.fd = listener_.get(), .events = POLLIN};
+      pollfd poll = {.fd = listener_.get(), .events = POLLIN, .revents = 0};
       if (::poll(&poll, 1, 5000) != 1) return;
       auto socket = posix::Accept(listener_);
       PENSTOCK_CHECK(socket.ok() && socket->has_value());
