@@ -1,11 +1,21 @@
 #!/bin/sh
-# Configures and builds one preset of CMakePresets.json: deploy/build.sh PRESET [TARGET]...
+# Configures and builds one preset of CMakePresets.json:
+#   deploy/build.sh [-DNAME=VALUE]... PRESET [TARGET]...
+# Each NAME=VALUE goes to CMake, and stays set in build/PRESET until it is given again.
 # All output goes to standard error. If that is not a terminal, only errors are printed.
 set -eu
 cd "$(dirname "$0")/.."
 
+settings=
+while [ $# -ge 1 ]; do
+  case $1 in
+    -D?*=*) settings="$settings $1" ;;
+    *) break ;;
+  esac
+  shift
+done
 [ $# -ge 1 ] || {
-  echo "build: missing preset; usage: deploy/build.sh PRESET [TARGET]... (cmake --list-presets lists presets)" >&2
+  echo "build: missing preset; usage: deploy/build.sh [-DNAME=VALUE]... PRESET [TARGET]... (cmake --list-presets lists presets)" >&2
   exit 2
 }
 preset=$1
@@ -19,7 +29,8 @@ fi
 
 mkdir -p build
 log=build/configure-$preset.log
-cmake --preset "$preset" >"$log" 2>&1 || {
+# shellcheck disable=SC2086
+cmake --preset "$preset" $settings >"$log" 2>&1 || {
   cat "$log" >&2
   echo "build: cmake --preset $preset failed; its output is above" >&2
   exit 1

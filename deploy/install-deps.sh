@@ -3,7 +3,8 @@
 #   deploy/install-deps.sh [--tests|--fuzz|--packages|--lint]
 # --tests: also what the tests need; --fuzz: as --tests, and clang for the fuzz targets; --packages:
 # also what is needed to make and test Debian packages; --lint: also what checks the sources.
-# Tested on Debian 12. The names for Ubuntu 24.04 come from its package lists and are untested.
+# Tested on Debian 12. On Ubuntu 24.04 the packages that the build needs were installed, and the build was
+# configured; those of --tests, --fuzz, --packages and --lint are untested there.
 set -eu
 
 fail() {

@@ -5,7 +5,11 @@
 #   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
 #   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
 #   tests/run.sh fuzz     a minute of libFuzzer for each parser of bytes from outside
+#   tests/run.sh no-cuda  all but the slow ones, built without CUDA and without our Huffman decoder
+#   tests/run.sh no-unity builds everything with each file compiled alone and without precompiled
+#                         headers, so that missing includes show; then the label unit
 #   tests/run.sh lint     what reads the sources and runs nothing; lint-all: clang-tidy over every file
+# Warnings of the compiler are errors here, but under sanitizers.
 # PENSTOCK_TEST_DATA=DIR (imagenet-sample/ in it) adds the tests on real photographs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,7 +19,7 @@ case $label in
   -*) set -- too many ;;
 esac
 [ $# -le 1 ] || {
-  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz|lint|lint-all]" >&2
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz|no-cuda|no-unity|lint|lint-all]" >&2
   exit 2
 }
 
@@ -34,9 +38,14 @@ select="-LE ^slow$"
 needs=--tests
 # g++ 12's sanitizers die at start where the kernel randomises addresses too far.
 fixed_addresses=
+strict=
 case $label in
   '') ;;
-  asan) preset=asan ;;
+  asan | no-cuda) preset=$label ;;
+  no-unity)
+    preset=no-unity
+    select="-L ^unit$"
+    ;;
   tsan)
     preset=tsan
     targets=tsan_tests
@@ -54,37 +63,41 @@ case $label in
     ;;
   *) select="-L ^$label$" ;;
 esac
-[ $preset = release ] || fixed_addresses="setarch -R"
+case $preset in
+  asan | tsan | fuzz) fixed_addresses="setarch -R" ;;
+  release) strict=-DCMAKE_COMPILE_WARNING_AS_ERROR=ON ;;
+esac
 
 # shellcheck disable=SC2086
 deploy/install-deps.sh $needs
-[ $preset != release ] || tests/python/venv.sh
+[ -n "$fixed_addresses" ] || tests/python/venv.sh
 began=$(date +%s)
-$fixed_addresses deploy/build.sh $preset $targets
+# shellcheck disable=SC2086
+$fixed_addresses deploy/build.sh $strict "$preset" $targets
 built=$(date +%s)
 
 # Many tests wait for something most of the time: one more of them than there are cores. Under a
 # sanitizer they are busy.
 at_once=$(nproc)
-[ $preset != release ] || at_once=$((at_once + 1))
+[ -n "$fixed_addresses" ] || at_once=$((at_once + 1))
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 # A test that measures time may fail on a machine that is busy with something else, so each test gets
 # a second chance; those that needed it are named below. A crash or a sanitizer's report never passes.
 failed=0
 log=build/$preset/ctest.log
 # shellcheck disable=SC2086
-$fixed_addresses ctest --test-dir build/$preset --output-on-failure --no-tests=error \
-  --repeat until-pass:2 --output-log $log -j $at_once $select || failed=1
-if grep -qE '\*\*\*Exception|SUMMARY: [A-Za-z]+Sanitizer|: runtime error: ' $log; then
+$fixed_addresses ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+  --repeat until-pass:2 --output-log "$log" -j $at_once $select || failed=1
+if grep -qE '\*\*\*Exception|SUMMARY: [A-Za-z]+Sanitizer|: runtime error: ' "$log"; then
   echo "tests/run.sh: a test crashed, or a sanitizer reported: see $log" >&2
   failed=1
 fi
 
 echo
 echo "tests/run.sh ${label:-(all but slow)}: build $((built - began)) s, tests $(($(date +%s) - built)) s"
-python3 tests/support/skipped.py build/$preset/Testing/Temporary/LastTest.log
-if [ -z "$label" ] || [ "$label" = asan ]; then
-  ctest --test-dir build/$preset -N -L '^slow$' |
+python3 tests/support/skipped.py "build/$preset/Testing/Temporary/LastTest.log"
+if [ "${select#-LE}" != "$select" ]; then
+  ctest --test-dir "build/$preset" -N -L '^slow$' |
     sed -n 's/^ *Test *#[0-9]*: /left out, being slow (tests\/run.sh slow): /p'
 fi
 exit $failed

@@ -64,6 +64,7 @@ absl::Status Check(const MixtureSpec& spec) {
 std::vector<uint64_t> InUnits(const std::vector<double>& weights) {
   const double most = *std::max_element(weights.begin(), weights.end());
   std::vector<uint64_t> units;
+  units.reserve(weights.size());
   for (const double weight : weights)
     units.push_back(static_cast<uint64_t>(std::floor(weight / most * 4294967296.0 + 0.5)));
   return units;

@@ -1,13 +1,22 @@
 #!/bin/sh
-# Checks that read the sources and run nothing: tests/lint/run.sh [all|quick]
-#   quick   formatting, shell scripts, Python: seconds
-#   (none)  besides clang's thread-safety analysis over everything
+# Checks that read the sources and run nothing: tests/lint/run.sh [all|quick|CHECK]...
+#   quick   formatting, words, type-names, shell-scripts, layering, python-mistakes,
+#           python-types: seconds
+#   (none)  besides thread-safety over everything, and some-clang-tidy
 #   all     besides clang-tidy over every file
-# clang-tidy sees each file alone, without unity builds and precompiled headers, so that it also finds
-# includes that are missing.
+# A CHECK is one of these names. some-clang-tidy takes the files that changed since the last release,
+# at most PENSTOCK_LINT_FILES of them (units.py says which). clang-tidy sees each file alone, without
+# unity builds and precompiled headers, so that it also finds includes that are missing.
 set -eu
 cd "$(dirname "$0")/../.."
-scope=${1:-some}
+quick="formatting words type-names shell-scripts layering python-mistakes python-types"
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $quick thread-safety some-clang-tidy
+# shellcheck disable=SC2086
+case $* in
+  quick) set -- $quick ;;
+  all) set -- $quick thread-safety clang-tidy ;;
+esac
 
 failed=
 check() { # NAME COMMAND...: runs one check, and goes on if it fails
@@ -16,13 +25,19 @@ check() { # NAME COMMAND...: runs one check, and goes on if it fails
   if "$@"; then echo "lint: $name: fine"; else failed="$failed $name"; fi
 }
 
-format() {
+formatting() {
   git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 clang-format --dry-run -Werror
 }
 
 shell_scripts() {
   git ls-files -z | xargs -0 grep -lZE '^#!/(usr/)?bin/(env )?(ba)?sh' |
-    xargs -0 shellcheck --exclude=SC1091 # files of the system that they read
+    xargs -0 shellcheck --exclude=SC1091 && # files of the system that they read
+    shellcheck --shell=bash client/ctl/completions/penstockctl.bash
+}
+
+layering() { # which folder may use which, files' length, links and names in documents
+  python3 -B tests/unit/layering/layering_test.py "$PWD" &&
+    python3 -B tests/unit/deploy/documents_test.py "$PWD"
 }
 
 tools() { # build/lint/venv with ruff and mypy
@@ -58,7 +73,7 @@ configure() { # FOLDER TARGETS OPTION...: a compile database for clang, and what
   targets=$2
   shift 2
   cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DPENSTOCK_CUDA=OFF \
-    -DPENSTOCK_PYTHON=OFF "$@" >"$folder.log" 2>&1 || {
+    -DPENSTOCK_PYTHON=OFF -DPENSTOCK_OWN_HUFFMAN="$huffman" "$@" >"$folder.log" 2>&1 || {
     cat "$folder.log"
     return 1
   }
@@ -66,37 +81,38 @@ configure() { # FOLDER TARGETS OPTION...: a compile database for clang, and what
   ninja -C "$folder" --quiet $targets
 }
 
+# Without our Huffman decoder, so that this build, too, is looked at.
 threads() {
+  huffman=OFF
   configure build/lint/units "penstock_generated penstock_library_headers penstock_test_headers" \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 &&
     tests/lint/units.py threads build/lint/units
 }
 
-mistakes() {
+mistakes() { # [--most N]
+  huffman=AUTO
   configure build/lint/files penstock_generated -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
-    tests/lint/units.py tidy build/lint/files
+    tests/lint/units.py tidy build/lint/files "$@"
 }
 
-check formatting format
-check words words
-check type-names python3 -B tests/lint/type_names.py .
-check shell-scripts shell_scripts
-if tools; then
-  check python-mistakes python_mistakes
-  check python-types python_types
-else
-  failed="$failed python"
-fi
-case $scope in
-  quick) ;;
-  all)
-    check thread-safety threads
-    check clang-tidy mistakes
-    ;;
-  *)
-    check thread-safety threads
-    ;;
-esac
+for name; do
+  case $name in
+    formatting) check formatting formatting ;;
+    words) check words words ;;
+    type-names) check type-names python3 -B tests/lint/type_names.py . ;;
+    shell-scripts) check shell-scripts shell_scripts ;;
+    layering) check layering layering ;;
+    python-mistakes) if tools; then check python-mistakes python_mistakes; else failed="$failed ruff"; fi ;;
+    python-types) if tools; then check python-types python_types; else failed="$failed mypy"; fi ;;
+    thread-safety) check thread-safety threads ;;
+    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_FILES:-60}" ;;
+    clang-tidy) check clang-tidy mistakes ;;
+    *)
+      echo "lint: there is no check '$name'; see the first lines of tests/lint/run.sh" >&2
+      exit 2
+      ;;
+  esac
+done
 
 [ -z "$failed" ] || {
   echo "lint: wrong:$failed; see above" >&2
