@@ -1,13 +1,11 @@
 # The functions that every folder's CMakeLists.txt uses: one folder, one target.
 
 # Options that a target needs to reuse precompiled headers: g++ accepts them only with identical
-# options. -fpch-preprocess lets ccache see their contents. The -Wno options are for g++ 12, which
-# warns about its own precompiled std::string (GCC bug 105651).
+# options. -fpch-preprocess lets ccache see their contents.
 function(penstock_use_headers name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endfunction()
 
