@@ -24,7 +24,7 @@ using PeerId = base::StrongId<struct PeerTag>;
 
 // A connected process, as identified by the kernel.
 struct Peer {
-  PeerId id;
+  PeerId id = {};
   rpc::Ticket ticket = {};
   pid_t pid = 0;
   uid_t uid = 0;
@@ -46,8 +46,9 @@ class Visitor {
 };
 
 struct DoorwayOptions {
-  std::string path;            // path of the socket
-  std::optional<gid_t> group;  // may connect in addition to our own user; nullopt: our own group
+  std::string path = {};  // path of the socket
+  std::optional<gid_t> group =
+      {};  // may connect in addition to our own user; nullopt: our own group
   // Most connections at once. Further ones are refused with a message, as are those of a user
   // beyond its share.
   uint32_t max_peers = 1024;

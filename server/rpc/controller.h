@@ -40,7 +40,7 @@ struct Ticket {
 
 // A field that a session can request; types.proto describes the members.
 struct Field {
-  std::string name;
+  std::string name = {};
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape = {};
   bool variable = false;
@@ -52,22 +52,22 @@ struct ImageRowShape {
 
 struct DatasetDescription {
   std::string name, kind;
-  std::optional<ImageRowShape> row_shape;  // of images that are not decoded
-  std::vector<Field> fields;
+  std::optional<ImageRowShape> row_shape = {};  // of images that are not decoded
+  std::vector<Field> fields = {};
   bool decoded = true, labeled = true;
   uint64_t samples = 0, first_sample = 0, epoch_samples = 0, digest = 0;
-  std::vector<std::string> classes;
+  std::vector<std::string> classes = {};
   std::string content_digest = {};  // empty: not requested
 };
 
 struct DescribeQuery {
-  std::string dataset;  // a name or an absolute path
+  std::string dataset = {};  // a name or an absolute path
   bool content_digest = false;
   std::function<bool()> cancelled = [] { return false; };  // checked while the digest is computed
 };
 
 struct SampleDescription {
-  std::string path;
+  std::string path = {};
   int64_t label = 0;
 };
 
@@ -87,7 +87,7 @@ struct Progress {
 
 // Selects one page of a quarantine list.
 struct QuarantineQuery {
-  std::string dataset;  // empty: all datasets
+  std::string dataset = {};  // empty: all datasets
   uint32_t page_size = 0;
   // Where the page begins: the dataset's index in the list, and the sample.
   uint64_t at_dataset = 0, at_sample = 0;

@@ -44,9 +44,9 @@ struct DatasetFigures {
 
 // An open dataset.
 struct DatasetFacts {
-  std::string name;
+  std::string name = {};
   uint64_t samples = 0;
-  std::map<std::string, uint64_t> bad;  // number of bad samples, by reason
+  std::map<std::string, uint64_t> bad = {};  // number of bad samples, by reason
 };
 
 struct GpuFacts {
@@ -77,8 +77,8 @@ struct Snapshot {
   uint64_t max_sessions = 0;
   uint64_t window = 0, ready = 0, held = 0;  // batches over all sessions
   uint32_t feeds = 0;
-  std::map<std::string, DatasetFigures> counts;  // by dataset name, since the start
-  std::vector<DatasetFacts> datasets;
+  std::map<std::string, DatasetFigures> counts = {};  // by dataset name, since the start
+  std::vector<DatasetFacts> datasets = {};
   std::array<uint64_t, kWorkerStates.size()> workers = {};
   uint64_t worker_restarts = 0;
   double workers_busy = 0;  // 0 … 1: mean share of the last second or so
@@ -97,7 +97,7 @@ struct ProcessFacts {
 
 // What any thread can tell, even while the runner is stuck.
 struct Facts {
-  std::string version;
+  std::string version = {};
   uint32_t protocol_version = 0;
   base::Duration uptime{};
   bool ready = false, draining = false;

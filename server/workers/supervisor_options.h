@@ -28,7 +28,7 @@ struct SupervisorOptions {
   // Input memory per worker, touched as needed; ≥ limits.max_bytes.
   uint64_t arena_bytes = 32u << 20;
   uint64_t memory_bytes = base::kGiB;  // limit for a worker's own allocations
-  decode::SampleLimits limits;
+  decode::SampleLimits limits = {};
   // Within which a new worker must become ready.
   base::Duration start_timeout = std::chrono::seconds(10);
   base::Duration sample_timeout = std::chrono::seconds(30);
