@@ -78,7 +78,7 @@ enum class DeliveryKind { kHost, kPinned, kDevice };
 struct SessionInfo {
   uint64_t id = 0;
   SessionPhase phase = SessionPhase::kRunning;
-  std::string name = {}, client, dataset, order;
+  std::string name = {}, client = {}, dataset = {}, order = {};
   std::string state = {};  // the phase as text
   uint32_t user = 0;
   int32_t pid = 0;
