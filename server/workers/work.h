@@ -60,7 +60,7 @@ enum class OutcomeKind {
 struct StalledRead {
   const source::Dataset* dataset = nullptr;
   base::TimePoint since;
-  std::string reason;
+  std::string reason = {};
 };
 
 // The result of an item; each submitted item has exactly one. Whatever its kind, nobody writes the
