@@ -5,7 +5,7 @@
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog/catalog.h"
-#include "server/app/given_orders.h"
+#include "server/app/service/given_orders.h"
 #include "server/feed/engine/engine.h"
 
 namespace penstock::app {

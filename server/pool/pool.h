@@ -33,10 +33,10 @@ struct Segment {
   uint64_t arena = 0;
   uint32_t user = 0;
   uint64_t bytes = 0;
-  std::vector<uint32_t> slots;  // ids, by ascending offset
-  posix::Fd memory;
-  posix::Fd read_only;  // the descriptor for consumers
-  posix::Mapping mapping;
+  std::vector<uint32_t> slots = {};  // ids, by ascending offset
+  posix::Fd memory = {};
+  posix::Fd read_only = {};  // the descriptor for consumers
+  posix::Mapping mapping = {};
 };
 
 // The location and layout of a slot.

@@ -51,7 +51,7 @@ struct ImageRowShape {
 };
 
 struct DatasetDescription {
-  std::string name, kind;
+  std::string name = {}, kind = {};
   std::optional<ImageRowShape> row_shape = {};  // of images that are not decoded
   std::vector<Field> fields = {};
   bool decoded = true, labeled = true;

@@ -36,7 +36,7 @@ struct Admins {
 
 struct ServerOptions {
   Admins admins = {};
-  std::string operators_path;       // path of the operators' socket, for messages
+  std::string operators_path = {};  // path of the operators' socket, for messages
   int max_message_bytes = 1 << 20;  // limit for a request
   uint32_t max_connections = 1024;  // open connections; more are closed
   uint32_t max_calls_per_connection = 16;

@@ -69,7 +69,7 @@ struct Outcome {
   uint64_t id = 0;
   OutcomeKind kind = OutcomeKind::kDone;
   base::Fault fault = base::Fault::kNone;
-  absl::Status status;
+  absl::Status status = {};
   uint32_t worker = 0;  // the worker's number
   Times times = {};
   std::string path =

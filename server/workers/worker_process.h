@@ -41,9 +41,9 @@ class WorkerProcess {
 };
 
 struct WorkerProcessOptions {
-  std::string program;  // empty: DefaultProgram()
-  uint32_t user = 0;    // owner of the rows it writes
-  uint32_t number = 0;  // number of its queue; both appear in the process list
+  std::string program = {};  // empty: DefaultProgram()
+  uint32_t user = 0;         // owner of the rows it writes
+  uint32_t number = 0;       // number of its queue; both appear in the process list
   posix::Child::Wait wait = posix::Child::Wait::kForProgram;
 };
 

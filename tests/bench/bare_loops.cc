@@ -5,8 +5,8 @@
 #include "common/base/check.h"
 #include "common/posix/futex.h"
 #include "server/decode/decoder.h"
-#include "tests/bench/interrupt.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/interrupt.h"
+#include "tests/bench/harness/measure.h"
 
 namespace penstock::bench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "common/base/status.h"
 #include "server/decode/core/spec.h"
-#include "tests/bench/forked.h"
+#include "tests/bench/harness/forked.h"
 
 namespace penstock::bench {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/cuda/device.h"
 #include "tests/bench/copy_machine.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 #include "tests/bench/suite.h"
 
 namespace penstock::bench {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 
 namespace penstock::bench {
 namespace {

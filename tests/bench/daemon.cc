@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/src/connection/program.h"
 #include "common/base/clock.h"
-#include "tests/bench/interrupt.h"
+#include "tests/bench/harness/interrupt.h"
 
 namespace penstock::bench {
 namespace {

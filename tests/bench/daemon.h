@@ -8,8 +8,8 @@
 #include "client/include/penstock/penstock.h"
 #include "common/base/status.h"
 #include "common/posix/process.h"
+#include "tests/bench/harness/scratch.h"
 #include "tests/bench/photographs.h"
-#include "tests/bench/scratch.h"
 
 namespace penstock::bench {
 

@@ -4,7 +4,7 @@
 
 #include "server/decode/decoder.h"
 #include "tests/bench/bare.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 #include "tests/bench/photographs.h"
 #include "tests/bench/pillow.h"
 #include "tests/bench/suite.h"

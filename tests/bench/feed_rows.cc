@@ -5,9 +5,9 @@
 #include "common/base/units.h"
 #include "server/plan/plan.h"
 #include "tests/bench/daemon.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
+#include "tests/bench/harness/scratch.h"
 #include "tests/bench/row_files.h"
-#include "tests/bench/scratch.h"
 #include "tests/bench/trainer.h"
 
 namespace penstock::bench {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/bench/daemon.h"
-#include "tests/bench/measure.h"
-#include "tests/bench/scratch.h"
+#include "tests/bench/harness/measure.h"
+#include "tests/bench/harness/scratch.h"
 #include "tests/bench/trainer.h"
-#include "tests/support/tar_maker.h"
+#include "tests/support/files/tar_maker.h"
 
 namespace penstock::bench {
 namespace {

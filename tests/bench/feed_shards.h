@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "common/base/status.h"
+#include "tests/bench/harness/result.h"
 #include "tests/bench/photographs.h"
-#include "tests/bench/result.h"
 
 namespace penstock::bench {
 

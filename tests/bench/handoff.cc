@@ -1,6 +1,6 @@
 // handoff: the cost of taking and releasing a ready batch, in time and in system calls.
 #include "tests/bench/handoff_ring.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 #include "tests/bench/suite.h"
 
 namespace penstock::bench {

@@ -12,10 +12,10 @@
 #include "common/base/clock.h"
 #include "server/export/host_delivery.h"
 #include "server/pool/pool.h"
-#include "tests/bench/forked.h"
-#include "tests/bench/interrupt.h"
-#include "tests/bench/measure.h"
-#include "tests/bench/syscall_counter.h"
+#include "tests/bench/harness/forked.h"
+#include "tests/bench/harness/interrupt.h"
+#include "tests/bench/harness/measure.h"
+#include "tests/bench/harness/syscall_counter.h"
 
 namespace penstock::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "server/decode/resample/resampler.h"
-#include "tests/bench/result.h"
+#include "tests/bench/harness/result.h"
 
 namespace penstock::bench {
 

@@ -9,8 +9,8 @@
 #include <iostream>
 #include <string>
 
-#include "tests/bench/interrupt.h"
-#include "tests/bench/report.h"
+#include "tests/bench/harness/interrupt.h"
+#include "tests/bench/harness/report.h"
 #include "tests/bench/suite.h"
 
 namespace penstock::bench {

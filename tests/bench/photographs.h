@@ -9,8 +9,8 @@
 
 #include "common/base/status.h"
 #include "server/source/core/dataset.h"
-#include "tests/bench/arguments.h"
-#include "tests/bench/scratch.h"
+#include "tests/bench/harness/arguments.h"
+#include "tests/bench/harness/scratch.h"
 
 namespace penstock::bench {
 

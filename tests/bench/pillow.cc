@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "common/posix/process.h"
-#include "tests/bench/interrupt.h"
+#include "tests/bench/harness/interrupt.h"
 #include "tests/bench/pillow_script.h"
 
 namespace penstock::bench {

@@ -8,7 +8,7 @@
 
 #include "common/base/status.h"
 #include "server/decode/core/spec.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 
 namespace penstock::bench {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "common/posix/fd.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 #include "tests/bench/photographs.h"
 #include "tests/bench/suite.h"
 

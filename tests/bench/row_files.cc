@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "common/base/units.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 
 namespace penstock::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "tests/bench/daemon.h"
-#include "tests/bench/scratch.h"
+#include "tests/bench/harness/scratch.h"
 
 namespace penstock::bench {
 

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "common/base/status.h"
-#include "tests/bench/arguments.h"
-#include "tests/bench/result.h"
+#include "tests/bench/harness/arguments.h"
+#include "tests/bench/harness/result.h"
 
 namespace penstock::bench {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "tests/bench/interrupt.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/interrupt.h"
+#include "tests/bench/harness/measure.h"
 
 namespace penstock::bench {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "server/export/device_delivery.h"
 #include "server/export/host_delivery.h"
-#include "tests/support/fake_copier.h"
-#include "tests/support/pool_segment.h"
+#include "tests/support/fakes/fake_copier.h"
+#include "tests/support/fakes/pool_segment.h"
 
 namespace penstock::exporting {
 namespace {

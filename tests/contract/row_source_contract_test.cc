@@ -18,9 +18,9 @@
 #include "server/source/arrays/npy.h"
 #include "server/source/arrays/tokens.h"
 #include "server/source/core/content_digest.h"
-#include "tests/support/array_maker.h"
-#include "tests/support/idx_maker.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/array_maker.h"
+#include "tests/support/files/idx_maker.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::source {
 namespace {

@@ -16,9 +16,9 @@
 #include "server/source/images/folder.h"
 #include "server/source/tar/tar.h"
 #include "server/source/tfrecord/tfrecord.h"
-#include "tests/support/record_maker.h"
-#include "tests/support/tar_maker.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/record_maker.h"
+#include "tests/support/files/tar_maker.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::source {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "tests/support/jpeg_window.h"
+#include "tests/support/files/jpeg_window.h"
 
 namespace {
 

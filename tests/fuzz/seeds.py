@@ -8,7 +8,7 @@ import struct
 import sys
 import tarfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/files"))
 
 
 def small_images():

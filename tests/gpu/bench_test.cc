@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/program.h"
+#include "tests/support/programs/program.h"
 
 namespace penstock {
 namespace {

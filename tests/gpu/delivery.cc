@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/gpu/gpu.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::gpu {
 namespace {

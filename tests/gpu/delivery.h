@@ -10,7 +10,7 @@
 #include "client/include/penstock/penstock.h"
 #include "common/cuda/slab.h"
 #include "common/cuda/stream.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::gpu {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "tests/gpu/delivery.h"
 #include "tests/gpu/gpu.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::gpu {
 namespace {

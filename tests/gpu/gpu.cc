@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/support/program.h"
+#include "tests/support/programs/program.h"
 
 namespace penstock::gpu {
 

@@ -22,7 +22,7 @@
 #include "tests/gpu/feeder.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::gpu {
 namespace {

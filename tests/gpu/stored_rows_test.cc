@@ -6,9 +6,9 @@
 
 #include "tests/gpu/delivery.h"
 #include "tests/gpu/gpu.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/idx_maker.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/idx_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::gpu {
 namespace {

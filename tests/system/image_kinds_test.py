@@ -1,7 +1,7 @@
 """Files of every kind that people have give what Pillow gives, to the byte, or are refused where Pillow
 raises.
 
-image_kinds_test.py DECODE_ROWS makes them (tests/support/image_files.py, damaged_images.py) and
+image_kinds_test.py DECODE_ROWS makes them (tests/support/files/image_files.py, damaged_images.py) and
 compares. Exits with 77 where Pillow is missing.
 """
 import pathlib
@@ -10,7 +10,7 @@ import tempfile
 
 import pillow_exact_test as exact
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/files"))
 
 
 def cases():

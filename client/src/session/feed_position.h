@@ -18,10 +18,10 @@ namespace penstock::client {
 class FeedPosition {
  public:
   struct Begin {
-    std::optional<State> start;  // the state at which the session was opened, if any
-    uint64_t epochs = 0;         // as requested; 0: no limit
-    uint64_t seed = 0;           // as requested
-    bool ranks_differ = false;   // another rank may have one more batch in an epoch
+    std::optional<State> start = {};  // the state at which the session was opened, if any
+    uint64_t epochs = 0;              // as requested; 0: no limit
+    uint64_t seed = 0;                // as requested
+    bool ranks_differ = false;        // another rank may have one more batch in an epoch
   };
   FeedPosition(const Begin& begin, const Grant& grant);
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "server/app/service.h"
+#include "server/app/service/service.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
 #include "server/rpc/server.h"

@@ -56,8 +56,8 @@ struct SessionSpec {
   FeedId feed;
   ArenaId arena;
   FillPath fill_path = FillPath::kWorkers;  // the same for all sessions of the feed, as is `run`
-  uint32_t run = 1;   // the most rows of a slot that are given out at once; at least 1
-  plan::Share share;  // for the first epoch; later ones begin at consumed = 0
+  uint32_t run = 1;        // the most rows of a slot that are given out at once; at least 1
+  plan::Share share = {};  // for the first epoch; later ones begin at consumed = 0
   uint64_t first_epoch = 0;
   uint64_t epochs = 0;   // number of epochs, including the first; 0: unlimited
   uint32_t window = 4;   // 1 to kMaxWindow

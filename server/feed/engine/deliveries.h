@@ -9,9 +9,9 @@
 #include "common/base/status.h"
 #include "server/feed/core/core.h"
 #include "server/feed/engine/segment_sender.h"
-#include "server/feed/engine/session_table.h"
 #include "server/feed/engine/statistics.h"
 #include "server/feed/engine/trace_recorder.h"
+#include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "common/base/status.h"
-#include "server/feed/engine/session_table.h"
+#include "server/feed/sessions/session_table.h"
 
 namespace penstock::feed {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "server/feed/engine/session_info.h"
+#include "server/feed/sessions/session_info.h"
 
 namespace penstock::feed {
 

@@ -15,7 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "server/feed/core/core.h"
-#include "server/feed/engine/fingerprint.h"
+#include "server/feed/identity/fingerprint.h"
 
 namespace penstock::feed {
 

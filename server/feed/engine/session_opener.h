@@ -11,14 +11,14 @@
 
 #include "server/export/gpus.h"
 #include "server/feed/core/core.h"
-#include "server/feed/engine/admission.h"
 #include "server/feed/engine/drain.h"
 #include "server/feed/engine/feed_book.h"
-#include "server/feed/engine/open_request.h"
 #include "server/feed/engine/segment_sender.h"
-#include "server/feed/engine/session_table.h"
 #include "server/feed/engine/statistics.h"
 #include "server/feed/fill/worker_losses.h"
+#include "server/feed/sessions/admission.h"
+#include "server/feed/sessions/open_request.h"
+#include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {

@@ -12,8 +12,8 @@
 
 #include "common/base/clock.h"
 #include "server/feed/engine/feed_book.h"
-#include "server/feed/engine/session_table.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/sessions/session_table.h"
 #include "server/feed/stats/dataset_counts.h"
 #include "server/feed/stats/rate.h"
 #include "server/feed/stats/recent.h"

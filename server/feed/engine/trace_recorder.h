@@ -10,8 +10,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/feed/engine/session_table.h"
 #include "server/feed/fill/filler.h"
+#include "server/feed/sessions/session_table.h"
 #include "server/feed/stats/trace.h"
 
 namespace penstock::feed {

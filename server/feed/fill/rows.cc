@@ -6,7 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/telemetry/log.h"
-#include "server/feed/engine/samples.h"
+#include "server/feed/identity/samples.h"
 #include "server/source/core/retry_policy.h"
 
 namespace penstock::feed {

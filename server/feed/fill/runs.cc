@@ -5,7 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/units.h"
-#include "server/feed/engine/samples.h"
+#include "server/feed/identity/samples.h"
 #include "server/source/core/retry_policy.h"
 
 namespace penstock::feed {

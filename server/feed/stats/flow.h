@@ -108,7 +108,7 @@ class SessionFlow {
  public:
   struct BatchTimes {
     uint64_t sequence = 0;
-    SlotFill fill;
+    SlotFill fill = {};
     uint64_t epoch = 0, first = 0, step = 0;
     // In this order; zero if it has not happened yet.
     base::TimePoint full{}, ready{}, taken{}, released{};

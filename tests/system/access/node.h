@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "tests/support/caller_process.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/programs/caller_process.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::testing {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "tests/support/http_get.h"
+#include "tests/support/programs/http_get.h"
 #include "tests/system/access/node.h"
 
 namespace penstock::testing {

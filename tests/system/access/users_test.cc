@@ -6,8 +6,8 @@
 #include <set>
 
 #include "penstock/v1/admin.pb.h"
-#include "tests/support/http_get.h"
-#include "tests/support/trainer_process.h"
+#include "tests/support/programs/http_get.h"
+#include "tests/support/programs/trainer_process.h"
 #include "tests/system/access/node.h"
 
 namespace penstock::testing {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "server/plan/plan.h"
-#include "tests/support/array_maker.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/array_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

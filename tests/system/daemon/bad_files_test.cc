@@ -8,10 +8,10 @@
 #include <fstream>
 #include <map>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/slow_jpeg.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/slow_jpeg.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string>
 
-#include "tests/support/daemon_process.h"
+#include "tests/support/programs/daemon_process.h"
 
 namespace penstock::testing {
 namespace {

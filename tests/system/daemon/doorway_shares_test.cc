@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/intruder.h"
-#include "tests/support/process_cost.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/intruder.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/process_cost.h"
-#include "tests/support/trainer.h"
-#include "tests/support/trainer_process.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/support/programs/trainer.h"
+#include "tests/support/programs/trainer_process.h"
 
 namespace penstock::testing {
 namespace {

@@ -11,10 +11,10 @@
 #include <optional>
 #include <random>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/specimens.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/specimens.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

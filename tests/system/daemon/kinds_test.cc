@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "server/decode/decoder.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/png_maker.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/png_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

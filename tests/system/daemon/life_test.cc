@@ -12,9 +12,9 @@
 
 #include "common/posix/fd.h"
 #include "penstock/v1/admin.grpc.pb.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/health_probe.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/health_probe.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "common/base/units.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/process_cost.h"
-#include "tests/support/trainer.h"
-#include "tests/support/trainer_process.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/support/programs/trainer.h"
+#include "tests/support/programs/trainer_process.h"
 
 namespace penstock::testing {
 namespace {

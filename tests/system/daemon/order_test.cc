@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

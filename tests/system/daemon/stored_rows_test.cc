@@ -12,10 +12,10 @@
 
 #include "client/finish/synthetic.h"
 #include "server/plan/plan.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/idx_maker.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/idx_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/tar_maker.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/tar_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

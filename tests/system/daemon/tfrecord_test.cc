@@ -6,9 +6,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -14,10 +14,10 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/slow_jpeg.h"
-#include "tests/support/trainer.h"
-#include "tests/support/trainer_process.h"
+#include "tests/support/files/slow_jpeg.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
+#include "tests/support/programs/trainer_process.h"
 
 namespace penstock::testing {
 namespace {

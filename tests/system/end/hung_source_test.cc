@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/support/fake_copier.h"
+#include "tests/support/fakes/fake_copier.h"
 #include "tests/system/engine/engine_rig.h"
 
 namespace penstock::feed {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/shm/doorway_wire.h"
-#include "tests/support/jpeg_maker.h"
+#include "tests/support/files/jpeg_maker.h"
 
 namespace penstock::feed {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/posix/memory.h"
 #include "common/shm/control_page.h"
 #include "server/feed/engine/engine.h"
-#include "tests/support/fake_dataset.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::feed {
 

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "tests/support/jpeg_maker.h"
+#include "tests/support/files/jpeg_maker.h"
 #include "tests/system/engine/engine_rig.h"
 
 namespace penstock::feed {

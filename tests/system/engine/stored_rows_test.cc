@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "tests/support/fake_rows.h"
+#include "tests/support/fakes/fake_rows.h"
 #include "tests/system/engine/engine_rig.h"
 
 namespace penstock::feed {

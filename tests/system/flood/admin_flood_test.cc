@@ -14,9 +14,9 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/support/busy_trainer.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/process_cost.h"
+#include "tests/support/programs/busy_trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/process_cost.h"
 #include "tests/support/rounds.h"
 
 namespace penstock::testing {

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/process_cost.h"
-#include "tests/support/raw_http2.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/support/programs/raw_http2.h"
 
 namespace penstock::testing {
 namespace {

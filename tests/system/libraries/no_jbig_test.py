@@ -10,7 +10,7 @@ import unittest
 import carried
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TESTS / "system"), str(TESTS / "support")]
+sys.path[:0] = [str(TESTS / "system"), str(TESTS / "support/files")]
 import pillow_exact_test as exact  # noqa: E402
 
 DECODE_ROWS = sys.argv.pop()

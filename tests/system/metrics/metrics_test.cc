@@ -6,11 +6,11 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/support/daemon_process.h"
-#include "tests/support/http_get.h"
-#include "tests/support/process_cost.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/http_get.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

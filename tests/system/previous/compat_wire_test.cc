@@ -14,8 +14,8 @@
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
 #include "penstock/v1/feed.pb.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/trainer.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
 namespace {

@@ -20,14 +20,14 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/array_maker.h"
-#include "tests/support/daemon_process.h"
-#include "tests/support/http_get.h"
-#include "tests/support/record_maker.h"
-#include "tests/support/tar_maker.h"
-#include "tests/support/temp_folder.h"
-#include "tests/support/trainer.h"
-#include "tests/support/trainer_process.h"
+#include "tests/support/files/array_maker.h"
+#include "tests/support/files/record_maker.h"
+#include "tests/support/files/tar_maker.h"
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/http_get.h"
+#include "tests/support/programs/trainer.h"
+#include "tests/support/programs/trainer_process.h"
 
 namespace penstock::testing {
 

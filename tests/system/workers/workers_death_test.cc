@@ -13,7 +13,7 @@
 
 #include "common/posix/process.h"
 #include "server/workers/worker_process.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/system/workers/rig.h"
 
 namespace penstock::workers {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
-#include "tests/support/temp_folder.h"
 
 namespace penstock::app {
 namespace {

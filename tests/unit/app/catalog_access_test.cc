@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "server/app/catalog/catalog.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
-#include "tests/support/temp_folder.h"
 
 namespace penstock::app {
 namespace {

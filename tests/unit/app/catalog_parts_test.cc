@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "server/app/catalog/catalog.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
-#include "tests/support/temp_folder.h"
 
 namespace penstock::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "server/app/catalog/catalog.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
 namespace {

@@ -10,11 +10,11 @@
 #include <future>
 #include <optional>
 
-#include "tests/support/array_maker.h"
-#include "tests/support/idx_maker.h"
+#include "tests/support/files/array_maker.h"
+#include "tests/support/files/idx_maker.h"
+#include "tests/support/files/tar_maker.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
-#include "tests/support/tar_maker.h"
-#include "tests/support/temp_folder.h"
 
 namespace penstock::app {
 namespace {

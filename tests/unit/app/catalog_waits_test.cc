@@ -12,7 +12,7 @@
 
 #include "common/base/mutex.h"
 #include "server/app/catalog/catalog.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
 namespace {

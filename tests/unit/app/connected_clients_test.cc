@@ -1,4 +1,4 @@
-#include "server/app/connected_clients.h"
+#include "server/app/service/connected_clients.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/app/deferred_sender.h"
+#include "server/app/service/deferred_sender.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

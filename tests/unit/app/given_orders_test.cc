@@ -1,4 +1,4 @@
-#include "server/app/given_orders.h"
+#include "server/app/service/given_orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/fake_dataset.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::app {
 namespace {

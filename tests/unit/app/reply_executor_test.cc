@@ -1,4 +1,4 @@
-#include "server/app/reply_executor.h"
+#include "server/app/service/reply_executor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What gRPC's calls and the doorway's visits come to, over a real catalogue and a runner without
 // workers.
-#include "server/app/service.h"
+#include "server/app/service/service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "server/rpc/access/refusal.h"
-#include "tests/support/permits.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/fakes/permits.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/bench/arguments.h"
+#include "tests/bench/harness/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tests/bench/forked.h"
+#include "tests/bench/harness/forked.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/bench/syscall_counter.h"
+#include "tests/bench/harness/syscall_counter.h"
 
 namespace penstock::bench {
 namespace {

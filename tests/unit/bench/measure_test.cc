@@ -1,4 +1,4 @@
-#include "tests/bench/measure.h"
+#include "tests/bench/harness/measure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tests/bench/report.h"
+#include "tests/bench/harness/report.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>

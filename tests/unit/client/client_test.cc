@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/unit/client/fake_services.h"
 
 namespace penstock::client {

@@ -8,7 +8,7 @@
 #include "common/base/units.h"
 #include "server/app/config/config.h"
 #include "server/app/config/config_yaml.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/unit/config/refusal.h"
 
 namespace penstock::app {

@@ -10,7 +10,7 @@
 #include <map>
 #include <thread>
 
-#include "tests/support/fake_rows.h"
+#include "tests/support/fakes/fake_rows.h"
 
 namespace penstock::copy {
 namespace {

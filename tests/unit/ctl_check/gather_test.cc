@@ -6,7 +6,7 @@
 
 #include "client/ctl/check/finding.h"
 #include "common/posix/socket.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::ctl {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "server/decode/decoder.h"
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/png_maker.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/png_maker.h"
 
 namespace penstock::decode {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "server/decode/decoder.h"
-#include "tests/support/jpeg_maker.h"
+#include "tests/support/files/jpeg_maker.h"
 
 namespace penstock::decode {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "server/decode/core/placement.h"
 #include "tests/bench/bare.h"
-#include "tests/support/reference_resize.h"
-#include "tests/support/slow_jpeg.h"
+#include "tests/support/files/reference_resize.h"
+#include "tests/support/files/slow_jpeg.h"
 
 namespace penstock::decode {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/jpeg_window.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/jpeg_window.h"
 
 namespace penstock::decode {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/png_maker.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/png_maker.h"
 
 namespace penstock::decode {
 namespace {

@@ -6,9 +6,9 @@
 #include "server/decode/core/placement.h"
 #include "server/decode/decoder.h"
 #include "server/decode/gray.h"
-#include "tests/support/jpeg_maker.h"
-#include "tests/support/png_maker.h"
-#include "tests/support/reference_resize.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/png_maker.h"
+#include "tests/support/files/reference_resize.h"
 
 namespace penstock::decode {
 namespace {

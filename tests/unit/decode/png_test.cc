@@ -8,7 +8,7 @@
 #include "server/decode/png/png_header.h"
 #include "server/decode/png/png_reader.h"
 #include "server/decode/png/png_rows.h"
-#include "tests/support/png_maker.h"
+#include "tests/support/files/png_maker.h"
 
 namespace penstock::decode {
 namespace {
@@ -17,7 +17,7 @@ using base::Fault;
 using testing::MakePng;
 using testing::MakePngSamples;
 using testing::WithPngChunk;
-using Color = PngHeader::Color;
+using Color = PngHeader::ColorType;
 using File = std::vector<std::byte>;
 
 PngHeader Header(uint32_t width, uint32_t height, Color color = PngHeader::kRgb, uint8_t depth = 8,

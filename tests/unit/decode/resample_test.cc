@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/decode/resample/resampler.h"
-#include "tests/support/reference_resize.h"
+#include "tests/support/files/reference_resize.h"
 
 namespace penstock::decode {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/posix/process.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 #include "tests/unit/doorway/visit.h"
 
 namespace penstock::doorway {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/fake_copier.h"
-#include "tests/support/pool_segment.h"
+#include "tests/support/fakes/fake_copier.h"
+#include "tests/support/fakes/pool_segment.h"
 
 namespace penstock::exporting {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "tests/support/fake_copier.h"
+#include "tests/support/fakes/fake_copier.h"
 
 namespace penstock::exporting {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/feed/engine/admission.h"
+#include "server/feed/sessions/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 
 #include "common/shm/doorway_wire.h"
 #include "server/feed/engine/engine.h"
-#include "tests/support/fake_copier.h"
-#include "tests/support/fake_dataset.h"
+#include "tests/support/fakes/fake_copier.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::feed {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "common/shm/doorway_wire.h"
-#include "tests/support/fake_dataset.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::feed {
 namespace {

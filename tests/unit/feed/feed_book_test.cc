@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "server/feed/fill/rows.h"
-#include "tests/support/fake_dataset.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::feed {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/feed/engine/fingerprint.h"
+#include "server/feed/identity/fingerprint.h"
 
 #include <gtest/gtest.h>
 

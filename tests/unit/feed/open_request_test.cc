@@ -1,12 +1,12 @@
-#include "server/feed/engine/open_request.h"
+#include "server/feed/sessions/open_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "tests/support/fake_dataset.h"
-#include "tests/support/fake_rows.h"
+#include "tests/support/fakes/fake_dataset.h"
+#include "tests/support/fakes/fake_rows.h"
 
 namespace penstock::feed {
 namespace {

@@ -1,5 +1,5 @@
 // Which sample a place holds when the client gave the order.
-#include "server/feed/engine/samples.h"
+#include "server/feed/identity/samples.h"
 
 #include <gtest/gtest.h>
 
@@ -151,8 +151,11 @@ TEST(SamplesTest, OrdersAreToldInWords) {
   windowed.windows = {.shard_samples = 1000, .shards = 16};
   windowed.range = {.first = 10, .count = 90};
 
+  FeedSpec in_order;
+  in_order.samples = 5;
+
   EXPECT_EQ(OrderWords(Shuffled()), "shuffled");
-  EXPECT_EQ(OrderWords(FeedSpec{.samples = 5}), "sequential");
+  EXPECT_EQ(OrderWords(in_order), "sequential");
   EXPECT_EQ(OrderWords(SpecOf({1, 2})), "given, 2 samples");
   EXPECT_EQ(OrderWords(Mixed()), "mixture, shuffled");
   EXPECT_EQ(OrderWords(windowed),

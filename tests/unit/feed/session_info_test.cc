@@ -1,4 +1,4 @@
-#include "server/feed/engine/session_info.h"
+#include "server/feed/sessions/session_info.h"
 
 #include "tests/unit/feed/session_rig.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/feed/engine/session_table.h"
-#include "tests/support/fake_dataset.h"
+#include "server/feed/sessions/session_table.h"
+#include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::feed {
 

@@ -1,4 +1,4 @@
-#include "server/feed/engine/session_table.h"
+#include "server/feed/sessions/session_table.h"
 
 #include "tests/unit/feed/session_rig.h"
 

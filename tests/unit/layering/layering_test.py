@@ -72,6 +72,9 @@ class BrokenRulesTest(unittest.TestCase):
     def test_long_files_are_noticed(self):
         self.assert_one({"server/plan/a.cc": "\n" * 401}, "401 lines")
 
+    def test_a_crowded_folder_is_noticed(self):
+        self.assert_one({f"server/plan/a{number}.h": "" for number in range(37)}, "37 files")
+
     def test_a_target_without_a_readme_is_noticed(self):
         self.assert_one({"server/plan/CMakeLists.txt": ""}, "no README.md")
 

@@ -13,7 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/mutex.h"
 #include "common/posix/socket.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::rpc {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/rpc/transport/origin.h"
-#include "tests/support/raw_http2.h"
+#include "tests/support/programs/raw_http2.h"
 
 namespace penstock::rpc {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "server/session/validate.h"
-#include "tests/support/fake_dataset.h"
-#include "tests/support/fake_rows.h"
+#include "tests/support/fakes/fake_dataset.h"
+#include "tests/support/fakes/fake_rows.h"
 
 namespace penstock::session {
 namespace {

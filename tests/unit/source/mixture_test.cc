@@ -7,8 +7,8 @@
 #include <set>
 
 #include "server/source/core/synthetic.h"
-#include "tests/support/fake_dataset.h"
-#include "tests/support/fake_rows.h"
+#include "tests/support/fakes/fake_dataset.h"
+#include "tests/support/fakes/fake_rows.h"
 
 namespace penstock::source {
 namespace {

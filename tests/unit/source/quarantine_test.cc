@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "server/source/state/quarantine_text.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::source {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/source/files/roots.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::source {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "server/source/state/quarantine.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::source {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/synthetic.h"
-#include "tests/support/row_copy.h"
+#include "tests/support/fakes/row_copy.h"
 
 namespace penstock::source {
 namespace {

@@ -1,0 +1,66 @@
+#include "server/feed/sessions/open_request.h"
+
+#include <utility>
+
+#include "server/session/validate.h"
+
+namespace penstock::feed {
+namespace {
+
+FeedSpec MakeSpec(const OpenRequest& request, source::Selection selection) {
+  const source::Dataset& dataset = *request.dataset->dataset;
+  FeedSpec spec = {request.feed};
+  spec.dataset_digest = dataset.digest();
+  spec.samples = dataset.samples();
+  spec.given = request.given;
+  spec.mixture = request.dataset->mixture;
+  spec.storage = dataset.storage();
+  spec.selection = std::move(selection);
+  return spec;
+}
+
+session::Target TargetOf(const OpenRequest& request) {
+  const source::Dataset& dataset = *request.dataset->dataset;
+  return {.dataset = dataset,
+          .range = request.part.value_or(plan::Range{.first = 0, .count = dataset.samples()}),
+          .mixture = request.dataset->mixture.get(),
+          .given = request.given.get()};
+}
+
+}  // namespace
+
+absl::StatusOr<Opening> Prepare(OpenRequest request) {
+  PENSTOCK_ASSIGN_OR_RETURN(source::Selection selection, session::Fit(TargetOf(request), request));
+  FeedSpec spec = MakeSpec(request, std::move(selection));
+  const uint64_t fingerprint = Fingerprint(spec);
+  pool::SlotLayout layout = pool::LayOut(spec.Layout().blocks, request.share.batch_size);
+  return Opening{.request = std::move(request),
+                 .spec = std::move(spec),
+                 .fingerprint = fingerprint,
+                 .layout = std::move(layout)};
+}
+
+session::Grant MakeGrant(const Opening& opening, uint64_t session) {
+  const OpenRequest& request = opening.request;
+  const source::Dataset& dataset = *request.dataset->dataset;
+  plan::Share whole = request.share;
+  whole.consumed = 0;
+  session::Grant grant = {.session = session,
+                          .fingerprint = opening.fingerprint,
+                          .files = request.dataset->files,
+                          .samples = request.feed.range->count,
+                          .epoch_samples = request.share.samples,
+                          .classes = static_cast<uint32_t>(dataset.classes().size()),
+                          .labeled = dataset.labeled(),
+                          .row = opening.spec.Layout(),
+                          .layout = opening.layout,
+                          .first_epoch_batches = plan::BatchCount(request.share),
+                          .epoch_batches = plan::BatchCount(whole),
+                          .window = request.window,
+                          .quarantine_version = request.dataset->quarantine.version(),
+                          .delivery = request.delivery};
+  if (dataset.storage() == source::Storage::kNothing) grant.synthetic_seed = dataset.row_seed();
+  return grant;
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,270 @@
+// Slots: shared by what they hold, cached when free, filled anew only when nobody can see it.
+#include "tests/unit/feed/core/harness.h"
+
+namespace penstock::feed {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SlotsTest : public ::testing::Test {
+ protected:
+  Harness harness_;
+};
+
+TEST_F(SlotsTest, SlotsThatAreHeldOrFillingAreNotTakenAway) {
+  harness_.AddSlots(3);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 1));
+  const RowTask task = harness_.Give();
+  EXPECT_FALSE(harness_.core.RemoveSlots(kArena, harness_.slots));
+  EXPECT_FALSE(harness_.core.RemoveSlots(kArena, std::span(&task.slot, 1)));
+  harness_.core.RowDone(task);
+  harness_.Hear();
+  EXPECT_FALSE(harness_.core.RemoveSlots(kArena, std::span(&task.slot, 1)));
+  EXPECT_EQ(harness_.core.Count(kArena).slots, 3u);
+
+  harness_.core.CloseSession(session);
+
+  EXPECT_TRUE(harness_.core.RemoveSlots(kArena, harness_.slots));
+  EXPECT_EQ(harness_.core.Count(kArena).slots, 0u);
+}
+
+TEST_F(SlotsTest, SlotsThatWindowsNeedAreNotTakenAway) {
+  harness_.AddSlots(3);
+  harness_.Open(1, Harness::Spec(1000, 1, 2));
+
+  EXPECT_FALSE(harness_.core.RemoveSlots(kArena, std::span(harness_.slots).first(2)));
+  EXPECT_TRUE(harness_.core.RemoveSlots(kArena, std::span(harness_.slots).first(1)));
+}
+
+TEST_F(SlotsTest, ACachedSlotIsTakenAwayAndWhatItHeldIsGone) {
+  harness_.AddSlots(1);
+  harness_.core.CloseSession(harness_.Open(1, Harness::Spec(1000, 1, 1)));
+  harness_.Open(2, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+  harness_.core.CloseSession(SessionId(2));
+  ASSERT_EQ(harness_.core.Count(kArena).cached, 1u);
+
+  ASSERT_TRUE(harness_.core.RemoveSlots(kArena, harness_.slots));
+  harness_.AddSlots(1);
+  harness_.Open(3, Harness::Spec(1000, 1, 1));
+
+  EXPECT_EQ(harness_.Decode(), 1u);
+}
+
+TEST_F(SlotsTest, TwoSessionsThatWantTheSamePositionHoldTheSameSlot) {
+  harness_.AddSlots(4);
+  const SessionId a = harness_.Open(1, Harness::Spec()), b = harness_.Open(2, Harness::Spec());
+
+  EXPECT_EQ(harness_.Decode(), 4u);
+
+  ASSERT_EQ(harness_.told[a].size(), 2u);
+  ASSERT_EQ(harness_.told[b].size(), 2u);
+  EXPECT_EQ(harness_.told[a][0].slot, harness_.told[b][0].slot);
+  EXPECT_EQ(harness_.told[a][0].generation, harness_.told[b][0].generation);
+  EXPECT_EQ(harness_.core.Count(kArena).held, 2u);
+}
+
+TEST_F(SlotsTest, ASessionJoinsASlotThatIsFilling) {
+  harness_.AddSlots(4);
+  harness_.Open(1, Harness::Spec(1000, 2, 1));
+  const RowTask first = harness_.Give();
+
+  const SessionId late = harness_.Open(2, Harness::Spec(1000, 2, 1));
+
+  EXPECT_EQ(harness_.core.View(late)->filling, 1u);
+  harness_.core.RowDone(first);
+  EXPECT_EQ(harness_.Decode(), 1u);
+  EXPECT_EQ(harness_.told[late].size(), 1u);
+}
+
+TEST_F(SlotsTest, ASessionJoinsASlotThatAnotherHolds) {
+  harness_.AddSlots(4);
+  const SessionId first = harness_.Open(1, Harness::Spec());
+  harness_.Decode();
+
+  const SessionId late = harness_.Open(2, Harness::Spec());
+  harness_.Hear();
+
+  EXPECT_EQ(harness_.told[late].size(), 2u);
+  EXPECT_EQ(harness_.told[late][0].slot, harness_.told[first][0].slot);
+  EXPECT_EQ(harness_.Decode(), 0u);
+}
+
+TEST_F(SlotsTest, ASlotHeldByTwoIsFreeOnlyWhenBothReleasedIt) {
+  harness_.AddSlots(2);
+  const SessionId a = harness_.Open(1, Harness::Spec(1000, 1, 1));
+  const SessionId b = harness_.Open(2, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+  ASSERT_TRUE(harness_.Take(a, 1).ok());
+  ASSERT_TRUE(harness_.Take(b, 1).ok());
+
+  ASSERT_TRUE(harness_.Release(a, 1).ok());
+  EXPECT_EQ(harness_.core.Count(kArena).held, 1u);
+  ASSERT_TRUE(harness_.Release(b, 1).ok());
+
+  EXPECT_EQ(harness_.core.Count(kArena).held, 0u);
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 1u);
+}
+
+TEST_F(SlotsTest, AReleasedSlotServesALatecomerWithoutDecoding) {
+  harness_.AddSlots(4);
+  const SessionId first = harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+  harness_.Consume(first);
+  harness_.Decode();
+
+  const SessionId late = harness_.Open(2, Harness::Spec(1000, 1, 2));
+  harness_.Hear();
+
+  EXPECT_EQ(harness_.told[late].size(), 2u);
+  EXPECT_EQ(harness_.core.View(kFeed)->batches_decoded, 2u);
+}
+
+TEST_F(SlotsTest, AReleasedSlotIsFilledAgainOnlyUnderANewGeneration) {
+  harness_.AddSlots(1);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 1));
+  for (int batch = 0; batch < 5; ++batch) {
+    harness_.Decode();
+    harness_.Consume(session);
+  }
+
+  std::vector<uint64_t> generations;
+  for (const Announcement& a : harness_.told[session]) generations.push_back(a.generation);
+
+  EXPECT_THAT(generations, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST_F(SlotsTest, FreeSlotsAreUsedBeforeCachedOnes) {
+  harness_.AddSlots(3);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+  for (int i = 0; i < 2; ++i) {
+    harness_.Consume(session);
+    harness_.Decode();
+  }
+
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 2u);
+  EXPECT_EQ(harness_.core.Count(kArena).held, 1u);
+}
+
+TEST_F(SlotsTest, TheCachedSlotThatNobodyHeldForLongestIsFilledAnewFirst) {
+  harness_.AddSlots(3);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 3));
+  harness_.Decode();
+  ASSERT_TRUE(harness_.Take(session, 3).ok());
+  const std::vector<Announcement> told = harness_.told[session];
+  for (uint64_t sequence : {2, 3, 1}) ASSERT_TRUE(harness_.Release(session, sequence).ok());
+
+  std::vector<SlotId> filled;
+  for (int batch = 0; batch < 3; ++batch) filled.push_back(harness_.Give().slot);
+
+  EXPECT_THAT(filled, ElementsAre(told[1].slot, told[2].slot, told[0].slot));
+}
+
+TEST_F(SlotsTest, OtherUsersNeverShareASlot) {
+  harness_.AddSlots(2);
+  SessionSpec other = Harness::Spec(1000, 1, 1);
+  other.user = UserId(1001);
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Open(2, other);
+
+  EXPECT_EQ(harness_.Decode(), 2u);
+}
+
+TEST_F(SlotsTest, OtherFeedsVariantsAndArenasDoNotShareASlot) {
+  harness_.AddSlots(3);
+  harness_.AddSlots(1, ArenaId(2));
+  SessionSpec feed = Harness::Spec(1000, 1, 1), variant = feed, arena = feed;
+  feed.feed = FeedId(78);
+  variant.variant = 1;
+  arena.arena = ArenaId(2);
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Open(2, feed);
+  harness_.Open(3, variant);
+  harness_.Open(4, arena);
+
+  EXPECT_EQ(harness_.Decode(), 4u);
+}
+
+TEST_F(SlotsTest, ShorterBatchesAtTheSamePlaceAreAnotherPosition) {
+  harness_.AddSlots(2);
+  harness_.Open(1, Harness::Spec(1000, 3, 1));
+  harness_.Open(2, Harness::Spec(1000, 2, 1));
+
+  EXPECT_EQ(harness_.Decode(), 5u);
+}
+
+TEST_F(SlotsTest, ANewVariantKeysWhatComesFromNowOn) {
+  harness_.AddSlots(8);
+  const SessionId a = harness_.Open(1, Harness::Spec(1000, 1, 2));
+  harness_.Decode();
+
+  harness_.core.SetVariant(kFeed, 1);
+  SessionSpec late = Harness::Spec(1000, 1, 2);
+  late.variant = 1;
+  const SessionId b = harness_.Open(2, late);
+  harness_.Decode();
+
+  EXPECT_NE(harness_.told[a][0].slot, harness_.told[b][0].slot);
+  harness_.Consume(a);
+  harness_.Consume(b);
+  EXPECT_EQ(harness_.Decode(), 1u);  // both are at batch 3, of the new variant
+  EXPECT_EQ(harness_.told[a][2].slot, harness_.told[b][2].slot);
+}
+
+TEST_F(SlotsTest, AnAbandonedSlotIsFreeOnlyWhenNoWorkerHasARowOfIt) {
+  harness_.AddSlots(1);
+  harness_.Open(1, Harness::Spec(1000, 3, 1));
+  const RowTask done = harness_.Give(), returned = harness_.Give();
+  harness_.core.CloseSession(SessionId(1));
+  const SessionId next = harness_.Open(2, Harness::Spec(1000, 3, 1));
+
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+  harness_.core.RowDone(done);
+  EXPECT_FALSE(harness_.core.NextRow().has_value());
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 1u);
+  harness_.core.RowReturned(returned);
+
+  const RowTask fresh = harness_.Give();
+  EXPECT_EQ(fresh.generation, done.generation + 1);
+  harness_.core.RowDone(fresh);
+  harness_.Decode();
+  EXPECT_EQ(harness_.told[next].size(), 1u);
+}
+
+TEST_F(SlotsTest, AnAbandonedSlotWithoutRowsAtWorkersIsFreeAtOnce) {
+  harness_.AddSlots(1);
+  harness_.Open(1, Harness::Spec(1000, 3, 1));
+  harness_.Decode(1);
+
+  harness_.core.CloseSession(SessionId(1));
+
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+  EXPECT_TRUE(harness_.core.RemoveSlots(kArena, harness_.slots));
+}
+
+TEST_F(SlotsTest, AFillingSlotGoesOnForThoseWhoStillWantIt) {
+  harness_.AddSlots(2);
+  harness_.Open(1, Harness::Spec(1000, 2, 1));
+  const SessionId stays = harness_.Open(2, Harness::Spec(1000, 2, 1));
+  const RowTask row = harness_.Give();
+
+  harness_.core.CloseSession(SessionId(1));
+  harness_.core.RowDone(row);
+
+  EXPECT_EQ(harness_.Decode(), 1u);
+  EXPECT_EQ(harness_.told[stays].size(), 1u);
+}
+
+TEST_F(SlotsTest, CountsCoverAllArenas) {
+  harness_.AddSlots(3);
+  harness_.AddSlots(2, ArenaId(2));
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+
+  EXPECT_EQ(harness_.core.CountAll().slots, 5u);
+  EXPECT_EQ(harness_.core.CountAll().held, 1u);
+}
+
+}  // namespace
+}  // namespace penstock::feed

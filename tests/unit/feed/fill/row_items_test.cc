@@ -1,0 +1,300 @@
+// From the core's rows to workers' items and back, against a core and a pool of real slots.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "server/feed/fill/rows.h"
+#include "tests/support/fakes/fake_dataset.h"
+
+namespace penstock::feed {
+namespace {
+
+using base::Fault;
+using workers::OutcomeKind;
+
+constexpr uint64_t kSamples = 100;
+constexpr uint32_t kRows = 4;  // a batch's
+constexpr SessionId kSession{1};
+
+source::BadSample Crashed(uint64_t sample) {
+  return {.sample = sample, .path = "", .fault = Fault::kWorkerCrashed};
+}
+
+class RowItemsTest : public ::testing::Test {
+ protected:
+  RowItemsTest() {
+    feed_->spec.samples = kSamples;
+    feed_->spec.seed = 3;
+    feed_->spec.decoding.height = feed_->spec.decoding.width = 8;
+    const uint64_t arena = pool_.ArenaOf(0, pool::LayOut({decode::RowBytes(spec())}, kRows));
+    EXPECT_TRUE(pool_.Reserve(arena, 2).ok());
+    SessionSpec session;
+    session.feed = FeedId(1);
+    session.arena = ArenaId(arena);
+    session.share = {.samples = kSamples, .batch_size = kRows};
+    session.window = 2;
+    EXPECT_TRUE(core_.OpenSession(kSession, session, {}).ok());
+  }
+
+  const decode::Spec& spec() const { return feed_->spec.decoding; }
+  DatasetState& dataset() { return *feed_->dataset; }
+
+  // The item of the next row.
+  workers::WorkItem Begin() {
+    task_ = core_.NextRow().value();
+    return rows_.Begin(task_, feed_, pool_.Place(task_.slot.value())).value();
+  }
+  FillOutcome End(const workers::WorkItem& item, OutcomeKind kind, Fault fault = Fault::kNone,
+                  absl::Status status = {}) {
+    const FillOutcome ended =
+        rows_.End({.id = item.id, .kind = kind, .fault = fault, .status = status}, pool_);
+    TellCore(ended, core_);
+    return ended;
+  }
+
+  Core core_;
+  pool::Pool pool_{{.max_bytes = 1 << 20, .segment_bytes = 4096},
+                   {.made =
+                        [this](const pool::Segment& segment) {
+                          for (uint32_t slot : segment.slots) {
+                            const SlotId id{slot};
+                            core_.AddSlots(ArenaId(segment.arena), std::span(&id, 1));
+                          }
+                          return absl::OkStatus();
+                        },
+                    .give_up = [](const pool::Segment&) { return false; }}};
+  static std::shared_ptr<Feed> MakeFeed() {
+    auto feed = std::make_shared<Feed>();
+    feed->fingerprint = 1;
+    feed->called = "flowers";
+    feed->dataset = std::make_shared<DatasetState>(
+        DatasetState{.name = "opened by somebody else",
+                     .dataset = std::make_shared<testing::FakeDataset>(kSamples),
+                     .quarantine = {},
+                     .policy = FaultPolicy(kSamples)});
+    return feed;
+  }
+  const std::shared_ptr<Feed> feed_ = MakeFeed();
+  Rows rows_;
+  RowTask task_;
+};
+
+TEST_F(RowItemsTest, WhenAThousandStandInsInARowAreQuarantinedThereIsNoItem) {
+  for (uint64_t sample = 0; sample < kSamples; ++sample) dataset().quarantine.Add(Crashed(sample));
+  const RowTask task = core_.NextRow().value();
+
+  const auto item = rows_.Begin(task, feed_, pool_.Place(task.slot.value()));
+
+  EXPECT_EQ(item.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(item.status().message()), ::testing::HasSubstr("'flowers'"));
+  EXPECT_EQ(rows_.in_flight(), 0u);
+}
+
+// ---- Reads that do not come back. ----
+
+TEST_F(RowItemsTest, ReadsThatDoNotComeBackLeaveHalfOfTheThreadsForOthers) {
+  const RowTask task = core_.NextRow().value();
+  const UserId other(77);
+  std::vector<workers::WorkItem> items;
+  const auto read = [&](bool aside) {
+    items.push_back(rows_.Begin(task, feed_, pool_.Place(task.slot.value()), aside).value());
+    rows_.Overdue(items.back().id, [](const auto&, uint64_t, const auto&) {});
+  };
+
+  while (rows_.MayRead(task.user, true)) read(true);
+  EXPECT_EQ(items.size(), workers::kMaxLoose / 4);
+  while (rows_.MayRead(task.user, false)) read(false);  // of other datasets
+  EXPECT_EQ(items.size(), workers::kMaxLoose / 2);
+  EXPECT_TRUE(rows_.MayRead(other, true));
+
+  End(items.back(), OutcomeKind::kSourceFailed);
+  EXPECT_TRUE(rows_.MayRead(task.user, false));
+  while (items.size() > 1) items.pop_back(), End(items.back(), OutcomeKind::kSourceFailed);
+  EXPECT_TRUE(rows_.MayRead(task.user, true));
+  EXPECT_EQ(rows_.in_flight(), 0u);
+}
+
+TEST_F(RowItemsTest, WhatNobodyWantsAnyMoreIsLeftBehindWhileItsReadIsOut) {
+  const workers::WorkItem item = Begin();
+  EXPECT_TRUE(rows_.LeftBehind(task_.user, core_).empty());
+
+  core_.CloseSession(kSession);
+
+  EXPECT_THAT(rows_.LeftBehind(task_.user, core_), ::testing::ElementsAre(task_.slot));
+  EXPECT_TRUE(rows_.LeftBehind(UserId(77), core_).empty());
+  End(item, OutcomeKind::kLost);
+  EXPECT_TRUE(rows_.LeftBehind(task_.user, core_).empty());
+}
+
+// Another feed of the dataset may ask for less.
+TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetAlone) {
+  absl::Status failed;
+  for (int i = 0; i < 1000 && failed.ok(); ++i)
+    failed = End(Begin(), OutcomeKind::kRefused, Fault::kTooLong).feed_failed;
+
+  EXPECT_TRUE(absl::IsDataLoss(failed));
+  EXPECT_THAT(std::string(failed.message()),
+              ::testing::AllOf(::testing::HasSubstr("a field is too long"),
+                               ::testing::HasSubstr("request a greater length")));
+  EXPECT_EQ(dataset().policy.bad_samples(), 0u);
+  EXPECT_EQ(dataset().quarantine.refused(), 0u);
+}
+
+TEST_F(RowItemsTest, AnItemSaysTheSampleAndWhereItsRowIs) {
+  Begin();
+  const workers::WorkItem item = Begin();
+
+  const pool::SlotPlace place = pool_.Place(task_.slot.value());
+  EXPECT_EQ(item.sample, 1u);
+  EXPECT_EQ(item.key.sample, 1u);
+  EXPECT_EQ(item.key.seed, 3u);
+  EXPECT_EQ(item.segment, place.segment.value());
+  EXPECT_EQ(item.row_offset, place.offset + decode::RowBytes(spec()));
+}
+
+TEST_F(RowItemsTest, ADecodedRowGetsItsLabelAndIdBesideIt) {
+  std::vector<workers::WorkItem> items;
+  for (uint32_t row = 0; row < kRows; ++row) items.push_back(Begin());
+
+  for (const workers::WorkItem& item : items) End(item, OutcomeKind::kDone);
+
+  const pool::SlotPlace place = pool_.Place(task_.slot.value());
+  for (uint64_t row = 0; row < kRows; ++row) {
+    int64_t label;
+    uint64_t id;
+    std::memcpy(&label, place.data + place.layout.labels_offset + 8 * row, sizeof(label));
+    std::memcpy(&id, place.data + place.layout.ids_offset + 8 * row, sizeof(id));
+    EXPECT_EQ(label, static_cast<int64_t>(row % 10));
+    EXPECT_EQ(id, row);
+  }
+  EXPECT_EQ(rows_.decoded(), kRows);
+  EXPECT_EQ(core_.TakeAnnouncements().size(), 1u);
+}
+
+TEST_F(RowItemsTest, ALostItemIsTheSameOnceMore) {
+  const workers::WorkItem lost = Begin();
+
+  const FillOutcome trouble = End(lost, OutcomeKind::kLost);
+
+  EXPECT_TRUE(trouble.bad_sample.ok());
+  EXPECT_EQ(Begin().sample, lost.sample);
+  EXPECT_EQ(dataset().policy.bad_samples(), 0u);
+}
+
+TEST_F(RowItemsTest, ARefusedSampleIsReplacedByItsStandInAndReported) {
+  const workers::WorkItem refused = Begin();
+
+  const FillOutcome trouble = End(refused, OutcomeKind::kRefused, Fault::kTruncated);
+
+  EXPECT_EQ(trouble.bad_sample.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(trouble.bad_sample.message()),
+              ::testing::AllOf(::testing::HasSubstr("sample 0 of 'flowers' (/fake/0)"),
+                               ::testing::HasSubstr("truncated")));
+  EXPECT_FALSE(trouble.quarantine_grew);
+  EXPECT_TRUE(trouble.feed_failed.ok());
+  EXPECT_EQ(Begin().sample, plan::SubstituteFor(kSamples, 3, 0, 0, 1));
+  ASSERT_EQ(dataset().quarantine.Entries().size(), 1u);
+  EXPECT_EQ(dataset().quarantine.version(), 0u);
+  EXPECT_EQ(rows_.replaced(), 1u);
+}
+
+TEST_F(RowItemsTest, TheFirstStrikeIsForgivenWhenTheSecondTryIsDecoded) {
+  const workers::WorkItem first = Begin();
+
+  const FillOutcome trouble = End(first, OutcomeKind::kStrike, Fault::kWorkerCrashed);
+  const workers::WorkItem second = Begin();
+  End(second, OutcomeKind::kDone);
+
+  EXPECT_TRUE(trouble.bad_sample.ok());
+  EXPECT_EQ(second.sample, first.sample);
+  EXPECT_EQ(dataset().policy.OnStrike(first.sample), Verdict::kRetry);
+  EXPECT_TRUE(dataset().quarantine.Entries().empty());
+}
+
+TEST_F(RowItemsTest, TheSecondStrikeQuarantinesAndTheRowPassesTheSampleOver) {
+  const workers::WorkItem first = Begin();
+  End(first, OutcomeKind::kStrike, Fault::kTimeout);
+
+  const FillOutcome trouble = End(Begin(), OutcomeKind::kStrike, Fault::kTimeout);
+
+  EXPECT_TRUE(trouble.quarantine_grew);
+  EXPECT_THAT(std::string(trouble.bad_sample.message()), ::testing::HasSubstr("sample 0"));
+  EXPECT_TRUE(dataset().quarantine.Contains(first.sample));
+  EXPECT_EQ(dataset().quarantine.version(), 1u);
+  EXPECT_EQ(Begin().sample, plan::SubstituteFor(kSamples, 3, 0, 0, 1));
+  EXPECT_EQ(task_.attempt, 0u);
+}
+
+TEST_F(RowItemsTest, ASampleThatAFullQuarantineCannotHoldIsReplacedAllTheSame) {
+  for (uint64_t i = 0; i < source::Quarantine::kMaxQuarantined; ++i)
+    dataset().quarantine.Add(Crashed(kSamples + i));
+  const workers::WorkItem first = Begin();
+  End(first, OutcomeKind::kStrike, Fault::kWorkerCrashed);
+
+  End(Begin(), OutcomeKind::kStrike, Fault::kWorkerCrashed);
+
+  EXPECT_EQ(Begin().sample, plan::SubstituteFor(kSamples, 3, 0, 0, 1));
+}
+
+TEST_F(RowItemsTest, MoreBadSamplesThanAllowedFailTheFeed) {
+  for (uint64_t bad = 0; bad < 10; ++bad)
+    EXPECT_TRUE(End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt).feed_failed.ok());
+
+  const FillOutcome trouble = End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt);
+
+  EXPECT_EQ(trouble.feed_failed.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(trouble.feed, feed_);
+}
+
+// Whether it is tried again, and when, is for the caller to say: the row stays given out.
+TEST_F(RowItemsTest, ARowThatCannotBeReadIsTheCallersAffairAndNoSamplesFault) {
+  const absl::Status gone = absl::UnavailableError("/fake/0: gone");
+  const workers::WorkItem item = Begin();
+
+  const FillOutcome trouble = End(item, OutcomeKind::kSourceFailed, Fault::kNone, gone);
+
+  EXPECT_TRUE(trouble.feed_failed.ok());
+  EXPECT_TRUE(trouble.bad_sample.ok());
+  EXPECT_TRUE(core_.IsWanted(trouble.task));
+  EXPECT_NE(Begin().id, item.id);
+  EXPECT_TRUE(dataset().quarantine.Entries().empty());
+}
+
+TEST_F(RowItemsTest, ItemsThatEndAfterTheirSessionTouchNothing) {
+  const workers::WorkItem done = Begin(), refused = Begin(), struck = Begin();
+  core_.CloseSession(kSession);
+
+  End(done, OutcomeKind::kDone);
+  End(refused, OutcomeKind::kRefused, Fault::kCorrupt);
+  End(struck, OutcomeKind::kStrike, Fault::kTimeout);
+
+  EXPECT_EQ(rows_.in_flight(), 0u);
+  EXPECT_EQ(core_.CountAll().filling, 0u);
+  EXPECT_FALSE(core_.NextRow().has_value());
+}
+
+// ---- Which sample. ----
+
+class SampleForTest : public RowItemsTest {};
+
+TEST_F(SampleForTest, AttemptsAtQuarantinedSamplesArePassedOverAndNotCounted) {
+  const uint64_t first = plan::SubstituteFor(kSamples, 3, 0, 0, 1);
+  const uint64_t second = plan::SubstituteFor(kSamples, 3, 0, 0, 2);
+  const uint64_t third = plan::SubstituteFor(kSamples, 3, 0, 0, 3);
+  ASSERT_TRUE(first != second && second != third && first != third);
+  dataset().quarantine.Add(Crashed(first));
+
+  EXPECT_EQ(SampleFor(*feed_, {.attempt = 0}), 0u);
+  EXPECT_EQ(SampleFor(*feed_, {.attempt = 1}), second);
+  EXPECT_EQ(SampleFor(*feed_, {.attempt = 2}), third);
+}
+
+TEST_F(SampleForTest, StandInsDependOnTheEpochAndTheSampleAlone) {
+  const RowTask task{.epoch = 5, .index = 17, .attempt = 1};
+
+  EXPECT_EQ(SampleFor(*feed_, task), plan::SubstituteFor(kSamples, 3, 5, 17, 1));
+}
+
+}  // namespace
+}  // namespace penstock::feed
