@@ -21,7 +21,7 @@ LENGTH = 64  # of write_arrays.py's windows
 
 
 def written(script, *arguments, python=sys.executable):
-    subprocess.run([python, str(SUPPORT / script), *map(str, arguments)], check=True)
+    subprocess.run([python, str(SUPPORT / "files" / script), *map(str, arguments)], check=True)
 
 
 def webdataset_python(folder):

@@ -87,7 +87,7 @@ TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
             HasSubstr("event=refused " + who +
                       "FeedService.DescribeDataset what=\"dataset "
                       "'secret-set'\" reason=not_in_group"),
-            HasSubstr("is in none of the groups of dataset 'secret-set'"),
+            HasSubstr("is not in the groups of dataset 'secret-set'"),
             HasSubstr("event=operator_action user=" + std::to_string(kAdminUser) +
                       " pid=" + std::to_string(admin.pid()) +
                       " method=AdminService.SetWorkers what=\"1 workers\" result=ok"),

@@ -244,7 +244,7 @@ TEST_F(ConfiguredTest, AMissingRootEndsTheStartWithItsKeyAndWhatToDo) {
     EXPECT_THAT(checked.output, HasSubstr("it would not start on this machine: " + key));
     const Ended found = RunProgram("penstockctl", {"check", "--config", path});
     EXPECT_EQ(found.exit_code, 1);
-    EXPECT_THAT(found.output, HasSubstr("it would not start: " + key));
+    EXPECT_THAT(found.output, HasSubstr("it would not start on this machine: " + key));
   }
 }
 

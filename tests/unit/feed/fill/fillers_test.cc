@@ -55,7 +55,7 @@ TEST_F(FillersTest, WhereNoSampleStandsInTheFeedFailsAndTheRowGoesBack) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->end, FillEnd::kLost);
   EXPECT_FALSE(ended->read.has_value()) << "the source was not asked";
-  EXPECT_THAT(std::string(ended->feed_failed.message()), HasSubstr("stand-ins"));
+  EXPECT_THAT(std::string(ended->feed_failed.message()), HasSubstr("substitutes"));
 }
 
 TEST_F(FillersTest, WithoutAWorkerSlotItIsNobodysTurnYet) {
