@@ -56,7 +56,7 @@ absl::Status SynchronizeDevice() { return Absent(); }
 
 absl::StatusOr<MemoryInfo> QueryMemory() { return Absent(); }
 
-absl::StatusOr<Registration> Registration::Make(std::byte*, size_t, Access) { return Absent(); }
+absl::StatusOr<Registration> Registration::Make(std::byte*, size_t, HostAccess) { return Absent(); }
 Registration::~Registration() = default;
 absl::StatusOr<uint64_t> Registration::DeviceAddress(const std::byte*) const { return Absent(); }
 

@@ -61,8 +61,10 @@ void OpenDatasets::NoteExamined(const State& state, base::TimePoint begun) {
 // The name may be an alias: a link, or a text in different words. Names of datasets that are no
 // longer open are forgotten when there are many.
 void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key) {
-  if (keys_.size() >= most_ + configured_)
-    std::erase_if(keys_, [this](const auto& each) { return !open_.contains(each.second); });
+  if (keys_.size() >= most_ + configured_) {
+    const auto& open = open_;
+    std::erase_if(keys_, [&open](const auto& each) { return !open.contains(each.second); });
+  }
   keys_[dataset.path] = key;
 }
 

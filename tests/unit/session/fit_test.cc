@@ -83,8 +83,8 @@ class FitTest : public ::testing::Test {
 
   const testing::FakeDataset photographs_{100};
   const testing::FakeRows digits_{100, {28, 28, 1}};
-  const Noise noise_;
-  const Boxed boxed_;
+  const Noise noise_{};
+  const Boxed boxed_{};
 };
 
 TEST_F(FitTest, AnEpochHasTheSamplesThatTheNameStandsFor) {
