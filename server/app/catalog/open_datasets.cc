@@ -62,8 +62,8 @@ void OpenDatasets::NoteExamined(const State& state, base::TimePoint begun) {
 // longer open are forgotten when there are many.
 void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key) {
   if (keys_.size() >= most_ + configured_) {
-    const auto& open = open_;
-    std::erase_if(keys_, [&open](const auto& each) { return !open.contains(each.second); });
+    for (auto each = keys_.begin(); each != keys_.end();)
+      each = open_.contains(each->second) ? std::next(each) : keys_.erase(each);
   }
   keys_[dataset.path] = key;
 }
