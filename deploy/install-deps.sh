@@ -27,7 +27,7 @@ for argument; do
 done
 
 command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is missing, so this is neither Debian nor Ubuntu; install a C++20\
- compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo, libpng, libwebp, libtiff,\
+ compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo, libpng, libwebp, libtiff, libseccomp,\
  GoogleTest and Google Benchmark yourself"
 
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
@@ -40,7 +40,7 @@ esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libpng-dev libwebp-dev libtiff-dev libssl-dev
-  libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  libseccomp-dev libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
   python3-grpcio python3-protobuf python3-torch python3-torchvision python3-yaml systemd

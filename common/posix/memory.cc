@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,8 +54,9 @@ absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes) {
 }
 
 absl::StatusOr<size_t> SizeOf(const Fd& fd) {
+  // glibc's fstat is newfstatat, which takes a path, so confined processes may not call it.
   struct stat status;
-  if (::fstat(fd.get(), &status) != 0) {
+  if (::syscall(SYS_fstat, fd.get(), &status) != 0) {
     return base::ErrnoStatus(errno, absl::StrCat("fstat of descriptor ", fd.get()));
   }
   return static_cast<size_t>(status.st_size);

@@ -17,6 +17,7 @@ LIBRARIES = {
     "tiff": re.compile(r"^tiff\w*\.h$"),
     "nanobind": re.compile(r"^nanobind/"),
     "yaml": re.compile(r"^yaml-cpp/"),
+    "seccomp": re.compile(r"^seccomp\.h$"),
     "systemd": re.compile(r"^systemd/"),
 }
 
@@ -26,6 +27,7 @@ MAY_USE = {
     "common/base": set(),
     "common/cmake": set(),  # the header that is compiled before nearly every library
     "common/posix": {"common/base"},
+    "common/sandbox": {"common/base", "common/posix", "seccomp"},
     "common/shm": {"common/base"},
     "common/telemetry": {"common/base", "spdlog"},
     "common/cuda": {"common/base", "common/posix", "cuda"},
@@ -34,7 +36,7 @@ MAY_USE = {
     "server/source": {"common/base", "common/posix", "common/telemetry"},
     # The lanes that read samples live beside the workers: they see datasets by their interface, and how
     # long to go on reading by a pure rule.
-    "server/workers": COMMON | {"server/decode", "server/source/core/dataset.h",
+    "server/workers": COMMON | {"common/sandbox", "server/decode", "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,

@@ -1,0 +1,61 @@
+#include "common/sandbox/allowed_call.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace penstock::sandbox {
+namespace {
+
+constexpr unsigned kProtection = 2;  // argument of mmap and mprotect
+
+AllowedCall NeverExecutable(int number) {
+  return {number,
+          {{.index = kProtection, .test = ArgumentRule::Test::kLacksBits, .value = PROT_EXEC}}};
+}
+
+// abort() and failed checks. Signals to this process only.
+AllowedCall SignalToOneself() {
+  const auto self = static_cast<uint64_t>(::getpid());
+  return {SYS_tgkill, {{.index = 0, .value = self}, {.index = 1, .value = self}}};
+}
+
+}  // namespace
+
+AllowedCall WithFirst(int number, uint64_t first) { return {number, {{.value = first}}}; }
+
+std::vector<AllowedCall> CallsOfEveryProcess() {
+  return {
+      // malloc. When memory runs out, glibc looks for another heap, counts cores for that, and
+      // makes one with mprotect.
+      {SYS_brk},
+      NeverExecutable(SYS_mmap),
+      NeverExecutable(SYS_mprotect),
+      {SYS_munmap},
+      {SYS_mremap},
+      {SYS_madvise},
+      {SYS_sched_getaffinity},
+      {SYS_getrandom},
+      {SYS_sysinfo},  // glibc's qsort asks how much memory there is
+      {SYS_futex},    // the end of each pthread_once wakes others, also if there are none
+      // Where the machine's clock cannot be read without a system call.
+      {SYS_clock_gettime},
+      // A stopped process (SIGSTOP, a frozen cgroup, a suspended machine) goes on waiting by this.
+      {SYS_restart_syscall},
+      {SYS_close},
+      {SYS_fstat},
+      // Messages on standard error, the C library's own included.
+      WithFirst(SYS_write, STDERR_FILENO),
+      WithFirst(SYS_writev, STDERR_FILENO),
+      // The end.
+      {SYS_exit_group},
+      {SYS_exit},
+      {SYS_rt_sigprocmask},
+      {SYS_getpid},
+      {SYS_gettid},
+      SignalToOneself(),
+  };
+}
+
+}  // namespace penstock::sandbox
