@@ -24,15 +24,15 @@ void GiveUpPrivileges() {
   Forbid(RLIMIT_CORE);
 }
 
-absl::StatusOr<Confinement> Enter(const SandboxOptions& options) {
+absl::StatusOr<EnteredSandbox> Enter(const SandboxOptions& options) {
   GiveUpPrivileges();
-  if (kIsInstrumented) return Confinement{};
+  if (kIsInstrumented) return EnteredSandbox{};
   Forbid(RLIMIT_NPROC);
   std::vector<AllowedCall> calls = CallsOfEveryProcess();
   calls.insert(calls.end(), options.calls.begin(), options.calls.end());
   PENSTOCK_ASSIGN_OR_RETURN(CallFilter filter, CallFilter::Make(calls));
   if (options.fail_with != 0) filter = filter.FailingWith(options.fail_with);
-  const Confinement confinement{.filters_calls = true, .landlock = EnterLandlock()};
+  const EnteredSandbox confinement{.filters_calls = true, .landlock = EnterLandlock()};
   PENSTOCK_RETURN_IF_ERROR(filter.Install());
   return confinement;
 }

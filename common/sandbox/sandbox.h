@@ -29,7 +29,7 @@ struct SandboxOptions {
 };
 
 // What is in force besides the filter.
-struct Confinement {
+struct EnteredSandbox {
   bool filters_calls = false;  // false only if kIsInstrumented
   int landlock = 0;            // version; 0: none
 };
@@ -42,6 +42,6 @@ void GiveUpPrivileges();
 // memory is mapped and before the first foreign byte.
 // **Requires**: the process has one thread. **Errors**: FailedPrecondition if there is no seccomp
 // here; the process must then not go on.
-absl::StatusOr<Confinement> Enter(const SandboxOptions& options);
+absl::StatusOr<EnteredSandbox> Enter(const SandboxOptions& options);
 
 }  // namespace penstock::sandbox
