@@ -30,5 +30,8 @@ if arguments.seconds:
     command += [str(corpus), f"-max_total_time={arguments.seconds}", "-timeout=10", "-max_len=8192",
                 "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=1",
                 f"-artifact_prefix={arguments.folder}/{name}-"]
+    words = pathlib.Path(__file__).with_name("dictionaries") / f"{name}.dict"
+    if words.exists():
+        command.append(f"-dict={words}")
 print(f"{name}: {count} seeds", flush=True)
 sys.exit(subprocess.call([*command, str(start)]))

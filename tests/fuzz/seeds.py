@@ -8,6 +8,8 @@ import struct
 import sys
 import tarfile
 
+import daemon_seeds
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/files"))
 
 
@@ -175,7 +177,7 @@ def http2():
 
 SEEDS = {"array_text": array_text, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
          "image": image, "megatron": megatron, "npy": npy, "tar": tar, "tfrecord": tfrecord,
-         "tokens": tokens, "wds_index": wds_index}
+         "tokens": tokens, "wds_index": wds_index, **daemon_seeds.SEEDS}
 
 
 def write(name, folder):

@@ -102,11 +102,16 @@ DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, Opened
     return sample < opened.dataset->samples() ? opened.dataset->stamp(sample) : 0;
   });
   const uint64_t files = FilesOf(opened);
-  feed::FaultPolicy policy(opened.dataset->samples(), faults);
-  for (const source::BadSample& bad : loaded.quarantine.Entries()) policy.OnRefused(bad.sample);
-  return std::make_shared<feed::DatasetState>(
+  const std::vector<source::BadSample> bad_samples = loaded.quarantine.Entries();
+  const feed::FaultPolicy policy(opened.dataset->samples(), faults);
+  auto state = std::make_shared<feed::DatasetState>(
       feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
-                         std::move(policy), std::move(opened.mixture), files});
+                         policy, std::move(opened.mixture), files});
+  for (const source::BadSample& bad : bad_samples) {
+    if (bad.users.empty()) state->policy.OnRefused(bad.sample);
+    for (const uint32_t user : bad.users) state->PolicyOf(user).OnRefused(bad.sample);
+  }
+  return state;
 }
 
 // If not all files could be checked, those whose rows are in slots must be unchanged. All others

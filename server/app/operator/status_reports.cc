@@ -362,7 +362,7 @@ absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
   source::Quarantine& quarantine = view->state->quarantine;
   v1::ClearQuarantineResponse response;
   response.set_cleared(quarantine.Clear());
-  view->state->policy.Clear();
+  view->state->ForgetBadSamples();
   engine.QuarantineChanged(*view->state);
   PENSTOCK_RETURN_IF_ERROR(quarantine.Save());
   response.set_version(quarantine.version());

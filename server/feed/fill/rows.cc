@@ -31,7 +31,7 @@ std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
   uint32_t passed_over = 0;
   for (uint32_t attempt = 0; passed_over < kMaxPassedOver; ++attempt) {
     const uint64_t sample = attempt == 0 ? planned : StandInFor(spec, task.epoch, planned, attempt);
-    if (feed.dataset->quarantine.Contains(sample)) {
+    if (feed.dataset->quarantine.Contains(sample, task.user.value())) {
       ++passed_over;
       continue;
     }
@@ -118,7 +118,9 @@ FillOutcome Rows::End(const workers::Outcome& outcome, const pool::Pool& pool) {
     case workers::OutcomeKind::kDone:
       Label(row, pool.Place(row.task.slot.value()));
       if (!row.feed->canary) ++decoded_;
-      row.feed->dataset->policy.OnDecoded(row.sample);
+      if (const auto policy = row.feed->dataset->policies.find(row.task.user.value());
+          policy != row.feed->dataset->policies.end())
+        policy->second.OnDecoded(row.sample);
       break;
     case workers::OutcomeKind::kLost:
       ended.end = FillEnd::kLost;
@@ -166,8 +168,9 @@ FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
     ended.feed_failed = Lacks(row, fault);
   } else {
     Record(row, fault);
-    dataset.policy.OnRefused(row.sample);
-    ended.feed_failed = dataset.policy.Exhausted();
+    FaultPolicy& policy = dataset.PolicyOf(row.task.user.value());
+    policy.OnRefused(row.sample);
+    ended.feed_failed = policy.Exhausted();
   }
   if (!row.feed->canary) ++replaced_;
   ended.end = FillEnd::kRefused;
@@ -177,15 +180,16 @@ FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
 // A worker died or hung over the sample: try it once more, then never again.
 FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
   DatasetState& dataset = *row.feed->dataset;
+  FaultPolicy& policy = dataset.PolicyOf(row.task.user.value());
   FillOutcome ended;
-  if (dataset.policy.OnStrike(row.sample) == Verdict::kQuarantine) {
+  if (policy.OnStrike(row.sample) == Verdict::kQuarantine) {
     ended.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
     Record(row, fault);
-    ended.feed_failed = dataset.policy.Exhausted();
+    ended.feed_failed = policy.Exhausted();
     ended.quarantine_grew = true;
     if (!row.feed->canary) ++replaced_;
     // If the quarantine is full, the sample can't be added to it; skip it only in this row.
-    if (!dataset.quarantine.Contains(row.sample)) {
+    if (!dataset.quarantine.Contains(row.sample, row.task.user.value())) {
       ended.end = FillEnd::kRefused;
       return ended;
     }
@@ -203,7 +207,8 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
        .fault = fault,
        .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
        .attempts = row.task.attempt + 1,
-       .stamp = dataset.dataset->stamp(row.sample)});
+       .stamp = dataset.dataset->stamp(row.sample),
+       .users = {row.task.user.value()}});
   if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -31,12 +32,22 @@ struct DatasetState {
   std::string name;
   std::shared_ptr<const source::Dataset> dataset;  // also kept alive by items in workers' queues
   source::Quarantine quarantine;
-  FaultPolicy policy;
+  FaultPolicy policy;  // of users whose workers found nothing bad
   // Set if it is a mixture; shared with its feeds.
   std::shared_ptr<const plan::Mixture> mixture = {};
   // Identifies the files and their states: changes when a file does; 0: no files.
   uint64_t files = 0;
   SourceHealth source = {};
+  // Of each user whose workers found something bad: what one user's worker claims must not fail
+  // the feeds of another.
+  std::map<uint32_t, FaultPolicy> policies = {};
+
+  FaultPolicy& PolicyOf(uint32_t user) { return policies.try_emplace(user, policy).first->second; }
+  // The quarantine was cleared.
+  void ForgetBadSamples() {
+    policy.Clear();
+    policies.clear();
+  }
 };
 
 // One feed.

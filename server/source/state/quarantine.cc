@@ -1,5 +1,6 @@
 #include "server/source/state/quarantine.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -96,10 +97,48 @@ void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, in
   }
 }
 
+// Nothing is news to a record that counts for everybody already.
+Quarantine::Added Quarantine::AddUsers(const std::vector<uint32_t>& users, BadSample& known) {
+  if (known.users.empty()) return Added::kKnown;
+  if (users.empty()) {
+    known.users.clear();
+    return Added::kNews;
+  }
+  Added added = Added::kKnown;
+  for (const uint32_t user : users) {
+    const auto place = std::lower_bound(known.users.begin(), known.users.end(), user);
+    if (place != known.users.end() && *place == user) continue;
+    if (known.users.size() >= kMaxUsers) return Added::kNoPlace;
+    known.users.insert(place, user);
+    added = Added::kNews;
+  }
+  return added;
+}
+
+bool Quarantine::Contains(uint64_t sample, uint32_t user) const {
+  const auto found = quarantined_.find(sample);
+  if (found == quarantined_.end()) return false;
+  const std::vector<uint32_t>& users = found->second.users;
+  return users.empty() || std::binary_search(users.begin(), users.end(), user);
+}
+
 Quarantine::Added Quarantine::Add(const BadSample& bad) {
-  if (quarantined_.contains(bad.sample)) return Added::kKnown;
-  if (!IsQuarantined(bad.fault)) {
-    if (refused_.contains(bad.sample)) return Added::kKnown;
+  const bool quarantines = IsQuarantined(bad.fault);
+  const auto known = quarantined_.find(bad.sample);
+  if (known != quarantined_.end() && !quarantines) return Added::kKnown;
+  if (known != quarantined_.end()) {
+    const Added added = AddUsers(bad.users, known->second);
+    if (added != Added::kNews) return added;
+    ++version_;
+    is_saved_ = false;
+    return added;
+  }
+  if (!quarantines) {
+    if (const auto refused = refused_.find(bad.sample); refused != refused_.end()) {
+      const Added added = AddUsers(bad.users, refused->second);
+      if (added == Added::kNews) is_saved_ = false;
+      return added;
+    }
     if (refused_.size() >= kMaxRefused) return Added::kNoPlace;
   } else {
     if (quarantined_.size() >= kMaxQuarantined) return Added::kNoPlace;

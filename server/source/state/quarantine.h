@@ -2,6 +2,9 @@
 // Samples that crashed or stalled a worker are quarantined: they are not decoded again until
 // someone clears the quarantine.
 //
+// A user's worker may have been taken over by what it decoded, and claim anything of any sample. So
+// what it says holds for rows of its own user alone.
+//
 // **Thread safety**: thread-compatible; one thread owns it. Only Load may block, and Save if the
 // quarantine was loaded without a StateAccess.
 #pragma once
@@ -26,6 +29,8 @@ struct BadSample {
   int64_t time_unix_ms = 0;
   uint32_t attempts = 0;
   uint64_t stamp = 0;  // Dataset::stamp of the sample when it was found bad
+  // The users whose workers found it bad, ascending; empty: not known, which counts as everybody.
+  std::vector<uint32_t> users = {};
 };
 
 // Whether a sample with this fault is quarantined (kTimeout, kWorkerCrashed) or only reported.
@@ -39,6 +44,7 @@ class Quarantine {
   // A full quarantine no longer protects the workers, and it says so.
   static constexpr size_t kMaxRefused = 10'000;
   static constexpr size_t kMaxQuarantined = 100'000;
+  static constexpr size_t kMaxUsers = 64;  // of one entry
 
   enum class Added {
     kNews,     // recorded
@@ -64,11 +70,14 @@ class Quarantine {
   size_t ForgetOthers(const std::function<uint64_t(uint64_t sample)>& stamp_of);
 
   // Records a bad sample. A refused sample may become quarantined, but not the other way round.
-  // Increases version() if the set of quarantined samples grew.
+  // Its users are added to those of an earlier record. Increases version() if the set of
+  // quarantined samples grew for anybody.
   Added Add(const BadSample& bad);
 
-  // Whether the sample is quarantined. Checked before each dispatch.
+  // Whether the sample is quarantined for anybody.
   bool Contains(uint64_t sample) const { return quarantined_.contains(sample); }
+  // Whether it is quarantined for rows of this user. Checked before each dispatch.
+  bool Contains(uint64_t sample, uint32_t user) const;
 
   // The record of a bad sample of either kind, or nullptr. Valid until the next change.
   const BadSample* Find(uint64_t sample) const;
@@ -107,6 +116,7 @@ class Quarantine {
   uint64_t dataset_ = 0;
   uint64_t version_ = 0;
   void Keep(const BadSample& bad);
+  static Added AddUsers(const std::vector<uint32_t>& users, BadSample& known);
 
   std::map<uint64_t, BadSample> refused_, quarantined_;
   std::map<base::Fault, size_t> by_fault_;

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "server/source/files/hash.h"
@@ -12,7 +13,7 @@ namespace penstock::source {
 namespace {
 
 constexpr absl::string_view kQuarantineMagic = "penstock-quarantine ";
-constexpr absl::string_view kFirstLine = "penstock-quarantine 2";
+constexpr absl::string_view kFirstLine = "penstock-quarantine 3";
 constexpr absl::string_view kChecksum = "checksum ";
 
 absl::Status Damaged(absl::string_view why) {
@@ -28,16 +29,28 @@ bool IsKnown(uint32_t fault) {
   return known != base::Fault::kNone && base::FactsOf(known).has_value();
 }
 
+// Ascending, and as many as there may be.
+bool ParseUsers(absl::string_view text, std::vector<uint32_t>& users) {
+  if (text == "-") return true;
+  for (const absl::string_view each : absl::StrSplit(text, ',')) {
+    uint32_t user = 0;
+    if (!absl::SimpleAtoi(each, &user) || (!users.empty() && user <= users.back())) return false;
+    users.push_back(user);
+  }
+  return users.size() <= Quarantine::kMaxUsers;
+}
+
 bool ParseEntry(absl::string_view line, BadSample& entry) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(' ', 5));
+  const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(' ', 6));
   uint32_t fault = 0;
-  if (parts.size() != 6 || !absl::SimpleAtoi(parts[0], &entry.sample) ||
+  if (parts.size() != 7 || !absl::SimpleAtoi(parts[0], &entry.sample) ||
       !absl::SimpleAtoi(parts[1], &fault) || !IsKnown(fault) ||
       !absl::SimpleAtoi(parts[2], &entry.time_unix_ms) ||
-      !absl::SimpleAtoi(parts[3], &entry.attempts) || !ParseHex(parts[4], entry.stamp))
+      !absl::SimpleAtoi(parts[3], &entry.attempts) || !ParseHex(parts[4], entry.stamp) ||
+      !ParseUsers(parts[5], entry.users))
     return false;
   entry.fault = static_cast<base::Fault>(fault);
-  absl::string_view path = parts[5];
+  absl::string_view path = parts[6];
   return absl::ConsumePrefix(&path, "\"") && absl::ConsumeSuffix(&path, "\"") &&
          absl::CUnescape(path, &entry.path);
 }
@@ -61,7 +74,8 @@ std::string FormatQuarantine(const QuarantineText& content) {
                                      content.version);
   for (const BadSample& bad : content.entries)
     absl::StrAppend(&text, bad.sample, " ", static_cast<uint32_t>(bad.fault), " ", bad.time_unix_ms,
-                    " ", bad.attempts, " ", absl::Hex(bad.stamp, absl::kZeroPad16), " \"",
+                    " ", bad.attempts, " ", absl::Hex(bad.stamp, absl::kZeroPad16), " ",
+                    bad.users.empty() ? "-" : absl::StrJoin(bad.users, ","), " \"",
                     absl::CHexEscape(bad.path), "\"\n");
   return absl::StrFormat("%s%s%016x\n", text, kChecksum, Hash(text));
 }
@@ -72,7 +86,7 @@ absl::StatusOr<QuarantineText> ParseQuarantine(absl::string_view text) {
     return absl::DataLossError(
         absl::StrCat("the quarantine file has version '",
                      absl::CHexEscape(first.substr(kQuarantineMagic.size(), 8)),
-                     "', wanted 2: another version of the daemon wrote it, ", "or it is damaged"));
+                     "', wanted 3: another version of the daemon wrote it, ", "or it is damaged"));
   PENSTOCK_ASSIGN_OR_RETURN(const absl::string_view body, CheckedBody(text));
   std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(body, "\n"), '\n');
   QuarantineText content;

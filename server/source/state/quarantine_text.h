@@ -1,9 +1,10 @@
 // The quarantine's file, which people may read:
 //
-//   penstock-quarantine 2
+//   penstock-quarantine 3
 //   dataset <16 hex digits>
 //   version <number>
-//   <sample> <fault's number> <Unix time, ms> <attempts> <stamp> "<path, C-escaped>"   a line each
+//   <sample> <fault's number> <Unix time, ms> <attempts> <stamp> <users> "<path, C-escaped>"
+//                                                          a line each; users: "1000,1001", or "-"
 //   checksum <16 hex digits>                                         XXH3 of all lines before
 #pragma once
 

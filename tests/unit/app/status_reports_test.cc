@@ -127,6 +127,7 @@ TEST_F(StatusReportsTest, AQuarantineIsListedByNameOrPathWithItsReasons) {
 TEST_F(StatusReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {
   feed::DatasetState& flowers = *datasets_[0].state;
   flowers.policy.OnRefused(5);
+  flowers.PolicyOf(1001).OnRefused(6);
 
   const v1::ClearQuarantineResponse cleared =
       ClearQuarantine(datasets_, "flowers", engine_).value();
@@ -135,6 +136,7 @@ TEST_F(StatusReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {
   EXPECT_EQ(cleared.version(), 2u);
   EXPECT_EQ(BadSamples(flowers), 0u);
   EXPECT_EQ(flowers.policy.bad_samples(), 0u);
+  EXPECT_EQ(flowers.PolicyOf(1001).bad_samples(), 0u);
   EXPECT_EQ(BadSamples(*datasets_[2].state), 2u);
 }
 

@@ -54,6 +54,41 @@ TEST_F(QuarantineTest, BadSamplesOfBothKindsAreFoundAndOthersAreNot) {
   EXPECT_EQ(quarantine.Find(4)->path, "four");
 }
 
+// A user's worker may claim anything; another user's rows must not change for it.
+TEST_F(QuarantineTest, WhatOneUsersWorkerSaysHoldsForThatUserAloneAlsoFromTheFile) {
+  constexpr uint32_t kAnna = 1001, kBerta = 1000;
+  Quarantine quarantine = Load().quarantine;
+  BadSample bad = Bad(7, Fault::kWorkerCrashed);
+  bad.users = {kAnna};
+
+  EXPECT_EQ(quarantine.Add(bad), Quarantine::Added::kNews);
+  EXPECT_TRUE(quarantine.Contains(7, kAnna));
+  EXPECT_FALSE(quarantine.Contains(7, kBerta));
+  EXPECT_EQ(quarantine.Add(bad), Quarantine::Added::kKnown);
+  EXPECT_EQ(quarantine.version(), 1u);
+
+  bad.users = {kBerta};
+  EXPECT_EQ(quarantine.Add(bad), Quarantine::Added::kNews);
+  EXPECT_EQ(quarantine.version(), 2u);
+  EXPECT_EQ(quarantine.quarantined(), 1u);
+  ASSERT_TRUE(quarantine.Save().ok());
+  const Quarantine again = Load().quarantine;
+  EXPECT_TRUE(again.Contains(7, kAnna) && again.Contains(7, kBerta));
+  EXPECT_FALSE(again.Contains(7, 1002));
+}
+
+TEST_F(QuarantineTest, AnEntryHasOnlySoManyUsers) {
+  Quarantine quarantine;
+  BadSample bad = Bad(7, Fault::kTimeout);
+  for (uint32_t user = 0; user < Quarantine::kMaxUsers; ++user) {
+    bad.users = {user};
+    EXPECT_EQ(quarantine.Add(bad), Quarantine::Added::kNews);
+  }
+  bad.users = {5000};
+  EXPECT_EQ(quarantine.Add(bad), Quarantine::Added::kNoPlace);
+  EXPECT_FALSE(quarantine.Contains(7, 5000));
+}
+
 TEST_F(QuarantineTest, EntriesAreBothKindsBySampleFromAnyOneOnAndNoMoreThanAskedFor) {
   Quarantine quarantine;
   for (uint64_t sample : {9, 1, 5}) quarantine.Add(Bad(sample, Fault::kTruncated));
@@ -100,12 +135,12 @@ TEST_F(QuarantineTest, AFileCutAnywhereIsDamaged) {
 }
 
 TEST_F(QuarantineTest, AFileOfAnotherVersionIsKeptAsideAndSaid) {
-  const std::string later = "penstock-quarantine 3\nwho knows\n";
+  const std::string later = "penstock-quarantine 4\nwho knows\n";
   temp_.Write(kFile, later);
 
   const auto loaded = Load();
 
-  EXPECT_THAT(loaded.warning, AllOf(HasSubstr("has version '3', wanted 2"), HasSubstr("moved to")));
+  EXPECT_THAT(loaded.warning, AllOf(HasSubstr("has version '4', wanted 3"), HasSubstr("moved to")));
   EXPECT_EQ(loaded.quarantine.version(), static_cast<uint64_t>(kNow));
   EXPECT_EQ(temp_.Read(std::string(kFile) + ".damaged"), later);
 }

@@ -137,7 +137,7 @@ TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetA
   EXPECT_THAT(std::string(failed.message()),
               ::testing::AllOf(::testing::HasSubstr("a field is too long"),
                                ::testing::HasSubstr("request a greater length")));
-  EXPECT_EQ(dataset().policy.bad_samples(), 0u);
+  EXPECT_EQ(dataset().PolicyOf(task_.user.value()).bad_samples(), 0u);
   EXPECT_EQ(dataset().quarantine.refused(), 0u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(RowItemsTest, ALostItemIsTheSameOnceMore) {
 
   EXPECT_TRUE(trouble.bad_sample.ok());
   EXPECT_EQ(Begin().sample, lost.sample);
-  EXPECT_EQ(dataset().policy.bad_samples(), 0u);
+  EXPECT_EQ(dataset().PolicyOf(task_.user.value()).bad_samples(), 0u);
 }
 
 TEST_F(RowItemsTest, ARefusedSampleIsReplacedByItsStandInAndReported) {
@@ -208,7 +208,7 @@ TEST_F(RowItemsTest, TheFirstStrikeIsForgivenWhenTheSecondTryIsDecoded) {
 
   EXPECT_TRUE(trouble.bad_sample.ok());
   EXPECT_EQ(second.sample, first.sample);
-  EXPECT_EQ(dataset().policy.OnStrike(first.sample), Verdict::kRetry);
+  EXPECT_EQ(dataset().PolicyOf(task_.user.value()).OnStrike(first.sample), Verdict::kRetry);
   EXPECT_TRUE(dataset().quarantine.Entries().empty());
 }
 
@@ -224,6 +224,21 @@ TEST_F(RowItemsTest, TheSecondStrikeQuarantinesAndTheRowPassesTheSampleOver) {
   EXPECT_EQ(dataset().quarantine.version(), 1u);
   EXPECT_EQ(Begin().sample, plan::SubstituteFor(kSamples, 3, 0, 0, 1));
   EXPECT_EQ(task_.attempt, 0u);
+}
+
+// The user's worker may have been taken over and lie.
+TEST_F(RowItemsTest, WhatAUsersWorkersDieOverIsNeitherReplacedNorCountedForAnotherUser) {
+  const workers::WorkItem first = Begin();
+  End(first, OutcomeKind::kStrike, Fault::kTimeout);
+  End(Begin(), OutcomeKind::kStrike, Fault::kTimeout);
+
+  RowTask of_another = task_;
+  of_another.user = UserId(task_.user.value() + 1);
+
+  EXPECT_NE(SampleFor(*feed_, task_), first.sample);
+  EXPECT_EQ(SampleFor(*feed_, of_another), first.sample);
+  EXPECT_EQ(dataset().PolicyOf(task_.user.value()).bad_samples(), 1u);
+  EXPECT_EQ(dataset().PolicyOf(of_another.user.value()).bad_samples(), 0u);
 }
 
 TEST_F(RowItemsTest, ASampleThatAFullQuarantineCannotHoldIsReplacedAllTheSame) {

@@ -1,0 +1,30 @@
+// Any bytes as a client's first message at the doorway, and what the daemon answers.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/shm/protocol.h"
+#include "server/doorway/handshake.h"
+
+namespace doorway = penstock::doorway;
+namespace shm = penstock::shm;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto read = doorway::ReadHandshake({bytes.begin(), bytes.end()});
+  if (!read.ok()) {
+    const shm::DoorwayRefused refused = doorway::RefusedFor(read.status());
+    PENSTOCK_CHECK(refused.code != 0 && refused.reason[0] != '\0');
+    PENSTOCK_CHECK(::strnlen(refused.reason, sizeof(refused.reason)) < sizeof(refused.reason));
+    return 0;
+  }
+  PENSTOCK_CHECK(size == sizeof(shm::DoorwayHandshake));
+  PENSTOCK_CHECK(shm::kServed.Has(read->version) && read->client.size() <= 64);
+  PENSTOCK_CHECK(std::all_of(read->client.begin(), read->client.end(),
+                             [](char c) { return c >= ' ' && c <= '~'; }));
+  PENSTOCK_CHECK(doorway::WelcomeWith({}, read->version).header.version == read->version);
+  return 0;
+}
