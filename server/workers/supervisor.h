@@ -39,6 +39,7 @@
 #include "common/posix/loose_threads.h"
 #include "server/workers/event_set.h"
 #include "server/workers/restart.h"
+#include "server/workers/row_decoders.h"
 #include "server/workers/shared_segments.h"
 #include "server/workers/sleeping_workers.h"
 #include "server/workers/slots/item_times.h"
@@ -50,11 +51,11 @@
 
 namespace penstock::workers {
 
-class Supervisor {
+class Supervisor final : public RowDecoders {
  public:
   // `start_process`: starts a worker process.
   explicit Supervisor(SupervisorOptions options, StartProcess start_process = StartChildProcess);
-  ~Supervisor();  // kills and reaps the workers, joins the readers
+  ~Supervisor() override;  // kills and reaps the workers, joins the readers
 
   // Starts the workers. Call it once. **Errors**: why the first worker could not be started.
   absl::Status Start();
@@ -73,19 +74,13 @@ class Supervisor {
   absl::Status AddSegment(uint32_t segment, uint32_t user, const posix::Fd& memory, uint64_t bytes);
   void RemoveSegment(uint32_t segment);
 
-  // How many more items Submit accepts for the user, given the maximum number of its worker slots.
-  // Small, so that the earliest batch is finished first.
-  size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const {
+  size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const override {
     return slots_.HeadroomFor(user, Depth(user), most_worker_slots, now_);
   }
-  // **Requires**: there is headroom; otherwise the item ends as lost.
-  void Submit(const WorkItem& item);
-  // Whether another item with `aside` may be submitted.
-  bool MayReadAside() const { return loose_.CanStart(); }
+  void Submit(const WorkItem& item) override;
+  bool MayReadAside() const override { return loose_.CanStart(); }
 
-  // The worker slots that have something to do, by user.
-  using Holding = SlotHolding;
-  std::vector<Holding> Holdings() const { return slots_.Holdings(now_); }
+  std::vector<SlotHolding> Holdings() const override { return slots_.Holdings(now_); }
   // The processes that have served a user, at worker slots and asleep.
   using Served = ServingProcess;
   std::vector<Served> WhoIsServed() const;
@@ -93,23 +88,16 @@ class Supervisor {
   std::vector<std::pair<Served, base::Duration>> TakeDismissed() {
     return std::exchange(dismissed_, {});
   }
-  // Makes one more of the user's worker slots accept no items, so that it becomes free for others.
-  void GiveWay(uint32_t user) { slots_.GiveWay(user, now_); }
-  // Nobody waits for a worker slot any more: all slots accept items again.
-  void NobodyWaits() { slots_.NobodyWaits(); }
-  // Set it while several users compete for worker slots: each slot then gets few items at a time.
-  void SetContended(bool contended) { contended_ = contended; }
+  void GiveWay(uint32_t user) override { slots_.GiveWay(user, now_); }
+  void NobodyWaits() override { slots_.NobodyWaits(); }
+  void SetContended(bool contended) override { contended_ = contended; }
 
-  // The items whose reads were found to be overdue, each returned once. They use no more headroom,
-  // and end like all others.
-  std::vector<uint64_t> TakeOverdue() { return std::exchange(overdue_, {}); }
+  std::vector<uint64_t> TakeOverdue() override { return std::exchange(overdue_, {}); }
 
-  // Returns the outcomes since the last call. Also notices dead workers.
-  std::vector<Outcome> Collect(base::TimePoint now);
+  // Also notices dead workers.
+  std::vector<Outcome> Collect(base::TimePoint now) override;
 
-  // The workers that died since the last call, oldest first.
-  using Death = WorkerDeath;
-  std::vector<Death> TakeDeaths() { return std::exchange(deaths_, {}); }
+  std::vector<WorkerDeath> TakeDeaths() override { return std::exchange(deaths_, {}); }
 
   // Handles time-outs and restarts. Call it about every 100 ms.
   void Tick(base::TimePoint now);
@@ -117,7 +105,7 @@ class Supervisor {
   std::vector<WorkerView> View(base::TimePoint now) const { return slots_.View(now); }
   // Worker slots that are ready, or have no worker because nobody needs one.
   uint32_t running() const { return slots_.serving(now_); }
-  uint32_t count() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t count() const override { return static_cast<uint32_t>(slots_.size()); }
   // Processes that sleep, in addition to those at worker slots; at most as many as there are worker
   // slots.
   uint32_t asleep() const { return static_cast<uint32_t>(asleep_.processes()); }
@@ -161,7 +149,7 @@ class Supervisor {
   base::TimePoint now_{};  // of the last Collect or Tick
   bool contended_ = false;
   std::vector<std::pair<Served, base::Duration>> dismissed_;
-  std::vector<Death> deaths_;
+  std::vector<WorkerDeath> deaths_;
   std::vector<Outcome> ended_;  // not yet collected
   std::vector<uint64_t> overdue_;
 };

@@ -12,9 +12,9 @@ namespace {
 // After a user waited for a worker slot, contention is assumed for this long.
 constexpr base::Duration kContention = std::chrono::seconds(1);
 
-std::vector<SlotHolder> HoldersOf(const workers::Supervisor& workers, const Core& core) {
+std::vector<SlotHolder> HoldersOf(const workers::RowDecoders& workers, const Core& core) {
   std::vector<SlotHolder> holders;
-  for (const workers::Supervisor::Holding& each : workers.Holdings())
+  for (const workers::SlotHolding& each : workers.Holdings())
     holders.push_back({.user = UserId(each.user),
                        .worker_slots = each.worker_slots,
                        .giving_way = each.giving_way,
@@ -33,7 +33,7 @@ FillTimes TimesOf(const workers::Times& times) {
 
 }  // namespace
 
-WorkerFiller::WorkerFiller(workers::Supervisor& workers, Core& core, const pool::Pool& pool,
+WorkerFiller::WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
                            const WorkerLosses::Options& losses, AccountFailed account_failed)
     : workers_(workers),
       core_(core),
@@ -44,7 +44,7 @@ WorkerFiller::WorkerFiller(workers::Supervisor& workers, Core& core, const pool:
 Turn WorkerFiller::TurnOf(UserId user) const {
   const uint32_t most = WorkerSlotsOfAUser();
   if (workers_.HeadroomFor(user.value(), most) > 0) return Turn::kNow;
-  for (const workers::Supervisor::Holding& each : workers_.Holdings())
+  for (const workers::SlotHolding& each : workers_.Holdings())
     if (each.user == user.value() && each.worker_slots >= most) return Turn::kNot;
   return Turn::kLater;
 }
@@ -90,7 +90,7 @@ void WorkerFiller::TakeOverdue(base::TimePoint, NoteOverdueRead note) {
 }
 
 void WorkerFiller::NoteDeaths(base::TimePoint now) {
-  for (const workers::Supervisor::Death& death : workers_.TakeDeaths()) {
+  for (const workers::WorkerDeath& death : workers_.TakeDeaths()) {
     PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"user", death.user},
                  {"pid", death.pid}, {"reason", death.reason});
     if (death.account == 0) continue;

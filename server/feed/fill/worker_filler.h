@@ -3,7 +3,7 @@
 // between users, and worker deaths are charged to the dataset and user over whose samples they
 // occur.
 //
-// **Ownership**: owns the rows in progress and the accounts of deaths; the supervisor belongs to
+// **Ownership**: owns the rows in progress and the accounts of deaths; the decoders belong to
 // the engine.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "server/feed/fill/filler.h"
 #include "server/feed/fill/rows.h"
 #include "server/feed/fill/worker_losses.h"
-#include "server/workers/supervisor.h"
+#include "server/workers/row_decoders.h"
 
 namespace penstock::feed {
 
@@ -24,7 +24,7 @@ class WorkerFiller final : public Filler {
   // Called when an account has exceeded its budget of deaths: its feeds fail for this reason.
   using AccountFailed = std::function<void(uint64_t account, const absl::Status& why)>;
 
-  WorkerFiller(workers::Supervisor& workers, Core& core, const pool::Pool& pool,
+  WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
                const WorkerLosses::Options& losses, AccountFailed account_failed);
 
   // The maximum fraction of the worker slots that decode for one user at once.
@@ -47,7 +47,7 @@ class WorkerFiller final : public Filler {
   uint32_t WorkerSlotsOfAUser() const;
   void NoteDeaths(base::TimePoint now);
 
-  workers::Supervisor& workers_;
+  workers::RowDecoders& workers_;
   Core& core_;
   const pool::Pool& pool_;
   const AccountFailed account_failed_;

@@ -251,7 +251,7 @@ TEST_F(UsersTest, AWorkerThatDiesOverAUsersSampleIsChargedToItAndHoldsUpNobodyEl
   ASSERT_TRUE(RunUntil([&] { return !outcomes_.empty(); }));
 
   EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);  // no strike
-  const std::vector<Supervisor::Death> deaths = supervisor_->TakeDeaths();
+  const std::vector<WorkerDeath> deaths = supervisor_->TakeDeaths();
   ASSERT_EQ(deaths.size(), 1u);
   EXPECT_EQ(deaths[0].user, kBerta);
   EXPECT_EQ(deaths[0].account, kBerta);
