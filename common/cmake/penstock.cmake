@@ -63,9 +63,10 @@ endfunction()
 #
 # Labels: unit (default), contract, system or gpu; additionally slow (runs only when named) and tsan
 # (also runs under ThreadSanitizer: only for code that uses neither gRPC nor Abseil's
-# synchronisation). SERIAL: runs alone, because it measures time or needs all cores.
+# synchronisation). SERIAL: runs alone, because it measures time or needs all cores. OPTIMIZED: is
+# run for longer than it takes to compile.
 function(penstock_test)
-  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;OPTIMIZED" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -80,8 +81,8 @@ function(penstock_test)
   # trainer's thread, so -O2.
   set(headers penstock_test_headers)
   set(level -O0)
-  if("gpu" IN_LIST ARG_LABELS)
-    set(headers penstock_gpu_test_headers)
+  if(ARG_OPTIMIZED OR "gpu" IN_LIST ARG_LABELS)
+    set(headers penstock_optimized_test_headers)
     set(level -O2)
   endif()
   if(NOT TARGET ${headers})

@@ -1,0 +1,183 @@
+// What goes wrong.
+#include <algorithm>
+#include <csignal>
+
+#include "tests/simulation/world.h"
+
+namespace penstock::simulation {
+namespace {
+
+constexpr uint64_t kStorm = 20;  // faults, one every few seconds
+
+}  // namespace
+
+const char* NameOf(Fault fault) {
+  switch (fault) {
+    case Fault::kWorkerKilled:
+      return "a worker is killed";
+    case Fault::kWorkerCrashed:
+      return "a worker crashes";
+    case Fault::kWorkerHangs:
+      return "a worker hangs";
+    case Fault::kSlowReads:
+      return "reads are slow";
+    case Fault::kReadsFail:
+      return "reads fail, then recover";
+    case Fault::kFileChanged:
+      return "a file has changed";
+    case Fault::kContentReplaced:
+      return "a dataset was replaced";
+    case Fault::kSampleCorrupt:
+      return "a sample is corrupt";
+    case Fault::kSampleDeadly:
+      return "a sample crashes its decoder";
+    case Fault::kStartsFail:
+      return "workers do not start";
+    case Fault::kWorkersSet:
+      return "the number of workers changes";
+    case Fault::kTrainerKilled:
+      return "a trainer is killed";
+    case Fault::kTrainerStopped:
+      return "a trainer stops";
+    case Fault::kTrainerDisconnected:
+      return "a trainer loses its connection";
+    case Fault::kTrainerLies:
+      return "a trainer writes wrong numbers";
+    case Fault::kDrain:
+      return "the daemon drains";
+    case Fault::kDaemonKilled:
+      return "the daemon is killed";
+    case Fault::kDaemonStopped:
+      return "the daemon is stopped";
+    case Fault::kClockJumps:
+      return "the clock jumps";
+  }
+  return "";
+}
+
+void World::Trouble(Duration length) { well_since_ = std::max(well_since_, stage_.now() + length); }
+
+// A storm of faults, then a calm that is long enough for everything to go on.
+void World::NextFault() {
+  if (calm_for_good_ || faults_ >= plan_.faults) return;
+  if (left_of_storm_ == 0) {
+    // Storms are spread over the samples.
+    const double share = static_cast<double>(faults_) / static_cast<double>(plan_.faults);
+    if (static_cast<double>(trainers_.samples()) < share * static_cast<double>(plan_.samples))
+      return stage_.events.After(seconds(5), EventKind::kFault);
+    left_of_storm_ = kStorm;
+  }
+  if (--left_of_storm_ == 0) {
+    for (size_t i = 0; i < storage_.size(); ++i)
+      stage_.events.After(seconds(30), EventKind::kRepair, i);
+    Trouble(seconds(40));
+    stage_.events.After(seconds(100), EventKind::kFault);
+  } else {
+    stage_.events.After(stage_.random.About(seconds(3)), EventKind::kFault);
+  }
+  Strike(static_cast<Fault>(stage_.random.Below(kFaultKinds)));
+}
+
+void World::Strike(Fault fault) {
+  if (daemon_ == nullptr) fault = Fault::kClockJumps;
+  stage_.Note(NameOf(fault), static_cast<uint64_t>(fault));
+  ++faults_;
+  ++by_kind_[static_cast<size_t>(fault)];
+  Trouble(seconds(1));
+  if (daemon_ != nullptr && (StrikeWorkers(fault) || StrikeStorage(fault) || StrikeTrainers(fault)))
+    return;
+  Random& random = stage_.random;
+  if (fault == Fault::kDrain) {
+    const Duration length = random.Between(seconds(1), seconds(30));
+    daemon_->SetDraining(true);
+    stage_.events.After(length, EventKind::kDrainEnds);
+    Trouble(length + seconds(3));
+  } else if (fault == Fault::kDaemonStopped || fault == Fault::kDaemonKilled) {
+    if (fault == Fault::kDaemonStopped) daemon_->TellAll();
+    EndDaemon(random.Between(milliseconds(10), seconds(5)));
+  } else {
+    stage_.events.Jump(random.Between(milliseconds(10), seconds(100)));
+    Trouble(seconds(31));  // reads and workers seem to take too long
+  }
+}
+
+bool World::StrikeWorkers(Fault fault) {
+  SimulatedDecoders& decoders = daemon_->decoders();
+  SimulatedWorker* worker = decoders.AnyWorker();
+  Random& random = stage_.random;
+  switch (fault) {
+    case Fault::kWorkerKilled:
+      if (worker != nullptr) decoders.Die(*worker, {.signalled = true, .code = SIGKILL});
+      return true;
+    case Fault::kWorkerCrashed:
+      if (worker != nullptr) decoders.Die(*worker, {.signalled = true, .code = SIGSEGV});
+      return true;
+    case Fault::kWorkerHangs:
+      if (worker != nullptr) decoders.Hang(*worker);
+      Trouble(seconds(31));
+      return true;
+    case Fault::kStartsFail:
+      decoders.FailStartsUntil(stage_.now() + seconds(1));
+      if (worker != nullptr) decoders.Die(*worker, {.signalled = true, .code = SIGKILL});
+      Trouble(seconds(11));
+      return true;
+    case Fault::kWorkersSet:
+      daemon_->SetWorkers(static_cast<uint32_t>(random.Between(uint64_t{1}, uint64_t{8})));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::StrikeStorage(Fault fault) {
+  Random& random = stage_.random;
+  Files& files = storage_.at(random.Below(storage_.size()));
+  const Duration length = random.Between(milliseconds(100), seconds(15));
+  const uint64_t sample = random.Below(files.samples);
+  switch (fault) {
+    case Fault::kSlowReads:
+      files.slow_until = stage_.now() + length;
+      Trouble(length + seconds(31));
+      return true;
+    case Fault::kReadsFail:
+      files.fails_until = stage_.now() + length;
+      Trouble(length + seconds(2));
+      return true;
+    case Fault::kFileChanged:
+      files.changed.insert(sample);
+      return true;
+    case Fault::kContentReplaced:
+      files.replaced = true;
+      return true;
+    case Fault::kSampleCorrupt:
+      files.corrupt.insert(sample);
+      return true;
+    case Fault::kSampleDeadly:
+      files.deadly.insert(sample);
+      Trouble(seconds(11));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::StrikeTrainers(Fault fault) {
+  switch (fault) {
+    case Fault::kTrainerKilled:
+      trainers_.Kill();
+      return true;
+    case Fault::kTrainerStopped:
+      trainers_.Stop(stage_.random.Between(milliseconds(10), seconds(60)));
+      return true;
+    case Fault::kTrainerDisconnected:
+      trainers_.Disconnect();
+      return true;
+    case Fault::kTrainerLies:
+      trainers_.Lie();
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace penstock::simulation

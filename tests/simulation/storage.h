@@ -1,0 +1,88 @@
+// Datasets without files: what reading a sample gives now, and how long it takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/feed/fill/rows.h"
+#include "tests/simulation/events.h"
+
+namespace penstock::simulation {
+
+class SimulatedDataset final : public source::Dataset {
+ public:
+  SimulatedDataset(uint32_t number, uint64_t samples, uint64_t version)
+      : number_(number), samples_(samples), version_(version) {}
+
+  uint32_t number() const { return number_; }
+  absl::string_view kind() const override { return "simulated"; }
+  uint64_t samples() const override { return samples_; }
+  uint64_t digest() const override { return 1000 * version_ + number_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t sample) const override { return static_cast<int64_t>(sample % 10); }
+  std::string path(uint64_t sample) const override { return absl::StrCat("/simulated/", sample); }
+
+ private:
+  const uint32_t number_;
+  const uint64_t samples_, version_;
+  const std::vector<std::string> classes_ = {"daisy", "rose"};
+};
+
+// One dataset: its files, and what is wrong with them now.
+struct Files {
+  uint64_t samples = 0;
+  std::shared_ptr<feed::DatasetState> state;  // as opened last
+  TimePoint fails_until{}, slow_until{};
+  std::set<uint64_t> corrupt;  // a decoder refuses them
+  std::set<uint64_t> deadly;   // they crash every worker
+  std::set<uint64_t> changed;  // since they were indexed
+  bool replaced = false;       // what is stored is not what was indexed: permanent
+  // Samples that a worker was decoding when it died, or that were refused: others may stand in.
+  std::map<uint64_t, uint32_t> strikes;
+
+  // Whether another sample may have been delivered instead.
+  bool MayBeReplaced(uint64_t sample) const {
+    const auto found = strikes.find(sample);
+    return found != strikes.end() && found->second >= 2;
+  }
+};
+
+class Storage {
+ public:
+  Storage(Stage& stage, uint32_t datasets);
+
+  size_t size() const { return files_.size(); }
+  Files& at(size_t number) { return files_[number]; }
+  Files& Of(const source::Dataset& dataset) {
+    return files_[static_cast<const SimulatedDataset&>(dataset).number()];
+  }
+  // Opens the dataset as a catalogue does: again if it has changed.
+  std::shared_ptr<feed::DatasetState> Open(size_t number);
+  // The daemon is gone: what it knew is gone, except for the quarantines.
+  void ForgetOpened();
+  void Repair(size_t number);
+
+  Duration ReadingTime(const Files& files);
+  // The end of a read that has just ended.
+  struct Bytes {
+    absl::Status status = {};  // not OK: the source failed
+    base::Fault fault = base::Fault::kNone;
+  };
+  Bytes Read(Files& files, uint64_t sample) const;
+
+ private:
+  void Index(size_t number, source::Quarantine quarantine);
+
+  Stage& stage_;
+  std::vector<Files> files_;
+  // All states that were ever opened, at ascending addresses: the daemon orders some things by
+  // address, and a run must be the same wherever it is repeated.
+  std::vector<feed::DatasetState> opened_;
+  uint64_t versions_ = 0;
+};
+
+}  // namespace penstock::simulation
