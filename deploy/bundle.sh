@@ -44,7 +44,7 @@ trap 'rm -rf -- "$room"' EXIT
 tree=$room/$name
 mkdir -p "$tree/bin" "$tree/lib" "$tree/include" "$tree/tests/gpu"
 
-programs="penstockd penstock-worker penstockctl penstock-example-epoch penstock-make-photographs"
+programs="penstockd penstock-worker penstock-indexer penstockctl penstock-example-epoch penstock-make-photographs"
 for program in $programs; do cp "$built/bin/$program" "$tree/bin/"; done
 # Programs that a smaller build may lack.
 for path in "$built"/bin/penstock-bench "$built"/bin/*_gpu_test "$built"/bin/penstock-gpu-*; do

@@ -100,8 +100,8 @@ run() {
 build() {
   local began=$SECONDS
   say "Building Penstock in build/release on $(nproc) cores (takes minutes the first time) ..."
-  run deploy/build.sh release penstockd penstock-worker penstockctl penstock-example-epoch \
-    penstock-make-photographs || fail "the build failed; its output is above"
+  run deploy/build.sh release penstockd penstock-worker penstock-indexer penstockctl \
+    penstock-example-epoch penstock-make-photographs || fail "the build failed; its output is above"
   say "Built in $((SECONDS - began)) s."
 }
 

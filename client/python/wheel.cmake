@@ -1,7 +1,7 @@
 # What a wheel contains beside the Python files: the extension with its stub, the client library in
 # lib/, the programs in bin/, every shared library that they need, and the libraries' licences. They
 # find each other by relative paths; the client finds penstockd in ../bin.
-set(programs penstockd penstock-worker penstockctl)
+set(programs penstockd penstock-worker penstock-indexer penstockctl)
 set_target_properties(penstock_python PROPERTIES INSTALL_RPATH $ORIGIN/lib)
 set_target_properties(${programs} PROPERTIES INSTALL_RPATH $ORIGIN/../lib)
 install(TARGETS penstock_python LIBRARY DESTINATION penstock COMPONENT wheel)

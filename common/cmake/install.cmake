@@ -13,7 +13,7 @@ function(penstock_install_programs component)
     endif()
   endforeach()
 endfunction()
-penstock_install_programs(programs penstockd penstock-worker)
+penstock_install_programs(programs penstockd penstock-worker penstock-indexer)
 penstock_install_programs(tools penstockctl penstock-bench)
 
 set(completions client/ctl/completions)
@@ -31,7 +31,7 @@ if(TARGET penstock-bench)
 endif()
 install(FILES ${man}/penstock.yaml.5 ${man}/penstockd.yaml.5
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT programs)
-install(FILES ${man}/penstockd.8 ${man}/penstock-worker.8
+install(FILES ${man}/penstockd.8 ${man}/penstock-worker.8 ${man}/penstock-indexer.8
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT programs)
 
 if(TARGET penstock_client)

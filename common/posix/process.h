@@ -44,10 +44,12 @@ class Child {
   enum class Wait { kForProgram, kForNothing };
   // Starts the program at path argv[0]. The child gets standard error, the inherited descriptors
   // under their numbers (3 or higher), and /dev/null as standard input and output; every other
-  // descriptor is closed. Its signals are reset to their defaults, and it writes no core dumps.
+  // descriptor is closed. Its signals are reset to their defaults, and it writes no core dumps. It
+  // has this process's environment, except the variables whose names are in `without`.
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
                                      const std::vector<Inherited>& fds,
-                                     Wait wait = Wait::kForProgram);
+                                     Wait wait = Wait::kForProgram,
+                                     const std::vector<std::string>& without = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();

@@ -18,7 +18,7 @@ constexpr int kFirstFree = 3;  // after the standard descriptors
 
 // Everything the child needs, prepared before the fork.
 struct Plan {
-  std::vector<char*> argv;
+  std::vector<char*> argv, environment;
   std::vector<Child::Inherited> fds;  // sorted by number
   int scratch = 0;                    // above all inherited numbers
   int null = -1;
@@ -68,7 +68,7 @@ bool PlaceDescriptors(Plan& plan) {
   ::setrlimit(RLIMIT_CORE, &none);
   ResetSignals();
   if (!PlaceDescriptors(plan)) Fail(plan.report);
-  ::execve(plan.argv[0], plan.argv.data(), environ);
+  ::execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   Fail(plan.report);
 }
 
@@ -87,6 +87,19 @@ class BlockedSignals {
  private:
   sigset_t before_;
 };
+
+std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
+  std::vector<char*> kept;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const absl::string_view variable(*at);
+    const auto is_its_name = [&](const std::string& name) {
+      return variable.substr(0, variable.find('=')) == name;
+    };
+    if (std::none_of(names.begin(), names.end(), is_its_name)) kept.push_back(*at);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
 
 absl::StatusOr<Plan> MakePlan(const std::vector<std::string>& argv,
                               const std::vector<Child::Inherited>& fds) {
@@ -126,8 +139,10 @@ int ReadReport(const Fd& pipe) {
 int Child::StartError() const { return reaped_ && report_.valid() ? ReadReport(report_) : 0; }
 
 absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
-                                   const std::vector<Inherited>& fds, Wait wait) {
+                                   const std::vector<Inherited>& fds, Wait wait,
+                                   const std::vector<std::string>& without) {
   PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(argv, fds));
+  plan.environment = EnvironmentWithout(without);
   const std::string what = absl::StrCat("starting ", argv[0]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   int ends[2];

@@ -6,7 +6,7 @@ set(PENSTOCK_PACKAGES_MAINTAINER "Penstock maintainers <maintainers@penstock.inv
 set(CPACK_COMPONENTS_ALL programs client development tools)
 
 # Builds everything that the packages contain.
-add_custom_target(packaged DEPENDS penstockd penstock-worker penstockctl penstock_client)
+add_custom_target(packaged DEPENDS penstockd penstock-worker penstock-indexer penstockctl penstock_client)
 if(TARGET penstock-bench)
   add_dependencies(packaged penstock-bench)
 endif()

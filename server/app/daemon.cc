@@ -96,6 +96,8 @@ absl::Status Daemon::MakeCatalog() {
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
+  indexers_ = std::make_shared<indexer::Indexers>(indexer::Indexers::Options{});
+  catalog.new_parsers = [indexers = indexers_] { return indexers->NewParsers(); };
   catalog_ = std::make_unique<Catalog>(catalog);
   return absl::OkStatus();
 }
@@ -168,6 +170,7 @@ Daemon::~Daemon() {
   if (server_ != nullptr) server_->SetServing(false);
   reloads_.RefuseAll(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
+  if (indexers_ != nullptr) indexers_->Close();
   metrics_.reset();  // it uses the server too
   server_.reset();
   deferred_sender_.Use(nullptr);

@@ -24,6 +24,7 @@
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
+#include "server/indexer/indexers.h"
 #include "server/rpc/server.h"
 
 namespace penstock::app {
@@ -95,6 +96,7 @@ class Daemon {
   std::unique_ptr<MetricsPort> metrics_;         // null: not configured
   DeferredSender deferred_sender_;
   Canary canary_;
+  std::shared_ptr<indexer::Indexers> indexers_;  // shared with open datasets
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;

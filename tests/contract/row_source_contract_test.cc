@@ -18,6 +18,7 @@
 #include "server/source/arrays/npy.h"
 #include "server/source/arrays/tokens.h"
 #include "server/source/core/content_digest.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/temp_folder.h"
@@ -66,7 +67,8 @@ class IdxStore final : public Store {
   absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
     return OpenIdx({.files = {temp_.At("images"), temp_.At("labels")},
                     .roots = {},
-                    .confinement = confinement_});
+                    .confinement = confinement_},
+                   *DirectParsers());
   }
 
  private:
@@ -85,7 +87,8 @@ class NpyStore final : public Store {
   std::string path() const override { return temp_.At("x.npy"); }
   absl::StatusOr<std::unique_ptr<Dataset>> Open() override {
     return OpenNpy(
-        {.spec = {.arrays = {{"image", temp_.At("x.npy")}, {"label", temp_.At("y.npy")}}}});
+        {.spec = {.arrays = {{"image", temp_.At("x.npy")}, {"label", temp_.At("y.npy")}}}},
+        *DirectParsers());
   }
 
  private:
@@ -114,7 +117,8 @@ class TokensStore final : public Store {
                                 .length = 599,
                                 .stride = 600,
                                 .vocabulary = 65'536,
-                                .format = format_}});
+                                .format = format_}},
+                      *DirectParsers());
   }
   bool labeled() const override { return false; }
 

@@ -1,5 +1,4 @@
-// What every source promises: index, order, bounds, reading, changes and damage. A source joins
-// with a Store of its own, which says how its datasets are made and spoiled.
+// What every source promises. A source joins with a Store, which makes and spoils its datasets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "server/source/core/content_digest.h"
 #include "server/source/core/dataset.h"
 #include "server/source/images/folder.h"
+#include "server/source/parse/directly.h"
 #include "server/source/tar/tar.h"
 #include "server/source/tfrecord/tfrecord.h"
 #include "tests/support/files/record_maker.h"
@@ -129,7 +129,7 @@ class TarStore final : public ShardStore {
 
  private:
   absl::StatusOr<OpenedShards> OpenShards(const ShardOptions& options) override {
-    return OpenTar(options);
+    return OpenTar(options, DirectParsers());
   }
   std::string MakeShard(const std::string& sample, size_t label) override {
     const std::string key = sample.substr(0, sample.find('.'));
@@ -145,7 +145,7 @@ class RecordStore final : public ShardStore {
 
  private:
   absl::StatusOr<OpenedShards> OpenShards(const ShardOptions& options) override {
-    return OpenRecords(options);
+    return OpenRecords(options, DirectParsers());
   }
   std::string MakeShard(const std::string& sample, size_t label) override {
     return penstock::testing::ImageRecord(BytesOf(sample), static_cast<int64_t>(label));

@@ -103,13 +103,14 @@ def manifest():
 def shard_manifest():
     """One byte of choices, then a manifest as server/source/shards/shard_manifest.h has it."""
     text = b"/data/0.tar/data/1.tarjpgtxt"
-    header = b"PSTKSHRD" + struct.pack("<II10Q", 2, 1, 7, 2, 4, 2, 8, len(text), 4, 1, 0, 0)
+    header = b"PSTKSHRD" + struct.pack("<II10Q", 3, 1, 7, 2, 4, 2, 8, len(text), 4, 1, 0, 0)
     shards = b"".join(struct.pack("<4QQII", 1, 1, 1, 1, first, 11 * i, 11) for i, first in enumerate((0, 2)))
     samples = b"".join(struct.pack("<QiI", 2 * n, n % 3, 0) for n in range(5))
-    kinds = struct.pack("<QIIII", 0, 22, 3, 0, 1) + struct.pack("<QIIII", 0, 25, 3, 1, 1)
+    kinds = struct.pack("<QIIII10I", 0, 22, 3, 0, 1, *[0] * 10)
+    kinds += struct.pack("<QIIII10I", 0, 25, 3, 1, 1, 2, 1, 4, *[0] * 7)
     members = b"".join(struct.pack("<III", n, 100, n % 2) for n in range(8))
     yield "tar", b"\1" + header + shards + samples + kinds + members + text
-    header = b"PSTKSHRD" + struct.pack("<II10Q", 2, 0, 7, 2, 4, 0, 0, 22, 4, 1, 0, 0)
+    header = b"PSTKSHRD" + struct.pack("<II10Q", 3, 0, 7, 2, 4, 0, 0, 22, 4, 1, 0, 0)
     yield "records", b"\1" + header + shards + samples + text[:22]
 
 

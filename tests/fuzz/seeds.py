@@ -175,9 +175,22 @@ def http2():
     yield "no_preface", b"POST / HTTP/1.1\r\n\r\n"
 
 
+def indexer_answer():
+    """An outcome; a shard with one sample, as server/indexer/wire/results.cc writes it; pieces of an index."""
+    yield "error", struct.pack("<II", 3, 4) + b"text"
+    head = struct.pack("<8Q", 1, 2, 1, 1, 2, 1, 0, 7)
+    extension = struct.pack("<II5Q", 1, 1, 0, 1, 1, 1, 3) + b"npy"
+    samples = struct.pack("<QiI", 0, 3, 0)
+    members = struct.pack("<6I", 1, 512, 0, 3, 512, 0)
+    array = struct.pack("<10I", 2, 1, 4, *[0] * 7)
+    yield "shard", head + struct.pack("<II", 0, 0) + extension + samples + members + array + struct.pack("<II", 1, 0)
+    yield "megatron", struct.pack("<IIQQ", 4, 0, 9, 2) + struct.pack("<QIIQII", 0, 5, 0, 10, 5, 1) + bytes(8)
+
+
 SEEDS = {"array_text": array_text, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
-         "image": image, "megatron": megatron, "npy": npy, "tar": tar, "tfrecord": tfrecord,
-         "tokens": tokens, "wds_index": wds_index, **daemon_seeds.SEEDS}
+         "indexer_answer": indexer_answer, "image": image, "megatron": megatron, "npy": npy,
+         "tar": tar, "tfrecord": tfrecord, "tokens": tokens, "wds_index": wds_index,
+         **daemon_seeds.SEEDS}
 
 
 def write(name, folder):

@@ -74,7 +74,7 @@ class WheelTest(unittest.TestCase):
 
     def check_libraries(self, package):
         binaries = [*package.glob("*.so"), *package.glob("lib/*"), *package.glob("bin/*")]
-        self.assertTrue({"penstockd", "penstock-worker", "penstockctl", "libpenstock.so.1"} <=
+        self.assertTrue({"penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "libpenstock.so.1"} <=
                         {binary.name for binary in binaries})
         self.assertEqual(list(carried.problems(package / "lib", package / "licenses")), [])
         for binary in [*package.glob("*.so"), *package.glob("bin/*")]:

@@ -19,7 +19,8 @@ OpeningOptions ToOpeningOptions(const Catalog::Options& options,
           .access = std::move(access),
           .index_threads = options.index_threads,
           .max_unpacked_bytes = options.max_unpacked_bytes,
-          .look_for = options.look_for};
+          .look_for = options.look_for,
+          .new_parsers = options.new_parsers};
 }
 
 rpc::IndexProgress DoneOf(const DatasetLoader::Loaded& loaded) {

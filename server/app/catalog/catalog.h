@@ -40,6 +40,7 @@ class Catalog {
     Desks::Options desks = {};
     std::optional<base::Duration> look_for = {};  // as in FolderOptions
     DatasetLoader::SamplesInSlots in_slots = {};  // called on an opening thread
+    NewParsers new_parsers = {};                  // what looks into files; needed for most kinds
   };
 
   explicit Catalog(const Options& options);

@@ -36,9 +36,10 @@ source::TokensOptions TokensOptionsOf(const NamedDataset& dataset, const Opening
 
 absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(const NamedDataset& dataset,
                                                           const OpeningOptions& options) {
-  if (dataset.idx) return source::OpenIdx(IdxOptionsOf(dataset, options));
-  if (dataset.npy) return source::OpenNpy(NpyOptionsOf(dataset, options));
-  if (dataset.tokens) return source::OpenTokens(TokensOptionsOf(dataset, options));
+  if (dataset.idx) return source::OpenIdx(IdxOptionsOf(dataset, options), *options.new_parsers());
+  if (dataset.npy) return source::OpenNpy(NpyOptionsOf(dataset, options), *options.new_parsers());
+  if (dataset.tokens)
+    return source::OpenTokens(TokensOptionsOf(dataset, options), *options.new_parsers());
   return source::MakeSynthetic(*dataset.synthetic);
 }
 
@@ -77,7 +78,8 @@ absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const Open
   source::ShardOptions shards = ShardOptionsOf(dataset, options);
   shards.progress = seen;
   PENSTOCK_ASSIGN_OR_RETURN(source::OpenedShards opened,
-                            dataset.tar ? source::OpenTar(shards) : source::OpenRecords(shards));
+                            dataset.tar ? source::OpenTar(shards, options.new_parsers())
+                                        : source::OpenRecords(shards, options.new_parsers()));
   OpenedDataset result;
   result.dataset = std::move(opened.dataset);
   result.from_cache = opened.from_cache;

@@ -20,6 +20,7 @@
 #include "server/source/arrays/tokens_spec.h"
 #include "server/source/core/dataset.h"
 #include "server/source/core/synthetic.h"
+#include "server/source/parse/parsers.h"
 #include "server/source/shards/shards.h"
 
 namespace penstock::app {
@@ -59,6 +60,9 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 // The shards and the options, for display.
 std::string PathOf(const source::ShardsSpec& spec);
 
+// Makes the parsers for one opening.
+using NewParsers = std::function<std::shared_ptr<source::Parsers>()>;
+
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read
   std::string state_dir;           // where manifests are cached; empty: not cached
@@ -66,6 +70,7 @@ struct OpeningOptions {
   int index_threads = 1;
   uint64_t max_unpacked_bytes = uint64_t{1} << 30;
   std::optional<base::Duration> look_for = {};  // as in FolderOptions
+  NewParsers new_parsers = {};                  // for each opening
 };
 
 // Determines the kind of dataset at a path; keeps what is already known. **Errors**: those of

@@ -11,7 +11,6 @@
 #include "server/source/arrays/idx_format.h"
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
-#include "server/source/files/gunzip.h"
 #include "server/source/files/hash.h"
 
 namespace penstock::source {
@@ -20,10 +19,9 @@ namespace {
 // One file of the pair, opened, and the position of its items.
 class IdxFile {
  public:
-  static absl::StatusOr<IdxFile> Open(TreeFile file, IdxRole role) {
-    IdxFile idx(std::move(file), role);
-    PENSTOCK_ASSIGN_OR_RETURN(idx.opened_, idx.file_.Open());
-    PENSTOCK_RETURN_IF_ERROR(idx.ReadHeader());
+  static absl::StatusOr<IdxFile> Open(TreeFile file, IdxRole role, Parsers& parsers) {
+    IdxFile idx(std::move(file));
+    PENSTOCK_RETURN_IF_ERROR(idx.ReadHeader(role, parsers));
     return idx;
   }
 
@@ -37,7 +35,7 @@ class IdxFile {
   // Reads all items into memory. Call it once.
   absl::StatusOr<std::unique_ptr<std::byte[]>> ReadItems(uint64_t max_unpacked_bytes) {
     const uint64_t bytes = extent().bytes();
-    if (gunzip_ != nullptr && bytes > max_unpacked_bytes)
+    if (unpacked_ != nullptr && bytes > max_unpacked_bytes)
       return absl::ResourceExhaustedError(
           absl::StrCat("'", path(), "' unpacks to ", base::FormatBytes(bytes), "; at most ",
                        base::FormatBytes(max_unpacked_bytes),
@@ -47,8 +45,8 @@ class IdxFile {
       return absl::ResourceExhaustedError(absl::StrCat(
           "'", path(), "' needs ", base::FormatBytes(bytes), " of memory, which is not available"));
     const std::span<std::byte> into(memory.get(), bytes);
-    if (gunzip_ == nullptr) {
-      PENSTOCK_RETURN_IF_ERROR(ReadExactly(opened_, path(), extent().offset, into));
+    if (unpacked_ == nullptr) {
+      PENSTOCK_RETURN_IF_ERROR(ReadExactly(*opened_, path(), extent().offset, into));
     } else {
       PENSTOCK_RETURN_IF_ERROR(Unpack(into));
     }
@@ -56,38 +54,24 @@ class IdxFile {
   }
 
   absl::StatusOr<std::unique_ptr<RowStore>> Rows(uint64_t max_unpacked_bytes) && {
-    if (gunzip_ == nullptr) return MapRows(std::move(file_), std::move(opened_), extent());
+    if (unpacked_ == nullptr) return MapRows(std::move(file_), std::move(*opened_), extent());
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<std::byte[]> memory, ReadItems(max_unpacked_bytes));
     return KeepRows(std::move(memory), extent());
   }
 
  private:
-  IdxFile(TreeFile file, IdxRole role) : file_(std::move(file)), role_(role) {}
+  explicit IdxFile(TreeFile file) : file_(std::move(file)) {}
 
-  absl::Status ReadHeader() {
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file_.StateOf(opened_));
-    std::array<std::byte, kLongestIdxHeader> begin;
-    std::span<std::byte> bytes =
-        std::span(begin).first(std::min<uint64_t>(begin.size(), identity.bytes));
-    PENSTOCK_RETURN_IF_ERROR(ReadExactly(opened_, path(), 0, bytes));
-    if (!IsGzip(bytes)) {
-      PENSTOCK_ASSIGN_OR_RETURN(header_, ParseIdxHeader(bytes, role_, path()));
-      return CheckSize(identity.bytes);
-    }
-    compressed_ = std::make_unique<posix::Fd>(std::move(opened_));
-    gunzip_ = std::make_unique<Gunzip>(*compressed_, path());
-    PENSTOCK_ASSIGN_OR_RETURN(const size_t magic, gunzip_->Read(std::span(begin).first(4)));
-    bytes = std::span(begin).first(magic);
-    // The magic number's last byte gives the length of the rest of the header, so no item is read
-    // with it.
-    if (magic == 4) {
-      const size_t rest = 4 * std::min<size_t>(std::to_integer<size_t>(begin[3]), 4);
-      PENSTOCK_ASSIGN_OR_RETURN(const size_t more,
-                                gunzip_->Read(std::span(begin).subspan(4, rest)));
-      bytes = std::span(begin).first(4 + more);
-    }
-    PENSTOCK_ASSIGN_OR_RETURN(header_, ParseIdxHeader(bytes, role_, path()));
-    return absl::OkStatus();
+  absl::Status ReadHeader(IdxRole role, Parsers& parsers) {
+    PENSTOCK_ASSIGN_OR_RETURN(posix::Fd opened, file_.Open());
+    opened_ = std::make_unique<posix::Fd>(std::move(opened));
+    PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file_.StateOf(*opened_));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        IdxContent content,
+        parsers.ReadIdx({.fd = *opened_, .path = path(), .bytes = identity.bytes}, role));
+    header_ = content.header;
+    unpacked_ = std::move(content.items);
+    return unpacked_ == nullptr ? CheckSize(identity.bytes) : absl::OkStatus();
   }
 
   absl::Status CheckSize(uint64_t bytes) const {
@@ -100,23 +84,21 @@ class IdxFile {
   }
 
   absl::Status Unpack(std::span<std::byte> into) {
-    PENSTOCK_ASSIGN_OR_RETURN(const size_t got, gunzip_->Read(into));
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t got, unpacked_->Read(into));
     std::byte beyond;
-    PENSTOCK_ASSIGN_OR_RETURN(const size_t more, gunzip_->Read(std::span(&beyond, 1)));
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t more, unpacked_->Read(std::span(&beyond, 1)));
     if (got == into.size() && more == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         "'", path(), "' ", more == 0 ? "is truncated" : "has bytes after its last item",
         ": its header says ", header_.items(), " items of ", header_.item_bytes,
         " bytes, which end at byte ", extent().offset + into.size(), " once unpacked; it ",
-        more == 0 ? absl::StrCat("ends at byte ", gunzip_->unpacked()) : "goes on"));
+        more == 0 ? absl::StrCat("ends at byte ", extent().offset + got) : "goes on"));
   }
 
   TreeFile file_;
-  IdxRole role_;
-  posix::Fd opened_;
+  std::unique_ptr<posix::Fd> opened_;  // on the heap, so that the content's reference stays valid
   IdxHeader header_;
-  std::unique_ptr<posix::Fd> compressed_;  // on the heap, so that Gunzip's reference stays valid
-  std::unique_ptr<Gunzip> gunzip_;         // null: not compressed
+  std::unique_ptr<UnpackedFile> unpacked_;  // null: not compressed
 };
 
 class IdxDataset final : public Dataset {
@@ -195,12 +177,14 @@ class IdxDataset final : public Dataset {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options) {
+absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options, Parsers& parsers) {
   FileFinder finder(options.roots, options.confinement);
   PENSTOCK_ASSIGN_OR_RETURN(TreeFile images_at, finder.Find(options.files.images));
   PENSTOCK_ASSIGN_OR_RETURN(TreeFile labels_at, finder.Find(options.files.labels));
-  PENSTOCK_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(std::move(images_at), IdxRole::kImages));
-  PENSTOCK_ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(std::move(labels_at), IdxRole::kLabels));
+  PENSTOCK_ASSIGN_OR_RETURN(IdxFile images,
+                            IdxFile::Open(std::move(images_at), IdxRole::kImages, parsers));
+  PENSTOCK_ASSIGN_OR_RETURN(IdxFile labels,
+                            IdxFile::Open(std::move(labels_at), IdxRole::kLabels, parsers));
   if (images.header().items() != labels.header().items())
     return absl::InvalidArgumentError(absl::StrCat(
         "'", images.path(), "' has ", images.header().items(), " images, '", labels.path(), "' ",

@@ -12,6 +12,7 @@
 #include "server/source/core/dataset.h"
 #include "server/source/files/tree.h"
 #include "server/source/files/tree_file.h"
+#include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
@@ -31,7 +32,7 @@ struct IdxOptions {
 // **Errors**: InvalidArgument if a file is not an IDX file, has the wrong size or doesn't match the
 // other; DataLoss if gzip data is damaged; ResourceExhausted beyond max_unpacked_bytes; those of
 // ResolveUnderRoots. Messages name the file and, where known, the offset.
-absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options);
+absl::StatusOr<std::unique_ptr<Dataset>> OpenIdx(const IdxOptions& options, Parsers& parsers);
 
 // Identifies the files by inode, size and times. Reads neither of them.
 absl::StatusOr<FilesStamp> IdxStamp(const IdxOptions& options);

@@ -13,7 +13,6 @@ namespace {
 
 using base::DType;
 
-constexpr absl::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr uint64_t kVersionAt = 9, kTypeAt = 17, kSequencesAt = 18, kEntriesAt = 26, kHeader = 34;
 constexpr uint64_t kLengthBytes = 4, kPointerBytes = 8, kEntryBytes = 8;
 constexpr absl::string_view kRemedy = "; write both files again with Megatron's own tools";
@@ -45,11 +44,6 @@ absl::StatusOr<DType> TypeOf(int code, const MegatronIndex::Files& files) {
 }
 
 }  // namespace
-
-bool IsMegatronIndex(std::span<const std::byte> begin) {
-  return absl::StartsWith({reinterpret_cast<const char*>(begin.data()), begin.size()},
-                          kMegatronMagic);
-}
 
 template <typename Number>
 Number MegatronIndex::At(uint64_t byte) const {

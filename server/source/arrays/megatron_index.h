@@ -14,12 +14,18 @@
 #include <span>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "common/base/dtype.h"
 #include "common/base/status.h"
 
 namespace penstock::source {
 
-bool IsMegatronIndex(std::span<const std::byte> begin);
+// Whether a file begins like one.
+inline constexpr absl::string_view kMegatronMagic("MMIDIDX\0\0", 9);
+inline bool IsMegatronIndex(std::span<const std::byte> begin) {
+  return absl::string_view(reinterpret_cast<const char*>(begin.data()), begin.size())
+             .substr(0, kMegatronMagic.size()) == kMegatronMagic;
+}
 
 // A validated view.
 // **Ownership**: the bytes belong to the caller and must outlive it.

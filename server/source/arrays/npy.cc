@@ -39,15 +39,15 @@ absl::Status Wrong(const NpyFile& file, const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat("'", file.path, "': ", words...));
 }
 
-absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder) {
+absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder, Parsers& parsers) {
   NpyFile file{.name = array.name};
   PENSTOCK_ASSIGN_OR_RETURN(file.file, finder.Find(array.file));
   file.path = file.file.path();
   PENSTOCK_ASSIGN_OR_RETURN(file.opened, file.file.Open());
   PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file.file.StateOf(file.opened));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
-                            ReadBeginning(file.opened, file.path, kLongestNpyHeader));
-  PENSTOCK_ASSIGN_OR_RETURN(file.header, ParseNpyHeader(begin, file.path));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      file.header,
+      parsers.ReadNpy({.fd = file.opened, .path = file.path, .bytes = identity.bytes}));
   const uint64_t end = file.extent().offset + file.extent().bytes();
   if (identity.bytes != end)
     return Wrong(file, "it ", identity.bytes < end ? "is truncated" : "has bytes after its array",
@@ -229,12 +229,12 @@ class NpyDataset final : public Dataset {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options) {
+absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options, Parsers& parsers) {
   PENSTOCK_RETURN_IF_ERROR(Validate(options.spec));
   FileFinder finder(options.roots, options.confinement);
   std::vector<NpyFile> files;
   for (const NpyArray& array : options.spec.arrays) {
-    PENSTOCK_ASSIGN_OR_RETURN(NpyFile file, OpenFile(array, finder));
+    PENSTOCK_ASSIGN_OR_RETURN(NpyFile file, OpenFile(array, finder, parsers));
     if (file.name.empty()) file.name = NameOf(file.header);
     if (!files.empty() && file.header.items() != files[0].header.items())
       return Wrong(file, "it has ", file.header.items(), " samples, '", files[0].path, "' ",

@@ -12,6 +12,7 @@
 #include "server/source/core/dataset.h"
 #include "server/source/files/tree.h"
 #include "server/source/files/tree_file.h"
+#include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
@@ -26,7 +27,7 @@ struct NpyOptions {
 // **Errors**: InvalidArgument if a file is not a .npy file of numbers, has the wrong size, differs
 // from the others in length, or its labels are not labels; those of FileFinder. Messages name the
 // file and, where known, the offset.
-absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options);
+absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options, Parsers& parsers);
 
 // Identifies the files and their states. Reads none of them.
 absl::StatusOr<FilesStamp> NpyStamp(const NpyOptions& options);

@@ -1,6 +1,5 @@
 #include "server/source/arrays/token_files.h"
 
-#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -50,7 +49,8 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const TokensSpec& spec) {
 
 class Opener {
  public:
-  Opener(const TokensSpec& spec, FileFinder& finder) : spec_(spec), finder_(finder) {}
+  Opener(const TokensSpec& spec, FileFinder& finder, Parsers& parsers)
+      : spec_(spec), finder_(finder), parsers_(parsers) {}
 
   absl::StatusOr<TokenFiles> Open() && {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec_));
@@ -64,6 +64,7 @@ class Opener {
     posix::Fd fd;
     uint64_t bytes = 0;
     std::string path() const { return file.path(); }
+    ForeignFile foreign() const { return {.fd = fd, .path = path(), .bytes = bytes}; }
   };
   absl::StatusOr<Opened> OpenFile(const std::string& path) {
     Opened opened;
@@ -94,7 +95,7 @@ class Opener {
     if (!paths.index_given && absl::IsNotFound(opened.status())) return std::nullopt;
     if (!opened.ok()) return opened.status();
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
-                              ReadBeginning(opened->fd, opened->path(), 16));
+                              ReadBeginning(opened->fd, opened->path(), opened->bytes, 16));
     if (paths.index_given || IsMegatronIndex(begin)) return *std::move(opened);
     return absl::InvalidArgumentError(absl::StrCat(
         "'", opened->path(), "' lies beside '", paths.tokens,
@@ -111,13 +112,10 @@ class Opener {
           absl::StrCat("'", path,
                        "' does not say where documents begin, unlike Megatron's files; "
                        "leave 'documents' out"));
-    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
-                              ReadBeginning(file.fd, path, kTokenBeginning));
-    const TokenFormat format = spec_.format == TokenFormat::kAuto ? FormatOf(begin) : spec_.format;
-    PENSTOCK_ASSIGN_OR_RETURN(
-        const TokenExtent extent,
-        FindTokens(format, {.begin = begin, .bytes = file.bytes, .path = path},
-                   spec_.type.value_or(base::DType::kUInt16)));
+    PENSTOCK_ASSIGN_OR_RETURN(const FoundTokens found,
+                              parsers_.ReadTokens(file.foreign(), spec_.format,
+                                                  spec_.type.value_or(base::DType::kUInt16)));
+    const TokenExtent& extent = found.extent;
     PENSTOCK_RETURN_IF_ERROR(AgreeOn(extent.type, path));
     const auto number = static_cast<uint32_t>(files_.size());
     windows_->Add({.file = number, .byte = extent.offset, .tokens = extent.tokens});
@@ -131,35 +129,24 @@ class Opener {
       return absl::InvalidArgumentError(absl::StrCat("'", idx.path(), "' has ",
                                                      base::FormatBytes(idx.bytes),
                                                      "; wanted an index of at most 8GiB"));
-    const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[idx.bytes]);
-    if (memory == nullptr)
-      return absl::ResourceExhaustedError(
-          absl::StrCat("'", idx.path(), "' needs ", base::FormatBytes(idx.bytes),
-                       " of memory while it is read, which is not available"));
-    const std::span<std::byte> bytes(memory.get(), idx.bytes);
-    PENSTOCK_RETURN_IF_ERROR(ReadExactly(idx.fd, idx.path(), 0, bytes));
-    PENSTOCK_ASSIGN_OR_RETURN(
-        const MegatronIndex index,
-        MegatronIndex::Parse(bytes,
-                             {.index = idx.path(), .bin = bin.path(), .bin_bytes = bin.bytes}));
-    PENSTOCK_RETURN_IF_ERROR(AgreeOn(index.type(), idx.path()));
+    PENSTOCK_ASSIGN_OR_RETURN(const MegatronPieces index,
+                              parsers_.ReadMegatron(idx.foreign(), bin.foreign()));
+    PENSTOCK_RETURN_IF_ERROR(AgreeOn(index.type, idx.path()));
     uint64_t tokens = 0;
     const uint64_t windows = AddDocuments(index, tokens);
     PENSTOCK_RETURN_IF_ERROR(CheckEnough(windows, tokens, bin.path()));
     const uint64_t bin_bytes = bin.bytes;
-    return Map(std::move(bin), 0, bin_bytes, Hash(bytes));
+    return Map(std::move(bin), 0, bin_bytes, index.hash);
   }
 
   // Adds the documents in index order, as one sequence or as one sequence each.
-  uint64_t AddDocuments(const MegatronIndex& index, uint64_t& tokens) {
+  uint64_t AddDocuments(const MegatronPieces& index, uint64_t& tokens) {
     const auto number = static_cast<uint32_t>(files_.size());
     uint64_t windows = 0;
-    for (uint64_t document = 0; document < index.documents(); ++document) {
-      for (uint64_t s = index.FirstOf(document); s < index.FirstOf(document + 1); ++s) {
-        windows_->Add({.file = number, .byte = index.ByteOf(s), .tokens = index.TokensOf(s)});
-        tokens += index.TokensOf(s);
-      }
-      if (spec_.documents) windows += windows_->EndSequence();
+    for (const MegatronPiece& piece : index.pieces) {
+      windows_->Add({.file = number, .byte = piece.byte, .tokens = piece.tokens});
+      tokens += piece.tokens;
+      if (spec_.documents && piece.ends_document != 0) windows += windows_->EndSequence();
     }
     return spec_.documents ? windows : windows_->EndSequence();
   }
@@ -202,6 +189,7 @@ class Opener {
 
   const TokensSpec& spec_;
   FileFinder& finder_;
+  Parsers& parsers_;
   std::vector<TokenFile> files_;
   std::optional<base::DType> type_;
   std::optional<TokenWindows> windows_;  // set once the type is known
@@ -209,8 +197,9 @@ class Opener {
 
 }  // namespace
 
-absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder) {
-  return Opener(spec, finder).Open();
+absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder,
+                                          Parsers& parsers) {
+  return Opener(spec, finder, parsers).Open();
 }
 
 absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder) {

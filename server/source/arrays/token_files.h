@@ -13,6 +13,7 @@
 #include "server/source/arrays/token_windows.h"
 #include "server/source/arrays/tokens_spec.h"
 #include "server/source/files/mapped_file.h"
+#include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
@@ -32,7 +33,8 @@ struct TokenFiles {
 // **Errors**: InvalidArgument if a file doesn't match its format, has a different token type than
 // the others, or is too short for one window; those of FileFinder. Messages name the file, the
 // offset, what was expected and found.
-absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder);
+absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& finder,
+                                          Parsers& parsers);
 
 // Identifies the files, including indexes, and their states. Reads none of them.
 absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder);

@@ -298,10 +298,11 @@ absl::Status TryEnds(const Dataset& dataset) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options) {
+absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options,
+                                                    Parsers& parsers) {
   PENSTOCK_RETURN_IF_ERROR(Validate(options.spec));
   FileFinder finder(options.roots, options.confinement);
-  PENSTOCK_ASSIGN_OR_RETURN(TokenFiles files, OpenTokenFiles(options.spec, finder));
+  PENSTOCK_ASSIGN_OR_RETURN(TokenFiles files, OpenTokenFiles(options.spec, finder, parsers));
   auto dataset = std::make_unique<TokensDataset>(options.spec, std::move(files));
   PENSTOCK_RETURN_IF_ERROR(TryEnds(*dataset));
   PENSTOCK_RETURN_IF_ERROR(dataset->MakeDigest());

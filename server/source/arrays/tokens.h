@@ -13,6 +13,7 @@
 #include "server/source/core/dataset.h"
 #include "server/source/files/tree.h"
 #include "server/source/files/tree_file.h"
+#include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
@@ -27,7 +28,7 @@ struct TokensOptions {
 // **Errors**: those of Validate and OpenTokenFiles; DataLoss if the first or last sample has a
 // token outside of the vocabulary. CopyRows returns DataLoss, with file, byte and token, for other
 // such tokens.
-absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options);
+absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options, Parsers& parsers);
 
 // Identifies the files and their states. Reads none of them.
 absl::StatusOr<FilesStamp> TokensStamp(const TokensOptions& options);

@@ -18,10 +18,6 @@ constexpr int kGzipOnly = 16 + MAX_WBITS;
 
 }  // namespace
 
-bool IsGzip(std::span<const std::byte> begin) {
-  return begin.size() >= 2 && begin[0] == std::byte{0x1f} && begin[1] == std::byte{0x8b};
-}
-
 Gunzip::Gunzip(const posix::Fd& file, std::string path)
     : file_(file), path_(std::move(path)), input_(kInputBytes) {
   PENSTOCK_CHECK(::inflateInit2(&stream_, kGzipOnly) == Z_OK);

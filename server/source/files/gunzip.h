@@ -18,7 +18,9 @@
 namespace penstock::source {
 
 // Whether a file that begins with these bytes is a gzip file.
-bool IsGzip(std::span<const std::byte> begin);
+inline bool IsGzip(std::span<const std::byte> begin) {
+  return begin.size() >= 2 && begin[0] == std::byte{0x1f} && begin[1] == std::byte{0x8b};
+}
 
 class Gunzip {
  public:

@@ -72,30 +72,6 @@ absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
   return all;
 }
 
-absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
-                         std::span<std::byte> into) {
-  for (size_t at = 0; at < into.size();) {
-    const ssize_t count =
-        ::pread(file.get(), into.data() + at, into.size() - at, static_cast<off_t>(offset + at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return base::ErrnoStatus(errno, absl::StrCat("reading '", path, "'"));
-    if (count == 0)
-      return absl::DataLossError(absl::StrCat("'", path, "' is truncated: it ends at byte ",
-                                              offset + at, ", wanted ", offset + into.size()));
-    at += static_cast<size_t>(count);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<std::byte>> ReadBeginning(const posix::Fd& file, const std::string& path,
-                                                     size_t most) {
-  absl::StatusOr<size_t> bytes = posix::SizeOf(file);
-  if (!bytes.ok()) return base::Annotate(bytes.status(), absl::StrCat("'", path, "'"));
-  std::vector<std::byte> begin(std::min<uint64_t>(most, *bytes));
-  PENSTOCK_RETURN_IF_ERROR(ReadExactly(file, path, 0, begin));
-  return begin;
-}
-
 absl::StatusOr<TreeFile> FileFinder::Find(const std::string& path) {
   std::vector<std::string> roots = roots_;
   if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));

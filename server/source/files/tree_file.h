@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "server/source/files/file_state.h"
+#include "server/source/files/read_exactly.h"
 #include "server/source/files/tree.h"
 
 namespace penstock::source {
@@ -38,14 +39,6 @@ struct FilesStamp {
   int64_t changed_ns = 0;  // the latest change of any of the files
 };
 absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files);
-
-// Fills `into` from the offset. **Errors**: DataLoss if the file ends first.
-absl::Status ReadExactly(const posix::Fd& file, const std::string& path, uint64_t offset,
-                         std::span<std::byte> into);
-
-// Returns the first `most` bytes of the file, or all of it if it is shorter.
-absl::StatusOr<std::vector<std::byte>> ReadBeginning(const posix::Fd& file, const std::string& path,
-                                                     size_t most);
 
 // Finds files by absolute path, following links within the roots.
 class FileFinder {

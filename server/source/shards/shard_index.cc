@@ -1,8 +1,10 @@
 #include "server/source/shards/shard_index.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
+#include "server/source/files/listing.h"
 #include "server/source/files/parallel_for.h"
 #include "server/source/shards/shard_cache.h"
 
@@ -20,17 +22,40 @@ std::string WarningOf(const std::vector<ScannedShard>& shards) {
   return count < 2 ? first : absl::StrCat(first, " (and so with ", count - 1, " more)");
 }
 
+absl::StatusOr<ScannedShard> ScanOne(const TreeFile& shard, const ScanShard& scan,
+                                     const ScanWatch& watch) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd file, shard.Open());
+  PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard.StateOf(file));
+  WaitForTick(state.ctime_ns);
+  PENSTOCK_ASSIGN_OR_RETURN(state, shard.StateOf(file));
+  const ForeignFile opened = {.fd = file, .path = shard.path(), .bytes = state.bytes};
+  PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watch));
+  PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard.StateOf(file));
+  if (after != state)
+    return absl::AbortedError(absl::StrCat(
+        "'", opened.path, "' changed while it was indexed; index it again when it is complete"));
+  scanned.state = state;
+  return scanned;
+}
+
 absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t number,
                                     const ShardOptions& options, const ScanShard& scan) {
   ShardsToBuild build = {.identity = number};
   for (const TreeFile& file : files) build.paths.push_back(file.path());
   build.shards.resize(files.size());
   std::atomic<uint64_t> found{0};
+  std::atomic<bool> ended{false};  // cancelled, or a shard failed
+  const ScanWatch watch = {.found = [&](uint64_t more) { found += more; },
+                           .cancelled = [&] { return ended.load(); }};
   ParallelFor parallel_for;
   parallel_for.threads = options.threads;
-  if (options.progress) parallel_for.watch = [&] { return options.progress(found.load()); };
+  if (options.progress)
+    parallel_for.watch = [&] {
+      if (!options.progress(found.load())) ended = true;
+      return !ended.load();
+    };
   PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(files.size(), [&](size_t i) {
-    auto scanned = scan(files[i], found);
+    auto scanned = ScanOne(files[i], scan, watch);
     if (!scanned.ok()) return scanned.status();
     build.shards[i] = *std::move(scanned);
     return absl::OkStatus();

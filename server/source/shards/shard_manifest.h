@@ -5,13 +5,14 @@
 //   Header
 //   ShardRecord[shards]             48 bytes each
 //   ShardSample[samples + 1]        16 bytes each, in the order of shards and of samples in them
-//   ExtensionRecord[extensions]     24 bytes each
+//   ExtensionRecord[extensions]     64 bytes each
 //   ShardMember[members]            12 bytes each, of tar shards
 //   text                            paths of the shards, then names of the extensions
 //
 // Sample names are not stored here; they are read from the shard when needed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,25 +58,43 @@ struct ShardSample {
 };
 static_assert(sizeof(ShardSample) == 16);
 
+// The type and shape of an array that is a member of its own.
+struct ArrayShape {
+  static constexpr size_t kMostSides = 8;
+
+  uint32_t type = 0;        // a base::DType
+  uint32_t dimensions = 0;  // 0: no array that can be a tensor
+  std::array<uint32_t, kMostSides> sides = {};
+
+  bool operator==(const ArrayShape&) const = default;
+};
+static_assert(sizeof(ArrayShape) == 40);
+
 struct ExtensionRecord {
   uint64_t first_sample = 0;                 // the first sample that has one
   uint32_t name_offset = 0, name_bytes = 0;  // in the text
   uint32_t kind = 0;                         // defined by the source
   uint32_t count = 0;                        // values per sample; kAnyCount: varies
+  ArrayShape array = {};                     // of its first member
 };
-static_assert(sizeof(ExtensionRecord) == 24);
+static_assert(sizeof(ExtensionRecord) == 64);
 
 inline constexpr uint32_t kAnyCount = UINT32_MAX;
 
 struct ShardMember {
-  uint32_t block = 0;      // block of the shard at which its data begins
-  uint32_t bytes = 0;      // its size; the maximum value also stands for anything larger
-  uint32_t extension = 0;  // index in the extension table
+  uint32_t block = 0;  // block of the shard at which its data begins
+  uint32_t bytes = 0;  // its size; the maximum value also stands for anything larger
+  // Index in the extension table. kUnlike is added if it is not such an array as the extension's.
+  uint32_t extension = 0;
+
+  static constexpr uint32_t kUnlike = uint32_t{1} << 31;
+  uint32_t kind() const { return extension & ~kUnlike; }
+  bool unlike() const { return (extension & kUnlike) != 0; }
 };
 static_assert(sizeof(ShardMember) == 12);
 
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 2;
+inline constexpr uint32_t kShardVersion = 3;
 
 // **Requires**: the bytes begin with a header.
 uint64_t ShardChecksumOf(std::span<const std::byte> manifest);

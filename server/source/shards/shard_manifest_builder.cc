@@ -21,20 +21,18 @@ class Table {
         Merge(extension, kinds_[known->second]);
         continue;
       }
-      if (kinds_.size() == kMostExtensions)
-        return absl::InvalidArgumentError(absl::StrCat(
-            "samples have more than ", kMostExtensions, " kinds of members, such as '",
-            extension.name,
-            "': a member's kind is what follows the first dot of its name, so that keys must not "
-            "have dots; pack the shards anew"));
+      if (kinds_.size() == kMostExtensions) return TooManyExtensions(extension.name);
       kinds_.push_back(extension);
       kinds_.back().first_sample += first_sample;
+      arrays_.push_back(extension.array == 0 ? ArrayShape{} : shard.arrays[extension.array - 1]);
     }
     return absl::OkStatus();
   }
 
   uint32_t NumberOf(const std::string& name) const { return numbers_.at(name); }
   const std::vector<ScannedShard::Extension>& kinds() const { return kinds_; }
+  // The array of an extension, whose first member has the right one by definition.
+  const ArrayShape& ArrayOf(uint32_t number) const { return arrays_[number]; }
 
  private:
   static void Merge(const ScannedShard::Extension& from, ScannedShard::Extension& into) {
@@ -46,7 +44,13 @@ class Table {
 
   std::map<std::string, uint32_t> numbers_;
   std::vector<ScannedShard::Extension> kinds_;
+  std::vector<ArrayShape> arrays_;  // one for each
 };
+
+ArrayShape ArrayAt(const ScannedShard& shard, size_t member) {
+  const uint32_t number = shard.array_of_member.empty() ? 0 : shard.array_of_member[member];
+  return number == 0 ? ArrayShape{} : shard.arrays[number - 1];
+}
 
 uint32_t CountOf(const ScannedShard::Extension& kind, uint64_t samples) {
   const bool same = kind.samples == samples && kind.least == kind.most && kind.most < kAnyCount;
@@ -153,7 +157,8 @@ class Builder {
     for (const ScannedShard::Extension& kind : table_.kinds()) {
       const auto name_bytes = static_cast<uint32_t>(kind.name.size());
       writer.Put(ExtensionRecord{kind.first_sample, text, name_bytes, kind.kind,
-                                 CountOf(kind, header_.samples)});
+                                 CountOf(kind, header_.samples),
+                                 table_.ArrayOf(table_.NumberOf(kind.name))});
       text += name_bytes;
     }
     WriteMembers(writer);
@@ -180,8 +185,12 @@ class Builder {
       std::vector<uint32_t> numbers;
       for (const auto& extension : shard.extensions)
         numbers.push_back(table_.NumberOf(extension.name));
-      for (ShardMember member : shard.members) {
+      for (size_t i = 0; i < shard.members.size(); ++i) {
+        ShardMember member = shard.members[i];
         member.extension = numbers[member.extension];
+        const ArrayShape& wanted = table_.ArrayOf(member.extension);
+        if (wanted.dimensions > 0 && ArrayAt(shard, i) != wanted)
+          member.extension |= ShardMember::kUnlike;
         writer.Put(member);
       }
       shard = ScannedShard();

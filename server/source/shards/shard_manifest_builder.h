@@ -20,12 +20,17 @@ struct ScannedShard {
     uint64_t first_sample = 0;
     // Samples that have it, and the minimum and maximum number of values per sample.
     uint64_t samples = 0, least = 0, most = 0;
+    uint32_t array = 0;  // of its first member, as in array_of_member
   };
 
   FileState state;
   std::vector<ShardSample> samples;
   std::vector<Extension> extensions;
   std::vector<ShardMember> members;
+  // The members' arrays: the different ones, and for each member the number of its array in them,
+  // from 1; 0: it is none. Empty if no member is an array.
+  std::vector<ArrayShape> arrays;
+  std::vector<uint32_t> array_of_member;
   uint64_t images = 0;   // number of samples with an image
   uint64_t labeled = 0;  // number of samples with a label
   uint64_t digest = 0;
@@ -40,6 +45,8 @@ struct ShardsToBuild {
 };
 
 inline constexpr size_t kMostExtensions = 1024;
+// The error for samples with more.
+absl::Status TooManyExtensions(const std::string& example);
 
 // Builds the manifest in anonymous memory.
 // **Errors**: InvalidArgument if there are no samples, if only some samples have labels, or if

@@ -1,7 +1,6 @@
 #include "server/source/tar/tar.h"
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <utility>
 
@@ -14,7 +13,8 @@
 #include "server/source/shards/shard_index.h"
 #include "server/source/shards/shard_list.h"
 #include "server/source/tar/tar_sample.h"
-#include "server/source/tar/tar_scan.h"
+#include "server/source/tar/wds_index_name.h"
+#include "server/source/tar/wds_samples.h"
 
 namespace penstock::source {
 namespace {
@@ -122,7 +122,7 @@ bool IsNeverDecoded(absl::string_view extension) {
 }
 
 bool HasImage(const ShardManifest& manifest, uint64_t sample) {
-  return manifest.extensions()[manifest.MembersOf(sample).front().extension].kind == kWdsImage;
+  return manifest.extensions()[manifest.MembersOf(sample).front().kind()].kind == kWdsImage;
 }
 
 // Refuses the dataset here, because otherwise every sample would fail and be replaced.
@@ -138,20 +138,34 @@ absl::Status CheckKind(const TarState& state, const std::string& asked) {
                    "field's bytes"));
 }
 
+// Scans a shard, with the index beside it if there is one.
+absl::StatusOr<ScannedShard> ScanBesideIndex(const ForeignFile& file, const TreeFile& shard,
+                                             const TarWanted& wanted, const ScanWatch& watch,
+                                             Parsers& parsers) {
+  const TreeFile beside{shard.tree, WdsIndexNameOf(shard.name)};
+  if (beside.name == shard.name) return parsers.ScanTar(file, nullptr, wanted, watch);
+  const absl::StatusOr<posix::Fd> opened = beside.Open();
+  if (!opened.ok()) return parsers.ScanTar(file, nullptr, wanted, watch);
+  PENSTOCK_ASSIGN_OR_RETURN(const FileState state, beside.StateOf(*opened));
+  const ForeignFile index = {.fd = *opened, .path = beside.path(), .bytes = state.bytes};
+  return parsers.ScanTar(file, &index, wanted, watch);
+}
+
 }  // namespace
 
-absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
+absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options,
+                                     const std::shared_ptr<Parsers>& parsers) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kTarSuffix));
-  const WdsRoles roles = WdsRoles::Of(options.spec.image, options.spec.label);
+  const TarWanted wanted = {.image = options.spec.image, .label = options.spec.label};
   PENSTOCK_ASSIGN_OR_RETURN(
       IndexedShards indexed,
       IndexShards(files, ShardsNumber(files, options.spec, kTarSuffix), options,
-                  [&roles](const TreeFile& file, std::atomic<uint64_t>& found) {
-                    return ScanTarShard(file, roles, found);
+                  [&](const ForeignFile& file, const TreeFile& shard, const ScanWatch& watch) {
+                    return ScanBesideIndex(file, shard, wanted, watch, *parsers);
                   }));
   PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
-  PENSTOCK_ASSIGN_OR_RETURN(auto state,
-                            TarState::Make(std::move(files), std::move(indexed.manifest)));
+  auto state =
+      std::make_shared<const TarState>(std::move(files), std::move(indexed.manifest), parsers);
   PENSTOCK_RETURN_IF_ERROR(CheckKind(*state, options.spec.image));
   return OpenedShards{std::make_unique<TarDataset>(std::move(state)), indexed.from_cache,
                       std::move(indexed.warning)};

@@ -2,9 +2,11 @@
 // requested.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "common/base/status.h"
+#include "server/source/parse/parsers.h"
 #include "server/source/shards/shards.h"
 
 namespace penstock::source {
@@ -14,9 +16,10 @@ inline constexpr char kTarSuffix[] = ".tar";
 // Opens the shards with their cached manifest, or indexes them. Image and label are extensions. By
 // default the image is the first of jpg, jpeg, png and webp that a sample has, and the label is
 // cls, if samples have it.
-// **Errors**: those of ListShards, ScanTarShard and BuildShardManifest; NotFound if no sample has
-// the requested image.
-absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options);
+// **Errors**: those of ListShards, Parsers::ScanTar and BuildShardManifest; NotFound if no sample
+// has the requested image.
+absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options,
+                                     const std::shared_ptr<Parsers>& parsers);
 
 // Whether a path stands for tar shards: a file name that contains .tar, a brace pattern, or a
 // folder with .tar files and no sub-folders.

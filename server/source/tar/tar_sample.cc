@@ -9,8 +9,8 @@
 #include "common/base/check.h"
 #include "server/source/core/byte_ranges.h"
 #include "server/source/files/escape.h"
+#include "server/source/tar/npy_member.h"
 #include "server/source/tar/tar_format.h"
-#include "server/source/tar/tar_scan.h"
 #include "server/source/tar/wds_samples.h"
 
 namespace penstock::source {
@@ -32,15 +32,28 @@ bool IsPicture(absl::string_view extension) {
   return false;
 }
 
-// Offers every extension as raw bytes. A picture beside the image may be a mask of it; for others
-// the name tells.
+// The first array determines the type and shape of its field.
+void MakeArray(const ArrayShape& array, TarField& field) {
+  const bool is_array = array.dimensions > 0 && array.dimensions <= array.sides.size() &&
+                        base::IsKnown(static_cast<base::DType>(array.type));
+  if (!is_array) return;
+  field.array = true;
+  field.field.type = static_cast<base::DType>(array.type);
+  field.field.shape.assign(array.sides.begin(), array.sides.begin() + array.dimensions);
+  field.field.variable = false;
+}
+
+// Offers every extension as raw bytes, or as an array. A picture beside the image may be a mask of
+// it; for others the name tells.
 std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
     const std::string name(manifest.ExtensionName(i));
     if (!MayBeAskedFor(name)) continue;
     const bool placed = manifest.header().images > 0 && (IsPicture(name) || NamesPlaces(name));
-    fields.push_back({.field = {.name = name, .variable = true, .placed = placed}, .extension = i});
+    TarField field = {.field = {.name = name, .variable = true, .placed = placed}, .extension = i};
+    if (IsNpyExtension(name)) MakeArray(manifest.extensions()[i].array, field);
+    fields.push_back(std::move(field));
   }
   return fields;
 }
@@ -65,7 +78,9 @@ absl::StatusOr<std::string> KeyOf(const TarState& state, uint64_t sample, size_t
   uint64_t first = std::numeric_limits<uint64_t>::max();
   for (const ShardMember& member : state.manifest.MembersOf(sample))
     first = std::min(first, OffsetOf(member));
-  return ReadKey(*file, state.files.path(shard), record.state.bytes, from, first);
+  const ForeignFile opened = {
+      .fd = *file, .path = state.files.path(shard), .bytes = record.state.bytes};
+  return state.parsers->TarKey(opened, from, first);
 }
 
 class TarReader final : public Dataset::Reader {
@@ -113,26 +128,12 @@ class TarReader final : public Dataset::Reader {
 
 }  // namespace
 
-TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
-    : files(std::move(shards), from.States()), manifest(std::move(from)) {}
-
-// The first array determines the type and shape of its field.
-absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,
-                                                               ShardManifest from) {
-  auto state = std::make_shared<TarState>(std::move(shards), std::move(from));
-  state->fields = FieldsOf(state->manifest);
-  for (TarField& field : state->fields) {
-    if (!IsNpyExtension(field.field.name)) continue;
-    const uint64_t first = state->manifest.extensions()[field.extension].first_sample;
-    PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(*state, first));
-    PENSTOCK_ASSIGN_OR_RETURN(field.array, ReadNpyMember(sample, *sample.Find(field.extension)));
-    if (!field.array) continue;
-    field.field.type = field.array->type;
-    field.field.shape = field.array->shape;
-    field.field.variable = false;
-  }
-  return std::shared_ptr<const TarState>(std::move(state));
-}
+TarState::TarState(std::vector<TreeFile> shards, ShardManifest from,
+                   std::shared_ptr<Parsers> parsers)
+    : files(std::move(shards), from.States()),
+      manifest(std::move(from)),
+      fields(FieldsOf(manifest)),
+      parsers(std::move(parsers)) {}
 
 std::string TarState::FindPathForPeople(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
@@ -155,12 +156,12 @@ absl::StatusOr<TarSample> TarSample::Open(const TarState& state, uint64_t sample
 
 const ShardMember* TarSample::image() const {
   const ShardMember& first = state_->manifest.MembersOf(sample_).front();
-  return state_->manifest.extensions()[first.extension].kind == kWdsImage ? &first : nullptr;
+  return state_->manifest.extensions()[first.kind()].kind == kWdsImage ? &first : nullptr;
 }
 
 const ShardMember* TarSample::Find(uint32_t extension) const {
   for (const ShardMember& member : state_->manifest.MembersOf(sample_))
-    if (member.extension == extension) return &member;
+    if (member.kind() == extension) return &member;
   return nullptr;
 }
 
@@ -178,12 +179,20 @@ absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor&
   const ShardMember* member = Find(field.extension);
   if (member == nullptr) return base::Fault::kMissing;
   const uint64_t most = tensor.bytes();
-  if (field.array) return FillNpy(*this, *member, *field.array, {rows.values, most});
+  if (field.array) return FillArray(*member, {rows.values, most});
   if (member->bytes > most) return base::Fault::kTooLong;
   PENSTOCK_RETURN_IF_ERROR(Read(*member, 0, {rows.values, member->bytes}));
   std::memset(rows.values + member->bytes, 0, most - member->bytes);
   const auto length = static_cast<int32_t>(member->bytes);
   std::memcpy(rows.length, &length, sizeof length);
+  return base::Fault::kNone;
+}
+
+// The scan has found that its header says what it must, and that the elements are all that follows.
+absl::StatusOr<base::Fault> TarSample::FillArray(const ShardMember& member,
+                                                 std::span<std::byte> into) const {
+  if (member.unlike() || member.bytes < into.size()) return base::Fault::kMalformed;
+  PENSTOCK_RETURN_IF_ERROR(Read(member, member.bytes - into.size(), into));
   return base::Fault::kNone;
 }
 

@@ -10,9 +10,9 @@
 
 #include "common/base/fault.h"
 #include "server/source/core/dataset.h"
+#include "server/source/parse/parsers.h"
 #include "server/source/shards/shard_files.h"
 #include "server/source/shards/shard_manifest.h"
-#include "server/source/tar/tar_npy.h"
 
 namespace penstock::source {
 
@@ -20,16 +20,13 @@ namespace penstock::source {
 struct TarField {
   SampleField field;
   uint32_t extension = 0;
-  std::optional<NpyMember> array = {};  // unset: bytes of variable length
+  bool array = false;  // else bytes of variable length
 };
 
 // **Thread safety**: immutable except for which files are open; any thread.
 struct TarState {
-  // **Requires**: `shards` are the manifest's, in its order. **Errors**: Unavailable if one of them
-  // cannot be read.
-  static absl::StatusOr<std::shared_ptr<const TarState>> Make(std::vector<TreeFile> shards,
-                                                              ShardManifest from);
-  TarState(std::vector<TreeFile> shards, ShardManifest from);
+  // **Requires**: `shards` are the manifest's, in its order.
+  TarState(std::vector<TreeFile> shards, ShardManifest from, std::shared_ptr<Parsers> parsers);
 
   // "SHARD#sample N" in valid UTF-8; N counts within the shard.
   std::string PathForPeople(uint64_t sample) const;
@@ -38,7 +35,8 @@ struct TarState {
 
   const ShardFiles files;
   const ShardManifest manifest;
-  std::vector<TarField> fields;  // set by Make
+  const std::vector<TarField> fields;
+  const std::shared_ptr<Parsers> parsers;  // for names of samples
 };
 
 class TarSample {
@@ -65,6 +63,8 @@ class TarSample {
  private:
   TarSample(const TarState& state, uint64_t sample, size_t shard, ShardFiles::Handle file)
       : state_(&state), sample_(sample), shard_(shard), file_(std::move(file)) {}
+
+  absl::StatusOr<base::Fault> FillArray(const ShardMember& member, std::span<std::byte> into) const;
 
   const TarState* state_;  // kept alive by the owner of the sample
   uint64_t sample_;

@@ -7,12 +7,14 @@
 
 #include "common/base/units.h"
 #include "server/source/files/escape.h"
-#include "server/source/files/listing.h"
-#include "server/source/shards/shard_files.h"
+#include "server/source/files/read_exactly.h"
+#include "server/source/parse/scan_steps.h"
 #include "server/source/shards/shard_window.h"
+#include "server/source/tar/npy_member.h"
 #include "server/source/tar/tar_walk.h"
 #include "server/source/tar/wds_index.h"
 #include "server/source/tar/wds_name.h"
+#include "server/source/tar/wds_samples.h"
 
 namespace penstock::source {
 namespace {
@@ -38,23 +40,19 @@ absl::StatusOr<std::optional<TarMember>> NextOfSample(TarWalk& walk, ShardWindow
   }
 }
 
-class Scanner {
+class TarScanner {
  public:
-  Scanner(const TreeFile& shard, const WdsRoles& roles, std::atomic<uint64_t>& found)
-      : shard_(shard), path_(shard.path()), roles_(roles), found_(found) {}
+  TarScanner(const ForeignFile& shard, const ForeignFile* index, const TarWanted& wanted,
+             const ScanWatch& watch)
+      : shard_(shard),
+        index_(index),
+        path_(shard.path),
+        roles_(WdsRoles::Of(wanted.image, wanted.label)),
+        steps_(watch) {}
 
   absl::StatusOr<ScannedShard> Scan() {
-    PENSTOCK_ASSIGN_OR_RETURN(file_, shard_.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
-    WaitForTick(state_.ctime_ns);
-    PENSTOCK_ASSIGN_OR_RETURN(state_, shard_.StateOf(file_));
     PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed());
     PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, Find());
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file_));
-    if (after != state_)
-      return absl::AbortedError(absl::StrCat(
-          "'", path_, "' changed while it was indexed; index it again when it is complete"));
-    scanned.state = state_;
     scanned.warning = std::move(warning_);
     return scanned;
   }
@@ -62,8 +60,8 @@ class Scanner {
  private:
   absl::Status CheckNotCompressed() const {
     std::array<std::byte, 6> begin;
-    const auto bytes = std::span(begin).first(std::min<uint64_t>(begin.size(), state_.bytes));
-    PENSTOCK_RETURN_IF_ERROR(ReadExactly(file_, path_, 0, bytes));
+    const auto bytes = std::span(begin).first(std::min<uint64_t>(begin.size(), shard_.bytes));
+    PENSTOCK_RETURN_IF_ERROR(ReadExactly(shard_.fd, path_, 0, bytes));
     const absl::string_view compression = CompressionOf(bytes);
     if (compression.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -74,14 +72,14 @@ class Scanner {
 
   absl::StatusOr<ScannedShard> Find() {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::vector<TarMember>> members, ByIndex());
-    ShardWindow window(file_, path_, state_.bytes);
+    ShardWindow window(shard_.fd, path_, shard_.bytes);
     WdsSamples samples(path_, roles_);
     if (members) {
       for (const TarMember& member : *members)
         PENSTOCK_RETURN_IF_ERROR(Add(member, samples, window));
       return std::move(samples).Finish();
     }
-    TarWalk walk(path_, state_.bytes);
+    TarWalk walk(path_, shard_.bytes);
     for (;;) {
       PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextMember(walk, window));
       if (!member) return std::move(samples).Finish();
@@ -92,7 +90,11 @@ class Scanner {
   absl::Status Add(const TarMember& member, WdsSamples& samples, ShardWindow& window) {
     const uint64_t before = samples.samples();
     PENSTOCK_ASSIGN_OR_RETURN(const WdsSamples::Added added, samples.Add(member));
-    found_ += samples.samples() - before;
+    PENSTOCK_RETURN_IF_ERROR(steps_.Add(samples.samples() - before));
+    if (added == WdsSamples::Added::kArray) {
+      PENSTOCK_ASSIGN_OR_RETURN(const ArrayShape array, ReadNpyMember(member, window));
+      samples.SetArray(array);
+    }
     if (added != WdsSamples::Added::kLabel) return absl::OkStatus();
     PENSTOCK_ASSIGN_OR_RETURN(
         const auto bytes, window.Read(member.offset, std::min(member.bytes, kLongestWdsLabel + 1)));
@@ -101,38 +103,33 @@ class Scanner {
 
   // The members from the index beside the shard, if it is present and valid.
   absl::StatusOr<std::optional<std::vector<TarMember>>> ByIndex() {
-    const TreeFile beside{shard_.tree, WdsIndexNameOf(shard_.name)};
-    if (beside.name == shard_.name) return std::nullopt;
-    const auto file = beside.Open();
-    if (!file.ok()) return std::nullopt;
-    auto members = ReadIndex(beside, *file);
+    if (index_ == nullptr) return std::nullopt;
+    auto members = ReadIndex();
     if (members.ok()) {
       const absl::Status right = CheckAgainstShard(*members);
       if (right.ok()) return *std::move(members);
       if (!absl::IsInvalidArgument(right)) return right;
       members =
-          base::Annotate(right, absl::StrCat("'", beside.path(), "' does not match this shard"));
+          base::Annotate(right, absl::StrCat("'", index_->path, "' does not match this shard"));
     }
     warning_ = absl::StrCat("the index beside a shard is ignored: ", members.status().message());
     return std::nullopt;
   }
 
-  absl::StatusOr<std::vector<TarMember>> ReadIndex(const TreeFile& beside,
-                                                   const posix::Fd& file) const {
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState state, beside.StateOf(file));
-    if (state.bytes > kLongestIndex)
+  absl::StatusOr<std::vector<TarMember>> ReadIndex() const {
+    if (index_->bytes > kLongestIndex)
       return absl::InvalidArgumentError(
-          absl::StrCat("'", beside.path(), "' has more than ", base::FormatBytes(kLongestIndex)));
-    std::string text(state.bytes, '\0');
+          absl::StrCat("'", index_->path, "' has more than ", base::FormatBytes(kLongestIndex)));
+    std::string text(index_->bytes, '\0');
     PENSTOCK_RETURN_IF_ERROR(
-        ReadExactly(file, beside.path(), 0, std::as_writable_bytes(std::span(text))));
-    return ParseWdsIndex(text, state_.bytes, beside.path());
+        ReadExactly(index_->fd, index_->path, 0, std::as_writable_bytes(std::span(text))));
+    return ParseWdsIndex(text, shard_.bytes, index_->path);
   }
 
   // If the gap between two members has the size of one header, it can contain nothing else. For
   // larger gaps, and before the first and after the last member, compare with the shard itself.
   absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
-    ShardWindow window(file_, path_, state_.bytes);
+    ShardWindow window(shard_.fd, path_, shard_.bytes);
     uint64_t end = 0;
     for (const TarMember& member : members) {
       if (end == 0 || member.offset - end > kTarBlock)
@@ -143,12 +140,12 @@ class Scanner {
   }
 
   absl::Status CheckNext(uint64_t from, const TarMember* wanted, ShardWindow& window) const {
-    if (from > state_.bytes)
+    if (from > shard_.bytes)
       return absl::InvalidArgumentError(absl::StrCat("its last member, with padding, ends at byte ",
-                                                     from, ", the shard ends at ", state_.bytes));
-    TarWalk walk(path_, state_.bytes, std::min(from, state_.bytes));
+                                                     from, ", the shard ends at ", shard_.bytes));
+    TarWalk walk(path_, shard_.bytes, std::min(from, shard_.bytes));
     std::optional<TarMember> found;
-    if (from == 0 || from < state_.bytes) {
+    if (from == 0 || from < shard_.bytes) {
       PENSTOCK_ASSIGN_OR_RETURN(found, NextOfSample(walk, window));
     }
     const bool same = wanted == nullptr
@@ -166,30 +163,28 @@ class Scanner {
                                                    say(found ? &*found : nullptr)));
   }
 
-  const TreeFile& shard_;
-  const std::string path_;
-  const WdsRoles& roles_;
-  std::atomic<uint64_t>& found_;
-  posix::Fd file_;
-  FileState state_;
+  const ForeignFile& shard_;
+  const ForeignFile* const index_;
+  const std::string& path_;
+  const WdsRoles roles_;
+  ScanSteps steps_;
   std::string warning_;
 };
 
 }  // namespace
 
-absl::StatusOr<ScannedShard> ScanTarShard(const TreeFile& shard, const WdsRoles& roles,
-                                          std::atomic<uint64_t>& found) {
-  return Scanner(shard, roles, found).Scan();
+absl::StatusOr<ScannedShard> ScanTarShard(const ForeignFile& shard, const ForeignFile* index,
+                                          const TarWanted& wanted, const ScanWatch& watch) {
+  return TarScanner(shard, index, wanted, watch).Scan();
 }
 
-absl::StatusOr<std::string> ReadKey(const posix::Fd& shard, const std::string& path,
-                                    uint64_t shard_bytes, uint64_t from, uint64_t offset) {
-  ShardWindow window(shard, path, shard_bytes);
-  TarWalk walk(path, shard_bytes, from);
+absl::StatusOr<std::string> ReadTarKey(const ForeignFile& shard, uint64_t from, uint64_t offset) {
+  ShardWindow window(shard.fd, shard.path, shard.bytes);
+  TarWalk walk(shard.path, shard.bytes, from);
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextOfSample(walk, window));
     if (!member || member->offset > offset)
-      return absl::DataLossError(absl::StrCat("'", path, "' has no member at byte ", offset));
+      return absl::DataLossError(absl::StrCat("'", shard.path, "' has no member at byte ", offset));
     if (member->offset == offset) return ForPeople(SplitWdsName(member->name)->key);
   }
 }

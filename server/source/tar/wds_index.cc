@@ -12,9 +12,10 @@ namespace {
 
 constexpr absl::string_view kVersion = "v1.2";
 
-class Parser {
+class IndexParser {
  public:
-  Parser(uint64_t shard_bytes, const std::string& path) : shard_bytes_(shard_bytes), path_(path) {}
+  IndexParser(uint64_t shard_bytes, const std::string& path)
+      : shard_bytes_(shard_bytes), path_(path) {}
 
   absl::StatusOr<std::vector<TarMember>> Parse(absl::string_view text) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t samples, TakeHeader(text));
@@ -101,15 +102,9 @@ class Parser {
 
 }  // namespace
 
-std::string WdsIndexNameOf(absl::string_view shard) {
-  const size_t slash = shard.rfind('/');
-  const size_t begin = slash == absl::string_view::npos ? 0 : slash + 1;
-  return absl::StrCat(shard.substr(0, shard.find('.', begin + 1)), ".idx");
-}
-
 absl::StatusOr<std::vector<TarMember>> ParseWdsIndex(absl::string_view text, uint64_t shard_bytes,
                                                      const std::string& path) {
-  return Parser(shard_bytes, path).Parse(text);
+  return IndexParser(shard_bytes, path).Parse(text);
 }
 
 }  // namespace penstock::source

@@ -13,9 +13,6 @@
 
 namespace penstock::source {
 
-// The file name that wds2idx uses: the shard's name up to its first dot, plus .idx.
-std::string WdsIndexNameOf(absl::string_view shard);
-
 // Returns the members in file order. They must not overlap; each must lie within the shard, on
 // whole blocks, with space for a header before it; the members of a line must form one sample, and
 // consecutive lines different samples.

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "server/source/files/escape.h"
+#include "server/source/tar/npy_member.h"
 #include "server/source/tar/wds_name.h"
 
 namespace penstock::source {
@@ -44,6 +45,7 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
     return Wrong(shard_, member, "lies beyond the first 2 TiB of its shard; use smaller shards");
   if (key_ != name->key) Begin(std::move(name->key));
   const uint32_t extension = NumberOf(name->extension);
+  if (scanned_.extensions.size() > kMostExtensions) return TooManyExtensions(name->extension);
   const auto first =
       scanned_.members.begin() + static_cast<ptrdiff_t>(scanned_.samples.back().place);
   if (std::any_of(first, scanned_.members.end(),
@@ -54,9 +56,23 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
       {.block = static_cast<uint32_t>(member.offset / kTarBlock),
        .bytes = static_cast<uint32_t>(std::min(member.bytes, kLargestSample)),
        .extension = extension});
+  if (!scanned_.array_of_member.empty()) scanned_.array_of_member.push_back(0);
   digest_.Add(member.name);
   digest_.Add(member.bytes);
-  return !roles_.label.empty() && name->extension == roles_.label ? Added::kLabel : Added::kMember;
+  if (!roles_.label.empty() && name->extension == roles_.label) return Added::kLabel;
+  return IsNpyExtension(name->extension) ? Added::kArray : Added::kMember;
+}
+
+void WdsSamples::SetArray(const ArrayShape& array) {
+  if (array.dimensions == 0) return;
+  const auto next = static_cast<uint32_t>(scanned_.arrays.size() + 1);
+  const auto [at, is_new] = arrays_.try_emplace(array, next);
+  if (is_new) scanned_.arrays.push_back(array);
+  scanned_.array_of_member.resize(scanned_.members.size());
+  scanned_.array_of_member.back() = at->second;
+  const uint32_t extension = scanned_.members.back().extension;
+  ScannedShard::Extension& known = scanned_.extensions[extension];
+  if (known.first_sample + 1 == scanned_.samples.size()) known.array = at->second;
 }
 
 absl::Status WdsSamples::SetLabel(const TarMember& member, absl::string_view text) {
@@ -99,10 +115,20 @@ void WdsSamples::End() {
       return member.extension == number->second;
     });
     if (found == scanned_.members.end()) continue;
-    std::rotate(first, found, found + 1);
+    PutFirst(static_cast<size_t>(found - scanned_.members.begin()));
     ++scanned_.images;
     return;
   }
+}
+
+void WdsSamples::PutFirst(size_t member) {
+  const auto first = static_cast<ptrdiff_t>(scanned_.samples.back().place);
+  const auto place = static_cast<ptrdiff_t>(member);
+  const auto rotate = [&](auto& of) {
+    std::rotate(of.begin() + first, of.begin() + place, of.begin() + place + 1);
+  };
+  rotate(scanned_.members);
+  if (!scanned_.array_of_member.empty()) rotate(scanned_.array_of_member);
 }
 
 uint32_t WdsSamples::NumberOf(const std::string& extension) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -41,13 +42,16 @@ class WdsSamples {
     for (const std::string& image : roles.images) digest_.Add(image);
   }
 
-  enum class Added { kMember, kLabel, kNothing };
-  // Returns kLabel if the member is a label; call SetLabel with its value next. Returns kNothing if
-  // the member belongs to no sample.
+  enum class Added { kMember, kLabel, kArray, kNothing };
+  // Returns kLabel if the member is a label; call SetLabel with its value next. Returns kArray if
+  // its name is an array's; call SetArray next. Returns kNothing if the member belongs to no
+  // sample.
   // **Errors**: InvalidArgument for two members of the same name in a sample, or a shard too large
   // for its table.
   absl::StatusOr<Added> Add(const TarMember& member);
   absl::Status SetLabel(const TarMember& member, absl::string_view text);
+  // No dimensions: the member is no array after all.
+  void SetArray(const ArrayShape& array);
 
   uint64_t samples() const { return scanned_.samples.size(); }
   // Returns the samples; the caller sets state and warning.
@@ -57,12 +61,19 @@ class WdsSamples {
   void Begin(std::string key);
   void End();
   uint32_t NumberOf(const std::string& extension);
+  void PutFirst(size_t member);
 
   const std::string shard_;
   const WdsRoles& roles_;
   std::optional<std::string> key_;
   bool has_label_ = false;
   std::map<std::string, uint32_t> numbers_;
+  struct ArrayHash {
+    size_t operator()(const ArrayShape& array) const {
+      return Hash(std::as_bytes(std::span(&array, 1)));
+    }
+  };
+  std::unordered_map<ArrayShape, uint32_t, ArrayHash> arrays_;  // numbers from 1
   ScannedShard scanned_;
   Hasher digest_;
 };

@@ -1,7 +1,6 @@
 #include "server/source/tfrecord/tfrecord.h"
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <utility>
 
@@ -14,7 +13,6 @@
 #include "server/source/shards/shard_index.h"
 #include "server/source/shards/shard_list.h"
 #include "server/source/tfrecord/tfrecord_sample.h"
-#include "server/source/tfrecord/tfrecord_scan.h"
 
 namespace penstock::source {
 namespace {
@@ -114,14 +112,15 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
 
 }  // namespace
 
-absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options) {
+absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options,
+                                         const std::shared_ptr<Parsers>& parsers) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kRecordsSuffix));
   RecordRoles roles = RecordRoles::Of(options.spec.image, options.spec.label);
   PENSTOCK_ASSIGN_OR_RETURN(
       IndexedShards indexed,
       IndexShards(files, ShardsNumber(files, options.spec, kRecordsSuffix), options,
-                  [&roles](const TreeFile& file, std::atomic<uint64_t>& found) {
-                    return ScanRecords(file, roles, found);
+                  [&](const ForeignFile& file, const TreeFile&, const ScanWatch& watch) {
+                    return parsers->ScanRecords(file, roles, watch);
                   }));
   PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
   auto state = std::make_shared<const RecordState>(std::move(files), std::move(indexed.manifest),

@@ -12,7 +12,7 @@
 #include "server/source/shards/shard_files.h"
 #include "server/source/shards/shard_manifest.h"
 #include "server/source/tfrecord/example.h"
-#include "server/source/tfrecord/tfrecord_scan.h"
+#include "server/source/tfrecord/record_roles.h"
 
 namespace penstock::source {
 

@@ -7,8 +7,7 @@
 
 #include "server/source/files/escape.h"
 #include "server/source/files/hash.h"
-#include "server/source/files/listing.h"
-#include "server/source/shards/shard_files.h"
+#include "server/source/parse/scan_steps.h"
 #include "server/source/shards/shard_window.h"
 #include "server/source/tar/tar_format.h"
 #include "server/source/tfrecord/example.h"
@@ -32,28 +31,19 @@ class ExampleInFile final : public ExampleBytes {
   const uint64_t offset_, bytes_;
 };
 
-class Scanner {
+class RecordScanner {
  public:
-  Scanner(const TreeFile& shard, const RecordRoles& roles, std::atomic<uint64_t>& found)
-      : shard_(shard), path_(shard.path()), roles_(roles), found_(found) {
+  RecordScanner(const ForeignFile& file, const RecordRoles& roles, const ScanWatch& watch)
+      : file_(file), path_(file.path), roles_(roles), steps_(watch) {
     digest_.Add(roles.image);  // another image means other rows
   }
 
   absl::StatusOr<ScannedShard> Scan() {
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd file, shard_.Open());
-    PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard_.StateOf(file));
-    WaitForTick(state.ctime_ns);
-    PENSTOCK_ASSIGN_OR_RETURN(state, shard_.StateOf(file));
-    ShardWindow window(file, path_, state.bytes);
-    PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed(window, state.bytes));
-    for (uint64_t at = 0; at < state.bytes;) {
-      PENSTOCK_ASSIGN_OR_RETURN(at, ScanRecord(window, at, state.bytes));
+    ShardWindow window(file_.fd, path_, file_.bytes);
+    PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed(window, file_.bytes));
+    for (uint64_t at = 0; at < file_.bytes;) {
+      PENSTOCK_ASSIGN_OR_RETURN(at, ScanRecord(window, at, file_.bytes));
     }
-    PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard_.StateOf(file));
-    if (after != state)
-      return absl::AbortedError(absl::StrCat(
-          "'", path_, "' changed while it was indexed; index it again when it is complete"));
-    scanned_.state = state;
     scanned_.digest = digest_.Digest();
     return std::move(scanned_);
   }
@@ -83,7 +73,7 @@ class Scanner {
     const absl::Status added = Add(example, {.place = at, .bytes = static_cast<uint32_t>(bytes)});
     if (absl::IsInvalidArgument(added)) return Wrong(at, added.message());
     PENSTOCK_RETURN_IF_ERROR(added);
-    ++found_;
+    PENSTOCK_RETURN_IF_ERROR(steps_.Add(1));
     const uint64_t end = at + kRecordHeader + bytes;
     PENSTOCK_ASSIGN_OR_RETURN(const auto footer, window.Read(end, kRecordFooter));
     digest_.Add({reinterpret_cast<const char*>(footer.data()), footer.size()});
@@ -148,10 +138,10 @@ class Scanner {
     return absl::OkStatus();
   }
 
-  const TreeFile& shard_;
-  const std::string path_;
+  const ForeignFile& file_;
+  const std::string& path_;
   const RecordRoles& roles_;
-  std::atomic<uint64_t>& found_;
+  ScanSteps steps_;
   std::map<std::string, size_t> numbers_;
   ScannedShard scanned_;
   Hasher digest_;
@@ -159,16 +149,9 @@ class Scanner {
 
 }  // namespace
 
-RecordRoles RecordRoles::Of(const std::string& image, const std::string& label) {
-  RecordRoles roles = {.image = image.empty() ? "image/encoded" : image,
-                       .label = label.empty() ? "image/class/label" : label};
-  if (label == "none") roles.label.clear();
-  return roles;
-}
-
-absl::StatusOr<ScannedShard> ScanRecords(const TreeFile& shard, const RecordRoles& roles,
-                                         std::atomic<uint64_t>& found) {
-  return Scanner(shard, roles, found).Scan();
+absl::StatusOr<ScannedShard> ScanRecordFile(const ForeignFile& file, const RecordRoles& roles,
+                                            const ScanWatch& watch) {
+  return RecordScanner(file, roles, watch).Scan();
 }
 
 }  // namespace penstock::source

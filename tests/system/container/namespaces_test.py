@@ -33,7 +33,8 @@ class NamespacesTest(unittest.TestCase):
         scratch = cls.node.scratch
         for name in ("bin", "lib", "etc", "socket"):
             (scratch / name).mkdir()
-        for name in ("penstockd", "penstock-worker", "penstockctl", "penstock-example-epoch", "penstock-test-trainer"):
+        for name in ("penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "penstock-example-epoch",
+                     "penstock-test-trainer"):
             shutil.copy(BIN / name, scratch / "bin")
         shutil.copy(LIB / "libpenstock.so.1", scratch / "lib")
         subprocess.run([BIN / "penstock-make-photographs", scratch / "data", "--images", str(SAMPLES)], check=True,

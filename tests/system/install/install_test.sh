@@ -11,13 +11,13 @@ trap 'rm -rf -- "$room"' EXIT
 "$cmake" --install "$build" --prefix "$room/moved" >"$room/log" || { cat "$room/log"; exit 1; }
 mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be moved
 
-for path in bin/penstockd bin/penstock-worker bin/penstockctl bin/penstock-bench \
+for path in bin/penstockd bin/penstock-worker bin/penstock-indexer bin/penstockctl bin/penstock-bench \
   include/penstock/penstock.h share/penstock/grafana/penstock.json \
   share/penstock/grafana/alerts.yml share/penstock/network.conf \
   share/bash-completion/completions/penstockctl share/zsh/site-functions/_penstockctl \
   share/fish/vendor_completions.d/penstockctl.fish \
   share/man/man1/penstockctl.1 share/man/man1/penstock-bench.1 share/man/man8/penstockd.8 \
-  share/man/man8/penstock-worker.8 share/man/man5/penstock.yaml.5 share/man/man5/penstockd.yaml.5; do
+  share/man/man8/penstock-worker.8 share/man/man8/penstock-indexer.8 share/man/man5/penstock.yaml.5 share/man/man5/penstockd.yaml.5; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
 if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then

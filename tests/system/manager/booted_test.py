@@ -11,7 +11,7 @@ from booted_machine import BootedMachine
 STUCK_RUNNER = pathlib.Path(sys.argv.pop())
 BIN = pathlib.Path(sys.argv.pop())
 SOURCE = pathlib.Path(sys.argv.pop())
-PROGRAMS = ("penstockd", "penstock-worker", "penstockctl", "penstock-test-trainer", "penstock-make-photographs")
+PROGRAMS = ("penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "penstock-test-trainer", "penstock-make-photographs")
 MEMBER, STRANGER, ALICE = 54321, 54322, 54323
 
 # As an administrator would install it; the drop-in makes shorter what a test would wait for, keeps the

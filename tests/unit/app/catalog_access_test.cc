@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "server/app/catalog/catalog.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
 
@@ -50,7 +51,8 @@ class CatalogAccessTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  Catalog::Options options_{.any_path = false, .state_dir = folder_.At("state")};
+  Catalog::Options options_{
+      .any_path = false, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
   std::optional<Catalog> catalog_;
 };
 

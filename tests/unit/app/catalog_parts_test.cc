@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "server/app/catalog/catalog.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
 
@@ -43,7 +44,7 @@ class CatalogPartsTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  Catalog::Options options_{.state_dir = folder_.At("state")};
+  Catalog::Options options_{.state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
   std::optional<Catalog> catalog_;
 };
 

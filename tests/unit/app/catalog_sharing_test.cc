@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "server/app/catalog/catalog.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
@@ -33,7 +34,8 @@ class CatalogSharingTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  Catalog::Options options_{.any_path = true, .state_dir = folder_.At("state")};
+  Catalog::Options options_{
+      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
   std::optional<Catalog> catalog_;
 };
 

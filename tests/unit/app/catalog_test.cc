@@ -10,6 +10,7 @@
 #include <future>
 #include <optional>
 
+#include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/tar_maker.h"
@@ -67,7 +68,8 @@ class CatalogTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  Catalog::Options options_{.any_path = true, .state_dir = folder_.At("state")};
+  Catalog::Options options_{
+      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
   std::optional<Catalog> catalog_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "common/base/mutex.h"
 #include "server/app/catalog/catalog.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
@@ -52,7 +53,8 @@ class CatalogWaitsTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  Catalog::Options options_{.any_path = true, .state_dir = folder_.At("state")};
+  Catalog::Options options_{
+      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
   std::optional<Catalog> catalog_;
 };
 

@@ -1,6 +1,6 @@
 """The rules of rules.py: each is broken on purpose, then this tree is checked.
 
-layering_test.py ROOT [WORKER]: WORKER is the built worker program.
+layering_test.py ROOT [WORKER INDEXER DAEMON]: the built programs.
 """
 import pathlib
 import subprocess
@@ -11,7 +11,7 @@ import unittest
 import rules
 
 ROOT = sys.argv[1]
-WORKER = sys.argv[2] if len(sys.argv) > 2 else None
+WORKER, INDEXER, DAEMON = sys.argv[2:5] if len(sys.argv) > 4 else (None, None, None)
 
 
 class BrokenRulesTest(unittest.TestCase):
@@ -92,6 +92,26 @@ class ThisTreeTest(unittest.TestCase):
         linked = subprocess.run(["ldd", WORKER], check=True, capture_output=True, text=True).stdout
         self.assertIn("libjpeg", linked)
         self.assertNotRegex(linked, r"libgrpc|libprotobuf|libcuda|libcudart|libspdlog")
+
+    @unittest.skipUnless(INDEXER, "the indexer program is not built here")
+    def test_the_indexer_program_links_nothing_that_it_does_not_need(self):
+        linked = subprocess.run(["ldd", INDEXER], check=True, capture_output=True, text=True).stdout
+        self.assertIn("libz", linked)
+        self.assertNotRegex(linked, r"libgrpc|libprotobuf|libcuda|libcudart|libspdlog|libssl|libjpeg")
+
+    @unittest.skipUnless(INDEXER and DAEMON, "the daemon is not built here")
+    def test_the_daemon_does_not_contain_what_parses_files(self):
+        parsers = ("source::ScanTarShard(", "source::TarWalk::", "source::ParseTarHeader(",
+                   "source::WdsSamples::", "source::ParseWdsIndex(", "source::ScanRecordFile(",
+                   "source::ParseNpyHeader(", "source::ParseNpyLiteral(", "source::ParseIdxHeader(",
+                   "source::FindTokens(", "source::MegatronIndex::Parse(", "source::Gunzip::")
+
+        def found(program):
+            symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
+            return [parser for parser in parsers if f"penstock::{parser}" in symbols]
+
+        self.assertEqual(found(INDEXER), list(parsers))  # so that the names are right
+        self.assertEqual(found(DAEMON), [])
 
 
 if __name__ == "__main__":

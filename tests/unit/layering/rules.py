@@ -34,6 +34,8 @@ MAY_USE = {
     "server/plan": {"common/base"},
     "server/decode": {"common/base", "jpeg", "png", "tiff", "webp"},
     "server/source": {"common/base", "common/posix", "common/telemetry"},
+    # Both sides of the processes that parse files.
+    "server/indexer": COMMON | {"common/sandbox", "server/source"},
     # The lanes that read samples live beside the workers: they see datasets by their interface, and how
     # long to go on reading by a pure rule.
     "server/workers": COMMON | {"common/sandbox", "server/decode", "server/source/core/dataset.h",

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -30,11 +31,11 @@ class NpyTest : public ::testing::Test {
       temp_.Write("data/" + name + ".npy", bytes);
       options.spec.arrays.push_back({name, temp_.At("data/" + name + ".npy")});
     }
-    return OpenNpy(options);
+    return OpenNpy(options, *DirectParsers());
   }
   Opened OpenAlone(const std::string& bytes) const {
     temp_.Write("data/alone.npy", bytes);
-    return OpenNpy({.spec = {.arrays = {{"", temp_.At("data/alone.npy")}}}});
+    return OpenNpy({.spec = {.arrays = {{"", temp_.At("data/alone.npy")}}}}, *DirectParsers());
   }
   static std::string Refusal(const Opened& opened) {
     return opened.ok() ? "not refused" : std::string(opened.status().message());
@@ -95,15 +96,17 @@ TEST_F(NpyTest, SamplesThatNoBatchCanHoldAreRefused) {
               HasSubstr("a sample has 9 dimensions"));
   temp_.Write("data/x.npy", Npy("|u1", "(1, 1073741825)", ""));
   std::filesystem::resize_file(temp_.At("data/x.npy"), 128 + 1073741825);
-  EXPECT_THAT(Refusal(OpenNpy({.spec = {.arrays = {{"x", temp_.At("data/x.npy")}}}})),
-              HasSubstr("has 1073741825 bytes; wanted 1073741824 at most"));
+  EXPECT_THAT(
+      Refusal(OpenNpy({.spec = {.arrays = {{"x", temp_.At("data/x.npy")}}}}, *DirectParsers())),
+      HasSubstr("has 1073741825 bytes; wanted 1073741824 at most"));
 }
 
 TEST_F(NpyTest, AFileOutsideOfTheRootsIsRefused) {
   temp_.Write("elsewhere/x.npy", Npy("|u1", "(3,)", "abc"));
   temp_.Link("data/x.npy", temp_.At("elsewhere/x.npy"));
 
-  const Opened opened = OpenNpy({.spec = {.arrays = {{"x", temp_.At("data/x.npy")}}}});
+  const Opened opened =
+      OpenNpy({.spec = {.arrays = {{"x", temp_.At("data/x.npy")}}}}, *DirectParsers());
 
   EXPECT_TRUE(absl::IsPermissionDenied(opened.status())) << opened.status();
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -35,13 +36,13 @@ class TokensTest : public ::testing::Test {
     return spec;
   }
   static std::string Refusal(const TokensSpec& spec) {
-    const Opened opened = OpenTokens({.spec = spec});
+    const Opened opened = OpenTokens({.spec = spec}, *DirectParsers());
     if (opened.ok()) return "not refused";
     EXPECT_TRUE(absl::IsInvalidArgument(opened.status())) << opened.status();
     return std::string(opened.status().message());
   }
   static std::unique_ptr<Dataset> Open(const TokensSpec& spec) {
-    Opened opened = OpenTokens({.spec = spec});
+    Opened opened = OpenTokens({.spec = spec}, *DirectParsers());
     EXPECT_TRUE(opened.ok()) << opened.status();
     return *std::move(opened);
   }
@@ -88,14 +89,16 @@ class TokensTest : public ::testing::Test {
 // ---- What is refused. ----
 
 TEST_F(TokensTest, WhatIsNotThereIsNotFound) {
-  EXPECT_TRUE(absl::IsNotFound(OpenTokens({.spec = Spec({"none.bin"})}).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(OpenTokens({.spec = Spec({"none.bin"})}, *DirectParsers()).status()));
 }
 
 TEST_F(TokensTest, AFileOutsideOfTheRootsIsRefused) {
   WriteTokens("elsewhere/x.bin", CountUp<uint16_t>(8));
   temp_.Link("data/x.bin", temp_.At("elsewhere/x.bin"));
 
-  EXPECT_TRUE(absl::IsPermissionDenied(OpenTokens({.spec = Spec({"data/x.bin"})}).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      OpenTokens({.spec = Spec({"data/x.bin"})}, *DirectParsers()).status()));
 }
 
 TEST_F(TokensTest, FewerTokensThanOneWindowAreRefusedWithBothNumbers) {
@@ -125,7 +128,7 @@ TEST_F(TokensTest, AFormatThatWasSaidIsNotGuessed) {
   spec.format = TokenFormat::kNpy;
   EXPECT_THAT(Refusal(spec), HasSubstr("wanted a .npy file"));
   spec.format = TokenFormat::kMegatron;
-  EXPECT_TRUE(absl::IsNotFound(OpenTokens({.spec = spec}).status()));
+  EXPECT_TRUE(absl::IsNotFound(OpenTokens({.spec = spec}, *DirectParsers()).status()));
   spec.format = TokenFormat::kRaw;
   EXPECT_EQ(Open(spec)->samples(), (512u + 8 - 4) / 3 + 1);
 }
@@ -150,7 +153,7 @@ TEST_F(TokensTest, AWrongVocabularyOrTypeShowsWhenItIsOpened) {
   TokensSpec spec = Spec({"a.bin"});
   spec.vocabulary = 50;
 
-  const Opened opened = OpenTokens({.spec = spec});
+  const Opened opened = OpenTokens({.spec = spec}, *DirectParsers());
 
   EXPECT_TRUE(absl::IsDataLoss(opened.status()));
   EXPECT_THAT(std::string(opened.status().message()),
@@ -307,7 +310,7 @@ TEST_F(TokensTest, ABinBesideAnIndexThatIsDamagedOrOfSomethingElseIsRefusedUnles
        {std::string("v1.2 2\n"), std::string(), "X" + Megatron::Of({8}).Bytes().substr(1)}) {
     temp_.Write("a.idx", index);
 
-    const absl::Status refused = OpenTokens({.spec = Spec({"a.bin"})}).status();
+    const absl::Status refused = OpenTokens({.spec = Spec({"a.bin"})}, *DirectParsers()).status();
 
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("a.idx'"), HasSubstr("raw")));

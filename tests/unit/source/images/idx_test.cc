@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/source/arrays/idx_format.h"
+#include "server/source/parse/directly.h"
 #include "tests/support/fakes/row_copy.h"
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/temp_folder.h"
@@ -89,7 +90,8 @@ class IdxTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<Dataset>> Open(uint64_t max_unpacked = 1 << 20) const {
     return OpenIdx({.files = {temp_.At("data/images"), temp_.At("data/labels")},
                     .roots = {},
-                    .max_unpacked_bytes = max_unpacked});
+                    .max_unpacked_bytes = max_unpacked},
+                   *DirectParsers());
   }
   absl::StatusOr<std::unique_ptr<Dataset>> Open(const std::string& images,
                                                 const std::string& labels) const {

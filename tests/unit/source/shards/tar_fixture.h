@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "server/source/parse/directly.h"
 #include "server/source/tar/tar.h"
 #include "tests/support/files/tar_maker.h"
 #include "tests/support/files/temp_folder.h"
@@ -28,7 +29,7 @@ class TarTest : public ::testing::Test {
     options.state_dir = state_;
     options.threads = 3;
     options.cache = use_;
-    return OpenTar(options);
+    return OpenTar(options, DirectParsers());
   }
   std::unique_ptr<Dataset> Open() {
     auto opened = TryOpen();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/source/parse/directly.h"
 #include "tests/unit/source/shards/tar_fixture.h"
 
 namespace penstock::source {
@@ -79,7 +80,7 @@ TEST_F(TarTest, AShardOutsideOfTheRootsIsRefused) {
   options.spec.shards = {folder_.At("x.tar")};
   options.roots = {"/usr"};
 
-  EXPECT_TRUE(absl::IsPermissionDenied(OpenTar(options).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(OpenTar(options, DirectParsers()).status()));
 }
 
 TEST_F(TarTest, KeysWithDotsMakeTooManyKindsOfMembersAndAreRefusedInWords) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/source/parse/directly.h"
 #include "tests/support/files/record_maker.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -28,7 +29,7 @@ class RecordsTest : public ::testing::Test {
     if (options.spec.shards.empty()) options.spec.shards = {folder_.At("x.tfrecord")};
     options.state_dir = folder_.At("state");
     options.threads = 3;
-    return OpenRecords(options);
+    return OpenRecords(options, DirectParsers());
   }
   std::unique_ptr<Dataset> Open() {
     auto opened = TryOpen();

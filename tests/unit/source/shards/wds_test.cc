@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/source/tar/wds_index.h"
+#include "server/source/tar/wds_index_name.h"
 #include "server/source/tar/wds_name.h"
 #include "server/source/tar/wds_samples.h"
 

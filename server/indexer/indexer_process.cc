@@ -1,0 +1,193 @@
+#include "server/indexer/indexer_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "common/posix/socket.h"
+#include "server/source/files/escape.h"
+
+namespace penstock::indexer {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery(50);  // whether the answer is still wanted
+constexpr int kDeathMs = 2000;            // until a process that closed its socket is gone
+constexpr uint64_t kSmallestSample = 16;  // bytes of a file
+
+std::string HowItEnded(const std::optional<posix::Exit>& exit) {
+  if (!exit) return "closed its socket";
+  if (!exit->signalled) return absl::StrCat("ended with exit code ", exit->code);
+  const char* name = ::sigabbrev_np(exit->code);
+  return absl::StrCat("died with signal ", exit->code,
+                      name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<IndexerProcess>> IndexerProcess::Start(const std::string& program,
+                                                                      Sandboxed mode) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return base::ErrnoStatus(errno, "making an indexer's socket");
+  posix::Fd ours(ends[0]);
+  const posix::Fd theirs(ends[1]);
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
+                            posix::MakeMemory("penstock-indexer", kWindowBytes));
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping window,
+                            posix::Mapping::Map(memory, kWindowBytes, posix::Access::kReadOnly));
+  // A library that is preloaded might make calls that end a process in a sandbox.
+  auto child = posix::Child::Spawn(mode == Sandboxed::kNo
+                                       ? std::vector<std::string>{program, std::string(kNoSandbox)}
+                                       : std::vector<std::string>{program},
+                                   {{theirs.get(), kSocketNumber}, {memory.get(), kWindowNumber}},
+                                   posix::Child::Wait::kForProgram, {"LD_PRELOAD"});
+  if (!child.ok()) return base::Annotate(child.status(), "indexer");
+  return std::unique_ptr<IndexerProcess>(
+      new IndexerProcess(*std::move(child), std::move(ours), std::move(window)));
+}
+
+absl::Status IndexerProcess::Begin(const Question& question, const source::ScanWatch& watch,
+                                   const std::atomic<bool>& closing) {
+  PENSTOCK_CHECK(idle_);
+  idle_ = false;
+  watch_ = &watch;
+  closing_ = &closing;
+  at_ = end_ = 0;
+  begun_ = last_ = false;
+  Ask ask = question.ask;
+  ask.number = ++number_;
+  std::vector<int> fds;
+  if (question.file != nullptr) {
+    path_ = question.file->path;
+    may_find_ = question.file->bytes / kSmallestSample;
+    ask.bytes = question.file->bytes;
+    fds.push_back(question.file->fd.get());
+  }
+  if (question.second != nullptr) {
+    ask.has_second = 1;
+    ask.second_bytes = question.second->bytes;
+    if (question.sends_second) fds.push_back(question.second->fd.get());
+  }
+  const std::string none;
+  const std::string* texts[kTexts] = {question.file == nullptr ? &none : &path_,
+                                      question.second == nullptr ? &none : &question.second->path,
+                                      &question.image, &question.label};
+  std::string all;
+  for (size_t i = 0; i < kTexts; ++i) {
+    ask.text_bytes[i] = static_cast<uint32_t>(texts[i]->size());
+    absl::StrAppend(&all, *texts[i]);
+  }
+  return Send(ask, all, fds);
+}
+
+absl::Status IndexerProcess::Send(const Ask& ask, const std::string& texts,
+                                  std::span<const int> fds) {
+  std::vector<std::byte> message(sizeof ask + texts.size());
+  if (message.size() > kMostAskBytes)
+    return absl::InvalidArgumentError("the names of image, label or files are too long");
+  std::memcpy(message.data(), &ask, sizeof ask);
+  std::memcpy(message.data() + sizeof ask, texts.data(), texts.size());
+  const absl::Status sent = posix::Send(socket_, message, fds);
+  return absl::IsUnavailable(sent) ? Died() : sent;
+}
+
+absl::Status IndexerProcess::Take(std::span<std::byte> into) {
+  while (!into.empty()) {
+    if (at_ == end_) {
+      if (last_) return Lie("less than it promised");
+      PENSTOCK_RETURN_IF_ERROR(AwaitPiece());
+      continue;
+    }
+    const size_t now = std::min(into.size(), end_ - at_);
+    std::memcpy(into.data(), window_.data() + at_, now);
+    at_ += now;
+    into = into.subspan(now);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status IndexerProcess::End() {
+  while (!last_ && at_ == end_) PENSTOCK_RETURN_IF_ERROR(AwaitPiece());
+  if (at_ != end_) return Lie("more than it promised");
+  idle_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status IndexerProcess::AwaitPiece() {
+  if (begun_) PENSTOCK_RETURN_IF_ERROR(Send({.task = Task::kMore, .number = number_}, "", {}));
+  begun_ = true;
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Tell tell, AwaitTell());
+    if (tell.number != number_) return Lie("something that was not asked");
+    if (tell.what == Tells::kFound) {
+      PENSTOCK_RETURN_IF_ERROR(Count(tell.count));
+      continue;
+    }
+    last_ = tell.what == Tells::kLastPiece;
+    // An empty piece that is not the last one would let it keep us here for good.
+    if ((!last_ && (tell.what != Tells::kPiece || tell.count == 0)) || tell.count > kWindowBytes)
+      return Lie("a piece that cannot be");
+    at_ = 0;
+    end_ = tell.count;
+    return absl::OkStatus();
+  }
+}
+
+absl::Status IndexerProcess::Count(uint64_t more) {
+  if (more == 0 || more > may_find_) return Lie("more samples than the file can hold");
+  may_find_ -= more;
+  if (watch_->found) watch_->found(more);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tell> IndexerProcess::AwaitTell() {
+  for (;;) {
+    if (closing_->load()) return absl::CancelledError("the daemon is ending");
+    if (watch_->cancelled && watch_->cancelled())
+      return absl::CancelledError("indexing was cancelled");
+    const absl::StatusOr<posix::Message> message =
+        posix::Receive(socket_, sizeof(Tell), kLookEvery);
+    if (absl::IsDeadlineExceeded(message.status())) continue;
+    if (absl::IsUnavailable(message.status())) return Died();
+    if (absl::IsInvalidArgument(message.status())) return Lie("a message of another size");
+    if (!message.ok()) return message.status();
+    if (message->bytes.size() != sizeof(Tell)) return Lie("a message of another size");
+    Tell tell;
+    std::memcpy(&tell, message->bytes.data(), sizeof tell);
+    return tell;
+  }
+}
+
+// Says what ended the process and which file it was reading.
+absl::Status IndexerProcess::Died() {
+  if (closing_->load()) return absl::CancelledError("the daemon is ending");
+  pollfd entry{.fd = child_.pidfd().get(), .events = POLLIN, .revents = 0};
+  while (::poll(&entry, 1, kDeathMs) < 0 && errno == EINTR) {
+  }
+  const std::optional<posix::Exit> exit = child_.Reap();
+  const std::string what = absl::StrCat("the process that parses files ", HowItEnded(exit),
+                                        " while it read '", source::ForPeople(path_), "'");
+  if (exit && !exit->signalled && exit->code == kExitNoMemory)
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": it needs more memory than ", base::FormatBytes(kMemoryBytes)));
+  if (exit && !exit->signalled && exit->code == kExitNotReady)
+    return absl::FailedPreconditionError(
+        "the process that parses files cannot work here; the daemon's log says why");
+  if (exit && exit->signalled && exit->code == SIGKILL)
+    return absl::UnavailableError(
+        absl::StrCat(what, ", perhaps because memory ran out; open the dataset again"));
+  return absl::DataLossError(absl::StrCat(
+      what, "; the file may be damaged or made to do harm, so check where it is from"));
+}
+
+}  // namespace penstock::indexer

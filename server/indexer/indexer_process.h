@@ -1,0 +1,81 @@
+// One penstock-indexer, from the daemon's side: asks it, and takes its answers. Destroying the
+// object ends the process.
+//
+// **Ownership**: one user at a time (see indexers.h). **Thread safety**: one thread at a time.
+// **Requires**: Start is called on a thread that lives as long as the daemon, because the process
+// ends with it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "common/posix/memory.h"
+#include "common/posix/process.h"
+#include "server/indexer/wire/answer_stream.h"
+#include "server/indexer/wire/wire.h"
+#include "server/source/parse/parsers.h"
+
+namespace penstock::indexer {
+
+enum class Sandboxed { kYes, kNo };
+
+// A question: what to ask, and of which files.
+struct Question {
+  Ask ask = {};
+  const source::ForeignFile* file = nullptr;    // null: none is sent
+  const source::ForeignFile* second = nullptr;  // null: none
+  bool sends_second = false;                    // else only its path and size
+  std::string image = {}, label = {};
+};
+
+class IndexerProcess final : public AnswerSource {
+ public:
+  // **Errors**: those of Child::Spawn.
+  static absl::StatusOr<std::unique_ptr<IndexerProcess>> Start(const std::string& program,
+                                                               Sandboxed mode);
+
+  // Sends a question; the answer is then taken by Take. `watch` and `closing` (true cancels) must
+  // outlive the answer. **Requires**: the last answer has been taken completely.
+  absl::Status Begin(const Question& question, const source::ScanWatch& watch,
+                     const std::atomic<bool>& closing);
+
+  // **Errors**: Cancelled; Internal if the answer ends first, or the process says what makes no
+  // sense; DataLoss or ResourceExhausted, with the file's path, if the process died. After an error
+  // the process is of no more use.
+  absl::Status Take(std::span<std::byte> into) override;
+  // Ends the answer. **Errors**: Internal if there is more of it.
+  absl::Status End();
+
+  pid_t pid() const { return child_.pid(); }
+  // Whether it waits for the next question.
+  bool idle() const { return idle_; }
+
+ private:
+  IndexerProcess(posix::Child child, posix::Fd socket, posix::Mapping window)
+      : child_(std::move(child)), socket_(std::move(socket)), window_(std::move(window)) {}
+  absl::Status Send(const Ask& ask, const std::string& texts, std::span<const int> fds);
+  absl::Status AwaitPiece();
+  absl::StatusOr<Tell> AwaitTell();
+  absl::Status Count(uint64_t more);
+  absl::Status Died();
+
+  posix::Child child_;
+  posix::Fd socket_;
+  posix::Mapping window_;
+  bool idle_ = true;
+  // Of the current question:
+  uint64_t number_ = 0;
+  std::string path_;
+  uint64_t may_find_ = 0;
+  const source::ScanWatch* watch_ = nullptr;
+  const std::atomic<bool>* closing_ = nullptr;
+  size_t at_ = 0, end_ = 0;  // of the piece in the window: taken, all
+  bool begun_ = false, last_ = false;
+};
+
+}  // namespace penstock::indexer

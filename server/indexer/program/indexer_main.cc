@@ -1,0 +1,55 @@
+// penstock-indexer: parses files for one daemon until that daemon closes its socket. It opens no
+// file: it gets them open. It has one thread.
+//
+// Exit codes: 0 the daemon closed its socket; 1 the daemon said what makes no sense; 2 not started
+// by a daemon; 3 it needs more memory than it may have.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "server/indexer/program/confine_indexer.h"
+#include "server/indexer/program/questions.h"
+
+namespace penstock::indexer {
+namespace {
+
+[[noreturn]] void EndWithoutMemory() { ::_exit(kExitNoMemory); }
+
+absl::StatusOr<DaemonLine> OpenLine() {
+  DaemonLine line = {.socket = posix::Fd(kSocketNumber), .window = {}};
+  const posix::Fd window(kWindowNumber);
+  const absl::StatusOr<size_t> bytes = posix::SizeOf(window);
+  if (!bytes.ok() || *bytes != kWindowBytes)
+    return absl::FailedPreconditionError(
+        "penstock-indexer is started by penstockd of the same version only");
+  PENSTOCK_ASSIGN_OR_RETURN(line.window,
+                            posix::Mapping::Map(window, kWindowBytes, posix::Access::kReadWrite));
+  return line;
+}
+
+int Main(bool sandboxed) {
+  std::set_new_handler(EndWithoutMemory);
+  absl::StatusOr<DaemonLine> line = OpenLine();
+  absl::Status status = line.status();
+  if (status.ok()) status = ConfineIndexer(sandboxed);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+    return kExitNotReady;
+  }
+  status = Questions(*line).AnswerAll();
+  if (absl::IsUnavailable(status)) return 0;
+  std::fprintf(stderr, "penstock-indexer: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace penstock::indexer
+
+int main(int argc, char** argv) {
+  using penstock::indexer::kNoSandbox;
+  return penstock::indexer::Main(argc < 2 || absl::string_view(argv[1]) != kNoSandbox);
+}

@@ -1,0 +1,166 @@
+#include "server/indexer/program/questions.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/indexer/wire/results.h"
+#include "server/source/parse/directly.h"
+
+namespace penstock::indexer {
+namespace {
+
+// Puts the outcome and, if it is good, what `put` makes of the result.
+template <typename Result, typename Putter>
+absl::Status PutResult(Answer& answer, const absl::StatusOr<Result>& result, Putter put) {
+  PENSTOCK_RETURN_IF_ERROR(PutOutcome(answer, result.status()));
+  if (result.ok()) PENSTOCK_RETURN_IF_ERROR(put(answer, *result));
+  return answer.End();
+}
+
+absl::StatusOr<source::ScannedShard> CheckNames(absl::StatusOr<source::ScannedShard> scanned) {
+  if (!scanned.ok()) return scanned;
+  uint64_t bytes = 0;
+  for (const auto& extension : scanned->extensions) bytes += extension.name.size();
+  if (bytes <= kMostNameBytes) return scanned;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the names of a shard's kinds of members have more than ", kMostNameBytes,
+                   " bytes; pack the shards anew"));
+}
+
+}  // namespace
+
+void WaitWritable(const posix::Fd& socket) {
+  pollfd entry{.fd = socket.get(), .events = POLLOUT, .revents = 0};
+  while (::poll(&entry, 1, 1000) < 0 && errno == EINTR) {
+  }
+}
+
+absl::StatusOr<Asked> ReadAsk(const posix::Message& message) {
+  Asked asked;
+  const absl::Status strange = absl::InternalError(
+      "penstock-indexer is started by penstockd of the same version only: a strange message");
+  if (message.bytes.size() < sizeof asked.ask) return strange;
+  std::memcpy(&asked.ask, message.bytes.data(), sizeof asked.ask);
+  size_t at = sizeof asked.ask;
+  for (size_t i = 0; i < kTexts; ++i) {
+    const size_t bytes = asked.ask.text_bytes[i];
+    if (bytes > message.bytes.size() - at) return strange;
+    asked.texts[i].assign(reinterpret_cast<const char*>(message.bytes.data()) + at, bytes);
+    at += bytes;
+  }
+  return asked;
+}
+
+Questions::Questions(const DaemonLine& line) : line_(line), parsers_(source::DirectParsers()) {}
+
+absl::Status Questions::AnswerAll() {
+  for (;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(posix::Message message, line_.Next());
+    PENSTOCK_RETURN_IF_ERROR(AnswerOne(std::move(message)));
+    if (unpacked_ != nullptr) continue;
+    file_.Close();  // nobody should have to wait for us to let go of a file
+    second_.Close();
+  }
+}
+
+absl::Status Questions::AnswerOne(posix::Message message) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Asked asked, ReadAsk(message));
+  Answer answer(line_, asked.ask.number);
+  if (asked.ask.task == Task::kUnpack) return AnswerUnpack(asked, answer);
+  unpacked_.reset();
+  file_ = message.fds.empty() ? posix::Fd() : std::move(message.fds[0]);
+  second_ = message.fds.size() < 2 ? posix::Fd() : std::move(message.fds[1]);
+  const source::ForeignFile file = File(asked);
+  switch (asked.ask.task) {
+    case Task::kScanTar:
+    case Task::kScanRecords:
+      return AnswerScan(asked, answer);
+    case Task::kTarKey:
+      return PutResult(answer, parsers_->TarKey(file, asked.ask.from, asked.ask.offset), PutText);
+    case Task::kNpy:
+      return PutResult(answer, parsers_->ReadNpy(file), PutNpy);
+    case Task::kTokens:
+      return PutResult(
+          answer,
+          parsers_->ReadTokens(file, static_cast<source::TokenFormat>(asked.ask.format),
+                               static_cast<base::DType>(asked.ask.type)),
+          PutTokens);
+    case Task::kMegatron:
+      return AnswerMegatron(asked, answer);
+    case Task::kIdx:
+      return AnswerIdx(asked, answer);
+    case Task::kMore:
+    case Task::kUnpack:
+      break;
+  }
+  return absl::InternalError("an unknown question");
+}
+
+source::ForeignFile Questions::File(const Asked& asked) const {
+  return {.fd = file_, .path = asked.texts[0], .bytes = asked.ask.bytes};
+}
+
+source::ForeignFile Questions::Second(const Asked& asked) const {
+  return {.fd = second_, .path = asked.texts[1], .bytes = asked.ask.second_bytes};
+}
+
+absl::Status Questions::AnswerScan(const Asked& asked, Answer& answer) {
+  const source::ScanWatch watch = {.found = [&](uint64_t more) { answer.Found(more); }};
+  const source::ForeignFile second = Second(asked);
+  return PutResult(
+      answer,
+      CheckNames(asked.ask.task == Task::kScanTar
+                     ? parsers_->ScanTar(File(asked), asked.ask.has_second != 0 ? &second : nullptr,
+                                         {.image = asked.texts[2], .label = asked.texts[3]}, watch)
+                     : parsers_->ScanRecords(
+                           File(asked), {.image = asked.texts[2], .label = asked.texts[3]}, watch)),
+      PutScanned);
+}
+
+// The facts are known before the pieces, and the index is good by then.
+absl::Status Questions::AnswerMegatron(const Asked& asked, Answer& answer) {
+  bool begun = false;
+  const auto begin = [&](const source::MegatronFacts& facts) -> absl::Status {
+    begun = true;
+    PENSTOCK_RETURN_IF_ERROR(PutOutcome(answer, absl::OkStatus()));
+    return PutRecord(answer,
+                     MegatronHead{.type = static_cast<uint32_t>(facts.type), .hash = facts.hash});
+  };
+  const auto take = [&](std::span<const source::MegatronPiece> pieces) {
+    return pieces.empty() ? absl::OkStatus() : PutPieces(answer, pieces);
+  };
+  const absl::Status read = source::ReadMegatronPieces(File(asked), Second(asked), begin, take);
+  if (begun) {
+    PENSTOCK_RETURN_IF_ERROR(read);  // the daemon is gone
+    PENSTOCK_RETURN_IF_ERROR(PutPieces(answer, {}));
+  } else {
+    PENSTOCK_RETURN_IF_ERROR(PutOutcome(answer, read));
+  }
+  return answer.End();
+}
+
+absl::Status Questions::AnswerIdx(const Asked& asked, Answer& answer) {
+  auto content = parsers_->ReadIdx(File(asked), static_cast<source::IdxRole>(asked.ask.role));
+  if (content.ok()) unpacked_ = std::move(content->items);
+  return PutResult(answer, content, [&](Answer& into, const source::IdxContent& idx) {
+    return PutIdx(into, {.header = idx.header, .packed = unpacked_ != nullptr});
+  });
+}
+
+absl::Status Questions::AnswerUnpack(const Asked& asked, Answer& answer) {
+  if (unpacked_ == nullptr) return absl::InternalError("nothing is being unpacked");
+  std::vector<std::byte> bytes(std::min<uint64_t>(asked.ask.offset, kWindowBytes));
+  const absl::StatusOr<size_t> got = unpacked_->Read(bytes);
+  return PutResult(answer, got, [&](Answer& into, size_t count) -> absl::Status {
+    PENSTOCK_RETURN_IF_ERROR(PutRecord(into, uint64_t{count}));
+    return into.Put(std::span(bytes).first(count));
+  });
+}
+
+}  // namespace penstock::indexer

@@ -1,0 +1,54 @@
+// Results of parsing, as streams of bytes. Take… believes no length: it refuses what no file of the
+// given size could hold, before it allocates. Whether the numbers inside make sense, checks.h
+// decides.
+// **Thread safety**: any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/indexer/wire/answer_stream.h"
+#include "server/source/parse/parsers.h"
+
+namespace penstock::indexer {
+
+inline constexpr uint32_t kMostTextBytes = 8 << 10;  // of a message or a name for display
+inline constexpr uint64_t kMostNameBytes = uint64_t{64} << 20;  // of all extensions of a shard
+
+// How parsing went. A message that is too long is cut. TakeOutcome: `outcome` is what the indexer
+// says; the result, whether it said anything.
+absl::Status PutOutcome(AnswerSink& sink, const absl::Status& outcome);
+absl::Status TakeOutcome(AnswerSource& source, absl::Status& outcome);
+
+absl::Status PutText(AnswerSink& sink, absl::string_view text);
+// Escaped for display.
+absl::StatusOr<std::string> TakeText(AnswerSource& source);
+
+// `file_bytes` bounds the counts of samples and members.
+absl::Status PutScanned(AnswerSink& sink, const source::ScannedShard& scanned);
+absl::StatusOr<source::ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_bytes);
+
+absl::Status PutNpy(AnswerSink& sink, const source::NpyHeader& header);
+absl::StatusOr<source::NpyHeader> TakeNpy(AnswerSource& source);
+
+absl::Status PutTokens(AnswerSink& sink, const source::FoundTokens& found);
+absl::StatusOr<source::FoundTokens> TakeTokens(AnswerSource& source);
+
+struct IdxAnswer {
+  source::IdxHeader header = {};
+  bool packed = false;
+};
+absl::Status PutIdx(AnswerSink& sink, const IdxAnswer& answer);
+absl::StatusOr<IdxAnswer> TakeIdx(AnswerSource& source);
+
+// The pieces come in groups, the last of which is empty, after the facts.
+struct MegatronHead {
+  uint32_t type = 0, reserved = 0;
+  uint64_t hash = 0;
+};
+absl::Status PutPieces(AnswerSink& sink, std::span<const source::MegatronPiece> group);
+absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64_t index_bytes);
+
+}  // namespace penstock::indexer

@@ -1,0 +1,72 @@
+// What penstockd and penstock-indexer say to each other, over a SEQPACKET socket and a window of
+// shared memory. Both are of the same build. All numbers are in the machine's byte order.
+//
+// The daemon asks one thing at a time: an Ask, the texts after it, and the files' descriptors. The
+// indexer answers with a stream of bytes (results.h), which it puts into the window piece by piece:
+// it tells of each piece, and writes the next one only when it is asked for more. So the daemon's
+// memory for an answer is what it decides to take, however much an indexer would like to say.
+//
+// The daemon takes nothing for granted that comes from an indexer. It copies before it looks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace penstock::indexer {
+
+// Descriptors that the program inherits.
+inline constexpr int kSocketNumber = 3, kWindowNumber = 4;
+
+// Its only argument, if there is one: it does not shut itself in.
+inline constexpr char kNoSandbox[] = "sandbox=off";
+
+inline constexpr size_t kWindowBytes = 1 << 20;
+inline constexpr size_t kMostAskBytes = 32 << 10;  // with the texts
+// Private memory of one indexer. A shard needs 28 bytes for each member and sample, twice.
+inline constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
+// Its exit codes if it cannot shut itself in, and if its memory was not enough.
+inline constexpr int kExitNotReady = 2, kExitNoMemory = 3;
+
+enum class Task : uint32_t {
+  kMore = 0,  // the next piece of the answer
+  kScanTar = 1,
+  kTarKey = 2,
+  kScanRecords = 3,
+  kNpy = 4,
+  kTokens = 5,
+  kMegatron = 6,
+  kIdx = 7,
+  kUnpack = 8,  // of the file of the last kIdx
+};
+
+// Texts: the path; the path of the second file; the image's name; the label's.
+inline constexpr size_t kTexts = 4;
+
+struct Ask {
+  Task task = Task::kMore;
+  uint32_t format = 0, type = 0, role = 0;  // TokenFormat, DType, IdxRole
+  uint64_t number = 0;                      // of the question, from 1
+  uint64_t bytes = 0, second_bytes = 0;     // sizes of the files
+  uint64_t from = 0, offset = 0;            // kTarKey: the two places; kUnpack: how many bytes
+  uint32_t has_second = 0;                  // whether there is an index beside the shard
+  uint32_t reserved = 0;
+  uint32_t text_bytes[kTexts] = {};
+};
+static_assert(std::is_trivially_copyable_v<Ask> && sizeof(Ask) == 80);
+
+enum class Tells : uint32_t {
+  kFound = 1,     // `count` more samples were found
+  kPiece = 2,     // the window's first `count` bytes are the answer's next ones
+  kLastPiece = 3  // and its last
+};
+
+struct Tell {
+  Tells what = Tells::kFound;
+  uint32_t reserved = 0;
+  uint64_t number = 0;  // of the question
+  uint64_t count = 0;
+};
+static_assert(std::is_trivially_copyable_v<Tell> && sizeof(Tell) == 24);
+
+}  // namespace penstock::indexer

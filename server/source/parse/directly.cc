@@ -1,0 +1,156 @@
+#include "server/source/parse/directly.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/posix/memory.h"
+#include "server/source/arrays/megatron_index.h"
+#include "server/source/files/gunzip.h"
+#include "server/source/files/hash.h"
+#include "server/source/files/read_exactly.h"
+#include "server/source/tar/tar_scan.h"
+#include "server/source/tfrecord/tfrecord_scan.h"
+
+namespace penstock::source {
+namespace {
+
+class UnpackedHere final : public UnpackedFile {
+ public:
+  explicit UnpackedHere(const ForeignFile& file) : gunzip_(file.fd, file.path) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return gunzip_.Read(into); }
+
+ private:
+  Gunzip gunzip_;
+};
+
+// The header of a compressed file. Its magic number's last byte gives the length of the rest, so no
+// item is read with it.
+absl::StatusOr<IdxHeader> ReadPackedHeader(const ForeignFile& file, IdxRole role,
+                                           UnpackedFile& unpacked) {
+  std::array<std::byte, kLongestIdxHeader> begin;
+  PENSTOCK_ASSIGN_OR_RETURN(size_t bytes, unpacked.Read(std::span(begin).first(4)));
+  if (bytes == 4) {
+    const size_t rest = 4 * std::min<size_t>(std::to_integer<size_t>(begin[3]), 4);
+    PENSTOCK_ASSIGN_OR_RETURN(const size_t more, unpacked.Read(std::span(begin).subspan(4, rest)));
+    bytes += more;
+  }
+  return ParseIdxHeader(std::span(begin).first(bytes), role, file.path);
+}
+
+// Bytes of a file: mapped, or where that is impossible, read.
+class WholeFile {
+ public:
+  absl::Status Open(const ForeignFile& file) {
+    auto mapped = posix::Mapping::Map(file.fd, file.bytes, posix::Access::kReadOnly);
+    if (mapped.ok()) {
+      mapping_ = *std::move(mapped);
+      bytes_ = mapping_.bytes();
+      return absl::OkStatus();
+    }
+    memory_.resize(file.bytes);
+    bytes_ = memory_;
+    return ReadExactly(file.fd, file.path, 0, memory_);
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  posix::Mapping mapping_;
+  std::vector<std::byte> memory_;
+  std::span<const std::byte> bytes_;
+};
+
+class Direct final : public Parsers {
+ public:
+  absl::StatusOr<ScannedShard> ScanTar(const ForeignFile& shard, const ForeignFile* index,
+                                       const TarWanted& wanted, const ScanWatch& watch) override {
+    return ScanTarShard(shard, index, wanted, watch);
+  }
+  absl::StatusOr<std::string> TarKey(const ForeignFile& shard, uint64_t from,
+                                     uint64_t offset) override {
+    return ReadTarKey(shard, from, offset);
+  }
+  absl::StatusOr<ScannedShard> ScanRecords(const ForeignFile& file, const RecordRoles& roles,
+                                           const ScanWatch& watch) override {
+    return ScanRecordFile(file, roles, watch);
+  }
+  absl::StatusOr<NpyHeader> ReadNpy(const ForeignFile& file) override {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
+                              ReadBeginning(file.fd, file.path, file.bytes, kLongestNpyHeader));
+    return ParseNpyHeader(begin, file.path);
+  }
+  absl::StatusOr<FoundTokens> ReadTokens(const ForeignFile& file, TokenFormat format,
+                                         base::DType raw_type) override {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
+                              ReadBeginning(file.fd, file.path, file.bytes, kTokenBeginning));
+    FoundTokens found = {.format = format == TokenFormat::kAuto ? FormatOf(begin) : format};
+    PENSTOCK_ASSIGN_OR_RETURN(
+        found.extent,
+        FindTokens(found.format, {.begin = begin, .bytes = file.bytes, .path = file.path},
+                   raw_type));
+    return found;
+  }
+  absl::StatusOr<MegatronPieces> ReadMegatron(const ForeignFile& index,
+                                              const ForeignFile& bin) override {
+    MegatronPieces all;
+    const auto begin = [&](const MegatronFacts& facts) {
+      all.type = facts.type;
+      all.hash = facts.hash;
+      all.pieces.reserve(facts.sequences);
+      return absl::OkStatus();
+    };
+    const auto take = [&](std::span<const MegatronPiece> pieces) {
+      all.pieces.insert(all.pieces.end(), pieces.begin(), pieces.end());
+      return absl::OkStatus();
+    };
+    PENSTOCK_RETURN_IF_ERROR(ReadMegatronPieces(index, bin, begin, take));
+    return all;
+  }
+  absl::StatusOr<IdxContent> ReadIdx(const ForeignFile& file, IdxRole role) override {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
+                              ReadBeginning(file.fd, file.path, file.bytes, kLongestIdxHeader));
+    IdxContent content;
+    if (IsGzip(begin)) {
+      content.items = std::make_unique<UnpackedHere>(file);
+      PENSTOCK_ASSIGN_OR_RETURN(content.header, ReadPackedHeader(file, role, *content.items));
+    } else {
+      PENSTOCK_ASSIGN_OR_RETURN(content.header, ParseIdxHeader(begin, role, file.path));
+    }
+    return content;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<Parsers> DirectParsers() { return std::make_shared<Direct>(); }
+
+absl::Status ReadMegatronPieces(const ForeignFile& index, const ForeignFile& bin,
+                                const std::function<absl::Status(const MegatronFacts&)>& begin,
+                                const TakePieces& take) {
+  constexpr size_t kAtOnce = 4096;
+  WholeFile file;
+  PENSTOCK_RETURN_IF_ERROR(file.Open(index));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const MegatronIndex parsed,
+      MegatronIndex::Parse(file.bytes(),
+                           {.index = index.path, .bin = bin.path, .bin_bytes = bin.bytes}));
+  PENSTOCK_RETURN_IF_ERROR(
+      begin({.type = parsed.type(), .hash = Hash(file.bytes()), .sequences = parsed.sequences()}));
+  std::vector<MegatronPiece> pieces;
+  for (uint64_t document = 0; document < parsed.documents(); ++document) {
+    const uint64_t end = parsed.FirstOf(document + 1);
+    for (uint64_t s = parsed.FirstOf(document); s < end; ++s) {
+      pieces.push_back({.byte = parsed.ByteOf(s),
+                        .tokens = static_cast<uint32_t>(parsed.TokensOf(s)),
+                        .ends_document = s + 1 == end ? 1u : 0u});
+      if (pieces.size() < kAtOnce) continue;
+      PENSTOCK_RETURN_IF_ERROR(take(pieces));
+      pieces.clear();
+    }
+  }
+  return take(pieces);
+}
+
+}  // namespace penstock::source

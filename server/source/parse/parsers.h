@@ -1,0 +1,116 @@
+// What reads the contents of files that nobody vouches for, when a dataset is opened: tar shards,
+// files of records, headers of arrays, Megatron's indexes, gzip. An opener finds and opens the
+// files, asks a Parsers what is in them, and checks nothing but what it is told.
+//
+// There are two: `directly.h` parses in the calling thread (tests, fuzz targets, and the program
+// penstock-indexer); server/indexer lets processes do it that can do nothing else (the daemon).
+//
+// **Ownership**: made for one opening, shared with the dataset that it opens, which asks it for the
+// names of samples. **Thread safety**: any thread; calls from several threads run in parallel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/dtype.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/source/arrays/idx_format.h"
+#include "server/source/arrays/npy_format.h"
+#include "server/source/arrays/token_format.h"
+#include "server/source/shards/shard_manifest_builder.h"
+#include "server/source/tfrecord/record_roles.h"
+
+namespace penstock::source {
+
+// A file that is open for reading. **Ownership**: the descriptor belongs to the caller.
+struct ForeignFile {
+  const posix::Fd& fd;
+  std::string path;  // for messages
+  uint64_t bytes = 0;
+};
+
+// Follows a scan. Both may be empty; they are called on the scanning thread.
+struct ScanWatch {
+  std::function<void(uint64_t more)> found = {};  // so many more samples were found
+  std::function<bool()> cancelled = {};           // true ends the scan with Cancelled
+};
+
+// Names of a sample's image and label among a tar shard's members, as in ShardsSpec.
+struct TarWanted {
+  std::string image = {}, label = {};
+};
+
+// The tokens of a file, and the format that it turned out to have.
+struct FoundTokens {
+  TokenFormat format = TokenFormat::kRaw;
+  TokenExtent extent = {};
+};
+
+// A sequence of tokens in a Megatron .bin file.
+struct MegatronPiece {
+  uint64_t byte = 0;
+  uint32_t tokens = 0;
+  uint32_t ends_document = 0;  // 1: the last one of its document
+};
+static_assert(sizeof(MegatronPiece) == 16);
+
+// A validated Megatron index: its sequences in its order. Documents without sequences are left out.
+struct MegatronPieces {
+  base::DType type = base::DType::kUInt16;
+  uint64_t hash = 0;  // of the index file
+  std::vector<MegatronPiece> pieces = {};
+};
+
+// The unpacked content of a compressed file.
+// **Thread safety**: one thread.
+class UnpackedFile {
+ public:
+  virtual ~UnpackedFile() = default;
+  // Fills `into`; returns fewer bytes at the end of the content. **Errors**: DataLoss if the file
+  // is damaged.
+  virtual absl::StatusOr<size_t> Read(std::span<std::byte> into) = 0;
+};
+
+struct IdxContent {
+  IdxHeader header = {};
+  std::unique_ptr<UnpackedFile> items = nullptr;  // those of a compressed file; null: it is plain
+};
+
+class Parsers {
+ public:
+  virtual ~Parsers() = default;
+
+  // The samples of a shard; the result has neither state nor warnings of the caller's. `index`: the
+  // index of DALI beside it; null: there is none. An invalid index only adds a warning.
+  // **Errors**: InvalidArgument, with the offset, if the shard is not a tar file, is compressed or
+  // truncated, or contains something unusable; read errors.
+  virtual absl::StatusOr<ScannedShard> ScanTar(const ForeignFile& shard, const ForeignFile* index,
+                                               const TarWanted& wanted, const ScanWatch& watch) = 0;
+  // The key of the sample whose first member has its data at `offset`, escaped for display. Reads
+  // from `from`, the position of an earlier header.
+  virtual absl::StatusOr<std::string> TarKey(const ForeignFile& shard, uint64_t from,
+                                             uint64_t offset) = 0;
+  // The records of a TFRecord file. **Errors**: InvalidArgument, with the offset, if it is not one,
+  // is truncated, or contains something other than a tf.train.Example; read errors.
+  virtual absl::StatusOr<ScannedShard> ScanRecords(const ForeignFile& file,
+                                                   const RecordRoles& roles,
+                                                   const ScanWatch& watch) = 0;
+  // **Errors** of all below: InvalidArgument names the problem, its place and what was expected.
+  virtual absl::StatusOr<NpyHeader> ReadNpy(const ForeignFile& file) = 0;
+  // `format`: kAuto recognises it; not kMegatron.
+  virtual absl::StatusOr<FoundTokens> ReadTokens(const ForeignFile& file, TokenFormat format,
+                                                 base::DType raw_type) = 0;
+  // `bin`: the file that the index describes, of which only path and size matter.
+  virtual absl::StatusOr<MegatronPieces> ReadMegatron(const ForeignFile& index,
+                                                      const ForeignFile& bin) = 0;
+  // `file` must outlive the content.
+  virtual absl::StatusOr<IdxContent> ReadIdx(const ForeignFile& file, IdxRole role) = 0;
+};
+
+}  // namespace penstock::source

@@ -1,0 +1,40 @@
+// Tells a ScanWatch of samples found, a few thousand at a time.
+// **Thread safety**: one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "server/source/parse/parsers.h"
+
+namespace penstock::source {
+
+class ScanSteps {
+ public:
+  explicit ScanSteps(const ScanWatch& watch) : watch_(watch) {}
+  ~ScanSteps() { Tell(); }
+  ScanSteps(const ScanSteps&) = delete;
+  ScanSteps& operator=(const ScanSteps&) = delete;
+
+  // **Errors**: Cancelled.
+  absl::Status Add(uint64_t more) {
+    untold_ += more;
+    if (untold_ < kAtOnce) return absl::OkStatus();
+    Tell();
+    if (watch_.cancelled && watch_.cancelled())
+      return absl::CancelledError("indexing was cancelled");
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr uint64_t kAtOnce = 2048;
+
+  void Tell() {
+    if (watch_.found && untold_ > 0) watch_.found(untold_);
+    untold_ = 0;
+  }
+
+  const ScanWatch& watch_;
+  uint64_t untold_ = 0;
+};
+
+}  // namespace penstock::source

@@ -1,0 +1,24 @@
+// NumPy arrays as members of tar shards: each array is a sample's whole tensor.
+// **Thread safety**: any thread.
+#pragma once
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "server/source/shards/shard_manifest.h"
+#include "server/source/shards/shard_window.h"
+#include "server/source/tar/tar_walk.h"
+
+namespace penstock::source {
+
+// Whether members with this extension are arrays: npy, or anything ending in .npy.
+inline bool IsNpyExtension(absl::string_view extension) {
+  return extension == "npy" || absl::EndsWith(extension, ".npy");
+}
+
+// Reads the member's header. The result has no dimensions if the member is not an array that can be
+// a tensor; else the array is the member's last bytes.
+// **Errors**: those of ShardWindow::Read.
+absl::StatusOr<ArrayShape> ReadNpyMember(const TarMember& member, ShardWindow& window);
+
+}  // namespace penstock::source

@@ -1,0 +1,220 @@
+// Indexers that lie, die, hang and lose their daemon.
+#include "server/indexer/indexers.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tests/support/files/temp_folder.h"
+
+namespace penstock::indexer {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The children of a process.
+std::set<pid_t> ChildrenOf(pid_t parent) {
+  std::set<pid_t> children;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
+    std::ifstream file(task.path() / "children");
+    for (pid_t pid; file >> pid;) children.insert(pid);
+  }
+  return children;
+}
+
+bool Eventually(const std::function<bool()>& condition, seconds limit = seconds(10)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < end) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return condition();
+}
+
+class IndexersTest : public ::testing::Test {
+ protected:
+  IndexersTest() {
+    folder_.Write("file", std::string(4096, 'x'));
+    file_ = posix::Fd(::open(folder_.At("file").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  // What the stand-in does with a file of this name.
+  source::ForeignFile File(const std::string& name) const {
+    return {.fd = file_, .path = "/data/" + name, .bytes = 4096};
+  }
+  absl::Status Key(const std::string& name) {
+    return parsers_->TarKey(File(name), 0, 512).status();
+  }
+
+  testing::TempFolder folder_;
+  posix::Fd file_;
+  std::shared_ptr<Indexers> indexers_ =
+      std::make_shared<Indexers>(Indexers::Options{.program = PENSTOCK_LYING_INDEXER});
+  std::shared_ptr<source::Parsers> parsers_ = indexers_->NewParsers();
+};
+
+TEST_F(IndexersTest, ALieIsAnErrorAndTheNextCallHasAnotherProcess) {
+  for (const char* lie :
+       {"long-piece", "endless-piece", "empty-piece", "unknown-tell", "found-too-many",
+        "found-nothing", "short-message", "long-message", "wrong-number", "descriptors", "nothing",
+        "unknown-outcome", "long-text", "less", "more"}) {
+    const absl::Status status = Key(lie);
+    EXPECT_TRUE(absl::IsInternal(status)) << lie << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("answered with")) << lie;
+    EXPECT_EQ(parsers_->TarKey(File("good"), 0, 512).value(), "key") << lie;
+  }
+}
+
+TEST_F(IndexersTest, AShardThatCannotBeIsRefused) {
+  EXPECT_TRUE(parsers_->ScanTar(File("good"), nullptr, {}, {}).ok());
+  EXPECT_TRUE(absl::IsInternal(parsers_->ScanTar(File("outside"), nullptr, {}, {}).status()));
+}
+
+TEST_F(IndexersTest, WhatAnIndexerSaysIsEscaped) {
+  EXPECT_EQ(Key("rude-text"), absl::InvalidArgumentError("\\x1b[2J\\xff\\n"));
+}
+
+TEST_F(IndexersTest, ADeathIsAnErrorThatNamesTheSignalAndTheFile) {
+  EXPECT_THAT(std::string(Key("abort").message()),
+              AllOf(HasSubstr("signal 6 (SIGABRT)"), HasSubstr("'/data/abort'")));
+  EXPECT_THAT(std::string(Key("segv").message()), HasSubstr("signal 11 (SIGSEGV)"));
+  EXPECT_THAT(std::string(Key("exit").message()), HasSubstr("exit code 7"));
+  EXPECT_TRUE(absl::IsDataLoss(Key("abort")));
+  EXPECT_TRUE(absl::IsResourceExhausted(Key("no-memory")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Key("not-ready")));
+  EXPECT_TRUE(Key("good").ok());
+}
+
+TEST_F(IndexersTest, OneThatIsKilledWhileItReadsIsAnErrorOfThatCallAlone) {
+  std::thread killer([] {
+    ASSERT_TRUE(Eventually([] { return !ChildrenOf(::getpid()).empty(); }));
+    std::this_thread::sleep_for(milliseconds(50));
+    for (const pid_t pid : ChildrenOf(::getpid())) ::kill(pid, SIGKILL);
+  });
+  const absl::Status status = Key("hang");
+  killer.join();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("signal 9 (SIGKILL)"), HasSubstr("'/data/hang'")));
+  EXPECT_TRUE(Key("good").ok());
+}
+
+TEST_F(IndexersTest, ACancelledCallEndsItsProcessAndReturns) {
+  for (const char* what : {"hang", "spin"}) {
+    std::atomic<bool> cancelled{false};
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(milliseconds(100));
+      cancelled = true;
+    });
+    const source::ScanWatch watch = {.cancelled = [&] { return cancelled.load(); }};
+    EXPECT_TRUE(absl::IsCancelled(parsers_->ScanTar(File(what), nullptr, {}, watch).status()));
+    canceller.join();
+    EXPECT_TRUE(Eventually([] { return ChildrenOf(::getpid()).empty(); })) << what;
+  }
+}
+
+TEST_F(IndexersTest, ClosingCancelsWhatIsUnderWayAndAllThatComes) {
+  std::thread closer([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    indexers_->Close();
+  });
+  EXPECT_TRUE(absl::IsCancelled(Key("hang")));
+  closer.join();
+  EXPECT_TRUE(absl::IsCancelled(Key("good")));
+}
+
+TEST_F(IndexersTest, CallsAtTheSameTimeHaveProcessesOfTheirOwnAndTwoDatasetsShareNone) {
+  const auto other = indexers_->NewParsers();
+  std::atomic<bool> cancelled{false};
+  const source::ScanWatch watch = {.cancelled = [&] { return cancelled.load(); }};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] { (void)parsers_->ScanTar(File("hang"), nullptr, {}, watch); });
+  EXPECT_TRUE(Eventually([] { return ChildrenOf(::getpid()).size() == 3; }));
+  EXPECT_TRUE(Key("good").ok());
+  EXPECT_EQ(ChildrenOf(::getpid()).size(), 4u);
+  EXPECT_TRUE(Key("good").ok());  // by the same one
+  EXPECT_EQ(ChildrenOf(::getpid()).size(), 4u);
+  EXPECT_TRUE(other->TarKey(File("good"), 0, 512).ok());
+  EXPECT_EQ(ChildrenOf(::getpid()).size(), 5u);
+  cancelled = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(IndexersTest, ThereAreNeverMoreThanTheLimitAndIdleOnesMakeRoom) {
+  const auto few =
+      std::make_shared<Indexers>(Indexers::Options{.program = PENSTOCK_LYING_INDEXER, .most = 2});
+  std::vector<std::shared_ptr<source::Parsers>> datasets;
+  for (int i = 0; i < 5; ++i) {
+    datasets.push_back(few->NewParsers());
+    EXPECT_TRUE(datasets.back()->TarKey(File("good"), 0, 512).ok());
+    EXPECT_LE(ChildrenOf(::getpid()).size(), 2u);
+  }
+}
+
+TEST_F(IndexersTest, OneThatIsNotUsedAnyMoreEnds) {
+  const auto brief = std::make_shared<Indexers>(
+      Indexers::Options{.program = PENSTOCK_LYING_INDEXER, .keep = milliseconds(100)});
+  const auto parsers = brief->NewParsers();
+  EXPECT_TRUE(parsers->TarKey(File("good"), 0, 512).ok());
+  EXPECT_TRUE(Eventually([] { return ChildrenOf(::getpid()).empty(); }));
+  EXPECT_TRUE(parsers->TarKey(File("good"), 0, 512).ok());
+}
+
+TEST_F(IndexersTest, AProgramThatIsNotThereIsAnErrorWithItsPath) {
+  const auto none = std::make_shared<Indexers>(Indexers::Options{.program = "/nowhere/indexer"});
+  const absl::Status status = none->NewParsers()->TarKey(File("good"), 0, 512).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nowhere/indexer"));
+}
+
+// Ends without any destructor, while one of its indexers hangs and one computes.
+[[noreturn]] void BeADaemonThatIsKilled(const std::string& file, int report) {
+  const posix::Fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto indexers =
+      std::make_shared<Indexers>(Indexers::Options{.program = PENSTOCK_LYING_INDEXER});
+  const auto parsers = indexers->NewParsers();
+  for (const char* what : {"/hang", "/spin"})
+    std::thread([&, what] {
+      (void)parsers->TarKey({.fd = opened, .path = what, .bytes = 4096}, 0, 512);
+    }).detach();
+  Eventually([] { return ChildrenOf(::getpid()).size() == 2; });
+  for (const pid_t pid : ChildrenOf(::getpid()))
+    if (::write(report, &pid, sizeof pid) != sizeof pid) ::_exit(1);
+  for (;;) ::pause();
+}
+
+TEST_F(IndexersTest, AKilledDaemonLeavesNoOrphan) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t daemon = ::fork();
+  if (daemon == 0) BeADaemonThatIsKilled(folder_.At("file"), ends[1]);
+  pid_t children[2] = {};
+  for (pid_t& child : children)
+    ASSERT_EQ(::read(ends[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
+  ::kill(daemon, SIGKILL);
+  ::waitpid(daemon, nullptr, 0);
+  for (const pid_t child : children) {
+    // Somebody else's to reap: gone, or a zombie.
+    EXPECT_TRUE(Eventually([&] {
+      std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+      std::stringstream text;
+      text << stat.rdbuf();
+      return text.str().empty() || text.str().find(") Z ") != std::string::npos;
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace penstock::indexer

@@ -1,0 +1,34 @@
+// An answer in memory, which a test can change.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "server/indexer/wire/answer_stream.h"
+
+namespace penstock::indexer {
+
+class AnswerInMemory final : public AnswerSink, public AnswerSource {
+ public:
+  AnswerInMemory() = default;
+  explicit AnswerInMemory(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  absl::Status Put(std::span<const std::byte> bytes) override {
+    bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return absl::OkStatus();
+  }
+  absl::Status Take(std::span<std::byte> into) override {
+    if (into.size() > bytes_.size() - at_) return Lie("less than it promised");
+    std::memcpy(into.data(), bytes_.data() + at_, into.size());
+    at_ += into.size();
+    return absl::OkStatus();
+  }
+  bool all_taken() const { return at_ == bytes_.size(); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+  size_t at_ = 0;
+};
+
+}  // namespace penstock::indexer
