@@ -71,7 +71,9 @@ void Pool::Unreserve(uint64_t arena_id, uint32_t window, base::TimePoint now) {
   SegmentArena& arena = arenas_[arena_id];
   PENSTOCK_CHECK(arena.reserved >= window);
   arena.reserved -= window;
-  if (arena.reserved == 0) arena.idle_since = now;
+  if (arena.reserved > 0) return;
+  arena.idle_since = now;
+  FreeIdleBeyond(kMostIdleSegments);
 }
 
 void Pool::Tick(base::TimePoint now, base::Duration idle) {
@@ -171,6 +173,18 @@ void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
     if (segment.arena == for_arena) continue;
     if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id);
   }
+}
+
+// Frees segments of arenas without reservations, those idle for longest first.
+void Pool::FreeIdleBeyond(size_t most) {
+  std::vector<std::pair<base::TimePoint, SegmentId>> idle;
+  for (const auto& [id, segment] : segments_) {
+    const SegmentArena& arena = arenas_[segment.arena];
+    if (arena.reserved == 0) idle.emplace_back(arena.idle_since, id);
+  }
+  if (idle.size() <= most) return;
+  std::sort(idle.begin(), idle.end());
+  for (size_t i = 0; i + most < idle.size(); ++i) GiveUp(idle[i].second);
 }
 
 bool Pool::GiveUp(SegmentId id) {

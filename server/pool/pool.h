@@ -58,6 +58,10 @@ struct Usage {
 
 class Pool {
  public:
+  // The most segments that are kept for arenas without reservations. Each takes two descriptors and
+  // a mapping of the daemon, however small it is.
+  static constexpr size_t kMostIdleSegments = 64;
+
   struct Options {
     uint64_t max_bytes = 0;
     uint64_t segment_bytes = 32u << 20;  // a new segment's size, if the budget allows it
@@ -112,6 +116,7 @@ class Pool {
   uint64_t SlotsToMake(const SegmentArena& arena, uint64_t wanted) const;
   absl::Status DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64_t left) const;
   void FreeUntil(uint64_t bytes, uint64_t for_arena);
+  void FreeIdleBeyond(size_t most);
   bool GiveUp(SegmentId id);
   uint64_t Left() const;
 

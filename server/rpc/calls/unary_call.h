@@ -4,6 +4,7 @@
 #pragma once
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>

@@ -140,6 +140,24 @@ TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
   EXPECT_EQ(pool.Used().segment_bytes, 0u);
 }
 
+// Each segment is two open files and a mapping of the daemon, however small it is.
+TEST_F(PoolTest, OneWhoOpensAndClosesSessionsOfEverySizeLeavesFewSegments) {
+  Pool pool = MakePool(uint64_t{1} << 40, kSlot);
+
+  for (uint64_t size = 1; size <= 1000; ++size) {
+    const uint64_t arena = pool.ArenaOf(1000, {.slot_bytes = size * 4096});
+    ASSERT_TRUE(pool.Reserve(arena, 1).ok());
+    pool.Unreserve(arena, 1, start_ + seconds(size));
+  }
+  const uint64_t kept = pool.ArenaOf(1000, {.slot_bytes = 1000 * 4096});
+
+  EXPECT_LE(pool.Used().segments, Pool::kMostIdleSegments);
+  EXPECT_GE(pool.Used().segments, 32u);  // a session that is opened again finds its own
+  const uint32_t before = pool.Used().segments;
+  ASSERT_TRUE(pool.Reserve(kept, 1).ok());
+  EXPECT_EQ(pool.Used().segments, before);
+}
+
 TEST_F(PoolTest, ASegmentThatNobodyCouldBeToldOfIsNotThere) {
   Pool pool = MakePool(4 * kSlot, 4 * kSlot);
   const uint64_t arena = pool.ArenaOf(1, kLayout);
