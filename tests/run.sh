@@ -4,6 +4,7 @@
 #   tests/run.sh LABEL    those with a label: unit, contract, system, slow
 #   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
 #   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
+#   tests/run.sh soak     a daemon under random faults for ten minutes, or $PENSTOCK_SOAK_SECONDS
 #   tests/run.sh fuzz     a minute of libFuzzer for each parser of bytes from outside
 #   tests/run.sh no-cuda  all but the slow ones, built without CUDA and without our Huffman decoder
 #   tests/run.sh no-unity builds everything with each file compiled alone and without precompiled
@@ -19,7 +20,7 @@ case $label in
   -*) set -- too many ;;
 esac
 [ $# -le 1 ] || {
-  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|asan|tsan|fuzz|no-cuda|no-unity|lint|lint-all]" >&2
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|soak|asan|tsan|fuzz|no-cuda|no-unity|lint|lint-all]" >&2
   exit 2
 }
 
@@ -34,7 +35,7 @@ esac
 
 preset=release
 targets=all
-select="-LE ^slow$"
+select="-LE ^(slow|soak)$"
 needs=--tests
 # g++ 12's sanitizers die at start where the kernel randomises addresses too far.
 fixed_addresses=
@@ -49,7 +50,7 @@ case $label in
   tsan)
     preset=tsan
     targets=tsan_tests
-    select="-L ^tsan$ -LE ^slow$"
+    select="-L ^tsan$ -LE ^(slow|soak)$"
     ;;
   fuzz)
     preset=fuzz

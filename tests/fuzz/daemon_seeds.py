@@ -132,6 +132,7 @@ def config():
     yield "aliases", b"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
     yield "datasets", (b"datasets:\n- {name: a, folder: /a, groups: [g]}\n- name: b\n  tokens: {files: [/t.bin], "
                        b"length: 8}\n- {name: c, mixture: {parts: [{dataset: a, weights: [1, 2]}]}}\n")
+    yield "endless", b"\n, *a~\nc:"
     yield "nested", b"[" * 2000
     yield "units", b"pool: {max: 99999999999TiB, segment: -1B}\nworkers: {max_cores: 101%, start_timeout: 9999999h}\n"
 

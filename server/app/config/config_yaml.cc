@@ -1,9 +1,12 @@
 #include "server/app/config/config_yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -152,13 +155,43 @@ class Reader {
   ConfigLines& lines_;
 };
 
+// Notes where a document begins.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  int line() const { return line_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { line_ = mark.line + 1; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int line_ = 1;
+};
+
+// The line at which a second document begins. Never asks for a third: of some texts the parser
+// makes documents without end, and YAML::LoadAll collects them until no memory is left.
+std::optional<int> SecondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (!parser.HandleNextDocument(start) || !parser.HandleNextDocument(start)) return std::nullopt;
+  return start.line();
+}
+
 absl::StatusOr<YAML::Node> Parse(const std::string& text, const ConfigLines& lines) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.empty()) return YAML::Node();
-    if (documents.size() > 1)
-      return lines.RefuseAt(LineOf(documents[1]), "got a second document ('---'), wanted one");
-    return documents[0];
+    if (const std::optional<int> line = SecondDocument(text))
+      return lines.RefuseAt(*line, "got a second document ('---'), wanted one");
+    return YAML::Load(text);
   } catch (const YAML::Exception& error) {
     return lines.RefuseAt(error.mark.line + 1, absl::StrCat("this is not valid YAML: ", error.msg));
   }

@@ -57,7 +57,32 @@ absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
   if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
   if (header.samples == 0 || header.folders == 0) return Damaged("it is empty");
   if (header.checksum != ChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
-  return Manifest(std::move(mapping));
+  Manifest manifest(std::move(mapping));
+  if (!manifest.IsConsistent()) return Damaged("its parts contradict each other");
+  return manifest;
+}
+
+// A checksum keeps out accidents, not somebody who can write the file and compute one.
+bool Manifest::IsConsistent() const {
+  const auto folders = this->folders();
+  if (folders[0].first_sample != 0) return false;
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const FolderRecord& folder = folders[i];
+    const bool last = i + 1 == folders.size();
+    const uint64_t end = last ? samples() : folders[i + 1].first_sample;
+    const uint64_t names_end = last ? header().name_bytes : folders[i + 1].first_name;
+    if (folder.path_offset > header().path_bytes ||
+        folder.path_bytes > header().path_bytes - folder.path_offset || folder.first_sample > end ||
+        end > samples() || folder.first_name > names_end || names_end > header().name_bytes)
+      return false;
+    uint64_t before = 0;
+    for (uint64_t sample = folder.first_sample; sample < end; ++sample) {
+      const uint64_t offset = records()[sample].name_offset;
+      if (offset < before || offset > names_end - folder.first_name) return false;
+      before = offset;
+    }
+  }
+  return true;
 }
 
 const ManifestHeader& Manifest::header() const {

@@ -110,6 +110,7 @@ class Manifest {
   explicit Manifest(posix::Mapping mapping)
       : mapping_(std::make_shared<const posix::Mapping>(std::move(mapping))) {}
 
+  bool IsConsistent() const;
   const ManifestHeader& header() const;
   std::span<const ManifestRecord> records() const;  // samples + 1 of them
   absl::string_view FolderPath(size_t folder) const;

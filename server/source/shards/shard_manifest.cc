@@ -64,7 +64,37 @@ absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping)
   if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
   if (header.samples == 0 || header.shards == 0) return Damaged("it is empty");
   if (header.checksum != ShardChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
-  return ShardManifest(std::move(mapping));
+  ShardManifest manifest(std::move(mapping));
+  if (!manifest.IsConsistent()) return Damaged("its parts contradict each other");
+  return manifest;
+}
+
+// A checksum keeps out accidents, not somebody who can write the file and compute one.
+bool ShardManifest::IsConsistent() const {
+  const auto in_text = [text = header().text_bytes](uint32_t offset, uint32_t bytes) {
+    return offset <= text && bytes <= text - offset;
+  };
+  uint64_t first = 0;
+  for (const ShardRecord& shard : shards()) {
+    if (shard.first_sample < first || shard.first_sample > header().samples) return false;
+    if (!in_text(shard.path_offset, shard.path_bytes)) return false;
+    first = shard.first_sample;
+  }
+  for (const ExtensionRecord& extension : extensions())
+    if (!in_text(extension.name_offset, extension.name_bytes)) return false;
+  if (shards()[0].first_sample != 0) return false;
+  return header().members == 0 || AreMembersConsistent();
+}
+
+// Of tar shards: each sample has members.
+bool ShardManifest::AreMembersConsistent() const {
+  const auto samples = this->samples();
+  for (size_t i = 0; i + 1 < samples.size(); ++i)
+    if (samples[i].place >= samples[i + 1].place) return false;
+  return samples.back().place <= header().members &&
+         std::ranges::all_of(members(), [this](const ShardMember& member) {
+           return member.extension < header().extensions;
+         });
 }
 
 const ShardManifestHeader& ShardManifest::header() const {

@@ -130,6 +130,8 @@ class ShardManifest {
  private:
   explicit ShardManifest(posix::Mapping mapping)
       : mapping_(std::make_shared<const posix::Mapping>(std::move(mapping))) {}
+  bool IsConsistent() const;
+  bool AreMembersConsistent() const;
   absl::string_view Text(uint32_t offset, uint32_t bytes) const;
   std::span<const ShardSample> samples() const;  // samples + 1 of them
   std::span<const ShardMember> members() const;

@@ -49,6 +49,11 @@ TEST(ConfigYamlTest, ASecondDocumentIsRefused) {
               HasSubstr("got a second document"));
 }
 
+// The parser makes documents of it without end.
+TEST(ConfigYamlTest, ATextThatTheParserNeverGetsThroughIsRefused) {
+  EXPECT_NE(Refusal("\n, *a~\nc:"), "not refused");
+}
+
 TEST(ConfigYamlTest, AnUnknownKeyIsRefusedWithTheNearestOneAndAllKnown) {
   EXPECT_THAT(Refusal("log:\n  level: info\nserver:\n  sokcet: /a\n"),
               AllOf(StartsWith("p.yaml:4: server.sokcet: unknown key; did you mean 'socket'?"),

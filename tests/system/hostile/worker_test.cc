@@ -1,0 +1,115 @@
+// Workers that foreign code has taken over: only rows of their own user may suffer. One user is
+// served by penstock-test-hostile-worker, another one by penstock-worker, of the same dataset.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "tests/system/hostile/neighbours.h"
+
+namespace penstock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+struct Lie {
+  std::string kind;
+  std::string noticed;  // in the log; empty: nobody can notice
+};
+void PrintTo(const Lie& lie, std::ostream* out) { *out << lie.kind; }
+
+class HostileWorkerTest : public ::testing::TestWithParam<Lie> {
+ protected:
+  static void SetUpTestSuite() {
+    if (geteuid() != 0) return;
+    const auto daemon = DaemonOfNeighbours({});
+    expected_ = OneEpoch(daemon->address(), SmallRows("photographs", 8));
+  }
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    ASSERT_EQ(expected_.rows.size(), 64u);
+  }
+  ~HostileWorkerTest() override { unsetenv("PENSTOCK_TEST_HOSTILE"); }
+
+  void StartDaemon(const std::string& kind) {
+    const std::string part =
+        kind + ":" + std::to_string(kHostileUid) + ":" + std::to_string(ChosenSeed());
+    setenv("PENSTOCK_TEST_HOSTILE", part.c_str(), 1);
+    daemon_ = DaemonOfNeighbours(
+        {.sections = "workers: {program: " + ProgramPath("penstock-test-hostile-worker") +
+                     ", start_timeout: 500ms, sample_timeout: 500ms}\n"});
+  }
+
+  // Epoch after epoch, as another user: how many, all with the right bytes.
+  int EpochsFor(milliseconds time) {
+    int epochs = 0;
+    for (const auto end = steady_clock::now() + time; steady_clock::now() < end; ++epochs) {
+      const Delivered got = OneEpoch(daemon_->address(), SmallRows("photographs", 8));
+      EXPECT_TRUE(got == expected_) << "in epoch " << epochs;
+      if (HasFailure()) break;
+    }
+    return epochs;
+  }
+
+  static Delivered expected_;
+  std::unique_ptr<DaemonProcess> daemon_;
+};
+Delivered HostileWorkerTest::expected_;
+
+TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
+  const auto& [kind, noticed] = GetParam();
+  StartDaemon(kind);
+  EXPECT_EQ(EpochsFor(milliseconds(1)), 1);  // the daemon is warm
+  const Holdings before = HoldingsOf(daemon_->pid());
+  int epochs = 0;
+  Holdings peak;
+  std::chrono::nanoseconds used;
+  {
+    const Persistent trainer("penstock-test-trainer", {daemon_->address(), "photographs", "flood"},
+                             kHostile);
+    const PeakOf measured(daemon_->pid());
+    const auto cpu = CpuTimeOf(daemon_->pid());
+    epochs = EpochsFor(milliseconds(static_cast<int>(1000 * ChosenSeconds(0.3))));
+    used = CpuTimeOf(daemon_->pid()) - cpu;
+    if (!noticed.empty()) {
+      EXPECT_TRUE(daemon_->Eventually([&] {
+        return daemon_->log().find(noticed) != std::string::npos;
+      })) << daemon_->log();
+    }
+    peak = measured.peak();
+  }
+  std::printf(
+      "%s: the neighbour had %d epochs; daemon's processor %.2f s; before: %s; "
+      "at most: %s\n",
+      kind.c_str(), epochs, std::chrono::duration<double>(used).count(), before.ToString().c_str(),
+      peak.ToString().c_str());
+  EXPECT_GE(epochs, 1);
+  EXPECT_LE(peak.private_bytes, before.private_bytes + (24u << 20));
+  EXPECT_LE(peak.descriptors, before.descriptors + 60);
+  EXPECT_LE(peak.threads, before.threads + 24);
+  EXPECT_LE(peak.children, 4u);  // as many asleep as there are worker slots
+  // Between two workers that were never ready, none may be running.
+  EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Status().serving(); }));
+  EXPECT_EQ(daemon_->Kill(SIGTERM), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, HostileWorkerTest,
+    ::testing::Values(
+        Lie{"phantom", "corrupted its channel"}, Lie{"disorder", "corrupted its channel"},
+        Lie{"twice", "corrupted its channel"}, Lie{"foreign", "corrupted its channel"},
+        Lie{"faults", "corrupted its channel"}, Lie{"counters", "corrupted its channel"},
+        Lie{"random", "worker_died"}, Lie{"scribble", ""}, Lie{"liar", ""}, Lie{"early", ""},
+        Lie{"silent", "took too long"}, Lie{"deaf", "took too long"},
+        Lie{"ringing", "took too long"}, Lie{"clinging", "killed by signal 6"},
+        Lie{"never", "not ready in time"}),
+    [](const auto& each) { return each.param.kind; });
+
+}  // namespace
+}  // namespace penstock::testing
