@@ -9,17 +9,17 @@ KNOWN_SEED = 11
 
 def handshake():
     """As common/shm/doorway_wire.h has it."""
-    def hello(version=1, kind=1, client=b"fuzz 1.0", magic=0x524F4F44):
+    def shake(version=1, kind=1, client=b"fuzz 1.0", magic=0x524F4F44):
         return struct.pack("<4I", magic, version, kind, 0) + client.ljust(64, b"\0")
 
-    yield "hello", hello()
-    yield "older", hello(version=0)
-    yield "newer", hello(version=99)
-    yield "welcome", hello(kind=2)
-    yield "long_name", hello(client=b"\x1b[31m" + b"n" * 59)
-    yield "cut", hello()[:40]
-    yield "trailing", hello() + b"more"
-    yield "other", hello(magic=7)
+    yield "sound", shake()
+    yield "older", shake(version=0)
+    yield "newer", shake(version=99)
+    yield "welcome", shake(kind=2)
+    yield "long_name", shake(client=b"\x1b[31m" + b"n" * 59)
+    yield "cut", shake()[:40]
+    yield "trailing", shake() + b"more"
+    yield "other", shake(magic=7)
 
 
 def session_request():

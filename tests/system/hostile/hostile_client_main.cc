@@ -130,13 +130,14 @@ void SendWithDescriptors(const posix::Fd& socket, std::span<const std::byte> byt
 void GarbageAtTheDoorway(const std::string& address) {
   const posix::Fd socket = Knock(address);
   if (!socket.valid()) return;
-  shm::DoorwayHandshake hello = {};
-  hello.header = {.magic = shm::kDoorwayMagic,
-                  .version = Pick(3) == 0 ? static_cast<uint32_t>(dice()) : shm::kProtocolVersion,
-                  .kind = static_cast<shm::DoorwayKind>(1 + Pick(9)),
-                  .reserved = static_cast<uint32_t>(dice())};
-  for (char& letter : hello.client) letter = static_cast<char>(dice());
-  const auto whole = std::as_bytes(std::span(&hello, 1));
+  shm::DoorwayHandshake handshake = {};
+  handshake.header = {
+      .magic = shm::kDoorwayMagic,
+      .version = Pick(3) == 0 ? static_cast<uint32_t>(dice()) : shm::kProtocolVersion,
+      .kind = static_cast<shm::DoorwayKind>(1 + Pick(9)),
+      .reserved = static_cast<uint32_t>(dice())};
+  for (char& letter : handshake.client) letter = static_cast<char>(dice());
+  const auto whole = std::as_bytes(std::span(&handshake, 1));
   switch (Pick(4)) {
     case 0:
       return SendWithDescriptors(socket, Garbage(100'000), Pick(254));
