@@ -267,11 +267,12 @@ TEST_F(SoakTest, UnderRandomFaultsEveryRowIsRightAndNothingDrifts) {
   EXPECT_GT(of_shaky, 0u);
   EXPECT_EQ(daemon_->pid(), pid);
   EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Status().serving(); }));
+  // The pool keeps 64 idle segments of two descriptors each, and the catalogue some folders.
   Holdings after;
   EXPECT_TRUE(daemon_->Eventually(
       [&] {
         after = HoldingsOf(pid);
-        return after.descriptors <= before.descriptors + 40 && after.threads <= before.threads + 8;
+        return after.descriptors <= before.descriptors + 170 && after.threads <= before.threads + 8;
       },
       20));
   std::printf("before: %s\nafter:  %s\n", before.ToString().c_str(), after.ToString().c_str());
