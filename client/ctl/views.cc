@@ -93,6 +93,19 @@ std::string Verdicts(const v1::GetStatusResponse& status) {
   return text;
 }
 
+// An older daemon says nothing about it.
+std::string SandboxLines(const v1::GetStatusResponse& status) {
+  std::string text;
+  if (!status.sandbox().empty())
+    absl::StrAppend(&text, "  sandbox   ", OneLine(status.sandbox()),
+                    status.sandbox() == "off" ? ": decoders have the daemon's rights" : "", "\n");
+  if (status.forbidden_calls() > 0)
+    absl::StrAppend(&text, "  WARNING   the sandbox killed ",
+                    Plural(status.forbidden_calls(), "worker"),
+                    " over samples that made them call something forbidden; see the log\n");
+  return text;
+}
+
 }  // namespace
 
 std::string Show(const v1::GetStatusResponse& status) {
@@ -111,6 +124,7 @@ std::string Show(const v1::GetStatusResponse& status) {
                       ? absl::StrCat(Count(status.workers_asleep()), " more asleep, ")
                       : "",
                   Plural(status.worker_restarts(), "restart"), "\n");
+  absl::StrAppend(&text, SandboxLines(status));
   absl::StrAppend(&text, "  sessions  ", Count(status.sessions()), "\n");
   if (status.connections_cut_off() > 0)
     absl::StrAppend(&text, "  cut off   ", Plural(status.connections_cut_off(), "connection"),

@@ -29,6 +29,7 @@ enum class Fault : uint32_t {
   kMissing = 13,        // lacks a requested field
   kMalformed = 14,      // a field's type, shape or number is not what was declared
   kBadChecksum = 15,    // the bytes don't match their checksum
+  kForbiddenCall = 16,  // two workers made a system call that their sandbox forbids
 };
 
 // Who detects the fault. A worker that reports a fault only the daemon can detect is broken or
@@ -89,6 +90,8 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
       return FaultFacts{"a field is malformed", kDaemon, kThisFeedAlone};
     case Fault::kBadChecksum:
       return FaultFacts{"its checksum is wrong", kDaemon, kReplaced};
+    case Fault::kForbiddenCall:
+      return FaultFacts{"made a forbidden system call", kDaemon, kTriedOnceMore};
   }
   return std::nullopt;
 }

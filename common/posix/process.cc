@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ absl::StatusOr<Fd> OpenPidfd(pid_t pid) {
   if (errno == ESRCH) return absl::NotFoundError(absl::StrCat("no process ", pid));
   return base::ErrnoStatus(errno, absl::StrCat("opening a pidfd of process ", pid));
 }
+
+void ForbidAttaching() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 bool IsPidfd(const Fd& fd) {
   std::ifstream info(absl::StrCat("/proc/self/fdinfo/", fd.get()));

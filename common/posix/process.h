@@ -22,6 +22,11 @@ bool IsPidfd(const Fd& fd);
 // Whether the process behind a pidfd is gone. Never waits.
 bool IsGone(const Fd& pidfd);
 
+// Makes this process non-dumpable: other processes of its user can neither attach to it nor read or
+// write its memory, and it leaves no core file. Its /proc then belongs to root, but it can still
+// use /proc/self itself. Programs that it starts are not affected.
+void ForbidAttaching();
+
 struct Exit {
   bool signalled = false;
   int code = 0;  // exit code, or the signal's number

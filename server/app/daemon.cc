@@ -65,8 +65,10 @@ Daemon::Daemon(const DaemonOptions& options)
 absl::Status Daemon::StartParts() {
   rpc::ServerOptions rpc;
   PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
+  PENSTOCK_RETURN_IF_ERROR(StartProbe());
   PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
+  PENSTOCK_RETURN_IF_ERROR(FinishProbe());
   MakeService();
   PENSTOCK_RETURN_IF_ERROR(OpenDoorway());
   PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(rpc)));
@@ -88,6 +90,32 @@ absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   }
   if (server.metrics_address().empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(server.metrics_address()));
+  return absl::OkStatus();
+}
+
+// It runs while the other parts start.
+absl::Status Daemon::StartProbe() {
+  if (!HasSandbox(options_.config)) {
+    PENSTOCK_LOG(kWarning, "sandbox_off", {"because", "workers.sandbox"},
+                 {"means", "whoever hijacks a decoder has the daemon's rights"});
+    return absl::OkStatus();
+  }
+  const std::string& state = options_.config.server().state_dir();
+  const std::string& socket = options_.config.server().socket();
+  PENSTOCK_ASSIGN_OR_RETURN(
+      probe_, workers::SandboxProbe::Start(
+                  {.program = options_.config.workers().program(),
+                   .folder = state.empty() ? socket.substr(0, socket.rfind('/')) : state}));
+  return absl::OkStatus();
+}
+
+// Nobody is served before it shows that workers are shut in.
+absl::Status Daemon::FinishProbe() {
+  if (probe_ == nullptr) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const workers::SandboxReport report, probe_->Finish());
+  probe_.reset();
+  sandbox_ = report.ToString();
+  workers_are_sandboxed_ = report.filters_calls;
   return absl::OkStatus();
 }
 
@@ -117,6 +145,7 @@ absl::Status Daemon::StartRunner() {
 void Daemon::MakeService() {
   Service::Options service = {
       .private_daemon = options_.private_daemon,
+      .sandbox = sandbox_,
       .orders = GivenOrdersOptions(options_.config),
       .digest_threads = options_.config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
@@ -151,8 +180,11 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
   if (admin_address_) listeners.operators = admin_address_->TakeListener();
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(std::move(listeners), *service_, rpc));
   facts_.emplace(
-      DaemonFacts::Parts{
-          .runner = *runner_, .service = *service_, .doorway = *doorway_, .server = *server_},
+      DaemonFacts::Parts{.runner = *runner_,
+                         .service = *service_,
+                         .doorway = *doorway_,
+                         .server = *server_,
+                         .workers_are_sandboxed = workers_are_sandboxed_},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();
 }
@@ -244,7 +276,7 @@ void Daemon::LogServing(base::TimePoint now) {
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"admin_socket", admin_address_ ? admin_address_->path() : "none"},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
-               {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
+               {"sandbox", sandbox_}, {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
                {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
                {"datasets", options_.config.datasets_size()});
 }

@@ -26,6 +26,7 @@
 #include "server/feed/engine/runner.h"
 #include "server/indexer/indexers.h"
 #include "server/rpc/server.h"
+#include "server/workers/probe/sandbox_probe.h"
 
 namespace penstock::app {
 
@@ -70,6 +71,8 @@ class Daemon {
 
   absl::Status StartParts();
   absl::Status ClaimAddresses(rpc::ServerOptions& rpc);
+  absl::Status StartProbe();
+  absl::Status FinishProbe();
   absl::Status MakeCatalog();
   absl::Status StartRunner();
   void MakeService();
@@ -92,8 +95,11 @@ class Daemon {
 
   // In start order; later ones use earlier ones.
   std::optional<doorway::Claim> address_;
-  std::optional<doorway::Claim> admin_address_;  // unset for a private daemon
-  std::unique_ptr<MetricsPort> metrics_;         // null: not configured
+  std::optional<doorway::Claim> admin_address_;   // unset for a private daemon
+  std::unique_ptr<MetricsPort> metrics_;          // null: not configured
+  std::unique_ptr<workers::SandboxProbe> probe_;  // while the daemon starts
+  std::string sandbox_ = workers::kSandboxOff;    // what shuts the workers in
+  bool workers_are_sandboxed_ = false;
   DeferredSender deferred_sender_;
   Canary canary_;
   std::shared_ptr<indexer::Indexers> indexers_;  // shared with open datasets

@@ -9,6 +9,7 @@
 
 #include "common/base/units.h"
 #include "common/posix/limits.h"
+#include "common/posix/process.h"
 #include "common/telemetry/log.h"
 #include "server/app/arguments.h"
 #include "server/app/catalog/roots_check.h"
@@ -210,4 +211,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace penstock::app
 
-int main(int argc, char** argv) { return penstock::app::Main(argc, argv); }
+int main(int argc, char** argv) {
+  penstock::posix::ForbidAttaching();
+  return penstock::app::Main(argc, argv);
+}

@@ -67,6 +67,7 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   // Space to read one file while another is decoded, in whole pages.
   workers.arena_bytes = (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage;
   workers.memory_bytes = config.workers().memory_bytes();
+  if (!HasSandbox(config)) workers.sandbox = workers::SandboxMode::kOff;
   workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());
   workers.sample_timeout = Milliseconds(config.workers().sample_timeout_ms());
   workers.back_off = {.first = Milliseconds(config.workers().backoff_first_ms()),
@@ -126,6 +127,10 @@ GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config) {
           .max_per_user = config.limits().max_orders_per_user(),
           .max_bytes = config.limits().max_order_memory_bytes(),
           .owner = ::geteuid()};
+}
+
+bool HasSandbox(const config::v1::Config& config) {
+  return config.workers().sandbox() != config::v1::Workers::SANDBOX_OFF;
 }
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,

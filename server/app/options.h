@@ -21,6 +21,9 @@ GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config);
 
 feed::Admission AdmissionOf(const config::v1::Config& config);
 
+// Whether workers must be shut in.
+bool HasSandbox(const config::v1::Config& config);
+
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);
 

@@ -81,8 +81,9 @@ struct Snapshot {
   std::vector<DatasetFacts> datasets = {};
   std::array<uint64_t, kWorkerStates.size()> workers = {};
   uint64_t worker_restarts = 0;
-  double workers_busy = 0;  // 0 … 1: mean share of the last second or so
-  uint32_t stalls = 0;      // reads that hang, or that failed and are being retried
+  uint64_t forbidden_calls = 0;  // workers that their sandbox killed
+  double workers_busy = 0;       // 0 … 1: mean share of the last second or so
+  uint32_t stalls = 0;           // reads that hang, or that failed and are being retried
   base::Duration longest_stall{};
   std::vector<GpuFacts> gpus = {};
   std::vector<UserFacts> users = {};  // in the order of their first arrival
@@ -104,6 +105,7 @@ struct Facts {
   uint64_t connections = 0, max_connections = 0;
   uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;  // configured; ready
+  bool workers_are_sandboxed = true;
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   base::Duration since_last_pass{};  // time since the runner's last loop
   ProcessFacts process = {};

@@ -75,7 +75,8 @@ absl::Status Supervisor::StartProcessOf(UserWorker& worker) {
   PENSTOCK_ASSIGN_OR_RETURN(started.endpoint,
                             SupervisorEndpoint::Make({.arena_bytes = options_.arena_bytes,
                                                       .memory_bytes = options_.memory_bytes,
-                                                      .limits = options_.limits}));
+                                                      .limits = options_.limits,
+                                                      .sandbox = options_.sandbox}));
   const auto wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing;
   PENSTOCK_ASSIGN_OR_RETURN(started.process, start_process_({.program = options_.program,
                                                              .user = worker.user(),
@@ -185,7 +186,9 @@ void Supervisor::NoteDeath(const UserWorker& worker, const DeadWorker& dead) {
                      .pid = dead.pid,
                      .reason = dead.reason,
                      .user = worker.user(),
-                     .account = dead.account});
+                     .account = dead.account,
+                     .forbidden_call = dead.forbidden_call});
+  if (dead.forbidden_call) ++forbidden_calls_;
 }
 
 void Supervisor::Tick(base::TimePoint now) {

@@ -111,6 +111,8 @@ class Supervisor final : public RowDecoders {
   uint32_t asleep() const { return static_cast<uint32_t>(asleep_.processes()); }
   // Since the start, including workers that retired.
   uint64_t restarts() const { return slots_.restarts(); }
+  // Workers that their sandbox killed, since the start.
+  uint64_t forbidden_calls() const { return forbidden_calls_; }
   // Mean fraction of the last second or so that workers spent on samples.
   double utilisation() const { return slots_.utilisation(); }
 
@@ -150,6 +152,7 @@ class Supervisor final : public RowDecoders {
   bool contended_ = false;
   std::vector<std::pair<Served, base::Duration>> dismissed_;
   std::vector<WorkerDeath> deaths_;
+  uint64_t forbidden_calls_ = 0;
   std::vector<Outcome> ended_;  // not yet collected
   std::vector<uint64_t> overdue_;
 };

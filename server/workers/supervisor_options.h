@@ -11,6 +11,7 @@
 #include "common/base/units.h"
 #include "server/decode/core/spec.h"
 #include "server/source/core/retry_policy.h"
+#include "server/workers/queue/channel.h"
 #include "server/workers/restart.h"
 
 namespace penstock::workers {
@@ -29,6 +30,7 @@ struct SupervisorOptions {
   uint64_t arena_bytes = 32u << 20;
   uint64_t memory_bytes = base::kGiB;  // limit for a worker's own allocations
   decode::SampleLimits limits = {};
+  SandboxMode sandbox = SandboxMode::kOn;
   // Within which a new worker must become ready.
   base::Duration start_timeout = std::chrono::seconds(10);
   base::Duration sample_timeout = std::chrono::seconds(30);

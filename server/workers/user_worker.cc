@@ -82,7 +82,8 @@ DeadWorker UserWorker::Autopsy(const posix::Exit& exit, base::TimePoint now,
                   .reason = Describe(life_.kill_reason(), exit),
                   .how = Describe(life_.kill_reason(), exit),
                   .was_ready = life_.was_ready() || process_->endpoint->ready(),
-                  .blameless = IsBlameless(life_.kill_reason())};
+                  .blameless = IsBlameless(life_.kill_reason()),
+                  .forbidden_call = IsForbiddenCall(exit)};
   if (const int error = process_->process->StartError(); error != 0)
     dead.reason = std::string(base::ErrnoStatus(error, "it could not be started").message());
   const auto in_hand = InHand();

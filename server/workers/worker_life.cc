@@ -9,7 +9,11 @@
 
 namespace penstock::workers {
 
+bool IsForbiddenCall(const posix::Exit& exit) { return exit.signalled && exit.code == SIGSYS; }
+
 WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit) {
+  if (IsForbiddenCall(exit))
+    return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kForbiddenCall};
   switch (reason) {
     case KillReason::kTimedOut:
       return {.kind = OutcomeKind::kStrike, .fault = base::Fault::kTimeout};
@@ -32,6 +36,9 @@ bool IsBlameless(KillReason reason) {
 }
 
 std::string Describe(KillReason reason, const posix::Exit& exit) {
+  if (IsForbiddenCall(exit))
+    return absl::StrCat("killed by its sandbox (signal ", SIGSYS,
+                        "), because it made a forbidden system call");
   switch (reason) {
     case KillReason::kNotReady:
       return "killed because it was not ready in time";

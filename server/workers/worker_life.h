@@ -22,6 +22,10 @@ enum class KillReason { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNot
 // room for input.
 WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit);
 
+// Whether its sandbox killed the worker: what it decoded made it call something that no decoder
+// calls. An attack, or a decoder that needs a call which the list of confine.cc lacks.
+bool IsForbiddenCall(const posix::Exit& exit);
+
 // A worker that was replaced through no fault of its own.
 bool IsBlameless(KillReason reason);
 
@@ -32,7 +36,7 @@ std::string Describe(KillReason reason, const posix::Exit& exit);
 struct DeadWorker {
   pid_t pid = 0;
   std::string reason, how;  // with and without the sample that it was decoding
-  bool was_ready = false, blameless = false;
+  bool was_ready = false, blameless = false, forbidden_call = false;
   uint64_t account = 0;  // account to charge; 0: nobody
 };
 

@@ -51,6 +51,7 @@ struct WorkerDeath {
   // The account of the item that it was decoding, else of the last item that it was given. 0:
   // nobody's fault.
   uint64_t account = 0;
+  bool forbidden_call = false;  // its sandbox killed it
 };
 
 // A process that has served a user.

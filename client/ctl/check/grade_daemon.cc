@@ -107,8 +107,7 @@ Finding GradeNamespaces(const ProcessFacts& ours, const std::optional<ProcessFac
             "all users that its namespace does not map look like one user to it, and share memory: "
             "run it without a user namespace (PrivateUsers=no; a container without --userns)"};
   if (same.empty() && others.empty())
-    return {Grade::kOk, "namespaces",
-            "only the daemon's own user and root can see the daemon's namespaces", ""};
+    return {Grade::kOk, "namespaces", "only root can see the daemon's namespaces", ""};
   const std::string shared =
       same.empty() ? "" : absl::StrCat("shared: ", absl::StrJoin(same, ", "));
   if (others.empty()) return {Grade::kOk, "namespaces", shared, ""};

@@ -51,6 +51,7 @@ void SetDefaults(config::v1::Workers& workers) {
   workers.set_backoff_first_ms(100);
   workers.set_backoff_longest_ms(10'000);
   workers.set_max_cores_share(0.5);
+  workers.set_sandbox(config::v1::Workers::SANDBOX_ON);
 }
 
 void SetDefaults(config::v1::Source& source) {

@@ -25,6 +25,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
           .sessions = parts_.runner.sessions(),
           .workers = vitals.workers,
           .workers_running = vitals.workers_running,
+          .workers_are_sandboxed = parts_.workers_are_sandboxed,
           .pool_bytes = vitals.pool_bytes,
           .reserved_bytes = vitals.reserved_bytes,
           .since_last_pass = now - std::max(vitals.ticked, started_),

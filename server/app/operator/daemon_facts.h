@@ -24,6 +24,7 @@ class DaemonFacts {
     const Service& service;
     const doorway::Doorway& doorway;
     const rpc::Server& server;
+    bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.
   DaemonFacts(const Parts& parts, uint64_t max_connections, std::function<bool()> is_ready,

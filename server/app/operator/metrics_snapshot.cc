@@ -87,6 +87,7 @@ status::StageTotals& StageOf(absl::string_view name, status::DatasetFigures& cou
 void AddTotals(const feed::TotalsView& totals, status::Snapshot& snapshot) {
   AddCounts(totals.by_dataset, snapshot);
   snapshot.worker_restarts = totals.worker_restarts;
+  snapshot.forbidden_calls = totals.forbidden_calls;
   snapshot.max_sessions = totals.max_sessions;
   snapshot.stalls += totals.stalled_runs;
   snapshot.longest_stall = std::max(snapshot.longest_stall, totals.longest_stall);

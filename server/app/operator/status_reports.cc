@@ -212,6 +212,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   response.set_workers_asleep(view.workers_asleep);
   response.set_workers_policy(engine.views().WorkersPolicy());
   response.set_worker_restarts(restarts);
+  response.set_forbidden_calls(view.forbidden_calls);
   response.set_sessions(static_cast<uint32_t>(engine.sessions()));
   for (const feed::FeedInfo& info : view.feeds)
     if (MaySee(viewer, info.user)) Fill(info, *response.add_feeds());

@@ -165,6 +165,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
     response.set_reason(viewer.is_operator ? why : "it is not ready; its operator sees why");
   }
   response.set_private_daemon(options_.private_daemon);
+  response.set_sandbox(options_.sandbox);
   response.set_connections_cut_off(options_.cut_off());
   if (viewer.is_operator) response.set_state_directory(catalog_.state_trouble());
   response.add_deliveries("host");

@@ -24,6 +24,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
  public:
   struct Options {
     bool private_daemon = false;
+    std::string sandbox = {};  // of the workers, as GetStatusResponse shows it
     GivenOrders::Options orders = {};
     size_t digest_threads = 1;  // reading threads per content digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread

@@ -32,6 +32,7 @@ EngineView EngineViews::View() const {
                   .feeds = {},
                   .gpus = GpuInfos(),
                   .workers_asleep = of_.workers.asleep(),
+                  .forbidden_calls = of_.workers.forbidden_calls(),
                   .status = of_.status,
                   .draining = of_.drain.active()};
   for (const auto& [number, entry] : of_.feeds.entries()) {
@@ -75,6 +76,7 @@ std::vector<GpuInfo> EngineViews::GpuInfos() const {
 TotalsView EngineViews::Totals(base::TimePoint now) const {
   TotalsView view{.by_dataset = of_.statistics.datasets().all(),
                   .worker_restarts = of_.workers.restarts(),
+                  .forbidden_calls = of_.workers.forbidden_calls(),
                   .max_sessions = of_.max_sessions};
   view.stalled_runs = static_cast<uint32_t>(of_.dispatch.held().size());
   if (const auto since = of_.dispatch.held().oldest_since()) view.longest_stall = now - *since;

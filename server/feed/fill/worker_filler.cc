@@ -1,5 +1,7 @@
 #include "server/feed/fill/worker_filler.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -93,6 +95,9 @@ void WorkerFiller::NoteDeaths(base::TimePoint now) {
   for (const workers::WorkerDeath& death : workers_.TakeDeaths()) {
     PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"user", death.user},
                  {"pid", death.pid}, {"reason", death.reason});
+    if (death.forbidden_call)
+      PENSTOCK_LOG(kError, "forbidden_call", {"worker", death.number}, {"user", death.user},
+                   {"pid", death.pid}, {"signal", SIGSYS}, {"reason", death.reason});
     if (death.account == 0) continue;
     const absl::Status spent = losses_.Died(death.account, death.reason, now);
     if (!spent.ok()) account_failed_(death.account, spent);

@@ -39,8 +39,9 @@ struct EngineView {
   uint64_t samples_replaced = 0;
   std::vector<FeedInfo> feeds;
   std::vector<GpuInfo> gpus;
-  uint32_t workers_asleep = 0;  // in addition to those at worker slots
-  absl::Status status;          // not OK: why nothing is delivered any more
+  uint32_t workers_asleep = 0;   // in addition to those at worker slots
+  uint64_t forbidden_calls = 0;  // workers that their sandbox killed
+  absl::Status status;           // not OK: why nothing is delivered any more
   bool draining = false;
 };
 
@@ -48,7 +49,8 @@ struct EngineView {
 struct TotalsView {
   std::map<std::string, DatasetTotals> by_dataset;  // see dataset_counts.h for the names
   uint64_t worker_restarts = 0;
-  uint32_t max_sessions = 0;  // current; may change
+  uint64_t forbidden_calls = 0;  // workers that their sandbox killed
+  uint32_t max_sessions = 0;     // current; may change
   // Row copiers' reads that fail and are retried, or block, and how long the oldest has done so.
   uint32_t stalled_runs = 0;
   base::Duration longest_stall{};

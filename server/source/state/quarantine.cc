@@ -45,7 +45,8 @@ Quarantine::FromFile Quarantine::TakeFile(const std::string& path, uint64_t data
 }
 
 bool IsQuarantined(base::Fault fault) {
-  return fault == base::Fault::kTimeout || fault == base::Fault::kWorkerCrashed;
+  const auto facts = base::FactsOf(fault);
+  return facts && facts->follows == base::FaultFollows::kTriedOnceMore;
 }
 
 Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t dataset,

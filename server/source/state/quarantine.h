@@ -33,7 +33,7 @@ struct BadSample {
   std::vector<uint32_t> users = {};
 };
 
-// Whether a sample with this fault is quarantined (kTimeout, kWorkerCrashed) or only reported.
+// Whether a sample with this fault is quarantined, after a second try, or only reported.
 bool IsQuarantined(base::Fault fault);
 
 class Quarantine {

@@ -22,6 +22,7 @@ class WorkerEndpoint {
   static absl::StatusOr<WorkerEndpoint> Open();
 
   uint64_t memory_bytes() const { return channel().memory_bytes; }
+  SandboxMode sandbox() const { return channel().sandbox; }
   decode::SampleLimits limits() const { return channel().limits; }
 
   // Tells the daemon that this worker accepts requests.

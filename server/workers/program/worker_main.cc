@@ -1,16 +1,19 @@
 // penstock-worker: decodes for one daemon until that daemon is gone. It uses no threads, files,
 // network or GPU, only its channel, its segments and standard error.
 //
-// Exit codes: 0 the daemon is gone; 1 the channel is corrupt; 2 not started by a daemon.
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+// Before the first sample it shuts itself in (confine.h). Started as a probe, it shows what that
+// forbids, and ends (probe.h).
+//
+// Exit codes: 0 the daemon is gone; 1 the channel is corrupt; 2 not started by a daemon, or it
+// could not shut itself in.
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdio>
 
 #include "server/decode/decoder.h"
+#include "server/workers/probe/probe_page.h"
+#include "server/workers/program/confine.h"
+#include "server/workers/program/probe.h"
 #include "server/workers/program/segment_table.h"
 #include "server/workers/program/worker_endpoint.h"
 
@@ -18,48 +21,11 @@ namespace penstock::workers {
 namespace {
 
 constexpr uint64_t kSocketEvery = 16;  // requests between checks of the socket if it is never idle
-constexpr rlim_t kOpenFiles = 64;
-// Adds as much as half of the machine's memory would, so that its score exceeds that of the daemon
-// with its pool.
-constexpr char kOomScore[] = "500";
 
 uint64_t NowNs() {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-absl::Status Limit(int what, rlim_t value) {
-  const rlimit limit{.rlim_cur = value, .rlim_max = value};
-  if (::setrlimit(static_cast<__rlimit_resource_t>(what), &limit) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, "limiting the worker");
-}
-
-// If memory runs out, the kernel should kill a worker, which can be replaced, rather than the
-// daemon or a trainer. Any process may raise its own score, so this fails only without /proc.
-void VolunteerForTheOomKiller() {
-  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, kOomScore, sizeof(kOomScore) - 1);
-  ::close(file);
-}
-
-// Limits the memory that a malicious file can use. RLIMIT_AS would include the segments;
-// RLIMIT_DATA counts only private memory.
-absl::Status Confine(uint64_t memory_bytes) {
-  // Before it becomes non-dumpable, because its /proc then belongs to root.
-  VolunteerForTheOomKiller();
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_DUMPABLE, 0);  // no debugger may attach, and no core is dumped
-  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0));
-  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // their shadow memory is private too
-  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, memory_bytes));
-#else
-  (void)memory_bytes;
-#endif
-  return absl::OkStatus();
 }
 
 absl::Status Serve(const DecodeRequest& request, WorkerEndpoint& end, SegmentTable& segments,
@@ -92,7 +58,7 @@ absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
 int Main() {
   auto end = WorkerEndpoint::Open();
   absl::Status status = end.status();
-  if (status.ok()) status = Confine(end->memory_bytes());
+  if (status.ok()) status = Confine(end->memory_bytes(), end->sandbox()).status();
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
     return 2;
@@ -108,4 +74,7 @@ int Main() {
 }  // namespace
 }  // namespace penstock::workers
 
-int main() { return penstock::workers::Main(); }
+int main(int argc, char** argv) {
+  using namespace penstock::workers;
+  return argc > 1 && absl::string_view(argv[1]) == kProbeArgument ? RunProbe() : Main();
+}

@@ -27,7 +27,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 5;
+inline constexpr uint32_t kChannelVersion = 6;
 // The maximum read-ahead of a queue, plus one in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -37,6 +37,9 @@ inline constexpr int kSocketNumber = 3;
 inline constexpr int kChannelNumber = 4;  // the memfd with this struct
 inline constexpr int kWorkNumber = 5;     // receiving end of a notifier: there are requests
 inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
+
+// Whether the worker shuts itself in (workers.sandbox). Memory of zeros means that it does.
+enum class SandboxMode : uint32_t { kOn = 0, kOff = 1 };
 
 struct DecodeRequest {
   uint64_t sequence;                   // 1, 2, …
@@ -62,7 +65,7 @@ struct alignas(64) Channel {
   // Written by the daemon before the worker starts, then constant.
   uint64_t magic;
   uint32_t version;
-  uint32_t reserved;
+  SandboxMode sandbox;
   uint64_t arena_bytes;
   uint64_t memory_bytes;  // limit for the worker's own allocations
   decode::SampleLimits limits;

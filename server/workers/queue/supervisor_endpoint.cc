@@ -16,6 +16,7 @@ absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> SupervisorEndpoint::Make(
   channel->arena_bytes = options.arena_bytes;
   channel->memory_bytes = options.memory_bytes;
   channel->limits = options.limits;
+  channel->sandbox = options.sandbox;
   std::shared_ptr<SupervisorEndpoint> link(
       new SupervisorEndpoint(options, std::move(memory), std::move(mapping)));
   PENSTOCK_ASSIGN_OR_RETURN(link->work_notifier_, posix::MakeNotifier());

@@ -25,6 +25,7 @@ class SupervisorEndpoint {
     uint64_t arena_bytes = 0;   // a multiple of 4096, at least limits.max_bytes
     uint64_t memory_bytes = 0;  // limit for the worker's allocations
     decode::SampleLimits limits;
+    SandboxMode sandbox = SandboxMode::kOn;
   };
   // The pointer is shared as described above.
   static absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> Make(const Options& options);

@@ -5,6 +5,12 @@
 // output, in the machine's byte order: fault, x, y, width, height, flip as uint32 (the draw for an
 // image of the size that follows), the image's width and height as uint32 (0 if the header can't be
 // read), and, if the fault is 0, the row.
+//
+// It decodes in the workers' sandbox, so that every test that uses it shows that no file makes a
+// decoder call something forbidden.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/units.h"
 #include "server/decode/decoder.h"
+#include "server/workers/program/confine.h"
 
 namespace {
 
@@ -43,8 +51,7 @@ void Write(const void* data, size_t bytes) {
 }
 
 void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::DrawKey& key,
-              const std::string& path) {
-  const std::vector<char> file = ReadFile(path);
+              const std::vector<char>& file) {
   const auto bytes = std::as_bytes(std::span(file));
   std::vector<std::byte> row(RowBytes(spec));
   const Fault fault = decoder.DecodeRow(bytes, spec, key, row);
@@ -63,6 +70,18 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
   if (fault == Fault::kNone) Write(row.data(), row.size());
 }
 
+// Standard output gets its buffer here, because the C library would ask for its attributes.
+bool ShutIn() {
+  static char buffer[1 << 16];
+  std::setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+  const auto confined = penstock::workers::Confine(
+      8 * penstock::base::kGiB, penstock::workers::SandboxMode::kOn,
+      {.more = {penstock::sandbox::WithFirst(SYS_write, STDOUT_FILENO)}});
+  if (!confined.ok())
+    std::fprintf(stderr, "decode_rows: %s\n", std::string(confined.status().message()).c_str());
+  return confined.ok();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,8 +98,12 @@ int main(int argc, char** argv) {
   }
   decode::DrawKey key{std::strtoull(argv[6], nullptr, 10), std::strtoull(argv[7], nullptr, 10), 0};
   decode::Decoder decoder{decode::SampleLimits{}};
-  for (std::string path; std::getline(std::cin, path); ++key.sample) {
-    WriteOne(decoder, spec, key, path);
+  std::vector<std::vector<char>> files;
+  for (std::string path; std::getline(std::cin, path);) files.push_back(ReadFile(path));
+  if (!ShutIn()) return 2;
+  for (const std::vector<char>& file : files) {
+    WriteOne(decoder, spec, key, file);
+    ++key.sample;
   }
   return 0;
 }

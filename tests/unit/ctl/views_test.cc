@@ -35,6 +35,25 @@ TEST(ViewsTest, AStateDirectoryInTroubleIsAWarning) {
               HasSubstr("  WARNING   the state directory has not answered for 7 s\n"));
 }
 
+TEST(ViewsTest, WhatShutsTheWorkersInIsSaidAndThatNothingDoes) {
+  v1::GetStatusResponse status;
+  EXPECT_THAT(Show(status), Not(HasSubstr("sandbox")));  // an older daemon
+
+  status.set_sandbox("seccomp and landlock");
+  EXPECT_THAT(Show(status), HasSubstr("  sandbox   seccomp and landlock\n"));
+  status.set_sandbox("off");
+  EXPECT_THAT(Show(status), HasSubstr("  sandbox   off: decoders have the daemon's rights\n"));
+}
+
+TEST(ViewsTest, AWorkerThatItsSandboxKilledIsAWarning) {
+  v1::GetStatusResponse status;
+  EXPECT_THAT(Show(status), Not(HasSubstr("WARNING")));
+
+  status.set_forbidden_calls(1);
+
+  EXPECT_THAT(Show(status), HasSubstr("  WARNING   the sandbox killed 1 worker over samples"));
+}
+
 TEST(ViewsTest, CountersThatCannotBeDoNotBecomeHugeNumbers) {
   v1::ListSessionsResponse sessions;
   sessions.add_sessions()->set_taken(5);  // announced: 0

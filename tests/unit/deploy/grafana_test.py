@@ -35,6 +35,8 @@ FIRE = {
     "PenstockWorkersMissing": ({"penstock_workers_running": "7x20", "penstock_workers_wanted": "8x20"}, "6m",
                                "penstockctl workers", {}),
     "PenstockWorkersDie": ({"penstock_worker_restarts_total": "0+1x20"}, "10m", "died 10 times", {}),
+    "PenstockForbiddenCall": ({"penstock_forbidden_calls_total": "0 1x20"}, "10m", "event=forbidden_call", {}),
+    "PenstockSandboxOff": ({"penstock_workers_sandboxed": "0x20"}, "6m", "workers.sandbox: off", {}),
     "PenstockBadSamples": ({'penstock_bad_samples{reason="truncated",dataset="flowers"}': "4x20",
                             'penstock_bad_samples{reason="empty",dataset="flowers"}': "3x20",
                             'penstock_dataset_samples{dataset="flowers"}': "10000x20"}, "6m",

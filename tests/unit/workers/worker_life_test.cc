@@ -38,6 +38,20 @@ TEST(DeathTest, ACrashAndAnExitAreStrikes) {
   }
 }
 
+// Whatever we thought of the worker meanwhile.
+TEST(DeathTest, AForbiddenCallIsAStrikeWithAFaultOfItsOwn) {
+  constexpr posix::Exit kForbidden{.signalled = true, .code = SIGSYS};
+  for (const KillReason reason : {KillReason::kNone, KillReason::kTimedOut, KillReason::kNotSent}) {
+    const WorkerQueue::InHandEnds ends = EndOf(reason, kForbidden);
+    EXPECT_EQ(ends.kind, OutcomeKind::kStrike);
+    EXPECT_EQ(ends.fault, base::Fault::kForbiddenCall);
+    EXPECT_THAT(Describe(reason, kForbidden), HasSubstr("forbidden system call"));
+  }
+  EXPECT_TRUE(IsForbiddenCall(kForbidden));
+  EXPECT_FALSE(IsForbiddenCall({.signalled = false, .code = SIGSYS}));
+  EXPECT_FALSE(IsForbiddenCall({.signalled = true, .code = SIGABRT}));
+}
+
 TEST(DeathTest, OurKillForATimeOutIsAStrikeThatSaysSo) {
   const WorkerQueue::InHandEnds ends = EndOf(KillReason::kTimedOut, kKilled);
 

@@ -35,7 +35,16 @@ def _pss(pid):
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
     except (OSError, StopIteration):
-        return 0
+        return _rss(pid)
+
+
+def _rss(pid):
+    """At least as much: only root may see the shares of a daemon and its workers, which nobody may attach to."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0  # it has ended
 
 
 def torch_loader(asked):

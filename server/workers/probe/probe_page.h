@@ -1,0 +1,75 @@
+// What a probe tries, and the memory in which it reports: the daemon starts penstock-worker as a
+// probe to see what the sandbox forbids (sandbox_probe.h).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock::workers {
+
+inline constexpr absl::string_view kProbeArgument = "probe";  // in place of "user=…"
+inline constexpr uint64_t kProbeMagic = 0x45424F5250534E50;
+inline constexpr int kProbePageNumber = 4;  // the inherited memfd with this struct
+
+// With what the probe's filter answers a forbidden call. No attempt fails with it otherwise, so
+// each refusal is known to be the filter's, not one of a missing file or right.
+inline constexpr int kProbeErrno = 54;  // EXFULL
+
+// In the order in which they are tried.
+inline constexpr std::array kAttempts = std::to_array<absl::string_view>({
+    "open a file for reading",
+    "make a file in the state directory",
+    "look at a file's attributes",
+    "open the daemon's /proc/PID/mem for writing",
+    "open the daemon's /proc/PID/maps",
+    "read the daemon's memory (process_vm_readv)",
+    "write the daemon's memory (process_vm_writev)",
+    "attach to the daemon (ptrace)",
+    "take a descriptor of the daemon (pidfd_open)",
+    "signal the daemon (kill)",
+    "signal the daemon (tgkill)",
+    "make a Unix socket",
+    "make a TCP socket",
+    "send on its own socket",
+    "fork",
+    "start a thread",
+    "start a program",
+    "map executable memory",
+    "make memory executable",
+    "make a memory file",
+    "make namespaces",
+    "outlive the daemon (prctl)",
+    "change its own limits",
+    "use io_uring",
+    "load a BPF program",
+    "call by another ABI (x32)",
+});
+
+// Outcomes other than an errno; 0: the attempt succeeded.
+inline constexpr int32_t kNotTried = -1, kUnderWay = -2;
+
+struct ProbePage {
+  // Written by the daemon before the probe starts.
+  uint64_t magic;
+  uint64_t secret_address;  // of the number below, in the daemon's memory
+  int32_t daemon;           // its process id
+  char folder[4096];        // the state directory, or another in which the daemon may write
+
+  // Written by the probe.
+  char failure[512];  // why it could not shut itself in; empty: it could
+  uint32_t filters;   // whether it has a filter; not in builds with a sanitizer
+  int32_t landlock;   // version; 0: none
+  int32_t killed_by;  // the signal that ended a process with a worker's own filter; 0: none
+  std::atomic<uint32_t> finished;
+  std::array<std::atomic<int32_t>, kAttempts.size()> outcomes;
+};
+static_assert(std::is_standard_layout_v<ProbePage>);
+
+inline constexpr uint64_t kSecret = 0x70656E73746F636B;  // what the probe must not read or change
+
+}  // namespace penstock::workers

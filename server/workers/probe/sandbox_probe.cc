@@ -1,0 +1,111 @@
+#include "server/workers/probe/sandbox_probe.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "server/workers/worker_life.h"
+#include "server/workers/worker_process.h"
+
+namespace penstock::workers {
+namespace {
+
+constexpr char kRemedy[] =
+    "; the daemon does not serve without a sandbox around its decoders. Mend it, or set "
+    "workers.sandbox: off in its configuration";
+
+absl::Status NotProven(absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat("the workers' sandbox: ", why, kRemedy));
+}
+
+std::string Said(int outcome) {
+  if (outcome == 0) return "succeeded";
+  if (outcome == kNotTried) return "was not tried";
+  if (outcome == kUnderWay) return "did not come back, so it may have succeeded";
+  return absl::StrCat("was not stopped by the sandbox (", ::strerrordesc_np(outcome), ")");
+}
+
+std::string TextOf(const char* text, size_t size) {
+  return std::string(text, ::strnlen(text, size));
+}
+
+}  // namespace
+
+std::string SandboxReport::ToString() const {
+  if (!filters_calls) return "none (built with a sanitizer)";
+  return landlock > 0 ? "seccomp and landlock" : "seccomp";
+}
+
+absl::StatusOr<SandboxReport> Judge(const ProbePage& page) {
+  if (const std::string failure = TextOf(page.failure, sizeof(page.failure)); !failure.empty())
+    return NotProven(failure);
+  SandboxReport report{
+      .filters_calls = page.filters != 0, .landlock = page.landlock, .killed_by = page.killed_by};
+  for (size_t i = 0; i < kAttempts.size(); ++i)
+    report.outcomes.push_back({kAttempts[i], page.outcomes[i].load()});
+  if (page.finished.load() != 0 && !report.filters_calls) return report;
+  for (const SandboxReport::Tried& each : report.outcomes)
+    if (each.error != kProbeErrno)
+      return NotProven(absl::StrCat("in it, the attempt to ", each.attempt, " ", Said(each.error)));
+  if (page.finished.load() == 0) return NotProven("the probe did not end");
+  if (report.killed_by != SIGSYS)
+    return NotProven("a process that made a forbidden call was not killed");
+  return report;
+}
+
+absl::StatusOr<std::unique_ptr<SandboxProbe>> SandboxProbe::Start(const Options& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
+                            posix::MakeMemory("penstock-probe", sizeof(ProbePage)));
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping, posix::Mapping::Map(memory, sizeof(ProbePage),
+                                                                        posix::Access::kReadWrite));
+  std::unique_ptr<SandboxProbe> probe(new SandboxProbe(options, std::move(mapping)));
+  auto child =
+      posix::Child::Spawn({probe->program_, std::string(kProbeArgument)},
+                          {{memory.get(), kProbePageNumber}}, posix::Child::Wait::kForNothing);
+  if (!child.ok()) return base::Annotate(child.status(), "worker");
+  probe->child_ = std::make_unique<posix::Child>(*std::move(child));
+  return probe;
+}
+
+SandboxProbe::SandboxProbe(const Options& options, posix::Mapping mapping)
+    : program_(options.program.empty() ? DefaultProgram() : options.program),
+      mapping_(std::move(mapping)),
+      deadline_(base::Now() + options.timeout) {
+  ProbePage& page = this->page();  // everything else is 0
+  page.magic = kProbeMagic;
+  page.daemon = ::getpid();
+  page.secret_address = reinterpret_cast<uint64_t>(&secret_);
+  const std::string folder = options.folder.empty() ? "." : options.folder;
+  folder.copy(page.folder, sizeof(page.folder) - 1);
+  for (auto& outcome : page.outcomes) outcome.store(kNotTried);
+}
+
+absl::StatusOr<SandboxReport> SandboxProbe::Finish() {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Exit exit, WaitForEnd());
+  if (const int error = child_->StartError(); error != 0)
+    return base::ErrnoStatus(error, absl::StrCat("worker: starting ", program_));
+  auto report = Judge(page());
+  if (!report.ok() && page().outcomes[0].load() == kNotTried && page().failure[0] == 0)
+    return NotProven(absl::StrCat("its probe ", Describe(KillReason::kNone, exit)));
+  return report;
+}
+
+absl::StatusOr<posix::Exit> SandboxProbe::WaitForEnd() {
+  for (;;) {
+    if (const auto exit = child_->Reap()) return *exit;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - base::Now()).count();
+    if (left <= 0)
+      return absl::DeadlineExceededError(
+          absl::StrCat("the probe of the workers' sandbox did not end in time", kRemedy));
+    pollfd ended{.fd = child_->pidfd().get(), .events = POLLIN, .revents = 0};
+    if (::poll(&ended, 1, static_cast<int>(left)) < 0 && errno != EINTR)
+      return base::ErrnoStatus(errno, "waiting for the probe of the workers' sandbox");
+  }
+}
+
+}  // namespace penstock::workers

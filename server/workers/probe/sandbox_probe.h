@@ -1,0 +1,70 @@
+// The proof that workers are shut in. At start the daemon runs penstock-worker as a probe, which
+// enters the workers' sandbox and tries what a hijacked decoder would. server/decisions/sandbox.md
+// says what this shows.
+//
+// **Ownership**: on the stack of the daemon's start. **Thread safety**: one thread, which must live
+// as long as the process (posix::Child).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/posix/memory.h"
+#include "common/posix/process.h"
+#include "server/workers/probe/probe_page.h"
+
+namespace penstock::workers {
+
+// What shuts workers in, for status.
+struct SandboxReport {
+  bool filters_calls = false;
+  int landlock = 0;  // version of the interface; 0: none
+  struct Tried {
+    absl::string_view attempt;
+    int error = 0;  // 0: it succeeded; kNotTried, kUnderWay
+  };
+  std::vector<Tried> outcomes = {};
+  int killed_by = 0;  // the signal with which a worker's own filter ends a process
+
+  // "seccomp and landlock", "seccomp", or "none (built with a sanitizer)".
+  std::string ToString() const;
+};
+
+// How the status shows `workers.sandbox: off`.
+inline constexpr char kSandboxOff[] = "off";
+
+// Decides what the page of a probe that has ended shows. Pure. **Errors**: FailedPrecondition says
+// which attempt was not refused, or why the sandbox could not be entered, and what to do.
+absl::StatusOr<SandboxReport> Judge(const ProbePage& page);
+
+class SandboxProbe {
+ public:
+  struct Options {
+    std::string program = {};  // empty: DefaultProgram()
+    std::string folder = {};   // in which the daemon may write; empty: the current one
+    base::Duration timeout = std::chrono::seconds(10);  // a cold start from a slow disk
+  };
+  // Starts the probe; it works while the caller does other things. **Errors**: the program cannot
+  // be started.
+  static absl::StatusOr<std::unique_ptr<SandboxProbe>> Start(const Options& options);
+
+  // Waits for the end of the probe. **Errors**: as Judge; DeadlineExceeded if it takes too long.
+  absl::StatusOr<SandboxReport> Finish();
+
+ private:
+  SandboxProbe(const Options& options, posix::Mapping mapping);
+  ProbePage& page() const { return *reinterpret_cast<ProbePage*>(mapping_.data()); }
+  absl::StatusOr<posix::Exit> WaitForEnd();
+
+  const std::string program_;
+  posix::Mapping mapping_;
+  const base::TimePoint deadline_;
+  volatile uint64_t secret_ = kSecret;  // the probe gets its address
+  std::unique_ptr<posix::Child> child_;
+};
+
+}  // namespace penstock::workers

@@ -1,0 +1,24 @@
+// How a worker shuts itself in: its limits, and its sandbox (common/sandbox).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/sandbox/sandbox.h"
+#include "server/workers/queue/channel.h"
+
+namespace penstock::workers {
+
+// For processes that are not workers.
+struct Exceptions {
+  int fail_with = 0;  // as in SandboxOptions: a probe reports what would kill a worker
+  std::vector<sandbox::AllowedCall> more = {};
+};
+
+// Call it once everything inherited is mapped. With SandboxMode::kOff only the limits apply.
+// **Errors**: the worker must not decode then.
+absl::StatusOr<sandbox::EnteredSandbox> Confine(uint64_t memory_bytes, SandboxMode mode,
+                                                const Exceptions& exceptions = {});
+
+}  // namespace penstock::workers

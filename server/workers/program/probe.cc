@@ -1,0 +1,92 @@
+#include "server/workers/program/probe.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "common/base/units.h"
+#include "common/posix/memory.h"
+#include "server/workers/probe/probe_page.h"
+#include "server/workers/program/attempts.h"
+#include "server/workers/program/confine.h"
+
+namespace penstock::workers {
+namespace {
+
+// A probe allocates next to nothing.
+constexpr uint64_t kMemory = 64 * base::kMiB;
+// In the kernel's audit log, so that the one kill of each start can be told from an attack.
+constexpr char kCalled[] = "penstock-probe";
+
+AttemptTarget TargetOf(const ProbePage& page) {
+  return {.daemon = page.daemon, .address = page.secret_address, .folder = page.folder};
+}
+
+[[noreturn]] void BreakOut(const AttemptTarget& target) {
+  ::prctl(PR_SET_NAME, kCalled, 0, 0, 0);
+  if (Confine(kMemory, SandboxMode::kOn).ok()) (void)Attempt(0, target);
+  ::_exit(0);
+}
+
+// How a process ends that has the very filter of a worker, and makes a forbidden call.
+int KilledBy(const ProbePage& page) {
+  const pid_t child = ::fork();
+  if (child == 0) BreakOut(TargetOf(page));
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+void Report(const absl::Status& failure, ProbePage& page) {
+  const std::string text(failure.message());
+  const size_t size = std::min(text.size(), sizeof(page.failure) - 1);
+  std::copy_n(text.begin(), size, page.failure);
+  page.failure[size] = 0;
+}
+
+void TryAll(ProbePage& page) {
+  const AttemptTarget target = TargetOf(page);
+  for (size_t i = 0; i < kAttempts.size(); ++i) {
+    page.outcomes[i].store(kUnderWay);
+    page.outcomes[i].store(Attempt(i, target));
+  }
+}
+
+int Probe(ProbePage& page) {
+  page.folder[sizeof(page.folder) - 1] = 0;
+  if (!sandbox::kIsInstrumented) page.killed_by = KilledBy(page);
+  const auto confined = Confine(kMemory, SandboxMode::kOn, {.fail_with = kProbeErrno});
+  if (!confined.ok()) {
+    Report(confined.status(), page);
+    return 2;
+  }
+  page.filters = confined->filters_calls;
+  page.landlock = confined->landlock;
+  if (page.filters != 0) TryAll(page);
+  page.finished.store(1);
+  return 0;
+}
+
+}  // namespace
+
+int RunProbe() {
+  const posix::Fd memory(kProbePageNumber);
+  auto mapping = posix::Mapping::Map(memory, sizeof(ProbePage), posix::Access::kReadWrite);
+  auto* page = mapping.ok() ? reinterpret_cast<ProbePage*>(mapping->data()) : nullptr;
+  if (page == nullptr || page->magic != kProbeMagic) {
+    std::fputs("penstock-worker: only penstockd of the same version starts it as a probe\n",
+               stderr);
+    return 2;
+  }
+  return Probe(*page);
+}
+
+}  // namespace penstock::workers

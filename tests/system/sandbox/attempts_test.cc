@@ -1,0 +1,148 @@
+// What each attempt of a hijacked worker gets, from real processes.
+#include "server/workers/program/attempts.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "common/base/units.h"
+#include "common/sandbox/landlock.h"
+#include "common/sandbox/sandbox.h"
+#include "server/workers/probe/sandbox_probe.h"
+#include "server/workers/program/confine.h"
+#include "tests/support/programs/daemon_process.h"
+
+namespace penstock::workers {
+namespace {
+
+constexpr uid_t kUser = 54321;  // not root, if we are
+constexpr int kCouldNot = 255;  // an attempt that was never made
+
+void BecomeUser() {
+  if (::geteuid() == 0 && (::setgid(kUser) != 0 || ::setuid(kUser) != 0)) ::_exit(kCouldNot);
+}
+
+// A process of the same user that plays the daemon, with memory at a known address.
+class FakeDaemon {
+ public:
+  FakeDaemon() {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    BecomeUser();
+    for (;;) ::pause();
+  }
+  ~FakeDaemon() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  AttemptTarget target(const char* folder) {
+    return {.daemon = pid_, .address = reinterpret_cast<uint64_t>(&memory_), .folder = folder};
+  }
+
+ private:
+  uint64_t memory_ = kSecret;
+  pid_t pid_;
+};
+
+// How an attempt ends in a process that prepared itself: an errno, 0, or minus a signal.
+int Made(size_t which, const AttemptTarget& target, const std::function<bool()>& prepare) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) ::_exit(kCouldNot);
+    ::dup2(ends[0], kSocketNumber);
+    BecomeUser();
+    if (!prepare()) ::_exit(kCouldNot);
+    ::_exit(Attempt(which, target));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool AsAWorker() { return Confine(base::kGiB, SandboxMode::kOn).ok(); }
+bool BehindTheFilter() {
+  sandbox::GiveUpPrivileges();
+  const rlimit none{};
+  ::setrlimit(RLIMIT_NPROC, &none);
+  sandbox::EnterLandlock();
+  return true;
+}
+bool Unconfined() { return true; }
+
+std::string Words(int outcome) {
+  if (outcome == 0) return "succeeds";
+  if (outcome < 0) return std::string("SIG") + ::sigabbrev_np(-outcome);
+  return ::strerrorname_np(outcome);
+}
+
+TEST(AttemptsTest, NoneSucceedsInAWorkerAndMostDoWithoutItsSandbox) {
+  if (sandbox::kIsInstrumented) GTEST_SKIP() << "a sanitizer's runtime cannot run in a sandbox";
+  testing::TemporaryDirectory folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  FakeDaemon daemon;
+  const AttemptTarget target = daemon.target(folder.path().c_str());
+  size_t succeed = 0;
+
+  std::printf("%-46s %-10s %-18s %s\n", "attempt", "worker", "without its filter", "unconfined");
+  for (size_t i = 0; i < kAttempts.size(); ++i) {
+    const int in_worker = Made(i, target, AsAWorker);
+    const int behind = Made(i, target, BehindTheFilter);
+    const int unconfined = Made(i, target, Unconfined);
+    std::printf("%-46s %-10s %-18s %s\n", std::string(kAttempts[i]).c_str(),
+                Words(in_worker).c_str(), Words(behind).c_str(), Words(unconfined).c_str());
+    EXPECT_EQ(in_worker, -SIGSYS) << kAttempts[i];
+    succeed += unconfined == 0 ? 1 : 0;
+  }
+  // Otherwise they would show nothing: io_uring, BPF, x32 and what the machine forbids may fail.
+  EXPECT_GE(succeed, kAttempts.size() - 8);
+}
+
+// The second wall, for what would be worst.
+TEST(AttemptsTest, WhatTouchesFilesOrTheDaemonFailsWithoutTheFilterToo) {
+  const bool has_landlock = Made(0, {}, BehindTheFilter) == EACCES;
+  if (!has_landlock) GTEST_SKIP() << "this kernel has no Landlock";
+  testing::TemporaryDirectory folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  FakeDaemon daemon;
+  const std::set<absl::string_view> refused = {"open a file for reading",
+                                               "make a file in the state directory",
+                                               "open the daemon's /proc/PID/mem for writing",
+                                               "open the daemon's /proc/PID/maps",
+                                               "read the daemon's memory (process_vm_readv)",
+                                               "write the daemon's memory (process_vm_writev)",
+                                               "attach to the daemon (ptrace)",
+                                               "fork"};
+
+  for (size_t i = 0; i < kAttempts.size(); ++i)
+    if (refused.contains(kAttempts[i]))
+      EXPECT_GT(Made(i, daemon.target(folder.path().c_str()), BehindTheFilter), 0) << kAttempts[i];
+}
+
+TEST(AttemptsTest, TheProbeOfARealWorkerSaysSo) {
+  auto probe = SandboxProbe::Start({.folder = "/tmp"});
+  ASSERT_TRUE(probe.ok()) << probe.status();
+  const auto report = (*probe)->Finish();
+
+  ASSERT_TRUE(report.ok()) << report.status();
+  if (sandbox::kIsInstrumented) GTEST_SKIP() << report->ToString();
+  EXPECT_EQ(report->killed_by, SIGSYS);
+  EXPECT_EQ(report->outcomes.size(), kAttempts.size());
+  for (const SandboxReport::Tried& each : report->outcomes)
+    EXPECT_EQ(each.error, kProbeErrno) << each.attempt;
+  std::printf("%s; a worker's filter kills by signal %d\n", report->ToString().c_str(),
+              report->killed_by);
+}
+
+}  // namespace
+}  // namespace penstock::workers

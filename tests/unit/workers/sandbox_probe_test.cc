@@ -1,0 +1,99 @@
+#include "server/workers/probe/sandbox_probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace penstock::workers {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// What a probe leaves that saw no hole.
+class JudgeTest : public ::testing::Test {
+ protected:
+  JudgeTest() {
+    page_.magic = kProbeMagic;
+    page_.filters = 1;
+    page_.landlock = 6;
+    page_.killed_by = SIGSYS;
+    page_.finished = 1;
+    for (auto& outcome : page_.outcomes) outcome = kProbeErrno;
+  }
+  std::string Why() { return std::string(Judge(page_).status().message()); }
+
+  ProbePage page_ = {};
+};
+
+TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
+  const auto report = Judge(page_);
+
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->ToString(), "seccomp and landlock");
+  EXPECT_EQ(report->outcomes.size(), kAttempts.size());
+}
+
+TEST_F(JudgeTest, WithoutLandlockItIsAProofThatSaysLess) {
+  page_.landlock = 0;
+
+  EXPECT_EQ(Judge(page_)->ToString(), "seccomp");
+}
+
+TEST_F(JudgeTest, OneAttemptThatSucceedsIsNamedWithTheRemedy) {
+  page_.outcomes[3] = 0;
+
+  EXPECT_EQ(Judge(page_).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Why(), AllOf(HasSubstr("/proc/PID/mem for writing succeeded"),
+                           HasSubstr("workers.sandbox: off")));
+}
+
+// A missing file or right stopped it, and would not stop an attacker elsewhere.
+TEST_F(JudgeTest, AnAttemptThatFailedForAnotherReasonProvesNothing) {
+  for (const int error : {ENOENT, EPERM, EACCES, ENOSYS}) {
+    page_.outcomes[0] = error;
+    EXPECT_THAT(Why(), HasSubstr("was not stopped by the sandbox"));
+  }
+}
+
+TEST_F(JudgeTest, AnAttemptThatDidNotComeBackCountsAsSuccess) {
+  page_.outcomes[16] = kUnderWay;
+  page_.finished = 0;
+
+  EXPECT_THAT(Why(), AllOf(HasSubstr("start a program"), HasSubstr("did not come back")));
+}
+
+TEST_F(JudgeTest, AFilterThatDoesNotKillIsNone) {
+  page_.killed_by = 0;
+  EXPECT_THAT(Why(), HasSubstr("was not killed"));
+  page_.killed_by = SIGSEGV;
+  EXPECT_THAT(Why(), HasSubstr("was not killed"));
+}
+
+TEST_F(JudgeTest, WhyItCouldNotShutItselfInIsPassedOn) {
+  std::strcpy(page_.failure, "installing a seccomp filter: Operation not permitted");
+
+  EXPECT_THAT(Why(), HasSubstr("Operation not permitted; the daemon does not serve"));
+}
+
+TEST_F(JudgeTest, AProbeThatDidNothingProvesNothing) {
+  for (auto& outcome : page_.outcomes) outcome = kNotTried;
+  page_.filters = 0;
+  page_.finished = 0;
+
+  EXPECT_FALSE(Judge(page_).ok());
+}
+
+TEST_F(JudgeTest, ABuildWithASanitizerSaysThatThereIsNone) {
+  page_.filters = 0;
+
+  ASSERT_TRUE(Judge(page_).ok());
+  EXPECT_EQ(Judge(page_)->ToString(), "none (built with a sanitizer)");
+  EXPECT_FALSE(Judge(page_)->filters_calls);
+}
+
+}  // namespace
+}  // namespace penstock::workers
