@@ -17,6 +17,9 @@
 namespace penstock::sandbox {
 namespace {
 
+constexpr char kWhoMustAllowIt[] =
+    "; the kernel (since Linux 4.14), the container and the service manager must allow seccomp(2)";
+
 struct ReleaseContext {
   void operator()(void* context) const { ::seccomp_release(context); }
 };
@@ -67,7 +70,8 @@ bool Kills(const sock_filter& each) {
 absl::StatusOr<CallFilter> CallFilter::Make(std::span<const AllowedCall> calls) {
   const Context context(::seccomp_init(SCMP_ACT_KILL_PROCESS));
   if (context == nullptr)
-    return absl::UnavailableError("libseccomp cannot kill processes here; Linux 4.14 can");
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no seccomp(2) that kills processes here", kWhoMustAllowIt));
   PENSTOCK_RETURN_IF_ERROR(
       Check(::seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
             "forbidding other ABIs"));
@@ -88,8 +92,7 @@ absl::Status CallFilter::Install() const {
                            .filter = const_cast<sock_filter*>(program_.data())};
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("installing a seccomp filter: ", ::strerrordesc_np(errno),
-                   "; the kernel, the container or the service manager must allow seccomp(2)"));
+      absl::StrCat("installing a seccomp filter: ", ::strerrordesc_np(errno), kWhoMustAllowIt));
 }
 
 }  // namespace penstock::sandbox

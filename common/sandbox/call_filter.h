@@ -14,7 +14,7 @@ namespace penstock::sandbox {
 
 class CallFilter {
  public:
-  // **Errors**: what libseccomp says; Unavailable if it cannot work here.
+  // **Errors**: what libseccomp says; FailedPrecondition if there is no seccomp here.
   static absl::StatusOr<CallFilter> Make(std::span<const AllowedCall> calls);
 
   // The very same program, except that a forbidden call fails with this errno instead of killing.

@@ -184,8 +184,9 @@ TEST_F(SandboxStartTest, WithoutSeccompItDoesNotServe) {
   const Ended ended = Refused(WithoutCalls(std::to_string(SYS_seccomp)));
 
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_THAT(ended.output, AllOf(HasSubstr("installing a seccomp filter: Operation not permitted"),
-                                  HasSubstr("workers.sandbox: off")));
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("the container and the service manager must allow seccomp(2)"),
+                    HasSubstr("workers.sandbox: off")));
 }
 
 TEST_F(SandboxStartTest, AProgramThatIsNoWorkerProvesNothing) {
