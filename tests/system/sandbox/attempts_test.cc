@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@ class FakeDaemon {
     pid_ = ::fork();
     if (pid_ != 0) return;
     BecomeUser();
+    ::prctl(PR_SET_DUMPABLE, 1);  // unlike a real one, so that only the sandbox protects it
     for (;;) ::pause();
   }
   ~FakeDaemon() {
@@ -105,7 +107,7 @@ TEST(AttemptsTest, NoneSucceedsInAWorkerAndMostDoWithoutItsSandbox) {
     succeed += unconfined == 0 ? 1 : 0;
   }
   // Otherwise they would show nothing: io_uring, BPF, x32 and what the machine forbids may fail.
-  EXPECT_GE(succeed, kAttempts.size() - 8);
+  EXPECT_GE(succeed, kAttempts.size() - 6);
 }
 
 // The second wall, for what would be worst.
@@ -124,9 +126,10 @@ TEST(AttemptsTest, WhatTouchesFilesOrTheDaemonFailsWithoutTheFilterToo) {
                                                "attach to the daemon (ptrace)",
                                                "fork"};
 
-  for (size_t i = 0; i < kAttempts.size(); ++i)
-    if (refused.contains(kAttempts[i]))
-      EXPECT_GT(Made(i, daemon.target(folder.path().c_str()), BehindTheFilter), 0) << kAttempts[i];
+  for (size_t i = 0; i < kAttempts.size(); ++i) {
+    if (!refused.contains(kAttempts[i])) continue;
+    EXPECT_GT(Made(i, daemon.target(folder.path().c_str()), BehindTheFilter), 0) << kAttempts[i];
+  }
 }
 
 TEST(AttemptsTest, TheProbeOfARealWorkerSaysSo) {
