@@ -32,9 +32,9 @@ enum class Fault : uint32_t {
   kForbiddenCall = 16,  // two workers made a system call that their sandbox forbids
 };
 
-// Who detects the fault. A worker that reports a fault only the daemon can detect is broken or
+// Who may detect the fault. A worker that reports a fault only the daemon can detect is broken or
 // lying.
-enum class FaultFinder { kDecoder, kDaemon };
+enum class FaultFinder { kWorker, kDaemon };
 
 enum class FaultFollows {
   kNothing,   // not a fault
@@ -59,21 +59,21 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
   using enum FaultFollows;
   switch (fault) {
     case Fault::kNone:
-      return FaultFacts{"none", kDecoder, kNothing};
+      return FaultFacts{"none", kWorker, kNothing};
     case Fault::kEmpty:
-      return FaultFacts{"empty", kDecoder, kReplaced};
+      return FaultFacts{"empty", kWorker, kReplaced};
     case Fault::kNotAnImage:
-      return FaultFacts{"not an image", kDecoder, kReplaced};
+      return FaultFacts{"not an image", kWorker, kReplaced};
     case Fault::kUnsupported:
-      return FaultFacts{"unsupported kind", kDecoder, kReplaced};
+      return FaultFacts{"unsupported kind", kWorker, kReplaced};
     case Fault::kTruncated:
-      return FaultFacts{"truncated", kDecoder, kReplaced};
+      return FaultFacts{"truncated", kWorker, kReplaced};
     case Fault::kCorrupt:
-      return FaultFacts{"corrupt", kDecoder, kReplaced};
+      return FaultFacts{"corrupt", kWorker, kReplaced};
     case Fault::kTooManyBytes:
-      return FaultFacts{"too many bytes", kDecoder, kReplaced};
+      return FaultFacts{"too many bytes", kWorker, kReplaced};
     case Fault::kTooManyPixels:
-      return FaultFacts{"too many pixels", kDecoder, kReplaced};
+      return FaultFacts{"too many pixels", kWorker, kReplaced};
     case Fault::kTimeout:
       return FaultFacts{"took too long", kDaemon, kTriedOnceMore};
     case Fault::kWorkerCrashed:
@@ -81,15 +81,15 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
     case Fault::kChangedOnDisk:
       return FaultFacts{"changed on disk", kDaemon, kReplaced};
     case Fault::kTooManyScans:
-      return FaultFacts{"too many scans", kDecoder, kReplaced};
+      return FaultFacts{"too many scans", kWorker, kReplaced};
     case Fault::kTooLong:
-      return FaultFacts{"a field is too long", kDaemon, kThisFeedAlone};
+      return FaultFacts{"a field is too long", kWorker, kThisFeedAlone};
     case Fault::kMissing:
-      return FaultFacts{"a field is missing", kDaemon, kThisFeedAlone};
+      return FaultFacts{"a field is missing", kWorker, kThisFeedAlone};
     case Fault::kMalformed:
-      return FaultFacts{"a field is malformed", kDaemon, kThisFeedAlone};
+      return FaultFacts{"a field is malformed", kWorker, kThisFeedAlone};
     case Fault::kBadChecksum:
-      return FaultFacts{"its checksum is wrong", kDaemon, kReplaced};
+      return FaultFacts{"its checksum is wrong", kWorker, kReplaced};
     case Fault::kForbiddenCall:
       return FaultFacts{"made a forbidden system call", kDaemon, kTriedOnceMore};
   }
@@ -98,9 +98,9 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
 #pragma GCC diagnostic pop
 
 // Whether a worker may report this fault for a sample. kNone means that the row was written.
-constexpr bool IsDecoders(Fault fault) {
+constexpr bool IsWorkers(Fault fault) {
   const std::optional<FaultFacts> facts = FactsOf(fault);
-  return facts && facts->finder == FaultFinder::kDecoder;
+  return facts && facts->finder == FaultFinder::kWorker;
 }
 
 // Whether the fault concerns a requested field rather than the sample as a whole: other feeds may

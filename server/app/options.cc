@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace penstock::app {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLeastArena = 4 << 20;
 
 base::Duration Milliseconds(uint64_t count) { return std::chrono::milliseconds(count); }
 
@@ -64,8 +66,10 @@ workers::SupervisorOptions WorkersOptions(const config::v1::Config& config,
   workers.limits.max_bytes = config.limits().max_sample_bytes();
   workers.limits.max_pixels = config.limits().max_pixels();
   workers.limits.max_scans = config.limits().max_scans();
-  // Space to read one file while another is decoded, in whole pages.
-  workers.arena_bytes = (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage;
+  // Space to read one file while another is decoded, and at least some runs of packed rows, in
+  // whole pages.
+  workers.arena_bytes =
+      std::max(kLeastArena, (2 * config.limits().max_sample_bytes() + kPage - 1) / kPage * kPage);
   workers.memory_bytes = config.workers().memory_bytes();
   if (!HasSandbox(config)) workers.sandbox = workers::SandboxMode::kOff;
   workers.start_timeout = Milliseconds(config.workers().start_timeout_ms());

@@ -1,4 +1,4 @@
-// A request to the supervisor to fill a row, and its outcome.
+// A request to the supervisor to fill a row, or a run of packed rows, and its outcome.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,24 @@
 
 namespace penstock::workers {
 
-// One row to fill.
+// One row to fill, or several rows without images that workers unpack (Dataset::packed).
 struct WorkItem {
   uint64_t id = 0;       // for the caller; not interpreted
   uint32_t user = 0;     // owner of the row; a worker of this user decodes it
   uint64_t account = 0;  // charged if a worker dies over the item; for the caller; 0: nobody
   const source::Dataset* dataset = nullptr;  // must live until the item's outcome is collected
   uint64_t sample = 0;
-  decode::Spec spec = {};
+  // For a run of packed rows: all their samples, of which `sample` is the first.
+  std::vector<uint64_t> run = {};
+  decode::Spec spec = {};  // for an image
   decode::DrawKey key = {};
   uint32_t segment = 0;     // as given to AddSegment
   uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes are written there
-  // The fields beside the image, with one row per block. The queue's reader fills them while the
-  // worker decodes.
+  // The fields: the first row of each block of the selection, which the queue's reader fills, or a
+  // worker if they are packed in the sample. A run's other rows follow directly.
   const source::Selection* selection = nullptr;  // null: none; must live as long as `dataset`
   std::vector<std::byte*> field_rows = {};
+  const std::byte* row = nullptr;  // row_offset in the same mapping; set if there are fields
   base::TimePoint given{};  // when the caller submitted it; not interpreted
   // Read on a thread of its own, without using headroom, because its source is failing.
   bool aside = false;
@@ -74,6 +77,7 @@ struct Outcome {
   Times times = {};
   std::string path =
       {};  // set for refused samples if the reader knows a better path than Dataset::path
+  uint32_t row = 0;  // of the refused sample, in its run
 };
 
 }  // namespace penstock::workers

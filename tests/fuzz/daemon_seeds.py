@@ -86,7 +86,7 @@ def worker_requests():
         request = struct.pack("<5QII", 1, *sizes, 1, 0) + spec.ljust(88, b"\0")
         ring = struct.pack("<Q", 3).ljust(128, b"\0") + request * 3
         yield name, bytes([1, 1]) + bytes(256) + ring
-        yield name + "_header", bytes([1, 0]) + struct.pack("<QIIQQ", 0x454E414C4E455053, 5, 0, 4096, 1) + ring
+        yield name + "_header", bytes([1, 0]) + struct.pack("<QIIQQ", 0x454E414C4E455053, 7, 0, 4096, 1) + ring
 
 
 def manifest():

@@ -147,6 +147,25 @@ def tfrecord():
     yield "empty_record", record(b"")
 
 
+def worker_input():
+    """Eight bytes for the request, a recipe (server/unpack/recipe.cc), and records with their checksums."""
+    from write_records import example, record
+    fields = [(3, 9, 0, b"ints", 2, 0, 0), (2, 12, 1, b"floats", 4, 64, 1024), (1, 2, 1, b"text", 8, 128, 1100)]
+    features = {"ints": [1, -1], "floats": [1.5], "text": b"hi", "image": b"P6 2 2 255\n" + bytes(12)}
+    whole = record(example(features))[12:]
+    samples = {"one": [whole], "two": [whole, whole], "gap": [whole, b"", whole], "damaged": [whole[:-1] + b"x"],
+               "none": [record(example({}))[12:]], "short": [b"abc"]}
+    for name, records in samples.items():
+        for image in (b"", b"image") if len(records) == 1 else (b"",):
+            recipe = struct.pack("<4I", 1, len(fields), len(records), len(image))
+            for kind, dtype, variable, field, most, values, lengths in fields:
+                recipe += struct.pack("<4I3Q", kind, dtype, variable, len(field), most, values, lengths)
+            recipe += struct.pack(f"<{len(records)}Q", *map(len, records)) + image
+            recipe += b"".join(field[3] for field in fields)
+            yield f"{name}{len(image)}", struct.pack("<HHI", len(recipe), len(image), 2048) + recipe + b"".join(records)
+    yield "image_alone", struct.pack("<HHI", 0, 1, 2048) + features["image"]
+
+
 def http_request():
     for method in ("GET", "HEAD", "POST"):
         for end in ("\r\n", "\n"):
@@ -190,6 +209,7 @@ def indexer_answer():
 SEEDS = {"array_text": array_text, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
          "indexer_answer": indexer_answer, "image": image, "megatron": megatron, "npy": npy,
          "tar": tar, "tfrecord": tfrecord, "tokens": tokens, "wds_index": wds_index,
+         "worker_input": worker_input,
          **daemon_seeds.SEEDS}
 
 

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "server/source/files/crc32c.h"
-#include "server/source/tfrecord/example.h"
 #include "server/source/tfrecord/tfrecord_format.h"
+#include "server/unpack/crc32c.h"
+#include "server/unpack/example_sample.h"
 
 using namespace penstock::source;
+using namespace penstock::unpack;
 
 namespace {
 
@@ -52,7 +53,8 @@ void CheckFile(std::span<const std::byte> file) {
     if (!bytes.ok()) return;
     at += kRecordHeader;
     PENSTOCK_CHECK(*bytes + kRecordFooter <= file.size() - at);
-    (void)IsRecordWhole(file.subspan(at, *bytes + kRecordFooter));
+    ExampleSample sample;
+    (void)sample.Open(file.subspan(at, *bytes + kRecordFooter));
     CheckExample(file.subspan(at, *bytes));
     at += *bytes + kRecordFooter;
   }

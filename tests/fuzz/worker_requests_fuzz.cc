@@ -58,22 +58,30 @@ struct Shared {
   }
 };
 
+// The daemon validates how images are decoded before it opens a session.
+workers::DecodeRequest WithSoundSpec(workers::DecodeRequest request) {
+  request.spec = {};
+  request.spec.height = request.spec.width = 32;
+  return request;
+}
+
 void Serve(workers::WorkerEndpoint& end, workers::SegmentTable& segments,
            std::span<const std::byte> channel) {
+  static workers::RequestServer server(penstock::decode::SampleLimits{.max_bytes = kArena});
   for (int i = 0; i < 64; ++i) {
-    const auto request = end.Next();
-    if (!request.ok() || !request->has_value()) return;
-    const auto input = end.Input(**request);
+    const auto next = end.Next();
+    if (!next.ok() || !next->has_value()) return;
+    const workers::DecodeRequest request = WithSoundSpec(**next);
+    const auto input = end.Input(request);
     if (input.ok())
       PENSTOCK_CHECK(input->size() <= kArena &&
                      input->data() + input->size() <= channel.data() + kArena);
-    const auto row = segments.Row(**request);
-    if (row.ok()) {
-      PENSTOCK_CHECK(row->size() <= kSegment);
-      std::fill(row->begin(), row->end(), std::byte{1});
-    }
-    end.Begin(**request);
-    if (!end.Finish(**request, base::Fault::kNone, {}).ok()) return;
+    const auto segment = segments.Find(request.segment);
+    end.Begin(request);
+    workers::RequestServer::Served served;
+    if (input.ok() && segment.ok())
+      served = server.Serve(request, *input, *segment).value_or(served);
+    if (!end.Finish(request, served, {}).ok()) return;
   }
 }
 

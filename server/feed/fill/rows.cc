@@ -60,31 +60,50 @@ absl::Status StandInIn(const Feed& feed, const plan::Position& position,
 
 absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_ptr<Feed> feed,
                                               const pool::SlotPlace& place, bool aside) {
-  const std::optional<uint64_t> sample = SampleFor(*feed, task);
-  if (!sample)
-    return absl::DataLossError(
-        absl::StrCat("dataset '", feed->called, "': ", kMaxPassedOver,
-                     " consecutive substitutes are quarantined; see 'penstockctl "
-                     "quarantine list' and repair or clear"));
+  InFlight row = {.task = task, .feed = std::move(feed), .aside = aside};
+  PENSTOCK_RETURN_IF_ERROR(FindSamples(row));
+  const FeedSpec& spec = row.feed->spec;
   workers::WorkItem item;
   item.id = next_item_++;
   item.user = task.user.value();
-  item.account = feed->account;
-  item.dataset = feed->dataset->dataset.get();  // kept alive by the row in progress
-  item.sample = *sample;
-  item.spec = feed->spec.decoding;
-  item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
+  item.account = row.feed->account;
+  item.dataset = row.feed->dataset->dataset.get();  // kept alive by the row in progress
+  item.sample = row.sample;
+  item.run = row.run;
+  item.spec = spec.decoding;
+  item.key = DrawKeyOf(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
-  if (place.layout.blocks.size() > 1) {
-    item.selection = &feed->spec.selection;
-    for (size_t block = 1; block < place.layout.blocks.size(); ++block)
+  const size_t first = spec.packed ? 0 : 1;  // the image's block comes first
+  if (place.layout.blocks.size() > first) {
+    item.selection = &spec.selection;
+    item.row = place.Row(0, task.row);
+    for (size_t block = first; block < place.layout.blocks.size(); ++block)
       item.field_rows.push_back(place.Row(block, task.row));
   }
   item.aside = aside;
-  in_flight_.emplace(item.id, InFlight{task, *sample, std::move(feed), aside});
+  in_flight_.emplace(item.id, std::move(row));
   if (aside) loose_.Add(task.user.value());
   return item;
+}
+
+// Packed rows have no substitutes, like all stored rows.
+absl::Status Rows::FindSamples(InFlight& row) {
+  const RowTask& task = row.task;
+  if (row.feed->spec.packed) {
+    row.run.resize(task.rows);
+    PlannedFrom(row.feed->spec, {task.epoch, task.index}, row.run);
+    row.sample = row.run.front();
+    return absl::OkStatus();
+  }
+  const std::optional<uint64_t> sample = SampleFor(*row.feed, task);
+  if (!sample)
+    return absl::DataLossError(
+        absl::StrCat("dataset '", row.feed->called, "': ", kMaxPassedOver,
+                     " consecutive substitutes are quarantined; see 'penstockctl "
+                     "quarantine list' and repair or clear"));
+  row.sample = *sample;
+  return absl::OkStatus();
 }
 
 std::set<SlotId> Rows::LeftBehind(UserId user, const Core& core) const {
@@ -109,15 +128,17 @@ FillOutcome Rows::End(const workers::Outcome& outcome, const pool::Pool& pool) {
   InFlight row = std::move(found->second);
   in_flight_.erase(found);
   if (outcome.kind == workers::OutcomeKind::kRefused ||
-      outcome.kind == workers::OutcomeKind::kStrike)
+      outcome.kind == workers::OutcomeKind::kStrike) {
+    if (!row.run.empty()) row.sample = row.run[outcome.row];
     row.path = outcome.path.empty() ? row.feed->dataset->dataset->path(row.sample) : outcome.path;
+  }
   if (row.aside || row.overdue) loose_.Remove(row.task.user.value());
 
   FillOutcome ended;
   switch (outcome.kind) {
     case workers::OutcomeKind::kDone:
       Label(row, pool.Place(row.task.slot.value()));
-      if (!row.feed->canary) ++decoded_;
+      if (!row.feed->canary && row.run.empty()) ++decoded_;
       if (const auto policy = row.feed->dataset->policies.find(row.task.user.value());
           policy != row.feed->dataset->policies.end())
         policy->second.OnDecoded(row.sample);
@@ -159,8 +180,21 @@ absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
       "; request a greater length, or omit the field"));
 }
 
+// Fails the feed, like stored data that was damaged.
+FillOutcome Rows::RefusedRun(const InFlight& row, base::Fault fault) {
+  const bool is_known = base::IsWorkers(fault);  // otherwise any sample of the run may be the cause
+  FillOutcome ended;
+  ended.end = FillEnd::kNotRead;
+  ended.why = absl::DataLossError(
+      absl::StrCat(is_known ? "" : absl::StrCat("one of ", row.run.size(), " samples from "), "'",
+                   row.path, is_known ? "'" : "' on", ": ", base::FaultName(fault),
+                   "; repair the record, or request other features"));
+  return ended;
+}
+
 // The sample is faulty: another one replaces it in this row, and it is reported once.
 FillOutcome Rows::Refused(const InFlight& row, base::Fault fault) {
+  if (!row.run.empty()) return RefusedRun(row, fault);
   DatasetState& dataset = *row.feed->dataset;
   FillOutcome ended;
   ended.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
@@ -183,6 +217,7 @@ FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
   FaultPolicy& policy = dataset.PolicyOf(row.task.user.value());
   FillOutcome ended;
   if (policy.OnStrike(row.sample) == Verdict::kQuarantine) {
+    if (!row.run.empty()) return RefusedRun(row, fault);
     ended.bad_sample = absl::DataLossError(Describe(*row.feed, row.sample, row.path, fault));
     Record(row, fault);
     ended.feed_failed = policy.Exhausted();
@@ -226,10 +261,11 @@ void Rows::SaveQuarantines(base::TimePoint now, bool at_once) {
 }
 
 void Rows::Label(const InFlight& row, const pool::SlotPlace& place) const {
-  const int64_t label = row.feed->dataset->dataset->label(row.sample);
+  const std::span<const uint64_t> samples =
+      row.run.empty() ? std::span(&row.sample, 1) : std::span(row.run);
   const uint64_t offset = sizeof(uint64_t) * row.task.row;
-  std::memcpy(place.data + place.layout.labels_offset + offset, &label, sizeof(label));
-  std::memcpy(place.data + place.layout.ids_offset + offset, &row.sample, sizeof(row.sample));
+  row.feed->dataset->dataset->CopyLabels(samples, place.data + place.layout.labels_offset + offset);
+  std::memcpy(place.data + place.layout.ids_offset + offset, samples.data(), samples.size_bytes());
 }
 
 }  // namespace penstock::feed

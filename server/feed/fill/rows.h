@@ -1,5 +1,8 @@
-// The rows that are being decoded, from the core's task to a worker's item and back. Knows which
-// sample a row holds, decides what to do if it cannot be used, and writes its label and id.
+// The rows that workers fill, from the core's task to a worker's item and back. Knows which sample
+// a row holds, decides what to do if it cannot be used, and writes its label and id.
+//
+// A task is a single row to decode, or a run of packed rows. In packed rows no sample is replaced:
+// the first one that cannot be used fails the feed.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +13,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "common/base/shares.h"
 #include "common/base/status.h"
@@ -101,10 +105,13 @@ class Rows {
     uint64_t sample = 0;
     std::shared_ptr<Feed> feed;
     bool aside = false, overdue = false;
-    std::string path = {};  // of a faulty sample
+    std::vector<uint64_t> run = {};  // all samples, for packed rows
+    std::string path = {};           // of a faulty sample
   };
   static absl::Status Lacks(const InFlight& row, base::Fault fault);
+  static absl::Status FindSamples(InFlight& row);
   FillOutcome Refused(const InFlight& row, base::Fault fault);
+  static FillOutcome RefusedRun(const InFlight& row, base::Fault fault);
   FillOutcome Struck(const InFlight& row, base::Fault fault);
   void Record(const InFlight& row, base::Fault fault);
   void Label(const InFlight& row, const pool::SlotPlace& place) const;

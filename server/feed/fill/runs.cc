@@ -7,6 +7,7 @@
 #include "common/base/units.h"
 #include "server/feed/identity/samples.h"
 #include "server/source/core/retry_policy.h"
+#include "server/unpack/recipe.h"
 
 namespace penstock::feed {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 // How much a row copier copies at once: enough that handing it over costs little, and little enough
 // that several row copiers work on the earliest batch.
 constexpr uint64_t kRunBytes = base::kMiB;
+// How much a worker unpacks at once, as it is stored and as it is delivered. Its input memory has
+// room for several such runs (workers.arena_bytes), so that the next one is read meanwhile.
+constexpr uint64_t kPackedRunBytes = 256 * base::kKiB;
 
 copy::RowRun RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace& place) {
   const pool::SlotLayout& layout = place.layout;
@@ -36,7 +40,7 @@ FillPath FillPathOf(const FeedSpec& spec) {
     case source::Storage::kEncoded:
       return FillPath::kWorkers;
     case source::Storage::kRows:
-      return FillPath::kRowCopiers;
+      return spec.packed ? FillPath::kWorkers : FillPath::kRowCopiers;
     case source::Storage::kNothing:
       return FillPath::kNobody;
   }
@@ -48,6 +52,10 @@ uint32_t RunOf(const FeedSpec& spec) {
     case source::Storage::kEncoded:
       return 1;
     case source::Storage::kRows:
+      if (spec.packed)
+        return static_cast<uint32_t>(std::clamp<uint64_t>(
+            kPackedRunBytes / std::max(spec.selection.layout.bytes(), spec.largest_sample), 1,
+            unpack::kMaxRecipeSamples));
       return static_cast<uint32_t>(
           std::clamp<uint64_t>(kRunBytes / spec.selection.layout.bytes(), 1, UINT32_MAX));
     case source::Storage::kNothing:

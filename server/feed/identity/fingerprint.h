@@ -23,6 +23,9 @@ struct FeedSpec : session::FeedOptions {
   // dataset's state.
   std::shared_ptr<const plan::Mixture> mixture = {};
   source::Storage storage = source::Storage::kEncoded;
+  // Whether workers unpack stored rows (Dataset::packed), and the bytes of the largest of them.
+  bool packed = false;
+  uint64_t largest_sample = 0;
   // For encoded samples, the fields beside the image; for others, the whole row.
   source::Selection selection = {};
 

@@ -15,6 +15,8 @@ FeedSpec MakeSpec(const OpenRequest& request, source::Selection selection) {
   spec.given = request.given;
   spec.mixture = request.dataset->mixture;
   spec.storage = dataset.storage();
+  spec.packed = dataset.packed();
+  spec.largest_sample = dataset.largest_sample();
   spec.selection = std::move(selection);
   return spec;
 }

@@ -5,8 +5,8 @@
 
 #include "server/source/tar/tar_format.h"
 #include "server/source/tar/wds_samples.h"
-#include "server/source/tfrecord/example.h"
 #include "server/source/tfrecord/tfrecord_format.h"
+#include "server/unpack/example.h"
 
 namespace penstock::indexer {
 namespace {
@@ -79,10 +79,10 @@ absl::Status CheckTar(const ScannedShard& scanned, uint64_t file_bytes) {
 }
 
 absl::Status CheckRecords(const ScannedShard& scanned, uint64_t file_bytes) {
-  PENSTOCK_RETURN_IF_ERROR(CheckCounts(scanned, static_cast<uint32_t>(source::FeatureKind::kInts)));
+  PENSTOCK_RETURN_IF_ERROR(CheckCounts(scanned, static_cast<uint32_t>(unpack::FeatureKind::kInts)));
   if (!scanned.members.empty() || !scanned.arrays.empty()) return Lie("records with members");
   for (const ScannedShard::Extension& extension : scanned.extensions)
-    if (extension.name.size() > source::kLongestFeatureName) return Lie("a name that is too long");
+    if (extension.name.size() > unpack::kLongestFeatureName) return Lie("a name that is too long");
   uint64_t at = 0;
   constexpr uint64_t kAround = source::kRecordHeader + source::kRecordFooter;
   for (const ShardSample& sample : scanned.samples) {

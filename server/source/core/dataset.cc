@@ -90,7 +90,7 @@ absl::Status Dataset::AddContent(uint64_t, Sha256&) const {
 }
 
 std::unique_ptr<Dataset::Reader> Dataset::NewReader() const {
-  PENSTOCK_CHECK(storage() == Storage::kEncoded);
+  PENSTOCK_CHECK(storage() == Storage::kEncoded || packed());
   return nullptr;
 }
 
@@ -102,7 +102,7 @@ absl::StatusOr<base::Fault> Dataset::Reader::ReadFields(const Selection& selecti
 
 absl::Status Dataset::CopyRows(const Selection&, std::span<const uint64_t>,
                                std::span<std::byte* const>) const {
-  PENSTOCK_CHECK(storage() == Storage::kRows);
+  PENSTOCK_CHECK(storage() == Storage::kRows && !packed());
   return absl::UnimplementedError("rows");
 }
 

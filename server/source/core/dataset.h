@@ -14,13 +14,14 @@
 #include "common/base/status.h"
 #include "server/source/core/row_layout.h"
 #include "server/source/files/sha256.h"
+#include "server/unpack/recipe.h"
 
 namespace penstock::source {
 
 // How samples are stored. This decides who fills a row.
 enum class Storage {
   kEncoded,  // encoded files: a reader reads the bytes, a worker decodes them
-  kRows,     // rows ready for use: copied without decoding
+  kRows,     // rows without an image: copied, or unpacked by a worker (`packed`), without decoding
   kNothing,  // not stored: the consumer generates the rows
 };
 
@@ -82,6 +83,11 @@ class Dataset {
   virtual bool changed() const { return false; }
 
   virtual Storage storage() const { return Storage::kEncoded; }
+  // kRows: whether samples must be parsed, so that workers fill the rows from what a Reader reads.
+  // Otherwise CopyRows copies them.
+  virtual bool packed() const { return false; }
+  // Bytes of the largest sample that a Reader reads; 0 if unknown.
+  virtual uint64_t largest_sample() const { return 0; }
   // If samples lie in files that are best read from front to end: the number of samples in the
   // longest file. Otherwise 0.
   virtual uint64_t shard_samples() const { return 0; }
@@ -116,16 +122,21 @@ class Dataset {
     // Reads the opened sample. **Requires**: `into` has exactly the size that Open returned.
     // **Errors**: as Open.
     virtual absl::Status Read(std::span<std::byte> into) = 0;
+    // How the opened sample's bytes are packed. kImage: Read gives the image, and ReadFields fills
+    // the fields. Otherwise a worker does both with this recipe, whose fields are the selection's
+    // tensors in their order; where they go, and the sizes of samples, are left open.
+    virtual unpack::Recipe RecipeFor(const Selection&) const { return {}; }
     // Fills the row in each block of the selection from the opened sample. Call it between Open and
-    // Read. **Errors**: as Open; the rows' contents are then unspecified.
+    // Read. **Requires**: RecipeFor gives kImage. **Errors**: as Open; the rows' contents are then
+    // unspecified.
     virtual absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
                                                    std::span<std::byte* const> rows);
   };
-  // **Requires**: storage() is kEncoded.
+  // **Requires**: storage() is kEncoded, or packed().
   virtual std::unique_ptr<Reader> NewReader() const;
 
   // Copies samples to each block of the selection, as contiguous rows starting at `blocks[i]`.
-  // **Requires**: storage() is kRows.
+  // **Requires**: storage() is kRows, and not packed().
   // **Errors**: the source failed; the blocks' contents are then unspecified; retry. DataLoss is
   // permanent: the stored data is wrong.
   virtual absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,

@@ -42,6 +42,33 @@ struct Part {
   }
 };
 
+// Copies single rows that are stored as they are, for a mixture in which other rows are packed.
+class StoredRowReader final : public Dataset::Reader {
+ public:
+  explicit StoredRowReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+
+  absl::StatusOr<Opened> Open(uint64_t sample) override {
+    sample_ = sample;
+    return Opened{};
+  }
+  absl::Status Read(std::span<std::byte>) override { return absl::OkStatus(); }
+  absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
+                                         std::span<std::byte* const> rows) override {
+    PENSTOCK_RETURN_IF_ERROR(dataset_->CopyRows(selection, std::span(&sample_, 1), rows));
+    return base::Fault::kNone;
+  }
+
+ private:
+  const std::shared_ptr<const Dataset> dataset_;  // shared with the mixture
+  uint64_t sample_ = 0;
+};
+
+std::unique_ptr<Dataset::Reader> NewReaderOf(const std::shared_ptr<const Dataset>& dataset) {
+  if (dataset->storage() == Storage::kRows && !dataset->packed())
+    return std::make_unique<StoredRowReader>(dataset);
+  return dataset->NewReader();
+}
+
 // All parts, and where each one's samples are in the mixture.
 class Parts {
  public:
@@ -72,12 +99,17 @@ class MixtureReader final : public Dataset::Reader {
   absl::StatusOr<Opened> Open(uint64_t sample) override {
     part_ = &parts_->Of(sample);
     std::unique_ptr<Dataset::Reader>& reader = readers_[parts_->NumberOf(*part_)];
-    if (reader == nullptr) reader = part_->of.dataset->NewReader();
+    if (reader == nullptr) reader = NewReaderOf(part_->of.dataset);
     reader_ = reader.get();
     return reader_->Open(Parts::InPart(*part_, sample));
   }
 
   absl::Status Read(std::span<std::byte> into) override { return reader_->Read(into); }
+
+  unpack::Recipe RecipeFor(const Selection& selection) const override {
+    if (part_->same_fields) return reader_->RecipeFor(selection);
+    return reader_->RecipeFor(part_->Translate(selection));
+  }
 
   absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
                                          std::span<std::byte* const> rows) override {
@@ -154,6 +186,15 @@ class MixtureDataset final : public Dataset {
     return part.of.dataset->FindPath(Parts::InPart(part, sample));
   }
   Storage storage() const override { return first().storage(); }
+  bool packed() const override {
+    return std::any_of(parts_->all().begin(), parts_->all().end(),
+                       [](const Part& part) { return part.of.dataset->packed(); });
+  }
+  uint64_t largest_sample() const override {
+    uint64_t most = 0;
+    for (const Part& part : parts_->all()) most = std::max(most, part.of.dataset->largest_sample());
+    return most;
+  }
   // The longest shard of any part.
   uint64_t shard_samples() const override {
     uint64_t most = 0;

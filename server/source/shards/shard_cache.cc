@@ -12,7 +12,7 @@
 namespace penstock::source {
 namespace {
 
-constexpr size_t kFilesPerTask = 64;
+constexpr size_t kShardsPerTask = 64;
 
 }  // namespace
 
@@ -64,10 +64,10 @@ absl::StatusOr<bool> IsCurrent(const ShardManifest& manifest, const std::vector<
     const auto now = files[i].StateOf(*file);
     return now.ok() && *now == shard.state;
   };
-  const size_t tasks = (files.size() + kFilesPerTask - 1) / kFilesPerTask;
+  const size_t tasks = (files.size() + kShardsPerTask - 1) / kShardsPerTask;
   const absl::Status status = parallel_for.ForEach(tasks, [&](size_t task) {
-    const size_t end = std::min(files.size(), (task + 1) * kFilesPerTask);
-    for (size_t i = task * kFilesPerTask; i < end; ++i)
+    const size_t end = std::min(files.size(), (task + 1) * kShardsPerTask);
+    for (size_t i = task * kShardsPerTask; i < end; ++i)
       if (!is_same(i)) return changed;
     return absl::OkStatus();
   });

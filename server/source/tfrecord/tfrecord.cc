@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "common/base/check.h"
 #include "common/base/digits.h"
 #include "server/source/files/escape.h"
 #include "server/source/shards/shard_index.h"
@@ -42,6 +41,8 @@ class RecordDataset final : public Dataset {
   Storage storage() const override {
     return header().images > 0 ? Storage::kEncoded : Storage::kRows;
   }
+  bool packed() const override { return storage() == Storage::kRows; }
+  uint64_t largest_sample() const override { return state_->largest_record; }
   std::vector<SampleField> fields() const override {
     std::vector<SampleField> fields;
     for (const RecordField& field : state_->fields) fields.push_back(field.field);
@@ -57,50 +58,18 @@ class RecordDataset final : public Dataset {
         absl::StrJoin(state_->fields, ", ", NameOf)));
   }
 
-  std::unique_ptr<Reader> NewReader() const override {
-    PENSTOCK_CHECK(storage() == Storage::kEncoded);
-    return MakeRecordReader(state_);
-  }
-
-  absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
-                        std::span<std::byte* const> blocks) const override {
-    RecordSample record;
-    for (size_t row = 0; row < samples.size(); ++row) {
-      PENSTOCK_ASSIGN_OR_RETURN(base::Fault fault, record.Open(*state_, samples[row]));
-      if (fault == base::Fault::kNone) {
-        PENSTOCK_ASSIGN_OR_RETURN(fault, CopyRow(selection, record, row, blocks));
-      }
-      if (fault != base::Fault::kNone)
-        return absl::DataLossError(absl::StrCat("'", path(samples[row]),
-                                                "': ", base::FaultName(fault),
-                                                "; repair the record, or request other features"));
-    }
-    return absl::OkStatus();
-  }
+  std::unique_ptr<Reader> NewReader() const override { return MakeRecordReader(state_); }
 
  private:
   static void NameOf(std::string* out, const RecordField& field) { out->append(field.field.name); }
   const ShardManifestHeader& header() const { return state_->manifest.header(); }
-
-  absl::StatusOr<base::Fault> CopyRow(const Selection& selection, const RecordSample& from,
-                                      size_t row, std::span<std::byte* const> blocks) const {
-    for (size_t i = 0; i < selection.fields.size(); ++i) {
-      const Tensor& tensor = selection.layout.tensors[i];
-      RecordSample::FieldRows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
-      if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
-      PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
-                                from.Fill(state_->fields[selection.fields[i]], tensor, rows));
-      if (fault != base::Fault::kNone) return fault;
-    }
-    return base::Fault::kNone;
-  }
 
   // Shared with the readers, which may outlive the dataset.
   std::shared_ptr<const RecordState> state_;
   const std::vector<std::string> classes_;
 };
 
-absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked) {
+absl::Status CheckRecordImage(const ShardManifest& manifest, const std::string& asked) {
   if (asked.empty() || manifest.header().images > 0) return absl::OkStatus();
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min<size_t>(manifest.extensions().size(), 10); ++i)
@@ -122,7 +91,7 @@ absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options,
                   [&](const ForeignFile& file, const TreeFile&, const ScanWatch& watch) {
                     return parsers->ScanRecords(file, roles, watch);
                   }));
-  PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
+  PENSTOCK_RETURN_IF_ERROR(CheckRecordImage(indexed.manifest, options.spec.image));
   auto state = std::make_shared<const RecordState>(std::move(files), std::move(indexed.manifest),
                                                    std::move(roles));
   return OpenedShards{std::make_unique<RecordDataset>(std::move(state)), indexed.from_cache,

@@ -3,8 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "common/base/check.h"
-#include "server/source/files/crc32c.h"
+#include "server/unpack/crc32c.h"
 
 namespace penstock::source {
 namespace {
@@ -32,7 +31,7 @@ absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
     return Wrong(place, "the file is truncated: a record's header has ", kRecordHeader,
                  " bytes, but only ", header.size(), " are left; copy it again");
   const auto bytes = At<uint64_t>(header, 0);
-  if (At<uint32_t>(header, 8) != MaskedCrc32c(header.first(8)))
+  if (At<uint32_t>(header, 8) != unpack::MaskedCrc32c(header.first(8)))
     return Wrong(place, "wanted a record, got a length with a wrong checksum; the file is ",
                  place.offset == 0 ? "no TFRecord file, compressed, or damaged" : "damaged",
                  ": write it without compression, or copy it again");
@@ -41,12 +40,6 @@ absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
     return Wrong(place, "the file is truncated: a record has ", bytes,
                  " bytes and a checksum, but only ", left, " bytes are left; copy it again");
   return bytes;
-}
-
-bool IsRecordWhole(std::span<const std::byte> data_and_footer) {
-  PENSTOCK_CHECK(data_and_footer.size() >= kRecordFooter);
-  const size_t bytes = data_and_footer.size() - kRecordFooter;
-  return At<uint32_t>(data_and_footer, bytes) == MaskedCrc32c(data_and_footer.first(bytes));
 }
 
 }  // namespace penstock::source

@@ -28,7 +28,4 @@ struct RecordPlace {
 absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
                                            const RecordPlace& place);
 
-// Whether the data matches the CRC in the footer that follows it.
-bool IsRecordWhole(std::span<const std::byte> data_and_footer);
-
 }  // namespace penstock::source

@@ -10,11 +10,16 @@
 #include "server/source/parse/scan_steps.h"
 #include "server/source/shards/shard_window.h"
 #include "server/source/tar/tar_format.h"
-#include "server/source/tfrecord/example.h"
 #include "server/source/tfrecord/tfrecord_format.h"
+#include "server/unpack/example.h"
 
 namespace penstock::source {
 namespace {
+
+using unpack::ExampleBytes;
+using unpack::Feature;
+using unpack::FeatureKind;
+using unpack::kMostFeatures;
 
 // A record's data, read from the file.
 class ExampleInFile final : public ExampleBytes {

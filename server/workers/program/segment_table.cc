@@ -33,19 +33,11 @@ absl::Status SegmentTable::Take(std::span<const std::byte> bytes, std::span<posi
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::span<std::byte>> SegmentTable::Row(const DecodeRequest& request) {
-  if (!segments_.contains(request.segment)) PENSTOCK_RETURN_IF_ERROR(Receive());
-  const auto found = segments_.find(request.segment);
-  if (found == segments_.end()) {
-    return absl::InternalError(absl::StrCat("segment ", request.segment, " was never given"));
-  }
-  const uint64_t size = found->second.size();
-  if (request.row_offset > size || request.row_bytes > size - request.row_offset ||
-      request.row_bytes != decode::RowBytes(request.spec)) {
-    return absl::InternalError(absl::StrCat("a row of ", request.row_bytes, " bytes at ",
-                                            request.row_offset, " in a segment of ", size));
-  }
-  return found->second.bytes().subspan(request.row_offset, request.row_bytes);
+absl::StatusOr<std::span<std::byte>> SegmentTable::Find(uint32_t segment) {
+  if (!segments_.contains(segment)) PENSTOCK_RETURN_IF_ERROR(Receive());
+  const auto found = segments_.find(segment);
+  if (found != segments_.end()) return found->second.bytes();
+  return absl::InternalError(absl::StrCat("segment ", segment, " was never given"));
 }
 
 }  // namespace penstock::workers

@@ -24,9 +24,8 @@ class SegmentTable {
   // Processes all pending messages. **Errors**: Unavailable if the daemon is gone.
   absl::Status Receive();
 
-  // Returns the memory of the request's row. If the segment is unknown, checks the socket for it
-  // first.
-  absl::StatusOr<std::span<std::byte>> Row(const DecodeRequest& request);
+  // Returns the segment's memory. If it is unknown, checks the socket for it first.
+  absl::StatusOr<std::span<std::byte>> Find(uint32_t segment);
 
  private:
   absl::Status Take(std::span<const std::byte> bytes, std::span<posix::Fd> fds);

@@ -75,15 +75,17 @@ absl::StatusOr<std::span<const std::byte>> WorkerEndpoint::Input(
   return mapping_.bytes().subspan(kArenaOffset + request.input_offset, request.input_bytes);
 }
 
-absl::Status WorkerEndpoint::Finish(const DecodeRequest& request, base::Fault fault,
-                                    const Spent& spent) {
+absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
+                                    const RequestServer::Served& served, const Spent& spent) {
   const uint64_t busy_ns = spent.ended_ns - spent.began_ns;
   channel().busy_ns.fetch_add(busy_ns, std::memory_order_relaxed);
   const Completion completion{
       .sequence = request.sequence,
-      .fault = fault,
+      .fault = served.fault,
       .decode_us = static_cast<uint32_t>(std::min<uint64_t>(busy_ns / 1000, UINT32_MAX)),
-      .ended_ns = spent.ended_ns};
+      .ended_ns = spent.ended_ns,
+      .row = served.row,
+      .reserved = 0};
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is corrupt");
   }

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
+#include "server/workers/program/request_server.h"
 #include "server/workers/queue/channel.h"
 
 namespace penstock::workers {
@@ -42,7 +43,8 @@ class WorkerEndpoint {
   struct Spent {
     uint64_t began_ns = 0, ended_ns = 0;  // by CLOCK_MONOTONIC
   };
-  absl::Status Finish(const DecodeRequest& request, base::Fault fault, const Spent& spent);
+  absl::Status Finish(const DecodeRequest& request, const RequestServer::Served& served,
+                      const Spent& spent);
 
  private:
   WorkerEndpoint(posix::Mapping mapping, posix::Fd work, posix::Fd done);

@@ -10,10 +10,10 @@
 
 #include <cstdio>
 
-#include "server/decode/decoder.h"
 #include "server/workers/probe/probe_page.h"
 #include "server/workers/program/confine.h"
 #include "server/workers/program/probe.h"
+#include "server/workers/program/request_server.h"
 #include "server/workers/program/segment_table.h"
 #include "server/workers/program/worker_endpoint.h"
 
@@ -29,17 +29,18 @@ uint64_t NowNs() {
 }
 
 absl::Status Serve(const DecodeRequest& request, WorkerEndpoint& end, SegmentTable& segments,
-                   decode::Decoder& decoder) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> file, end.Input(request));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> row, segments.Row(request));
+                   RequestServer& server) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> input, end.Input(request));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> segment, segments.Find(request.segment));
   const uint64_t start_ns = NowNs();
   end.Begin(request);
-  const base::Fault fault = decoder.DecodeRow(file, request.spec, request.key, row);
-  return end.Finish(request, fault, {.began_ns = start_ns, .ended_ns = NowNs()});
+  PENSTOCK_ASSIGN_OR_RETURN(const RequestServer::Served served,
+                            server.Serve(request, input, segment));
+  return end.Finish(request, served, {.began_ns = start_ns, .ended_ns = NowNs()});
 }
 
 absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
-  decode::Decoder decoder(end.limits());
+  RequestServer server(end.limits());
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<DecodeRequest> request, end.Next());
     if (!request) {
@@ -50,7 +51,7 @@ absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
       if (end.Sleep(segments.socket())) PENSTOCK_RETURN_IF_ERROR(segments.Receive());
       continue;
     }
-    PENSTOCK_RETURN_IF_ERROR(Serve(*request, end, segments, decoder));
+    PENSTOCK_RETURN_IF_ERROR(Serve(*request, end, segments, server));
     if (request->sequence % kSocketEvery == 0) PENSTOCK_RETURN_IF_ERROR(segments.Receive());
   }
 }

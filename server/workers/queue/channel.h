@@ -1,10 +1,10 @@
 // The shared memory between the daemon and one worker process, and the protocol.
 //
 //   daemon                                         worker
-//   reads a sample into the input arena
+//   reads a sample into the input arena, behind its recipe
 //   pushes a DecodeRequest, rings if worker_asleep  →  pops it
 //                                                started = its sequence  (before a byte is parsed)
-//                                                decodes from the arena into a row of a segment
+//                                                unpacks and decodes into rows of a segment
 //   pops it, frees the input                  ←  pushes a Completion, rings if daemon_asleep
 //
 // Each worker process has its own memfd, which is never reused. The daemon trusts nothing in it: it
@@ -27,7 +27,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 6;
+inline constexpr uint32_t kChannelVersion = 7;
 // The maximum read-ahead of a queue, plus one in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -43,10 +43,12 @@ enum class SandboxMode : uint32_t { kOn = 0, kOff = 1 };
 
 struct DecodeRequest {
   uint64_t sequence;                   // 1, 2, …
-  uint64_t input_offset, input_bytes;  // in the arena
-  uint64_t row_offset, row_bytes;      // in the segment
+  uint64_t input_offset, input_bytes;  // in the arena; with the recipe
+  // In the segment; a row of 0 bytes: there is no image.
+  uint64_t row_offset, row_bytes;
   uint32_t segment;
-  uint32_t reserved;
+  // A recipe (server/unpack/recipe.h) of this size precedes the samples; 0: the input is the image.
+  uint32_t recipe_bytes;
   decode::Spec spec;
   decode::DrawKey key;
 };
@@ -55,11 +57,13 @@ static_assert(sizeof(DecodeRequest) == 136 && std::is_trivially_copyable_v<Decod
 
 struct Completion {
   uint64_t sequence;
-  base::Fault fault;   // kNone: the row has been written
+  base::Fault fault;   // kNone: the rows have been written
   uint32_t decode_us;  // decoding time, and its end by CLOCK_MONOTONIC; only for status
   uint64_t ended_ns;   // and traces
+  uint32_t row = 0;    // of the sample with the fault, in the request
+  uint32_t reserved = 0;
 };
-static_assert(sizeof(Completion) == 24 && std::is_trivially_copyable_v<Completion>);
+static_assert(sizeof(Completion) == 32 && std::is_trivially_copyable_v<Completion>);
 
 struct alignas(64) Channel {
   // Written by the daemon before the worker starts, then constant.

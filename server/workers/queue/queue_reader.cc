@@ -40,33 +40,26 @@ std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
 void QueueReads::Bring(ReadPlace read) {
   const absl::StatusOr<Fetched> fetched = Fetch(read);
   if (fetched.ok()) return Deliver(read, *fetched);
-  End(read, OutcomeKind::kSourceFailed, base::Fault::kNone, fetched.status());
+  End(read, {.kind = OutcomeKind::kSourceFailed}, fetched.status());
 }
 
 // When this returns, no Reader of the dataset exists, so the dataset may be destroyed with the
 // item's outcome.
 absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
-  const WorkItem& item = read->item;  // constant, as is the endpoint
-  const auto reader = item.dataset->NewReader();
-  PENSTOCK_ASSIGN_OR_RETURN(const source::Dataset::Reader::Opened opened,
-                            reader->Open(item.sample));
-  if (opened.fault != base::Fault::kNone)
-    return Fetched{.kind = OutcomeKind::kRefused, .fault = opened.fault};
-  if (opened.bytes > options_.limits.max_bytes)
-    return Fetched{.kind = OutcomeKind::kRefused, .fault = base::Fault::kTooManyBytes};
-  if (item.selection != nullptr) {
-    PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault,
-                              reader->ReadFields(*item.selection, item.field_rows));
-    if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
-  }
-  const std::optional<ArenaRoom> headroom = WaitForArena(read, opened.bytes);
+  // The item is constant, as is the endpoint.
+  ItemReader reader(read->item, {.max_image_bytes = options_.limits.max_bytes,
+                                 .arena_bytes = read->link->arena_bytes()});
+  PENSTOCK_ASSIGN_OR_RETURN(const ItemReader::Input input, reader.Open());
+  if (input.fault != base::Fault::kNone)
+    return Fetched{.kind = OutcomeKind::kRefused, .fault = input.fault, .input = input};
+  const std::optional<ArenaRoom> headroom = WaitForArena(read, input.bytes);
   if (!headroom) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status status = reader->Read(read->link->Input(headroom->offset, opened.bytes));
+  if (const absl::Status status = reader.Read(read->link->Input(headroom->offset, input.bytes));
       !status.ok()) {
     DropInput(read);
     return status;
   }
-  return Fetched{.offset = headroom->offset, .bytes = opened.bytes, .held_up = headroom->held_up};
+  return Fetched{.offset = headroom->offset, .input = input, .held_up = headroom->held_up};
 }
 
 // Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
@@ -99,18 +92,18 @@ void QueueReads::DropInput(ReadPlace read) {
 }
 
 void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
-  if (fetched.kind != OutcomeKind::kDone) return End(read, fetched.kind, fetched.fault, {});
+  if (fetched.kind != OutcomeKind::kDone) return End(read, fetched, {});
   const WorkItem& item = read->item;
   DecodeRequest request{.sequence = 0,
                         .input_offset = fetched.offset,
-                        .input_bytes = fetched.bytes,
+                        .input_bytes = fetched.input.bytes,
                         .row_offset = item.row_offset,
-                        .row_bytes = decode::RowBytes(item.spec),
+                        .row_bytes = fetched.input.has_image ? decode::RowBytes(item.spec) : 0,
                         .segment = item.segment,
-                        .reserved = 0,
+                        .recipe_bytes = fetched.input.recipe_bytes,
                         .spec = item.spec,
                         .key = item.key};
-  const base::TimePoint read_end = base::Now();
+  const base::TimePoint read_end = base::Now(), given = item.given;
   std::shared_ptr<SupervisorEndpoint> link;
   {
     const base::MutexLock lock(mutex_);
@@ -127,34 +120,36 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
       if (sent_.empty()) oldest_since_ = read_end;
       sent_.push_back({.sequence = request.sequence,
                        .offset = fetched.offset,
-                       .item = item,
-                       .times = {.given = item.given,
+                       .item = std::move(read->item),
+                       .times = {.given = given,
                                  .read_begin = read->begun,
                                  .read_end = read_end,
                                  .held_up = fetched.held_up}});
       reads_.erase(read);
     }
   }
-  if (link == nullptr) return End(read, OutcomeKind::kLost, base::Fault::kNone, {});
+  if (link == nullptr) return End(read, {.kind = OutcomeKind::kLost}, {});
   link->WakeWorker();
 }
 
-void QueueReads::End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status) {
+void QueueReads::End(ReadPlace read, const Fetched& fetched, absl::Status status) {
   const base::TimePoint now = base::Now();
   std::string path;
-  if (kind == OutcomeKind::kRefused) path = read->item.dataset->FindPath(read->item.sample);
+  if (fetched.kind == OutcomeKind::kRefused)
+    path = read->item.dataset->FindPath(SampleOf(read->item, fetched.input.row));
   {
     const base::MutexLock lock(mutex_);
     ended_.push_back({.id = read->item.id,
-                      .kind = kind,
-                      .fault = fault,
+                      .kind = fetched.kind,
+                      .fault = fetched.fault,
                       .status = std::move(status),
                       .worker = options_.number,
                       .times = {.given = read->item.given,
                                 .read_begin = read->begun,
                                 .read_end = now,
                                 .ended = now},
-                      .path = std::move(path)});
+                      .path = std::move(path),
+                      .row = fetched.input.row});
     reads_.erase(read);
   }
   posix::Ring(wake_);

@@ -19,6 +19,13 @@ Times WithDecode(Times times, const Completion& completion, base::TimePoint now)
   return times;
 }
 
+// A worker that reports anything else is broken or lying.
+bool IsBelievable(const Completion& completion, const WorkItem& item) {
+  if (!base::IsWorkers(completion.fault)) return false;
+  if (completion.fault != base::Fault::kNone) return completion.row < RowsOf(item);
+  return HasPossibleLengths(item);
+}
+
 }  // namespace
 
 void QueueReads::Stop() {
@@ -87,7 +94,7 @@ bool QueueReads::CollectCompletions(base::TimePoint now, std::vector<Outcome>& o
     const shm::RingOutcome popped = attached_->Pop(completion);
     if (popped != shm::RingOutcome::kDone) return popped == shm::RingOutcome::kWait;
     if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
-    if (!base::IsDecoders(completion.fault)) return false;
+    if (!IsBelievable(completion, sent_.front().item)) return false;
     outcomes.push_back(OutcomeOf(sent_.front(), completion));
     attached_->arena().Free(sent_.front().offset);
     sent_.pop_front();
@@ -102,7 +109,8 @@ Outcome QueueReads::OutcomeOf(const Sent& sent, const Completion& completion) co
           .fault = completion.fault,
           .status = {},
           .worker = options_.number,
-          .times = WithDecode(sent.times, completion, base::Now())};
+          .times = WithDecode(sent.times, completion, base::Now()),
+          .row = completion.row};
 }
 
 void QueueReads::Detach(const Outcome& in_hand, std::vector<Outcome>& outcomes) {

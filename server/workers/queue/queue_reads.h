@@ -21,6 +21,7 @@
 #include "common/base/mutex.h"
 #include "common/posix/fd.h"
 #include "server/source/core/retry_policy.h"
+#include "server/workers/queue/item_reader.h"
 #include "server/workers/queue/supervisor_endpoint.h"
 #include "server/workers/work.h"
 
@@ -109,7 +110,8 @@ class QueueReads {
   struct Fetched {
     OutcomeKind kind = OutcomeKind::kDone;
     base::Fault fault = base::Fault::kNone;
-    uint64_t offset = 0, bytes = 0;
+    uint64_t offset = 0;
+    ItemReader::Input input = {};
     base::Duration held_up{};  // as in Times
   };
 
@@ -123,7 +125,7 @@ class QueueReads {
   std::optional<ArenaRoom> WaitForArena(ReadPlace read, uint64_t bytes);
   void DropInput(ReadPlace read);
   void Deliver(ReadPlace read, const Fetched& fetched);
-  void End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status);
+  void End(ReadPlace read, const Fetched& fetched, absl::Status status);
   bool IsCurrent(const Read& read) const PENSTOCK_REQUIRES(mutex_);
   bool CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes)
       PENSTOCK_REQUIRES(mutex_);

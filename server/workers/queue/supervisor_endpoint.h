@@ -36,6 +36,7 @@ class SupervisorEndpoint {
   const posix::Fd& done_event() const { return done_event_; }
 
   InputArena& arena() { return arena_; }
+  uint64_t arena_bytes() const { return arena_bytes_; }
   std::span<std::byte> Input(uint64_t offset, uint64_t bytes) const;
 
   // Reader thread only. Sets the request's sequence. **Requires**: fewer than kRingCapacity

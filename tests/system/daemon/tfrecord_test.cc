@@ -1,11 +1,15 @@
 // TFRecord files with real daemons, as a writer of their documented layout makes them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <set>
 
+#include "tests/support/files/record_maker.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/trainer.h"
@@ -112,6 +116,138 @@ TEST_F(TfRecordTest, FeaturesTravelBesideTheirImages) {
 
   EXPECT_EQ(rows, uint32_t{kImages});
   EXPECT_THAT(daemon.Ctl({"datasets"}).output, HasSubstr("tfrecord"));
+}
+
+// ---- Records without images: rows of their features. ----
+
+constexpr int64_t kRecords = 3000, kRecordFiles = 3;
+
+// Sample n has the number n, its half and its negative as floats, n modulo 4 tens, and a text.
+std::string FeaturesOf(int64_t n) {
+  const auto half = static_cast<float>(n) / 2;
+  return IntsFeature("number", {n}) + FloatsFeature("halves", {half, -half}) +
+         IntsFeature("tens", std::vector<int64_t>(static_cast<size_t>(n % 4), 10 * n)) +
+         BytesFeature("text", {"row " + std::to_string(n)}) +
+         IntsFeature("image/class/label", {n % 7});
+}
+
+class RecordRowsTest : public ::testing::Test {
+ protected:
+  RecordRowsTest() {
+    for (int64_t file = 0; file < kRecordFiles; ++file) WriteFile(file);
+  }
+  void WriteFile(int64_t file, int64_t without_halves = -1) {
+    std::string records;
+    for (int64_t n = file; n < kRecords; n += kRecordFiles)
+      records += RecordBytes(ExampleOf(n == without_halves ? IntsFeature("image/class/label", {0}) +
+                                                                 FloatsFeature("halves", {1, 2}) +
+                                                                 IntsFeature("number", {n})
+                                                           : FeaturesOf(n)));
+    folder_.Write("rows/" + std::to_string(file) + ".tfrecord", records);
+  }
+  SessionOptions Options(uint32_t batch_size) const {
+    SessionOptions options;
+    options.dataset = folder_.At("rows");
+    options.batch_size = batch_size;
+    options.seed = 5;
+    options.epochs = 1;
+    options.fields = {{.name = "number"},
+                      {.name = "halves"},
+                      {.name = "tens", .max_length = 3},
+                      {.name = "text", .max_length = 16}};
+    return options;
+  }
+  TempFolder folder_;
+};
+
+// All bytes of each row, with labels, by its place in the epoch.
+using AllRows = std::map<uint64_t, std::string>;
+
+Status Take(Session& session, int batches, AllRows& rows) {
+  for (; batches > 0; --batches) {
+    const Result<Batch> batch = session.Next(std::chrono::seconds(30));
+    if (!batch.ok()) return batch.status();
+    for (uint32_t row = 0; row < batch->valid_rows(); ++row) {
+      std::string bytes = std::to_string(batch->labels()[row]);
+      for (size_t i = 0; i < session.tensors().size(); ++i) {
+        const TensorView view = batch->tensor(i);
+        bytes.append(reinterpret_cast<const char*>(view.data) + row * view.row_stride,
+                     view.row_stride);
+        if (view.lengths != nullptr) bytes += std::to_string(view.lengths[row]);
+      }
+      rows[batch->first() + row] = bytes;
+    }
+  }
+  return Status();
+}
+
+TEST_F(RecordRowsTest, EveryKindOfFeatureArrivesWithItsLengthAndLabel) {
+  DaemonProcess daemon({.workers = 2});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(Options(100)).OrDie();
+
+  std::set<int64_t> seen;
+  for (auto batch = session.Next(); batch.ok(); batch = session.Next())
+    for (uint32_t row = 0; row < batch->valid_rows(); ++row) {
+      const auto n = At<int64_t>(*batch, 0, row);
+      seen.insert(n);
+      EXPECT_EQ(batch->labels()[row], n % 7);
+      EXPECT_EQ(At<float>(*batch, 1, row, 1), -static_cast<float>(n) / 2);
+      ASSERT_EQ(batch->tensor(2).lengths[row], n % 4);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(At<int64_t>(*batch, 2, row, i), static_cast<int64_t>(i) < n % 4 ? 10 * n : 0);
+      const TensorView text = batch->tensor(3);
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(text.data) + row * text.row_stride, 16),
+                ("row " + std::to_string(n) + std::string(16, '\0')).substr(0, 16));
+    }
+
+  EXPECT_EQ(seen.size(), size_t{kRecords});
+}
+
+TEST_F(RecordRowsTest, AnyNumberOfWorkersAndAWorkerKilledMeanwhileGiveTheSameBytes) {
+  AllRows epochs[3];
+  for (const uint32_t workers : {1u, 3u}) {
+    DaemonProcess daemon({.workers = workers});
+    Client client = Client::Connect({.address = daemon.address()}).OrDie();
+    Session session = client.Open(Options(64)).OrDie();
+    EXPECT_EQ(Take(session, 1000, epochs[workers / 2]).code(), Code::kEndOfEpoch);
+  }
+  DaemonProcess daemon({.workers = 1});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(Options(64)).OrDie();
+  int killed = 0;
+  for (int taken = 0; taken < 20; ++taken) {
+    ASSERT_TRUE(Take(session, 2, epochs[2]).ok());
+    if (taken % 5 != 0) continue;
+    for (const pid_t pid : daemon.WorkerPids()) killed += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(Take(session, 1000, epochs[2]).code(), Code::kEndOfEpoch);
+
+  EXPECT_GT(killed, 0);
+  EXPECT_EQ(epochs[0].size(), size_t{kRecords});
+  EXPECT_TRUE(epochs[0] == epochs[1]);
+  EXPECT_TRUE(epochs[0] == epochs[2]);
+}
+
+TEST_F(RecordRowsTest, ARecordThatLacksAFieldFailsTheFeedWithItsNameAndHarmsNoOther) {
+  WriteFile(1, 1501);
+  DaemonProcess daemon({.workers = 2});
+  Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  Session session = client.Open(Options(64)).OrDie();
+  SessionOptions halves = Options(64);
+  halves.fields = {{.name = "halves"}};
+  Session unharmed = client.Open(halves).OrDie();
+
+  Status failed;
+  while (failed.ok()) failed = session.Next().status();
+  AllRows rows;
+  const Status ended = Take(unharmed, 1000, rows);
+
+  EXPECT_EQ(failed.code(), Code::kDataLoss);
+  EXPECT_THAT(failed.message(), AllOf(HasSubstr("rows/1.tfrecord#500"), HasSubstr("is missing")));
+  EXPECT_EQ(ended.code(), Code::kEndOfEpoch);
+  EXPECT_EQ(rows.size(), size_t{kRecords});
+  EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }
 
 }  // namespace

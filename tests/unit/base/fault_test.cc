@@ -32,15 +32,16 @@ TEST(FaultTest, NumbersFollowEachOther) {
   for (; number < kBeyondAll; ++number) EXPECT_FALSE(FactsOf(static_cast<Fault>(number))) << number;
 }
 
-TEST(FaultTest, WhatADecoderReportsIsTheSamplesAndCostsNoWorker) {
+TEST(FaultTest, WhatAWorkerReportsIsTheSamplesAndCostsNoWorker) {
   for (uint32_t number = 1; number < kBeyondAll; ++number) {
     const auto facts = FactsOf(static_cast<Fault>(number));
-    if (!facts || facts->finder != FaultFinder::kDecoder) continue;
-    EXPECT_EQ(facts->follows, FaultFollows::kReplaced) << facts->name;
+    if (!facts || facts->finder != FaultFinder::kWorker) continue;
+    EXPECT_NE(facts->follows, FaultFollows::kTriedOnceMore) << facts->name;
   }
-  EXPECT_TRUE(IsDecoders(Fault::kTooManyScans));
-  EXPECT_FALSE(IsDecoders(Fault::kTimeout));
-  EXPECT_FALSE(IsDecoders(static_cast<Fault>(kBeyondAll)));
+  EXPECT_TRUE(IsWorkers(Fault::kTooManyScans));
+  EXPECT_TRUE(IsWorkers(Fault::kMissing));
+  EXPECT_FALSE(IsWorkers(Fault::kTimeout));
+  EXPECT_FALSE(IsWorkers(static_cast<Fault>(kBeyondAll)));
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ class ThisTreeTest(unittest.TestCase):
         parsers = ("source::ScanTarShard(", "source::TarWalk::", "source::ParseTarHeader(",
                    "source::WdsSamples::", "source::ParseWdsIndex(", "source::ScanRecordFile(",
                    "source::ParseNpyHeader(", "source::ParseNpyLiteral(", "source::ParseIdxHeader(",
-                   "source::FindTokens(", "source::MegatronIndex::Parse(", "source::Gunzip::")
+                   "source::FindTokens(", "source::MegatronIndex::Parse(", "source::Gunzip::",
+                   "unpack::ParseExample(", "unpack::CountValues(")
 
         def found(program):
             symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
@@ -112,6 +113,15 @@ class ThisTreeTest(unittest.TestCase):
 
         self.assertEqual(found(INDEXER), list(parsers))  # so that the names are right
         self.assertEqual(found(DAEMON), [])
+
+    @unittest.skipUnless(WORKER and DAEMON, "the daemon is not built here")
+    def test_the_daemon_does_not_contain_what_unpacks_samples(self):
+        def unpacks(program):
+            symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
+            return "penstock::unpack::RowFiller::" in symbols or "penstock::unpack::ExampleSample::" in symbols
+
+        self.assertTrue(unpacks(WORKER))  # so that the names are right
+        self.assertFalse(unpacks(DAEMON))
 
 
 if __name__ == "__main__":

@@ -33,12 +33,15 @@ MAY_USE = {
     "common/cuda": {"common/base", "common/posix", "cuda"},
     "server/plan": {"common/base"},
     "server/decode": {"common/base", "jpeg", "png", "tiff", "webp"},
-    "server/source": {"common/base", "common/posix", "common/telemetry"},
+    # How a sample's bytes become rows: for those who ask (datasets, readers) and those who do (workers).
+    "server/unpack": {"common/base"},
+    "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack"},
     # Both sides of the processes that parse files.
-    "server/indexer": COMMON | {"common/sandbox", "server/source"},
+    "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
     # The lanes that read samples live beside the workers: they see datasets by their interface, and how
     # long to go on reading by a pure rule.
-    "server/workers": COMMON | {"common/sandbox", "server/decode", "server/source/core/dataset.h",
+    "server/workers": COMMON | {"common/sandbox", "server/decode", "server/unpack",
+                                "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,
@@ -47,8 +50,8 @@ MAY_USE = {
     "server/session": COMMON | {"server/plan", "server/decode/core/spec.h", "server/source/core",
                                 "server/pool/slot_layout.h", "server/export/device_request.h",
                                 "server/export/device_grant.h"},
-    "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/workers",
-                             "server/copy", "server/pool", "server/export", "server/session"},
+    "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/unpack",
+                             "server/workers", "server/copy", "server/pool", "server/export", "server/session"},
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
     "server/rpc": COMMON | {"grpc", "protobuf", "server/session"},

@@ -70,6 +70,35 @@ class WithFields final : public Dataset {
   const std::vector<SampleField> fields_;
 };
 
+// Rows of three bytes, each in a record of 77.
+class PackedPixels final : public Dataset {
+ public:
+  absl::string_view kind() const override { return "packed"; }
+  uint64_t samples() const override { return 5; }
+  uint64_t digest() const override { return 5; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t label(uint64_t) const override { return 0; }
+  std::string path(uint64_t) const override { return "/packed"; }
+  Storage storage() const override { return Storage::kRows; }
+  bool packed() const override { return true; }
+  uint64_t largest_sample() const override { return 77; }
+  std::vector<SampleField> fields() const override {
+    return {{.name = "image", .shape = {1, 3, 1}}};
+  }
+  std::unique_ptr<Reader> NewReader() const override { return std::make_unique<PixelReader>(); }
+
+ private:
+  class PixelReader final : public Reader {
+   public:
+    absl::StatusOr<Opened> Open(uint64_t) override { return Opened{.bytes = 77}; }
+    absl::Status Read(std::span<std::byte>) override { return absl::OkStatus(); }
+    unpack::Recipe RecipeFor(const Selection&) const override {
+      return {.packing = unpack::SamplePacking::kExample};
+    }
+  };
+  const std::vector<std::string> classes_;
+};
+
 MixturePart Whole(std::string name, std::shared_ptr<const Dataset> dataset) {
   const uint64_t samples = dataset->samples();
   return {std::move(name), std::move(dataset), 0, samples};
@@ -170,6 +199,26 @@ TEST(MixtureSourceTest, RowsOfSeveralPartsAreCopiedToTheirPlaces) {
   const uint64_t own[] = {3, 20, 21, 0, 29};
   for (size_t row = 0; row < samples.size(); ++row)
     for (size_t j = 0; j < 3; ++j) EXPECT_EQ(rows[3 * row + j], FakeRows::ByteOf(own[row], j));
+}
+
+// Its reader copies the rows that are stored as they are.
+TEST(MixtureSourceTest, PackedAndStoredRowsGoTogether) {
+  const auto mixed = Mix({Whole("a", std::make_shared<FakeRows>(4, RowShape{1, 3, 1})),
+                          Whole("b", std::make_shared<PackedPixels>())})
+                         .value();
+  const Selection selection = mixed->Select({}).value();
+  const auto reader = mixed->NewReader();
+  std::vector<std::byte> row(3);
+  std::byte* into = row.data();
+
+  EXPECT_TRUE(mixed->packed());
+  EXPECT_EQ(mixed->largest_sample(), 77u);
+  EXPECT_EQ(reader->Open(2)->bytes, 0u);
+  ASSERT_TRUE(reader->ReadFields(selection, std::span(&into, 1)).ok());
+  for (size_t j = 0; j < 3; ++j) EXPECT_EQ(row[j], FakeRows::ByteOf(2, j));
+  EXPECT_EQ(reader->RecipeFor(selection).packing, unpack::SamplePacking::kImage);
+  EXPECT_EQ(reader->Open(4)->bytes, 77u);
+  EXPECT_EQ(reader->RecipeFor(selection).packing, unpack::SamplePacking::kExample);
 }
 
 TEST(MixtureSourceTest, ATroubleOfAPartIsTheMixtures) {

@@ -31,14 +31,14 @@ TEST_F(WorkerQueueTest, AFaultThatDoesNotExistIsNotBelieved) {
   EXPECT_FALSE(Collect());
 }
 
-TEST_F(WorkerQueueTest, AFaultThatIsNotADecodersToFindIsNotBelieved) {
+TEST_F(WorkerQueueTest, AFaultThatIsNotAWorkersToFindIsNotBelieved) {
   Give(10, 100);
   Answer(Take().sequence, base::Fault::kWorkerCrashed);
 
   EXPECT_FALSE(Collect());
 }
 
-TEST_F(WorkerQueueTest, EachFaultIsBelievedOfADecoderExactlyWhereItIsADecodersToFind) {
+TEST_F(WorkerQueueTest, EachFaultIsBelievedOfAWorkerExactlyWhereItIsAWorkersToFind) {
   constexpr uint32_t kBeyondAll = 64;
   for (uint32_t fault = 1; fault <= kBeyondAll; ++fault) {
     SCOPED_TRACE(fault);
@@ -47,7 +47,7 @@ TEST_F(WorkerQueueTest, EachFaultIsBelievedOfADecoderExactlyWhereItIsADecodersTo
     Give(fault, 100);
     Answer(Take().sequence, static_cast<base::Fault>(fault));
 
-    EXPECT_EQ(Collect(), base::IsDecoders(static_cast<base::Fault>(fault)));
+    EXPECT_EQ(Collect(), base::IsWorkers(static_cast<base::Fault>(fault)));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "server/source/parse/directly.h"
+#include "server/source/tfrecord/tfrecord_format.h"
+#include "tests/support/fakes/unpacked.h"
 #include "tests/support/files/record_maker.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -41,25 +43,19 @@ class RecordsTest : public ::testing::Test {
   void Write(const std::string& bytes) { folder_.Write("x.tfrecord", bytes); }
 
   static std::string Read(const Dataset& dataset, uint64_t sample) {
-    const auto reader = dataset.NewReader();
-    const auto opened = reader->Open(sample);
-    if (!opened.ok()) return opened.status().ToString();
-    if (opened->fault != base::Fault::kNone) return std::string(base::FaultName(opened->fault));
-    std::string bytes(opened->bytes, '\0');
-    const auto status = reader->Read(std::as_writable_bytes(std::span(bytes)));
-    return status.ok() ? bytes : status.ToString();
+    const auto read = penstock::testing::ReadUnpacked(*dataset.NewReader(), sample);
+    if (!read.ok()) return read.status().ToString();
+    return read->fault == base::Fault::kNone ? read->image
+                                             : std::string(base::FaultName(read->fault));
   }
   // The rows of the fields of a sample, or the fault.
   base::Fault ReadFields(const Dataset& dataset, uint64_t sample,
                          const std::vector<FieldRequest>& requests) {
     const Selection selection = dataset.Select(requests).value();
-    rows_.clear();
-    std::vector<std::byte*> at;
-    for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
-    for (std::string& row : rows_) at.push_back(reinterpret_cast<std::byte*>(row.data()));
-    const auto reader = dataset.NewReader();
-    EXPECT_TRUE(reader->Open(sample).ok());
-    return reader->ReadFields(selection, at).value();
+    const auto read =
+        penstock::testing::ReadUnpacked(*dataset.NewReader(), sample, selection).value();
+    rows_ = read.rows;
+    return read.fault;
   }
 
   penstock::testing::TempFolder folder_;
@@ -192,19 +188,19 @@ TEST_F(RecordsTest, FieldsAreReadWithTheirLengthsAndZerosBehind) {
 }
 
 TEST_F(RecordsTest, RecordsWithoutAnImageAreRows) {
-  Write(RecordBytes(ExampleOf(IntsFeature("x", {1, 2}) + IntsFeature("y", {5}))) +
-        RecordBytes(ExampleOf(IntsFeature("x", {3, 4}) + IntsFeature("y", {6}))));
+  const std::string record =
+      RecordBytes(ExampleOf(IntsFeature("x", {1, 2}) + IntsFeature("y", {5})));
+  Write(record + RecordBytes(ExampleOf(IntsFeature("x", {3, 4}) + IntsFeature("y", {6}))));
   const auto dataset = Open();
   ASSERT_EQ(dataset->storage(), Storage::kRows);
+  EXPECT_TRUE(dataset->packed());
+  EXPECT_EQ(dataset->largest_sample(), record.size() - kRecordHeader);
   const Selection selection = *dataset->Select({});
-  std::vector<int64_t> x(4), y(2);
-  const std::vector<std::byte*> blocks = {reinterpret_cast<std::byte*>(x.data()),
-                                          reinterpret_cast<std::byte*>(y.data())};
+  const auto read = penstock::testing::ReadUnpacked(*dataset->NewReader(), 1, selection).value();
 
-  ASSERT_TRUE(dataset->CopyRows(selection, std::vector<uint64_t>{1, 0}, blocks).ok());
-
-  EXPECT_THAT(x, ElementsAre(3, 4, 1, 2));
-  EXPECT_THAT(y, ElementsAre(6, 5));
+  EXPECT_EQ(read.fault, base::Fault::kNone);
+  EXPECT_THAT(read.rows, ElementsAre(std::string("\3\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0", 16),
+                                     std::string("\6\0\0\0\0\0\0\0", 8)));
 }
 
 // ---- Changes on disk. ----

@@ -1,9 +1,9 @@
-#include "server/source/files/crc32c.h"
+#include "server/unpack/crc32c.h"
 
 #include <array>
 #include <cstring>
 
-namespace penstock::source {
+namespace penstock::unpack {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected
@@ -70,4 +70,4 @@ uint32_t Crc32c(std::span<const std::byte> bytes) {
   return PortableCrc32c(bytes);
 }
 
-}  // namespace penstock::source
+}  // namespace penstock::unpack

@@ -1,11 +1,11 @@
-#include "server/source/tfrecord/example.h"
+#include "server/unpack/example.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
-namespace penstock::source {
+namespace penstock::unpack {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "floats are little-endian");
@@ -236,4 +236,4 @@ absl::StatusOr<uint64_t> CountValues(ExampleBytes& example, const Feature& featu
   return count;
 }
 
-}  // namespace penstock::source
+}  // namespace penstock::unpack

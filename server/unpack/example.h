@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
 
-namespace penstock::source {
+namespace penstock::unpack {
 
 inline constexpr size_t kMostFeatures = 1024;       // per example
 inline constexpr size_t kLongestFeatureName = 256;  // bytes
@@ -74,4 +74,4 @@ class ExampleInMemory final : public ExampleBytes {
   const std::span<const std::byte> bytes_;
 };
 
-}  // namespace penstock::source
+}  // namespace penstock::unpack

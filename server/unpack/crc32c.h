@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace penstock::source {
+namespace penstock::unpack {
 
 uint32_t Crc32c(std::span<const std::byte> bytes);
 
@@ -20,4 +20,4 @@ inline uint32_t MaskedCrc32c(std::span<const std::byte> bytes) {
   return (sum >> 15 | sum << 17) + 0xA282EAD8u;
 }
 
-}  // namespace penstock::source
+}  // namespace penstock::unpack

@@ -1,0 +1,42 @@
+// Serves one request: unpacks its samples, decodes its image, and fills its rows. Pure: it uses
+// only the request's input and segment, and trusts no number in them to lead it elsewhere.
+// **Thread safety**: one thread, the worker's only one; it keeps its memory between requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/base/fault.h"
+#include "common/base/status.h"
+#include "server/decode/decoder.h"
+#include "server/unpack/row_filler.h"
+#include "server/workers/queue/channel.h"
+
+namespace penstock::workers {
+
+class RequestServer {
+ public:
+  explicit RequestServer(const decode::SampleLimits& limits) : decoder_(limits) {}
+
+  // `input`: the request's input. `segment`: all of its segment. Returns the fault of the first
+  // sample that has one, and its row; the rows' bytes are then unspecified.
+  // **Errors**: a request that leads out of its input or segment, or an invalid recipe: the channel
+  // is corrupt.
+  struct Served {
+    base::Fault fault = base::Fault::kNone;
+    uint32_t row = 0;
+  };
+  absl::StatusOr<Served> Serve(const DecodeRequest& request, std::span<const std::byte> input,
+                               std::span<std::byte> segment);
+
+ private:
+  absl::StatusOr<unpack::RowFiller::Filled> FillFields(const DecodeRequest& request,
+                                                       std::span<const std::byte> input,
+                                                       std::span<std::byte> segment);
+
+  decode::Decoder decoder_;
+  unpack::RowFiller filler_;
+};
+
+}  // namespace penstock::workers

@@ -1,0 +1,68 @@
+// Reads the samples of one item into a worker's input, without interpreting them: an image alone,
+// or packed samples behind the recipe by which the worker unpacks them.
+// **Ownership**: a reader thread's. It uses the item's dataset, which must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/fault.h"
+#include "common/base/status.h"
+#include "server/source/core/dataset.h"
+#include "server/unpack/recipe.h"
+#include "server/workers/work.h"
+
+namespace penstock::workers {
+
+class ItemReader {
+ public:
+  // `max_image_bytes` for an image that is a sample of its own. A packed sample may fill the input
+  // memory; the worker checks its image.
+  struct Limits {
+    uint64_t max_image_bytes = 0, arena_bytes = 0;
+  };
+  // **Requires**: `item` outlives the reader.
+  ItemReader(const WorkItem& item, const Limits& limits) : item_(item), limits_(limits) {}
+
+  // What the item needs, or why it needs nothing.
+  struct Input {
+    uint64_t bytes = 0;         // with the recipe
+    uint32_t recipe_bytes = 0;  // 0: the input is the image
+    bool has_image = true;
+    base::Fault fault = base::Fault::kNone;
+    uint32_t row = 0;  // of the sample with the fault, in its run
+  };
+  // Opens the samples, and fills those rows that no worker fills. **Errors**: as Reader::Open.
+  absl::StatusOr<Input> Open();
+  // Call it after Open. **Requires**: `into` has Input::bytes. **Errors**: as Reader::Read.
+  absl::Status Read(std::span<std::byte> into);
+
+ private:
+  absl::StatusOr<Input> OpenImage(const source::Dataset::Reader::Opened& opened);
+  absl::StatusOr<Input> OpenRun();
+  absl::StatusOr<Input> InputOfRecipe();
+  absl::StatusOr<base::Fault> ReadFields(source::Dataset::Reader& reader, uint32_t row) const;
+  void SetTargets();
+
+  const WorkItem& item_;
+  const Limits limits_;
+  unpack::Recipe recipe_;
+  std::vector<std::unique_ptr<source::Dataset::Reader>> readers_;  // one for each sample
+};
+
+// The sample of a row of the item.
+inline uint64_t SampleOf(const WorkItem& item, uint32_t row) {
+  return item.run.empty() ? item.sample : item.run.at(row);
+}
+inline uint32_t RowsOf(const WorkItem& item) {
+  return item.run.empty() ? 1 : static_cast<uint32_t>(item.run.size());
+}
+
+// Whether the lengths of the item's variable-length fields are possible. A worker can write
+// anything, at any time, into the segments of its user; no length that it wrote is passed on
+// unseen.
+bool HasPossibleLengths(const WorkItem& item);
+
+}  // namespace penstock::workers
