@@ -93,7 +93,7 @@ bool ShardManifest::AreMembersConsistent() const {
     if (samples[i].place >= samples[i + 1].place) return false;
   return samples.back().place <= header().members &&
          std::ranges::all_of(members(), [this](const ShardMember& member) {
-           return member.extension < header().extensions;
+           return member.kind() < header().extensions;
          });
 }
 
