@@ -82,6 +82,7 @@ TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
         return daemon_->log().find(noticed) != std::string::npos;
       })) << daemon_->log();
     }
+    epochs += EpochsFor(milliseconds(200));  // also after what follows from its deaths
     peak = measured.peak();
   }
   std::printf(
