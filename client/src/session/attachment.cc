@@ -124,6 +124,9 @@ bool Attachment::AllWordsAreThere() const {
 }
 
 void Attachment::End() {
+  // Also of a session that was abandoned: a daemon that said it was stopping may serve again, and
+  // would keep the session as long as this process lives.
+  page().left.store(1, std::memory_order_release);
   (void)Close();
   if (!OnDevice()) {
     delete this;

@@ -275,6 +275,11 @@ TEST_F(SoakTest, UnderRandomFaultsEveryRowIsRightAndNothingDrifts) {
         return after.descriptors <= before.descriptors + 170 && after.threads <= before.threads + 8;
       },
       20));
+  EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Sessions().sessions_size() == 0; }));
+  std::map<std::string, int> kinds;
+  for (const std::string& each : DescriptorsOf(pid)) ++kinds[each];
+  for (const auto& [kind, count] : kinds)
+    if (count > 3) std::printf("%4d %s\n", count, kind.c_str());
   std::printf("before: %s\nafter:  %s\n", before.ToString().c_str(), after.ToString().c_str());
   EXPECT_LE(after.private_bytes, before.private_bytes + (24u << 20));
   EXPECT_EQ(daemon_->Kill(SIGTERM), 0);

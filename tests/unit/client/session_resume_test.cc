@@ -231,6 +231,19 @@ TEST_F(SessionResumeTest, StatsMayBeAskedByAnotherThreadWhileTheSessionConnectsA
   EXPECT_GT(reopening_.asked.size(), 1000u);
 }
 
+// The drain may be cancelled; the daemon would keep the session as long as this process lives.
+TEST_F(SessionResumeTest, ASessionThatADrainEndedSaysOnItsPageThatItIsOverOnceItsBatchesAre) {
+  daemon_.AnnounceNext();
+  daemon_.End(shm::SessionState::kClosing);
+  SessionCore session = Open();
+  {
+    const Result<Batch> held = session.Next(kNow);
+    ASSERT_EQ(session.Next(kNow).status().code(), Code::kUnavailable);
+    EXPECT_EQ(daemon_.page().left.load(), 0u);
+  }
+  EXPECT_NE(daemon_.page().left.load(), 0u);
+}
+
 // Whether or not CloseSession arrives.
 TEST_F(SessionResumeTest, ASessionThatIsClosedSaysSoOnItsPage) {
   SessionCore session = Open();
