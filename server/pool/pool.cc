@@ -83,6 +83,7 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
     if (arena.reserved == 0 && now - arena.idle_since >= idle) old.push_back(id);
   }
   for (SegmentId id : old) GiveUp(id);
+  FreeIdleBeyond(kMostIdleSegments);  // those that were still in use when they were unreserved
 }
 
 absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {

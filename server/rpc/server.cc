@@ -1,5 +1,6 @@
 #include "server/rpc/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -273,6 +274,9 @@ GrpcServer::~GrpcServer() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Listeners listeners, Controller& controller,
                                                       const ServerOptions& options) {
+  // Else it writes a line to standard error for each text in a message that is no UTF-8, as often
+  // as a client likes.
+  google::protobuf::SetLogHandler(nullptr);
   auto server = std::make_unique<GrpcServer>(controller, options);
   PENSTOCK_RETURN_IF_ERROR(server->Begin(std::move(listeners)));
   return server;

@@ -158,6 +158,22 @@ TEST_F(PoolTest, OneWhoOpensAndClosesSessionsOfEverySizeLeavesFewSegments) {
   EXPECT_EQ(pool.Used().segments, before);
 }
 
+TEST_F(PoolTest, SegmentsThatWereInUseWhenTheirSessionsEndedAreLeftSoonAfter) {
+  Pool pool = MakePool(uint64_t{1} << 40, kSlot);
+  for (uint64_t size = 1; size <= 200; ++size) {
+    const uint64_t arena = pool.ArenaOf(1000, {.slot_bytes = size * 4096});
+    ASSERT_TRUE(pool.Reserve(arena, 1).ok());
+    busy_.insert(made_.back());
+    pool.Unreserve(arena, 1, start_);
+  }
+  ASSERT_EQ(pool.Used().segments, 200u);
+
+  busy_.clear();
+  pool.Tick(start_ + seconds(1), seconds(60));
+
+  EXPECT_EQ(pool.Used().segments, Pool::kMostIdleSegments);
+}
+
 TEST_F(PoolTest, ASegmentThatNobodyCouldBeToldOfIsNotThere) {
   Pool pool = MakePool(4 * kSlot, 4 * kSlot);
   const uint64_t arena = pool.ArenaOf(1, kLayout);
