@@ -193,7 +193,8 @@ absl::StatusOr<YAML::Node> Parse(const std::string& text, const ConfigLines& lin
       return lines.RefuseAt(*line, "got a second document ('---'), wanted one");
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    return lines.RefuseAt(error.mark.line + 1, absl::StrCat("this is not valid YAML: ", error.msg));
+    return lines.RefuseAt(error.mark.line + 1,
+                          absl::StrCat("this is not valid YAML: ", Escaped(error.msg)));
   }
 }
 
@@ -211,7 +212,7 @@ absl::Status ReadYaml(const std::string& text, Message& message, ConfigLines& li
   try {
     return Reader(lines).ReadMessage(root, "", message);
   } catch (const YAML::Exception& error) {
-    return lines.RefuseAt(error.mark.line + 1, error.msg);
+    return lines.RefuseAt(error.mark.line + 1, Escaped(error.msg));
   }
 }
 

@@ -49,6 +49,15 @@ TEST(ConfigYamlTest, ASecondDocumentIsRefused) {
               HasSubstr("got a second document"));
 }
 
+// The parser quotes the byte that it does not understand.
+TEST(ConfigYamlTest, ARefusalIsOneLineWhateverByteIsWrong) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string wrong(1, static_cast<char>(byte));
+    for (const std::string& text : {"a: \"\\" + wrong + "\"\n", "a: {b\t" + wrong + "\nc: d}\n"})
+      EXPECT_THAT(Refusal(text), ::testing::Not(::testing::ContainsRegex("[\n\r\t]"))) << byte;
+  }
+}
+
 // The parser makes documents of it without end.
 TEST(ConfigYamlTest, ATextThatTheParserNeverGetsThroughIsRefused) {
   EXPECT_NE(Refusal("\n, *a~\nc:"), "not refused");
