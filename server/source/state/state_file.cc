@@ -1,6 +1,7 @@
 #include "server/source/state/state_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "common/posix/fd.h"
 
@@ -39,9 +41,28 @@ absl::Status WriteAll(const posix::Fd& fd, std::span<const std::byte> bytes, con
   return absl::OkStatus();
 }
 
-absl::Status WriteTo(const std::string& path, std::span<const std::byte> bytes, const Step& step) {
-  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
-  return base::Annotate(WriteAll(fd, bytes, step), Quoted(path));
+// Returns the file, locked as long as it is open, which shows others that its writer lives.
+absl::StatusOr<posix::Fd> WriteTo(const std::string& path, std::span<const std::byte> bytes,
+                                  const Step& step) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd fd, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  PENSTOCK_RETURN_IF_ERROR(base::Annotate(WriteAll(fd, bytes, step), Quoted(path)));
+  return fd;
+}
+
+// Files that processes left beside this one when they were killed.
+void RemoveAbandoned(const std::string& path) {
+  const std::string others = absl::StrCat(path, ".new."),
+                    ours = absl::StrCat(others, ::getpid(), ".");
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().string();
+    if (!name.starts_with(others) || name.starts_with(ours)) continue;
+    const auto fd = OpenFile(name, O_RDONLY);
+    if (fd.ok() && ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0) ::unlink(name.c_str());
+  }
 }
 
 // Makes the rename survive a power failure. File systems that cannot sync folders are tolerated.
@@ -66,7 +87,10 @@ absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> 
   static std::atomic<uint64_t> next{0};  // several threads may write the same file
   const std::string aside = absl::StrCat(path, ".new.", ::getpid(), ".", ++next);
   ::unlink(aside.c_str());  // left by an earlier process with our pid
-  absl::Status status = WriteTo(aside, bytes, step);
+  step();
+  RemoveAbandoned(path);
+  const absl::StatusOr<posix::Fd> written = WriteTo(aside, bytes, step);
+  absl::Status status = written.status();
   step();
   if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0)
     status = base::ErrnoStatus(errno, absl::StrCat("renaming to ", Quoted(path)));
@@ -81,6 +105,8 @@ absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> 
 
 absl::StatusOr<std::string> ReadStateFile(const std::string& path, size_t max_bytes,
                                           const Step& step) {
+  RemoveAbandoned(path);
+  step();
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd, OpenFile(path, O_RDONLY));
   std::string bytes;
   char buffer[64 * 1024];
@@ -99,6 +125,8 @@ absl::StatusOr<std::string> ReadStateFile(const std::string& path, size_t max_by
 
 absl::StatusOr<posix::Mapping> ReadStateMemory(const std::string& path, size_t min_bytes,
                                                const Step& step) {
+  RemoveAbandoned(path);
+  step();
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd, OpenFile(path, O_RDONLY));
   step();
   PENSTOCK_ASSIGN_OR_RETURN(const size_t bytes, posix::SizeOf(fd));
