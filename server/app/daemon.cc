@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/limits.h"
 #include "common/telemetry/log.h"
 #include "server/app/catalog/roots_check.h"
@@ -199,6 +200,7 @@ absl::Status Daemon::ServeMetrics() {
 // descriptors through the doorway. Catalogue and runner come last, because they wait for reads in
 // progress (end_limit.h); by then nobody outside sees the daemon any more.
 Daemon::~Daemon() {
+  PENSTOCK_FAILPOINT("shutdown.begun");
   if (server_ != nullptr) server_->SetServing(false);
   reloads_.RefuseAll(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
@@ -207,10 +209,12 @@ Daemon::~Daemon() {
   server_.reset();
   deferred_sender_.Use(nullptr);
   doorway_.reset();
+  PENSTOCK_FAILPOINT("shutdown.before_sockets_removed");
   if (address_) address_->RemoveSockets();
   if (admin_address_) admin_address_->RemoveSockets();
   if (runner_ != nullptr) runner_->Close();
   if (catalog_ != nullptr) catalog_->Stop();
+  PENSTOCK_FAILPOINT("shutdown.before_runner_ends");
   runner_.reset();
 }
 

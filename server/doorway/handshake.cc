@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/process.h"
 #include "common/shm/protocol.h"
 
@@ -109,6 +110,7 @@ absl::StatusOr<rpc::Ticket> NewTicket() {
 }
 
 shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version) {
+  PENSTOCK_FAILPOINT("doorway.before_welcome");
   shm::DoorwayWelcome welcome{.header = HeaderOf(shm::DoorwayKind::kWelcome, version),
                               .ticket = {}};
   std::memcpy(welcome.ticket, ticket.bytes, sizeof(welcome.ticket));

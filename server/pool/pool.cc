@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::pool {
 namespace {
@@ -90,6 +91,7 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   const SlotLayout layout = arenas_[arena_id].layout;
   PENSTOCK_ASSIGN_OR_RETURN(Spares::SparePiece piece, MemoryFor(arena_id, wanted));
 
+  PENSTOCK_FAILPOINT_RETURN("pool.segment_allocated");
   Segment segment;
   segment.id = SegmentId(next_segment_);
   segment.arena = arena_id;
@@ -113,6 +115,7 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   arenas_[arena_id].slots += slots;
   const bool fresh = segments_.emplace(segment.id, std::move(segment)).second;
   PENSTOCK_CHECK(fresh);
+  PENSTOCK_FAILPOINT("pool.segment_made");
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/posix/cpu_time.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::workers {
 
@@ -85,6 +86,7 @@ absl::Status Supervisor::StartProcessOf(UserWorker& worker) {
                                                             *started.endpoint));
   PENSTOCK_ASSIGN_OR_RETURN(started.done, events_.Add(started.endpoint->done_event()));
   PENSTOCK_ASSIGN_OR_RETURN(started.ended, events_.Add(started.process->pidfd()));
+  PENSTOCK_FAILPOINT("worker.started");
   worker.Start(std::move(started), base::Now());
   return absl::OkStatus();
 }

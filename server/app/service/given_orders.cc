@@ -4,6 +4,7 @@
 #include <new>
 
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::app {
 namespace {
@@ -34,6 +35,7 @@ class GivenOrders::Incoming final : public rpc::IncomingOrder {
       counted_ = needed;
     }
     try {
+      PENSTOCK_FAILPOINT_RETURN("order.partly_received");
       return builder_.Add(samples);
     } catch (const std::bad_alloc&) {
       return NoMemory(builder_.length());

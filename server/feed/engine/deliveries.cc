@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::feed {
 namespace {
@@ -57,6 +58,7 @@ bool Deliveries::ListenTo(uint64_t id, base::TimePoint now) {
   absl::Status status = core_.Taken(SessionId(id), heard.taken, now);
   for (uint64_t sequence : heard.released)
     if (status.ok()) status = core_.Released(SessionId(id), sequence, now);
+  if (!heard.released.empty()) PENSTOCK_FAILPOINT("lease.released");
   if (!status.ok()) sessions_.Fail(id, status);
   return !heard.released.empty();
 }
@@ -79,8 +81,10 @@ void Deliveries::AnnounceTo(SessionRecord& session, const Announcement& announce
   if (const absl::Status wrong = Prepare(session, announcement, place, *segment); !wrong.ok())
     return sessions_.Fail(id, wrong);
   Note(session, announcement, now);
+  PENSTOCK_FAILPOINT("batch.before_announced");
   session.delivery->Announce(EntryOf(announcement, place),
                              FullSlotOf(announcement, place, *segment));
+  PENSTOCK_FAILPOINT("batch.announced");
   session.announced = announcement.sequence;
   session.epoch = announcement.position.epoch;
   session.consumed = announcement.consumed;

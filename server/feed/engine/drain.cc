@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::feed {
@@ -22,6 +23,7 @@ void Drain::Set(bool draining) {
     PENSTOCK_LOG(kInfo, draining ? "draining" : "draining_cancelled",
                  {"sessions", sessions_.trainers()});
   active_ = draining;
+  if (draining) PENSTOCK_FAILPOINT("drain.begun");
   ends_at_.clear();
   for (const auto& [id, session] : sessions_.all()) {
     const uint64_t taken = sessions_.TakenOf(id, session);
@@ -44,6 +46,7 @@ void Drain::Tick() {
     if (!WaitsFor(session) || sessions_.TakenOf(id, session) < EndOf(id)) continue;
     PENSTOCK_LOG(kInfo, "session_drained", {"session", id},
                  {"dataset", session.request.dataset_name});
+    PENSTOCK_FAILPOINT("drain.session_ends");
     sessions_.End(id, LastEpoch());
   }
 }

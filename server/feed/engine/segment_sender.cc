@@ -1,5 +1,7 @@
 #include "server/feed/engine/segment_sender.h"
 
+#include "common/posix/failpoint.h"
+
 namespace penstock::feed {
 
 absl::Status SegmentSender::Send(uint64_t peer, const pool::Segment& segment) {
@@ -8,7 +10,9 @@ absl::Status SegmentSender::Send(uint64_t peer, const pool::Segment& segment) {
   auto wire = MakeWire<shm::DoorwaySegment>(shm::DoorwayKind::kSegment);
   wire.segment = segment.id.value();
   wire.bytes = segment.bytes;
+  PENSTOCK_FAILPOINT_RETURN("segment.before_send");
   PENSTOCK_RETURN_IF_ERROR(send_(peer, &wire, sizeof(wire), {segment.read_only.get()}));
+  PENSTOCK_FAILPOINT("segment.sent");
   sent.insert(segment.id.value());
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/failpoint.h"
 #include "server/export/host_delivery.h"
 #include "server/feed/engine/wire.h"
 #include "server/feed/fill/runs.h"
@@ -111,6 +112,7 @@ absl::StatusOr<session::Grant> SessionOpener::OpenNow(
   }
   parts_.sessions.Add(id, std::move(session));
   parts_.sessions.FinishIfDone(id);
+  PENSTOCK_FAILPOINT("session.opened_not_answered");
   return grant;
 }
 

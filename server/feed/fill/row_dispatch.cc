@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 #include "server/feed/fill/rows.h"
 #include "server/source/core/retry_policy.h"
@@ -104,7 +105,9 @@ bool RowDispatch::Collect(FillPath fill_path, base::TimePoint& now) {
 }
 
 void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now) {
+  PENSTOCK_FAILPOINT("row.outcome_collected");
   TellCore(outcome, core_);
+  PENSTOCK_FAILPOINT("row.done");
   events_.ended(fill_path, outcome);
   if (!outcome.bad_sample.ok())
     PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", outcome.bad_sample.message()});

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/clock.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/fd.h"
 #include "server/source/files/hash.h"
 #include "server/source/files/listing.h"
@@ -107,6 +108,7 @@ absl::Status ManifestCache::Store(const Manifest& manifest) const {
   return Ask<bool>(access_,
                    [folder = folder_, path = path_,
                     memory = manifest.memory()](const Step& step) -> absl::StatusOr<bool> {
+                     PENSTOCK_FAILPOINT_RETURN("manifest_cache.store");
                      PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder));
                      PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path, memory->bytes(), step));
                      return true;

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/fd.h"
 
 namespace penstock::source {
@@ -39,6 +40,7 @@ absl::Status ShardCache::Store(const ShardManifest& manifest) const {
   return Ask<bool>(access_,
                    [folder = folder_, path = path_,
                     memory = manifest.memory()](const Step& step) -> absl::StatusOr<bool> {
+                     PENSTOCK_FAILPOINT_RETURN("shard_cache.store");
                      PENSTOCK_RETURN_IF_ERROR(MakeFolders(folder));
                      PENSTOCK_RETURN_IF_ERROR(WriteStateFile(path, memory->bytes(), step));
                      return true;

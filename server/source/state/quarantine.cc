@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "common/posix/failpoint.h"
 #include "server/source/files/hash.h"
 #include "server/source/state/quarantine_text.h"
 #include "server/source/state/state_file.h"
@@ -212,6 +213,7 @@ size_t Quarantine::Clear() {
 
 absl::Status Quarantine::Save() {
   if (is_saved_ || path_.empty()) return absl::OkStatus();
+  PENSTOCK_FAILPOINT_RETURN("quarantine.save");
   std::string text = FormatQuarantine({dataset_, version_, Entries()});
   if (access_ != nullptr) {
     PENSTOCK_RETURN_IF_ERROR(access_->WriteLater(path_, std::move(text)));

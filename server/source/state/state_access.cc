@@ -6,6 +6,7 @@
 #include <chrono>
 #include <span>
 
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::source {
@@ -14,6 +15,7 @@ namespace {
 constexpr base::Duration kLook = std::chrono::milliseconds(50);
 
 absl::Status WriteText(const std::string& path, absl::string_view text) {
+  PENSTOCK_FAILPOINT_RETURN("quarantine.write");
   PENSTOCK_RETURN_IF_ERROR(MakeFolders(path.substr(0, path.rfind('/'))));
   return WriteStateFile(path, std::as_bytes(std::span(text)));
 }

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "common/posix/failpoint.h"
 #include "common/posix/fd.h"
 
 namespace penstock::source {
@@ -29,6 +30,7 @@ absl::StatusOr<posix::Fd> OpenFile(const std::string& path, int flags) {
 }
 
 absl::Status WriteAll(const posix::Fd& fd, std::span<const std::byte> bytes, const Step& step) {
+  PENSTOCK_FAILPOINT_RETURN("state.before_write");
   while (!bytes.empty()) {
     step();
     const ssize_t count = ::write(fd.get(), bytes.data(), std::min(bytes.size(), kStep));
@@ -37,6 +39,7 @@ absl::Status WriteAll(const posix::Fd& fd, std::span<const std::byte> bytes, con
     bytes = bytes.subspan(static_cast<size_t>(count));
   }
   step();
+  PENSTOCK_FAILPOINT_RETURN("state.before_sync");
   if (::fsync(fd.get()) != 0) return base::ErrnoStatus(errno, "syncing");
   return absl::OkStatus();
 }
@@ -92,6 +95,7 @@ absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> 
   const absl::StatusOr<posix::Fd> written = WriteTo(aside, bytes, step);
   absl::Status status = written.status();
   step();
+  PENSTOCK_FAILPOINT("state.before_rename");
   if (status.ok() && std::rename(aside.c_str(), path.c_str()) != 0)
     status = base::ErrnoStatus(errno, absl::StrCat("renaming to ", Quoted(path)));
   if (!status.ok()) {
@@ -99,6 +103,7 @@ absl::Status WriteStateFile(const std::string& path, std::span<const std::byte> 
     return status;
   }
   step();
+  PENSTOCK_FAILPOINT("state.after_rename");
   SyncFolderOf(path);
   return absl::OkStatus();
 }

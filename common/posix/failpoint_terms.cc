@@ -1,0 +1,95 @@
+#include "common/posix/failpoint_terms.h"
+
+#include <functional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace penstock::posix {
+namespace {
+
+struct KnownAction {
+  absl::string_view name;
+  FailpointAction action;
+  int argument;  // by default; -1: it takes none
+};
+constexpr KnownAction kKnown[] = {
+    {"off", FailpointAction::kOff, -1},      {"kill", FailpointAction::kKill, -1},
+    {"exit", FailpointAction::kExit, 1},     {"error", FailpointAction::kError, 14},
+    {"delay", FailpointAction::kDelay, 100}, {"pause", FailpointAction::kPause, -1}};
+
+absl::Status WrongTerm(absl::string_view term) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "PENSTOCK_FAILPOINTS: '", term,
+      "' is no term; wanted [count*]off, kill, exit(code), error(code), delay(ms) or pause"));
+}
+
+// The text between the brackets at the end, which are removed; nullopt without brackets.
+std::optional<absl::string_view> TakeArgument(absl::string_view& text) {
+  const size_t open = text.find('(');
+  if (open == absl::string_view::npos || text.back() != ')') return std::nullopt;
+  const absl::string_view argument = text.substr(open + 1, text.size() - open - 2);
+  text = text.substr(0, open);
+  return argument;
+}
+
+absl::StatusOr<FailpointTerm> ParseTerm(absl::string_view text) {
+  const absl::string_view whole = text;
+  FailpointTerm term;
+  if (const size_t star = text.find('*'); star != absl::string_view::npos) {
+    uint64_t count = 0;
+    if (!absl::SimpleAtoi(text.substr(0, star), &count) || count == 0) return WrongTerm(whole);
+    term.left = count;
+    text = text.substr(star + 1);
+  }
+  const auto argument = TakeArgument(text);
+  for (const KnownAction& known : kKnown) {
+    if (known.name != text) continue;
+    term.action = known.action;
+    term.argument = known.argument;
+    if (!argument) return term;
+    const bool valid = known.argument >= 0 && absl::SimpleAtoi(*argument, &term.argument);
+    if (!valid || term.argument < 0) return WrongTerm(whole);
+    return term;
+  }
+  return WrongTerm(whole);
+}
+
+}  // namespace
+
+absl::string_view FailpointActionName(FailpointAction action) {
+  for (const KnownAction& known : kKnown)
+    if (known.action == action) return known.name;
+  return "";
+}
+
+absl::StatusOr<FailpointTerms> FailpointTerms::Parse(absl::string_view text) {
+  FailpointTerms terms;
+  for (const absl::string_view entry : absl::StrSplit(text, ';', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    if (parts.first.empty() || parts.second.empty()) return WrongTerm(entry);
+    std::vector<FailpointTerm>& of_name = terms.terms_[std::string(parts.first)];
+    for (const absl::string_view term : absl::StrSplit(parts.second, "->")) {
+      PENSTOCK_ASSIGN_OR_RETURN(FailpointTerm parsed, ParseTerm(term));
+      of_name.push_back(parsed);
+    }
+  }
+  return terms;
+}
+
+FailpointTerm FailpointTerms::Next(absl::string_view name) {
+  const auto found = terms_.find(name);
+  if (found == terms_.end()) return {};
+  for (FailpointTerm& term : found->second) {
+    if (!term.left) return term;
+    if (*term.left == 0) continue;
+    --*term.left;
+    return term;
+  }
+  return {};
+}
+
+}  // namespace penstock::posix
