@@ -176,7 +176,7 @@ absl::Status IndexerProcess::Died() {
   }
   const std::optional<posix::Exit> exit = child_.Reap();
   const std::string what = absl::StrCat("the process that parses files ", HowItEnded(exit),
-                                        " while it read '", source::ForPeople(path_), "'");
+                                        " while it read '", source::EscapeForDisplay(path_), "'");
   if (exit && !exit->signalled && exit->code == kExitNoMemory)
     return absl::ResourceExhaustedError(
         absl::StrCat(what, ": it needs more memory than ", base::FormatBytes(kMemoryBytes)));

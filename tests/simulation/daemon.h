@@ -60,7 +60,9 @@ class Daemon {
     sessions_.QuarantineChanged(dataset);
   }
   // An orderly end: consumers are told.
-  void TellAll() { sessions_.TellAll(absl::UnavailableError("the daemon is ending")); }
+  void AnnounceClosing() {
+    sessions_.AnnounceClosing(absl::UnavailableError("the daemon is ending"));
+  }
 
   SimulatedDecoders& decoders() { return decoders_; }
   const feed::SessionTable& sessions() const { return sessions_; }

@@ -93,7 +93,7 @@ void World::Strike(Fault fault) {
     stage_.events.After(length, EventKind::kDrainEnds);
     Trouble(length + seconds(3));
   } else if (fault == Fault::kDaemonStopped || fault == Fault::kDaemonKilled) {
-    if (fault == Fault::kDaemonStopped) daemon_->TellAll();
+    if (fault == Fault::kDaemonStopped) daemon_->AnnounceClosing();
     EndDaemon(random.Between(milliseconds(10), seconds(5)));
   } else {
     stage_.events.Jump(random.Between(milliseconds(10), seconds(100)));

@@ -8,7 +8,7 @@
 namespace penstock::feed {
 namespace {
 
-shm::ControlEntry EntryOf(const Announcement& announcement, const pool::SlotPlace& place) {
+shm::ControlEntry ToControlEntry(const Announcement& announcement, const pool::SlotPlace& place) {
   shm::ControlEntry entry = {};
   entry.sequence = announcement.sequence;
   entry.generation = announcement.generation;
@@ -24,7 +24,7 @@ shm::ControlEntry EntryOf(const Announcement& announcement, const pool::SlotPlac
   return entry;
 }
 
-exporting::FullSlot FullSlotOf(const Announcement& announcement, const pool::SlotPlace& place,
+exporting::FullSlot ToFullSlot(const Announcement& announcement, const pool::SlotPlace& place,
                                const pool::Segment& segment) {
   return {.slot = announcement.slot.value(),
           .generation = announcement.generation,
@@ -82,8 +82,8 @@ void Deliveries::AnnounceTo(SessionRecord& session, const Announcement& announce
     return sessions_.Fail(id, wrong);
   Note(session, announcement, now);
   PENSTOCK_FAILPOINT("batch.before_announced");
-  session.delivery->Announce(EntryOf(announcement, place),
-                             FullSlotOf(announcement, place, *segment));
+  session.delivery->Announce(ToControlEntry(announcement, place),
+                             ToFullSlot(announcement, place, *segment));
   PENSTOCK_FAILPOINT("batch.announced");
   session.announced = announcement.sequence;
   session.epoch = announcement.position.epoch;

@@ -106,7 +106,7 @@ bool RowDispatch::Collect(FillPath fill_path, base::TimePoint& now) {
 
 void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now) {
   PENSTOCK_FAILPOINT("row.outcome_collected");
-  TellCore(outcome, core_);
+  ReportToCore(outcome, core_);
   PENSTOCK_FAILPOINT("row.done");
   events_.ended(fill_path, outcome);
   if (!outcome.bad_sample.ok())

@@ -71,7 +71,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.sample = row.sample;
   item.run = row.run;
   item.spec = spec.decoding;
-  item.key = DrawKeyOf(spec, {task.epoch, task.index}, row.sample);
+  item.key = ToDrawKey(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
   const size_t first = spec.packed ? 0 : 1;  // the image's block comes first

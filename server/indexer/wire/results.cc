@@ -91,7 +91,7 @@ absl::StatusOr<std::string> TakeText(AnswerSource& source) {
   if (bytes > kMostTextBytes) return Lie("a text that is too long");
   std::string text(bytes, '\0');
   PENSTOCK_RETURN_IF_ERROR(source.Take(std::as_writable_bytes(std::span(text))));
-  return source::ForPeople(text);
+  return source::EscapeForDisplay(text);
 }
 
 absl::Status PutOutcome(AnswerSink& sink, const absl::Status& outcome) {

@@ -1,4 +1,4 @@
-// FormatOf and FindTokens of token_format.h, which look into files.
+// RecogniseFormat and FindTokens of token_format.h, which look into files.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -105,7 +105,7 @@ absl::StatusOr<TokenExtent> FindNpy(const TokenFileFacts& file) {
 
 }  // namespace
 
-TokenFormat FormatOf(std::span<const std::byte> begin) {
+TokenFormat RecogniseFormat(std::span<const std::byte> begin) {
   if (IsNpy(begin)) return TokenFormat::kNpy;
   const bool llm_c = HasLlmCMagic(begin) || IsLlmCEvaluation(begin);
   return llm_c ? TokenFormat::kLlmC : TokenFormat::kRaw;

@@ -8,7 +8,7 @@ namespace penstock::source {
 absl::Status TooManyExtensions(const std::string& example) {
   return absl::InvalidArgumentError(absl::StrCat(
       "samples have more than ", kMostExtensions, " kinds of members, such as '",
-      ForPeople(example.substr(0, 100)),
+      EscapeForDisplay(example.substr(0, 100)),
       "': a member's kind is what follows the first dot of its name, so that keys must not "
       "have dots; pack the shards anew"));
 }

@@ -23,7 +23,7 @@ constexpr size_t kLongestName = 64;  // of a field's name
 // A field's name must be sendable in messages, and must not be the image's name.
 bool MayBeAskedFor(const std::string& extension) {
   return !extension.empty() && extension.size() <= kLongestName && extension != kImage &&
-         ForPeople(extension) == extension;
+         EscapeForDisplay(extension) == extension;
 }
 
 bool IsPicture(absl::string_view extension) {
@@ -45,7 +45,7 @@ void MakeArray(const ArrayShape& array, TarField& field) {
 
 // Offers every extension as raw bytes, or as an array. A picture beside the image may be a mask of
 // it; for others the name tells.
-std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
+std::vector<TarField> ToFields(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
     const std::string name(manifest.ExtensionName(i));
@@ -132,19 +132,19 @@ TarState::TarState(std::vector<TreeFile> shards, ShardManifest from,
                    std::shared_ptr<Parsers> parsers)
     : files(std::move(shards), from.States()),
       manifest(std::move(from)),
-      fields(FieldsOf(manifest)),
+      fields(ToFields(manifest)),
       parsers(std::move(parsers)) {}
 
-std::string TarState::FindPathForPeople(uint64_t sample) const {
+std::string TarState::FindDisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
   const absl::StatusOr<std::string> key = KeyOf(*this, sample, shard);
-  if (!key.ok()) return PathForPeople(sample);
-  return absl::StrCat(ForPeople(files.path(shard)), "#", *key);
+  if (!key.ok()) return DisplayPath(sample);
+  return absl::StrCat(EscapeForDisplay(files.path(shard)), "#", *key);
 }
 
-std::string TarState::PathForPeople(uint64_t sample) const {
+std::string TarState::DisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
-  return absl::StrCat(ForPeople(files.path(shard)), "#sample ",
+  return absl::StrCat(EscapeForDisplay(files.path(shard)), "#sample ",
                       sample - manifest.shards()[shard].first_sample);
 }
 

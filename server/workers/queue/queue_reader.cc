@@ -29,7 +29,7 @@ std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
   if (stopping_ || place < place_) return std::nullopt;
   const base::TimePoint now = base::Now();
   reads_.push_back({.item = inbox_.front(),
-                    .link = attached_,
+                    .endpoint = attached_,
                     .begun = now,
                     .waits_for_source = now,
                     .offset = {}});
@@ -48,13 +48,13 @@ void QueueReads::Bring(ReadPlace read) {
 absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
   // The item is constant, as is the endpoint.
   ItemReader reader(read->item, {.max_image_bytes = options_.limits.max_bytes,
-                                 .arena_bytes = read->link->arena_bytes()});
+                                 .arena_bytes = read->endpoint->arena_bytes()});
   PENSTOCK_ASSIGN_OR_RETURN(const ItemReader::Input input, reader.Open());
   if (input.fault != base::Fault::kNone)
     return Fetched{.kind = OutcomeKind::kRefused, .fault = input.fault, .input = input};
-  const std::optional<ArenaRoom> headroom = WaitForArena(read, input.bytes);
+  const std::optional<ArenaSpace> headroom = WaitForArena(read, input.bytes);
   if (!headroom) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status status = reader.Read(read->link->Input(headroom->offset, input.bytes));
+  if (const absl::Status status = reader.Read(read->endpoint->Input(headroom->offset, input.bytes));
       !status.ok()) {
     DropInput(read);
     return status;
@@ -63,18 +63,18 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
 }
 
 // Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
-std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
+std::optional<QueueReads::ArenaSpace> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
   std::optional<base::TimePoint> held_up_since;
   const base::MutexLock lock(mutex_);
   for (;;) {
     if (!IsCurrent(*read)) return std::nullopt;
-    InputArena& arena = read->link->arena();
+    InputArena& arena = read->endpoint->arena();
     if (const auto offset = arena.Allocate(bytes)) {
       const base::TimePoint now = base::Now();
       read->waits_for_source = now;
       read->offset = *offset;
       if (read->aside) arena.LeaveBehind(*offset);
-      return ArenaRoom{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
+      return ArenaSpace{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
     if (!held_up_since) held_up_since = base::Now();
     read->waits_for_source.reset();  // the worker is slow, which has its own time-out
@@ -88,7 +88,7 @@ std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, ui
 
 void QueueReads::DropInput(ReadPlace read) {
   const base::MutexLock lock(mutex_);
-  read->link->arena().Free(*read->offset);
+  read->endpoint->arena().Free(*read->offset);
 }
 
 void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
@@ -104,7 +104,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .spec = item.spec,
                         .key = item.key};
   const base::TimePoint read_end = base::Now(), given = item.given;
-  std::shared_ptr<SupervisorEndpoint> link;
+  std::shared_ptr<SupervisorEndpoint> endpoint;
   {
     const base::MutexLock lock(mutex_);
     read->waits_for_source.reset();
@@ -112,10 +112,10 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
     while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.
-      link = read->link;
-      if (!link->Push(request)) {
+      endpoint = read->endpoint;
+      if (!endpoint->Push(request)) {
         broken_ = true;
-        posix::Ring(wake_);
+        posix::NotifyEvent(wake_);
       }
       if (sent_.empty()) oldest_since_ = read_end;
       sent_.push_back({.sequence = request.sequence,
@@ -128,8 +128,8 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
       reads_.erase(read);
     }
   }
-  if (link == nullptr) return End(read, {.kind = OutcomeKind::kLost}, {});
-  link->WakeWorker();
+  if (endpoint == nullptr) return End(read, {.kind = OutcomeKind::kLost}, {});
+  endpoint->WakeWorker();
 }
 
 void QueueReads::End(ReadPlace read, const Fetched& fetched, absl::Status status) {
@@ -152,11 +152,11 @@ void QueueReads::End(ReadPlace read, const Fetched& fetched, absl::Status status
                       .row = fetched.input.row});
     reads_.erase(read);
   }
-  posix::Ring(wake_);
+  posix::NotifyEvent(wake_);
 }
 
 bool QueueReads::IsCurrent(const Read& read) const {
-  return !stopping_ && attached_ != nullptr && attached_ == read.link;
+  return !stopping_ && attached_ != nullptr && attached_ == read.endpoint;
 }
 
 }  // namespace penstock::workers

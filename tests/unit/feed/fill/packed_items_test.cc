@@ -29,7 +29,7 @@ class PackedItemsTest : public ::testing::Test {
     SessionSpec session;
     session.feed = FeedId(1);
     session.arena = ArenaId(arena);
-    session.fill_path = FillPathOf(feed_->spec);
+    session.fill_path = ToFillPath(feed_->spec);
     session.run = RunOf(feed_->spec);
     session.share = {.samples = kPackedSamples, .batch_size = kBatchRows};
     session.window = 2;
@@ -82,14 +82,14 @@ class PackedItemsTest : public ::testing::Test {
 TEST_F(PackedItemsTest, WorkersFillThemInRunsThatFitTheirInputMemory) {
   FeedSpec spec = feed_->spec;
 
-  EXPECT_EQ(FillPathOf(spec), FillPath::kWorkers);
+  EXPECT_EQ(ToFillPath(spec), FillPath::kWorkers);
   EXPECT_EQ(RunOf(spec), 4u);
   spec.largest_sample = 1 << 30;
   EXPECT_EQ(RunOf(spec), 1u);
   spec.largest_sample = 8;
   EXPECT_EQ(RunOf(spec), unpack::kMaxRecipeSamples);
   spec.packed = false;
-  EXPECT_EQ(FillPathOf(spec), FillPath::kRowCopiers);
+  EXPECT_EQ(ToFillPath(spec), FillPath::kRowCopiers);
 }
 
 TEST_F(PackedItemsTest, AnItemHasAllSamplesOfItsRunAndWhereTheirRowsAre) {
