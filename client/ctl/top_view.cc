@@ -85,7 +85,7 @@ struct Row {
   double batches_per_second;
 };
 
-std::vector<Row> RowsOf(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
+std::vector<Row> ToRows(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
                         const Rates& rates, TopOrder order) {
   std::map<uint64_t, uint64_t> taken;
   for (const v1::SessionStatus& session : before.sessions())
@@ -185,7 +185,7 @@ std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   if (now.status().gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(now.status()));
   if (now.status().feeds_size() > 0) absl::StrAppend(&text, "\n", Feeds(now, before, rates));
   if (now.sessions_size() > 0)
-    absl::StrAppend(&text, "\n", Sessions(RowsOf(now, before, rates, screen.order), rates));
+    absl::StrAppend(&text, "\n", Sessions(ToRows(now, before, rates, screen.order), rates));
   absl::StrAppend(&text, "\n", Workers(now, before, rates));
   return Fit(text, screen);
 }

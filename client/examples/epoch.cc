@@ -122,8 +122,8 @@ std::string Quoted(const std::string& text) {
 
 // Prints for people. With --json, prints JSON to standard output and the rest to standard error.
 void Print(const Summary& summary, const EpochOptions& options) {
-  std::FILE* const people = options.json ? stderr : stdout;
-  std::fprintf(people,
+  std::FILE* const shown = options.json ? stderr : stdout;
+  std::fprintf(shown,
                "samples      %" PRIu64 "\nbatches      %" PRIu64
                "\nimages/s     %.1f\nquarantined  %" PRIu64
                "\ndelivery     %s (%s)\nsha256       %s\n",

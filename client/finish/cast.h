@@ -20,7 +20,7 @@ struct BFloat {
   uint16_t bits;
 };
 
-PENSTOCK_BOTH inline float FloatOf(uint32_t bits) {
+PENSTOCK_BOTH inline float ToFloat(uint32_t bits) {
   union {
     uint32_t bits;
     float value;
@@ -29,7 +29,7 @@ PENSTOCK_BOTH inline float FloatOf(uint32_t bits) {
 }
 
 // Exact, because every half is a float32. A subnormal half is its ten bits in units of 2⁻²⁴.
-PENSTOCK_BOTH inline float FloatOf(Half half) {
+PENSTOCK_BOTH inline float ToFloat(Half half) {
   const uint32_t sign = uint32_t{half.bits & 0x8000u} << 16;
   const uint32_t exponent = half.bits >> 10 & 0x1F, fraction = half.bits & 0x3FF;
   if (exponent == 0) {
@@ -37,10 +37,10 @@ PENSTOCK_BOTH inline float FloatOf(Half half) {
     return sign != 0 ? -magnitude : magnitude;
   }
   const uint32_t biased = exponent == 0x1F ? 0xFF : exponent + 112;
-  return FloatOf(sign | biased << 23 | fraction << 13);
+  return ToFloat(sign | biased << 23 | fraction << 13);
 }
 
-PENSTOCK_BOTH inline float FloatOf(BFloat value) { return FloatOf(uint32_t{value.bits} << 16); }
+PENSTOCK_BOTH inline float ToFloat(BFloat value) { return ToFloat(uint32_t{value.bits} << 16); }
 
 template <typename From, typename To>
 struct Cast {
@@ -48,11 +48,11 @@ struct Cast {
 };
 template <>
 struct Cast<Half, float> {
-  PENSTOCK_BOTH static float Of(Half value) { return FloatOf(value); }
+  PENSTOCK_BOTH static float Of(Half value) { return ToFloat(value); }
 };
 template <>
 struct Cast<BFloat, float> {
-  PENSTOCK_BOTH static float Of(BFloat value) { return FloatOf(value); }
+  PENSTOCK_BOTH static float Of(BFloat value) { return ToFloat(value); }
 };
 
 // Calls visit.operator()<From, To>() if this cast exists; otherwise returns false. For equal types,

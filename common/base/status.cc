@@ -6,7 +6,7 @@
 namespace penstock::base {
 namespace {
 
-absl::StatusCode CodeOf(int error_number) {
+absl::StatusCode ToCode(int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
@@ -59,7 +59,7 @@ absl::Status ErrnoStatus(int error_number, absl::string_view what, absl::string_
   if (remedy.empty() && (error_number == EMFILE || error_number == ENFILE))
     remedy = "raise the limit of open files (LimitNOFILE, ulimit -n)";
   if (!remedy.empty()) absl::StrAppend(&text, "; ", remedy);
-  return absl::Status(CodeOf(error_number), text);
+  return absl::Status(ToCode(error_number), text);
 }
 
 }  // namespace penstock::base

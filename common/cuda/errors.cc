@@ -33,7 +33,7 @@ bool Sticks(cudaError_t error) {
   }
 }
 
-absl::StatusCode CodeOf(cudaError_t error) {
+absl::StatusCode ToStatusCode(cudaError_t error) {
   switch (error) {
     case cudaErrorMemoryAllocation:
       return absl::StatusCode::kResourceExhausted;
@@ -78,13 +78,13 @@ absl::Status FromRuntimeAs(absl::StatusCode code, cudaError_t error, absl::strin
 }
 
 absl::Status FromRuntime(cudaError_t error, absl::string_view what, absl::string_view remedy) {
-  return FromRuntimeAs(CodeOf(error), error, what, remedy);
+  return FromRuntimeAs(ToStatusCode(error), error, what, remedy);
 }
 
 absl::Status FromDriver(CUresult result, absl::string_view what, absl::string_view remedy) {
   if (result == CUDA_SUCCESS) return absl::OkStatus();
   const auto error = static_cast<cudaError_t>(result);
-  return ToStatus(CodeOf(error), error, what, remedy);
+  return ToStatus(ToStatusCode(error), error, what, remedy);
 }
 
 void Ignore(cudaError_t error) {

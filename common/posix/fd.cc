@@ -48,7 +48,7 @@ absl::StatusOr<Fd> MakeEvent() {
   return event;
 }
 
-void Ring(const Fd& event) {
+void NotifyEvent(const Fd& event) {
   const uint64_t one = 1;
   ssize_t written;
   do {

@@ -43,13 +43,13 @@ class Fd {
 // **Errors**: FailedPrecondition if it is not a regular file; the message says what it is.
 absl::StatusOr<Fd> OpenRegular(const std::string& path);
 
-// Creates an eventfd(2), non-blocking and close-on-exec. Ring adds one. Drain resets it, and does
-// nothing if it is zero; it never waits, even if a process that shares the eventfd has made it
+// Creates an eventfd(2), non-blocking and close-on-exec. NotifyEvent adds one. Drain resets it, and
+// does nothing if it is zero; it never waits, even if a process that shares the eventfd has made it
 // blocking.
 absl::StatusOr<Fd> MakeEvent();
-// **Requires**: no untrusted process shares the event, because one could make Ring wait. Use a Bell
-// for those.
-void Ring(const Fd& event);
+// **Requires**: no untrusted process shares the event, because one could make NotifyEvent wait. Use
+// a Bell for those.
+void NotifyEvent(const Fd& event);
 void Drain(const Fd& event);
 
 // A notification channel for a sender that does not trust its receiver. Sending never waits,

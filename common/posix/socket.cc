@@ -23,7 +23,7 @@ constexpr timeval kConnectTimeout{.tv_sec = 5, .tv_usec = 0};
 
 int TypeOf(SocketKind kind) { return kind == SocketKind::kStream ? SOCK_STREAM : SOCK_SEQPACKET; }
 
-absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
+absl::StatusOr<sockaddr_un> ToAddress(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
@@ -106,7 +106,7 @@ absl::Status ConnectError(int error_number, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind) {
-  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, ToAddress(path));
   PENSTOCK_RETURN_IF_ERROR(UnlinkStale(path));
   Fd listener(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.valid()) return base::ErrnoStatus(errno, "making a socket");
@@ -125,7 +125,7 @@ absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind) {
 }
 
 absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind) {
-  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  PENSTOCK_ASSIGN_OR_RETURN(const sockaddr_un address, ToAddress(path));
   Fd socket(::socket(AF_UNIX, TypeOf(kind) | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return base::ErrnoStatus(errno, "making a socket");
   // connect(2) on a Unix socket waits for space in the listener's queue, up to the send timeout.

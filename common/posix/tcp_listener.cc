@@ -29,7 +29,7 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-SocketAddress SocketAddressOf(const TcpAddress& address) {
+SocketAddress ToSocketAddress(const TcpAddress& address) {
   SocketAddress result;
   if (address.v6) {
     auto& v6 = reinterpret_cast<sockaddr_in6&>(result.bytes);
@@ -59,7 +59,7 @@ absl::StatusOr<Fd> ListenTcp(const TcpAddress& address, int backlog) {
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       (address.v6 && ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0))
     return CannotListen(address, errno);
-  const SocketAddress at = SocketAddressOf(address);
+  const SocketAddress at = ToSocketAddress(address);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.bytes), at.size) != 0 ||
       ::listen(socket.get(), backlog) != 0)
     return CannotListen(address, errno);

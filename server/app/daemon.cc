@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kLongestAnswer(2);  // by the runner
 // Descriptors that clients never get: for workers, datasets and operators.
 constexpr uint64_t kFilesForOthers = 64;
 
-telemetry::Level LevelOf(config::v1::Log::Level level) {
+telemetry::Level ToLevel(config::v1::Log::Level level) {
   switch (level) {
     case config::v1::Log::LEVEL_DEBUG:
       return telemetry::Level::kDebug;
@@ -43,7 +43,7 @@ telemetry::Level LevelOf(config::v1::Log::Level level) {
 // ---- Start and end ----
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
-  telemetry::SetLevel(LevelOf(options.config.log().level()));
+  telemetry::SetLevel(ToLevel(options.config.log().level()));
   if (options.config.log().format() == config::v1::Log::FORMAT_JSON)
     telemetry::SetFormat(telemetry::Format::kJson);
   std::unique_ptr<Daemon> daemon(new Daemon(options));
@@ -79,7 +79,7 @@ absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim,
                             doorway::ClaimAddress(server.socket(), server.group()));
   address_.emplace(std::move(claim));
-  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, AdminsOf(server));
+  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, ToAdmins(server));
   if (!options_.private_daemon) {
     PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim admin,
                               ClaimAdminSocket(AdminSocketOf(server), rpc.admins));
@@ -212,10 +212,10 @@ base::Duration Daemon::drain_for() const {
 
 void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
   catalog_->SetOffer(std::move(offer));
-  runner_->Deliver([admission = AdmissionOf(next)](feed::Engine& engine, base::TimePoint) {
+  runner_->Deliver([admission = ToAdmission(next)](feed::Engine& engine, base::TimePoint) {
     engine.SetAdmission(admission);
   });
-  telemetry::SetLevel(LevelOf(next.log().level()));
+  telemetry::SetLevel(ToLevel(next.log().level()));
 }
 
 // The runner doesn't wait for threads that open datasets, and may be ending, so this waits only

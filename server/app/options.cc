@@ -25,29 +25,29 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
 }
 
 // **Requires**: the configuration was validated, so it has exactly one kind.
-NamedDataset NamedOf(const config::v1::Dataset& dataset) {
+NamedDataset ToNamedDataset(const config::v1::Dataset& dataset) {
   NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
   if (dataset.has_idx()) {
     named.path = dataset.idx().images();
     named.idx = {dataset.idx().images(), dataset.idx().labels()};
   } else if (dataset.has_npy()) {
-    named.npy = SpecOf(dataset.npy());
+    named.npy = ToSpec(dataset.npy());
     named.path = source::ToString(*named.npy);
   } else if (dataset.has_tokens()) {
-    named.tokens = SpecOf(dataset.tokens()).value();
+    named.tokens = ToSpec(dataset.tokens()).value();
     named.path = source::ToString(*named.tokens);
   } else if (dataset.has_tar()) {
-    named.tar = SpecOf(dataset.tar());
+    named.tar = ToSpec(dataset.tar());
     named.path = PathOf(*named.tar);
   } else if (dataset.has_tfrecord()) {
-    named.tfrecord = SpecOf(dataset.tfrecord());
+    named.tfrecord = ToSpec(dataset.tfrecord());
     named.path = PathOf(*named.tfrecord);
   } else if (dataset.has_synthetic()) {
-    named.synthetic = SpecOf(dataset.synthetic());
+    named.synthetic = ToSpec(dataset.synthetic());
     named.path = source::ToString(*named.synthetic);
   } else if (dataset.has_mixture()) {
     named.path = absl::StrCat("mixture:", dataset.name());
-    named.mixture = {.parts = {}, .plan = MixtureOf(dataset.mixture())};
+    named.mixture = {.parts = {}, .plan = ToMixture(dataset.mixture())};
     for (const config::v1::MixturePart& part : dataset.mixture().parts())
       named.mixture->parts.push_back(part.dataset());
   }
@@ -94,12 +94,12 @@ exporting::Gpus::Options GpusOptions(const config::v1::Config& config) {
 
 }  // namespace
 
-absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config) {
+absl::StatusOr<Catalog::Offer> ToOffer(const config::v1::Config& config) {
   Catalog::Offer offer;
   offer.faults.max_quarantined_share = config.limits().max_quarantined_share();
   offer.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
   for (const config::v1::Dataset& dataset : config.datasets()) {
-    NamedDataset named = NamedOf(dataset);
+    NamedDataset named = ToNamedDataset(dataset);
     for (const std::string& group : dataset.groups()) {
       PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
       named.groups.push_back(id);
@@ -111,7 +111,7 @@ absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config) {
 
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths) {
   Catalog::Options catalog;
-  PENSTOCK_ASSIGN_OR_RETURN(catalog.offer, OfferOf(config));
+  PENSTOCK_ASSIGN_OR_RETURN(catalog.offer, ToOffer(config));
   catalog.any_path = paths == Paths::kAny;
   catalog.roots.assign(config.source().roots().begin(), config.source().roots().end());
   catalog.state_dir = config.server().state_dir();
@@ -139,12 +139,12 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.row_copiers = {.count = RowCopierCount(config, machine)};
   engine.retry_for = Milliseconds(config.source().retry_for_ms());
   engine.gpus = GpusOptions(config);
-  engine.admission = AdmissionOf(config);
+  engine.admission = ToAdmission(config);
   if (config.workers().auto_()) engine.auto_workers = {.most = MostWorkers(config, machine)};
   return engine;
 }
 
-feed::Admission AdmissionOf(const config::v1::Config& config) {
+feed::Admission ToAdmission(const config::v1::Config& config) {
   return {.max_sessions = config.server().max_sessions(),
           .max_sessions_per_user = config.limits().max_sessions_per_user(),
           .max_pool_per_user = config.limits().max_pool_per_user_share(),

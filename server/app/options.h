@@ -14,12 +14,12 @@ namespace penstock::app {
 enum class Paths { kNamed, kAny };
 
 // **Errors**: InvalidArgument names a group that doesn't exist.
-absl::StatusOr<Catalog::Offer> OfferOf(const config::v1::Config& config);
+absl::StatusOr<Catalog::Offer> ToOffer(const config::v1::Config& config);
 absl::StatusOr<Catalog::Options> CatalogOptions(const config::v1::Config& config, Paths paths);
 
 GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config);
 
-feed::Admission AdmissionOf(const config::v1::Config& config);
+feed::Admission ToAdmission(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);

@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<std::string>> Reloads::Reload() {
   if (!can_reload()) return Refuse("a private daemon has no configuration");
   const absl::StatusOr<config::v1::Config> next = options_.read();
   if (!next.ok()) return Refuse(next.status().message());
-  absl::StatusOr<DatasetOffer> offer = OfferOf(*next);
+  absl::StatusOr<DatasetOffer> offer = ToOffer(*next);
   if (!offer.ok()) return Refuse(offer.status().message());
 
   std::vector<std::string> changed, fixed;

@@ -200,7 +200,7 @@ void RowCopiers::CopyRun(const RowRun& run) {
     in_hand_.erase(run.id);
     ended_.push_back(std::move(outcome));
   }
-  posix::Ring(event_);
+  posix::NotifyEvent(event_);
 }
 
 }  // namespace penstock::copy

@@ -79,7 +79,7 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
   }
 }
 
-std::optional<Decoder::Size> Decoder::SizeOf(std::span<const std::byte> file, const Spec& spec) {
+std::optional<Decoder::Size> Decoder::ReadSize(std::span<const std::byte> file, const Spec& spec) {
   if (state_->ReadHeader(file, spec.exif) != Fault::kNone) return std::nullopt;
   return Size{state_->reader->width(), state_->reader->height()};
 }
@@ -97,7 +97,7 @@ Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
   const bool own = kind == Kind::kTiff;  // always shown upright
   if (!own && exif == Exif::kIgnore) return Fault::kNone;
   const Orientation orientation =
-      own ? tiff.orientation() : OrientationOf(OrientationTag(FindExif(kind, file)));
+      own ? tiff.orientation() : ReadOrientation(OrientationTag(FindExif(kind, file)));
   if (orientation.upright()) return Fault::kNone;
   if (own && exif == Exif::kApply) return Fault::kUnsupported;  // Pillow 9.4 turns it twice
   oriented.Set(*reader, orientation);

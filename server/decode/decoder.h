@@ -29,7 +29,7 @@ class Decoder {
   struct Size {
     uint32_t width = 0, height = 0;
   };
-  std::optional<Size> SizeOf(std::span<const std::byte> file, const Spec& spec);
+  std::optional<Size> ReadSize(std::span<const std::byte> file, const Spec& spec);
 
  private:
   struct State;

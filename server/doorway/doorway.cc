@@ -51,7 +51,7 @@ class EpollDoorway final : public Doorway {
       : options_(options),
         visitor_(visitor),
         wake_(std::move(wake)),
-        outbox_({.descriptors = options.max_undelivered}, [this] { posix::Ring(wake_); }),
+        outbox_({.descriptors = options.max_undelivered}, [this] { posix::NotifyEvent(wake_); }),
         listener_(std::move(listener)),
         spare_(std::move(spare)),
         poller_(std::move(poller)),
@@ -67,7 +67,7 @@ class EpollDoorway final : public Doorway {
 
   ~EpollDoorway() override {
     stopping_.store(true);
-    posix::Ring(wake_);
+    posix::NotifyEvent(wake_);
     if (thread_.joinable()) thread_.join();
     ::unlink(options_.path.c_str());
   }
@@ -82,7 +82,7 @@ class EpollDoorway final : public Doorway {
       base::MutexLock lock(mutex_);
       to_forget_.push_back(peer);
     }
-    posix::Ring(wake_);
+    posix::NotifyEvent(wake_);
   }
   Counts counts() const override { return {no_place_, bad_handshake_, unread_, spoke_again_}; }
 

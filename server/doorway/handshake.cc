@@ -16,7 +16,7 @@
 namespace penstock::doorway {
 namespace {
 
-constexpr shm::DoorwayHeader HeaderOf(shm::DoorwayKind kind, uint32_t version) {
+constexpr shm::DoorwayHeader MakeHeader(shm::DoorwayKind kind, uint32_t version) {
   return {.magic = shm::kDoorwayMagic, .version = version, .kind = kind, .reserved = 0};
 }
 
@@ -109,16 +109,17 @@ absl::StatusOr<rpc::Ticket> NewTicket() {
 }
 
 shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version) {
-  shm::DoorwayWelcome welcome{.header = HeaderOf(shm::DoorwayKind::kWelcome, version),
+  shm::DoorwayWelcome welcome{.header = MakeHeader(shm::DoorwayKind::kWelcome, version),
                               .ticket = {}};
   std::memcpy(welcome.ticket, ticket.bytes, sizeof(welcome.ticket));
   return welcome;
 }
 
 shm::DoorwayRefused RefusedFor(const absl::Status& why) {
-  shm::DoorwayRefused refused{.header = HeaderOf(shm::DoorwayKind::kRefused, shm::kProtocolVersion),
-                              .code = static_cast<uint32_t>(why.code()),
-                              .reason = {}};
+  shm::DoorwayRefused refused{
+      .header = MakeHeader(shm::DoorwayKind::kRefused, shm::kProtocolVersion),
+      .code = static_cast<uint32_t>(why.code()),
+      .reason = {}};
   const size_t length = std::min(why.message().size(), sizeof(refused.reason) - 1);
   std::memcpy(refused.reason, why.message().data(), length);
   return refused;

@@ -156,7 +156,7 @@ void CudaCopier::SlabDone(SlabResult result) {
     base::MutexLock lock(mutex_);
     done_.slabs.push_back(std::move(result));
   }
-  posix::Ring(event_);
+  posix::NotifyEvent(event_);
 }
 
 absl::Status CudaCopier::CopyNow(CudaMemory& memory, const CopyOrder& order) {
@@ -191,7 +191,7 @@ void CudaCopier::Fail(const absl::Status& why) {
     jobs_.clear();
   }
   changed_.NotifyAll();
-  posix::Ring(event_);
+  posix::NotifyEvent(event_);
 }
 
 // ---- The thread that waits for copies. ----
@@ -219,7 +219,7 @@ void CudaCopier::AwaitCopies() {
       if (status.ok()) done_.copies.push_back(oldest.id);
     }
     changed_.NotifyAll();
-    posix::Ring(event_);
+    posix::NotifyEvent(event_);
   }
 }
 

@@ -101,7 +101,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext* context,
                                                      const v1::DrainRequest* request) override {
     using Call = RepeatedCall<v1::DrainResponse>;
-    Gate::Judged judged = gate_.Judge<v1::DrainRequest>(CallOf(*context, WhatOf(*request)));
+    Gate::Judged judged = gate_.Judge<v1::DrainRequest>(MakeCall(*context, WhatOf(*request)));
     Call::Options options = {.audited = std::move(judged.audited), .pause = kDrainLooks};
     // The first call starts the drain; later ones only ask for its progress.
     if (judged.permit.ok())
@@ -121,7 +121,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerWriteReactor<v1::WatchStatusResponse>* WatchStatus(
       CallbackServerContext* context, const v1::WatchStatusRequest* request) override {
     using Call = RepeatedCall<v1::WatchStatusResponse>;
-    Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(CallOf(*context, ""));
+    Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(MakeCall(*context, ""));
     Call::Options options = {.audited = std::move(judged.audited)};
     absl::Status may = judged.permit.status();
     const auto interval = IntervalFrom(*request);
@@ -138,7 +138,8 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   grpc::ServerWriteReactor<v1::IndexDatasetResponse>* IndexDataset(
       CallbackServerContext* context, const v1::IndexDatasetRequest* request) override {
-    Gate::Judged judged = gate_.Judge<v1::IndexDatasetRequest>(CallOf(*context, WhatOf(*request)));
+    Gate::Judged judged =
+        gate_.Judge<v1::IndexDatasetRequest>(MakeCall(*context, WhatOf(*request)));
     const auto call = IndexCall::Make(calls_, std::move(judged.audited));
     const auto dataset = DatasetFrom(request->dataset());
     if (!judged.permit.ok() || !dataset.ok()) {
@@ -153,7 +154,7 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   grpc::ServerWriteReactor<v1::GetTraceResponse>* GetTrace(
       CallbackServerContext* context, const v1::GetTraceRequest* request) override {
-    Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(CallOf(*context, ""));
+    Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(MakeCall(*context, ""));
     const auto call = TraceCall::Make(std::move(judged.audited));
     call->Begin(controller_, judged.permit, TraceLengthFrom(*request));
     return call.get();
@@ -173,7 +174,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   template <typename Request, typename Response, typename Method>
   ServerUnaryReactor* ServeCall(const CallbackServerContext& context, const Request& request,
                                 Response* response, const Method& method) {
-    Gate::Judged judged = gate_.Judge<Request>(CallOf(context, WhatOf(request)));
+    Gate::Judged judged = gate_.Judge<Request>(MakeCall(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
     if (status.ok()) status = calls_.MayAsk();

@@ -44,7 +44,7 @@ class FeedService final : public v1::FeedService::CallbackService {
   grpc::ServerReadReactor<v1::SendOrderRequest>* SendOrder(
       CallbackServerContext* context, v1::SendOrderResponse* response) override {
     return OrderCall::Start(controller_, calls_,
-                            gate_.Judge<v1::SendOrderRequest>(CallOf(*context, "")), response);
+                            gate_.Judge<v1::SendOrderRequest>(MakeCall(*context, "")), response);
   }
 
   ServerUnaryReactor* OpenSession(CallbackServerContext* context,
@@ -73,7 +73,7 @@ class FeedService final : public v1::FeedService::CallbackService {
                             Response* response,
                             absl::Status (FeedService::*method)(const Permit&, const Request&,
                                                                 const Call<Response>&)) {
-    Gate::Judged judged = gate_.Judge<Request>(CallOf(context, WhatOf(request)));
+    Gate::Judged judged = gate_.Judge<Request>(MakeCall(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
     if (status.ok()) status = calls_.MayAsk();

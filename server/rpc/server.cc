@@ -108,7 +108,7 @@ Half::~Half() {
   if (server_ != nullptr) server_->Wait();
 }
 
-Acceptor::Limits LimitsOf(uint32_t max_connections) {
+Acceptor::Limits ToLimits(uint32_t max_connections) {
   const uint64_t fit = std::max<uint64_t>(posix::MaxOpenFiles() / kDescriptorsEach, 1);
   const auto most = static_cast<uint32_t>(std::min<uint64_t>(max_connections, fit));
   if (most < max_connections)
@@ -194,7 +194,7 @@ absl::Status GrpcServer::BeginHere(Listeners listeners) {
   PENSTOCK_RETURN_IF_ERROR(operators_.Begin(options_));
   PENSTOCK_ASSIGN_OR_RETURN(relay_, Relay::Start());
   const Entrance entrance = listeners.operators.valid() ? Entrance::kTrainers : Entrance::kBoth;
-  Acceptor::Limits limits = LimitsOf(options_.max_connections);
+  Acceptor::Limits limits = ToLimits(options_.max_connections);
   if (entrance == Entrance::kTrainers) {
     limits.in_charge = Acceptor::InCharge::kNobody;
     limits.kept = 0;

@@ -18,7 +18,7 @@ short EventsOf(const HttpConnection& connection) {
   return connection.state() == HttpConnection::State::kWriting ? POLLOUT : POLLIN;
 }
 
-timespec TimeSpecOf(base::Duration duration) {
+timespec ToTimespec(base::Duration duration) {
   const int64_t ns = std::max<int64_t>(duration.count(), 0);
   return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
 }
@@ -44,7 +44,7 @@ HttpServer::HttpServer(posix::Fd listener, Page page, Options options, posix::Fd
 
 HttpServer::~HttpServer() {
   stopping_ = true;
-  posix::Ring(stop_);
+  posix::NotifyEvent(stop_);
   thread_.join();
 }
 
@@ -62,7 +62,7 @@ void HttpServer::Run() {
               {.fd = accepting ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
     for (const HttpConnection& connection : connections_)
       polled.push_back({.fd = connection.socket(), .events = EventsOf(connection), .revents = 0});
-    const timespec wait = TimeSpecOf(Wait(now, accepting));
+    const timespec wait = ToTimespec(Wait(now, accepting));
     if (::ppoll(polled.data(), polled.size(), &wait, nullptr) < 0) continue;
 
     auto found = polled.begin() + 2;

@@ -12,7 +12,7 @@
 namespace penstock::status {
 namespace {
 
-double SecondsOf(clockid_t clock) {
+double ToSeconds(clockid_t clock) {
   timespec time = {};
   ::clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
@@ -47,7 +47,7 @@ double StartTime() {
   if (at == std::string::npos) return 0;
   const double ticks = std::strtod(stat.c_str() + at, nullptr);
   const double since_boot = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return SecondsOf(CLOCK_REALTIME) - SecondsOf(CLOCK_BOOTTIME) + since_boot;
+  return ToSeconds(CLOCK_REALTIME) - ToSeconds(CLOCK_BOOTTIME) + since_boot;
 }
 
 uint64_t MaxFds() {
@@ -59,7 +59,7 @@ uint64_t MaxFds() {
 
 ProcessFacts ReadProcessFacts() {
   static const double start_time = StartTime();  // constant for the process's life
-  return {.cpu_seconds = SecondsOf(CLOCK_PROCESS_CPUTIME_ID),
+  return {.cpu_seconds = ToSeconds(CLOCK_PROCESS_CPUTIME_ID),
           .resident_bytes = ResidentBytes(),
           .open_fds = OpenFds(),
           .max_fds = MaxFds(),

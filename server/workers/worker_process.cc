@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartChildProcess(
   const posix::Fd theirs(ends[1]);
   auto child = posix::Child::Spawn(
       {options.program.empty() ? DefaultProgram() : options.program,
-       absl::StrCat("user=", options.user), absl::StrCat("lane=", options.number)},
+       absl::StrCat("user=", options.user), absl::StrCat("queue=", options.number)},
       {{theirs.get(), kSocketNumber},
        {endpoint.memory().get(), kChannelNumber},
        {endpoint.work_notifier().get(), kWorkNumber},

@@ -90,7 +90,7 @@ std::vector<PillowCrop> CropsOf(const DecodeBench& bench, const source::Dataset&
   std::vector<PillowCrop> crops;
   decode::Decoder decoder((decode::SampleLimits()));
   for (const Task& task : bench.tasks()) {
-    const auto size = decoder.SizeOf(task.file, bench.spec());
+    const auto size = decoder.ReadSize(task.file, bench.spec());
     if (!size) continue;
     crops.push_back({dataset.path(task.key.sample),
                      DrawFor(bench.spec(), task.key, size->width, size->height)});

@@ -12,7 +12,7 @@ namespace {
 
 // Room for copies: as large as a pool segment whose slots are filled in turn, so that writes go to
 // memory, not to a cache.
-constexpr uint64_t kRoom = 64 * base::kMiB;
+constexpr uint64_t kCopyBytes = 64 * base::kMiB;
 constexpr uint32_t kVocabulary = 1 << 15;
 
 std::string IdxHeader(std::initializer_list<uint32_t> words) {
@@ -45,7 +45,7 @@ absl::StatusOr<RowFiles> RowFiles::Make(const ScratchFolder& folder, const RowKi
   for (uint64_t i = 0; i < files.size_; ++i)
     files.rows_[i] = static_cast<char>((i * 37 >> 3) & (i % 2 == 0 ? 0xFF : 0x7F));
   const uint64_t batch_bytes = kind.batch * kind.row_bytes;
-  files.into_.resize(kRoom / batch_bytes * batch_bytes);
+  files.into_.resize(kCopyBytes / batch_bytes * batch_bytes);
   std::string header;
   if (kind.format == RowFormat::kIdx) {
     const std::string labels(files.count_, '\0');

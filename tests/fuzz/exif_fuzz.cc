@@ -13,7 +13,7 @@ namespace {
 void CheckTag(std::span<const std::byte> tiff) {
   const int tag = decode::OrientationTag(tiff);
   PENSTOCK_CHECK(tag >= 1 && tag <= 8);
-  PENSTOCK_CHECK(decode::OrientationOf(tag).upright() == (tag == 1));
+  PENSTOCK_CHECK(decode::ReadOrientation(tag).upright() == (tag == 1));
 }
 
 bool LiesIn(std::span<const std::byte> part, std::span<const std::byte> whole) {

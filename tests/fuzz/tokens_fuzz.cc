@@ -11,7 +11,7 @@ namespace source = penstock::source;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  const source::TokenFormat looks = source::FormatOf(bytes);
+  const source::TokenFormat looks = source::RecogniseFormat(bytes);
   for (const source::TokenFormat format :
        {looks, source::TokenFormat::kRaw, source::TokenFormat::kLlmC, source::TokenFormat::kNpy})
     for (const base::DType raw : {base::DType::kUInt16, base::DType::kInt32}) {

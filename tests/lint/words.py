@@ -1,8 +1,11 @@
 """Words that this project has given up for the field's own: no name may bring them back.
 
 Looks at the names of files and at the identifiers of C++, Python and protocol buffers, which it splits
-where a capital letter or an underscore begins a new word. Comments and strings are not looked at: in a
-sentence, most of these words are plain English. `words.py` prints what it finds and exits with 1.
+where a capital letter or an underscore begins a new word. Comments, strings and the names of tests are
+not looked at: in a sentence, most of these words are plain English.
+
+What makes an X is a constructor, or called ToX or MakeX. `XOf(y)` looks up the X that y has.
+`words.py` prints what it finds and exits with 1.
 """
 import re
 import subprocess
@@ -10,6 +13,7 @@ import sys
 
 INSTEAD = {
     "bell": "notifier",
+    "bury": "reap",
     "carrier": "row copier",
     "clerk": "reply executor",
     "courier": "deferred sender",
@@ -17,6 +21,7 @@ INSTEAD = {
     "hello": "handshake",
     "herald": "systemd notifier",
     "lender": "owner",
+    "people": "display",
     "road": "fill path",
     "seat": "permit, or reservation",
     "wish": "request",
@@ -25,9 +30,24 @@ INSTEAD = {
 PUBLISHED = {"carriers"}
 SOURCES = (".h", ".cc", ".cu", ".py", ".proto")
 PREVIOUS = "tests/system/previous/"  # speaks the names of the previous version
-NOT_CODE = re.compile(r'//[^\n]*|#(?!include)[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
+NOT_CODE = re.compile(r'R"(?P<mark>\w*)\((?:.|\n)*?\)(?P=mark)"|//[^\n]*|#(?!include)[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
                       re.DOTALL)
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+
+
+TEST_NAME = re.compile(r"\bTEST\w*\(\s*\w+,\s*\w+\)|\bdef test_\w+")
+# A function's type and name where it is declared or defined.
+FACTORY = re.compile(r"^ *(?:static |inline |constexpr |virtual )*([\w:<>]+) +(?:\w+::)?(\w+)Of\(", re.MULTILINE)
+# These find what is there already, or say which kind something is.
+LOOKUPS = {"Facts", "Feed", "Files", "Id", "Kind", "Phase", "Place", "Range", "Roots", "State", "Track", "Traffic",
+           "Turn", "View"}
+
+
+def factories(code):
+    """Names XOf of functions that return an X, StatusOr<X>, vector<X> and so on by value."""
+    for kind, made in FACTORY.findall(code):
+        if kind.rstrip(">").endswith((made, made.removesuffix("s"))) and made not in LOOKUPS:
+            yield f"{made}Of"
 
 
 def words_of(name):
@@ -49,7 +69,11 @@ def main():
         names = {path}
         if path.endswith(SOURCES) and path != "tests/lint/words.py":
             with open(path, encoding="utf-8") as file:
-                names |= set(re.findall(r"[A-Za-z_]\w*", NOT_CODE.sub(" ", file.read())))
+                code = TEST_NAME.sub(" ", NOT_CODE.sub(" ", file.read()))
+            names |= set(re.findall(r"[A-Za-z_]\w*", code))
+            for name in factories(code) if path.startswith(("client/", "common/", "server/")) else []:
+                found += 1
+                print(f"{path}: {name}: a constructor, To{name[:-2]} or Make{name[:-2]}")
         for name in sorted(names):
             for word in given_up(name):
                 found += 1

@@ -83,7 +83,7 @@ std::string FinishCaseName(const ::testing::TestParamInfo<FinishCase>& info) {
 
 void FinishSuite::SetUp() { finisher_ = GetParam().make(); }
 
-Spec FinishSuite::SpecOf(const std::vector<float>& mean, const std::vector<float>& stddev) const {
+Spec FinishSuite::MakeSpec(const std::vector<float>& mean, const std::vector<float>& stddev) const {
   return {GetParam().type, GetParam().layout, mean, stddev};
 }
 
@@ -111,7 +111,7 @@ TEST_P(FinishSuite, EqualsTheNaiveReferenceAtEveryWidthAndChannelCount) {
     for (const uint32_t width : {1u, 2u, 5u, 7u, 8u, 15u, 16u, 17u, 31u, 33u, 61u, 64u}) {
       const Shape shape = {2, 3, width, channels};
 
-      ASSERT_TRUE(EqualsTheReference(SpecOf(mean, stddev), shape, RandomRows(shape)))
+      ASSERT_TRUE(EqualsTheReference(MakeSpec(mean, stddev), shape, RandomRows(shape)))
           << channels << " channels, width " << width;
     }
   }
@@ -121,7 +121,7 @@ TEST_P(FinishSuite, EqualsTheNaiveReferenceOnPixelsAndOnWholeImages) {
   const std::vector<float> mean = Means(3), stddev = Deviations(3);
   for (const Shape& shape :
        {Shape{1, 1, 1, 3}, Shape{300, 1, 1, 3}, Shape{2, 224, 224, 3}, Shape{3, 75, 75, 3}}) {
-    ASSERT_TRUE(EqualsTheReference(SpecOf(mean, stddev), shape, RandomRows(shape)))
+    ASSERT_TRUE(EqualsTheReference(MakeSpec(mean, stddev), shape, RandomRows(shape)))
         << shape.rows << " rows, width " << shape.width;
   }
 }
@@ -141,7 +141,7 @@ TEST_P(FinishSuite, EqualsTheNaiveReferenceForEveryValueAndAnyCoefficients) {
     const float mean =
         round % 2 ? static_cast<float>(random()) / 4e9f : rows[random() % 256] / 255.0f;
 
-    ASSERT_TRUE(EqualsTheReference(SpecOf({mean}, {stddev}), shape, rows))
+    ASSERT_TRUE(EqualsTheReference(MakeSpec({mean}, {stddev}), shape, rows))
         << "mean " << mean << ", deviation " << stddev;
   }
 }
@@ -152,7 +152,7 @@ TEST_P(FinishSuite, NeitherSideNeedsAnAlignmentAndNothingBesideIsTouched) {
     const std::vector<uint8_t> rows = RandomRows(shape);
     for (const Places& places : {Places{1, 0}, Places{0, 1}, Places{0, 4}, Places{8, 8},
                                  Places{4, 2}, Places{15, 15}, Places{3, 12}}) {
-      ASSERT_TRUE(EqualsTheReference(SpecOf(mean, stddev), shape, rows, places))
+      ASSERT_TRUE(EqualsTheReference(MakeSpec(mean, stddev), shape, rows, places))
           << "rows at " << places.rows << ", into " << places.into;
     }
   }

@@ -50,7 +50,7 @@ class FinishSuite : public ::testing::TestWithParam<FinishCase> {
                                                 const std::vector<uint8_t>& rows,
                                                 const Places& places = {});
   // The case's type and layout.
-  Spec SpecOf(const std::vector<float>& mean, const std::vector<float>& stddev) const;
+  Spec MakeSpec(const std::vector<float>& mean, const std::vector<float>& stddev) const;
 
   std::shared_ptr<Finisher> finisher_;
 };

@@ -26,7 +26,7 @@ std::vector<Finding> GradeGpus(const Facts& facts);
 std::vector<Finding> GradeDaemon(const Facts& facts);
 std::vector<Finding> GradeRoots(const Facts& facts);
 
-inline std::string WordsOf(const absl::Status& status) { return std::string(status.message()); }
+inline std::string ToWords(const absl::Status& status) { return std::string(status.message()); }
 
 bool HasProblem(const std::vector<Finding>& findings);
 

@@ -10,14 +10,14 @@ namespace {
 
 Finding GradeConfig(const std::string& file, const absl::Status& status) {
   if (status.ok()) return {Grade::kOk, "configuration", absl::StrCat(file, " is valid"), ""};
-  return {Grade::kProblem, "configuration", WordsOf(status),
+  return {Grade::kProblem, "configuration", ToWords(status),
           absl::StrCat("correct it, then: penstockd --check-config ", file)};
 }
 
 Finding GradeDirectory(const std::string& directory, const absl::Status& status) {
   if (status.ok()) return {Grade::kOk, "socket directory", directory, ""};
   return {
-      Grade::kProblem, "socket directory", absl::StrCat(directory, ": ", WordsOf(status)),
+      Grade::kProblem, "socket directory", absl::StrCat(directory, ": ", ToWords(status)),
       absl::StrCat("chown it to the daemon's user and chmod go-w ", directory, ", or remove it")};
 }
 
@@ -57,7 +57,7 @@ Finding GradeServing(const absl::StatusOr<DaemonFacts>& daemon) {
     return {Grade::kOk, "daemon", absl::StrCat("serving at ", daemon->address), ""};
   if (daemon.ok()) {
     return {Grade::kProblem, "daemon",
-            absl::StrCat("at ", daemon->address, ": ", WordsOf(daemon->serving)),
+            absl::StrCat("at ", daemon->address, ": ", ToWords(daemon->serving)),
             "see its log; penstockctl status has details"};
   }
   if (absl::IsNotFound(daemon.status())) {
@@ -65,7 +65,7 @@ Finding GradeServing(const absl::StatusOr<DaemonFacts>& daemon) {
             "start it: systemctl start penstockd, or penstockd --config FILE; clients can start a "
             "private one themselves (penstockctl status shows where it looked)"};
   }
-  return {Grade::kProblem, "daemon", WordsOf(daemon.status()),
+  return {Grade::kProblem, "daemon", ToWords(daemon.status()),
           "use an address to which you may connect"};
 }
 
@@ -129,7 +129,7 @@ Finding GradeRoot(const Root& root) {
                              ? ""
                              : absl::StrCat(", ", root.file_system, remote ? " (network)" : "");
   if (root.walk.ok()) return {Grade::kOk, what, root.place + on, ""};
-  const std::string found = absl::StrCat(WordsOf(root.walk), remote ? on : "");
+  const std::string found = absl::StrCat(ToWords(root.walk), remote ? on : "");
   if (absl::IsDeadlineExceeded(root.walk))
     return {Grade::kProblem, what, found,
             "the file server does not answer: check it and the network; feeds wait for "

@@ -81,7 +81,7 @@ Finding GradeMemfd(const absl::Status& memfd) {
   if (memfd.ok()) {
     return {Grade::kOk, "shared memory", "memfd works; /dev/shm is not needed", ""};
   }
-  return {Grade::kProblem, "shared memory", WordsOf(memfd),
+  return {Grade::kProblem, "shared memory", ToWords(memfd),
           "allow memfd_create (Linux 3.17; a container's seccomp profile may forbid it, or the "
           "sysctl vm.memfd_noexec=2)"};
 }
@@ -114,7 +114,7 @@ Finding GradeMemlock(const std::optional<Limit>& memlock) {
 
 Finding GradePidfd(const absl::Status& pidfd, const absl::Status& peer_pidfd) {
   if (!pidfd.ok()) {
-    return {Grade::kProblem, "process watching", WordsOf(pidfd),
+    return {Grade::kProblem, "process watching", ToWords(pidfd),
             "allow pidfd_open (Linux 5.3; a container's seccomp profile may forbid it)"};
   }
   if (peer_pidfd.ok()) {
@@ -124,7 +124,7 @@ Finding GradePidfd(const absl::Status& pidfd, const absl::Status& peer_pidfd) {
     return {Grade::kOk, "process watching",
             "pidfd_open works; no SO_PEERPIDFD (Linux 6.5), so clients send their own pidfds", ""};
   }
-  return {Grade::kWarning, "process watching", WordsOf(peer_pidfd),
+  return {Grade::kWarning, "process watching", ToWords(peer_pidfd),
           "clients send their own pidfd instead"};
 }
 

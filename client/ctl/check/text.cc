@@ -14,14 +14,14 @@ namespace {
 
 using Words = std::vector<absl::string_view>;
 
-Words WordsOf(absl::string_view line) {
+Words ToWords(absl::string_view line) {
   return absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
 }
 
 // The words after "key:".
 std::optional<Words> LineOf(absl::string_view text, absl::string_view key) {
   for (absl::string_view line : absl::StrSplit(text, '\n'))
-    if (absl::ConsumePrefix(&line, key) && absl::ConsumePrefix(&line, ":")) return WordsOf(line);
+    if (absl::ConsumePrefix(&line, key) && absl::ConsumePrefix(&line, ":")) return ToWords(line);
   return std::nullopt;
 }
 
@@ -74,7 +74,7 @@ absl::StatusOr<Identity> ParseIdentity(absl::string_view status) {
 absl::StatusOr<Limit> ParseLimit(absl::string_view limits, absl::string_view name) {
   for (absl::string_view line : absl::StrSplit(limits, '\n')) {
     if (!absl::ConsumePrefix(&line, name) || !absl::ConsumePrefix(&line, " ")) continue;
-    const Words words = WordsOf(line);
+    const Words words = ToWords(line);
     Limit limit;
     if (words.size() >= 2 && ReadBound(words[0], limit.soft) && ReadBound(words[1], limit.hard))
       return limit;
@@ -129,7 +129,7 @@ std::optional<uint64_t> KeyedNumber(absl::string_view text, absl::string_view ke
 std::vector<Mount> ParseMounts(absl::string_view mountinfo) {
   std::vector<Mount> mounts;
   for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
-    const Words words = WordsOf(line);
+    const Words words = ToWords(line);
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (words.size() < 7 || dash - words.begin() < 6 || words.end() - dash < 2) continue;
     mounts.push_back({Unescape(words[4]), std::string(dash[1])});
@@ -158,13 +158,13 @@ bool IsRemote(absl::string_view file_system) {
 }
 
 bool IsWholeUserMap(absl::string_view uid_map) {
-  const Words words = WordsOf(absl::StripAsciiWhitespace(uid_map));
+  const Words words = ToWords(absl::StripAsciiWhitespace(uid_map));
   return words.size() == 3 && words[0] == "0" && words[1] == "0" && words[2] == "4294967295";
 }
 
 std::string DriverVersion(absl::string_view text) {
   const size_t end = text.find('\n');
-  for (const absl::string_view word : WordsOf(text.substr(0, end))) {
+  for (const absl::string_view word : ToWords(text.substr(0, end))) {
     const bool spelled = std::all_of(word.begin(), word.end(), [](char c) {
       return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
     });

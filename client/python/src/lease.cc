@@ -25,7 +25,7 @@ nb::object Images(nb::handle lease) {
   return nb::cast(nb::ndarray<nb::numpy, const uint8_t>(batch.images().data(), 4, sides, lease));
 }
 
-std::vector<uint64_t> ShapeOf(const Batch& batch) {
+std::vector<uint64_t> ToTuple(const Batch& batch) {
   const Shape shape = batch.shape();
   return {shape.rows, shape.height, shape.width, shape.channels};
 }
@@ -50,8 +50,8 @@ void Release(Batch& batch) {
 
 void BindLease(nb::module_& module) {
   nb::class_<Batch>(module, "Lease", "A batch, held until its last view is gone.")
-      .def_prop_ro("step", &StepOf, "(epoch, step, first, rows, valid_rows, last_of_epoch)")
-      .def_prop_ro("shape", [](const Batch& batch) { return nb::tuple(nb::cast(ShapeOf(batch))); })
+      .def_prop_ro("step", &ToStep, "(epoch, step, first, rows, valid_rows, last_of_epoch)")
+      .def_prop_ro("shape", [](const Batch& batch) { return nb::tuple(nb::cast(ToTuple(batch))); })
       .def_prop_ro("on_device", &Batch::on_device)
       .def_prop_ro("images", &Images, "The stored rows as a read-only NumPy array; None on a GPU.")
       .def_prop_ro("labels", [](const Batch& batch) { return HostCopy(batch.labels()); })

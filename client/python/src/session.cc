@@ -45,7 +45,7 @@ auto Ask(HeldSession& held) {
 }
 
 // For a full batch: (rows, height, width, channels).
-nb::tuple ShapeOf(const Shape& shape) {
+nb::tuple ToTuple(const Shape& shape) {
   return nb::make_tuple(shape.rows, shape.height, shape.width, shape.channels);
 }
 
@@ -81,7 +81,7 @@ std::vector<Placed> PlacesIn(const Batch& batch, const HeldSession::Wanted& want
   return places;
 }
 
-nb::dict StatsOf(HeldSession& held) {
+nb::dict ToDict(HeldSession& held) {
   const SessionStats stats = held.Asked([](Session& session) { return session.Stats(); });
   nb::dict values;
   values["batches"] = stats.batches;
@@ -98,7 +98,7 @@ nb::dict StatsOf(HeldSession& held) {
   return values;
 }
 
-nb::list DescribedTensors(HeldSession& held) { return TensorsOf(Ask<&Session::tensors>(held)); }
+nb::list DescribedTensors(HeldSession& held) { return ToTensorList(Ask<&Session::tensors>(held)); }
 
 nb::tuple View(HeldSession& held, nb::handle lease, size_t tensor) {
   return ViewOf(lease, Ask<&Session::tensors>(held).at(tensor), tensor);
@@ -170,7 +170,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destin
   if (!batch.ok()) Raise(batch.status());
   const auto ids = batch->sample_ids();
   nb::bytes sample_ids(ids.data(), ids.size_bytes());
-  const std::vector<TensorInto> tensors = IntoOf(destination.tensors);
+  const std::vector<TensorInto> tensors = ToInto(destination.tensors);
   const Into into = {reinterpret_cast<void*>(destination.images), destination.image_bytes,
                      reinterpret_cast<int64_t*>(destination.labels), tensors};
   Status finished;
@@ -182,7 +182,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destin
     finished = batch->FinishInto(finish, into, on);
   }
   Check(finished);
-  return nb::make_tuple(StepOf(*batch), std::move(sample_ids));
+  return nb::make_tuple(ToStep(*batch), std::move(sample_ids));
 }
 
 // Allocates before taking a batch, so that no batch is lost if memory runs out.
@@ -206,7 +206,7 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
     std::byte* const data = static_cast<std::byte*>(buffer->data());
     auto* const row_labels = reinterpret_cast<int64_t*>(data + LabelsOffset(image_bytes));
     Settle(plan, data);
-    const nb::tuple step = StepOf(*batch);
+    const nb::tuple step = ToStep(*batch);
     Check(batch->FinishInto(*finish, {data, image_bytes, row_labels, plan.into}, pool->stream()));
     there = {std::make_unique<PoolMemory>(pool, *std::move(buffer)),
              reinterpret_cast<Address>(data), reinterpret_cast<Address>(row_labels),
@@ -216,7 +216,7 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
   there.images = reinterpret_cast<Address>(batch->device_images());
   there.labels = reinterpret_cast<Address>(batch->device_labels());
   there.tensors = PlacesIn(*batch, wanted);
-  const nb::tuple step = StepOf(*batch);
+  const nb::tuple step = ToStep(*batch);
   there.memory = std::make_unique<LentSlot>(pool, *std::move(batch));
   return Described(step, std::move(labels), std::move(ids), std::move(there));
 }
@@ -256,16 +256,16 @@ void BindSession(nb::module_& module) {
            "A tensor of a batch as a read-only NumPy view, and its lengths or None.")
       .def_prop_ro("state", &Ask<&Session::state>)
       .def_prop_ro("samples", &Ask<&Session::samples>)
-      .def_prop_ro("shape", [](HeldSession& held) { return ShapeOf(Ask<&Session::shape>(held)); })
+      .def_prop_ro("shape", [](HeldSession& held) { return ToTuple(Ask<&Session::shape>(held)); })
       .def_prop_ro("device", &Ask<&Session::device>)
       .def_prop_ro("delivery", &Ask<&Session::delivery>)
       .def_prop_ro("delivery_reason", &Ask<&Session::delivery_reason>)
       .def_prop_ro("handle", &Ask<&Session::handle>)
-      .def("stats", &StatsOf)
+      .def("stats", &ToDict)
       .def("close", &HeldSession::Close);
 }
 
-nb::tuple StepOf(const Batch& batch) {
+nb::tuple ToStep(const Batch& batch) {
   return nb::make_tuple(batch.epoch(), batch.step(), batch.first(), batch.rows(),
                         batch.valid_rows(), batch.last_of_epoch());
 }

@@ -59,7 +59,7 @@ class HeldSession {
   // Session::Next; nothing at the end of an epoch or of the data.
   std::optional<Batch> Take(Address stream, Seconds timeout);
 
-  // Take and FinishInto. Returns (StepOf, sample ids as bytes).
+  // Take and FinishInto. Returns (ToStep, sample ids as bytes).
   nanobind::object TakeInto(const Finish& finish, const Destination& destination, Address stream,
                             Seconds timeout);
 
@@ -95,7 +95,7 @@ class HeldSession {
 };
 
 // (epoch, step, first, rows, valid_rows, last_of_epoch)
-nanobind::tuple StepOf(const Batch& batch);
+nanobind::tuple ToStep(const Batch& batch);
 
 void BindSession(nanobind::module_& module);
 

@@ -46,7 +46,7 @@ DType DTypeNamed(const std::string& name) {
   Raise(Status(Code::kInvalidArgument, "unknown tensor type '" + name + "'"));
 }
 
-std::vector<TensorInto> IntoOf(const std::vector<TensorDestination>& destinations) {
+std::vector<TensorInto> ToInto(const std::vector<TensorDestination>& destinations) {
   std::vector<TensorInto> into;
   for (const auto& [tensor, type, data, bytes, lengths] : destinations)
     into.push_back({.tensor = tensor,
@@ -57,7 +57,7 @@ std::vector<TensorInto> IntoOf(const std::vector<TensorDestination>& destination
   return into;
 }
 
-nb::list TensorsOf(const std::vector<Field>& fields) {
+nb::list ToTensorList(const std::vector<Field>& fields) {
   nb::list tensors;
   for (const Field& field : fields) {
     nb::list shape;

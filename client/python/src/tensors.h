@@ -23,13 +23,13 @@ using Address = uintptr_t;
 // 0)
 using TensorDestination = std::tuple<uint32_t, std::string, Address, uint64_t, Address>;
 
-std::vector<TensorInto> IntoOf(const std::vector<TensorDestination>& destinations);
+std::vector<TensorInto> ToInto(const std::vector<TensorDestination>& destinations);
 
 DType DTypeNamed(const std::string& name);
 nanobind::dlpack::dtype DlpackType(DType type);
 
 // [(name, name of the type, shape of a row, whether its length varies)]
-nanobind::list TensorsOf(const std::vector<Field>& fields);
+nanobind::list ToTensorList(const std::vector<Field>& fields);
 
 // A read-only view of host memory that keeps the lease alive: (values, lengths or None). bfloat16,
 // which NumPy lacks, arrives as uint16.

@@ -94,15 +94,15 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
                                       std::move(gpu));
 }
 
-Shape RowShapeOf(const v1::DescribeDatasetResponse& dataset) {
+Shape ToRowShape(const v1::DescribeDatasetResponse& dataset) {
   if (!dataset.has_row_shape()) return {};
   const v1::RowShape& shape = dataset.row_shape();
   return {1, shape.height(), shape.width(), shape.channels()};
 }
 
-std::vector<Field> FieldsOf(const v1::DescribeDatasetResponse& dataset) {
+std::vector<Field> ToFields(const v1::DescribeDatasetResponse& dataset) {
   std::vector<Field> fields;
-  for (const v1::Field& field : dataset.fields()) fields.push_back(client::FieldOf(field));
+  for (const v1::Field& field : dataset.fields()) fields.push_back(client::ToField(field));
   return fields;
 }
 
@@ -164,8 +164,8 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      response->samples(),
                      {response->classes().begin(), response->classes().end()},
                      response->kind(),
-                     RowShapeOf(*response),
-                     FieldsOf(*response),
+                     ToRowShape(*response),
+                     ToFields(*response),
                      response->decoded(),
                      response->labeled(),
                      response->first_sample(),

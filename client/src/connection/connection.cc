@@ -27,7 +27,7 @@ absl::Status CheckVersion(const v1::GetVersionResponse& daemon, const std::strin
       absl::StrCat(address, " (version ", daemon.daemon_version(), ")"));
 }
 
-v1::Delivery DeliveryOf(Delivery delivery) {
+v1::Delivery ToDelivery(Delivery delivery) {
   switch (delivery) {
     case Delivery::kDevice:
       return v1::DELIVERY_DEVICE;
@@ -115,10 +115,10 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
                                           const v1::OpenSessionResponse& response,
                                           const std::shared_ptr<Gpu>& gpu,
                                           base::TimePoint deadline) {
-  if (!grant.synthetic && response.delivery() != DeliveryOf(grant.delivery)) {
+  if (!grant.synthetic && response.delivery() != ToDelivery(grant.delivery)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the daemon offers ", v1::Delivery_Name(response.delivery()),
-        ", but the session asked for ", v1::Delivery_Name(DeliveryOf(grant.delivery))));
+        ", but the session asked for ", v1::Delivery_Name(ToDelivery(grant.delivery))));
   }
   const base::TimePoint soon = base::Now() + kDescriptorsTimeout;
   PENSTOCK_ASSIGN_OR_RETURN(

@@ -22,7 +22,7 @@ struct Report {
   int error;
 };
 
-[[noreturn]] void Tell(int pipe, const Report& report) {
+[[noreturn]] void SendReport(int pipe, const Report& report) {
   [[maybe_unused]] const ssize_t written = ::write(pipe, &report, sizeof(report));
   ::_exit(report.error == 0 ? 0 : 127);
 }
@@ -40,15 +40,15 @@ void ResetSignals() {
                       ::syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) == 0 &&
                       ::chdir("/") == 0;
   if (placed) ::execv(argv[0], argv);
-  Tell(pipe, {0, errno});
+  SendReport(pipe, {0, errno});
 }
 
 // The middle process. It leads the new session; when it exits, init becomes the daemon's parent.
 [[noreturn]] void Detach(char* const* argv, int null, int log, int pipe) {
-  if (::setsid() < 0) Tell(pipe, {0, errno});
+  if (::setsid() < 0) SendReport(pipe, {0, errno});
   const pid_t pid = ::fork();
   if (pid == 0) Become(argv, null, log, pipe);
-  Tell(pipe, {pid, pid < 0 ? errno : 0});
+  SendReport(pipe, {pid, pid < 0 ? errno : 0});
 }
 
 absl::StatusOr<posix::Fd> Open(const std::string& path, int flags) {

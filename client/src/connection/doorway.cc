@@ -36,7 +36,7 @@ absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
   return result;
 }
 
-absl::StatusOr<shm::DoorwayHeader> HeaderOf(const posix::Message& message) {
+absl::StatusOr<shm::DoorwayHeader> ReadHeader(const posix::Message& message) {
   shm::DoorwayHeader header;
   if (message.bytes.size() < sizeof(header)) {
     return absl::InternalError("the daemon sent a message without a complete header");
@@ -86,7 +86,7 @@ absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
   if (absl::IsUnavailable(received.status())) received = receive(base::Duration::zero());
   if (!received.ok()) return said.ok() ? received.status() : said;
   const posix::Message& answer = *received;
-  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(answer));
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, ReadHeader(answer));
   if (header.kind == shm::DoorwayKind::kRefused) {
     PENSTOCK_ASSIGN_OR_RETURN(const auto refused, As<shm::DoorwayRefused>(answer, 0));
     const auto code = static_cast<absl::StatusCode>(refused.code);
@@ -116,7 +116,7 @@ absl::Status Doorway::Pump() {
 }
 
 absl::Status Doorway::Understand(posix::Message message) {
-  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, HeaderOf(message));
+  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, ReadHeader(message));
   switch (header.kind) {
     case shm::DoorwayKind::kSession:
       return KeepSession(std::move(message));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr ptrdiff_t kSamplesAPart = 65'536;  // the daemon's limit for one message
 
-v1::Remainder RemainderOf(const SessionOptions& options) {
+v1::Remainder ToRemainder(const SessionOptions& options) {
   switch (options.remainder) {
     case Remainder::kDrop:
       return v1::REMAINDER_DROP;
@@ -29,7 +29,7 @@ v1::Remainder RemainderOf(const SessionOptions& options) {
   return options.world_size <= 1 ? v1::REMAINDER_PARTIAL : v1::REMAINDER_PAD_RANKS;
 }
 
-v1::Order OrderOf(Order order) {
+v1::Order ToOrder(Order order) {
   switch (order) {
     case Order::kSequential:
       return v1::ORDER_SEQUENTIAL;
@@ -93,7 +93,7 @@ void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
   feed.mutable_shuffle_window()->set_shards(options.shuffle_window->shards);
 }
 
-v1::HandleKind HandleOf(HandleKind kind) {
+v1::HandleKind ToHandleKind(HandleKind kind) {
   switch (kind) {
     case HandleKind::kIpc:
       return v1::HANDLE_KIND_IPC;
@@ -125,7 +125,7 @@ void AskFor(const Ask& ask, const DeviceRequest& device, v1::OpenSessionRequest&
   v1::DeviceTarget& target = *request.mutable_device();
   target.set_uuid(device.gpu.bytes.data(), device.gpu.bytes.size());
   target.set_depth(device.depth);
-  target.set_handle_kind(HandleOf(ask.handle));
+  target.set_handle_kind(ToHandleKind(ask.handle));
   target.set_pid(::getpid());
   target.set_pid_namespace(PidNamespace());
 }
@@ -168,7 +168,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   request.set_protocol_version(shm::kProtocolVersion);
   v1::FeedSpec& feed = *request.mutable_feed();
   feed.set_dataset(options.dataset);
-  feed.set_order(OrderOf(options.order));
+  feed.set_order(ToOrder(options.order));
   feed.set_seed(SeedOf(options));
   SetDecoding(options, *feed.mutable_image());
   feed.set_image_by_default(!AsksForDecoding(options));
@@ -183,7 +183,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);
   request.set_window(options.window);
-  request.set_remainder(RemainderOf(options));
+  request.set_remainder(ToRemainder(options));
   request.set_epochs(epochs);
   if (state) SetState(*state, *request.mutable_state());
   request.set_name(options.name);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kPinnedDepth = 3;  // if the session does not say
 
-HandleKind HandleOf(v1::HandleKind kind) {
+HandleKind ToHandleKind(v1::HandleKind kind) {
   switch (kind) {
     case v1::HANDLE_KIND_IPC:
       return HandleKind::kIpc;
@@ -30,7 +30,7 @@ std::string ReasonOf(const Ask& ask, const v1::OpenSessionResponse& response) {
   if (ask.delivery != Delivery::kDevice) return ask.reason;
   const std::string& why = response.device().handle_reason();
   return absl::StrCat(ask.reason, ask.reason.empty() ? "" : "; ",
-                      HandlePhrase(HandleOf(response.device().handle_kind())), " handle",
+                      HandlePhrase(ToHandleKind(response.device().handle_kind())), " handle",
                       why.empty() ? "" : ": ", why);
 }
 
@@ -40,13 +40,13 @@ void AddDelivery(const Ask& ask, uint32_t depth, const v1::OpenSessionResponse& 
   grant.reason = ReasonOf(ask, response);
   grant.device_depth = depth == 0 ? kPinnedDepth : depth;
   if (ask.delivery != Delivery::kDevice) return;
-  grant.handle = HandleOf(response.device().handle_kind());
+  grant.handle = ToHandleKind(response.device().handle_kind());
   if (response.device().depth() != 0) grant.device_depth = response.device().depth();
 }
 
 // The sizes are checked later, with the grant.
-TensorPlace PlaceOf(const v1::Tensor& tensor) {
-  TensorPlace place = {.field = FieldOf(tensor),
+TensorPlace ToTensorPlace(const v1::Tensor& tensor) {
+  TensorPlace place = {.field = ToField(tensor),
                        .offset = tensor.offset(),
                        .row_stride = tensor.row_stride(),
                        .lengths_offset = tensor.lengths_offset()};
@@ -55,7 +55,7 @@ TensorPlace PlaceOf(const v1::Tensor& tensor) {
   return place;
 }
 
-SessionPhase PhaseOf(v1::SessionPhase phase) {
+SessionPhase ToPhase(v1::SessionPhase phase) {
   switch (phase) {
     case v1::SESSION_PHASE_RUNNING:
       return SessionPhase::kRunning;
@@ -102,18 +102,19 @@ Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t de
     grant.synthetic = {response.synthetic().seed(), response.samples(), response.classes()};
   grant.window = response.window();
   grant.labeled = response.labeled();
-  for (const v1::Tensor& tensor : response.tensors()) grant.tensors.push_back(PlaceOf(tensor));
+  for (const v1::Tensor& tensor : response.tensors())
+    grant.tensors.push_back(ToTensorPlace(tensor));
   AddDelivery(ask, depth, response, grant);
   return grant;
 }
 
 SlabOffer ToSlabOffer(const v1::Slab& slab) {
-  return {slab.id(),     slab.bytes(),         HandleOf(slab.kind()),
+  return {slab.id(),     slab.bytes(),         ToHandleKind(slab.kind()),
           slab.handle(), slab.canary_offset(), slab.canary()};
 }
 
 Progress ToProgress(const v1::GetProgressResponse& response) {
-  return {.phase = PhaseOf(response.phase()),
+  return {.phase = ToPhase(response.phase()),
           .announced = response.announced(),
           .taken = response.taken(),
           .released = response.released(),

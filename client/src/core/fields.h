@@ -7,7 +7,7 @@ namespace penstock::client {
 
 // `Message` is v1::Field or v1::Tensor, which have these members in common.
 template <typename Message>
-Field FieldOf(const Message& message) {
+Field ToField(const Message& message) {
   return {.name = message.name(),
           .type = static_cast<DType>(message.dtype()),
           .shape = {message.shape().begin(), message.shape().end()},

@@ -245,7 +245,7 @@ absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
 void Attachment::Release(uint64_t sequence) {
   page().released[(sequence - 1) % shm::kControlCapacity].store(sequence,
                                                                 std::memory_order_seq_cst);
-  if (page().daemon_asleep.load(std::memory_order_seq_cst) != 0) posix::Ring(event_);
+  if (page().daemon_asleep.load(std::memory_order_seq_cst) != 0) posix::NotifyEvent(event_);
 }
 
 absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {

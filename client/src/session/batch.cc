@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
+absl::StatusOr<finish::Spec> ToFinishSpec(const Finish& finish, const Shape& shape) {
   const size_t known = std::size(finish.mean);
   if (finish.type != Type::kUInt8 && shape.channels > known) {
     return absl::InvalidArgumentError(
@@ -29,7 +29,7 @@ absl::StatusOr<finish::Spec> SpecOf(const Finish& finish, const Shape& shape) {
 }
 
 // Parameters of the synthetic rows of a batch that begins at position `first`.
-finish::Synthetic SyntheticOf(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
+finish::Synthetic ToSynthetic(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
   return {.seed = rows.seed,
           .epoch = epoch,
           .first_sample = first,
@@ -144,10 +144,10 @@ Status Batch::CopyImages(void* into, size_t bytes) const {
 }
 
 Status Batch::Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const {
-  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
   return client::ToPublic(finish::Synthesize(
-      SyntheticOf(*view_.synthetic, view_.epoch, view_.first), *spec, view_.shape,
+      ToSynthetic(*view_.synthetic, view_.epoch, view_.first), *spec, view_.shape,
       {static_cast<std::byte*>(into), bytes}, {labels, labels == nullptr ? 0 : view_.shape.rows}));
 }
 
@@ -163,7 +163,7 @@ Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
         "this batch is on a GPU; finish it there, with FinishInto(finish, {images, image_bytes, "
         "labels}, stream)");
   }
-  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
   if (!client::HostReads(into, bytes)) return client::NotTheHosts("into");
   if (view_.synthetic != nullptr) return Synthesize(finish, into, bytes, nullptr);
@@ -195,14 +195,14 @@ Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
 Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stream) {
   const cuda::TraceRange range("finish", view_.epoch, view_.first);
   client::Gpu& gpu = *lease_->gpu();
-  const absl::StatusOr<finish::Spec> spec = SpecOf(finish, view_.shape);
+  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
   absl::Status status = CheckInto(gpu, into, FinishedBytes(finish));
   if (status.ok()) status = client::RefuseCapture(gpu, stream);
   if (status.ok() && view_.synthetic != nullptr) {
     status = gpu.Finish({.spec = *spec,
                          .shape = view_.shape,
-                         .synthetic = SyntheticOf(*view_.synthetic, view_.epoch, view_.first),
+                         .synthetic = ToSynthetic(*view_.synthetic, view_.epoch, view_.first),
                          .into = into},
                         stream);
     if (status.ok()) Release();  // the device does not read the slot

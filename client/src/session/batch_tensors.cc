@@ -28,8 +28,8 @@ const std::byte* SlotOf(const uint8_t* images) {
   return reinterpret_cast<const std::byte*>(images);
 }
 
-finish::TensorJob JobOf(const TensorPlace& place, const std::byte* slot, uint32_t rows,
-                        const TensorInto& into) {
+finish::TensorJob ToTensorJob(const TensorPlace& place, const std::byte* slot, uint32_t rows,
+                              const TensorInto& into) {
   return {.from = static_cast<base::DType>(place.field.type),
           .to = static_cast<base::DType>(into.type),
           .rows = rows,
@@ -93,7 +93,7 @@ Status Batch::ConvertOnHost(std::span<const TensorInto> tensors) const {
     const TensorPlace& place = view_.tensors[into.tensor];
     if (!client::HostReads(into.data, into.bytes))
       return client::NotTheHosts(place.field.name.c_str());
-    const absl::Status status = finish::Convert(JobOf(place, slot, rows(), into));
+    const absl::Status status = finish::Convert(ToTensorJob(place, slot, rows(), into));
     if (!status.ok()) return Named(status, place);
     if (into.lengths == nullptr) continue;
     if (!client::HostReads(into.lengths, lengths_bytes)) return client::NotTheHosts("lengths");
@@ -112,7 +112,7 @@ Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
       return client::Invalid(absl::StrCat("this batch is on device ", gpu.ordinal(),
                                           ", but the memory for '", place.field.name,
                                           "' is not; pass device memory"));
-    absl::Status status = gpu.Convert(JobOf(place, slot, rows(), wanted), stream);
+    absl::Status status = gpu.Convert(ToTensorJob(place, slot, rows(), wanted), stream);
     if (status.ok() && wanted.lengths != nullptr)
       status = gpu.Convert(
           NumbersJob(base::DType::kInt32, slot + place.lengths_offset, rows(), wanted.lengths),

@@ -20,25 +20,25 @@
 namespace penstock::app {
 namespace {
 
-source::IdxOptions IdxOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+source::IdxOptions ToIdxOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.files = *dataset.idx,
           .roots = options.roots,
           .max_unpacked_bytes = options.max_unpacked_bytes};
 }
 
-source::NpyOptions NpyOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+source::NpyOptions ToNpyOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.spec = *dataset.npy, .roots = options.roots};
 }
 
-source::TokensOptions TokensOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+source::TokensOptions ToTokensOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.spec = *dataset.tokens, .roots = options.roots};
 }
 
 absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(const NamedDataset& dataset,
                                                           const OpeningOptions& options) {
-  if (dataset.idx) return source::OpenIdx(IdxOptionsOf(dataset, options));
-  if (dataset.npy) return source::OpenNpy(NpyOptionsOf(dataset, options));
-  if (dataset.tokens) return source::OpenTokens(TokensOptionsOf(dataset, options));
+  if (dataset.idx) return source::OpenIdx(ToIdxOptions(dataset, options));
+  if (dataset.npy) return source::OpenNpy(ToNpyOptions(dataset, options));
+  if (dataset.tokens) return source::OpenTokens(ToTokensOptions(dataset, options));
   return source::MakeSynthetic(*dataset.synthetic);
 }
 
@@ -64,7 +64,7 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   return result;
 }
 
-source::ShardOptions ShardOptionsOf(const NamedDataset& dataset, const OpeningOptions& options) {
+source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.spec = dataset.tar ? *dataset.tar : *dataset.tfrecord,
           .roots = options.roots,
           .state_dir = options.state_dir,
@@ -74,7 +74,7 @@ source::ShardOptions ShardOptionsOf(const NamedDataset& dataset, const OpeningOp
 
 absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
                                          const std::function<bool(uint64_t)>& seen) {
-  source::ShardOptions shards = ShardOptionsOf(dataset, options);
+  source::ShardOptions shards = ToShardOptions(dataset, options);
   shards.progress = seen;
   PENSTOCK_ASSIGN_OR_RETURN(source::OpenedShards opened,
                             dataset.tar ? source::OpenTar(shards) : source::OpenRecords(shards));
@@ -98,7 +98,7 @@ std::string TokensWords(source::TokensSpec spec) {
   return source::ToString(spec);
 }
 
-DatasetIdentity IdentityOf(const std::string& words, source::FilesStamp files) {
+DatasetIdentity MakeIdentity(const std::string& words, source::FilesStamp files) {
   return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
           .stamp = absl::StrCat(files.stamp, " ", words),
           .changed_ns = files.changed_ns};
@@ -165,26 +165,26 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
   if (dataset.synthetic) return DatasetIdentity{.key = dataset.path};
   if (dataset.npy) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
-                              source::NpyStamp(NpyOptionsOf(dataset, options)));
-    return IdentityOf(NpyWords(*dataset.npy), std::move(files));
+                              source::NpyStamp(ToNpyOptions(dataset, options)));
+    return MakeIdentity(NpyWords(*dataset.npy), std::move(files));
   }
   if (dataset.tokens) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
-                              source::TokensStamp(TokensOptionsOf(dataset, options)));
-    return IdentityOf(TokensWords(*dataset.tokens), std::move(files));
+                              source::TokensStamp(ToTokensOptions(dataset, options)));
+    return MakeIdentity(TokensWords(*dataset.tokens), std::move(files));
   }
   if (dataset.tar || dataset.tfrecord) {
     const absl::string_view suffix = dataset.tar ? source::kTarSuffix : source::kRecordsSuffix;
     PENSTOCK_ASSIGN_OR_RETURN(source::ShardsIdentity shards,
-                              source::IdentityOfShards(ShardOptionsOf(dataset, options), suffix));
+                              source::IdentityOfShards(ToShardOptions(dataset, options), suffix));
     return DatasetIdentity{.key = std::move(shards.key),
                            .stamp = std::move(shards.files.stamp),
                            .changed_ns = shards.files.changed_ns};
   }
   if (!dataset.idx) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
-                            source::IdxStamp(IdxOptionsOf(dataset, options)));
-  return IdentityOf("", std::move(files));
+                            source::IdxStamp(ToIdxOptions(dataset, options)));
+  return MakeIdentity("", std::move(files));
 }
 
 // The identity from before the files were read is valid only if it is the same afterwards, and no

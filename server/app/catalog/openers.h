@@ -8,13 +8,13 @@
 namespace penstock::app {
 
 // A trainer is never an operator, wherever it connects from.
-inline Opener OpenerOf(const doorway::Peer& peer) {
+inline Opener ToOpener(const doorway::Peer& peer) {
   Opener opener{.uid = peer.uid, .groups = peer.groups};
   opener.groups.push_back(peer.gid);
   return opener;
 }
 
-inline Opener OpenerOf(const rpc::Permit& permit) {
+inline Opener ToOpener(const rpc::Permit& permit) {
   const rpc::Caller& caller = permit.caller();
   Opener opener{.uid = caller.uid, .groups = caller.groups, .is_operator = permit.is_operator()};
   opener.groups.push_back(caller.gid);

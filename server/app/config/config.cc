@@ -175,7 +175,7 @@ uint32_t RowCopierCount(const Config& config, const posix::Machine& machine) {
   return std::clamp(machine.Cores() / 4, 1u, 8u);
 }
 
-source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic) {
+source::SyntheticSpec ToSpec(const config::v1::Synthetic& synthetic) {
   source::SyntheticSpec spec;
   if (synthetic.has_samples()) spec.samples = synthetic.samples();
   if (synthetic.has_height()) spec.shape.height = synthetic.height();
@@ -186,14 +186,14 @@ source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic) {
   return spec;
 }
 
-source::NpySpec SpecOf(const config::v1::Npy& npy) {
+source::NpySpec ToSpec(const config::v1::Npy& npy) {
   source::NpySpec spec;
   for (const config::v1::NpyArray& array : npy.arrays())
     spec.arrays.push_back({.name = array.name(), .file = array.file()});
   return spec;
 }
 
-absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens) {
+absl::StatusOr<source::TokensSpec> ToSpec(const config::v1::Tokens& tokens) {
   source::TokensSpec spec = {.files = {tokens.files().begin(), tokens.files().end()},
                              .length = tokens.length(),
                              .stride = tokens.stride(),
@@ -215,13 +215,13 @@ absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens) {
   return spec;
 }
 
-source::ShardsSpec SpecOf(const config::v1::Tar& tar) {
+source::ShardsSpec ToSpec(const config::v1::Tar& tar) {
   return {.shards = {tar.shards().begin(), tar.shards().end()},
           .image = tar.image(),
           .label = tar.label()};
 }
 
-plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture) {
+plan::MixtureSpec ToMixture(const config::v1::Mixture& mixture) {
   plan::MixtureSpec spec = {
       .samples = {}, .epoch_samples = mixture.epoch_samples(), .schedule = {}};
   plan::MixtureSpec::Weights& first = spec.schedule.emplace_back();
@@ -232,7 +232,7 @@ plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture) {
   return spec;
 }
 
-source::ShardsSpec SpecOf(const config::v1::TfRecord& records) {
+source::ShardsSpec ToSpec(const config::v1::TfRecord& records) {
   return {.shards = {records.shards().begin(), records.shards().end()},
           .image = records.image(),
           .label = records.label()};

@@ -45,16 +45,16 @@ uint32_t MostWorkers(const config::v1::Config& config, const posix::Machine& mac
 uint32_t RowCopierCount(const config::v1::Config& config, const posix::Machine& machine);
 
 // Fields that are not set have their defaults.
-source::SyntheticSpec SpecOf(const config::v1::Synthetic& synthetic);
-source::NpySpec SpecOf(const config::v1::Npy& npy);
+source::SyntheticSpec ToSpec(const config::v1::Synthetic& synthetic);
+source::NpySpec ToSpec(const config::v1::Npy& npy);
 // **Errors**: InvalidArgument for an unknown type or format.
-absl::StatusOr<source::TokensSpec> SpecOf(const config::v1::Tokens& tokens);
-source::ShardsSpec SpecOf(const config::v1::Tar& tar);
-source::ShardsSpec SpecOf(const config::v1::TfRecord& records);
+absl::StatusOr<source::TokensSpec> ToSpec(const config::v1::Tokens& tokens);
+source::ShardsSpec ToSpec(const config::v1::Tar& tar);
+source::ShardsSpec ToSpec(const config::v1::TfRecord& records);
 
 // The weights by epoch, and the samples per epoch (0: the sum of all parts). Doesn't include the
 // parts' samples.
-plan::MixtureSpec MixtureOf(const config::v1::Mixture& mixture);
+plan::MixtureSpec ToMixture(const config::v1::Mixture& mixture);
 
 // How long the daemon stays without sessions and connections; 0: for ever.
 base::Duration IdleLimit(const config::v1::Config& config);

@@ -213,13 +213,13 @@ void Check(const absl::StatusOr<Spec>& spec, const std::string& at, Checker& che
 void CheckNpy(const config::v1::Npy& npy, const std::string& at, Checker& checker) {
   for (int i = 0; i < npy.arrays_size(); ++i)
     checker.IsPath(absl::StrCat(at, ".arrays[", i, "].file"), npy.arrays(i).file());
-  Check(absl::StatusOr<source::NpySpec>(SpecOf(npy)), at, checker);
+  Check(absl::StatusOr<source::NpySpec>(ToSpec(npy)), at, checker);
 }
 
 void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checker& checker) {
   for (int i = 0; i < tokens.files_size(); ++i)
     checker.IsPath(absl::StrCat(at, ".files[", i, "]"), tokens.files(i));
-  Check(SpecOf(tokens), at, checker);
+  Check(ToSpec(tokens), at, checker);
 }
 
 template <typename Shards>
@@ -250,7 +250,7 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
   } else if (dataset.has_tfrecord()) {
     CheckShards(dataset.tfrecord(), at + ".tfrecord", checker);
   } else if (dataset.has_synthetic()) {
-    Check(SpecOf(dataset.synthetic()), at + ".synthetic", checker);
+    Check(ToSpec(dataset.synthetic()), at + ".synthetic", checker);
   } else if (!dataset.has_mixture()) {
     checker.IsPath(at + ".folder", dataset.folder());
   }
@@ -288,7 +288,7 @@ void CheckMixture(const config::v1::Mixture& mixture, const Config& config, cons
     CheckPart(mixture.parts(i), config, absl::StrCat(at, ".parts[", i, "]"), checker);
   if (!checker.status().ok()) return;
   // The weights can be checked now. The parts' sizes are known only when they are opened.
-  plan::MixtureSpec spec = MixtureOf(mixture);
+  plan::MixtureSpec spec = ToMixture(mixture);
   spec.samples.assign(static_cast<size_t>(mixture.parts_size()), 1);
   spec.epoch_samples = 1;
   if (const absl::Status wrong = plan::Mixture::Make(spec).status(); !wrong.ok())

@@ -31,7 +31,7 @@ std::string AdminSocketOf(const config::v1::Server& server) {
   return absl::StrCat(FolderOf(server.socket()), "-admin/admin.sock");
 }
 
-absl::StatusOr<rpc::Admins> AdminsOf(const config::v1::Server& server) {
+absl::StatusOr<rpc::Admins> ToAdmins(const config::v1::Server& server) {
   rpc::Admins admins;
   for (const std::string& text : server.admins()) {
     absl::string_view name = text;

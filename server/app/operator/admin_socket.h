@@ -16,7 +16,7 @@ namespace penstock::app {
 std::string AdminSocketOf(const config::v1::Server& server);
 
 // Resolves server.admins. **Errors**: InvalidArgument names a user or group that doesn't exist.
-absl::StatusOr<rpc::Admins> AdminsOf(const config::v1::Server& server);
+absl::StatusOr<rpc::Admins> ToAdmins(const config::v1::Server& server);
 
 // Listens there. Creates the folder if it is missing (but not its parent), owned by this user: mode
 // 0700, or, if there are `admins` besides root and this user, 0711, so that anyone can connect and

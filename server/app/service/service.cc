@@ -86,7 +86,7 @@ void Service::OpenSession(const rpc::Permit& permit, session::Request request,
     open.given = *std::move(found);
   }
   const std::string dataset = open.dataset_name;
-  catalog_.Open(dataset, OpenerOf(*peer),
+  catalog_.Open(dataset, ToOpener(*peer),
                 [this, permit, open = std::move(open),
                  done = std::move(done)](absl::StatusOr<Catalog::State> state) {
                   if (!state.ok()) return done(state.status());
@@ -191,7 +191,7 @@ void Service::TakeTrace(const rpc::Permit& permit, base::Duration length,
 }
 
 void Service::GetStatus(const rpc::Permit& permit, rpc::Callback<v1::GetStatusResponse> done) {
-  Ask<v1::GetStatusResponse>(std::move(done), [this, viewer = OpenerOf(permit)](
+  Ask<v1::GetStatusResponse>(std::move(done), [this, viewer = ToOpener(permit)](
                                                   feed::Engine& engine, base::TimePoint now) {
     return StatusOf(engine, viewer, now);
   });
@@ -200,14 +200,14 @@ void Service::GetStatus(const rpc::Permit& permit, rpc::Callback<v1::GetStatusRe
 void Service::ListSessions(const rpc::Permit& permit,
                            rpc::Callback<v1::ListSessionsResponse> done) {
   Ask<v1::ListSessionsResponse>(std::move(done),
-                                [viewer = OpenerOf(permit)](feed::Engine& engine, base::TimePoint) {
+                                [viewer = ToOpener(permit)](feed::Engine& engine, base::TimePoint) {
                                   return ReportSessions(engine, viewer);
                                 });
 }
 
 void Service::ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorkersResponse> done) {
   Ask<v1::ListWorkersResponse>(
-      std::move(done), [viewer = OpenerOf(permit)](feed::Engine& engine, base::TimePoint now) {
+      std::move(done), [viewer = ToOpener(permit)](feed::Engine& engine, base::TimePoint now) {
         return ReportWorkers(engine, viewer, now);
       });
 }
@@ -216,7 +216,7 @@ void Service::ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorke
 void Service::ListDatasets(const rpc::Permit& permit,
                            rpc::Callback<v1::ListDatasetsResponse> done) {
   Ask<v1::ListDatasetsResponse>(std::move(done),
-                                [this, opener = OpenerOf(permit)](feed::Engine&, base::TimePoint) {
+                                [this, opener = ToOpener(permit)](feed::Engine&, base::TimePoint) {
                                   return ReportDatasets(catalog_.List(opener));
                                 });
 }
@@ -224,7 +224,7 @@ void Service::ListDatasets(const rpc::Permit& permit,
 void Service::ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQuery& query,
                              rpc::Callback<v1::ListQuarantineResponse> done) {
   Ask<v1::ListQuarantineResponse>(
-      std::move(done), [this, opener = OpenerOf(permit), query](feed::Engine&, base::TimePoint) {
+      std::move(done), [this, opener = ToOpener(permit), query](feed::Engine&, base::TimePoint) {
         absl::StatusOr<v1::ListQuarantineResponse> page =
             ReportQuarantine(catalog_.List(opener), query);
         if (absl::IsNotFound(page.status()) && catalog_.IsKeptFrom(query.dataset, opener))
@@ -235,14 +235,14 @@ void Service::ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQue
 
 void Service::ClearQuarantine(const rpc::Permit& permit, const std::string& dataset,
                               rpc::Callback<v1::ClearQuarantineResponse> done) {
-  Ask<v1::ClearQuarantineResponse>(std::move(done), [this, opener = OpenerOf(permit), dataset](
+  Ask<v1::ClearQuarantineResponse>(std::move(done), [this, opener = ToOpener(permit), dataset](
                                                         feed::Engine& engine, base::TimePoint) {
     return app::ClearQuarantine(catalog_.List(opener), dataset, engine);
   });
 }
 
 void Service::LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatusResponse> done) {
-  Ask<v1::WatchStatusResponse>(std::move(done), [this, viewer = OpenerOf(permit)](
+  Ask<v1::WatchStatusResponse>(std::move(done), [this, viewer = ToOpener(permit)](
                                                     feed::Engine& engine, base::TimePoint now) {
     v1::WatchStatusResponse all;
     *all.mutable_status() = StatusOf(engine, viewer, now);

@@ -11,12 +11,12 @@ void Service::DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuer
                               rpc::Callback<rpc::DatasetDescription> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  Describe(OpenerOf(*peer), query, std::move(done));
+  Describe(ToOpener(*peer), query, std::move(done));
 }
 
 void Service::DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                             rpc::Callback<rpc::DatasetDescription> done) {
-  Describe(OpenerOf(permit), query, std::move(done));
+  Describe(ToOpener(permit), query, std::move(done));
 }
 
 void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
@@ -27,7 +27,7 @@ void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
         if (!state.ok()) return done(state.status());
         const auto range = catalog_.RangeOf(query.dataset, **state);
         if (!range.ok()) return done(range.status());
-        const auto description = DescriptionOf(query.dataset, **state, *range);
+        const auto description = ToDescription(query.dataset, **state, *range);
         if (!query.content_digest) return done(description);
         digests_.Ask((*state)->dataset, user, query.cancelled,
                      [description, done](const absl::StatusOr<std::string>& digest) {
@@ -44,7 +44,7 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
                               rpc::Callback<std::vector<rpc::SampleDescription>> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  const Opener opener = OpenerOf(*peer);
+  const Opener opener = ToOpener(*peer);
   auto describe = [this, dataset, ids = std::move(ids), opener,
                    done](const absl::StatusOr<Catalog::State>& state) {
     if (!state.ok()) return done(state.status());
@@ -54,12 +54,12 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
     catalog_.Read(**state, opener,
                   [dataset, state = *state, range = *range, ids, done](absl::Status may) {
                     if (!may.ok()) return done(may);
-                    done(DescriptionsOf(dataset, *state, range, ids));
+                    done(ToDescriptions(dataset, *state, range, ids));
                   });
   };
-  const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, OpenerOf(*peer));
+  const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, ToOpener(*peer));
   if (known.ok() && *known == nullptr) {
-    catalog_.Open(dataset, OpenerOf(*peer), std::move(describe));
+    catalog_.Open(dataset, ToOpener(*peer), std::move(describe));
   } else {
     describe(known);
   }
@@ -68,7 +68,7 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
 void Service::IndexDataset(const rpc::Permit& permit, const std::string& dataset,
                            std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
-  catalog_.Index(dataset, OpenerOf(permit), std::move(cancelled), std::move(progress));
+  catalog_.Index(dataset, ToOpener(permit), std::move(cancelled), std::move(progress));
 }
 
 }  // namespace penstock::app

@@ -7,12 +7,12 @@
 namespace penstock::app {
 namespace {
 
-rpc::Field FieldOf(const source::SampleField& field) {
+rpc::Field ToField(const source::SampleField& field) {
   return {field.name, field.type, field.shape, field.variable};
 }
 
 // The image's shape, if there is one.
-rpc::ImageRowShape ShapeOf(const source::RowLayout& layout) {
+rpc::ImageRowShape ToRowShape(const source::RowLayout& layout) {
   const source::Tensor* image = layout.image();
   if (image == nullptr) return {};
   return {image->shape[0], image->shape[1], image->shape[2]};
@@ -20,7 +20,7 @@ rpc::ImageRowShape ShapeOf(const source::RowLayout& layout) {
 
 }  // namespace
 
-rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& state,
+rpc::DatasetDescription ToDescription(const std::string& name, const feed::DatasetState& state,
                                       const plan::Range& range) {
   const source::Dataset& dataset = *state.dataset;
   rpc::DatasetDescription description = {.name = name,
@@ -36,14 +36,14 @@ rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::Datas
                                          .classes = dataset.classes()};
   if (state.mixture != nullptr) description.epoch_samples = state.mixture->epoch_samples();
   for (const source::SampleField& field : dataset.fields())
-    description.fields.push_back(FieldOf(field));
+    description.fields.push_back(ToField(field));
   if (description.decoded) return description;
   const absl::StatusOr<source::Selection> all = dataset.Select({});
-  if (all.ok() && all->layout.image() != nullptr) description.row_shape = ShapeOf(all->layout);
+  if (all.ok() && all->layout.image() != nullptr) description.row_shape = ToRowShape(all->layout);
   return description;
 }
 
-absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+absl::StatusOr<std::vector<rpc::SampleDescription>> ToDescriptions(
     const std::string& name, const feed::DatasetState& dataset, const plan::Range& range,
     const std::vector<uint64_t>& ids) {
   const source::Dataset& opened = *dataset.dataset;

@@ -12,11 +12,11 @@ namespace penstock::app {
 
 // Describes a dataset under the caller's name for it and with that name's range. Others may have
 // opened it under names that the caller must not see.
-rpc::DatasetDescription DescriptionOf(const std::string& name, const feed::DatasetState& dataset,
+rpc::DatasetDescription ToDescription(const std::string& name, const feed::DatasetState& dataset,
                                       const plan::Range& range);
 
 // **Errors**: InvalidArgument names a sample outside of the range.
-absl::StatusOr<std::vector<rpc::SampleDescription>> DescriptionsOf(
+absl::StatusOr<std::vector<rpc::SampleDescription>> ToDescriptions(
     const std::string& name, const feed::DatasetState& dataset, const plan::Range& range,
     const std::vector<uint64_t>& ids);
 

@@ -27,7 +27,7 @@ bool IsWholeNumber(uint32_t type) {
          type == kSignedLong || type == kIfd || type == kLong8;
 }
 
-std::optional<Endian> EndianOf(Bytes tiff) {
+std::optional<Endian> ReadEndian(Bytes tiff) {
   const uint32_t mark = ReadNumber(tiff, 0, 4, Endian::kBig);
   if (mark == 0x49492A00 || mark == 0x4949002A) return Endian::kLittle;
   if (mark == 0x4D4D002A || mark == 0x4D4D2A00) return Endian::kBig;
@@ -57,7 +57,7 @@ uint32_t FirstOf(Bytes values, size_t unit, Endian endian) {
 
 int OrientationTag(Bytes tiff) {
   if (tiff.size() < kTiffHeaderBytes) return 1;
-  const std::optional<Endian> endian = EndianOf(tiff);
+  const std::optional<Endian> endian = ReadEndian(tiff);
   if (!endian) return 1;
   const uint32_t start = ReadNumber(tiff, 4, 4, *endian);
   if (start > tiff.size() || tiff.size() - start < 2) return 1;
@@ -78,7 +78,7 @@ int OrientationTag(Bytes tiff) {
   return found >= 1 && found <= 8 ? static_cast<int>(found) : 1;
 }
 
-Orientation OrientationOf(int tag) {
+Orientation ReadOrientation(int tag) {
   switch (tag) {
     case 2:
       return {.mirror_columns = true};

@@ -30,6 +30,6 @@ std::span<const std::byte> FindExif(Kind kind, std::span<const std::byte> file);
 // The value of the Orientation tag in TIFF data: 1 … 8, or 1 if it is absent or invalid.
 int OrientationTag(std::span<const std::byte> tiff);
 
-Orientation OrientationOf(int tag);
+Orientation ReadOrientation(int tag);
 
 }  // namespace penstock::decode

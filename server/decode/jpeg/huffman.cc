@@ -60,7 +60,7 @@ AcStep Joined(AcStep first, const AcStep& second) {
   return first;
 }
 
-AcSkip SkipOf(const Word* words, uint32_t index) {
+AcSkip MakeSkip(const Word* words, uint32_t index) {
   int length = 0;
   int advance = 0;
   while (length < AcTable::kBits && advance < DCTSIZE2) {
@@ -114,7 +114,7 @@ void AcTable::Assign(const JHUFF_TBL& table) {
   }
   for (uint32_t index = 0; index < kAcEntries; ++index) {
     steps_[index] = Joined(singles[index], singles[Rest(index, singles[index].length)]);
-    skips_[index] = SkipOf(words, index);
+    skips_[index] = MakeSkip(words, index);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using base::Fault;
 
-Fault FaultOf(VP8StatusCode status) {
+Fault ToFault(VP8StatusCode status) {
   switch (status) {
     case VP8_STATUS_OK:
       return Fault::kNone;
@@ -64,7 +64,7 @@ Fault Frame::Decode(Pixels& canvas) const {
   config.output.u.RGBA.stride = static_cast<int>(canvas.stride());
   // libwebp only checks the number of rows; the last one may end before its stride.
   config.output.u.RGBA.size = canvas.stride() * static_cast<size_t>(frame_.height);
-  return FaultOf(WebPDecode(frame_.fragment.bytes, frame_.fragment.size, &config));
+  return ToFault(WebPDecode(frame_.fragment.bytes, frame_.fragment.size, &config));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ Fault TiffDirectory::Read(std::span<const std::byte> file) {
   if (const Fault fault = ReadHead(); fault != Fault::kNone) return fault;
   for (uint64_t i = 0; i < entries_; ++i) {
     if (!IsThere(EntryAt(i))) return Fault::kUnsupported;
-    if (IsLookedAt(NumberAt(EntryAt(i), 2)) && NumbersOf(EntryAt(i)).count == 0)
+    if (IsLookedAt(NumberAt(EntryAt(i), 2)) && ReadNumbers(EntryAt(i)).count == 0)
       return Fault::kUnsupported;
   }
   return Fault::kNone;
@@ -98,7 +98,7 @@ Fault TiffDirectory::ReadHead() {
   return there ? Fault::kNone : Fault::kTruncated;
 }
 
-TiffNumbers TiffDirectory::NumbersOf(size_t entry) const {
+TiffNumbers TiffDirectory::ReadNumbers(size_t entry) const {
   TiffNumbers found = {.at = entry + 4 + offset_bytes(),
                        .bytes_each = BytesOf(ReadNumber(file_, entry + 2, 2, endian_)),
                        .count = NumberAt(entry + 4, offset_bytes())};
@@ -112,7 +112,7 @@ TiffNumbers TiffDirectory::NumbersOf(size_t entry) const {
 // If a tag occurs twice, the last one counts.
 TiffNumbers TiffDirectory::Find(TiffTag tag) const {
   for (uint64_t i = entries_; i-- > 0;)
-    if (NumberAt(EntryAt(i), 2) == static_cast<uint64_t>(tag)) return NumbersOf(EntryAt(i));
+    if (NumberAt(EntryAt(i), 2) == static_cast<uint64_t>(tag)) return ReadNumbers(EntryAt(i));
   return {};
 }
 

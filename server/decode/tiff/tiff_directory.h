@@ -60,7 +60,7 @@ class TiffDirectory {
   base::Fault ReadHead();
   uint64_t NumberAt(size_t at, size_t bytes) const;
   bool IsThere(size_t entry) const;
-  TiffNumbers NumbersOf(size_t entry) const;
+  TiffNumbers ReadNumbers(size_t entry) const;
   size_t EntryAt(uint64_t entry) const { return entries_at_ + entry_bytes() * entry; }
   size_t offset_bytes() const { return big_ ? 8 : 4; }
   size_t entry_bytes() const { return 4 + 2 * offset_bytes(); }

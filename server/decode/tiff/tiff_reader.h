@@ -19,7 +19,7 @@ namespace penstock::decode {
 class TiffReader : public WholeReader {
  public:
   // The orientation from the TIFF tag; Pillow always shows such images upright.
-  Orientation orientation() const { return OrientationOf(static_cast<int>(layout_.orientation)); }
+  Orientation orientation() const { return ReadOrientation(static_cast<int>(layout_.orientation)); }
 
  protected:
   base::Fault ParseHeader(std::span<const std::byte> file) override;

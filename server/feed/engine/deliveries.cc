@@ -7,7 +7,7 @@
 namespace penstock::feed {
 namespace {
 
-shm::ControlEntry EntryOf(const Announcement& announcement, const pool::SlotPlace& place) {
+shm::ControlEntry ToControlEntry(const Announcement& announcement, const pool::SlotPlace& place) {
   shm::ControlEntry entry = {};
   entry.sequence = announcement.sequence;
   entry.generation = announcement.generation;
@@ -23,7 +23,7 @@ shm::ControlEntry EntryOf(const Announcement& announcement, const pool::SlotPlac
   return entry;
 }
 
-exporting::FullSlot FullSlotOf(const Announcement& announcement, const pool::SlotPlace& place,
+exporting::FullSlot ToFullSlot(const Announcement& announcement, const pool::SlotPlace& place,
                                const pool::Segment& segment) {
   return {.slot = announcement.slot.value(),
           .generation = announcement.generation,
@@ -79,8 +79,8 @@ void Deliveries::AnnounceTo(SessionRecord& session, const Announcement& announce
   if (const absl::Status wrong = Prepare(session, announcement, place, *segment); !wrong.ok())
     return sessions_.Fail(id, wrong);
   Note(session, announcement, now);
-  session.delivery->Announce(EntryOf(announcement, place),
-                             FullSlotOf(announcement, place, *segment));
+  session.delivery->Announce(ToControlEntry(announcement, place),
+                             ToFullSlot(announcement, place, *segment));
   session.announced = announcement.sequence;
   session.epoch = announcement.position.epoch;
   session.consumed = announcement.consumed;

@@ -111,7 +111,7 @@ void Engine::FollowDemand(base::TimePoint now) {
   if (!look || !worker_count_.IsDue(now)) return;
   const EngineViews shown = views();
   std::vector<FlowFigures> figures;
-  for (const auto& [feed, of_feed] : look->feeds) figures.push_back(shown.FiguresOf(*feed));
+  for (const auto& [feed, of_feed] : look->feeds) figures.push_back(shown.ToFigures(*feed));
   worker_count_.Follow(figures, look->workers_busy, now);
 }
 
@@ -151,7 +151,7 @@ void Engine::CloseAll() {
   worker_filler_.rows().SaveQuarantines(now_, true);
   trace_.End(why, now_);
   gpus_.CancelAll(why);
-  sessions_.TellAll(why);
+  sessions_.AnnounceClosing(why);
 }
 
 void Engine::SetAdmission(const Admission& admission) {

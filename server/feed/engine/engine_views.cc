@@ -38,13 +38,13 @@ EngineView EngineViews::View() const {
     const std::shared_ptr<Feed> feed = entry.feed.lock();
     const std::optional<FeedView> counts = of_.core.View(FeedId(number));
     if (feed == nullptr || !counts || feed->canary) continue;
-    view.feeds.push_back(InfoOf(entry, *feed, *counts));
+    view.feeds.push_back(MakeInfo(entry, *feed, *counts));
   }
   return view;
 }
 
-FeedInfo EngineViews::InfoOf(const FeedBook::Entry& entry, const Feed& feed,
-                             const FeedView& counts) const {
+FeedInfo EngineViews::MakeInfo(const FeedBook::Entry& entry, const Feed& feed,
+                               const FeedView& counts) const {
   FeedInfo info{.fingerprint = feed.fingerprint,
                 .dataset = feed.called,
                 .user = entry.user.value(),
@@ -52,7 +52,7 @@ FeedInfo EngineViews::InfoOf(const FeedBook::Entry& entry, const Feed& feed,
                 .stages = feed.flow.sums(),
                 .occupancy = feed.flow.occupancy.mean(),
                 .starved = feed.flow.starved.mean(),
-                .verdict = Judge(FiguresOf(feed)).words};
+                .verdict = Judge(ToFigures(feed)).words};
   for (const auto& [id, session] : of_.sessions.all())
     if (session.feed.get() == &feed) ++info.sessions;
   return info;
@@ -87,7 +87,7 @@ TotalsView EngineViews::Totals(base::TimePoint now) const {
 
 // ---- Sessions ----
 
-SessionInfo EngineViews::InfoOf(uint64_t id, const SessionRecord& session) const {
+SessionInfo EngineViews::MakeInfo(uint64_t id, const SessionRecord& session) const {
   SessionInfo info = MakeSessionInfo(id, session, of_.sessions.ViewOf(id));
   info.phase = PhaseOf(id, session);
   info.state = InWords(info.phase, of_.dispatch.StallOf(*session.feed, of_.now), of_.now);
@@ -96,7 +96,7 @@ SessionInfo EngineViews::InfoOf(uint64_t id, const SessionRecord& session) const
 
 SessionPhase EngineViews::PhaseOf(uint64_t id, const SessionRecord& session) const {
   const bool stalled = of_.dispatch.StallOf(*session.feed, of_.now).has_value();
-  return feed::PhaseOf(FactsOf(session, of_.sessions.ViewOf(id), stalled));
+  return feed::PhaseOf(MakeFacts(session, of_.sessions.ViewOf(id), stalled));
 }
 
 bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
@@ -108,16 +108,16 @@ bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
 }
 
 // A stall holds nobody up while there are batches yet.
-FlowFigures EngineViews::FiguresOf(const Feed& feed) const {
+FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   auto stall = of_.dispatch.StallOf(feed, of_.now);
   if (stall && !AnyWaitsForItsSource(feed)) stall.reset();
-  return of_.statistics.FiguresOf(feed, of_.workers.count(), stall, of_.now);
+  return of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
 }
 
 std::vector<SessionInfo> EngineViews::Sessions() const {
   std::vector<SessionInfo> infos;
   for (const auto& [id, session] : of_.sessions.all())
-    if (!session.request.canary) infos.push_back(InfoOf(id, session));
+    if (!session.request.canary) infos.push_back(MakeInfo(id, session));
   return infos;
 }
 
@@ -125,7 +125,7 @@ std::vector<SessionInfo> EngineViews::NotDrained() const {
   std::vector<SessionInfo> left;
   for (const auto& [id, session] : of_.sessions.all()) {
     if (!Drain::WaitsFor(session)) continue;
-    left.push_back(InfoOf(id, session));
+    left.push_back(MakeInfo(id, session));
     left.back().rest_of_epoch = of_.drain.RestOf(id, session);
   }
   return left;

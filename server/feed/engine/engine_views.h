@@ -54,7 +54,7 @@ class EngineViews {
   // Since the start, as of the last tick.
   TotalsView Totals(base::TimePoint now) const;
   // How a feed fared over the last seconds, to judge it by.
-  FlowFigures FiguresOf(const Feed& feed) const;
+  FlowFigures ToFigures(const Feed& feed) const;
   std::vector<SessionInfo> Sessions() const;
   // The sessions that a drain waits for.
   std::vector<SessionInfo> NotDrained() const;
@@ -76,8 +76,8 @@ class EngineViews {
   std::vector<uint64_t> SamplesInSlots(const DatasetState* dataset) const;
 
  private:
-  SessionInfo InfoOf(uint64_t id, const SessionRecord& session) const;
-  FeedInfo InfoOf(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
+  SessionInfo MakeInfo(uint64_t id, const SessionRecord& session) const;
+  FeedInfo MakeInfo(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
   SessionPhase PhaseOf(uint64_t id, const SessionRecord& session) const;
   bool AnyWaitsForItsSource(const Feed& feed) const;
   std::vector<GpuInfo> GpuInfos() const;

@@ -14,7 +14,7 @@ bool IsSame(const std::weak_ptr<T>& one, const std::shared_ptr<T>& other) {
   return !one.owner_before(other) && !other.owner_before(one);
 }
 
-session::FeedOptions OptionsOf(const FeedSpec& spec) {
+session::FeedOptions ToFeedOptions(const FeedSpec& spec) {
   session::FeedOptions options = spec;
   options.range = spec.Within();
   return options;
@@ -22,8 +22,8 @@ session::FeedOptions OptionsOf(const FeedSpec& spec) {
 
 // Compares everything except the given order and what follows from the dataset.
 bool AsksForTheSame(const FeedSpec& a, const FeedSpec& b) {
-  return OptionsOf(a) == OptionsOf(b) && a.storage == b.storage && a.selection == b.selection &&
-         a.mixture == b.mixture;
+  return ToFeedOptions(a) == ToFeedOptions(b) && a.storage == b.storage &&
+         a.selection == b.selection && a.mixture == b.mixture;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class Mailbox {
       if (closed_ || jobs_.size() >= capacity) return false;
       jobs_.push_back(std::move(job));
     }
-    posix::Ring(event_);
+    posix::NotifyEvent(event_);
     return true;
   }
 

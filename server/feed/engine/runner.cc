@@ -51,7 +51,7 @@ Runner::~Runner() { Close(); }
 void Runner::Close() {
   stopping_.store(true);
   mailbox_.Close();
-  posix::Ring(mailbox_.event());
+  posix::NotifyEvent(mailbox_.event());
   if (thread_.joinable()) thread_.join();
 }
 

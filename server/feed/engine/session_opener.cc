@@ -10,12 +10,12 @@
 namespace penstock::feed {
 namespace {
 
-SessionSpec SessionSpecOf(const SessionRecord& session) {
+SessionSpec MakeSessionSpec(const SessionRecord& session) {
   const OpenRequest& request = session.request;
   return {.user = UserId(request.user),
           .feed = session.feed->id,
           .arena = ArenaId(session.arena),
-          .fill_path = FillPathOf(session.feed->spec),
+          .fill_path = ToFillPath(session.feed->spec),
           .run = RunOf(session.feed->spec),
           .share = request.share,
           .first_epoch = request.first_epoch,
@@ -38,12 +38,12 @@ absl::Status SessionOpener::MayOpen(const Opening& opening) const {
   PENSTOCK_RETURN_IF_ERROR(parts_.losses.MayOpen(request.dataset->name, request.user, now_));
   if (request.canary) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(parts_.drain.MayOpen());
-  PENSTOCK_RETURN_IF_ERROR(Admit(admission_, ApplicantOf(opening)));
+  PENSTOCK_RETURN_IF_ERROR(Admit(admission_, ToApplicant(opening)));
   return CheckFingerprint(request.expected_fingerprint, opening.fingerprint);
 }
 
 // Slots of closed sessions whose reads block count too.
-Applicant SessionOpener::ApplicantOf(const Opening& opening) const {
+Applicant SessionOpener::ToApplicant(const Opening& opening) const {
   const OpenRequest& request = opening.request;
   const SessionTable::Held held = parts_.sessions.HeldBy(request.user);
   Applicant applicant = {.user = request.user,
@@ -169,7 +169,7 @@ absl::Status SessionOpener::GrantSlabs(SessionRecord& session, session::Grant& g
 
 // Registers the session with core and consumer.
 absl::Status SessionOpener::Enter(const SessionRecord& session, uint64_t id) {
-  PENSTOCK_RETURN_IF_ERROR(parts_.core.OpenSession(SessionId(id), SessionSpecOf(session), now_));
+  PENSTOCK_RETURN_IF_ERROR(parts_.core.OpenSession(SessionId(id), MakeSessionSpec(session), now_));
   auto wire = MakeWire<shm::DoorwaySession>(shm::DoorwayKind::kSession);
   wire.session_id = id;
   wire.control_bytes = session.delivery->memory_bytes();

@@ -56,7 +56,7 @@ class SessionOpener {
 
  private:
   absl::Status MayOpen(const Opening& opening) const;
-  Applicant ApplicantOf(const Opening& opening) const;
+  Applicant ToApplicant(const Opening& opening) const;
   absl::StatusOr<session::Grant> OpenNow(const Opening& opening,
                                          std::optional<exporting::Gpus::ReservedPlace> place);
   std::shared_ptr<Feed> FeedOf(const Opening& opening);

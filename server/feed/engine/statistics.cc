@@ -11,7 +11,7 @@
 namespace penstock::feed {
 namespace {
 
-SlotFill FillOf(const RowTask& task) { return {task.slot.value(), task.generation}; }
+SlotFill ToSlotFill(const RowTask& task) { return {task.slot.value(), task.generation}; }
 
 // The fraction of the time of `of` threads or processes that was used.
 double ShareOf(base::Duration spent, base::Duration since, uint32_t of) {
@@ -33,7 +33,7 @@ void Statistics::RowsEnded(FillPath fill_path, const FillOutcome& outcome) {
     user.rows_decoded += outcome.task.rows;
     user.decode += times.decode;
   }
-  outcome.feed->flow.Ended({.fill = FillOf(outcome.task),
+  outcome.feed->flow.Ended({.fill = ToSlotFill(outcome.task),
                             .rows = outcome.task.rows,
                             .given = times.given,
                             .ended = times.ended,
@@ -160,10 +160,10 @@ void Statistics::Settle(const FeedBook& feeds) {
 
 // ---- Figures ----
 
-FlowFigures Statistics::FiguresOf(const Feed& feed, uint32_t workers,
+FlowFigures Statistics::ToFigures(const Feed& feed, uint32_t workers,
                                   const std::optional<SourceHealth::Trouble>& stall,
                                   base::TimePoint now) const {
-  const FillPath fill_path = FillPathOf(feed.spec);
+  const FillPath fill_path = ToFillPath(feed.spec);
   return {.has_data = feed.flow.starved.has_data() && feed.flow.sums().waits > 0,
           .fill_path = fill_path,
           .starved = feed.flow.starved.mean(),

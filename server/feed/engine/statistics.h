@@ -53,7 +53,7 @@ class Statistics {
 
   // ---- Figures ----
   // `stall`: of the feed's source.
-  FlowFigures FiguresOf(const Feed& feed, uint32_t workers,
+  FlowFigures ToFigures(const Feed& feed, uint32_t workers,
                         const std::optional<SourceHealth::Trouble>& stall,
                         base::TimePoint now) const;
   uint64_t rows_per_second() const { return rate_.per_second(); }

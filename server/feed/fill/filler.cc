@@ -2,7 +2,7 @@
 
 namespace penstock::feed {
 
-void TellCore(const FillOutcome& outcome, Core& core) {
+void ReportToCore(const FillOutcome& outcome, Core& core) {
   switch (outcome.end) {
     case FillEnd::kDone:
       return core.RowDone(outcome.task, outcome.cost);

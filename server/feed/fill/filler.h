@@ -63,7 +63,7 @@ struct FillOutcome {
 
 // Tells the core how rows ended. Rows that could not be read are reported later, when they are
 // given up or no longer wanted.
-void TellCore(const FillOutcome& outcome, Core& core);
+void ReportToCore(const FillOutcome& outcome, Core& core);
 
 // Called for a read that blocks.
 using NoteOverdueRead = absl::FunctionRef<void(const std::shared_ptr<Feed>& feed, uint64_t sample,

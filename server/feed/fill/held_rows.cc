@@ -8,7 +8,7 @@
 namespace penstock::feed {
 
 void HeldRows::Hold(HeldRow row, base::TimePoint again) {
-  const FillPath fill_path = FillPathOf(row.feed->spec);
+  const FillPath fill_path = ToFillPath(row.feed->spec);
   held_[{row.feed->dataset.get(), row.task.user, fill_path}].emplace(again, std::move(row));
 }
 

@@ -104,7 +104,7 @@ bool RowDispatch::Collect(FillPath fill_path, base::TimePoint& now) {
 }
 
 void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now) {
-  TellCore(outcome, core_);
+  ReportToCore(outcome, core_);
   events_.ended(fill_path, outcome);
   if (!outcome.bad_sample.ok())
     PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", outcome.bad_sample.message()});

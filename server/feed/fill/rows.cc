@@ -73,7 +73,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.dataset = feed->dataset->dataset.get();  // kept alive by the row in progress
   item.sample = *sample;
   item.spec = feed->spec.decoding;
-  item.key = DrawKeyOf(feed->spec, {task.epoch, task.index}, *sample);
+  item.key = ToDrawKey(feed->spec, {task.epoch, task.index}, *sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
   if (place.layout.blocks.size() > 1) {

@@ -31,7 +31,7 @@ copy::RowRun RunFor(const RowTask& task, const Feed& feed, const pool::SlotPlace
 
 }  // namespace
 
-FillPath FillPathOf(const FeedSpec& spec) {
+FillPath ToFillPath(const FeedSpec& spec) {
   switch (spec.storage) {
     case source::Storage::kEncoded:
       return FillPath::kWorkers;

@@ -18,7 +18,7 @@
 namespace penstock::feed {
 
 // The fill path of a feed's rows, and the number of rows per task.
-FillPath FillPathOf(const FeedSpec& spec);
+FillPath ToFillPath(const FeedSpec& spec);
 uint32_t RunOf(const FeedSpec& spec);
 
 // Writes the labels and ids of rows that nobody fills, which completes them.

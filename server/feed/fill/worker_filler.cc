@@ -12,7 +12,7 @@ namespace {
 // After a user waited for a worker slot, contention is assumed for this long.
 constexpr base::Duration kContention = std::chrono::seconds(1);
 
-std::vector<SlotHolder> HoldersOf(const workers::Supervisor& workers, const Core& core) {
+std::vector<SlotHolder> ToHolders(const workers::Supervisor& workers, const Core& core) {
   std::vector<SlotHolder> holders;
   for (const workers::Supervisor::Holding& each : workers.Holdings())
     holders.push_back({.user = UserId(each.user),
@@ -22,7 +22,7 @@ std::vector<SlotHolder> HoldersOf(const workers::Supervisor& workers, const Core
   return holders;
 }
 
-FillTimes TimesOf(const workers::Times& times) {
+FillTimes ToFillTimes(const workers::Times& times) {
   return {.given = times.given,
           .read_begin = times.read_begin,
           .read_end = times.read_end,
@@ -79,7 +79,7 @@ std::vector<FillOutcome> WorkerFiller::Collect(base::TimePoint now) {
   for (const workers::Outcome& outcome : outcomes) {
     ended.push_back(rows_.End(outcome, pool_));
     ended.back().worker = outcome.worker;
-    ended.back().times = TimesOf(outcome.times);
+    ended.back().times = ToFillTimes(outcome.times);
     if (outcome.kind == workers::OutcomeKind::kDone) losses_.WentWell(ended.back().feed->account);
   }
   return ended;
@@ -100,7 +100,7 @@ void WorkerFiller::NoteDeaths(base::TimePoint now) {
 }
 
 void WorkerFiller::GivenOut(base::TimePoint now) {
-  const std::vector<SlotHolder> holders = HoldersOf(workers_, core_);
+  const std::vector<SlotHolder> holders = ToHolders(workers_, core_);
   const std::optional<UserId> claimant = core_.Claimant(FillPath::kWorkers);
   if (claimant || holders.size() > 1) contended_until_ = now + kContention;
   workers_.SetContended(now < contended_until_);

@@ -85,7 +85,7 @@ std::string OrderWords(const FeedSpec& spec) {
   return words;
 }
 
-decode::DrawKey DrawKeyOf(const FeedSpec& spec, const Place& at, uint64_t sample) {
+decode::DrawKey ToDrawKey(const FeedSpec& spec, const Place& at, uint64_t sample) {
   const bool repeats = MayRepeat(spec, at, sample);
   const uint64_t drawn = repeats ? plan::DrawNumber(spec.given_by.Among(at.place), sample) : sample;
   return {.seed = spec.seed, .epoch = at.epoch, .sample = drawn};

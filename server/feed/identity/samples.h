@@ -31,7 +31,7 @@ uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint
 
 // `sample`: the sample decoded there. All positions of an epoch have different keys, except for
 // those of different ranks that each gave an order if the feeds don't say so (FeedSpec::given_by).
-decode::DrawKey DrawKeyOf(const FeedSpec& spec, const Place& at, uint64_t sample);
+decode::DrawKey ToDrawKey(const FeedSpec& spec, const Place& at, uint64_t sample);
 
 // Describes the order, and the range if there is one.
 std::string OrderWords(const FeedSpec& spec);

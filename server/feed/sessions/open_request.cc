@@ -19,7 +19,7 @@ FeedSpec MakeSpec(const OpenRequest& request, source::Selection selection) {
   return spec;
 }
 
-session::Target TargetOf(const OpenRequest& request) {
+session::Target ToTarget(const OpenRequest& request) {
   const source::Dataset& dataset = *request.dataset->dataset;
   return {.dataset = dataset,
           .range = request.part.value_or(plan::Range{.first = 0, .count = dataset.samples()}),
@@ -30,7 +30,7 @@ session::Target TargetOf(const OpenRequest& request) {
 }  // namespace
 
 absl::StatusOr<Opening> Prepare(OpenRequest request) {
-  PENSTOCK_ASSIGN_OR_RETURN(source::Selection selection, session::Fit(TargetOf(request), request));
+  PENSTOCK_ASSIGN_OR_RETURN(source::Selection selection, session::Fit(ToTarget(request), request));
   FeedSpec spec = MakeSpec(request, std::move(selection));
   const uint64_t fingerprint = Fingerprint(spec);
   pool::SlotLayout layout = pool::LayOut(spec.Layout().blocks, request.share.batch_size);

@@ -39,14 +39,14 @@ void AddDevice(const SessionRecord& session, SessionProgress& progress) {
 
 }  // namespace
 
-SessionFacts FactsOf(const SessionRecord& session, const SessionView& view, bool source_stalled) {
+SessionFacts MakeFacts(const SessionRecord& session, const SessionView& view, bool source_stalled) {
   SessionFacts facts = {.ended = session.ended,
                         .finished = view.finished,
                         .ready = view.announced - view.taken,
                         .held = view.announced - view.released,
                         .window = view.window,
                         .source_stalled = source_stalled,
-                        .fill_path = FillPathOf(session.feed->spec)};
+                        .fill_path = ToFillPath(session.feed->spec)};
   if (session.device == nullptr) return facts;
   const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   facts.ready = progress.announced - progress.taken;

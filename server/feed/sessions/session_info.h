@@ -18,7 +18,7 @@
 namespace penstock::feed {
 
 // The input of session_phase. `view`: the core's; `source_stalled`: for its source.
-SessionFacts FactsOf(const SessionRecord& session, const SessionView& view, bool source_stalled);
+SessionFacts MakeFacts(const SessionRecord& session, const SessionView& view, bool source_stalled);
 // The phase as text. `stall`: for kStalled.
 std::string InWords(SessionPhase phase, const std::optional<SourceHealth::Trouble>& stall,
                     base::TimePoint now);

@@ -103,7 +103,7 @@ void SessionTable::FailAll(const absl::Status& why) {
   for (const auto& [id, session] : sessions_) Fail(id, why);
 }
 
-void SessionTable::TellAll(const absl::Status& why) {
+void SessionTable::AnnounceClosing(const absl::Status& why) {
   for (const auto& [id, session] : sessions_)
     session.delivery->Finish(shm::SessionState::kClosing, why);
 }

@@ -81,7 +81,7 @@ class SessionTable {
   void FailAccount(uint64_t account, const absl::Status& why);  // the feeds of one dataset and user
   void FailAll(const absl::Status& why);
   // Tells all consumers that the daemon is ending.
-  void TellAll(const absl::Status& why);
+  void AnnounceClosing(const absl::Status& why);
   // Tells the consumer if no batch will follow the announced ones.
   void FinishIfDone(uint64_t id);
   // Slots filled from now on are keyed by the dataset's current quarantine.

@@ -19,7 +19,7 @@ std::string PayloadOf(const absl::Status& status, const char* url) {
 
 }  // namespace
 
-std::optional<Refusal> Audit::RefusalOf(const absl::Status& status, const AccessRule* rule) {
+std::optional<Refusal> Audit::ToRefusal(const absl::Status& status, const AccessRule* rule) {
   const std::string named = PayloadOf(status, kRefusalUrl);
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (named == kRefusals[i]) return static_cast<Refusal>(i);
@@ -37,7 +37,7 @@ telemetry::LineLimiter& Audit::LimiterFor(uid_t user) {
 
 void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_view what,
                    const absl::Status& why) {
-  const auto refusal = RefusalOf(why, FindRule(method)).value_or(Refusal::kNoRule);
+  const auto refusal = ToRefusal(why, FindRule(method)).value_or(Refusal::kNoRule);
   const absl::string_view reason = kRefusals[static_cast<size_t>(refusal)];
   const absl::string_view name = ShortName(method);
   telemetry::LineLimiter::Decision decision;
@@ -86,7 +86,7 @@ void AuditedCall::Ended(const absl::Status& status) {
   const Caller& caller = caller_ == nullptr ? *kNobody : *caller_;
   if (rule_ != nullptr && rule_->is_action && caller.is_operator)
     return audit->Act(caller, method, what_, status);
-  if (Audit::RefusalOf(status, rule_)) audit->Refuse(caller, method, what_, status);
+  if (Audit::ToRefusal(status, rule_)) audit->Refuse(caller, method, what_, status);
 }
 
 }  // namespace penstock::rpc

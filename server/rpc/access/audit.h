@@ -37,7 +37,7 @@ class Audit {
   Counts counts() const;
 
   // Which kind of refusal the status is; nullopt if it is none.
-  static std::optional<Refusal> RefusalOf(const absl::Status& status, const AccessRule* rule);
+  static std::optional<Refusal> ToRefusal(const absl::Status& status, const AccessRule* rule);
 
  private:
   static constexpr size_t kMostUsers = 64;  // with their own rate limiters; further users share one

@@ -27,7 +27,7 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 // What the gate needs to know about a call. The ticket refers to the context.
-inline Gate::Call CallOf(const grpc::CallbackServerContext& context, std::string what) {
+inline Gate::Call MakeCall(const grpc::CallbackServerContext& context, std::string what) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find(shm::kTicketMetadataKey);
   std::optional<absl::string_view> ticket;

@@ -52,7 +52,7 @@ Acceptor::Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Li
 }
 
 Acceptor::~Acceptor() {
-  posix::Ring(stop_);
+  posix::NotifyEvent(stop_);
   if (thread_.joinable()) thread_.join();
 }
 

@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Start() {
 
 Relay::~Relay() {
   stopping_.store(true);
-  posix::Ring(event_);
+  posix::NotifyEvent(event_);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -96,7 +96,7 @@ absl::StatusOr<posix::Fd> Relay::Take(posix::Fd client, const Origin& origin,
     base::MutexLock lock(mutex_);
     arrivals_.push_back({std::move(client), std::move(ours), origin, std::move(place)});
   }
-  posix::Ring(event_);
+  posix::NotifyEvent(event_);
   return for_grpc;
 }
 

@@ -40,7 +40,7 @@ std::string Quoted(const std::vector<std::string>& names) {
   });
 }
 
-absl::StatusOr<IdxFiles> PairOf(const fs::path& images) {
+absl::StatusOr<IdxFiles> ToIdxFiles(const fs::path& images) {
   const std::vector<std::string> names = IdxLabelsNames(images.filename().string());
   if (names.empty())
     return absl::InvalidArgumentError(absl::StrCat(
@@ -102,7 +102,7 @@ absl::StatusOr<std::optional<IdxFiles>> FindIdxPair(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (error) return FromSystem(error, path);
   if (status.type() != fs::file_type::directory) {
-    PENSTOCK_ASSIGN_OR_RETURN(IdxFiles files, PairOf(path));
+    PENSTOCK_ASSIGN_OR_RETURN(IdxFiles files, ToIdxFiles(path));
     return files;
   }
   PENSTOCK_ASSIGN_OR_RETURN(const Listing listing, List(path));
@@ -111,7 +111,7 @@ absl::StatusOr<std::optional<IdxFiles>> FindIdxPair(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", path, "' holds several files of IDX images: ", Quoted(listing.images),
                      "; give the path of one of them"));
-  PENSTOCK_ASSIGN_OR_RETURN(IdxFiles files, PairOf(fs::path(path) / listing.images[0]));
+  PENSTOCK_ASSIGN_OR_RETURN(IdxFiles files, ToIdxFiles(fs::path(path) / listing.images[0]));
   return files;
 }
 

@@ -23,7 +23,7 @@ absl::Status Wrong(const MegatronIndex::Files& files, const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat("'", files.index, "': ", words...));
 }
 
-absl::StatusOr<DType> TypeOf(int code, const MegatronIndex::Files& files) {
+absl::StatusOr<DType> ToDType(int code, const MegatronIndex::Files& files) {
   switch (code) {
     case 1:
       return DType::kUInt8;
@@ -103,7 +103,7 @@ absl::Status MegatronIndex::ParseHeader(const Files& files) {
   const auto version = At<uint64_t>(kVersionAt);
   if (version != 1)
     return Wrong(files, "its version, at byte ", kVersionAt, ", is ", version, "; wanted 1");
-  PENSTOCK_ASSIGN_OR_RETURN(type_, TypeOf(At<uint8_t>(kTypeAt), files));
+  PENSTOCK_ASSIGN_OR_RETURN(type_, ToDType(At<uint8_t>(kTypeAt), files));
   sequences_ = At<uint64_t>(kSequencesAt);
   const auto entries = At<uint64_t>(kEntriesAt);
   if (sequences_ == 0 || entries < 2)

@@ -71,7 +71,7 @@ bool IsImage(const NpyFile& file) {
          (file.header.shape.size() == 3 || file.header.shape.size() == 4);
 }
 
-absl::StatusOr<SampleField> FieldOf(const NpyFile& file) {
+absl::StatusOr<SampleField> ToField(const NpyFile& file) {
   SampleField field = {.name = file.name, .type = file.header.type};
   for (size_t d = 1; d < file.header.shape.size(); ++d) {
     if (file.header.shape[d] > std::numeric_limits<uint32_t>::max())
@@ -188,7 +188,7 @@ class NpyDataset final : public Dataset {
       PENSTOCK_ASSIGN_OR_RETURN(labels_, ReadLabels(file));
       return absl::OkStatus();
     }
-    PENSTOCK_ASSIGN_OR_RETURN(SampleField field, FieldOf(file));
+    PENSTOCK_ASSIGN_OR_RETURN(SampleField field, ToField(file));
     if (path_.empty()) path_ = file.path;
     const RowExtent extent = file.extent();
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<RowStore> rows,

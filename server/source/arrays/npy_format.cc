@@ -60,7 +60,7 @@ absl::string_view WhyNot(absl::string_view code) {
   }
 }
 
-absl::StatusOr<DType> TypeOf(const std::string& descr, const std::string& path) {
+absl::StatusOr<DType> ToDType(const std::string& descr, const std::string& path) {
   absl::string_view code = descr;
   const bool big_endian = absl::ConsumePrefix(&code, ">");
   if (!big_endian)
@@ -135,7 +135,7 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin,
       const NpyLiteral literal,
       ParseNpyLiteral(TextOf(begin).substr(extent.begin, extent.bytes), extent.begin, path));
   NpyHeader header;
-  PENSTOCK_ASSIGN_OR_RETURN(header.type, TypeOf(literal.descr, path));
+  PENSTOCK_ASSIGN_OR_RETURN(header.type, ToDType(literal.descr, path));
   PENSTOCK_RETURN_IF_ERROR(CheckShape(literal, path));
   header.shape = literal.shape;
   header.header_bytes = extent.end();

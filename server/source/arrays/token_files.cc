@@ -24,7 +24,7 @@ struct Paths {
   bool index_given = false;  // the path named the index, so this must be a pair
 };
 
-Paths PathsOf(const std::string& path, TokenFormat format) {
+Paths ToPaths(const std::string& path, TokenFormat format) {
   const bool pair = format == TokenFormat::kMegatron;
   if (!pair && format != TokenFormat::kAuto) return {.tokens = path};
   const std::string stem = path.substr(0, path.size() - std::min(path.size(), kBin.size()));
@@ -79,7 +79,7 @@ class Opener {
   }
 
   absl::Status OpenOne(const std::string& path) {
-    const Paths paths = PathsOf(path, spec_.format);
+    const Paths paths = ToPaths(path, spec_.format);
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<Opened> index, FindIndex(paths));
     PENSTOCK_ASSIGN_OR_RETURN(Opened tokens, OpenFile(paths.tokens));
     if (index) return AddPair(std::move(tokens), *std::move(index));
@@ -113,7 +113,8 @@ class Opener {
                        "leave 'documents' out"));
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                               ReadBeginning(file.fd, path, kTokenBeginning));
-    const TokenFormat format = spec_.format == TokenFormat::kAuto ? FormatOf(begin) : spec_.format;
+    const TokenFormat format =
+        spec_.format == TokenFormat::kAuto ? RecogniseFormat(begin) : spec_.format;
     PENSTOCK_ASSIGN_OR_RETURN(
         const TokenExtent extent,
         FindTokens(format, {.begin = begin, .bytes = file.bytes, .path = path},
@@ -217,7 +218,7 @@ absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finde
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec));
   std::vector<std::string> paths;
   for (const std::string& path : files) {
-    const Paths names = PathsOf(path, spec.format);
+    const Paths names = ToPaths(path, spec.format);
     paths.push_back(names.tokens);
     if (names.index.empty()) continue;
     if (names.index_given || finder.Find(names.index).ok()) paths.push_back(names.index);

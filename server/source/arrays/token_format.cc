@@ -139,7 +139,7 @@ bool IsTokenType(DType type) {
   }
 }
 
-TokenFormat FormatOf(std::span<const std::byte> begin) {
+TokenFormat RecogniseFormat(std::span<const std::byte> begin) {
   if (IsNpy(begin)) return TokenFormat::kNpy;
   const bool llm_c = HasLlmCMagic(begin) || IsLlmCEvaluation(begin);
   return llm_c ? TokenFormat::kLlmC : TokenFormat::kRaw;

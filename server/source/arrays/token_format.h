@@ -37,7 +37,7 @@ struct TokenExtent {
 inline constexpr size_t kTokenBeginning = 64 * 1024;
 
 // Recognises kNpy and kLlmC; anything else is kRaw, including the .bin of a Megatron pair.
-TokenFormat FormatOf(std::span<const std::byte> begin);
+TokenFormat RecogniseFormat(std::span<const std::byte> begin);
 
 // Finds the tokens of a file in any format except kAuto and kMegatron. `begin`: the first
 // kTokenBeginning bytes of the file, or all of it if it is shorter; `raw_type`: the type of raw

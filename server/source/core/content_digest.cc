@@ -51,7 +51,7 @@ absl::StatusOr<std::string> ContentDigest(const Dataset& dataset, const Parallel
     }));
     for (const Sha256::Sum& sum : sums) all.AddBytes(sum);
   }
-  return HexOf(all.Finish());
+  return ToHex(all.Finish());
 }
 
 }  // namespace penstock::source

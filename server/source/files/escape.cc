@@ -8,7 +8,7 @@
 
 namespace penstock::source {
 
-std::string ForPeople(const std::string& text) {
+std::string EscapeForDisplay(const std::string& text) {
   const bool has_control =
       std::any_of(text.begin(), text.end(), [](char c) { return absl::ascii_iscntrl(c); });
   return IsUtf8(text) && !has_control ? text : absl::CHexEscape(text);

@@ -7,6 +7,6 @@ namespace penstock::source {
 
 // Returns valid UTF-8 without control characters, as protobuf messages require: the text itself if
 // it already is, else with the offending bytes escaped.
-std::string ForPeople(const std::string& text);
+std::string EscapeForDisplay(const std::string& text);
 
 }  // namespace penstock::source

@@ -18,7 +18,7 @@ int64_t Nanoseconds(const timespec& time) { return time.tv_sec * kSecondNs + tim
 int64_t MtimeOf(const struct stat& stat) { return Nanoseconds(stat.st_mtim); }
 int64_t CtimeOf(const struct stat& stat) { return Nanoseconds(stat.st_ctim); }
 
-FileState StateOf(const struct stat& stat) {
+FileState ToFileState(const struct stat& stat) {
   return {.inode = stat.st_ino,
           .bytes = static_cast<uint64_t>(stat.st_size),
           .mtime_ns = MtimeOf(stat),

@@ -29,7 +29,7 @@ struct FileState {
 
 int64_t MtimeOf(const struct stat& stat);
 int64_t CtimeOf(const struct stat& stat);
-FileState StateOf(const struct stat& stat);
+FileState ToFileState(const struct stat& stat);
 
 // A 64-bit hash of the state, never 0.
 uint64_t StampOf(const FileState& state);

@@ -80,7 +80,7 @@ Waited WaitForTick(int64_t time_ns) {
   return Waited::kYes;
 }
 
-absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder) {
+absl::StatusOr<FolderChange> FindChange(const Tree& tree, const std::string& folder) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd fd, tree.OpenBeneath(folder, O_RDONLY | O_DIRECTORY));
   struct stat stat {};
   struct statfs system {};

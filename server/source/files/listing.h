@@ -36,7 +36,7 @@ struct FolderChange {
   // Whether this kernel sets both times: true for local file systems that always maintain them.
   bool is_sure = false;
 };
-absl::StatusOr<FolderChange> ChangeOf(const Tree& tree, const std::string& folder);
+absl::StatusOr<FolderChange> FindChange(const Tree& tree, const std::string& folder);
 
 // Calls `begin`, then `each` for every entry, in the file system's order. Starts over if the folder
 // changed meanwhile. If the folder changed within the last clock tick, waits for the tick to end

@@ -35,7 +35,7 @@ Sha256::Sum Sha256::Finish() {
   return sum;
 }
 
-std::string HexOf(const Sha256::Sum& sum) {
+std::string ToHex(const Sha256::Sum& sum) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(sum.data()), sum.size()});
 }
 

@@ -36,6 +36,6 @@ class Sha256 {
 };
 
 // 64 hexadecimal digits.
-std::string HexOf(const Sha256::Sum& sum);
+std::string ToHex(const Sha256::Sum& sum);
 
 }  // namespace penstock::source

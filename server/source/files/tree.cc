@@ -104,7 +104,7 @@ absl::StatusOr<Tree> Tree::Open(const std::string& folder, const std::vector<std
 }
 
 FileState Tree::StateOf(const struct stat& stat) const {
-  FileState state = source::StateOf(stat);
+  FileState state = ToFileState(stat);
   if (!keeps_inodes_) state.inode = 0;
   return state;
 }

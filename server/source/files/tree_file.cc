@@ -68,7 +68,7 @@ absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
     all.changed_ns = std::max(all.changed_ns, state.ctime_ns);
   }
   all.paths = NamesOf(files);
-  all.stamp = HexOf(sum.Finish());
+  all.stamp = ToHex(sum.Finish());
   return all;
 }
 

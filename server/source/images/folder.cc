@@ -82,7 +82,7 @@ class FolderDataset final : public Dataset {
   uint64_t digest() const override { return state_->manifest.digest(); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(uint64_t sample) const override { return state_->manifest.label(sample); }
-  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
   uint64_t stamp(uint64_t sample) const override { return state_->manifest.StampAt(sample); }
   bool changed() const override { return state_->changed.load(); }
   bool IsUnchanged(uint64_t sample) const override {

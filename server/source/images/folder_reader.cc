@@ -62,7 +62,7 @@ absl::Status FolderReader::CheckUnchanged(const struct stat& stat) const {
     return state_->NoteChange(sample_, "it was a regular file and is not any more");
   const FileState now = state_->tree.StateOf(stat);
   if (state_->manifest.IsUnchanged(sample_, now)) return absl::OkStatus();
-  return state_->NoteChange(sample_, state_->manifest.ChangeOf(sample_, now));
+  return state_->NoteChange(sample_, state_->manifest.FindChange(sample_, now));
 }
 
 absl::Status FolderReader::Read(std::span<std::byte> into) {
@@ -87,20 +87,20 @@ absl::Status FolderReader::ReadAll(std::span<std::byte> into) {
 }
 
 absl::Status FolderReader::Trouble(int error_number) const {
-  const absl::Status status = base::ErrnoStatus(
-      error_number, absl::StrCat("reading '", state_->PathForPeople(sample_), "'"));
+  const absl::Status status =
+      base::ErrnoStatus(error_number, absl::StrCat("reading '", state_->DisplayPath(sample_), "'"));
   return absl::UnavailableError(status.message());
 }
 
 }  // namespace
 
-std::string FolderState::PathForPeople(uint64_t sample) const {
-  return ForPeople(tree.FullPath(manifest.RelativePath(sample)));
+std::string FolderState::DisplayPath(uint64_t sample) const {
+  return EscapeForDisplay(tree.FullPath(manifest.RelativePath(sample)));
 }
 
 absl::Status FolderState::NoteChange(uint64_t sample, const std::string& how) const {
   if (!changed.exchange(true) && cache) cache->Forget();
-  return Changed(PathForPeople(sample), how);
+  return Changed(DisplayPath(sample), how);
 }
 
 std::unique_ptr<Dataset::Reader> MakeFolderReader(std::shared_ptr<const FolderState> state) {

@@ -20,7 +20,7 @@ struct FolderState {
       : tree(std::move(tree)), manifest(std::move(manifest)), cache(std::move(cache)) {}
 
   // The full path as valid UTF-8, with control characters and invalid bytes escaped.
-  std::string PathForPeople(uint64_t sample) const;
+  std::string DisplayPath(uint64_t sample) const;
 
   // Records that a file differs from the manifest, so that the next opening re-indexes. Returns
   // DataLoss.

@@ -144,7 +144,7 @@ bool Manifest::IsUnchanged(uint64_t sample, const FileState& now) const {
   return StampAt(sample) == StampOf(now);
 }
 
-std::string Manifest::ChangeOf(uint64_t sample, const FileState& now) const {
+std::string Manifest::FindChange(uint64_t sample, const FileState& now) const {
   constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
   const uint64_t before = records()[sample].bytes;
   if (before != std::min(now.bytes, kLargest))

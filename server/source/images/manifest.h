@@ -89,7 +89,7 @@ class Manifest {
   bool IsFile(uint64_t sample) const { return StampAt(sample) != kNoFile; }
   uint64_t StampAt(uint64_t sample) const;
   // Describes how a changed file differs from the manifest. **Requires**: it is not unchanged.
-  std::string ChangeOf(uint64_t sample, const FileState& now) const;
+  std::string FindChange(uint64_t sample, const FileState& now) const;
 
   // The dataset's root, absolute.
   absl::string_view root() const { return FolderPath(0); }

@@ -134,7 +134,7 @@ absl::StatusOr<bool> IsCurrent(const Manifest& manifest, int64_t stored_at, cons
   const absl::Status status = parallel_for.ForEach(manifest.folders().size(), [&](size_t i) {
     const FolderRecord& folder = manifest.folders()[i];
     const std::string path = manifest.RelativeFolder(i);
-    const auto change = ChangeOf(tree, path);
+    const auto change = FindChange(tree, path);
     if (!change.ok() || change->mtime_ns != folder.mtime_ns || change->inode != folder.inode ||
         change->device != folder.device)
       return changed;

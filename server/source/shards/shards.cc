@@ -8,8 +8,8 @@
 
 namespace penstock::source {
 
-absl::StatusOr<std::vector<TreeFile>> FilesOf(const ShardOptions& options,
-                                              absl::string_view suffix) {
+absl::StatusOr<std::vector<TreeFile>> ListFiles(const ShardOptions& options,
+                                                absl::string_view suffix) {
   return ListShards({.shards = options.spec.shards,
                      .suffix = suffix,
                      .roots = options.roots,
@@ -28,7 +28,7 @@ uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec
 
 absl::StatusOr<ShardsIdentity> IdentityOfShards(const ShardOptions& options,
                                                 absl::string_view suffix) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<TreeFile> files, FilesOf(options, suffix));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<TreeFile> files, ListFiles(options, suffix));
   PENSTOCK_ASSIGN_OR_RETURN(FilesStamp stamp, StampFiles(files));
   const uint64_t which = ShardsNumber(files, options.spec, suffix);
   std::string key = absl::StrCat(stamp.paths, " ", absl::Hex(which, absl::kZeroPad16));

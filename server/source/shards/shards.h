@@ -49,8 +49,8 @@ struct OpenedShards {
 };
 
 // Lists the files. **Errors**: those of ListShards.
-absl::StatusOr<std::vector<TreeFile>> FilesOf(const ShardOptions& options,
-                                              absl::string_view suffix);
+absl::StatusOr<std::vector<TreeFile>> ListFiles(const ShardOptions& options,
+                                                absl::string_view suffix);
 
 // A hash of the files' paths, the source and the requested fields. Names the cached manifest.
 uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec,

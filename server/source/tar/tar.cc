@@ -30,8 +30,8 @@ class TarDataset final : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
-  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
-  std::string FindPath(uint64_t sample) const override { return state_->FindPathForPeople(sample); }
+  std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
+  std::string FindPath(uint64_t sample) const override { return state_->FindDisplayPath(sample); }
   uint64_t stamp(uint64_t sample) const override {
     return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
   }
@@ -105,8 +105,8 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
   if (asked.empty() || manifest.header().images > 0) return absl::OkStatus();
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min<size_t>(manifest.extensions().size(), 10); ++i)
-    names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
-  return absl::NotFoundError(absl::StrCat("no sample in '", ForPeople(manifest.PathOf(0)),
+    names.push_back(EscapeForDisplay(std::string(manifest.ExtensionName(i))));
+  return absl::NotFoundError(absl::StrCat("no sample in '", EscapeForDisplay(manifest.PathOf(0)),
                                           "' has the image '", asked,
                                           "' that was requested; they "
                                           "have ",
@@ -133,7 +133,7 @@ absl::Status CheckKind(const TarState& state, const std::string& asked) {
   while (example + 1 < manifest.header().samples && !HasImage(manifest, example)) ++example;
   return absl::InvalidArgumentError(
       absl::StrCat(manifest.header().images, " samples have the image '", asked,
-                   "' that was requested, as '", state.FindPathForPeople(example), ".", asked,
+                   "' that was requested, as '", state.FindDisplayPath(example), ".", asked,
                    "' does: a format that Penstock does not decode; convert them, or request the "
                    "field's bytes"));
 }
@@ -141,7 +141,7 @@ absl::Status CheckKind(const TarState& state, const std::string& asked) {
 }  // namespace
 
 absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kTarSuffix));
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, ListFiles(options, kTarSuffix));
   const WdsRoles roles = WdsRoles::Of(options.spec.image, options.spec.label);
   PENSTOCK_ASSIGN_OR_RETURN(
       IndexedShards indexed,

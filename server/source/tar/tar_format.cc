@@ -143,7 +143,7 @@ absl::StatusOr<TarHeader> ParseTarHeader(Block block, const TarPlace& place) {
   if (!HasData(type)) return header;
   const std::optional<uint64_t> bytes = Number(TextOf(block, kSizePart));
   if (!bytes)
-    return Wrong(place, "the size of '", ForPeople(header.name),
+    return Wrong(place, "the size of '", EscapeForDisplay(header.name),
                  "' is not a number; the shard is damaged: copy it again");
   header.bytes = *bytes;
   return header;
@@ -165,7 +165,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(std::span<const std::byte> data, cons
     } else if (record->key == "size") {
       if (!absl::SimpleAtoi(record->value, &bytes) || bytes > kLargestMember)
         return Wrong(place, "an extended header has the invalid size '",
-                     ForPeople(std::string(record->value)), "'; copy the shard again");
+                     EscapeForDisplay(std::string(record->value)), "'; copy the shard again");
       records.bytes = bytes;
     } else if (absl::StartsWith(record->key, "GNU.sparse.")) {
       records.is_sparse = true;
@@ -195,7 +195,7 @@ absl::Status CheckMemberName(const std::string& name, const TarPlace& place) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
   const bool climbs = std::find(parts.begin(), parts.end(), "..") != parts.end();
   if (!climbs && !absl::StartsWith(name, "/")) return absl::OkStatus();
-  return Wrong(place, "the member '", ForPeople(name), "' ",
+  return Wrong(place, "the member '", EscapeForDisplay(name), "' ",
                climbs ? "has a '..' in its name" : "has an absolute name",
                "; pack the shard again from within its folder");
 }

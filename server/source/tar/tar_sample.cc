@@ -23,7 +23,7 @@ constexpr size_t kLongestName = 64;  // of a field's name
 // A field's name must be sendable in messages, and must not be the image's name.
 bool MayBeAskedFor(const std::string& extension) {
   return !extension.empty() && extension.size() <= kLongestName && extension != kImage &&
-         ForPeople(extension) == extension;
+         EscapeForDisplay(extension) == extension;
 }
 
 bool IsPicture(absl::string_view extension) {
@@ -34,7 +34,7 @@ bool IsPicture(absl::string_view extension) {
 
 // Offers every extension as raw bytes. A picture beside the image may be a mask of it; for others
 // the name tells.
-std::vector<TarField> FieldsOf(const ShardManifest& manifest) {
+std::vector<TarField> ToFields(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
     const std::string name(manifest.ExtensionName(i));
@@ -120,7 +120,7 @@ TarState::TarState(std::vector<TreeFile> shards, ShardManifest from)
 absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeFile> shards,
                                                                ShardManifest from) {
   auto state = std::make_shared<TarState>(std::move(shards), std::move(from));
-  state->fields = FieldsOf(state->manifest);
+  state->fields = ToFields(state->manifest);
   for (TarField& field : state->fields) {
     if (!IsNpyExtension(field.field.name)) continue;
     const uint64_t first = state->manifest.extensions()[field.extension].first_sample;
@@ -134,16 +134,16 @@ absl::StatusOr<std::shared_ptr<const TarState>> TarState::Make(std::vector<TreeF
   return std::shared_ptr<const TarState>(std::move(state));
 }
 
-std::string TarState::FindPathForPeople(uint64_t sample) const {
+std::string TarState::FindDisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
   const absl::StatusOr<std::string> key = KeyOf(*this, sample, shard);
-  if (!key.ok()) return PathForPeople(sample);
-  return absl::StrCat(ForPeople(files.path(shard)), "#", *key);
+  if (!key.ok()) return DisplayPath(sample);
+  return absl::StrCat(EscapeForDisplay(files.path(shard)), "#", *key);
 }
 
-std::string TarState::PathForPeople(uint64_t sample) const {
+std::string TarState::DisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
-  return absl::StrCat(ForPeople(files.path(shard)), "#sample ",
+  return absl::StrCat(EscapeForDisplay(files.path(shard)), "#sample ",
                       sample - manifest.shards()[shard].first_sample);
 }
 

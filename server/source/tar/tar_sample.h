@@ -32,9 +32,9 @@ struct TarState {
   TarState(std::vector<TreeFile> shards, ShardManifest from);
 
   // "SHARD#sample N" in valid UTF-8; N counts within the shard.
-  std::string PathForPeople(uint64_t sample) const;
-  // "SHARD#KEY". Reads the key from the shard; if that fails, returns PathForPeople.
-  std::string FindPathForPeople(uint64_t sample) const;
+  std::string DisplayPath(uint64_t sample) const;
+  // "SHARD#KEY". Reads the key from the shard; if that fails, returns DisplayPath.
+  std::string FindDisplayPath(uint64_t sample) const;
 
   const ShardFiles files;
   const ShardManifest manifest;

@@ -158,8 +158,8 @@ class Scanner {
     if (same) return absl::OkStatus();
     const auto say = [](const TarMember* member) {
       return member == nullptr ? std::string("no more members")
-                               : absl::StrCat("'", ForPeople(member->name), "' of ", member->bytes,
-                                              " bytes at ", member->offset);
+                               : absl::StrCat("'", EscapeForDisplay(member->name), "' of ",
+                                              member->bytes, " bytes at ", member->offset);
     };
     return absl::InvalidArgumentError(absl::StrCat("after byte ", from, " it lists ", say(wanted),
                                                    ", but the shard has ",
@@ -190,7 +190,7 @@ absl::StatusOr<std::string> ReadKey(const posix::Fd& shard, const std::string& p
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextOfSample(walk, window));
     if (!member || member->offset > offset)
       return absl::DataLossError(absl::StrCat("'", path, "' has no member at byte ", offset));
-    if (member->offset == offset) return ForPeople(SplitWdsName(member->name)->key);
+    if (member->offset == offset) return EscapeForDisplay(SplitWdsName(member->name)->key);
   }
 }
 

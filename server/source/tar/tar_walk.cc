@@ -99,10 +99,10 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
     header.bytes = *bytes;
   if (header.kind == TarKind::kPartial || said.is_sparse || all_.is_sparse)
     return Wrong(
-        place(), "'", ForPeople(header.name),
+        place(), "'", EscapeForDisplay(header.name),
         "' is a sparse file or continues in another volume; pack the shard again without them");
   if (header.kind == TarKind::kLink)
-    return Wrong(place(), "'", ForPeople(header.name),
+    return Wrong(place(), "'", EscapeForDisplay(header.name),
                  "' is a link, which has no data of its own; pack the shard again with tar "
                  "--dereference --hard-dereference");
   PENSTOCK_RETURN_IF_ERROR(CheckFits(header));
@@ -124,10 +124,10 @@ absl::Status TarWalk::CheckFits(const TarHeader& header) const {
   if (header.bytes <= left && TarDataEnd(0, header.bytes) <= left) return absl::OkStatus();
   if (header.bytes <= left)
     return Wrong(place(), "the shard is truncated: it ends in the padding of '",
-                 ForPeople(header.name), "', which has ", header.bytes, " bytes, padded to ",
+                 EscapeForDisplay(header.name), "', which has ", header.bytes, " bytes, padded to ",
                  TarDataEnd(0, header.bytes), ", but only ", left, " are left; copy it again");
-  return Wrong(place(), "the shard is truncated: '", ForPeople(header.name), "' has ", header.bytes,
-               " bytes, but only ", left, " are left; copy it again");
+  return Wrong(place(), "the shard is truncated: '", EscapeForDisplay(header.name), "' has ",
+               header.bytes, " bytes, but only ", left, " are left; copy it again");
 }
 
 void TarWalk::MoveTo(uint64_t next) { at_ = std::min(next, shard_bytes_); }

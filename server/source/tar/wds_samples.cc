@@ -17,7 +17,7 @@ constexpr uint64_t kLargestSample = std::numeric_limits<uint32_t>::max();
 template <typename... Words>
 absl::Status Wrong(absl::string_view shard, const TarMember& member, const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat("'", shard, "' at byte ", member.offset, ": '",
-                                                 ForPeople(member.name), "' ", words...));
+                                                 EscapeForDisplay(member.name), "' ", words...));
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ absl::Status WdsSamples::SetLabel(const TarMember& member, absl::string_view tex
   const std::optional<int32_t> label = ParseWdsLabel(text);
   if (!label)
     return Wrong(shard_, member, "is not a label: wanted a 32-bit decimal integer, got '",
-                 ForPeople(std::string(text.substr(0, kLongestWdsLabel))),
+                 EscapeForDisplay(std::string(text.substr(0, kLongestWdsLabel))),
                  "'; choose another member (label: …), or none (label: none)");
   scanned_.samples.back().label = *label;
   ++scanned_.labeled;
@@ -89,7 +89,7 @@ void WdsSamples::Begin(std::string key) {
 void WdsSamples::End() {
   if (!key_) return;
   if (!has_label_ && scanned_.example.empty())
-    scanned_.example = absl::StrCat(shard_, "#", ForPeople(*key_));
+    scanned_.example = absl::StrCat(shard_, "#", EscapeForDisplay(*key_));
   const auto first =
       scanned_.members.begin() + static_cast<ptrdiff_t>(scanned_.samples.back().place);
   for (const std::string& image : roles_.images) {

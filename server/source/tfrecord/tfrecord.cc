@@ -30,7 +30,7 @@ class RecordDataset final : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   bool labeled() const override { return header().labeled != 0; }
   int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
-  std::string path(uint64_t sample) const override { return state_->PathForPeople(sample); }
+  std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
   uint64_t stamp(uint64_t sample) const override {
     return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
   }
@@ -53,7 +53,7 @@ class RecordDataset final : public Dataset {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the samples have no image ('", ForPeople(state_->roles.image),
+        "the samples have no image ('", EscapeForDisplay(state_->roles.image),
         "') and no fixed-size feature; request some of their features, each with its maximum length"
         "at most: ",
         absl::StrJoin(state_->fields, ", ", NameOf)));
@@ -106,16 +106,16 @@ absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked)
   if (asked.empty() || manifest.header().images > 0) return absl::OkStatus();
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min<size_t>(manifest.extensions().size(), 10); ++i)
-    names.push_back(ForPeople(std::string(manifest.ExtensionName(i))));
+    names.push_back(EscapeForDisplay(std::string(manifest.ExtensionName(i))));
   return absl::NotFoundError(absl::StrCat(
-      "no record in '", ForPeople(manifest.PathOf(0)), "' has the image '", ForPeople(asked),
-      "' that was requested; they have ", absl::StrJoin(names, ", ")));
+      "no record in '", EscapeForDisplay(manifest.PathOf(0)), "' has the image '",
+      EscapeForDisplay(asked), "' that was requested; they have ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace
 
 absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, FilesOf(options, kRecordsSuffix));
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, ListFiles(options, kRecordsSuffix));
   RecordRoles roles = RecordRoles::Of(options.spec.image, options.spec.label);
   PENSTOCK_ASSIGN_OR_RETURN(
       IndexedShards indexed,

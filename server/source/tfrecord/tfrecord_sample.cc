@@ -15,10 +15,11 @@ namespace {
 constexpr size_t kLongestName = 64;  // of a field's name
 
 bool MayBeAskedFor(const std::string& name) {
-  return !name.empty() && name.size() <= kLongestName && name != kImage && ForPeople(name) == name;
+  return !name.empty() && name.size() <= kLongestName && name != kImage &&
+         EscapeForDisplay(name) == name;
 }
 
-base::DType TypeOf(FeatureKind kind) {
+base::DType ToDType(FeatureKind kind) {
   switch (kind) {
     case FeatureKind::kInts:
       return base::DType::kInt64;
@@ -32,12 +33,12 @@ base::DType TypeOf(FeatureKind kind) {
 // A numeric feature with the same count in all samples becomes a fixed-size tensor (a scalar if the
 // count is 1). Other numeric features and byte strings have variable length; a sample has one byte
 // string per feature.
-std::vector<RecordField> FieldsOf(const ShardManifest& manifest) {
+std::vector<RecordField> ToFields(const ShardManifest& manifest) {
   std::vector<RecordField> fields;
   for (size_t i = 0; i < manifest.extensions().size(); ++i) {
     const ExtensionRecord& record = manifest.extensions()[i];
     const auto kind = static_cast<FeatureKind>(record.kind);
-    SampleField field = {.name = std::string(manifest.ExtensionName(i)), .type = TypeOf(kind)};
+    SampleField field = {.name = std::string(manifest.ExtensionName(i)), .type = ToDType(kind)};
     const bool text = kind == FeatureKind::kBytes;
     if (kind == FeatureKind::kNone || !MayBeAskedFor(field.name) || record.count == 0) continue;
     if (text && record.count != 1 && record.count != kAnyCount) continue;
@@ -94,11 +95,11 @@ RecordState::RecordState(std::vector<TreeFile> shards, ShardManifest from, Recor
     : files(std::move(shards), from.States()),
       manifest(std::move(from)),
       roles(std::move(roles)),
-      fields(FieldsOf(manifest)) {}
+      fields(ToFields(manifest)) {}
 
-std::string RecordState::PathForPeople(uint64_t sample) const {
+std::string RecordState::DisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
-  return absl::StrCat(ForPeople(files.path(shard)), "#",
+  return absl::StrCat(EscapeForDisplay(files.path(shard)), "#",
                       sample - manifest.shards()[shard].first_sample);
 }
 

@@ -28,7 +28,7 @@ struct RecordState {
   RecordState(std::vector<TreeFile> shards, ShardManifest from, RecordRoles roles);
 
   // "FILE#NUMBER"; the number counts within the file.
-  std::string PathForPeople(uint64_t sample) const;
+  std::string DisplayPath(uint64_t sample) const;
 
   const ShardFiles files;
   const ShardManifest manifest;

@@ -121,7 +121,7 @@ class Scanner {
     }
     if (count != 1 || label != static_cast<int32_t>(label))
       return absl::InvalidArgumentError(
-          absl::StrCat("the feature '", ForPeople(feature.name),
+          absl::StrCat("the feature '", EscapeForDisplay(feature.name),
                        "' is not a label: wanted one 32-bit integer; choose another feature "
                        "(label: …), or none (label: none)"));
     return static_cast<int32_t>(label);

@@ -87,7 +87,7 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request, base::Fault fa
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is corrupt");
   }
-  if (EndSleep(channel().daemon_asleep)) posix::Ring(done_event_);
+  if (EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
   return absl::OkStatus();
 }
 

@@ -29,7 +29,7 @@ std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
   if (stopping_ || place < place_) return std::nullopt;
   const base::TimePoint now = base::Now();
   reads_.push_back({.item = inbox_.front(),
-                    .link = attached_,
+                    .endpoint = attached_,
                     .begun = now,
                     .waits_for_source = now,
                     .offset = {}});
@@ -59,9 +59,10 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
                               reader->ReadFields(*item.selection, item.field_rows));
     if (fault != base::Fault::kNone) return Fetched{.kind = OutcomeKind::kRefused, .fault = fault};
   }
-  const std::optional<ArenaRoom> headroom = WaitForArena(read, opened.bytes);
+  const std::optional<ArenaSpace> headroom = WaitForArena(read, opened.bytes);
   if (!headroom) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status status = reader->Read(read->link->Input(headroom->offset, opened.bytes));
+  if (const absl::Status status =
+          reader->Read(read->endpoint->Input(headroom->offset, opened.bytes));
       !status.ok()) {
     DropInput(read);
     return status;
@@ -70,18 +71,18 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
 }
 
 // Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
-std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
+std::optional<QueueReads::ArenaSpace> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
   std::optional<base::TimePoint> held_up_since;
   const base::MutexLock lock(mutex_);
   for (;;) {
     if (!IsCurrent(*read)) return std::nullopt;
-    InputArena& arena = read->link->arena();
+    InputArena& arena = read->endpoint->arena();
     if (const auto offset = arena.Allocate(bytes)) {
       const base::TimePoint now = base::Now();
       read->waits_for_source = now;
       read->offset = *offset;
       if (read->aside) arena.LeaveBehind(*offset);
-      return ArenaRoom{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
+      return ArenaSpace{.offset = *offset, .held_up = now - held_up_since.value_or(now)};
     }
     if (!held_up_since) held_up_since = base::Now();
     read->waits_for_source.reset();  // the worker is slow, which has its own time-out
@@ -95,7 +96,7 @@ std::optional<QueueReads::ArenaRoom> QueueReads::WaitForArena(ReadPlace read, ui
 
 void QueueReads::DropInput(ReadPlace read) {
   const base::MutexLock lock(mutex_);
-  read->link->arena().Free(*read->offset);
+  read->endpoint->arena().Free(*read->offset);
 }
 
 void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
@@ -111,7 +112,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .spec = item.spec,
                         .key = item.key};
   const base::TimePoint read_end = base::Now();
-  std::shared_ptr<SupervisorEndpoint> link;
+  std::shared_ptr<SupervisorEndpoint> endpoint;
   {
     const base::MutexLock lock(mutex_);
     read->waits_for_source.reset();
@@ -119,10 +120,10 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
     while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.
-      link = read->link;
-      if (!link->Push(request)) {
+      endpoint = read->endpoint;
+      if (!endpoint->Push(request)) {
         broken_ = true;
-        posix::Ring(wake_);
+        posix::NotifyEvent(wake_);
       }
       if (sent_.empty()) oldest_since_ = read_end;
       sent_.push_back({.sequence = request.sequence,
@@ -135,8 +136,8 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
       reads_.erase(read);
     }
   }
-  if (link == nullptr) return End(read, OutcomeKind::kLost, base::Fault::kNone, {});
-  link->WakeWorker();
+  if (endpoint == nullptr) return End(read, OutcomeKind::kLost, base::Fault::kNone, {});
+  endpoint->WakeWorker();
 }
 
 void QueueReads::End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status) {
@@ -157,11 +158,11 @@ void QueueReads::End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::
                       .path = std::move(path)});
     reads_.erase(read);
   }
-  posix::Ring(wake_);
+  posix::NotifyEvent(wake_);
 }
 
 bool QueueReads::IsCurrent(const Read& read) const {
-  return !stopping_ && attached_ != nullptr && attached_ == read.link;
+  return !stopping_ && attached_ != nullptr && attached_ == read.endpoint;
 }
 
 }  // namespace penstock::workers

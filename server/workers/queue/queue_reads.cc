@@ -29,9 +29,9 @@ void QueueReads::Stop() {
   changed_.NotifyAll();
 }
 
-void QueueReads::Attach(std::shared_ptr<SupervisorEndpoint> link) {
+void QueueReads::Attach(std::shared_ptr<SupervisorEndpoint> endpoint) {
   const base::MutexLock lock(mutex_);
-  attached_ = std::move(link);
+  attached_ = std::move(endpoint);
   broken_ = crowded_ = false;
 }
 
@@ -56,7 +56,7 @@ void QueueReads::Expect(const WorkItem& item) {
   const base::TimePoint now = base::Now();
   const base::MutexLock lock(mutex_);
   reads_.push_back({.item = item,
-                    .link = attached_,
+                    .endpoint = attached_,
                     .begun = now,
                     .waits_for_source = now,
                     .offset = {},
@@ -88,14 +88,14 @@ bool QueueReads::CollectCompletions(base::TimePoint now, std::vector<Outcome>& o
     if (popped != shm::RingOutcome::kDone) return popped == shm::RingOutcome::kWait;
     if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
     if (!base::IsDecoders(completion.fault)) return false;
-    outcomes.push_back(OutcomeOf(sent_.front(), completion));
+    outcomes.push_back(MakeOutcome(sent_.front(), completion));
     attached_->arena().Free(sent_.front().offset);
     sent_.pop_front();
     oldest_since_ = now;
   }
 }
 
-Outcome QueueReads::OutcomeOf(const Sent& sent, const Completion& completion) const {
+Outcome QueueReads::MakeOutcome(const Sent& sent, const Completion& completion) const {
   const bool done = completion.fault == base::Fault::kNone;
   return {.id = sent.item.id,
           .kind = done ? OutcomeKind::kDone : OutcomeKind::kRefused,
@@ -165,7 +165,7 @@ std::vector<uint64_t> QueueReads::GiveInboxTo(uint64_t place) {
       if (read.aside) continue;
       read.aside = true;
       left.push_back(read.item.id);
-      if (read.offset) read.link->arena().LeaveBehind(*read.offset);
+      if (read.offset) read.endpoint->arena().LeaveBehind(*read.offset);
     }
   }
   changed_.NotifyAll();

@@ -44,7 +44,7 @@ class QueueReads {
 
   // The functions below are for the supervisor's thread.
   void Stop();
-  void Attach(std::shared_ptr<SupervisorEndpoint> link);
+  void Attach(std::shared_ptr<SupervisorEndpoint> endpoint);
   void Give(const WorkItem& item);
   // Ends all unread items of this dataset as lost, so that the caller can submit them elsewhere.
   void HandBack(const source::Dataset& dataset);
@@ -98,7 +98,7 @@ class QueueReads {
   // One read; stays in `reads_` until it ends.
   struct Read {
     WorkItem item;
-    std::shared_ptr<SupervisorEndpoint> link;
+    std::shared_ptr<SupervisorEndpoint> endpoint;
     base::TimePoint begun;
     std::optional<base::TimePoint> waits_for_source;  // set while the source blocks
     std::optional<uint64_t> offset;                   // in the arena
@@ -116,18 +116,18 @@ class QueueReads {
   std::optional<ReadPlace> NextRead(uint64_t place);
   void Bring(ReadPlace read);
   absl::StatusOr<Fetched> Fetch(ReadPlace read);
-  struct ArenaRoom {
+  struct ArenaSpace {
     uint64_t offset = 0;
     base::Duration held_up{};
   };
-  std::optional<ArenaRoom> WaitForArena(ReadPlace read, uint64_t bytes);
+  std::optional<ArenaSpace> WaitForArena(ReadPlace read, uint64_t bytes);
   void DropInput(ReadPlace read);
   void Deliver(ReadPlace read, const Fetched& fetched);
   void End(ReadPlace read, OutcomeKind kind, base::Fault fault, absl::Status status);
   bool IsCurrent(const Read& read) const PENSTOCK_REQUIRES(mutex_);
   bool CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes)
       PENSTOCK_REQUIRES(mutex_);
-  Outcome OutcomeOf(const Sent& sent, const Completion& completion) const;
+  Outcome MakeOutcome(const Sent& sent, const Completion& completion) const;
 
   const Options options_;
   const posix::Fd& wake_;

@@ -16,11 +16,11 @@ absl::StatusOr<std::shared_ptr<SupervisorEndpoint>> SupervisorEndpoint::Make(
   channel->arena_bytes = options.arena_bytes;
   channel->memory_bytes = options.memory_bytes;
   channel->limits = options.limits;
-  std::shared_ptr<SupervisorEndpoint> link(
+  std::shared_ptr<SupervisorEndpoint> endpoint(
       new SupervisorEndpoint(options, std::move(memory), std::move(mapping)));
-  PENSTOCK_ASSIGN_OR_RETURN(link->work_notifier_, posix::MakeNotifier());
-  PENSTOCK_ASSIGN_OR_RETURN(link->done_event_, posix::MakeEvent());
-  return link;
+  PENSTOCK_ASSIGN_OR_RETURN(endpoint->work_notifier_, posix::MakeNotifier());
+  PENSTOCK_ASSIGN_OR_RETURN(endpoint->done_event_, posix::MakeEvent());
+  return endpoint;
 }
 
 SupervisorEndpoint::SupervisorEndpoint(const Options& options, posix::Fd memory,

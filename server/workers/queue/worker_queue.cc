@@ -34,20 +34,20 @@ std::optional<posix::LooseThreads::Thread> WorkerQueue::StartReader(uint64_t pla
   });
 }
 
-void WorkerQueue::Attach(std::shared_ptr<SupervisorEndpoint> link) {
-  PENSTOCK_CHECK(link_ == nullptr);
-  link_ = std::move(link);
-  reads_->Attach(link_);
+void WorkerQueue::Attach(std::shared_ptr<SupervisorEndpoint> endpoint) {
+  PENSTOCK_CHECK(endpoint_ == nullptr);
+  endpoint_ = std::move(endpoint);
+  reads_->Attach(endpoint_);
 }
 
 void WorkerQueue::Give(const WorkItem& item) {
-  PENSTOCK_CHECK(link_ != nullptr && outstanding() < kRingCapacity);
+  PENSTOCK_CHECK(endpoint_ != nullptr && outstanding() < kRingCapacity);
   ++held_;
   reads_->Give(item);
 }
 
 bool WorkerQueue::GiveAside(const WorkItem& item) {
-  PENSTOCK_CHECK(link_ != nullptr);
+  PENSTOCK_CHECK(endpoint_ != nullptr);
   if (!loose_.CanStart()) return false;
   reads_->Expect(item);
   auto thread = posix::LooseThreads::Start([reads = reads_, item, number = options_.number] {
@@ -77,14 +77,14 @@ void WorkerQueue::Forget(std::span<const Outcome> ended) {
 }
 
 void WorkerQueue::AnnounceSleep() {
-  if (link_ != nullptr) link_->AnnounceSleep();
+  if (endpoint_ != nullptr) endpoint_->AnnounceSleep();
 }
 
 void WorkerQueue::Detach(InHandEnds ends, std::vector<Outcome>& outcomes) {
-  PENSTOCK_CHECK(link_ != nullptr);
+  PENSTOCK_CHECK(endpoint_ != nullptr);
   const size_t before = outcomes.size();
   reads_->Detach({.id = 0, .kind = ends.kind, .fault = ends.fault, .status = {}}, outcomes);
-  link_ = nullptr;
+  endpoint_ = nullptr;
   Forget(std::span(outcomes).subspan(before));
 }
 

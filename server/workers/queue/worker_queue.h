@@ -35,7 +35,7 @@ class WorkerQueue {
   // False if no thread could be started; the queue is then unusable.
   bool has_reader() const { return reader_.thread.joinable(); }
 
-  void Attach(std::shared_ptr<SupervisorEndpoint> link);
+  void Attach(std::shared_ptr<SupervisorEndpoint> endpoint);
 
   // Items that have not ended: all of them, and those that use headroom (without those read with
   // `aside`).
@@ -84,11 +84,11 @@ class WorkerQueue {
   const Options options_;
   posix::LooseThreads& loose_;
   size_t held_ = 0;
-  std::set<uint64_t> aside_;                  // those with `aside`
-  uint64_t place_ = 0;                        // identifies the current reader
-  std::shared_ptr<SupervisorEndpoint> link_;  // the same as in `reads_`
-  const std::shared_ptr<QueueReads> reads_;   // shared with each of its threads
-  posix::LooseThreads::Thread reader_;        // serves the inbox
+  std::set<uint64_t> aside_;                      // those with `aside`
+  uint64_t place_ = 0;                            // identifies the current reader
+  std::shared_ptr<SupervisorEndpoint> endpoint_;  // the same as in `reads_`
+  const std::shared_ptr<QueueReads> reads_;       // shared with each of its threads
+  posix::LooseThreads::Thread reader_;            // serves the inbox
 };
 
 }  // namespace penstock::workers

@@ -53,7 +53,7 @@ std::optional<size_t> ChooseToGiveWay(std::span<const SlotLoad> slots, uint32_t 
   return soonest;
 }
 
-std::vector<SlotHolding> HoldingsOf(std::span<const SlotLoad> slots) {
+std::vector<SlotHolding> ToHoldings(std::span<const SlotLoad> slots) {
   std::map<uint32_t, SlotHolding> by_user;
   for (const SlotLoad& slot : slots) {
     if (slot.IsFree() || slot.is_retiring) continue;

@@ -42,6 +42,6 @@ std::optional<size_t> ChooseSlot(std::span<const SlotLoad> slots, uint32_t user,
 std::optional<size_t> ChooseToGiveWay(std::span<const SlotLoad> slots, uint32_t user);
 
 // The users that have something to do at worker slots, by number.
-std::vector<SlotHolding> HoldingsOf(std::span<const SlotLoad> slots);
+std::vector<SlotHolding> ToHoldings(std::span<const SlotLoad> slots);
 
 }  // namespace penstock::workers

@@ -59,7 +59,7 @@ class FakeCopier final : public Copier {
         result.descriptor = *posix::MakeMemory("slab", order.bytes);
     }
     done_.slabs.push_back(std::move(result));
-    posix::Ring(event_);
+    posix::NotifyEvent(event_);
   }
   // Completes the `count` oldest copies.
   void Complete(size_t count = SIZE_MAX) {
@@ -69,7 +69,7 @@ class FakeCopier final : public Copier {
       std::memcpy(slabs.at(order.slab).data() + order.slab_offset,
                   segments.at(order.segment).data() + order.offset, order.bytes);
       done_.copies.push_back(order.id);
-      posix::Ring(event_);
+      posix::NotifyEvent(event_);
     }
   }
 

@@ -48,7 +48,7 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
   const auto bytes = std::as_bytes(std::span(file));
   std::vector<std::byte> row(RowBytes(spec));
   const Fault fault = decoder.DecodeRow(bytes, spec, key, row);
-  const auto size = decoder.SizeOf(bytes, spec);
+  const auto size = decoder.ReadSize(bytes, spec);
   const uint32_t width = size ? size->width : 0, height = size ? size->height : 0;
   const decode::Draw draw = size ? DrawFor(spec, key, width, height) : decode::Draw{};
   const uint32_t head[] = {static_cast<uint32_t>(fault),

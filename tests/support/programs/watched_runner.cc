@@ -81,7 +81,7 @@ bool IsNew(const char* text) {
   return false;
 }
 
-void Tell(const char* who, const char* call, const char* what) {
+void Print(const char* who, const char* call, const char* what) {
   const char* file = std::getenv("PENSTOCK_TEST_RUNNER");
   if (file == nullptr) return;
   char line[4096];
@@ -111,9 +111,9 @@ void Touches(const char* call, const char* path) {
   // Findings for other threads show that the library works.
   const int error = errno;  // readdir reports end and error only through errno
   if (IsTheRunner())
-    Tell("runner", call, path);
+    Print("runner", call, path);
   else
-    Tell("other", "touches", "files");
+    Print("other", "touches", "files");
   errno = error;
 }
 
@@ -147,7 +147,7 @@ void TakesLock(pthread_mutex_t* lock, void* caller) {
   char where[512];
   std::snprintf(where, sizeof(where), "%s+%#lx", info.dli_fname == nullptr ? "?" : info.dli_fname,
                 offset);
-  Tell("runner", "takes-a-lock-under-which-others-touched-files", where);
+  Print("runner", "takes-a-lock-under-which-others-touched-files", where);
 }
 
 void GivesLock(pthread_mutex_t* lock) {

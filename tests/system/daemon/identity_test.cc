@@ -125,7 +125,7 @@ class IdentityTest : public ::testing::Test {
   }
 
   // Of the two datasets' samples, one behind the other.
-  Specimen MixtureOf(int which) const {
+  Specimen ToMixture(int which) const {
     Specimen both{.decoded = true};
     for (const char* kind : {"png", "jpeg"})
       for (const Pair& pair : pairs_)
@@ -176,14 +176,14 @@ TEST_F(IdentityTest, WhateverComesFirstEveryRowIsOfTheDatasetThatWasAskedFor) {
 
 TEST_F(IdentityTest, AMixtureGivesTheBytesOfItsPartsAlsoAfterOneWasRewritten) {
   for (int which : {0, 1})
-    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), MixtureOf(which)),
+    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), ToMixture(which)),
               "");
 
   for (Pair& pair : pairs_)
     if (pair.kind == "png") Rewrite(pair, 0);
 
   for (int which : {1, 0})
-    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), MixtureOf(which)),
+    EXPECT_EQ(Compare(daemon_->address(), "mixture-" + std::to_string(which), ToMixture(which)),
               "");
 }
 

@@ -146,7 +146,7 @@ bool Rig::DecodeAll(uint64_t count) {
         again.push_back(outcomes_[seen].id);
       }
     }
-    for (size_t scratch = Room(); scratch > 0; --scratch) {
+    for (size_t scratch = Headroom(); scratch > 0; --scratch) {
       if (again.empty() && next == count) break;
       const uint64_t row = again.empty() ? next++ : again.back();
       if (!again.empty()) again.pop_back();

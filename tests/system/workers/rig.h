@@ -55,7 +55,7 @@ class Rig {
   std::function<void()> before_each_step = [] {};
 
   Supervisor& supervisor() { return *supervisor_; }
-  size_t Room() const { return supervisor_->HeadroomFor(user_); }
+  size_t Headroom() const { return supervisor_->HeadroomFor(user_); }
 
   static constexpr uint64_t kAccount = 9;
   WorkItem Item(uint64_t row, uint64_t sample) const;

@@ -107,7 +107,7 @@ TEST(WorkerDeathTest, AFreshWorkerGoesOnWithTheRightBytes) {
   ASSERT_TRUE(rig.SubmitInHand(0, kLarge));
   ::kill(rig.Worker().pid, kCrash);
   ASSERT_TRUE(rig.RunUntilOutcomes(1));
-  ASSERT_TRUE(rig.RunUntil([&] { return rig.Room() > 0; }));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Headroom() > 0; }));
 
   rig.Submit(1, kLarge);
   rig.Submit(2, kSmall);
@@ -161,7 +161,7 @@ TEST(WorkerDeathTest, WorkersThatKeepDyingSpendTheirBudgetAndThatIsSaid) {
   EXPECT_THAT(std::string(rig.supervisor().status().message()), HasSubstr("signal 6"));
   EXPECT_EQ(rig.Worker().state, WorkerState::kStopped);
   EXPECT_EQ(rig.Worker().restarts, 3u);
-  EXPECT_EQ(rig.Room(), 0u);
+  EXPECT_EQ(rig.Headroom(), 0u);
 }
 
 // A worker program that does what a shell makes of the line.

@@ -128,16 +128,16 @@ TEST_P(WorkerCountTest, TheBytesAreTheDecodersWhateverTheCount) {
 
 INSTANTIATE_TEST_SUITE_P(Counts, WorkerCountTest, ::testing::Values(1, 2, 4));
 
-TEST(SupervisorTest, EachLaneHoldsFewItemsBeyondTheOneInHand) {
+TEST(SupervisorTest, EachQueueHoldsFewItemsBeyondTheOneInHand) {
   MemoryDataset dataset = SmallDataset();
   Rig rig(dataset, {.count = 2, .read_ahead = 2}, 10);
 
-  EXPECT_EQ(rig.Room(), 6u);
+  EXPECT_EQ(rig.Headroom(), 6u);
   for (uint64_t i = 0; i < 6; ++i) rig.Submit(i, i);
-  EXPECT_EQ(rig.Room(), 0u);
+  EXPECT_EQ(rig.Headroom(), 0u);
   ASSERT_TRUE(rig.RunUntilOutcomes(6));
 
-  EXPECT_EQ(rig.Room(), 6u);
+  EXPECT_EQ(rig.Headroom(), 6u);
 }
 
 TEST(SupervisorTest, SegmentsComeAndGo) {
@@ -205,14 +205,14 @@ TEST(SupervisorTest, FewerWorkersFinishWhatTheyHaveAndMoreStartAtOnce) {
   for (uint64_t i = 0; i < 9; ++i) rig.Submit(i, i);
 
   ASSERT_TRUE(rig.supervisor().SetCount(1).ok());
-  EXPECT_EQ(rig.Room(), 0u);
+  EXPECT_EQ(rig.Headroom(), 0u);
   ASSERT_TRUE(rig.RunUntilOutcomes(9));
   EXPECT_TRUE(rig.RunUntil([&] { return rig.supervisor().View(base::Now()).size() == 1; }));
 
   for (const Outcome& each : rig.outcomes()) EXPECT_EQ(each.kind, OutcomeKind::kDone);
   ASSERT_TRUE(rig.supervisor().SetCount(2).ok());
   EXPECT_EQ(rig.supervisor().View(base::Now()).size(), 2u);
-  EXPECT_EQ(rig.Room(), 6u);
+  EXPECT_EQ(rig.Headroom(), 6u);
 }
 
 TEST(SupervisorTest, AWorkerIsConfinedAndAloneInItsGroup) {

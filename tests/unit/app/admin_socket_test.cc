@@ -32,7 +32,7 @@ TEST(AdminSocketTest, AdminsAreUsersAndGroupsByNameOrNumber) {
   config::v1::Server server;
   for (const char* admin : {"root", "4711", "group:root", "group:4712"}) server.add_admins(admin);
 
-  const rpc::Admins admins = AdminsOf(server).value();
+  const rpc::Admins admins = ToAdmins(server).value();
 
   EXPECT_THAT(admins.users, ElementsAre(0u, 4711u));
   EXPECT_THAT(admins.groups, ElementsAre(0u, 4712u));
@@ -43,10 +43,10 @@ TEST(AdminSocketTest, AnAdminThatIsNotThereIsNamed) {
   users.add_admins("nobody-of-that-name");
   groups.add_admins("group:none-of-that-name");
 
-  EXPECT_EQ(AdminsOf(users).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(MessageOf(AdminsOf(users).status()),
+  EXPECT_EQ(ToAdmins(users).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(MessageOf(ToAdmins(users).status()),
               HasSubstr("server.admins: there is no user 'nobody-of-that-name'"));
-  EXPECT_THAT(MessageOf(AdminsOf(groups).status()),
+  EXPECT_THAT(MessageOf(ToAdmins(groups).status()),
               HasSubstr("there is no group 'none-of-that-name'"));
 }
 

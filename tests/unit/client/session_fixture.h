@@ -21,7 +21,7 @@ class SessionCoreTest : public ::testing::Test {
     return SessionCore(std::make_unique<FakeOpener>(&reopening_), daemon_.Attach().value(), begin);
   }
 
-  bool Rung() {
+  bool WasNotified() {
     pollfd entry{.fd = daemon_.event().get(), .events = POLLIN, .revents = 0};
     return ::poll(&entry, 1, 0) == 1;
   }

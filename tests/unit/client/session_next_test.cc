@@ -83,11 +83,11 @@ TEST_F(SessionNextTest, AReleaseRingsOnlyADaemonThatSleeps) {
   SessionCore session = Open();
 
   session.Next(kNow)->Release();
-  EXPECT_FALSE(Rung());
+  EXPECT_FALSE(WasNotified());
   daemon_.page().daemon_asleep.store(1);
   session.Next(kNow)->Release();
 
-  EXPECT_TRUE(Rung());
+  EXPECT_TRUE(WasNotified());
 }
 
 TEST_F(SessionNextTest, EntriesAreUsedAgainBeyondThePagesCapacity) {

@@ -53,7 +53,7 @@ TEST(ConfigPartsTest, AMixturesWeightsAreReadAsTheyAreWritten) {
       "p.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
 
-  const plan::MixtureSpec spec = MixtureOf(config->datasets(2).mixture());
+  const plan::MixtureSpec spec = ToMixture(config->datasets(2).mixture());
 
   EXPECT_EQ(spec.epoch_samples, 1000u);
   ASSERT_EQ(spec.schedule.size(), 2u);

@@ -74,8 +74,8 @@ TEST(OrientationTagTest, EveryCutAndEveryFlippedBitGivesAnOrientation) {
 }
 
 TEST(OrientationTest, SixTurnsClockwise) {
-  EXPECT_TRUE(OrientationOf(1).upright());
-  EXPECT_EQ(OrientationOf(6), (Orientation{.mirror_rows = true, .exchange = true}));
+  EXPECT_TRUE(ReadOrientation(1).upright());
+  EXPECT_EQ(ReadOrientation(6), (Orientation{.mirror_rows = true, .exchange = true}));
 }
 
 // The data that FindExif finds, as text.

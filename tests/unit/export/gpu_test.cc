@@ -45,10 +45,10 @@ class GpuTest : public ::testing::Test {
   }
   DeviceReservation Reserved(const Gpu::SlotRequest& request) {
     DeviceReservation reservation = **Ask(request);
-    Tell(reservation, request.peer);
+    Send(reservation, request.peer);
     return reservation;
   }
-  std::vector<SlabFacts> Tell(DeviceReservation& reservation, uint64_t peer) {
+  std::vector<SlabFacts> Send(DeviceReservation& reservation, uint64_t peer) {
     return *reservation.SendSlabs(peer, [this](const SlabFacts& slab, const posix::Fd& descriptor) {
       EXPECT_TRUE(descriptor.valid());
       sent_.push_back(slab.id);
@@ -218,7 +218,7 @@ TEST_F(GpuTest, AProcessThatChangesItsBatchSizeKeepsItsSlabs) {
   DeviceReservation reservation = Reserved(smaller);
 
   EXPECT_THAT(copier_->orders, SizeIs(1));
-  EXPECT_THAT(Tell(reservation, 1), SizeIs(1));
+  EXPECT_THAT(Send(reservation, 1), SizeIs(1));
 }
 
 TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
@@ -230,7 +230,7 @@ TEST_F(GpuTest, UsersAndKindsOfHandleShareNoSlab) {
   DeviceReservation theirs = Reserved(other_user), by_descriptor = Reserved(other_kind);
 
   EXPECT_THAT(copier_->orders, SizeIs(3));
-  EXPECT_THAT(Tell(reservation, 1), SizeIs(1));
+  EXPECT_THAT(Send(reservation, 1), SizeIs(1));
   const auto id = reservation.Take(Batch(1));
   EXPECT_NE(theirs.PlaceOf(*theirs.Take(Batch(1))).slab, reservation.PlaceOf(*id).slab);
   EXPECT_EQ(copier_->copies_asked, 2u);
@@ -240,13 +240,13 @@ TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks)
   Gpu::SlotRequest request = Request(1, 1);
   request.kind = cuda::HandleKind::kVmm;
   DeviceReservation reservation = Reserved(request);
-  Tell(reservation, 1);
+  Send(reservation, 1);
   EXPECT_THAT(sent_, ElementsAre(1));
   request.peer = 2;
   request.depth = 3;
   const DeviceReservation other = Reserved(request);
 
-  const std::vector<SlabFacts> slabs = Tell(reservation, 1);
+  const std::vector<SlabFacts> slabs = Send(reservation, 1);
 
   EXPECT_THAT(slabs, SizeIs(2));
   EXPECT_THAT(sent_, ElementsAre(1, 1, 2, 2));
@@ -255,7 +255,7 @@ TEST_F(GpuTest, ADescriptorIsSentToAPeerOnceAndASlabOfAYoungerSessionWhenItAsks)
 TEST_F(GpuTest, AnIpcHandleNeedsNoMessage) {
   DeviceReservation reservation = Reserved(Request(1));
 
-  const SlabFacts slab = Tell(reservation, 1).at(0);
+  const SlabFacts slab = Send(reservation, 1).at(0);
 
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_EQ(slab.kind, cuda::HandleKind::kIpc);

@@ -93,7 +93,7 @@ TEST_F(SessionPageTest, TheEventIsQuietUntilTheConsumerRingsIt) {
   pollfd poll_fd = {delivery_.event().get(), POLLIN, 0};
   EXPECT_EQ(poll(&poll_fd, 1, 0), 0);
 
-  posix::Ring(delivery_.event());
+  posix::NotifyEvent(delivery_.event());
 
   EXPECT_EQ(poll(&poll_fd, 1, 0), 1);
 }

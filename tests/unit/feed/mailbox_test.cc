@@ -9,7 +9,7 @@
 namespace penstock::feed {
 namespace {
 
-bool Rings(const Mailbox& mailbox) {
+bool IsNotified(const Mailbox& mailbox) {
   pollfd entry{.fd = mailbox.event().get(), .events = POLLIN, .revents = 0};
   return ::poll(&entry, 1, 0) == 1;
 }
@@ -70,15 +70,15 @@ TEST_F(MailboxTest, ABoxThatWasEmptiedTakesAgain) {
 }
 
 TEST_F(MailboxTest, WhatIsTakenInRingsAndWhatIsRefusedDoesNot) {
-  EXPECT_FALSE(Rings(mailbox_));
+  EXPECT_FALSE(IsNotified(mailbox_));
   mailbox_.Close();
   mailbox_.Post(Note(1));
-  EXPECT_FALSE(Rings(mailbox_));
+  EXPECT_FALSE(IsNotified(mailbox_));
 
   Mailbox open{posix::MakeEvent().value(), 1};
   open.Post(Note(1));
 
-  EXPECT_TRUE(Rings(open));
+  EXPECT_TRUE(IsNotified(open));
 }
 
 TEST_F(MailboxTest, OfManyThreadsEachJobIsRunOnce) {

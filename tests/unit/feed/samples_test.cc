@@ -46,7 +46,7 @@ TEST(SamplesTest, WithoutOneThePlanDecides) {
   EXPECT_EQ(PlannedAt(spec, {4, 12}), plan::SampleAt(spec.order, 1000, 7, 4, 12));
   EXPECT_EQ(StandInFor(spec, 4, 12, 2), plan::SubstituteFor(1000, 7, 4, 12, 2));
   const uint64_t planned = PlannedAt(spec, {4, 12});
-  EXPECT_EQ(DrawKeyOf(spec, {4, 12}, planned).sample, planned);
+  EXPECT_EQ(ToDrawKey(spec, {4, 12}, planned).sample, planned);
 }
 
 TEST(SamplesTest, AStandInIsOneOfTheOrdersSamplesToo) {
@@ -62,7 +62,7 @@ TEST(SamplesTest, AStandInIsOneOfTheOrdersSamplesToo) {
 TEST(SamplesTest, ASampleThatComesTwiceIsDrawnDifferentlyEachTime) {
   const FeedSpec spec = SpecOf({30, 10, 30});
 
-  const decode::DrawKey first = DrawKeyOf(spec, {2, 0}, 30), again = DrawKeyOf(spec, {2, 2}, 30);
+  const decode::DrawKey first = ToDrawKey(spec, {2, 0}, 30), again = ToDrawKey(spec, {2, 2}, 30);
 
   EXPECT_NE(first.sample, again.sample);
   EXPECT_EQ(first.sample, plan::DrawNumber(0, 30));
@@ -86,7 +86,7 @@ TEST(SamplesTest, ARangesSamplesComeAndStandInAloneAndKeepTheirNumbers) {
   EXPECT_EQ(*seen.begin(), 300u);
   EXPECT_EQ(*seen.rbegin(), 349u);
   const uint64_t planned = PlannedAt(spec, {2, 12});
-  EXPECT_EQ(DrawKeyOf(spec, {2, 12}, planned).sample, planned);
+  EXPECT_EQ(ToDrawKey(spec, {2, 12}, planned).sample, planned);
 }
 
 TEST(SamplesTest, WindowsOfShardsArePlannedWithinTheRange) {
@@ -134,7 +134,7 @@ TEST(SamplesTest, InAMixtureAStandInIsOfTheSamePartAndRepeatedSamplesAreDrawnDif
     EXPECT_LT(StandInFor(spec, 0, 899, attempt), 900u);
     EXPECT_GE(StandInFor(spec, 0, 900, attempt), 900u);
   }
-  EXPECT_NE(DrawKeyOf(spec, {0, 1}, 950).sample, DrawKeyOf(spec, {0, 2}, 950).sample);
+  EXPECT_NE(ToDrawKey(spec, {0, 1}, 950).sample, ToDrawKey(spec, {0, 2}, 950).sample);
 }
 
 TEST(SamplesTest, AGivenOrderOfAMixtureIsThatOrder) {
@@ -163,8 +163,8 @@ TEST(SamplesTest, OrdersAreToldInWords) {
 }
 
 TEST(SamplesTest, TwoSamplesAtOnePlaceOfTwoOrdersAreDrawnDifferently) {
-  EXPECT_NE(DrawKeyOf(SpecOf({1, 2}), {0, 1}, 2).sample,
-            DrawKeyOf(SpecOf({1, 3}), {0, 1}, 3).sample);
+  EXPECT_NE(ToDrawKey(SpecOf({1, 2}), {0, 1}, 2).sample,
+            ToDrawKey(SpecOf({1, 3}), {0, 1}, 3).sample);
 }
 
 }  // namespace

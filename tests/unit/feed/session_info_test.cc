@@ -12,7 +12,7 @@ class SessionInfoTest : public SessionRig {
  protected:
   SessionView View(uint64_t id) const { return sessions_.ViewOf(id); }
   SessionFacts Facts(uint64_t id, bool stalled = false) {
-    return FactsOf(*sessions_.Find(id), View(id), stalled);
+    return MakeFacts(*sessions_.Find(id), View(id), stalled);
   }
 };
 

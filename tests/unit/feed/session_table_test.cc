@@ -117,7 +117,7 @@ TEST_F(SessionTableTest, AllHearThatTheDaemonEndsAndWhetherItSleeps) {
   const uint64_t id = Open(kPeer, MakeFeed());
 
   sessions_.SetAsleep(true);
-  sessions_.TellAll(absl::UnavailableError("the daemon is ending"));
+  sessions_.AnnounceClosing(absl::UnavailableError("the daemon is ending"));
 
   EXPECT_TRUE(delivery(id).runner_asleep);
   EXPECT_EQ(delivery(id).state, shm::SessionState::kClosing);

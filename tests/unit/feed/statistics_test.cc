@@ -79,7 +79,7 @@ TEST_F(StatisticsTest, SessionsThatSleepWithoutABatchStarve) {
 
   for (int i = 0; i < 30; ++i) Look(milliseconds(100));
 
-  const FlowFigures figures = statistics_.FiguresOf(*feed_, 4, {}, now_);
+  const FlowFigures figures = statistics_.ToFigures(*feed_, 4, {}, now_);
   EXPECT_NEAR(figures.starved, 0.5, 1e-9);
   EXPECT_NEAR(feed_->flow.occupancy.mean(), 0.5, 1e-9);
   EXPECT_EQ(figures.workers, 4u);
@@ -105,13 +105,13 @@ TEST_F(StatisticsTest, RowCopiersAreAsBusyAsTheyCopy) {
   statistics_.RowsEnded(FillPath::kRowCopiers, copied);
   Look(milliseconds(100));
 
-  EXPECT_NEAR(statistics_.FiguresOf(*feed_, 1, {}, now_).readers_busy, 0.5, 1e-9);
+  EXPECT_NEAR(statistics_.ToFigures(*feed_, 1, {}, now_).readers_busy, 0.5, 1e-9);
 }
 
 TEST_F(StatisticsTest, AStallIsSaidWithItsAgeAndReason) {
   const SourceHealth::Trouble stall = {now_ - seconds(3), "gone"};
 
-  const FlowFigures figures = statistics_.FiguresOf(*feed_, 1, stall, now_);
+  const FlowFigures figures = statistics_.ToFigures(*feed_, 1, stall, now_);
 
   EXPECT_EQ(figures.stalled, seconds(3));
   EXPECT_EQ(figures.stalled_reason, "gone");

@@ -178,8 +178,8 @@ def readmes(tree):
         folder, name = os.path.split(path)
         if name == "CMakeLists.txt" and os.path.join(folder, "README.md") not in tree.files:
             yield f"{folder or 'the root'} has a CMakeLists.txt and no README.md"
-    rooms = {os.path.dirname(path) for path in tree.code() if re.match(r"^(server|client/src)/", path)}
-    for folder in sorted(rooms):
+    folders = {os.path.dirname(path) for path in tree.code() if re.match(r"^(server|client/src)/", path)}
+    for folder in sorted(folders):
         above = os.path.join(os.path.dirname(folder), "README.md")
         if above in tree.files and os.path.join(folder, "README.md") not in tree.files:
             yield f"{folder} has sources and no README.md, which the folder above it has"

@@ -76,8 +76,8 @@ TEST(EventTest, ManyRingsAreDrainedAtOnce) {
   const auto event = MakeEvent();
   ASSERT_TRUE(event.ok());
 
-  Ring(*event);
-  Ring(*event);
+  NotifyEvent(*event);
+  NotifyEvent(*event);
   EXPECT_TRUE(IsReadable(*event));
   Drain(*event);
 

@@ -127,12 +127,12 @@ TEST_F(AccessTest, ACallWithoutATicketIsCountedAsRefused) {
 TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {
   const AccessRule* close = FindRule("penstock.v1.FeedService.CloseSession");
 
-  EXPECT_FALSE(Audit::RefusalOf(absl::OkStatus(), close));
-  EXPECT_FALSE(Audit::RefusalOf(absl::NotFoundError("no such session"), close));
-  EXPECT_FALSE(Audit::RefusalOf(absl::CancelledError(), close));
-  EXPECT_EQ(Audit::RefusalOf(absl::PermissionDeniedError(""), close), Refusal::kNotOwner);
-  EXPECT_EQ(Audit::RefusalOf(absl::ResourceExhaustedError(""), close), Refusal::kLimit);
-  EXPECT_EQ(Audit::RefusalOf(Refused(absl::NotFoundError("none"), Refusal::kNotInGroup), close),
+  EXPECT_FALSE(Audit::ToRefusal(absl::OkStatus(), close));
+  EXPECT_FALSE(Audit::ToRefusal(absl::NotFoundError("no such session"), close));
+  EXPECT_FALSE(Audit::ToRefusal(absl::CancelledError(), close));
+  EXPECT_EQ(Audit::ToRefusal(absl::PermissionDeniedError(""), close), Refusal::kNotOwner);
+  EXPECT_EQ(Audit::ToRefusal(absl::ResourceExhaustedError(""), close), Refusal::kLimit);
+  EXPECT_EQ(Audit::ToRefusal(Refused(absl::NotFoundError("none"), Refusal::kNotInGroup), close),
             Refusal::kNotInGroup);
 }
 

@@ -47,7 +47,7 @@ class FakeWorker {
         {.sequence = sequence, .fault = base::Fault::kNone, .decode_us = 0, .ended_ns = 0});
   }
   void End(const posix::Exit& how) {
-    if (!exit) posix::Ring(ended);
+    if (!exit) posix::NotifyEvent(ended);
     exit = how;
   }
 

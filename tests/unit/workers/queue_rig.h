@@ -109,15 +109,15 @@ class WorkerQueueTest : public ::testing::Test {
   }
 
   void Attach() {
-    link_ =
+    endpoint_ =
         SupervisorEndpoint::Make({.arena_bytes = kArena, .memory_bytes = 0, .limits = {}}).value();
     mapping_ =
-        posix::Mapping::Map(link_->memory(), kArenaOffset + kArena, posix::Access::kReadWrite)
+        posix::Mapping::Map(endpoint_->memory(), kArenaOffset + kArena, posix::Access::kReadWrite)
             .value();
     channel_ = reinterpret_cast<Channel*>(mapping_.data());
     requests_.emplace(channel_->requests);
     completions_.emplace(channel_->completions);
-    queue_->Attach(link_);
+    queue_->Attach(endpoint_);
   }
 
   void Give(uint64_t id, uint64_t sample) {
@@ -175,7 +175,7 @@ class WorkerQueueTest : public ::testing::Test {
   FakeDataset dataset_, other_;
   posix::LooseThreads loose_{8};
   std::unique_ptr<WorkerQueue> queue_;
-  std::shared_ptr<SupervisorEndpoint> link_;
+  std::shared_ptr<SupervisorEndpoint> endpoint_;
   posix::Mapping mapping_;
   Channel* channel_ = nullptr;
   std::optional<shm::RingConsumer<DecodeRequest, kRingCapacity>> requests_;

@@ -123,7 +123,7 @@ TEST_F(WorkerQueueTest, NoMoreAreLeftBehindThanMayBe) {
   EXPECT_EQ(Take().input_bytes, 100u);
 }
 
-TEST_F(WorkerQueueTest, ALaneGoesWithoutTheReadsThatItLeftBehind) {
+TEST_F(WorkerQueueTest, AQueueGoesWithoutTheReadsThatItLeftBehind) {
   Hang hang(dataset_);
   Give(10, 100);
   ASSERT_TRUE(hang.Begun());

@@ -80,7 +80,7 @@ TEST(SlotChoiceTest, HoldingsAreOfUsersWithSomethingToDo) {
   SlotLoad retiring = Of(kBob, 1);
   retiring.is_retiring = true;
   const std::vector<SlotHolding> holdings =
-      HoldingsOf(Slots{Of(kBob, 1), Yielding(kAnn, 2), Of(kAnn, 1), Of(kAnn, 0), retiring});
+      ToHoldings(Slots{Of(kBob, 1), Yielding(kAnn, 2), Of(kAnn, 1), Of(kAnn, 0), retiring});
 
   ASSERT_EQ(holdings.size(), 2u);
   EXPECT_EQ(holdings[0].user, kAnn);

@@ -91,7 +91,7 @@ TEST_F(WorkerQueueTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
 
 // All that a worker can do to the descriptor that it is woken by.
 TEST_F(WorkerQueueTest, AWorkerThatMakesItsDescriptorBlockAndFillsItHoldsUpNoReader) {
-  const int theirs = link_->work_notifier().get();
+  const int theirs = endpoint_->work_notifier().get();
   ASSERT_EQ(::fcntl(theirs, F_SETFL, 0), 0);
   const uint64_t most = UINT64_MAX - 1;
   ASSERT_EQ(::write(theirs, &most, sizeof(most)), ssize_t{sizeof(most)});
@@ -243,9 +243,9 @@ TEST_F(WorkerQueueTest, ASleepingWorkerIsWokenOnceAndAWakingOneNotAtAll) {
   Give(10, 100);
   Take();
   EXPECT_TRUE(Eventually([&] { return channel_->worker_asleep.load() == 0; }));
-  pollfd event{.fd = link_->work_notifier().get(), .events = POLLIN, .revents = 0};
+  pollfd event{.fd = endpoint_->work_notifier().get(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&event, 1, 10'000), 1);
-  posix::DrainNotifications(link_->work_notifier());
+  posix::DrainNotifications(endpoint_->work_notifier());
 
   Give(11, 101);
   Take();

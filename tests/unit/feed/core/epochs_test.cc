@@ -15,11 +15,11 @@ class EpochsTest : public ::testing::Test {
 
   // Consumes everything that comes, at most so many batches.
   const std::vector<Announcement>& Run(SessionId session, uint64_t most = 100) {
-    for (harness_.Decode(); harness_.told[session].size() < most; harness_.Decode()) {
-      if (harness_.core.View(session)->taken == harness_.told[session].size()) break;
+    for (harness_.Decode(); harness_.announced[session].size() < most; harness_.Decode()) {
+      if (harness_.core.View(session)->taken == harness_.announced[session].size()) break;
       harness_.Consume(session);
     }
-    return harness_.told[session];
+    return harness_.announced[session];
   }
 
   Harness harness_;
@@ -30,14 +30,14 @@ TEST_F(EpochsTest, TheWindowRunsAcrossTheEndOfAnEpoch) {
 
   harness_.Decode();
 
-  const std::vector<Announcement>& told = harness_.told[session];
-  ASSERT_EQ(told.size(), 5u);
+  const std::vector<Announcement>& announced = harness_.announced[session];
+  ASSERT_EQ(announced.size(), 5u);
   EXPECT_THAT(harness_.FirstsSent(session), ElementsAre(0, 2, 4, 0, 2));
-  EXPECT_EQ(told[2].position.epoch, 0u);
-  EXPECT_TRUE(told[2].last_of_epoch);
-  EXPECT_EQ(told[3].position.epoch, 1u);
-  EXPECT_EQ(told[3].step, 0u);
-  EXPECT_FALSE(told[3].last_of_epoch);
+  EXPECT_EQ(announced[2].position.epoch, 0u);
+  EXPECT_TRUE(announced[2].last_of_epoch);
+  EXPECT_EQ(announced[3].position.epoch, 1u);
+  EXPECT_EQ(announced[3].step, 0u);
+  EXPECT_FALSE(announced[3].last_of_epoch);
 }
 
 TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
@@ -50,17 +50,17 @@ TEST_F(EpochsTest, EveryAnnouncementSaysWhatTheStateIsAfterIt) {
   spec.epochs = 1;
   const SessionId session = harness_.Open(1, spec);
 
-  const std::vector<Announcement>& told = Run(session);
+  const std::vector<Announcement>& announced = Run(session);
 
-  ASSERT_EQ(told.size(), 3u);
+  ASSERT_EQ(announced.size(), 3u);
   EXPECT_THAT(harness_.FirstsSent(session), ElementsAre(3, 7, 11));
-  EXPECT_EQ(told[0].sequence, 1u);
-  EXPECT_EQ(told[0].consumed, 5u);
-  EXPECT_EQ(told[2].consumed, 11u);
-  EXPECT_EQ(told[2].position.rows, 2u);
-  EXPECT_EQ(told[2].valid_rows, 0u);
-  EXPECT_EQ(told[2].step, 2u);
-  EXPECT_TRUE(told[2].last_of_epoch);
+  EXPECT_EQ(announced[0].sequence, 1u);
+  EXPECT_EQ(announced[0].consumed, 5u);
+  EXPECT_EQ(announced[2].consumed, 11u);
+  EXPECT_EQ(announced[2].position.rows, 2u);
+  EXPECT_EQ(announced[2].valid_rows, 0u);
+  EXPECT_EQ(announced[2].step, 2u);
+  EXPECT_TRUE(announced[2].last_of_epoch);
 }
 
 TEST_F(EpochsTest, PaddingIsWhatIsBeyondTheEpochsLastSample) {
@@ -81,8 +81,8 @@ TEST_F(EpochsTest, AShortLastBatchHasFewerRows) {
 
   EXPECT_EQ(harness_.Decode(), 5u);
 
-  EXPECT_EQ(harness_.told[session].back().position.rows, 1u);
-  EXPECT_EQ(harness_.told[session].back().valid_rows, 1u);
+  EXPECT_EQ(harness_.announced[session].back().position.rows, 1u);
+  EXPECT_EQ(harness_.announced[session].back().valid_rows, 1u);
 }
 
 TEST_F(EpochsTest, ASessionIsFinishedWhenItsLastBatchIsAnnounced) {
@@ -95,7 +95,7 @@ TEST_F(EpochsTest, ASessionIsFinishedWhenItsLastBatchIsAnnounced) {
   harness_.Decode(1);
 
   EXPECT_TRUE(harness_.core.View(session)->finished);
-  EXPECT_EQ(harness_.told[session].size(), 4u);
+  EXPECT_EQ(harness_.announced[session].size(), 4u);
 }
 
 TEST_F(EpochsTest, ResumedAtItsVeryEndASessionIsFinishedAtOnce) {
@@ -118,7 +118,7 @@ TEST_F(EpochsTest, ARankWithoutABatchInTheRestOfAnEpochGoesOnToTheNext) {
 
   harness_.Decode();
 
-  EXPECT_EQ(harness_.told[session].front().position, (plan::Position{1, 6, 2}));
+  EXPECT_EQ(harness_.announced[session].front().position, (plan::Position{1, 6, 2}));
 }
 
 TEST_F(EpochsTest, RanksOfDifferentWorldsMeetInTheSameSlot) {
@@ -129,8 +129,8 @@ TEST_F(EpochsTest, RanksOfDifferentWorldsMeetInTheSameSlot) {
 
   EXPECT_EQ(harness_.Decode(), 16u);
 
-  EXPECT_EQ(harness_.told[a][1].slot, harness_.told[b][0].slot);
-  EXPECT_EQ(harness_.told[a][1].position, harness_.told[b][0].position);
+  EXPECT_EQ(harness_.announced[a][1].slot, harness_.announced[b][0].slot);
+  EXPECT_EQ(harness_.announced[a][1].position, harness_.announced[b][0].position);
   EXPECT_EQ(harness_.core.View(kFeed)->batches_decoded, 8u);
   EXPECT_EQ(harness_.core.View(kFeed)->batches_announced, 12u);
 }

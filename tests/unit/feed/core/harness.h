@@ -1,5 +1,5 @@
 // A core with the little that a test needs around it: specs with defaults, a clock, a decoder that
-// succeeds, and what each session was told.
+// succeeds, and what each session was announced.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ class Harness {
   // Delivers what is ready.
   void Hear() {
     for (const Announcement& announcement : core.TakeAnnouncements()) {
-      told[announcement.session].push_back(announcement);
+      announced[announcement.session].push_back(announcement);
     }
   }
 
@@ -84,14 +84,14 @@ class Harness {
 
   std::vector<uint64_t> FirstsSent(SessionId session) {
     std::vector<uint64_t> firsts;
-    for (const Announcement& a : told[session]) firsts.push_back(a.position.first);
+    for (const Announcement& a : announced[session]) firsts.push_back(a.position.first);
     return firsts;
   }
 
   Core core;
   base::TimePoint now{};
   std::vector<SlotId> slots;
-  std::map<SessionId, std::vector<Announcement>> told;
+  std::map<SessionId, std::vector<Announcement>> announced;
 
  private:
   uint32_t next_slot_ = 0;

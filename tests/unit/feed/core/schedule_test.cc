@@ -72,9 +72,9 @@ TEST_F(ScheduleTest, SessionsThatBunchUpShareWhatIsDecoded) {
 
   EXPECT_EQ(harness_.Decode(), 6u);  // 0 to 5: two of them for both
 
-  EXPECT_EQ(harness_.told[behind].size(), 4u);
-  EXPECT_EQ(harness_.told[ahead].size(), 4u);
-  EXPECT_EQ(harness_.told[behind][2].slot, harness_.told[ahead][0].slot);
+  EXPECT_EQ(harness_.announced[behind].size(), 4u);
+  EXPECT_EQ(harness_.announced[ahead].size(), 4u);
+  EXPECT_EQ(harness_.announced[behind][2].slot, harness_.announced[ahead][0].slot);
 }
 
 // A newcomer takes each batch as soon as it is there, and so always starves, far behind.
@@ -91,8 +91,8 @@ TEST_F(ScheduleTest, ANewcomerDoesNotStarveThoseFarAheadOfIt) {
     }
   }
 
-  EXPECT_GE(harness_.told[veteran].size(), 45u);    // every eighth
-  EXPECT_GE(harness_.told[newcomer].size(), 340u);  // it still catches up
+  EXPECT_GE(harness_.announced[veteran].size(), 45u);    // every eighth
+  EXPECT_GE(harness_.announced[newcomer].size(), 340u);  // it still catches up
 }
 
 TEST_F(ScheduleTest, FeedsOfOneUserTakeTurnsWhereverTheyAre) {
@@ -109,8 +109,8 @@ TEST_F(ScheduleTest, FeedsOfOneUserTakeTurnsWhereverTheyAre) {
     }
   }
 
-  EXPECT_NEAR(harness_.told[veteran].size(), 50, 2);
-  EXPECT_NEAR(harness_.told[newcomer].size(), 50, 2);
+  EXPECT_NEAR(harness_.announced[veteran].size(), 50, 2);
+  EXPECT_NEAR(harness_.announced[newcomer].size(), 50, 2);
 }
 
 // ---- Feeds that cannot be read for a while. ----

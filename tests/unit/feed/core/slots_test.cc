@@ -57,10 +57,10 @@ TEST_F(SlotsTest, TwoSessionsThatWantTheSamePositionHoldTheSameSlot) {
 
   EXPECT_EQ(harness_.Decode(), 4u);
 
-  ASSERT_EQ(harness_.told[a].size(), 2u);
-  ASSERT_EQ(harness_.told[b].size(), 2u);
-  EXPECT_EQ(harness_.told[a][0].slot, harness_.told[b][0].slot);
-  EXPECT_EQ(harness_.told[a][0].generation, harness_.told[b][0].generation);
+  ASSERT_EQ(harness_.announced[a].size(), 2u);
+  ASSERT_EQ(harness_.announced[b].size(), 2u);
+  EXPECT_EQ(harness_.announced[a][0].slot, harness_.announced[b][0].slot);
+  EXPECT_EQ(harness_.announced[a][0].generation, harness_.announced[b][0].generation);
   EXPECT_EQ(harness_.core.Count(kArena).held, 2u);
 }
 
@@ -74,7 +74,7 @@ TEST_F(SlotsTest, ASessionJoinsASlotThatIsFilling) {
   EXPECT_EQ(harness_.core.View(late)->filling, 1u);
   harness_.core.RowDone(first);
   EXPECT_EQ(harness_.Decode(), 1u);
-  EXPECT_EQ(harness_.told[late].size(), 1u);
+  EXPECT_EQ(harness_.announced[late].size(), 1u);
 }
 
 TEST_F(SlotsTest, ASessionJoinsASlotThatAnotherHolds) {
@@ -85,8 +85,8 @@ TEST_F(SlotsTest, ASessionJoinsASlotThatAnotherHolds) {
   const SessionId late = harness_.Open(2, Harness::Spec());
   harness_.Hear();
 
-  EXPECT_EQ(harness_.told[late].size(), 2u);
-  EXPECT_EQ(harness_.told[late][0].slot, harness_.told[first][0].slot);
+  EXPECT_EQ(harness_.announced[late].size(), 2u);
+  EXPECT_EQ(harness_.announced[late][0].slot, harness_.announced[first][0].slot);
   EXPECT_EQ(harness_.Decode(), 0u);
 }
 
@@ -116,7 +116,7 @@ TEST_F(SlotsTest, AReleasedSlotServesALatecomerWithoutDecoding) {
   const SessionId late = harness_.Open(2, Harness::Spec(1000, 1, 2));
   harness_.Hear();
 
-  EXPECT_EQ(harness_.told[late].size(), 2u);
+  EXPECT_EQ(harness_.announced[late].size(), 2u);
   EXPECT_EQ(harness_.core.View(kFeed)->batches_decoded, 2u);
 }
 
@@ -129,7 +129,7 @@ TEST_F(SlotsTest, AReleasedSlotIsFilledAgainOnlyUnderANewGeneration) {
   }
 
   std::vector<uint64_t> generations;
-  for (const Announcement& a : harness_.told[session]) generations.push_back(a.generation);
+  for (const Announcement& a : harness_.announced[session]) generations.push_back(a.generation);
 
   EXPECT_THAT(generations, ElementsAre(1, 2, 3, 4, 5));
 }
@@ -152,13 +152,13 @@ TEST_F(SlotsTest, TheCachedSlotThatNobodyHeldForLongestIsFilledAnewFirst) {
   const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 3));
   harness_.Decode();
   ASSERT_TRUE(harness_.Take(session, 3).ok());
-  const std::vector<Announcement> told = harness_.told[session];
+  const std::vector<Announcement> announced = harness_.announced[session];
   for (uint64_t sequence : {2, 3, 1}) ASSERT_TRUE(harness_.Release(session, sequence).ok());
 
   std::vector<SlotId> filled;
   for (int batch = 0; batch < 3; ++batch) filled.push_back(harness_.Give().slot);
 
-  EXPECT_THAT(filled, ElementsAre(told[1].slot, told[2].slot, told[0].slot));
+  EXPECT_THAT(filled, ElementsAre(announced[1].slot, announced[2].slot, announced[0].slot));
 }
 
 TEST_F(SlotsTest, OtherUsersNeverShareASlot) {
@@ -205,11 +205,11 @@ TEST_F(SlotsTest, ANewVariantKeysWhatComesFromNowOn) {
   const SessionId b = harness_.Open(2, late);
   harness_.Decode();
 
-  EXPECT_NE(harness_.told[a][0].slot, harness_.told[b][0].slot);
+  EXPECT_NE(harness_.announced[a][0].slot, harness_.announced[b][0].slot);
   harness_.Consume(a);
   harness_.Consume(b);
   EXPECT_EQ(harness_.Decode(), 1u);  // both are at batch 3, of the new variant
-  EXPECT_EQ(harness_.told[a][2].slot, harness_.told[b][2].slot);
+  EXPECT_EQ(harness_.announced[a][2].slot, harness_.announced[b][2].slot);
 }
 
 TEST_F(SlotsTest, AnAbandonedSlotIsFreeOnlyWhenNoWorkerHasARowOfIt) {
@@ -229,7 +229,7 @@ TEST_F(SlotsTest, AnAbandonedSlotIsFreeOnlyWhenNoWorkerHasARowOfIt) {
   EXPECT_EQ(fresh.generation, done.generation + 1);
   harness_.core.RowDone(fresh);
   harness_.Decode();
-  EXPECT_EQ(harness_.told[next].size(), 1u);
+  EXPECT_EQ(harness_.announced[next].size(), 1u);
 }
 
 TEST_F(SlotsTest, AnAbandonedSlotWithoutRowsAtWorkersIsFreeAtOnce) {
@@ -253,7 +253,7 @@ TEST_F(SlotsTest, AFillingSlotGoesOnForThoseWhoStillWantIt) {
   harness_.core.RowDone(row);
 
   EXPECT_EQ(harness_.Decode(), 1u);
-  EXPECT_EQ(harness_.told[stays].size(), 1u);
+  EXPECT_EQ(harness_.announced[stays].size(), 1u);
 }
 
 TEST_F(SlotsTest, CountsCoverAllArenas) {

@@ -141,7 +141,7 @@ TEST(GiveWayTest, TheOddWorkerSlotGoesRound) {
   EXPECT_EQ(Asked(waiting, {other, waiting}), std::nullopt);
 }
 
-TEST(GiveWayTest, OfOnePostEverybodyHasATurn) {
+TEST(GiveWayTest, OfOneWorkerSlotEverybodyHasATurn) {
   EXPECT_EQ(Asked({.user = kSmall}, {{.user = kLarge, .worker_slots = 1, .spent = kTurn}}), kLarge);
   EXPECT_EQ(Asked({.user = kSmall},
                   {{.user = kLarge, .worker_slots = 1, .giving_way = 1, .spent = kMuch}}),

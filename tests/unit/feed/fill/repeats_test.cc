@@ -55,7 +55,7 @@ std::vector<Samples> Repeated(uint64_t samples, uint32_t ranks, uint32_t repeats
 void NoteDraws(const FeedSpec& spec, uint64_t rows, std::multimap<uint64_t, uint64_t>& draws) {
   for (uint64_t place = 0; place < rows; ++place) {
     const uint64_t sample = PlannedAt(spec, {3, place});
-    draws.emplace(sample, DrawKeyOf(spec, {3, place}, sample).sample);
+    draws.emplace(sample, ToDrawKey(spec, {3, place}, sample).sample);
   }
 }
 
@@ -85,8 +85,8 @@ TEST(RepeatsTest, WhatIsDealtOutToRanksIsDrawnAsInTheOneOrderThatWasDealt) {
     for (uint64_t place = 0; place < dealt[rank].size(); ++place) {
       const uint64_t sample = PlannedAt(own, {1, place}), in_all = place * 3 + rank;
       ASSERT_EQ(PlannedAt(one, {1, in_all}), sample);
-      ASSERT_EQ(DrawKeyOf(own, {1, place}, sample).sample,
-                DrawKeyOf(one, {1, in_all}, sample).sample);
+      ASSERT_EQ(ToDrawKey(own, {1, place}, sample).sample,
+                ToDrawKey(one, {1, in_all}, sample).sample);
     }
   }
 }
@@ -109,7 +109,7 @@ TEST(RepeatsTest, AStandInIsDrawnAnewInEveryPlace) {
   const FeedSpec spec = Shuffled(40);
   const uint64_t stand_in = PlannedAt(spec, {3, 9});
   std::set<uint64_t> draws;
-  for (const uint64_t place : {4, 5, 9}) draws.insert(DrawKeyOf(spec, {3, place}, stand_in).sample);
+  for (const uint64_t place : {4, 5, 9}) draws.insert(ToDrawKey(spec, {3, place}, stand_in).sample);
 
   EXPECT_EQ(draws.size(), 3u);
 }
@@ -118,11 +118,11 @@ TEST(RepeatsTest, WhatComesOnceIsDrawnByItsNumberAndAnOrderForAllRanksByItsPlace
   const FeedSpec plain = Shuffled(40), given = Given({5, 6, 5});
   for (uint64_t place = 0; place < 40; ++place) {
     const uint64_t sample = PlannedAt(plain, {3, place});
-    EXPECT_EQ(DrawKeyOf(plain, {3, place}, sample).sample, sample);
+    EXPECT_EQ(ToDrawKey(plain, {3, place}, sample).sample, sample);
   }
   for (uint64_t place = 0; place < 3; ++place) {
     const uint64_t sample = PlannedAt(given, {3, place});
-    EXPECT_EQ(DrawKeyOf(given, {3, place}, sample).sample, plan::DrawNumber(place, sample));
+    EXPECT_EQ(ToDrawKey(given, {3, place}, sample).sample, plan::DrawNumber(place, sample));
   }
 }
 

@@ -49,7 +49,7 @@ class RowItemsTest : public ::testing::Test {
                   absl::Status status = {}) {
     const FillOutcome ended =
         rows_.End({.id = item.id, .kind = kind, .fault = fault, .status = status}, pool_);
-    TellCore(ended, core_);
+    ReportToCore(ended, core_);
     return ended;
   }
 

@@ -36,8 +36,8 @@ std::string TokensRefusal(TokenFormat format, const std::string& bytes,
   return std::string(extent.status().message());
 }
 
-TokenFormat FormatOf(const std::string& bytes) {
-  return source::FormatOf(std::as_bytes(std::span(bytes)));
+TokenFormat RecogniseFormat(const std::string& bytes) {
+  return source::RecogniseFormat(std::as_bytes(std::span(bytes)));
 }
 
 TEST(RawTokensTest, AnEmptyFileIsRefused) {
@@ -77,7 +77,7 @@ TEST(LlmCTest, ItsMagicNumberAloneTellsTheFormatWhateverTheVersion) {
   for (const std::string& file :
        {LlmC(CountUp<uint16_t>(3), 20240520, 2), LlmC(CountUp<uint32_t>(3), 20240801, 8),
         LlmC(CountUp<uint16_t>(3)).substr(0, 6)})
-    EXPECT_EQ(FormatOf(file), TokenFormat::kLlmC);
+    EXPECT_EQ(RecogniseFormat(file), TokenFormat::kLlmC);
 }
 
 TEST(LlmCTest, ACountThatTheFileDoesNotHaveIsRefusedWithBothEnds) {
@@ -123,13 +123,14 @@ TEST(NpyTokensTest, TheArraysTypeIsTheTokens) {
 }
 
 TEST(TokenFormatTest, AFileIsToldByItsContent) {
-  EXPECT_EQ(FormatOf(Npy("<u2", "(3,)", "abcdef")), TokenFormat::kNpy);
-  EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5))), TokenFormat::kLlmC);
-  EXPECT_EQ(FormatOf(LlmC(CountUp<uint32_t>(5), 20240801, 7)), TokenFormat::kLlmC);
-  EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5), 20240522)), TokenFormat::kLlmC);  // and refused
-  EXPECT_EQ(FormatOf(LlmC(CountUp<uint16_t>(5), 20240520, 9)), TokenFormat::kLlmC);
-  EXPECT_EQ(FormatOf(""), TokenFormat::kRaw);
-  EXPECT_EQ(FormatOf(LittleEndian(CountUp<uint16_t>(5000))), TokenFormat::kRaw);
+  EXPECT_EQ(RecogniseFormat(Npy("<u2", "(3,)", "abcdef")), TokenFormat::kNpy);
+  EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5))), TokenFormat::kLlmC);
+  EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint32_t>(5), 20240801, 7)), TokenFormat::kLlmC);
+  EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5), 20240522)),
+            TokenFormat::kLlmC);  // and refused
+  EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5), 20240520, 9)), TokenFormat::kLlmC);
+  EXPECT_EQ(RecogniseFormat(""), TokenFormat::kRaw);
+  EXPECT_EQ(RecogniseFormat(LittleEndian(CountUp<uint16_t>(5000))), TokenFormat::kRaw);
 }
 
 TEST(TokenFormatTest, NamesAreRead) {

@@ -22,7 +22,7 @@ class ListingTest : public ::testing::Test {
   }
   // After the clock's tick, so that what follows has another time.
   FolderChange Change() {
-    const auto change = ChangeOf(*tree_, "");
+    const auto change = FindChange(*tree_, "");
     EXPECT_TRUE(change.ok()) << change.status();
     WaitForTick(change->mtime_ns);
     WaitForTick(change->ctime_ns);
@@ -39,7 +39,7 @@ class ListingTest : public ::testing::Test {
 };
 
 TEST_F(ListingTest, AFolderThatIsNotThereHasNoTime) {
-  EXPECT_TRUE(absl::IsNotFound(ChangeOf(*tree_, "nothing").status()));
+  EXPECT_TRUE(absl::IsNotFound(FindChange(*tree_, "nothing").status()));
 }
 
 TEST_F(ListingTest, AFolderThatNobodyTouchesKeepsItsTimes) {
