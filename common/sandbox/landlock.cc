@@ -27,7 +27,7 @@ constexpr uint64_t Bits(unsigned count) { return (uint64_t{1} << count) - 1; }
 
 }  // namespace
 
-LandlockRights LandlockRightsOf(int version) {
+LandlockRights MakeLandlockRights(int version) {
   LandlockRights rights;
   if (version < 1) return rights;
   rights.files = Bits(version >= 5   ? 16      // ioctl of devices
@@ -43,7 +43,7 @@ int EnterLandlock() {
   const int version =
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion));
   if (version < 1) return 0;
-  const LandlockRights rights = LandlockRightsOf(version);
+  const LandlockRights rights = MakeLandlockRights(version);
   const RulesetAttributes attributes = {.handled_access_fs = rights.files,
                                         .handled_access_net = rights.network,
                                         .scoped = rights.scopes};

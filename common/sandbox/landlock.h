@@ -14,7 +14,7 @@ namespace penstock::sandbox {
 struct LandlockRights {
   uint64_t files = 0, network = 0, scopes = 0;
 };
-LandlockRights LandlockRightsOf(int version);
+LandlockRights MakeLandlockRights(int version);
 
 // Returns the version of the interface, or 0 if the kernel has no Landlock or the container forbids
 // it, and nothing has changed. **Requires**: the process has one thread, and has given up the right

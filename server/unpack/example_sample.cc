@@ -22,7 +22,7 @@ void PutZeros(std::span<std::byte> into) {
 }
 
 template <typename Number>
-std::span<Number> NumbersOf(std::span<std::byte> row) {
+std::span<Number> ToNumbers(std::span<std::byte> row) {
   return {reinterpret_cast<Number*>(row.data()), row.size() / sizeof(Number)};
 }
 
@@ -84,8 +84,8 @@ Fault ExampleSample::FillNumbers(const Feature& feature, const RecipeField& fiel
                                  const FieldRow& row) const {
   ExampleInMemory example(data_);
   const absl::StatusOr<uint64_t> count =
-      field.kind == FeatureKind::kInts ? ReadInts(example, feature, NumbersOf<int64_t>(row.values))
-                                       : ReadFloats(example, feature, NumbersOf<float>(row.values));
+      field.kind == FeatureKind::kInts ? ReadInts(example, feature, ToNumbers<int64_t>(row.values))
+                                       : ReadFloats(example, feature, ToNumbers<float>(row.values));
   if (!count.ok()) return Fault::kMalformed;
   if (!field.variable) return *count == field.most ? Fault::kNone : Fault::kMalformed;
   if (*count > field.most) return Fault::kTooLong;

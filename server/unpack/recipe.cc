@@ -65,7 +65,7 @@ class Taker {
   std::span<const std::byte> from_;
 };
 
-base::DType TypeOf(FeatureKind kind) {
+base::DType ToType(FeatureKind kind) {
   switch (kind) {
     case FeatureKind::kInts:
       return base::DType::kInt64;
@@ -82,10 +82,10 @@ base::DType TypeOf(FeatureKind kind) {
 absl::Status Check(const WireRecipeField& field) {
   const auto kind = static_cast<FeatureKind>(field.kind);
   if (field.kind < 1 || field.kind > 3) return Wrong("a field of an unknown kind");
-  if (field.type != static_cast<uint32_t>(TypeOf(kind))) return Wrong("a field of another type");
+  if (field.type != static_cast<uint32_t>(ToType(kind))) return Wrong("a field of another type");
   if (field.variable > 1) return Wrong("a field that is neither variable nor not");
   if (kind == FeatureKind::kBytes && field.variable == 0) return Wrong("bytes of a fixed length");
-  if (field.most > kMaxFieldBytes / base::ElementBytes(TypeOf(kind)))
+  if (field.most > kMaxFieldBytes / base::ElementBytes(ToType(kind)))
     return Wrong("a field of too many bytes");
   if (field.name_bytes > kLongestFeatureName) return Wrong("a field with too long a name");
   return absl::OkStatus();

@@ -25,7 +25,7 @@ constexpr uint64_t kMemory = 64 * base::kMiB;
 // In the kernel's audit log, so that the one kill of each start can be told from an attack.
 constexpr char kCalled[] = "penstock-probe";
 
-AttemptTarget TargetOf(const ProbePage& page) {
+AttemptTarget ToAttemptTarget(const ProbePage& page) {
   return {.daemon = page.daemon, .address = page.secret_address, .folder = page.folder};
 }
 
@@ -38,7 +38,7 @@ AttemptTarget TargetOf(const ProbePage& page) {
 // How a process ends that has the very filter of a worker, and makes a forbidden call.
 int KilledBy(const ProbePage& page) {
   const pid_t child = ::fork();
-  if (child == 0) BreakOut(TargetOf(page));
+  if (child == 0) BreakOut(ToAttemptTarget(page));
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -53,7 +53,7 @@ void Report(const absl::Status& failure, ProbePage& page) {
 }
 
 void TryAll(ProbePage& page) {
-  const AttemptTarget target = TargetOf(page);
+  const AttemptTarget target = ToAttemptTarget(page);
   for (size_t i = 0; i < kAttempts.size(); ++i) {
     page.outcomes[i].store(kUnderWay);
     page.outcomes[i].store(Attempt(i, target));

@@ -190,7 +190,7 @@ TEST_F(HostileClientTest, ClientsKilledAtRandomMomentsLeaveNothingBehind) {
     constexpr int kAtOnce = 4;
     std::vector<pid_t> alive;
     const std::string program = ProgramPath("penstock-test-trainer");
-    const auto bury = [&alive] {
+    const auto reap = [&alive] {
       kill(alive.front(), SIGKILL);
       waitpid(alive.front(), nullptr, 0);
       alive.erase(alive.begin());
@@ -207,9 +207,9 @@ TEST_F(HostileClientTest, ClientsKilledAtRandomMomentsLeaveNothingBehind) {
       }
       alive.push_back(pid);
       std::this_thread::sleep_for(std::chrono::microseconds(std::rand() % 30'000));
-      if (alive.size() > kAtOnce) bury();
+      if (alive.size() > kAtOnce) reap();
     }
-    while (!alive.empty()) bury();
+    while (!alive.empty()) reap();
   };
   const auto settled = [&] {
     return daemon->Eventually([&] { return daemon->Sessions().sessions_size() == 0; });

@@ -16,20 +16,20 @@ namespace penstock::sandbox {
 namespace {
 
 TEST(LandlockTest, EachVersionKnowsWhatItsHeaderNames) {
-  EXPECT_EQ(LandlockRightsOf(0).files, 0u);
-  EXPECT_EQ(LandlockRightsOf(1).files, (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1);
-  EXPECT_EQ(LandlockRightsOf(2).files, (LANDLOCK_ACCESS_FS_REFER << 1) - 1);
-  EXPECT_EQ(LandlockRightsOf(3).files, 0x7fffu);
-  EXPECT_EQ(LandlockRightsOf(3).network, 0u);
-  EXPECT_EQ(LandlockRightsOf(4).network, 3u);
-  EXPECT_EQ(LandlockRightsOf(5).files, 0xffffu);
-  EXPECT_EQ(LandlockRightsOf(5).scopes, 0u);
-  EXPECT_EQ(LandlockRightsOf(6).scopes, 3u);
+  EXPECT_EQ(MakeLandlockRights(0).files, 0u);
+  EXPECT_EQ(MakeLandlockRights(1).files, (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1);
+  EXPECT_EQ(MakeLandlockRights(2).files, (LANDLOCK_ACCESS_FS_REFER << 1) - 1);
+  EXPECT_EQ(MakeLandlockRights(3).files, 0x7fffu);
+  EXPECT_EQ(MakeLandlockRights(3).network, 0u);
+  EXPECT_EQ(MakeLandlockRights(4).network, 3u);
+  EXPECT_EQ(MakeLandlockRights(5).files, 0xffffu);
+  EXPECT_EQ(MakeLandlockRights(5).scopes, 0u);
+  EXPECT_EQ(MakeLandlockRights(6).scopes, 3u);
 }
 
 TEST(LandlockTest, AnUnknownVersionHasTheRightsOfTheNewestOne) {
-  EXPECT_EQ(LandlockRightsOf(1000).files, LandlockRightsOf(6).files);
-  EXPECT_EQ(LandlockRightsOf(1000).scopes, LandlockRightsOf(6).scopes);
+  EXPECT_EQ(MakeLandlockRights(1000).files, MakeLandlockRights(6).files);
+  EXPECT_EQ(MakeLandlockRights(1000).scopes, MakeLandlockRights(6).scopes);
 }
 
 // Without the filter, so that Landlock itself is seen to refuse.
