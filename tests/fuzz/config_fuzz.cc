@@ -24,6 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const app::ConfigChange& change : app::Compare(app::DefaultConfig(), *config))
     PENSTOCK_CHECK(!change.ToString().empty());
   for (const auto& dataset : config->datasets())
-    if (dataset.has_tokens()) app::SpecOf(dataset.tokens()).IgnoreError();
+    if (dataset.has_tokens()) app::ToSpec(dataset.tokens()).IgnoreError();
   return 0;
 }

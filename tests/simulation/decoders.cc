@@ -51,7 +51,7 @@ size_t SimulatedDecoders::HeadroomFor(uint32_t user, uint32_t most) const {
 }
 
 std::vector<workers::SlotHolding> SimulatedDecoders::Holdings() const {
-  return workers::HoldingsOf(Loads());
+  return workers::ToHoldings(Loads());
 }
 
 void SimulatedDecoders::GiveWay(uint32_t user) {

@@ -85,7 +85,7 @@ class Direct final : public Parsers {
                                          base::DType raw_type) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                               ReadBeginning(file.fd, file.path, file.bytes, kTokenBeginning));
-    FoundTokens found = {.format = format == TokenFormat::kAuto ? FormatOf(begin) : format};
+    FoundTokens found = {.format = format == TokenFormat::kAuto ? RecogniseFormat(begin) : format};
     PENSTOCK_ASSIGN_OR_RETURN(
         found.extent,
         FindTokens(found.format, {.begin = begin, .bytes = file.bytes, .path = file.path},
