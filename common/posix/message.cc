@@ -103,7 +103,8 @@ absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<
   return base::ErrnoStatus(errno, "sending a message");
 }
 
-absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout) {
+absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout,
+                                Descriptors descriptors) {
   const base::TimePoint deadline = base::Now() + timeout;
   Message message;
   message.bytes.resize(max_bytes);
@@ -116,14 +117,17 @@ absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Durati
     header = {};
     header.msg_iov = &data;
     header.msg_iovlen = 1;
-    header.msg_control = control.space;
-    header.msg_controllen = sizeof(control.space);
+    if (descriptors == Descriptors::kTake) {
+      header.msg_control = control.space;
+      header.msg_controllen = sizeof(control.space);
+    }
     got = ::recvmsg(socket.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && (errno == EINTR || errno == EAGAIN));
   if (got < 0 && errno == ECONNRESET) return Gone();
   if (got < 0) return base::ErrnoStatus(errno, "receiving a message");
   message.fds = TakeDescriptors(header);
   if (got == 0) return Gone();  // Send rejects empty messages, so this is the end of the stream
+  if (descriptors == Descriptors::kDrop) header.msg_flags &= ~MSG_CTRUNC;
   if ((header.msg_flags & MSG_CTRUNC) != 0 && !CanOpenMore()) {
     return absl::ResourceExhaustedError(
         "a message's descriptors were lost: this process has reached its limit of open files; "

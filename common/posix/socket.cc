@@ -138,12 +138,12 @@ absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind) {
   return socket;
 }
 
-absl::StatusOr<std::optional<Fd>> Accept(const Fd& listener) {
+absl::StatusOr<ForeignFd> Accept(const Fd& listener) {
   for (;;) {
     Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.valid()) return std::optional<Fd>(std::move(socket));
+    if (socket.valid()) return MakeForeign(std::move(socket));
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EAGAIN) return std::optional<Fd>();
+    if (errno == EAGAIN) return ForeignFd();
     return base::ErrnoStatus(errno, "accepting a connection");
   }
 }
@@ -179,6 +179,13 @@ absl::StatusOr<Fd> PeerPidfd(const Fd& socket) {
   }
   if (errno == ESRCH || errno == ENODATA) return absl::UnavailableError("the peer is gone");
   return base::ErrnoStatus(errno, "asking for the peer's pidfd");
+}
+
+bool HasPeerPidfd() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  const Fd one(ends[0]), other(ends[1]);
+  return PeerPidfd(one).ok();
 }
 
 }  // namespace penstock::posix

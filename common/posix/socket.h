@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "common/posix/foreign_fd.h"
 
 namespace penstock::posix {
 
@@ -26,8 +26,8 @@ absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind);
 // that owns it.
 absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind);
 
-// The next connection, or nullopt if none is waiting.
-absl::StatusOr<std::optional<Fd>> Accept(const Fd& listener);
+// The next connection, or null if none is waiting.
+absl::StatusOr<ForeignFd> Accept(const Fd& listener);
 
 struct Credentials {
   pid_t pid = 0;  // 0 when the peer is in a sibling PID namespace
@@ -41,6 +41,7 @@ absl::StatusOr<std::vector<gid_t>> PeerGroups(const Fd& socket);
 
 // A pidfd of the peer by SO_PEERPIDFD. **Errors**: Unimplemented on kernels before 6.5.
 absl::StatusOr<Fd> PeerPidfd(const Fd& socket);
+bool HasPeerPidfd();  // whether this kernel knows it
 
 inline constexpr size_t kMaxMessageFds = 16;
 
@@ -56,11 +57,16 @@ struct Message {
 // (ETOOMANYREFS), or the system is out of memory (ENOBUFS, ENOMEM).
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
+// What to do with descriptors in a message. Without them, files are closed that had no other
+// descriptor (LingerLimit); with them, the receiver has to close them, which may take for ever.
+enum class Descriptors { kTake, kDrop };
+
 // Receives one SEQPACKET message of at most max_bytes. Its descriptors are close-on-exec.
 //
 // **Errors**: DeadlineExceeded after the timeout; Unavailable if the peer is gone; InvalidArgument
 // for a longer message or too many descriptors; ResourceExhausted if this process may open no more
 // files.
-absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout);
+absl::StatusOr<Message> Receive(const Fd& socket, size_t max_bytes, base::Duration timeout,
+                                Descriptors descriptors = Descriptors::kTake);
 
 }  // namespace penstock::posix

@@ -12,10 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "common/posix/foreign_fd.h"
 #include "common/posix/limits.h"
+#include "common/posix/process.h"
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
 #include "server/doorway/address.h"
+#include "server/doorway/closers.h"
 #include "server/doorway/guests.h"
 #include "server/doorway/handshake.h"
 #include "server/doorway/outbox.h"
@@ -52,14 +55,14 @@ class EpollDoorway final : public Doorway {
         visitor_(visitor),
         wake_(std::move(wake)),
         outbox_({.descriptors = options.max_undelivered}, [this] { posix::NotifyEvent(wake_); }),
-        listener_(std::move(listener)),
+        listener_(posix::MakeForeign(std::move(listener))),
         spare_(std::move(spare)),
         poller_(std::move(poller)),
         guests_(options.max_peers,
                 options.owner_in_charge ? std::optional<uint32_t>(::geteuid()) : std::nullopt) {}
 
   absl::Status Begin() {
-    PENSTOCK_RETURN_IF_ERROR(poller_.Watch(listener_, TokenOf(Source::kListener)));
+    PENSTOCK_RETURN_IF_ERROR(poller_.Watch(*listener_, TokenOf(Source::kListener)));
     PENSTOCK_RETURN_IF_ERROR(poller_.Watch(wake_, TokenOf(Source::kWake)));
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
@@ -89,7 +92,7 @@ class EpollDoorway final : public Doorway {
  private:
   // A connection that has not sent Hello. Ids and deadlines both increase.
   struct Stranger {
-    posix::Fd socket;
+    SharedSocket socket;
     base::TimePoint deadline;
     uint32_t user = 0;
   };
@@ -99,7 +102,7 @@ class EpollDoorway final : public Doorway {
   void ServeSocket(uint64_t id);
 
   void AcceptAll();
-  void TakeIn(posix::Fd socket);
+  void TakeIn(SharedSocket socket);
   void EvictFor(uint32_t user);
   void PauseAccepting(const absl::Status& why);
   base::Duration DoWhatIsDue();  // returns the time until the next task
@@ -107,6 +110,7 @@ class EpollDoorway final : public Doorway {
   void ForgetThoseAskedFor();
 
   void Greet(uint64_t id);
+  absl::StatusOr<posix::Message> ReceiveHandshake(const Stranger& stranger);
   absl::Status Admit(uint64_t id, posix::Message message);
   void Refuse(uint64_t id, const absl::Status& why);
   void SayRefusal(uint32_t user, const absl::Status& why);
@@ -126,7 +130,7 @@ class EpollDoorway final : public Doorway {
   std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
   // Used only by the doorway's thread.
-  posix::Fd listener_;
+  const posix::ForeignFd listener_;  // with the connections that wait to be accepted
   posix::Fd spare_;  // released to accept and refuse a client when no other descriptor is free
   Poller poller_;
   uint64_t last_id_ = 0;
@@ -136,6 +140,8 @@ class EpollDoorway final : public Doorway {
   Guests guests_;
   std::map<PeerId, SharedSocket> peers_;
   Processes processes_;
+  const bool kernel_knows_processes_ = posix::HasPeerPidfd();
+  Closers closers_;
   uint64_t refused_ = 0;  // since the last log line
   base::TimePoint refusal_said_{};
 
@@ -175,7 +181,9 @@ void EpollDoorway::ServeSocket(uint64_t id) {
   if (strangers_.contains(id)) return Greet(id);
   const auto found = peers_.find(PeerId(id));
   if (found == peers_.end()) return;
-  const auto message = posix::Receive(*found->second, shm::kMaxDoorwayBytes, kNoWait);
+  const posix::LingerLimit limit;
+  const auto message =
+      posix::Receive(*found->second, shm::kMaxDoorwayBytes, kNoWait, posix::Descriptors::kDrop);
   if (absl::IsDeadlineExceeded(message.status())) return;  // nothing there after all
   if (!absl::IsUnavailable(message.status())) {
     ++spoke_again_;
@@ -187,21 +195,21 @@ void EpollDoorway::ServeSocket(uint64_t id) {
 
 void EpollDoorway::AcceptAll() {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
-    auto socket = posix::Accept(listener_);
+    auto socket = posix::Accept(*listener_);
     if (!socket.ok()) return PauseAccepting(socket.status());
-    if (!socket->has_value()) return;
-    TakeIn(**std::move(socket));
+    if (*socket == nullptr) return;
+    TakeIn(*std::move(socket));
   }
 }
 
-void EpollDoorway::TakeIn(posix::Fd socket) {
-  const auto peer = posix::PeerCredentials(socket);
+void EpollDoorway::TakeIn(SharedSocket socket) {
+  const auto peer = posix::PeerCredentials(*socket);
   if (!peer.ok()) return;
   EvictFor(peer->uid);
   const uint64_t id = ++last_id_;
   // the kernel assigns the lowest free number
-  const auto number = static_cast<uint64_t>(socket.get());
-  if (!poller_.Watch(socket, TokenOf(Source::kSocket, id)).ok()) return;
+  const auto number = static_cast<uint64_t>(socket->get());
+  if (!poller_.Watch(*socket, TokenOf(Source::kSocket, id)).ok()) return;
   stranger_places_.Add(peer->uid);
   strangers_.emplace(id, Stranger{.socket = std::move(socket),
                                   .deadline = clock_.Now() + options_.handshake_timeout,
@@ -230,7 +238,7 @@ void EpollDoorway::EvictFor(uint32_t user) {
 // while.
 void EpollDoorway::PauseAccepting(const absl::Status& why) {
   spare_.Close();
-  if (auto socket = posix::Accept(listener_); socket.ok() && socket->has_value()) {
+  if (auto socket = posix::Accept(*listener_); socket.ok() && *socket != nullptr) {
     const absl::Status words = absl::ResourceExhaustedError(
         absl::StrCat("the daemon has reached its limit of ", posix::MaxOpenFiles(),
                      " open files; raise LimitNOFILE in its unit (ulimit -n) or close clients"));
@@ -239,7 +247,7 @@ void EpollDoorway::PauseAccepting(const absl::Status& why) {
   if (auto spare = posix::MakeEvent(); spare.ok()) spare_ = *std::move(spare);
   PENSTOCK_LOG(kWarning, "doorway_accept_failed", {"why", why.message()},
                {"remedy", "raise the limit of open files (LimitNOFILE)"});
-  poller_.Forget(listener_);
+  poller_.Forget(*listener_);
   accept_again_ = clock_.Now() + kAcceptPause;
 }
 
@@ -251,7 +259,7 @@ base::Duration EpollDoorway::DoWhatIsDue() {
   base::TimePoint next = now + std::chrono::minutes(1);
   if (outbox_.settling()) next = now + kSettleEvery;
   if (accept_again_.has_value() && *accept_again_ <= now) {
-    const bool watched = poller_.Watch(listener_, TokenOf(Source::kListener)).ok();
+    const bool watched = poller_.Watch(*listener_, TokenOf(Source::kListener)).ok();
     accept_again_ = watched ? std::nullopt : std::optional(now + kAcceptPause);
   }
   if (accept_again_.has_value()) next = std::min(next, *accept_again_);
@@ -264,10 +272,26 @@ base::Duration EpollDoorway::DoWhatIsDue() {
 }
 
 void EpollDoorway::Greet(uint64_t id) {
-  auto message = posix::Receive(strangers_.at(id).socket, shm::kMaxDoorwayBytes, kNoWait);
+  auto message = ReceiveHandshake(strangers_.at(id));
   if (absl::IsDeadlineExceeded(message.status())) return;  // nothing there after all
   const absl::Status admitted = message.ok() ? Admit(id, *std::move(message)) : message.status();
   if (!admitted.ok()) Refuse(id, admitted);
+}
+
+// A client may send descriptors of anything. They are taken only if the kernel does not tell who it
+// is.
+absl::StatusOr<posix::Message> EpollDoorway::ReceiveHandshake(const Stranger& stranger) {
+  if (!kernel_knows_processes_ && !closers_.MayReceive(stranger.user))
+    return absl::ResourceExhaustedError(
+        "files that this user sent in its Hello do not close; end the processes that hold them up");
+  posix::LingerLimit limit;
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Message message,
+                            posix::Receive(*stranger.socket, shm::kMaxDoorwayBytes, kNoWait,
+                                           kernel_knows_processes_ ? posix::Descriptors::kDrop
+                                                                   : posix::Descriptors::kTake));
+  if (std::all_of(message.fds.begin(), message.fds.end(), posix::IsPidfd)) return message;
+  closers_.Close(stranger.user, std::move(message.fds));
+  return NotAPidfd();
 }
 
 absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
@@ -276,7 +300,7 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peer.client = std::move(handshake.client);
   PENSTOCK_RETURN_IF_ERROR(guests_.MayEnter(strangers_.at(id).user));
   PENSTOCK_ASSIGN_OR_RETURN(Identity who,
-                            Identify(strangers_.at(id).socket, std::move(message.fds)));
+                            Identify(*strangers_.at(id).socket, std::move(message.fds)));
   PENSTOCK_ASSIGN_OR_RETURN(peer.ticket, NewTicket());
   const Processes::Entry process =
       processes_.Add(peer.id, who.credentials.pid, std::move(who.pidfd));
@@ -293,7 +317,7 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peer.gid = who.credentials.gid;
   peer.groups = std::move(who.groups);
 
-  const auto socket = std::make_shared<const posix::Fd>(std::move(strangers_.at(id).socket));
+  const SharedSocket socket = strangers_.at(id).socket;
   stranger_places_.Remove(strangers_.at(id).user);
   strangers_.erase(id);
   guests_.Enter(peer.id, peer.uid);
@@ -310,7 +334,7 @@ void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
   if (absl::IsUnavailable(why)) return;  // it left before it was admitted
   SayRefusal(stranger.user, why);
   // If the message cannot be sent now, the client only sees the connection close.
-  posix::Send(stranger.socket, BytesOf(RefusedFor(why)), {}).IgnoreError();
+  posix::Send(*stranger.socket, BytesOf(RefusedFor(why)), {}).IgnoreError();
 }
 
 void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
@@ -325,7 +349,7 @@ void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
 
 EpollDoorway::Stranger EpollDoorway::RemoveStranger(uint64_t id) {
   auto node = strangers_.extract(id);
-  poller_.Forget(node.mapped().socket);
+  poller_.Forget(*node.mapped().socket);
   stranger_places_.Remove(node.mapped().user);
   return std::move(node.mapped());
 }

@@ -65,6 +65,11 @@ absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes) {
   return Handshake{Printable(handshake.client), header.version};
 }
 
+absl::Status NotAPidfd() {
+  return absl::InvalidArgumentError(
+      "a descriptor in the Hello is not a pidfd; send what pidfd_open(getpid()) returns");
+}
+
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer) {
   if (!absl::IsUnimplemented(of_kernel.status())) return of_kernel;
@@ -74,10 +79,7 @@ absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                      "descriptor, a pidfd of its sender; this one carried ",
                      sent.size(), "; upgrade the client library"));
   }
-  if (!posix::IsPidfd(sent.front())) {
-    return absl::InvalidArgumentError(
-        "the descriptor in the Hello is not a pidfd; send what pidfd_open(getpid()) returns");
-  }
+  if (!posix::IsPidfd(sent.front())) return NotAPidfd();
   const std::optional<pid_t> process = ProcessOf(sent.front());
   if (process.has_value() && peer != 0 && *process != peer) {
     return absl::PermissionDeniedError(absl::StrCat(

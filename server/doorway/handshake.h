@@ -31,6 +31,9 @@ absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes);
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer);
 
+// What to tell a client whose Hello carries another kind of descriptor.
+absl::Status NotAPidfd();
+
 // A client's identity, according to the kernel.
 struct Identity {
   posix::Credentials credentials;

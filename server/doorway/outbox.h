@@ -24,7 +24,7 @@ namespace penstock::doorway {
 
 // Owned by the doorway's table of peers and, during a call, by the sender. This keeps a descriptor
 // from being closed, and its number reused, while someone sends on it.
-using SharedSocket = std::shared_ptr<const posix::Fd>;
+using SharedSocket = std::shared_ptr<const posix::Fd>;  // of a ForeignFd
 
 class Outbox {
  public:

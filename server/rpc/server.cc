@@ -159,8 +159,8 @@ class GrpcServer final : public Server {
   enum class Entrance { kTrainers, kOperators, kBoth };
   absl::StatusOr<std::unique_ptr<Acceptor>> Open(posix::Fd listener, Entrance entrance,
                                                  const Acceptor::Limits& limits);
-  void Take(posix::Fd connection, const posix::Credentials& peer, std::shared_ptr<const void> place,
-            Entrance entrance);
+  void Take(posix::ForeignFd connection, const posix::Credentials& peer,
+            std::shared_ptr<const void> place, Entrance entrance);
 
   const ServerOptions options_;
   Audit audit_;
@@ -210,19 +210,20 @@ absl::Status GrpcServer::BeginHere(Listeners listeners) {
 
 absl::StatusOr<std::unique_ptr<Acceptor>> GrpcServer::Open(posix::Fd listener, Entrance entrance,
                                                            const Acceptor::Limits& limits) {
-  return Acceptor::Start(std::move(listener), limits,
-                         [this, entrance](posix::Fd connection, const posix::Credentials& peer,
-                                          std::shared_ptr<const void> place) {
-                           Take(std::move(connection), peer, std::move(place), entrance);
-                         });
+  return Acceptor::Start(
+      std::move(listener), limits,
+      [this, entrance](posix::ForeignFd connection, const posix::Credentials& peer,
+                       std::shared_ptr<const void> place) {
+        Take(std::move(connection), peer, std::move(place), entrance);
+      });
 }
 
 // The caller is determined when the connection is made; later changes of the process, or passing on
 // the descriptor, have no effect. At the trainers' socket, root and the daemon's own user are
 // ordinary trainers, because a container's root is the machine's root.
-void GrpcServer::Take(posix::Fd connection, const posix::Credentials& peer,
+void GrpcServer::Take(posix::ForeignFd connection, const posix::Credentials& peer,
                       std::shared_ptr<const void> place, Entrance entrance) {
-  auto groups = posix::PeerGroups(connection);
+  auto groups = posix::PeerGroups(*connection);
   if (!groups.ok()) return;  // the process is gone
   Caller caller = {.pid = peer.pid, .uid = peer.uid, .gid = peer.gid, .groups = *std::move(groups)};
   if (entrance == Entrance::kOperators && !IsAdmin(caller, options_.admins))

@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(posix::Fd listener, co
 
 Acceptor::Acceptor(posix::Fd listener, posix::Fd epoll, posix::Fd stop, const Limits& limits,
                    HandOver hand_over)
-    : listener_(std::move(listener)),
+    : listener_(posix::MakeForeign(std::move(listener))),
       epoll_(std::move(epoll)),
       stop_(std::move(stop)),
       limits_(limits),
@@ -77,24 +77,24 @@ bool Acceptor::Serve(int fd) {
 
 void Acceptor::AcceptAll() {
   for (;;) {
-    auto connection = posix::Accept(listener_);
+    auto connection = posix::Accept(*listener_);
     if (!connection.ok()) {
       PENSTOCK_LOG(kWarning, "rpc_accept_failed", {"why", connection.status().message()},
                    {"remedy", "raise the limit of open files (LimitNOFILE)"});
       return SetListening(false);
     }
-    if (!connection->has_value()) return;
-    Admit(**std::move(connection));
+    if (*connection == nullptr) return;
+    Admit(*std::move(connection));
   }
 }
 
-void Acceptor::Admit(posix::Fd connection) {
-  const auto peer = posix::PeerCredentials(connection);
+void Acceptor::Admit(posix::ForeignFd connection) {
+  const auto peer = posix::PeerCredentials(*connection);
   if (!peer.ok()) return;
   const bool privileged =
       limits_.in_charge == InCharge::kOwner && (peer->uid == 0 || peer->uid == owner_);
   // The kernel assigns the lowest free number.
-  if (!privileged && static_cast<uint64_t>(connection.get()) >= limits_.descriptors)
+  if (!privileged && static_cast<uint64_t>(connection->get()) >= limits_.descriptors)
     return Refuse(peer->uid, "raise the limit of open files (LimitNOFILE)");
   std::shared_ptr<const void> place = PlaceFor(peer->uid, privileged);
   if (place == nullptr)
@@ -132,9 +132,9 @@ void Acceptor::Refuse(uint32_t user, const char* remedy) {
 // while.
 void Acceptor::SetListening(bool listening) {
   if (listening) {
-    listening_ = Watch(epoll_, listener_.get(), EPOLLIN).ok();
+    listening_ = Watch(epoll_, listener_->get(), EPOLLIN).ok();
   } else {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_->get(), nullptr);
     listening_ = false;
   }
 }

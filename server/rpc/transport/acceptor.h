@@ -13,6 +13,7 @@
 #include "common/base/shares.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "common/posix/foreign_fd.h"
 #include "common/posix/socket.h"
 
 namespace penstock::rpc {
@@ -20,7 +21,7 @@ namespace penstock::rpc {
 class Acceptor {
  public:
   // The connection counts as open while `place` is held. Called on the acceptor's thread.
-  using HandOver = std::function<void(posix::Fd connection, const posix::Credentials& peer,
+  using HandOver = std::function<void(posix::ForeignFd connection, const posix::Credentials& peer,
                                       std::shared_ptr<const void> place)>;
 
   // Who may use the reserved connections and descriptors, and has no per-user limit: kOwner stands
@@ -57,12 +58,12 @@ class Acceptor {
   void Run();
   bool Serve(int fd);  // false: stop
   void AcceptAll();
-  void Admit(posix::Fd connection);
+  void Admit(posix::ForeignFd connection);
   std::shared_ptr<const void> PlaceFor(uint32_t user, bool privileged);
   void Refuse(uint32_t user, const char* remedy);
   void SetListening(bool listening);
 
-  const posix::Fd listener_;
+  const posix::ForeignFd listener_;  // with the connections that wait to be accepted
   const posix::Fd epoll_;
   const posix::Fd stop_;
   const Limits limits_;

@@ -12,10 +12,10 @@ namespace penstock::rpc {
 
 // In the order of these names, which metrics show: it doesn't speak HTTP/2; its headers are too
 // large or invalid; it has too many concurrent calls; it sends messages in too many pieces; it
-// doesn't read.
-enum class CutOff { kNotHttp2, kHeaders, kCalls, kPieces, kUnread };
-inline constexpr std::array<absl::string_view, 5> kCutOffs = {"not_http2", "headers", "calls",
-                                                              "pieces", "unread"};
+// doesn't read; it passes a descriptor.
+enum class CutOff { kNotHttp2, kHeaders, kCalls, kPieces, kUnread, kDescriptors };
+inline constexpr std::array<absl::string_view, 6> kCutOffs = {
+    "not_http2", "headers", "calls", "pieces", "unread", "descriptors"};
 
 inline constexpr char kCutOffUrl[] = "penstock/cut-off";
 

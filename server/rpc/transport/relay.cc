@@ -84,14 +84,16 @@ Relay::~Relay() {
   if (thread_.joinable()) thread_.join();
 }
 
-absl::StatusOr<posix::Fd> Relay::Take(posix::Fd client, const Origin& origin,
+absl::StatusOr<posix::Fd> Relay::Take(posix::ForeignFd client, const Origin& origin,
                                       std::shared_ptr<const void> place) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return base::ErrnoStatus(errno, "making a connection's other end");
   posix::Fd ours(ends[0]), for_grpc(ends[1]);
   PENSTOCK_RETURN_IF_ERROR(Name(ours, origin));
-  for (const posix::Fd* socket : {&client, &ours, &for_grpc}) KeepLittle(*socket);
+  KeepLittle(*client);
+  KeepLittle(ours);
+  KeepLittle(for_grpc);
   {
     base::MutexLock lock(mutex_);
     arrivals_.push_back({std::move(client), std::move(ours), origin, std::move(place)});

@@ -22,6 +22,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "common/posix/foreign_fd.h"
 #include "server/rpc/controller.h"
 #include "server/rpc/transport/cut_off.h"
 #include "server/rpc/transport/relayed.h"
@@ -35,7 +36,7 @@ class Relay {
 
   // Returns the socket to give to gRPC instead of `client`. Drops `place` when the connection has
   // ended. Any thread.
-  absl::StatusOr<posix::Fd> Take(posix::Fd client, const Origin& origin,
+  absl::StatusOr<posix::Fd> Take(posix::ForeignFd client, const Origin& origin,
                                  std::shared_ptr<const void> place);
 
   // Connections that were cut off because of what they sent or did not read, for every reason. Any
@@ -51,7 +52,8 @@ class Relay {
     std::optional<base::TimePoint> again = {};    // as in again_
   };
   struct Arrival {
-    posix::Fd client, grpc;
+    posix::ForeignFd client;
+    posix::Fd grpc;
     Origin origin;
     std::shared_ptr<const void> place;
   };

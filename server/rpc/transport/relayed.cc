@@ -28,6 +28,21 @@ std::optional<size_t> Read(const posix::Fd& socket, char* bytes, size_t most) {
   return got < 0 ? 0 : static_cast<size_t>(got);
 }
 
+// How many of the next bytes came without a descriptor, at most `most`. A peek keeps the message's
+// descriptors, so it never waits for a file to be closed.
+absl::StatusOr<size_t> WithoutDescriptors(const posix::Fd& socket, size_t most) {
+  char piece[kAtOnce];
+  iovec data{.iov_base = piece, .iov_len = most};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  const ssize_t got = ::recvmsg(socket.get(), &header, MSG_PEEK | MSG_DONTWAIT);
+  if (got >= 0 && (header.msg_flags & MSG_CTRUNC) != 0)
+    return CutOffFor(CutOff::kDescriptors,
+                     absl::InvalidArgumentError("it passes a descriptor, but calls need none"));
+  return got > 0 ? static_cast<size_t>(got) : most;
+}
+
 // The number of bytes accepted; nullopt if the peer has closed.
 std::optional<size_t> Write(const posix::Fd& socket, const char* bytes, size_t count) {
   ssize_t sent;
@@ -72,11 +87,11 @@ absl::Status Relayed::MoveDown(base::TimePoint now) {
       return absl::OkStatus();
     }
     traffic_.FromServer(std::as_bytes(std::span(piece, *got)));
-    const std::optional<size_t> sent = Write(client_, piece, *got);
+    const std::optional<size_t> sent = Write(*client_, piece, *got);
     if (!sent) return Over();
     down_.assign(piece + *sent, *got - *sent);
   } else if (!down_.empty()) {
-    const std::optional<size_t> sent = Write(client_, down_.data(), down_.size());
+    const std::optional<size_t> sent = Write(*client_, down_.data(), down_.size());
     if (!sent) return Over();
     if (*sent > 0) unread_since_.reset();
     Drop(down_, *sent);
@@ -111,8 +126,9 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
 
 absl::Status Relayed::ReadClient() {
   if (client_ended_ || up_.size() >= kMostUp) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t most, WithoutDescriptors(*client_, kMostUp - up_.size()));
   char piece[kAtOnce];
-  const std::optional<size_t> got = Read(client_, piece, kMostUp - up_.size());
+  const std::optional<size_t> got = Read(*client_, piece, most);
   if (!got) return absl::OkStatus();
   client_ended_ = *got == 0;
   up_.append(piece, *got);

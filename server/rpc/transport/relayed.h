@@ -11,18 +11,19 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "common/posix/foreign_fd.h"
 #include "server/rpc/transport/traffic.h"
 
 namespace penstock::rpc {
 
 class Relayed {
  public:
-  Relayed(posix::Fd client, posix::Fd grpc, std::shared_ptr<UserTraffic> user)
+  Relayed(posix::ForeignFd client, posix::Fd grpc, std::shared_ptr<UserTraffic> user)
       : client_(std::move(client)),
         grpc_(std::move(grpc)),
         traffic_(TrafficLimits(), std::move(user)) {}
 
-  const posix::Fd& client() const { return client_; }
+  const posix::Fd& client() const { return *client_; }
   const posix::Fd& grpc() const { return grpc_; }
 
   // Passes on what it can now. `hung_up`: the client has disconnected. **Errors**: the connection
@@ -42,7 +43,8 @@ class Relayed {
   absl::Status ReadClient();
   absl::Status WriteGrpc();
 
-  const posix::Fd client_, grpc_;
+  const posix::ForeignFd client_;
+  const posix::Fd grpc_;
   Traffic traffic_;
   std::string up_;     // data from the client
   size_t passed_ = 0;  // how much of it may be passed on

@@ -7,6 +7,8 @@
 //   hoard       opens and closes ten sessions of ten sizes in a row, and keeps everything that it
 //               receives mapped; prints the KiB of memory behind it
 //   strangers   connects and says nothing, as fast as it can, for ever
+//   linger      connects 40 times in every way; passes a TCP socket that takes 20 s to close, and
+//               keeps no descriptor of it
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,7 @@
 #include "common/shm/doorway_wire.h"
 #include "penstock/v1/feed.grpc.pb.h"
 #include "tests/support/programs/greeting.h"
+#include "tests/support/programs/lingering_socket.h"
 
 namespace {
 
@@ -174,6 +178,31 @@ void Hoard(const std::string& address) {
   }
 }
 
+// Sends the bytes with the only descriptor of a lingering socket.
+void PassLingering(const posix::Fd& socket, std::span<const std::byte> bytes) {
+  const posix::Fd lingering = penstock::testing::LingeringSocket(std::chrono::seconds(20));
+  const int number = lingering.get();
+  (void)posix::Send(socket, bytes, {&number, 1});
+}
+
+// Everyone's end is dropped in each way: refused, read and refused, read twice, and never read.
+void Linger(const std::string& address) {
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  const auto bytes = std::as_bytes(std::span(preface));
+  int passed = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool at_door = i % 2 == 0, stays = i % 4 < 2, greets = at_door && i % 8 < 4;
+    static std::deque<posix::Fd> kept;
+    auto socket = at_door ? Knock(address) : posix::Connect(address, posix::SocketKind::kStream);
+    if (!socket.ok()) continue;
+    if (greets) (void)SendHandshake(*socket, shm::kProtocolVersion);
+    PassLingering(*socket, bytes);
+    ++passed;
+    if (stays) kept.push_back(*std::move(socket));
+  }
+  std::printf("%d \n", passed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -184,6 +213,7 @@ int main(int argc, char** argv) {
   if (kind == "visits") Visits(address);
   if (kind == "hoard") Hoard(address);
   if (kind == "strangers") Strangers(address);
+  if (kind == "linger") Linger(address);
   std::fflush(stdout);
   for (;;) ::pause();
 }

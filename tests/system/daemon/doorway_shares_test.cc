@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -112,6 +113,22 @@ TEST_F(DoorwaySharesTest, OutOfOpenFilesClientsAreToldOfTheLimitAndTheOperatorCo
   EXPECT_THAT(alice.output, HasSubstr("LimitNOFILE"));
   mallory.Kill();
   EXPECT_TRUE(daemon->Eventually([&] { return TrainAsAlice(*daemon).exit_code == 0; }, 20));
+}
+
+// Whoever drops a descriptor that nobody else has closes the file, which takes as long as its maker
+// wants.
+TEST_F(DoorwaySharesTest, WhoPassesSocketsThatTakeLongToCloseHoldsUpNobody) {
+  const auto daemon = DaemonWith(20'000);
+
+  const Intruder mallory(daemon->address(), "linger", mallory_);
+  const auto began = std::chrono::steady_clock::now();
+  const Ended alice = TrainAsAlice(*daemon);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+
+  EXPECT_EQ(mallory.count(), 40);
+  EXPECT_EQ(alice.exit_code, 0) << alice.output;
+  EXPECT_LT(took.count(), 10);  // one alone takes 20
+  EXPECT_THAT(daemon->log(), HasSubstr("passes a descriptor"));
 }
 
 // pool.max is what the pool takes of the machine, whatever clients keep mapped.

@@ -206,7 +206,7 @@ TEST_F(RecordRowsTest, EveryKindOfFeatureArrivesWithItsLengthAndLabel) {
 
 TEST_F(RecordRowsTest, AnyNumberOfWorkersAndAWorkerKilledMeanwhileGiveTheSameBytes) {
   AllRows epochs[3];
-  for (const uint32_t workers : {1u, 3u}) {
+  for (const int workers : {1, 3}) {
     DaemonProcess daemon({.workers = workers});
     Client client = Client::Connect({.address = daemon.address()}).OrDie();
     Session session = client.Open(Options(64)).OrDie();

@@ -50,7 +50,7 @@ class FakeServices final : public v1::FeedService::Service {
     shm::DoorwaySegment segment{};
     segment.header = Header(shm::DoorwayKind::kSegmentGone);
     segment.segment = kSegmentId;
-    Send(guest_, segment, {});
+    Send(*guest_, segment, {});
   }
 
   // What the client said.
@@ -75,13 +75,12 @@ class FakeServices final : public v1::FeedService::Service {
       pollfd entry{.fd = listener_.get(), .events = POLLIN, .revents = 0};
       ::poll(&entry, 1, 5);
       auto guest = posix::Accept(listener_);
-      if (!guest.ok() || !guest->has_value()) continue;
-      Greet(std::move(**guest));
+      if (guest.ok() && *guest != nullptr) Greet(*std::move(guest));
     }
   }
 
-  void Greet(posix::Fd guest) {
-    const auto handshake = posix::Receive(guest, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
+  void Greet(posix::ForeignFd guest) {
+    const auto handshake = posix::Receive(*guest, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
     if (!handshake.ok()) return;  // it only looked whether somebody listens
     const base::MutexLock lock(mutex_);
     client = reinterpret_cast<const shm::DoorwayHandshake*>(handshake->bytes.data())->client;
@@ -90,13 +89,13 @@ class FakeServices final : public v1::FeedService::Service {
       refused.header = Header(shm::DoorwayKind::kRefused);
       refused.code = static_cast<uint32_t>(absl::StatusCode::kPermissionDenied);
       answers_.refusal.copy(refused.reason, sizeof(refused.reason) - 1);
-      Send(guest, refused, {});
+      Send(*guest, refused, {});
       return;
     }
     shm::DoorwayWelcome welcome{};
     welcome.header = Header(shm::DoorwayKind::kWelcome);
     for (int i = 0; i < 16; ++i) welcome.ticket[i] = static_cast<unsigned char>(16 * i + i);
-    Send(guest, welcome, {});
+    Send(*guest, welcome, {});
     guest_ = std::move(guest);
   }
 
@@ -113,12 +112,12 @@ class FakeServices final : public v1::FeedService::Service {
     segment.header = Header(shm::DoorwayKind::kSegment);
     segment.segment = kSegmentId;
     segment.bytes = posix::SizeOf(daemon_.memory()).value();
-    Send(guest_, segment, {daemon_.memory().get()});
+    Send(*guest_, segment, {daemon_.memory().get()});
     shm::DoorwaySession session{};
     session.header = Header(shm::DoorwayKind::kSession);
     session.session_id = session_id;
     session.control_bytes = shm::kControlBytes;
-    Send(guest_, session, {daemon_.control().get(), daemon_.event().get()});
+    Send(*guest_, session, {daemon_.control().get(), daemon_.event().get()});
   }
 
   grpc::Status GetVersion(grpc::ServerContext*, const v1::GetVersionRequest*,
@@ -208,7 +207,8 @@ class FakeServices final : public v1::FeedService::Service {
   const Answers answers_;
   Admin admin_;
   base::Mutex mutex_;
-  posix::Fd listener_, guest_;
+  posix::Fd listener_;
+  posix::ForeignFd guest_;
   std::unique_ptr<grpc::Server> server_;
   std::atomic<bool> stopping_{false};
   std::thread door_;

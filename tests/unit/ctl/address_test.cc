@@ -64,7 +64,7 @@ class OperatorsDoor {
       pollfd poll = {.fd = listener_.get(), .events = POLLIN, .revents = 0};
       if (::poll(&poll, 1, 5000) != 1) return;
       auto socket = posix::Accept(listener_);
-      PENSTOCK_CHECK(socket.ok() && socket->has_value());
+      PENSTOCK_CHECK(socket.ok() && *socket != nullptr);
       (void)!::write((*socket)->get(), greeting.data(), greeting.size());
     });
   }

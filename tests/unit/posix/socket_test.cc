@@ -51,8 +51,8 @@ class SocketTest : public ::testing::Test {
     auto theirs = Connect(path_, kind);
     EXPECT_TRUE(theirs.ok()) << theirs.status();
     auto ours = Accept(*listener);
-    EXPECT_TRUE(ours.ok() && ours->has_value());
-    return {std::move(**ours), std::move(*theirs)};
+    EXPECT_TRUE(ours.ok() && *ours != nullptr);
+    return {*(*ours)->Duplicate(), std::move(*theirs)};
   }
 
   std::string folder_, path_;
@@ -132,7 +132,7 @@ TEST_F(SocketTest, AcceptDoesNotWait) {
   const auto none = Accept(*listener);
 
   ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_FALSE(none->has_value());
+  EXPECT_EQ(*none, nullptr);
 }
 
 TEST_F(SocketTest, ThePeerIsWhoTheKernelSaysItIs) {
@@ -159,8 +159,8 @@ TEST_F(SocketTest, ThePeersPidfdSaysWhenItDies) {
     (void)Receive(*socket, 16, seconds(20));
     ::_exit(0);
   }
-  absl::StatusOr<std::optional<Fd>> socket = Accept(*listener);
-  while (socket.ok() && !socket->has_value()) socket = Accept(*listener);
+  absl::StatusOr<ForeignFd> socket = Accept(*listener);
+  while (socket.ok() && *socket == nullptr) socket = Accept(*listener);
   ASSERT_TRUE(socket.ok());
   const auto pidfd = PeerPidfd(**socket);
   const bool known = pidfd.ok();

@@ -34,12 +34,13 @@ class AcceptorTest : public ::testing::Test {
 
   void Begin(const Acceptor::Limits& limits) {
     acceptor_.reset();
-    auto acceptor = Acceptor::Start(*listener_.Duplicate(), limits,
-                                    [this](posix::Fd connection, const posix::Credentials& peer,
-                                           std::shared_ptr<const void> place) {
-                                      base::MutexLock lock(mutex_);
-                                      taken_.push_back({std::move(connection), peer.uid, place});
-                                    });
+    auto acceptor =
+        Acceptor::Start(*listener_.Duplicate(), limits,
+                        [this](posix::ForeignFd connection, const posix::Credentials& peer,
+                               std::shared_ptr<const void> place) {
+                          base::MutexLock lock(mutex_);
+                          taken_.push_back({std::move(connection), peer.uid, place});
+                        });
     PENSTOCK_CHECK(acceptor.ok());
     acceptor_ = *std::move(acceptor);
   }
@@ -68,7 +69,7 @@ class AcceptorTest : public ::testing::Test {
   std::string path_;
   base::Mutex mutex_;
   struct Taken {
-    posix::Fd connection;
+    posix::ForeignFd connection;
     uid_t user = 0;
     std::shared_ptr<const void> place;
   };
