@@ -8,11 +8,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <fstream>
 
 #include "common/base/check.h"
 
 namespace penstock::posix {
+
+std::optional<base::Duration> CpuTimeOf(pid_t process) {
+  clockid_t clock;
+  timespec used;
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+    return std::nullopt;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 absl::StatusOr<Fd> OpenPidfd(pid_t pid) {
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

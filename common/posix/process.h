@@ -19,6 +19,9 @@ absl::StatusOr<Fd> OpenPidfd(pid_t pid);
 // Whether a descriptor received from a stranger is a pidfd (according to /proc/self/fdinfo).
 bool IsPidfd(const Fd& fd);
 
+// The CPU time of all threads of a process so far; nullopt if the process is gone. Never waits.
+std::optional<base::Duration> CpuTimeOf(pid_t process);
+
 // Whether the process behind a pidfd is gone. Never waits.
 bool IsGone(const Fd& pidfd);
 

@@ -14,16 +14,15 @@
 #include "common/base/mutex.h"
 #include "common/posix/foreign_fd.h"
 #include "common/posix/limits.h"
-#include "common/posix/process.h"
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
 #include "server/doorway/address.h"
-#include "server/doorway/closers.h"
 #include "server/doorway/guests.h"
 #include "server/doorway/handshake.h"
 #include "server/doorway/outbox.h"
 #include "server/doorway/poller.h"
 #include "server/doorway/processes.h"
+#include "server/doorway/strangers.h"
 
 namespace penstock::doorway {
 namespace {
@@ -90,13 +89,6 @@ class EpollDoorway final : public Doorway {
   Counts counts() const override { return {no_place_, bad_handshake_, unread_, spoke_again_}; }
 
  private:
-  // A connection that has not sent Hello. Ids and deadlines both increase.
-  struct Stranger {
-    SharedSocket socket;
-    base::TimePoint deadline;
-    uint32_t user = 0;
-  };
-
   void Run();
   void Serve(uint64_t token);
   void ServeSocket(uint64_t id);
@@ -110,11 +102,9 @@ class EpollDoorway final : public Doorway {
   void ForgetThoseAskedFor();
 
   void Greet(uint64_t id);
-  absl::StatusOr<posix::Message> ReceiveHandshake(const Stranger& stranger);
   absl::Status Admit(uint64_t id, posix::Message message);
   void Refuse(uint64_t id, const absl::Status& why);
   void SayRefusal(uint32_t user, const absl::Status& why);
-  Stranger RemoveStranger(uint64_t id);
   void Disconnect(PeerId peer);
   void OnGone(PeerId peer);
   void ReapIfGone(uint64_t process);
@@ -135,13 +125,11 @@ class EpollDoorway final : public Doorway {
   Poller poller_;
   uint64_t last_id_ = 0;
   std::optional<base::TimePoint> accept_again_;
-  std::map<uint64_t, Stranger> strangers_;
-  base::Shares stranger_places_{kMaxStrangers};
+  Strangers strangers_{kMaxStrangers};
   Guests guests_;
   std::map<PeerId, SharedSocket> peers_;
   Processes processes_;
-  const bool kernel_knows_processes_ = posix::HasPeerPidfd();
-  Closers closers_;
+  HandshakeReceiver handshakes_;
   uint64_t refused_ = 0;  // since the last log line
   base::TimePoint refusal_said_{};
 
@@ -178,7 +166,7 @@ void EpollDoorway::Serve(uint64_t token) {
 }
 
 void EpollDoorway::ServeSocket(uint64_t id) {
-  if (strangers_.contains(id)) return Greet(id);
+  if (strangers_.Contains(id)) return Greet(id);
   const auto found = peers_.find(PeerId(id));
   if (found == peers_.end()) return;
   const posix::LingerLimit limit;
@@ -210,10 +198,9 @@ void EpollDoorway::TakeIn(SharedSocket socket) {
   // the kernel assigns the lowest free number
   const auto number = static_cast<uint64_t>(socket->get());
   if (!poller_.Watch(*socket, TokenOf(Source::kSocket, id)).ok()) return;
-  stranger_places_.Add(peer->uid);
-  strangers_.emplace(id, Stranger{.socket = std::move(socket),
-                                  .deadline = clock_.Now() + options_.handshake_timeout,
-                                  .user = peer->uid});
+  strangers_.Add(id, {.socket = std::move(socket),
+                      .deadline = clock_.Now() + options_.handshake_timeout,
+                      .user = peer->uid});
   if (number < options_.max_descriptor || guests_.privileged(peer->uid)) return;
   Refuse(id, absl::ResourceExhaustedError(
                  absl::StrCat("the daemon has nearly reached its limit of ", posix::MaxOpenFiles(),
@@ -221,17 +208,13 @@ void EpollDoorway::TakeIn(SharedSocket socket) {
                               "or close unused clients")));
 }
 
-// A user's new connection displaces one of its own that has not sent Hello.
 void EpollDoorway::EvictFor(uint32_t user) {
-  if (stranger_places_.CanTake(user, false)) return;
-  const auto same_user = [user](const auto& stranger) { return stranger.second.user == user; };
-  auto oldest = std::find_if(strangers_.begin(), strangers_.end(), same_user);
-  if (oldest == strangers_.end()) oldest = strangers_.begin();
-  if (oldest == strangers_.end()) return;
-  Refuse(oldest->first,
-         absl::ResourceExhaustedError(absl::StrCat(
-             "more than ", stranger_places_.ShareOf(user, false), " connections of user ",
-             oldest->second.user, " have not sent Hello yet; try again")));
+  const std::optional<uint64_t> displaced = strangers_.DisplacedBy(user);
+  if (!displaced) return;
+  const uint32_t whose = strangers_.at(*displaced).user;
+  Refuse(*displaced, absl::ResourceExhaustedError(absl::StrCat(
+                         "more than ", strangers_.ShareOf(user), " connections of user ", whose,
+                         " have not sent Hello yet; try again")));
 }
 
 // The listener stays readable while descriptors are short. To avoid spinning, we ignore it for a
@@ -263,35 +246,21 @@ base::Duration EpollDoorway::DoWhatIsDue() {
     accept_again_ = watched ? std::nullopt : std::optional(now + kAcceptPause);
   }
   if (accept_again_.has_value()) next = std::min(next, *accept_again_);
-  while (!strangers_.empty() && strangers_.begin()->second.deadline <= now) {
-    Refuse(strangers_.begin()->first,
+  for (auto first = strangers_.first(); first; first = strangers_.first()) {
+    if (const base::TimePoint deadline = strangers_.at(*first).deadline; deadline > now)
+      return std::min(next, deadline) - now;
+    Refuse(*first,
            absl::DeadlineExceededError("no Hello arrived in time; use Penstock's client library"));
   }
-  if (!strangers_.empty()) next = std::min(next, strangers_.begin()->second.deadline);
   return next - now;
 }
 
 void EpollDoorway::Greet(uint64_t id) {
-  auto message = ReceiveHandshake(strangers_.at(id));
+  const Stranger& stranger = strangers_.at(id);
+  auto message = handshakes_.Receive(*stranger.socket, stranger.user);
   if (absl::IsDeadlineExceeded(message.status())) return;  // nothing there after all
   const absl::Status admitted = message.ok() ? Admit(id, *std::move(message)) : message.status();
   if (!admitted.ok()) Refuse(id, admitted);
-}
-
-// A client may send descriptors of anything. They are taken only if the kernel does not tell who it
-// is.
-absl::StatusOr<posix::Message> EpollDoorway::ReceiveHandshake(const Stranger& stranger) {
-  if (!kernel_knows_processes_ && !closers_.MayReceive(stranger.user))
-    return absl::ResourceExhaustedError(
-        "files that this user sent in its Hello do not close; end the processes that hold them up");
-  posix::LingerLimit limit;
-  PENSTOCK_ASSIGN_OR_RETURN(posix::Message message,
-                            posix::Receive(*stranger.socket, shm::kMaxDoorwayBytes, kNoWait,
-                                           kernel_knows_processes_ ? posix::Descriptors::kDrop
-                                                                   : posix::Descriptors::kTake));
-  if (std::all_of(message.fds.begin(), message.fds.end(), posix::IsPidfd)) return message;
-  closers_.Close(stranger.user, std::move(message.fds));
-  return NotAPidfd();
 }
 
 absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
@@ -317,9 +286,7 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
   peer.gid = who.credentials.gid;
   peer.groups = std::move(who.groups);
 
-  const SharedSocket socket = strangers_.at(id).socket;
-  stranger_places_.Remove(strangers_.at(id).user);
-  strangers_.erase(id);
+  const SharedSocket socket = strangers_.Remove(id).socket;
   guests_.Enter(peer.id, peer.uid);
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket, peer.uid);
@@ -330,7 +297,8 @@ absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
 }
 
 void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
-  const Stranger stranger = RemoveStranger(id);
+  const Stranger stranger = strangers_.Remove(id);
+  poller_.Forget(*stranger.socket);
   if (absl::IsUnavailable(why)) return;  // it left before it was admitted
   SayRefusal(stranger.user, why);
   // If the message cannot be sent now, the client only sees the connection close.
@@ -345,13 +313,6 @@ void EpollDoorway::SayRefusal(uint32_t user, const absl::Status& why) {
   refusal_said_ = now;
   PENSTOCK_LOG(kInfo, "doorway_refused", {"refused", std::exchange(refused_, 0)}, {"user", user},
                {"why", why.message()});
-}
-
-EpollDoorway::Stranger EpollDoorway::RemoveStranger(uint64_t id) {
-  auto node = strangers_.extract(id);
-  poller_.Forget(*node.mapped().socket);
-  stranger_places_.Remove(node.mapped().user);
-  return std::move(node.mapped());
 }
 
 void EpollDoorway::Disconnect(PeerId peer) {

@@ -41,7 +41,26 @@ std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
   return std::nullopt;
 }
 
+absl::Status NotAPidfd() {
+  return absl::InvalidArgumentError(
+      "a descriptor in the Hello is not a pidfd; send what pidfd_open(getpid()) returns");
+}
+
 }  // namespace
+
+absl::StatusOr<posix::Message> HandshakeReceiver::Receive(const posix::Fd& socket, uint32_t user) {
+  if (!kernel_knows_processes_ && !closers_.MayReceive(user))
+    return absl::ResourceExhaustedError(
+        "files that this user sent in a Hello do not close; end the processes that hold them up");
+  const posix::LingerLimit limit;
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Message message,
+                            posix::Receive(socket, shm::kMaxDoorwayBytes, base::Duration::zero(),
+                                           kernel_knows_processes_ ? posix::Descriptors::kDrop
+                                                                   : posix::Descriptors::kTake));
+  if (std::all_of(message.fds.begin(), message.fds.end(), posix::IsPidfd)) return message;
+  closers_.Close(user, std::move(message.fds));
+  return NotAPidfd();
+}
 
 absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes) {
   // Reads the header first, because another version's Hello may have another size.
@@ -63,11 +82,6 @@ absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes) {
   shm::DoorwayHandshake handshake;
   std::memcpy(&handshake, bytes.data(), sizeof(handshake));
   return Handshake{Printable(handshake.client), header.version};
-}
-
-absl::Status NotAPidfd() {
-  return absl::InvalidArgumentError(
-      "a descriptor in the Hello is not a pidfd; send what pidfd_open(getpid()) returns");
 }
 
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,

@@ -10,6 +10,7 @@
 #include "common/posix/fd.h"
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
+#include "server/doorway/closers.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::doorway {
@@ -31,8 +32,20 @@ absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes);
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer);
 
-// What to tell a client whose Hello carries another kind of descriptor.
-absl::Status NotAPidfd();
+// Receives what should be a Hello. A client may send descriptors of anything, so they are taken
+// only if the kernel does not tell which process it is.
+class HandshakeReceiver {
+ public:
+  // Never waits.
+  //
+  // **Errors**: as posix::Receive; InvalidArgument if a descriptor is not a pidfd;
+  // ResourceExhausted if several that this user sent earlier do not close.
+  absl::StatusOr<posix::Message> Receive(const posix::Fd& socket, uint32_t user);
+
+ private:
+  const bool kernel_knows_processes_ = posix::HasPeerPidfd();
+  Closers closers_;
+};
 
 // A client's identity, according to the kernel.
 struct Identity {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "common/posix/cpu_time.h"
+#include "common/posix/process.h"
 #include "common/posix/failpoint.h"
 
 namespace penstock::workers {

@@ -32,7 +32,7 @@ struct WorkItem {
   const source::Selection* selection = nullptr;  // null: none; must live as long as `dataset`
   std::vector<std::byte*> field_rows = {};
   const std::byte* row = nullptr;  // row_offset in the same mapping; set if there are fields
-  base::TimePoint given{};  // when the caller submitted it; not interpreted
+  base::TimePoint given{};         // when the caller submitted it; not interpreted
   // Read on a thread of its own, without using headroom, because its source is failing.
   bool aside = false;
 };
@@ -76,7 +76,7 @@ struct Outcome {
   uint32_t worker = 0;  // the worker's number
   Times times = {};
   std::string path =
-      {};  // set for refused samples if the reader knows a better path than Dataset::path
+      {};            // set for refused samples if the reader knows a better path than Dataset::path
   uint32_t row = 0;  // of the refused sample, in its run
 };
 

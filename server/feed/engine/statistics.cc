@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/posix/cpu_time.h"
+#include "common/posix/process.h"
 #include "server/feed/fill/runs.h"
 
 namespace penstock::feed {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/posix/cpu_time.h"
+#include "common/posix/process.h"
 #include "common/sandbox/sandbox.h"
 #include "server/workers/probe/sandbox_probe.h"
 #include "tests/support/programs/daemon_process.h"
