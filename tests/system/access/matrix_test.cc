@@ -1,5 +1,5 @@
-// Every method of every service, called by everybody there is for every kind of dataset, beside an
-// expectation that is written here and nowhere else.
+// Calls every method of every service as each kind of caller, for each kind of dataset, and
+// compares the results with expectations stated only in this file.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
@@ -19,36 +19,36 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What gRPC calls them.
+// gRPC status codes.
 constexpr int kOk = 0, kNotFound = 5, kDenied = 7, kWrongState = 9, kGone = 14, kNoTicket = 16;
 
-// Who calls, and what follows of it.
+// A caller and its properties.
 struct Identity_ {
   std::string name;
   std::unique_ptr<CallerProcess> process;
-  bool let_in = true;      // by the socket that it called
-  bool has_ticket = true;  // one that is its own user's
-  bool in_group = false;   // of the group's dataset
+  bool let_in = true;      // the socket it calls accepts it
+  bool has_ticket = true;  // a ticket of its own user
+  bool in_group = false;   // in the group's dataset's group
   bool is_operator = false;
-  bool has_session = false;  // the one that the calls name
+  bool has_session = false;  // the session named in the calls
 };
 
-// What a method is about, and so who may call it.
+// What a method concerns, which decides who may call it.
 enum class About {
   kNothing,           // anybody
-  kTicket,            // whoever has a ticket
-  kOwnDataset,        // whoever has a ticket and is in the dataset's group, operators no better
-  kDataset,           // whoever is in the dataset's group, and operators
+  kTicket,            // anybody with a ticket
+  kOwnDataset,        // members of the dataset's group with a ticket; operators have no privilege
+  kDataset,           // members of the dataset's group, and operators
   kOperatorsDataset,  // operators
-  kSession,           // the process whose session it is
-  kClosing,           // the same; others are told that it is closed, whether there is one or not
-  kSlabs,             // the same, and then this session has none
+  kSession,           // the process that owns the session
+  kClosing,           // the same; other callers get OK whether or not the session exists
+  kSlabs,             // the same; this session has no slabs, so its owner gets FAILED_PRECONDITION
   kOperators,         // operators
 };
 
 struct Method {
   About about;
-  std::string json;  // $D the dataset, $S the session
+  std::string json;  // $D: the dataset, $S: the session
 };
 
 const std::map<std::string, Method>& Methods() {
@@ -158,7 +158,7 @@ class MatrixTest : public ::testing::Test {
     Add({.name = "the owner",
          .process = std::move(owner_),
          .in_group = true,
-         .has_session = true});  // last: it closes the session
+         .has_session = true});  // last, because it closes the session
   }
 
   std::unique_ptr<CallerProcess> At(const std::string& address, const Identity& as) {
@@ -166,7 +166,7 @@ class MatrixTest : public ::testing::Test {
   }
   void Add(Identity_ who) { everybody_.push_back(std::move(who)); }
 
-  // With a bad sample in the list, so that there is something to see.
+  // Batches of 13 include the bad sample, so that the quarantine has an entry.
   void OpenSecretSession() {
     const auto opened = owner_->Call("penstock.v1.FeedService.OpenSession",
                                      Put(OpenJson("secret-set"), ":4,", ":13,"));
@@ -205,7 +205,7 @@ TEST_F(MatrixTest, EachCallIsServedOrRefusedAsItsCallerAndItsObjectSay) {
     const About about = Methods().at(method).about;
     for (const Identity_& who : everybody_)
       for (const char* dataset : {"flowers", "secret-set", "nothing"}) {
-        // Nobody but this one may close it, and it only once.
+        // Only the owner may close the session, and only once.
         if (method == "FeedService.CloseSession" && who.has_session && dataset[0] != 'n') continue;
         const CallerProcess::Answer answer = Ask(who, method, dataset);
         EXPECT_EQ(answer.code, Expected(about, who, dataset))
@@ -230,7 +230,7 @@ TEST_F(MatrixTest, WhoMayNotOpenADatasetLearnsNothingOfItNotEvenThatItIsThere) {
     }
 }
 
-// Their numbers can be guessed.
+// Session numbers can be guessed.
 TEST_F(MatrixTest, WhoseSessionItIsNotCannotTellWhetherThereIsOne) {
   const std::string absent = std::to_string(std::stoull(session_) + 1'000'000);
   for (const std::string& method : AllMethods()) {

@@ -1,5 +1,6 @@
-// A machine with several users and one daemon, which has a user of its own: a dataset for everybody
-// ("flowers"), and one for a group ("secret-set") with a photograph that cannot be decoded.
+// A machine with several users and a daemon with its own user. It has a dataset for everybody
+// ("flowers") and one for a group ("secret-set"), which contains a photograph that cannot be
+// decoded.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@ namespace penstock::testing {
 inline constexpr uid_t kDaemonUser = 54320, kMemberUser = 54321, kOutsiderUser = 54323,
                        kAdminUser = 54326;
 inline constexpr gid_t kSocketGroup = 54322, kSecretGroup = 54330;
-// In no answer to those who may not see the group's dataset; the folder's and the sample's names.
+// Part of the folder's and the sample's names in the group's dataset. It must not appear in any
+// response to a caller outside the group.
 inline constexpr char kToken[] = "topsecret";
 
 inline const Identity kMember = {.user = kMemberUser, .groups = {kSocketGroup, kSecretGroup}};
@@ -24,7 +26,7 @@ inline const Identity kRoot = {};
 class Node {
  public:
   struct Options {
-    bool with_admins = true;  // kAdminUser is one
+    bool with_admins = true;  // makes kAdminUser an admin
     std::string metrics_address = {};
   };
   explicit Node(const Options& options);
@@ -33,7 +35,7 @@ class Node {
   std::string address() const { return daemon_->address(); }
   std::string door() const { return daemon_->address() + ".door"; }
   std::string admin_address() const { return daemon_->admin_address(); }
-  // With a ticket, at the trainers' socket.
+  // A caller with a ticket at the trainers' socket.
   std::unique_ptr<CallerProcess> Trainer(const Identity& as) const {
     return std::make_unique<CallerProcess>(address(), door(), as);
   }
@@ -43,7 +45,7 @@ class Node {
   std::unique_ptr<DaemonProcess> daemon_;
 };
 
-// The request of a session on this dataset.
+// An OpenSession request for this dataset, as JSON.
 std::string OpenJson(const std::string& dataset);
 
 }  // namespace penstock::testing

@@ -1,4 +1,4 @@
-// The operators' socket, and what is written down of refusals and of what operators did.
+// Tests the operators' socket, and how the log and metrics record refusals and operators' actions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -105,7 +105,7 @@ TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
             1);
 }
 
-// Whoever is refused, for whatever reason there is, and whatever an operator does.
+// Covers every reason for a refusal and every operator action.
 TEST(OperatorsTest, EachReasonForARefusalAndEachActionOfAnOperatorIsInTheLogAndCounted) {
   SKIP_UNLESS_ROOT();
   const uint16_t port = FreePort();
@@ -120,7 +120,7 @@ TEST(OperatorsTest, EachReasonForARefusalAndEachActionOfAnOperatorIsInTheLogAndC
   const std::string secret = R"({"dataset":"secret-set"})", flowers = R"({"dataset":"flowers"})";
   std::string too_much = OpenJson("flowers");
   for (size_t at; (at = too_much.find(":32")) != std::string::npos;)
-    too_much.replace(at, 3, ":8192");  // a batch is larger than the pool
+    too_much.replace(at, 3, ":8192");  // a batch larger than the pool
   struct Refused {
     CallerProcess* by;
     std::string method, json, reason;
@@ -151,7 +151,7 @@ TEST(OperatorsTest, EachReasonForARefusalAndEachActionOfAnOperatorIsInTheLogAndC
 
   for (const Refused& each : refused) {
     each.by->Call("penstock.v1." + each.method, each.json);
-    usleep(110'000);  // ten lines a second of one user
+    usleep(110'000);  // the log takes ten lines a second per user
   }
   for (const auto& [method, json] : actions)
     EXPECT_EQ(admin.Call("penstock.v1.AdminService." + method, json).code, 0) << method;
@@ -191,7 +191,8 @@ TEST(OperatorsTest, AFloodOfRefusalsDoesNotFloodTheLogAndHidesNobodyElses) {
   const std::string log = node.daemon().log();
   int lines = 0;
   for (size_t at = 0; (at = log.find("event=refused", at)) != std::string::npos; ++at) ++lines;
-  // Ten a second and user; the last of them and the other user's come after a second more.
+  // The limit is ten lines a second per user. The last of these lines and those of the other user
+  // may come up to a second later.
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(base::Now() - begin).count();
   EXPECT_LE(lines, 10 * (seconds + 1) + 2);
   EXPECT_LT(lines, 300);

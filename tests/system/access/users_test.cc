@@ -1,4 +1,4 @@
-// What each user has in use, and that a trace is of one's own.
+// Tests each user's reported usage, and that a trace shows only the caller's own events.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ TEST(UsersTest, ATraceShowsAnOperatorEverythingAndOthersTheirOwn) {
   EXPECT_THAT(of_root.text, HasSubstr("secret-set"));
 }
 
-// One feed for each, though they ask for the same.
+// Equal requests of two users get separate feeds.
 TEST(UsersTest, TwoUsersOnEqualFeedsAreTwoRowsAndEachHasItsUsage) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const uint16_t port = FreePort();
@@ -45,7 +45,7 @@ TEST(UsersTest, TwoUsersOnEqualFeedsAreTwoRowsAndEachHasItsUsage) {
   TrainerProcess one(node.address(), "flowers", "hold", kMember);
   TrainerProcess two(node.address(), "flowers", "hold", kOutsider);
 
-  ASSERT_TRUE(node.daemon().Eventually([&] {  // looked at ten times a second
+  ASSERT_TRUE(node.daemon().Eventually([&] {  // polled ten times a second
     const v1::GetStatusResponse look = node.daemon().Status();
     return look.users_size() == 2 && look.users(0).worker_cpu_seconds() > 0 &&
            look.users(1).worker_cpu_seconds() > 0;
@@ -67,10 +67,10 @@ TEST(UsersTest, TwoUsersOnEqualFeedsAreTwoRowsAndEachHasItsUsage) {
     EXPECT_GT(user.decode_seconds(), 0);
     EXPECT_GT(user.worker_cpu_seconds(), 0);
     EXPECT_GT(user.pool_bytes(), 0u);
-    EXPECT_LE(user.workers(), 1u);  // there is one place; who does not have it may sleep
+    EXPECT_LE(user.workers(), 1u);  // there is one worker slot; the worker without it may sleep
     bytes += user.pool_bytes();
   }
-  EXPECT_LE(bytes, status.pool().segment_bytes());  // the daemon tries itself, too
+  EXPECT_LE(bytes, status.pool().segment_bytes());  // the canary also takes pool memory
   for (const v1::FeedStatus& feed : status.feeds()) {
     EXPECT_EQ(feed.sessions(), 1u);
     EXPECT_GE(feed.samples_decoded(), 12u);

@@ -1,10 +1,10 @@
-"""What a Dockerfile says, as far as this project's go: its stages, and what each does."""
+"""Parses the subset of Dockerfile syntax that this project uses."""
 import json
 import re
 
 
 def stages(text):
-    """Stage's name → its instructions, each (WORD, argument), the first of them FROM."""
+    """Maps each stage's name to its instructions, as (WORD, argument) pairs that begin with FROM."""
     text = re.sub(r"(?m)^\s*#.*\n", "", text)
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     found, current = {"": []}, ""
@@ -18,6 +18,6 @@ def stages(text):
 
 
 def last(stage, word):
-    """The argument of a stage's last instruction of that name; a list, where it is written as one."""
+    """Returns the argument of a stage's last `word` instruction; a list if it is written as one."""
     argument = [each for instruction, each in stage if instruction == word][-1]
     return json.loads(argument) if argument.startswith("[") else argument

@@ -1,6 +1,8 @@
-"""The images of deploy/container, made without Docker: the Dockerfile's own steps, carried out in a Debian 12
-that debootstrap made, of packages that were packed here; then run as compose.yaml runs them. The stage that
-builds in the image is left out: deploy/package.sh is what runs there. image_test.py [-v] SOURCE BUILD"""
+"""Builds the images of deploy/container without Docker and runs them as compose.yaml says: image_test.py [-v]
+SOURCE BUILD.
+
+It runs the Dockerfile's steps in a Debian 12 made by debootstrap, with packages built here. It skips the stage
+that builds in the image, because that stage only runs deploy/package.sh."""
 import json
 import os
 import pathlib
@@ -27,7 +29,7 @@ SAMPLES = 64
 
 
 def build(stage, base, packages):
-    """Carries out what a stage says to do; what it says to be is read when it is run."""
+    """Runs a stage's RUN and COPY steps. The other instructions are read when the image is run."""
     image = Debian(base)
     for word, argument in STAGES[stage]:
         if word == "RUN":
@@ -60,7 +62,7 @@ class ImageTest(unittest.TestCase):
         cls.node = Node()
         cls.addClassCleanup(cls.node.close)
         scratch = cls.node.scratch
-        # New volumes begin as what the image has there.
+        # Docker initializes a new volume with the image's content.
         for name, inside in (("socket", "run/penstock"), ("state", "var/lib/penstock"),
                              ("operators", "run/penstock-admin")):
             subprocess.run(["cp", "-a", cls.images["penstock"].root / inside, scratch / name], check=True)
@@ -132,4 +134,4 @@ class ImageTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(failfast=True)  # what comes after a failure in a story says nothing
+    unittest.main(failfast=True)  # the tests are steps of one story

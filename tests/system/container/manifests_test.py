@@ -1,5 +1,5 @@
-"""The files that others' programs read, judged by those programs or by the schemas that they publish, and
-held against each other: manifests_test.py [-v] SOURCE BUILD."""
+"""Checks the files of deploy/container and deploy/kubernetes with the programs that read them or with those
+programs' published schemas, and against each other: manifests_test.py [-v] SOURCE BUILD."""
 import pathlib
 import re
 import shutil
@@ -34,7 +34,7 @@ def size(text):
 
 
 def least_memory(configuration):
-    """What deploy/container/README.md says that a daemon takes."""
+    """Returns the memory that a daemon needs, by the formula in deploy/container/README.md."""
     workers = configuration["workers"]["count"]
     return size(configuration["pool"]["max"]) + 64 * MiB + 64 * MiB * workers
 
@@ -79,7 +79,7 @@ class ComposeTest(unittest.TestCase):
         self.services = yaml.safe_load(self.text)["services"]
 
     def judge(self, text):
-        text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text)  # as compose does before it reads
+        text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text)  # variables' defaults, as compose substitutes them
         return subprocess.run([tools() / "python", "-c",
                                "import sys, compose_spec as c; c.PyCompose.from_yaml(sys.stdin.read()).validate()"],
                               input=text, text=True, capture_output=True)

@@ -1,5 +1,5 @@
-"""A daemon and its trainers as containers run them: sealed in, each on its own, with a folder that holds the
-daemon's socket as all that they share. namespaces_test.py [-v] BIN LIB."""
+"""Runs a daemon and its trainers in separate namespaces, as containers would, where they share only the folder of
+the daemon's socket: namespaces_test.py [-v] BIN LIB."""
 import json
 import os
 import pathlib

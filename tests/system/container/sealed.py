@@ -1,6 +1,6 @@
-"""A process sealed in as a container's is: namespaces of its own (processes, IPC, mounts, network, host
-name), /tmp, /run and /dev/shm of its own, a root file system that cannot be written, a user without
-privileges. It shares with others what `shared` maps into it, and nothing else. Only root can make one."""
+"""Runs a process isolated like one in a container. It has its own namespaces (processes, IPC, mounts, network,
+host name), its own /tmp, /run and /dev/shm, a read-only root file system, and a user without privileges. It shares
+only what `shared` maps into it. Needs root."""
 import os
 import pathlib
 import shutil
@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-# On top of this machine's own programs, or in the root file system of an image.
+# Runs on top of this machine's own programs, or in the root file system of an image.
 SEAL = r"""
 set -eu
 room=$1 root=$2 user=$3 group=$4 shared=$5
@@ -38,7 +38,7 @@ exec chroot "$root/" setpriv --pdeathsig KILL --reuid="$user" --regid="$group" -
 
 
 def lacks():
-    """What this machine lacks to make one; nothing, if it lacks nothing."""
+    """Returns why this machine cannot seal processes; "" if it can."""
     if os.geteuid() != 0:
         return "only root can make namespaces of all kinds"
     tried = subprocess.run(["unshare", "--pid", "--fork", "--mount", "--uts", "--ipc", "--net", "true"],
@@ -47,7 +47,7 @@ def lacks():
 
 
 class Node:
-    """A folder that is the node's disk; its sealed processes see of it what they are given."""
+    """A folder that serves as the node's disk. Its sealed processes see only the parts that they are given."""
 
     def __init__(self):
         if missing := lacks():
@@ -57,8 +57,10 @@ class Node:
         self.processes = []
 
     def seal(self, command, user, group, shared, root="/"):
-        """Begins `command` sealed in. `shared`: a folder or file of the room → (where it is in there, "ro" or
-        "rw"); below /run, where the root file system is this machine's own."""
+        """Starts `command` in its own namespaces.
+
+        `shared` maps a file or folder in `scratch` to (path inside, "ro" or "rw"). The path must be below /run if
+        the root file system is this machine's own."""
         table = "\n".join(f"{name} {inside} {how}" for name, (inside, how) in shared.items())
         process = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc", "--net", "sh", "-c", SEAL,
@@ -69,7 +71,7 @@ class Node:
 
     @staticmethod
     def inside(process):
-        """The process id, as seen from here, of what was sealed in, once it is no longer root."""
+        """Returns the host's process id of the sealed process, once it is no longer root."""
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + 10
         while process.poll() is None and time.monotonic() < deadline:
@@ -80,7 +82,7 @@ class Node:
         raise RuntimeError(f"nothing was sealed in: {process.args}")
 
     def beside(self, process, user, group, *command):
-        """Runs `command` in the namespaces and the root file system of what was sealed in."""
+        """Runs `command` in the namespaces and root file system of a sealed process."""
         return subprocess.run(["nsenter", "--target", self.inside(process), "--mount", "--pid", "--ipc", "--net",
                                "--uts", "--root", "--wd=/", "setpriv", f"--reuid={user}", f"--regid={group}",
                                "--clear-groups", "--no-new-privs", "--", *command],
@@ -88,6 +90,6 @@ class Node:
 
     def close(self):
         for process in self.processes:
-            process.kill()  # and with it all that is in there
+            process.kill()  # also kills every process inside
             process.communicate()
         shutil.rmtree(self.scratch)

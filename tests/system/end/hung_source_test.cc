@@ -1,4 +1,4 @@
-// A read that does not come back: how it shows, and SIGTERM meanwhile.
+// Tests how the daemon reports reads that hang, and that SIGTERM still stops it meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ constexpr int kImages = 48;
 
 class HungSourceTest : public ::testing::Test {
  protected:
-  // The daemon inherits what makes its reads hang.
+  // The daemon inherits the environment that makes its reads hang.
   HungSourceTest() {
     fs::copy(Photographs(kImages), folder_, fs::copy_options::recursive);
     setenv("PENSTOCK_TEST_FOLDER", folder_.c_str(), 1);
@@ -45,7 +45,7 @@ class HungSourceTest : public ::testing::Test {
 
   bool SomeReadHangs() { return fs::exists(folder_ + ".hung"); }
 
-  // Ends the daemon by SIGTERM, as it should; and it can be started again.
+  // Stops the daemon with SIGTERM, checks that it stops cleanly, and starts it again.
   void ExpectOrderlyEnd() {
     const std::vector<pid_t> workers = daemon_->WorkerPids();
     const auto asked = steady_clock::now();
@@ -70,7 +70,8 @@ class HungSourceTest : public ::testing::Test {
     return samples;
   }
 
-  // Until nothing comes for so long, or the data end; the status that ended it.
+  // Takes batches until none arrives within `patience`, or the data end. Returns the status that
+  // ended the loop.
   static Status TakeWhatComes(Session& session, Delivered& delivered,
                               std::chrono::milliseconds patience) {
     for (;;) {
@@ -85,7 +86,7 @@ class HungSourceTest : public ::testing::Test {
   std::optional<DaemonProcess> daemon_;
 };
 
-// Nobody is to blame: no sample is bad, and no worker dead.
+// A hung read marks no sample as bad and counts no worker as dead.
 TEST_F(HungSourceTest, AReadThatHangsShowsAsAStalledSourceAndGoesOnWhenItComesBack) {
   const std::vector<pid_t> workers = daemon_->WorkerPids();
   Client client = Client::Connect({.address = daemon_->address()}).OrDie();
@@ -97,7 +98,7 @@ TEST_F(HungSourceTest, AReadThatHangsShowsAsAStalledSourceAndGoesOnWhenItComesBa
   (void)TakeWhatComes(session, delivered, std::chrono::milliseconds(500));
   ASSERT_TRUE(SomeReadHangs());
 
-  // To whoever asks for sessions, feeds and workers, and to the trainer itself.
+  // The stall is reported for sessions, feeds and workers, and to the trainer itself.
   EXPECT_TRUE(daemon_->Eventually([&] {
     const v1::ListSessionsResponse all = daemon_->Sessions();
     return all.sessions_size() == 1 && all.sessions(0).state().starts_with("source stalled for") &&

@@ -1,4 +1,4 @@
-// The daemon's canary through an engine with real workers.
+// Runs the daemon's canary through an engine with real workers.
 #include "server/app/canary.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 class CanaryTest : public ::testing::Test {
  protected:
-  // `max_pixels`: of a worker's file.
+  // `max_pixels`: the limit of a worker's image.
   void Start(uint64_t max_pixels = decode::SampleLimits().max_pixels) {
     feed::Engine::Options options;
     options.pool.max_bytes = 8 << 20;
@@ -48,7 +48,7 @@ class CanaryTest : public ::testing::Test {
 TEST_F(CanaryTest, APictureThatTheWorkersRefuseDoesNotComeThroughAndLeavesNothing) {
   Start(100);
 
-  EXPECT_FALSE(ComesThroughWithin(milliseconds(2500)));  // two attempts and more
+  EXPECT_FALSE(ComesThroughWithin(milliseconds(2500)));  // longer than two attempts
 
   EXPECT_LE(engine_->views().View().slots.held, 1u);
   EXPECT_EQ(engine_->views().View().samples_replaced, 0u);

@@ -1,5 +1,5 @@
-// Batches on a GPU, from photographs that real workers decode to the bytes that a consumer finds in
-// its slab. The GPU is host memory; everything else is real.
+// Tests device sessions from photographs, which real workers decode, to the bytes in a consumer's
+// slab. Host memory stands in for the GPU; everything else is real.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 class DeviceTest : public ::testing::Test {
  protected:
   DeviceTest() {
-    // Copies end late, and not when somebody looks.
+    // Completes copies late and at random times.
     rig_.each_turn = [this] {
       if (copier_ != nullptr && copying_ && random_() % 2 == 0) copier_->Complete(1);
     };
@@ -34,7 +34,7 @@ class DeviceTest : public ::testing::Test {
   }
   uint64_t HostSession() { return rig_.Open(rig_.Request(kPeer + 100)); }
 
-  // As the consumer's GPU and its host see it.
+  // Reads one batch from the consumer's slab and from its control page.
   Copied Copy(uint64_t session, uint64_t sequence) {
     const Consumer& consumer = rig_.consumer(session);
     const shm::ControlEntry entry = consumer.Entry(sequence);
@@ -51,7 +51,7 @@ class DeviceTest : public ::testing::Test {
                 entry.rows * sizeof(uint64_t));
     return copied;
   }
-  // Takes and copies what was announced, and releases it: the oldest, or in disorder.
+  // Takes, copies and releases the announced batches, oldest first or out of order.
   void TakeSome(uint64_t session, std::vector<Copied>& batches) {
     Consumer& mine = rig_.consumer(session);
     const uint64_t announced = mine.announced();
@@ -141,7 +141,8 @@ TEST_F(DeviceTest, HostSlotsAreLetGoWhileTheTrainerHoldsItsBatches) {
 
   EXPECT_TRUE(rig_.RunUntil([&] {
     const SlotCounts slots = rig_.engine().views().View().slots;
-    return slots.held == 3 && slots.filling == 0;  // its window, all ahead of what it has
+    return slots.held == 3 &&
+           slots.filling == 0;  // its whole window, which is ahead of what it took
   }));
   const SessionInfo info = rig_.engine().views().Sessions().at(0);
   EXPECT_EQ(info.announced, 2u);

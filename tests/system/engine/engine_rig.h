@@ -1,4 +1,4 @@
-// An engine with real workers over photographs in memory, and consumers that the tests play.
+// An engine with real workers over photographs in memory, and consumers driven by the tests.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@
 
 namespace penstock::feed {
 
-// The client's side of one session: what it would map, and what it would write.
+// The client's side of one session: the control page that a client maps and the event that it
+// writes.
 class Consumer {
  public:
   Consumer(posix::Mapping page, posix::Fd event)
@@ -39,7 +40,7 @@ class Consumer {
   posix::Fd event_;
 };
 
-// One announced batch, copied.
+// A copy of one announced batch.
 struct Copied {
   uint64_t epoch = 0, first = 0;
   std::vector<std::byte> pixels = {};
@@ -53,36 +54,36 @@ class EngineRig {
   static constexpr uint64_t kSamples = 40;
   static constexpr uint32_t kBatch = 4;
 
-  // `copier`: makes what copies to GPUs, for those who open device sessions.
-  // `auto_workers`: as the engine's options.
+  // `copier` makes the copiers for device sessions; `auto_workers` is passed on to the engine's
+  // options.
   explicit EngineRig(uint32_t workers = 1, exporting::Gpus::MakeCopier copier = nullptr,
                      std::optional<WorkerDemand::Options> auto_workers = {});
 
   Engine& engine() { return *engine_; }
   const std::shared_ptr<DatasetState>& dataset() const { return dataset_; }
 
-  // What reading a sample gives from now on.
+  // Sets what every later read of the sample returns.
   void Become(uint64_t sample, absl::StatusOr<testing::FakeDataset::Bytes> bytes);
   static testing::FakeDataset::Bytes Photograph(uint64_t sample);
 
-  // One epoch in order, small rows.
+  // Requests one epoch of small rows in sequential order.
   OpenRequest Request(uint64_t peer, uint32_t user = 1000) const;
-  // Opens a session; it must open. Its consumer is found under its number.
+  // Opens a session, which must succeed. consumer() returns its consumer.
   uint64_t Open(const OpenRequest& request);
   absl::StatusOr<session::Grant> Ask(OpenRequest request);
   Consumer& consumer(uint64_t session) { return *consumers_.at(session); }
 
-  // Runs the engine until the condition holds; false after 20 s.
+  // Runs the engine until the condition holds; returns false after 20 s.
   bool RunUntil(const std::function<bool()>& condition);
   bool RunUntilAnnounced(uint64_t session, uint64_t count);
-  // Copies an announced batch, as the session's peer maps it.
+  // Copies an announced batch through the segments that the session's peer maps.
   Copied Copy(uint64_t session, uint64_t sequence);
-  // Takes, copies and releases until no batch comes any more.
+  // Takes, copies and releases batches until no more arrive.
   std::vector<Copied> TakeAll(uint64_t session);
 
-  // Called at each turn of the engine.
+  // Called in each pass of the engine.
   std::function<void()> each_turn = [] {};
-  // The messages that follow are answered so.
+  // The result of every later message that the engine sends.
   absl::Status send_status;
 
  private:
@@ -93,7 +94,7 @@ class EngineRig {
     std::map<uint64_t, absl::StatusOr<testing::FakeDataset::Bytes>> changed
         PENSTOCK_GUARDED_BY(mutex);
   };
-  // With the dataset's readers.
+  // Shared with the dataset's readers.
   const std::shared_ptr<Shared> files_ = std::make_shared<Shared>();
   std::shared_ptr<DatasetState> dataset_;
   std::map<uint64_t, std::unique_ptr<Consumer>> consumers_;           // by session
@@ -103,6 +104,6 @@ class EngineRig {
 };
 
 inline constexpr uint64_t kPeer = 5, kOtherPeer = 6;
-inline constexpr uint64_t kBatches = EngineRig::kSamples / EngineRig::kBatch;  // of an epoch
+inline constexpr uint64_t kBatches = EngineRig::kSamples / EngineRig::kBatch;  // in one epoch
 
 }  // namespace penstock::feed

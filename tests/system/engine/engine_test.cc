@@ -27,7 +27,7 @@ bool NothingIsHeld(EngineRig& rig) {
   return slots.held == 0 && slots.filling == 0;
 }
 
-// ---- Consumers that lie. ----
+// ---- Consumers that write false counters ----
 
 TEST(EngineTest, AConsumerThatTakesWhatWasNotAnnouncedFailsAndItsNeighbourDoesNot) {
   EngineRig rig;
@@ -54,9 +54,10 @@ TEST(EngineTest, AConsumerThatReleasesWhatItDidNotTakeFails) {
       rig.RunUntil([&] { return rig.consumer(session).state() == shm::SessionState::kFailed; }));
 }
 
-// ---- Leaving at bad moments. ----
+// ---- Leaving at bad moments ----
 
-// Its CloseSession was lost: it could not wait for an answer, or was cut off.
+// The CloseSession call may have been lost because the client could not wait for the response or
+// was disconnected.
 TEST(EngineTest, ASessionThatItsConsumerLeftIsClosedAlthoughNobodySaidSo) {
   EngineRig rig;
   const uint64_t left = rig.Open(rig.Request(kPeer));
@@ -68,7 +69,7 @@ TEST(EngineTest, ASessionThatItsConsumerLeftIsClosedAlthoughNobodySaidSo) {
 
   EXPECT_TRUE(rig.RunUntil([&] { return rig.engine().sessions() == 1; }));
   EXPECT_EQ(rig.TakeAll(stays).size(), kBatches);
-  EXPECT_TRUE(rig.engine().Close(kPeer, left, base::Now()).ok());  // late, and no error
+  EXPECT_TRUE(rig.engine().Close(kPeer, left, base::Now()).ok());  // a late close is not an error
   EXPECT_TRUE(rig.engine().Close(kPeer, stays, base::Now()).ok());
   EXPECT_FALSE(rig.engine().Holds(kPeer));
 }
@@ -77,7 +78,7 @@ TEST(EngineTest, ASessionClosedWhileItsRowsAreWithWorkersLeavesNothingAndChanges
   EngineRig rig(2);
   for (int i = 0; i < 20; ++i) {
     const uint64_t session = rig.Open(rig.Request(kPeer));
-    rig.engine().Pump(base::Now());  // rows are with the workers
+    rig.engine().Pump(base::Now());  // gives the rows to the workers
     ASSERT_GT(rig.engine().views().View().slots.filling, 0u);
 
     ASSERT_TRUE(rig.engine().Close(kPeer, session, base::Now()).ok());
@@ -119,7 +120,7 @@ TEST(EngineTest, ADisconnectedPeerIsToldOfNothingMoreAndItsReleasesStillCount) {
   EXPECT_EQ(rig.consumer(session).announced(), 3u);
 }
 
-// ---- Sharing. ----
+// ---- Sharing ----
 
 TEST(EngineTest, TwoUsersGetTheSameBytesInSegmentsOfTheirOwn) {
   EngineRig rig(2);
@@ -155,7 +156,7 @@ TEST(EngineTest, ASegmentThatCouldNotBeSentIsSentToTheNextSession) {
   EXPECT_EQ(rig.TakeAll(second), Undisturbed());
 }
 
-// ---- Samples and sources in trouble. ----
+// ---- Bad samples and sources ----
 
 TEST(EngineTest, AFeedThatFailedIsOpenedAnewOnceItsSourceIsBack) {
   EngineRig rig;
@@ -189,7 +190,7 @@ TEST(EngineTest, AQuarantineThatGrowsWhileBatchesAreOutChangesTheBatchesAfterIt)
 
   EXPECT_EQ(after->quarantine_version, 2u);
   EXPECT_THAT(anew[0].ids, Not(Contains(1)));
-  EXPECT_EQ(rig.Copy(before, 1), first);  // it is held, and stays what it is
+  EXPECT_EQ(rig.Copy(before, 1), first);  // still held, so its bytes do not change
   const std::vector<Copied> rest = rig.TakeAll(before);
   ASSERT_EQ(rest.size(), kBatches);
   EXPECT_EQ(rest[0], first);
@@ -238,7 +239,7 @@ TEST(EngineTest, ASessionThatWantsNoStandInsFailsAtQuarantinedSamplesToo) {
   EXPECT_THAT(ErrorOf(rig.consumer(session)), HasSubstr("sample 5"));
 }
 
-// ---- The end. ----
+// ---- Stopping the engine ----
 
 TEST(EngineTest, AtTheEndEverySessionIsToldAndWhatFailedBeforeKeepsItsReason) {
   EngineRig rig;

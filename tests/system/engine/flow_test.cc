@@ -1,5 +1,5 @@
-// Who waits for whom, in a whole engine: where the time goes, what is said of it, and how many
-// workers follow from that.
+// Tests how a whole engine measures where time goes, what it reports about that, and how many
+// workers it then asks for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class FlowTest : public ::testing::Test {
     request.epochs = 0;
     return rig.Open(request);
   }
-  // A trainer that takes what there is at once, and sleeps when there is nothing.
+  // Simulates a trainer that takes each batch at once and sleeps while there is none.
   void Hunger(EngineRig& rig, uint64_t session) {
     rig.each_turn = [&rig, session] {
       shm::ControlPage& page = rig.consumer(session).page();
@@ -73,7 +73,7 @@ TEST_F(FlowTest, OfAnEpochEachSampleAndBatchIsCountedOnce) {
   EngineRig rig(2);
   const base::TimePoint before = base::Now();
   rig.TakeAll(rig.Open(rig.Request(kPeer)));
-  RunFor(rig, milliseconds(50));  // the last word of the consumer is heard
+  RunFor(rig, milliseconds(50));  // the engine sees the consumer's last release
   const StageSums stages = Feed(rig).stages;
 
   EXPECT_EQ(stages.samples, EngineRig::kSamples);
@@ -95,7 +95,7 @@ TEST_F(FlowTest, ATrainerThatWaitsForBusyWorkersIsToldHowManyMoreWouldHideIt) {
   const std::string expected = "decoding is the bottleneck: at least 9 more workers";
 
   RunFor(rig, seconds(4));
-  // Where others take the machine's time, workers look idle for a while.
+  // While other processes use the CPU, workers look idle for a while.
   for (int more = 0; more < 4 && !Feed(rig).verdict.starts_with(expected); ++more)
     RunFor(rig, seconds(4));
 

@@ -1,4 +1,5 @@
-// Feeds whose rows need no decoding, in a whole engine: copied, not decoded, and never quarantined.
+// Tests feeds whose rows need no decoding, in a whole engine: rows are copied, never decoded or
+// quarantined.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,11 +14,11 @@ namespace {
 using penstock::testing::FakeRows;
 using ::testing::HasSubstr;
 
-constexpr source::RowShape kShape = {32, 32, 3};  // as the rig's photographs become
+constexpr source::RowShape kShape = {32, 32, 3};  // the shape of the rig's decoded photographs
 
 class StoredRowsTest : public ::testing::Test {
  protected:
-  // Rows in memory, which cannot be read while the test says so.
+  // The dataset's rows are in memory and cannot be read while `away_` is set.
   StoredRowsTest()
       : state_(std::make_shared<DatasetState>(
             DatasetState{.name = "digits",
@@ -39,7 +40,7 @@ class StoredRowsTest : public ::testing::Test {
   }
 
   std::atomic<bool> away_{false};
-  std::atomic<int> refused_{0};  // reads, while it was away
+  std::atomic<int> refused_{0};  // reads that failed while `away_` was set
   const std::shared_ptr<DatasetState> state_;
   EngineRig rig_;
 };
@@ -61,7 +62,7 @@ TEST_F(StoredRowsTest, ASourceThatComesBackChangesNoByte) {
   const std::vector<Copied> undisturbed = rig_.TakeAll(rig_.Open(Request(kPeer)));
   away_ = true;
   OpenRequest request = Request(kPeer);
-  request.feed.seed = 1;  // another feed: nothing is ready
+  request.feed.seed = 1;  // a different feed, for which nothing is ready
   const uint64_t session = rig_.Open(request);
   ASSERT_TRUE(rig_.RunUntil([&] { return refused_ > 0; }));
 
@@ -93,7 +94,7 @@ TEST_F(StoredRowsTest, TwoSessionsOfAUserShareWhatWasCopied) {
   EXPECT_EQ(rig_.engine().views().View().feeds.at(0).counts.rows_decoded, EngineRig::kSamples);
 }
 
-// The only worker has a photograph that it never finishes; what is copied does not wait for it.
+// The only worker holds a photograph that it never finishes. Copying must not wait for it.
 TEST_F(StoredRowsTest, CopyingDoesNotWaitForDecoding) {
   const uint64_t photographs = rig_.Open(rig_.Request(kOtherPeer));
   const uint64_t rows = rig_.Open(Request(kPeer));
@@ -115,7 +116,7 @@ TEST_F(StoredRowsTest, ShuffledAndPaddedRowsAreThoseThatThePlanNames) {
   const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(request));
 
   ASSERT_EQ(batches.size(), 4u);
-  EXPECT_EQ(batches[3].first, 44u);  // wholly beyond the epoch's end
+  EXPECT_EQ(batches[3].first, 44u);  // entirely past the end of the epoch
   for (const Copied& batch : batches)
     for (uint64_t row = 0; row < EngineRig::kBatch; ++row)
       EXPECT_EQ(batch.ids[row], plan::SampleAt(plan::Order::kShuffled, EngineRig::kSamples, 9, 0,

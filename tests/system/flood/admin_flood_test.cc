@@ -1,6 +1,6 @@
-// A flood of the daemon's own socket beside a feed: what it costs the feed and the daemon. The
-// flooder is a process of its own that gives way to everybody; what its mere running costs the feed
-// is taken out, by one that turns in circles instead.
+// Measures what a flood of the daemon's own socket costs the daemon and a feed. The flooder is a
+// separate process of low priority. To exclude the CPU time that it takes from the feed, the
+// baseline runs a busy loop of the same priority.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -25,20 +25,20 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// At least, so that it is a flood, on a machine that has little time for those who give way:
-// connections that come through in each, being opened and closed all the time; the most that the
-// daemon has open meanwhile; and calls that are answered in all.
+// Minimum values that make the load a flood, even on a machine with little CPU time for
+// low-priority processes: connections opened per round, the daemon's peak number of open
+// descriptors, and answered calls in total.
 constexpr uint64_t kConnections = 300;
 constexpr size_t kDescriptors = 500;
 constexpr uint64_t kAnswered = 500;
-// The share of its rate that the feed keeps: sanitizers multiply what a connection costs.
+// The fraction of its rate that the feed keeps. Sanitizers make each connection more expensive.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr double kRateKept = 0.6;
 #else
 constexpr double kRateKept = 0.8;
 #endif
 constexpr double kGoal = 0.95;
-constexpr uint64_t kPromised = (64 + 32) << 20;  // of memory beside the pool, with one worker
+constexpr uint64_t kPromised = (64 + 32) << 20;  // memory beside the pool, with one worker
 
 class Flooder {
  public:
@@ -49,7 +49,7 @@ class Flooder {
 
   Flooder(const std::string& address, const std::string& kind, std::string output)
       : output_(std::move(output)) {
-    std::fflush(stdout);  // which the child has, too
+    std::fflush(stdout);  // the child has a copy of the buffer
     pid_ = fork();
     if (pid_ != 0) return;
     const std::string program = ProgramPath("penstock-test-flooder");
@@ -61,7 +61,7 @@ class Flooder {
     if (pid_ > 0) End();
   }
 
-  // How far it came.
+  // Stops the flooder and returns its counters.
   Done End() {
     kill(pid_, SIGTERM);
     int status = 0;
@@ -83,7 +83,7 @@ class Flooder {
 
 class AdminFloodTest : public ::testing::Test {
  protected:
-  // Of the daemon and its worker, beside the pool.
+  // Memory of the daemon and its worker, without the pool.
   uint64_t Memory() {
     uint64_t bytes = MemoryOf(daemon_.pid()).own_bytes;
     for (const pid_t worker : ChildrenOf(daemon_.pid())) bytes += MemoryOf(worker).own_bytes;
@@ -100,7 +100,7 @@ class AdminFloodTest : public ::testing::Test {
   const BusyTrainer trainer_{daemon_.address()};
 };
 
-// What all floods did, and the most that the daemon took meanwhile.
+// Totals of all floods, and the daemon's peak usage during them.
 struct Sum {
   int floods = 0;
   uint64_t answered = 0, connected = 0, long_refused = 0, memory = 0;
@@ -108,8 +108,8 @@ struct Sum {
   std::chrono::nanoseconds cpu{};
 };
 
-// The goal is 95 %: rounds are made until their median says so; on a busy machine of two cores,
-// which all of them share, it may not.
+// The goal is 95 %. The test repeats rounds until their median reaches it, which may not happen on
+// a busy two-core machine, where the feed, daemon and flooder share the cores.
 TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) {
   trainer_.RateFor(seconds(1));
   const size_t descriptors = OpenDescriptorsOf(daemon_.pid());
@@ -130,7 +130,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
     sum.cpu += (CpuTimeOf(daemon_.pid()) - flooded) - (between - begun);
     sum.memory = std::max(sum.memory, Memory());
     sum.descriptors = std::max(sum.descriptors, OpenDescriptorsOf(daemon_.pid()));
-    // The operator comes through.
+    // Operators still get through.
     EXPECT_TRUE(daemon_.Eventually([&] { return daemon_.Ctl({"status"}).exit_code == 0; }));
     const Flooder::Done done = flooder.End();
     sum.answered += done.answered;
@@ -152,7 +152,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
   EXPECT_GE(sum.connected, static_cast<uint64_t>(sum.floods) * kConnections);
   EXPECT_GE(sum.descriptors, kDescriptors);
   EXPECT_GE(sum.long_refused, 3u);
-#if !defined(__SANITIZE_ADDRESS__)  // which keeps what was freed
+#if !defined(__SANITIZE_ADDRESS__)  // ASan keeps freed memory
   EXPECT_LE(sum.memory, kPromised);
 #endif
   EXPECT_TRUE(
@@ -161,7 +161,7 @@ TEST_F(AdminFloodTest, LeavesTheFeedItsRateAndTheDaemonItsMemoryAndDescriptors) 
   EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100);
 }
 
-// At the doorway, where a process says Hello first.
+// Tests the doorway, where a process must send Hello first.
 TEST_F(AdminFloodTest, HandshakesThatAreNotFinishedLeaveTheFeedItsRate) {
   trainer_.RateFor(seconds(1));
   uint64_t connected = 0;
@@ -187,8 +187,9 @@ TEST_F(AdminFloodTest, HandshakesThatAreNotFinishedLeaveTheFeedItsRate) {
   EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 200);
 }
 
-// Those that say nothing, or HTTP/2's preface and no more, are closed after five seconds. (Where
-// memory for calls runs short, idle ones are, too: gRPC's clients connect again when they call.)
+// The daemon closes connections that send nothing, or only HTTP/2's preface, after five seconds. If
+// memory for calls runs short, it also closes idle connections; gRPC's clients reconnect for the
+// next call.
 TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {
   Flooder flooder(daemon_.address(), "connections", OutputFile());
   trainer_.RateFor(seconds(8));
@@ -198,10 +199,10 @@ TEST_F(AdminFloodTest, HalfOpenConnectionsAreClosedAndThoseThatSpeakStay) {
               static_cast<unsigned long>(done.half_open_dropped),
               static_cast<unsigned long>(done.dropped));
   EXPECT_GE(done.half_open_dropped, 80u);
-  EXPECT_LE(done.dropped, 45u);  // on a busy machine
+  EXPECT_LE(done.dropped, 45u);  // allows for a busy machine
 }
 
-// A message is refused by the length that it says; what is on its way until then is not kept.
+// The daemon refuses a message by its declared length and keeps none of the bytes already sent.
 TEST_F(AdminFloodTest, AMessageOfAQuarterOfAGigabyteIsRefusedAndNotKept) {
   grpc::GenericStub stub(
       grpc::CreateChannel("unix:" + daemon_.address(), grpc::InsecureChannelCredentials()));

@@ -1,7 +1,9 @@
-// penstock-test-flooder ADDRESS KIND: does what a client must not, until SIGTERM; then says on
-// standard output how often. KIND is "flood"; "connections", its connections alone; "handshakes":
-// two threads knock at the doorway and say nothing; or, for the same without a daemon, "burn": as
-// many threads turn in circles.
+// penstock-test-flooder ADDRESS KIND: floods the daemon until SIGTERM, then prints its counters.
+// KIND is one of:
+//   flood        calls, connections and oversized messages together
+//   connections  only the connections
+//   handshakes   two threads connect to the doorway and send nothing
+//   burn         two threads run a busy loop, to compare with a run without a flood
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
@@ -27,19 +29,19 @@ namespace {
 namespace v1 = penstock::v1;
 using std::chrono::milliseconds;
 
-// As many calls as the daemon answers at once, nearly, on connections with more than it takes of
-// each.
-constexpr int kChannels = 60, kCallsAtOnce = 32;        // of each
-constexpr int kCallsASecond = 10'000;                   // of all together, where they are answered
+// Nearly as many calls as the daemon answers at once, on connections that each make more than the
+// daemon allows per connection.
+constexpr int kChannels = 60, kCallsAtOnce = 32;        // per channel
+constexpr int kCallsASecond = 10'000;                   // in total, if they are answered
 constexpr int kIdle = 820, kSilent = 50, kCutOff = 50;  // connections
-constexpr size_t kLong = 8 << 20;                       // bytes, where 1 MiB is allowed
+constexpr size_t kLong = 8 << 20;                       // bytes; the limit is 1 MiB
 constexpr int kBurners = 2;
-constexpr int kGivesWay = 10;  // steps of nice: a tenth of the feed's share
+constexpr int kGivesWay = 10;  // nice value: a tenth of the feed's CPU share
 
 std::atomic<bool> stopping = false;
 std::atomic<uint64_t> answered = 0, refused = 0, connected = 0, long_refused = 0;
-// Connections that the daemon hung up on after it had spoken to them: those that say all they must,
-// and those that do not. Who is turned away at the door hears nothing, and counts as neither.
+// Connections that the daemon closed after it had sent something: those that speak HTTP/2 fully,
+// and those that do not. A connection refused on arrival receives nothing, so neither counts it.
 std::atomic<uint64_t> dropped = 0, half_open_dropped = 0;
 
 std::unique_ptr<v1::AdminService::Stub> Connect(const std::string& address) {
@@ -49,8 +51,8 @@ std::unique_ptr<v1::AdminService::Stub> Connect(const std::string& address) {
       grpc::CreateCustomChannel("unix:" + address, grpc::InsecureChannelCredentials(), arguments));
 }
 
-// One call after the other, for ever: it lives as long as the process, which ends with calls under
-// way.
+// Makes one call after the other. The object is never destroyed: the process exits with calls in
+// progress.
 template <typename Request, typename Response>
 class Caller {
  public:
@@ -59,7 +61,7 @@ class Caller {
   Caller(v1::AdminService::Stub& stub, Start start) : stub_(stub), start_(start) { AwaitTurn(); }
 
  private:
-  // Callers take turns; one that was held up begins again from now.
+  // Spaces out the callers' starts. A caller that was delayed restarts its schedule from now.
   void AwaitTurn() {
     using Clock = std::chrono::system_clock;
     constexpr auto kTurn =
@@ -112,11 +114,12 @@ void LongMessages(v1::AdminService::Stub& stub) {
   }
 }
 
-// HTTP/2's preface, and an empty SETTINGS frame.
+// HTTP/2's preface and an empty SETTINGS frame.
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr char kSettings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 
-// Says as much as this one of the connections does; -1: there is no place.
+// Opens connection `number` and sends as much of the greeting as its kind does. Returns -1 if it
+// cannot connect or send.
 int Open(const std::string& address, int number) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -133,7 +136,8 @@ int Open(const std::string& address, int number) {
   return fd;
 }
 
-// Takes what the peer says, and notes that it said something; false: it hung up.
+// Reads what the peer has sent and sets `heard` if there was something. Returns false if the peer
+// closed the connection.
 bool IsOpen(int fd, bool& heard) {
   char bytes[4096];
   for (;;) {
@@ -164,8 +168,8 @@ void Connections(const std::string& address) {
   }
 }
 
-// As fast as the doorway takes them; the last sixty stay, so that there is always somebody to wait
-// for and to refuse.
+// Connects as fast as the doorway accepts. The last sixty connections stay open, so that the daemon
+// always has one to wait for and one to refuse.
 void Handshakes(const std::string& address) {
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
   std::strncpy(name.sun_path, (address + ".door").c_str(), sizeof name.sun_path - 1);
@@ -215,5 +219,5 @@ int main(int argc, char** argv) {
               answered.load(), refused.load(), connected.load(), dropped.load(),
               half_open_dropped.load(), long_refused.load());
   std::fflush(stdout);
-  _exit(0);  // with calls under way
+  _exit(0);  // calls are still in progress
 }

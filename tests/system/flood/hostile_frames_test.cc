@@ -1,5 +1,5 @@
-// What HTTP/2 lets a client send that costs the one who serves it more than the one who sends: by a
-// user in the daemon's group, over four connections that never read.
+// Sends HTTP/2 frames that cost the receiver more than the sender, as a user of the daemon's group,
+// over four connections that never read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -27,25 +27,24 @@ using std::chrono::steady_clock;
 constexpr uid_t kStranger = 54321;
 constexpr gid_t kGroup = 54322;
 constexpr int kConnections = 4;
-constexpr size_t kBytes = 4 << 20;  // of each connection, where the daemon takes them
+constexpr size_t kBytes = 4 << 20;  // per connection, if the daemon accepts them
 constexpr uint64_t kMayGrow = 16 << 20;
 constexpr auto kFloodsFor = milliseconds(1500);
 
 constexpr char kStatus[] = "/penstock.v1.AdminService/GetStatus";
 constexpr char kOrder[] = "/penstock.v1.FeedService/SendOrder";
 
-// While it lives, files and sockets are opened as the stranger.
+// Opens files and sockets as the stranger while it exists.
 class AsStranger {
  public:
   AsStranger() { EXPECT_TRUE(setegid(kGroup) == 0 && seteuid(kStranger) == 0); }
   ~AsStranger() { EXPECT_TRUE(seteuid(0) == 0 && setegid(0) == 0); }
 };
 
-// The `n`th piece of a connection's flood, from 0 on.
+// The `n`th piece of a connection's flood, starting at 0.
 using Piece = std::function<std::string(uint32_t n)>;
 
-// As many pieces as the daemon takes before the time is over, `kBytes` at most. How many bytes
-// went.
+// Sends pieces until the time is over or `kBytes` are sent. Returns the number of bytes sent.
 size_t Flood(int fd, const Piece& piece, steady_clock::time_point until) {
   std::string bytes = Http2Preface();
   uint32_t next = 0;
@@ -53,7 +52,7 @@ size_t Flood(int fd, const Piece& piece, steady_clock::time_point until) {
   while (sent < kBytes && steady_clock::now() < until) {
     while (bytes.size() < 32 << 10) bytes += piece(next++);
     const ssize_t now = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (now < 0 && errno != EAGAIN) break;  // hung up
+    if (now < 0 && errno != EAGAIN) break;  // the daemon closed the connection
     if (now < 0) {
       pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
       poll(&entry, 1, 20);
@@ -74,7 +73,8 @@ class HostileFramesTest : public ::testing::Test {
 
   uint64_t Memory() { return MemoryOf(daemon_.pid()).own_bytes; }
 
-  // Checks what a flood leaves of the daemon; `reads`: the flooders take what they are sent.
+  // Checks the daemon's memory and response after a flood. With `reads`, the flooders also read
+  // what the daemon sends.
   void ExpectHarmless(const std::string& what, const Piece& piece, bool reads = false) {
     std::vector<int> fds;
     {
@@ -131,7 +131,7 @@ TEST_F(HostileFramesTest, PingsAreNotKept) {
 }
 
 TEST_F(HostileFramesTest, SettingsAreNotKept) {
-  const std::string one = {0, 4, 0, 0, 1, 0};  // a window
+  const std::string one = {0, 4, 0, 0, 1, 0};  // a window size
   ExpectHarmless("settings", [&](uint32_t) { return Http2Frame(4, 0, 0, one); });
 }
 
@@ -168,7 +168,7 @@ TEST_F(HostileFramesTest, HeadersWithoutAnEndAreNotKept) {
   });
 }
 
-// A message of a mebibyte, a byte at a time.
+// Sends a message of one mebibyte a byte at a time.
 TEST_F(HostileFramesTest, MessagesInPiecesOfAByteAreNotKept) {
   constexpr uint32_t kCalls = 15;
   ExpectHarmless("pieces of a byte", [](uint32_t n) {
