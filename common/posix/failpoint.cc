@@ -15,8 +15,8 @@
 #include "common/base/mutex.h"
 #include "common/posix/failpoint_terms.h"
 
-// Made by the linker, around what PENSTOCK_FAILPOINT_NAME puts there. Weak: a program may have
-// none.
+// The linker defines these symbols around the entries that PENSTOCK_FAILPOINT_NAME adds. They are
+// weak, because a program may have no failpoints.
 extern "C" {
 extern const char* const __start_penstock_failpoints[] __attribute__((weak));
 extern const char* const __stop_penstock_failpoints[] __attribute__((weak));
@@ -38,7 +38,7 @@ FailpointTerms* failpoint_terms = nullptr;  // null: none is set; never destroye
   ::_exit(0);
 }
 
-// Before main, so that a program needs no call, and before it has threads.
+// Runs before main, so that programs need no call for it, and before there are threads.
 __attribute__((constructor)) void ReadFailpoints() {
   const char* text = std::getenv("PENSTOCK_FAILPOINTS");
   if (text == nullptr || *text == '\0') return;

@@ -1,26 +1,26 @@
-// Failpoints: named places at which a test may make the process die, fail or wait. They exist only
-// in builds with the CMake option PENSTOCK_FAILPOINTS; elsewhere the macros are nothing.
+// Failpoints: named places in the code where a test can make the process die, fail or wait. They
+// exist only in builds with the CMake option PENSTOCK_FAILPOINTS; in others the macros are empty.
 //
 //   PENSTOCK_FAILPOINT("pool.segment_made");         // may kill, exit, delay, pause
 //   PENSTOCK_FAILPOINT_RETURN("state.write");        // … or return an error
 //
-// The environment variable PENSTOCK_FAILPOINTS says what they do, as name=terms, separated by
-// semicolons. Terms are [count*]action[(argument)], separated by "->"; each is used up after
-// `count` times, and the last one without a count stays:
+// The environment variable PENSTOCK_FAILPOINTS says what they do: a list of name=terms, separated
+// by semicolons. Terms have the form [count*]action[(argument)] and are separated by "->". A term
+// applies `count` times, then the next one does; a term without a count applies for ever. Actions:
 //
-//   off               nothing
-//   kill              SIGKILL to the own process
-//   exit(code)        _exit; 1 by default
-//   error(code)       PENSTOCK_FAILPOINT_RETURN returns this absl::StatusCode, by its number;
-//                     14 (Unavailable) by default
-//   delay(ms)         sleeps; 100 by default
+//   off               does nothing
+//   kill              kills the process with SIGKILL
+//   exit(code)        calls _exit; the default is 1
+//   error(code)       PENSTOCK_FAILPOINT_RETURN returns the absl::StatusCode with this number; the
+//                     default is 14 (Unavailable)
+//   delay(ms)         sleeps; the default is 100
 //   pause             sleeps until the process is killed
 //
 //   PENSTOCK_FAILPOINTS='state.write=2*off->1*kill;quarantine.write=error(13)'
 //
-// PENSTOCK_FAILPOINTS=list prints the names of all failpoints of the program, one a line, and ends
-// it. Wrong terms end the program with exit code 2. PENSTOCK_FAILPOINTS_LOG=FILE appends a line
-// with the name and the action whenever a failpoint acts.
+// With PENSTOCK_FAILPOINTS=list the program prints the names of all its failpoints, one on each
+// line, and exits. With invalid terms it exits with code 2. With PENSTOCK_FAILPOINTS_LOG=FILE each
+// failpoint that acts appends a line with its name, its action and the process id to FILE.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -31,13 +31,13 @@
 
 namespace penstock::posix {
 
-// Does what the environment says for this name. Not OK: the error to return.
+// Does what PENSTOCK_FAILPOINTS says for this name. Returns the error of an error(code) term.
 absl::Status AtFailpoint(const char* name);
 
 }  // namespace penstock::posix
 
-// The section's start and end are known to the linker, so all names can be listed, also of places
-// that are never reached.
+// Puts the name into a section whose start and end the linker knows, so that all names can be
+// listed, even those of places that are never reached.
 #define PENSTOCK_FAILPOINT_NAME(name)                               \
   [[maybe_unused]] static const char* const penstock_failpoint_name \
       __attribute__((section("penstock_failpoints"), used)) = name

@@ -13,7 +13,7 @@ namespace {
 struct KnownAction {
   absl::string_view name;
   FailpointAction action;
-  int argument;  // by default; -1: it takes none
+  int argument;  // default value; -1: it takes none
 };
 constexpr KnownAction kKnown[] = {
     {"off", FailpointAction::kOff, -1},      {"kill", FailpointAction::kKill, -1},

@@ -1,4 +1,4 @@
-// What a failpoint does, as the environment variable PENSTOCK_FAILPOINTS says (failpoint.h). Pure.
+// What failpoints do, parsed from the environment variable PENSTOCK_FAILPOINTS (failpoint.h). Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ enum class FailpointAction { kOff, kKill, kExit, kError, kDelay, kPause };
 struct FailpointTerm {
   FailpointAction action = FailpointAction::kOff;
   int argument = 0;
-  std::optional<uint64_t> left = {};  // how often it still applies; unset: always
+  std::optional<uint64_t> left = {};  // how many more times it applies; unset: always
 };
 
 class FailpointTerms {
  public:
-  // **Errors**: InvalidArgument quotes what is wrong and says what is allowed.
+  // **Errors**: InvalidArgument quotes the invalid term and lists the valid ones.
   static absl::StatusOr<FailpointTerms> Parse(absl::string_view text);
 
-  // What this failpoint does now; counts it.
+  // Returns what this failpoint does now, and counts the call.
   FailpointTerm Next(absl::string_view name);
   bool empty() const { return terms_.empty(); }
 

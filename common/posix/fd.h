@@ -47,15 +47,15 @@ absl::StatusOr<Fd> OpenRegular(const std::string& path);
 // does nothing if it is zero; it never waits, even if a process that shares the eventfd has made it
 // blocking.
 absl::StatusOr<Fd> MakeEvent();
-// **Requires**: no untrusted process shares the event, because one could make NotifyEvent wait. Use
-// a Bell for those.
+// **Requires**: no untrusted process shares the event, because it could make NotifyEvent wait. Use
+// a Notifier with such processes.
 void NotifyEvent(const Fd& event);
 void Drain(const Fd& event);
 
 // A notification channel for a sender that does not trust its receiver. Sending never waits,
 // whatever the receiver does with its end or leaves unread.
 struct Notifier {
-  Fd sender, receiver;  // `listening` is readable from a Notify until the next DrainNotifications
+  Fd sender, receiver;  // `receiver` is readable from a Notify until the next DrainNotifications
 };
 absl::StatusOr<Notifier> MakeNotifier();
 void Notify(const Fd& sender);

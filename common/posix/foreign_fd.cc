@@ -16,15 +16,15 @@ constexpr timespec kEvery = {.tv_sec = 0, .tv_nsec = 20'000};
 
 int Signal() { return SIGRTMIN + 4; }
 
-// Interrupts its thread again and again while it is running. A signal that comes before the wait
-// begins would end nothing, so one is not enough.
+// Between Run and Rest, signals its thread again and again. One signal is not enough: if it arrived
+// before the wait begins, it would not end the wait.
 class Interrupter {
  public:
   Interrupter() {
     static const bool handled = [] {
       struct sigaction action = {};
       action.sa_handler = [](int) {};
-      action.sa_flags = SA_RESTART;  // other calls go on
+      action.sa_flags = SA_RESTART;  // other system calls continue
       return ::sigaction(Signal(), &action, nullptr) == 0;
     }();
     if (!handled) return;

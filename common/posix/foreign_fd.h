@@ -1,8 +1,8 @@
 // Connections from other programs, closed without waiting.
 //
-// A peer can pass a descriptor of a TCP socket that takes its time when it is closed (SO_LINGER),
-// and keep none itself. The last one is then in a message in our socket's queue, and whoever drops
-// the message waits for as long as the peer chose. A signal ends such a wait.
+// A peer can pass us a descriptor of a TCP socket whose last close waits for a time that the peer
+// chose (SO_LINGER), and close its own. The last descriptor is then in a message in our socket's
+// queue, and the thread that drops the message waits. A signal ends such a wait.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,14 @@
 
 namespace penstock::posix {
 
-// While one exists, its thread does not wait for what it closes: neither by close(2), nor by
-// receiving a message without its descriptors. Each file costs some 50 µs at most. Does nothing if
-// the system has no timer left (`ulimit -i`). A file that was received and has a descriptor of our
-// own is not covered: FUSE waits when that is closed, and heeds no signal.
+// While one exists, its thread is not held up by files that it closes, either with close(2) or by
+// receiving a message without taking its descriptors. Each file takes about 50 µs at most. Does
+// nothing if the system has no timer left (`ulimit -i`).
 //
-// **Thread safety**: each belongs to one thread; they do not nest.
+// Does not help with a FUSE file whose descriptor we have received: closing that waits for the FUSE
+// server, and no signal ends the wait.
+//
+// **Thread safety**: used by the thread that made it. Do not nest them.
 class LingerLimit {
  public:
   LingerLimit();
@@ -26,7 +28,7 @@ class LingerLimit {
 };
 
 struct CloseForeign {
-  void operator()(const Fd* fd) const;  // under a LingerLimit
+  void operator()(const Fd* fd) const;  // closes it under a LingerLimit
 };
 // A connected socket whose peer is another program.
 using ForeignFd = std::unique_ptr<const Fd, CloseForeign>;

@@ -9,8 +9,8 @@
 
 namespace penstock::posix {
 
-// The group with this name, however many members it has; if there is none, the group with the text
-// as its number. **Errors**: NotFound names the text.
+// Finds the group with this name, however many members it has, or else the group with this number.
+// **Errors**: NotFound quotes the text.
 absl::StatusOr<gid_t> FindGroup(const std::string& group);
 
 // The same for a user.

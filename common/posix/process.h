@@ -46,9 +46,9 @@ class Child {
     int fd;      // the number in this process
     int number;  // the number in the child
   };
-  // kForProgram: Spawn returns once the program runs or could not be started. kForNothing: it
-  // returns before, because the program is read from a disk and its process waits for a core. If
-  // the program cannot be started then, the child exits with 127, and StartError says why.
+  // What Spawn waits for. kForProgram: it returns once the program runs or could not be started.
+  // kForNothing: it returns earlier, because loading the program and waiting for a free core take
+  // time. If the program then cannot be started, the child exits with 127, and StartError says why.
   enum class Wait { kForProgram, kForNothing };
   // Starts the program at path argv[0]. The child gets standard error, the inherited descriptors
   // under their numbers (3 or higher), and /dev/null as standard input and output; every other
@@ -66,14 +66,14 @@ class Child {
   const Fd& pidfd() const { return pidfd_; }
   void Kill();                 // SIGKILL to its group
   std::optional<Exit> Reap();  // returns the exit status, once; never waits
-  // **Requires**: reaped. Why the program was not started (errno); 0: it was.
+  // The errno with which starting the program failed; 0 if it was started. **Requires**: reaped.
   int StartError() const;
 
  private:
   Child() = default;
   pid_t pid_ = -1;
   Fd pidfd_;
-  Fd report_;  // of its start, where nobody waited for that
+  Fd report_;  // with Wait::kForNothing: from which StartError reads
   bool reaped_ = false;
 };
 

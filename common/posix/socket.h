@@ -52,13 +52,14 @@ struct Message {
 
 // Sends one SEQPACKET message with at most kMaxMessageFds descriptors. Never blocks.
 //
-// **Errors**: ResourceExhausted if the peer does not read; Unavailable if it is gone. Aborted says
-// nothing about this peer: descriptors that others have not received yet are in the way
+// **Errors**: ResourceExhausted if the peer does not read; Unavailable if it is gone; Aborted for
+// reasons that are not this peer's: others have not received too many descriptors yet
 // (ETOOMANYREFS), or the system is out of memory (ENOBUFS, ENOMEM).
 absl::Status Send(const Fd& socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
-// What to do with descriptors in a message. Without them, files are closed that had no other
-// descriptor (LingerLimit); with them, the receiver has to close them, which may take for ever.
+// What to do with descriptors in a message. kDrop: Receive closes files that have no other
+// descriptor; call it under a LingerLimit if that must not wait. kTake: the caller gets the
+// descriptors and has to close them, which may take for ever.
 enum class Descriptors { kTake, kDrop };
 
 // Receives one SEQPACKET message of at most max_bytes. Its descriptors are close-on-exec.

@@ -162,7 +162,8 @@ absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
     return base::ErrnoStatus(errno, what, "check the limit on processes (ulimit -u, pids.max)");
   }
   writing.Close();
-  // The child does the same, whichever comes first: from here on its group can be killed.
+  // Parent and child both do this, so that the group can be killed from here on, whichever runs
+  // first.
   ::setpgid(child.pid_, child.pid_);
   if (wait == Wait::kForNothing) {
     child.report_ = std::move(reading);

@@ -27,8 +27,8 @@ AllowedCall WithFirst(int number, uint64_t first) { return {number, {{.value = f
 
 std::vector<AllowedCall> CallsOfEveryProcess() {
   return {
-      // malloc. When memory runs out, glibc looks for another heap, counts cores for that, and
-      // makes one with mprotect.
+      // malloc. When memory runs out, glibc counts the cores to decide whether to create another
+      // heap, and creates it with mprotect.
       {SYS_brk},
       NeverExecutable(SYS_mmap),
       NeverExecutable(SYS_mprotect),
@@ -38,17 +38,17 @@ std::vector<AllowedCall> CallsOfEveryProcess() {
       {SYS_sched_getaffinity},
       {SYS_getrandom},
       {SYS_sysinfo},  // glibc's qsort asks how much memory there is
-      {SYS_futex},    // the end of each pthread_once wakes others, also if there are none
-      // Where the machine's clock cannot be read without a system call.
+      {SYS_futex},    // pthread_once wakes waiters at its end, even if there are none
+      // For machines whose clock cannot be read without a system call.
       {SYS_clock_gettime},
-      // A stopped process (SIGSTOP, a frozen cgroup, a suspended machine) goes on waiting by this.
+      // Resumes a wait after the process was stopped (SIGSTOP, frozen cgroup, suspended machine).
       {SYS_restart_syscall},
       {SYS_close},
       {SYS_fstat},
       // Messages on standard error, the C library's own included.
       WithFirst(SYS_write, STDERR_FILENO),
       WithFirst(SYS_writev, STDERR_FILENO),
-      // The end.
+      // Exit and abort.
       {SYS_exit_group},
       {SYS_exit},
       {SYS_rt_sigprocmask},

@@ -6,8 +6,8 @@
 
 namespace penstock::sandbox {
 
-// A condition on one argument of a system call. The whole register of 64 bits is compared, so a
-// number that the kernel would truncate doesn't match.
+// A condition on one argument of a system call. It compares the whole 64-bit register, so a number
+// that the kernel would truncate doesn't match.
 struct ArgumentRule {
   enum class Test { kIs, kLacksBits };
   unsigned index = 0;  // 0 is the first argument
@@ -15,8 +15,8 @@ struct ArgumentRule {
   uint64_t value = 0;
 };
 
-// One system call, allowed if all conditions hold. A list may have several entries for a call, and
-// then each of them allows it. Never a call that takes a path: a filter cannot see it.
+// One system call, allowed if all conditions hold. If a list has several entries for a call, each
+// of them allows it. Never list a call that takes a path, because a filter cannot see the path.
 struct AllowedCall {
   int number = 0;  // SYS_…
   std::vector<ArgumentRule> where = {};
@@ -24,9 +24,9 @@ struct AllowedCall {
 
 AllowedCall WithFirst(int number, uint64_t first);  // only if the first argument is this
 
-// What every process needs: memory (never executable), the clock, the end of the process by exit or
-// abort, messages on standard error, and going on after it was stopped. Contains the process's id,
-// so call it in the process that enters.
+// The calls that every process needs: memory (never executable), the clock, exit and abort,
+// messages on standard error, and resuming after a stop. The list contains the id of the calling
+// process, so call this in the process that enters the sandbox.
 std::vector<AllowedCall> CallsOfEveryProcess();
 
 }  // namespace penstock::sandbox

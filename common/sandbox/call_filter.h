@@ -1,5 +1,5 @@
-// A seccomp filter that allows a list of system calls. Every other call, and every call by another
-// ABI of the machine (32-bit, x32), kills the process.
+// A seccomp filter that allows a list of system calls. Every other call kills the process, and so
+// does every call through another ABI of the machine (32-bit, x32).
 #pragma once
 
 #include <linux/filter.h>
@@ -14,16 +14,16 @@ namespace penstock::sandbox {
 
 class CallFilter {
  public:
-  // **Errors**: what libseccomp says; FailedPrecondition if there is no seccomp here.
+  // **Errors**: libseccomp's; FailedPrecondition if there is no seccomp here.
   static absl::StatusOr<CallFilter> Make(std::span<const AllowedCall> calls);
 
-  // The very same program, except that a forbidden call fails with this errno instead of killing.
-  // For a process that must report what is forbidden.
+  // The same filter, except that a forbidden call fails with this errno and doesn't kill. For a
+  // process that must report which calls are forbidden.
   CallFilter FailingWith(int error) const;
 
-  // Installs it in the calling thread, for good. **Requires**: the process has one thread, and has
-  // given up the right to gain privileges. **Errors**: FailedPrecondition if the kernel or the
-  // container doesn't allow it.
+  // Installs the filter in the calling thread; it cannot be removed. **Requires**: the process has
+  // one thread, and has given up the right to gain privileges. **Errors**: FailedPrecondition if
+  // the kernel or the container doesn't allow it.
   absl::Status Install() const;
 
   std::span<const sock_filter> program() const { return program_; }

@@ -5,8 +5,8 @@
 
 #include "common/posix/fd.h"
 
-// Numbers are the same on all architectures. Debian 12's headers know version 2 only, so what the
-// running kernel knows is written down here.
+// These numbers are the same on all architectures. They are repeated here because Debian 12's
+// headers know version 2 only, and the running kernel may know a later one.
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_restrict_self 446
@@ -17,8 +17,8 @@ namespace {
 
 constexpr unsigned kAskVersion = 1;  // LANDLOCK_CREATE_RULESET_VERSION
 
-// struct landlock_ruleset_attr, as of version 6. Older kernels accept it if what they don't know is
-// zero.
+// struct landlock_ruleset_attr, as of version 6. Older kernels accept it if the fields that they
+// don't know are zero.
 struct RulesetAttributes {
   uint64_t handled_access_fs, handled_access_net, scoped;
 };

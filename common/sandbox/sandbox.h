@@ -1,4 +1,5 @@
-// Shuts the calling process in, for good. See the README for what remains possible.
+// Puts the calling process into a sandbox that it cannot leave. The README says what remains
+// possible.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace penstock::sandbox {
 
-// Built with a sanitizer, whose runtime needs what a sandbox forbids.
+// True in builds with a sanitizer, whose runtime needs what a sandbox forbids.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kIsInstrumented = true;
 #elif defined(__has_feature)
@@ -24,7 +25,7 @@ inline constexpr bool kIsInstrumented = false;
 struct SandboxOptions {
   // In addition to CallsOfEveryProcess.
   std::vector<AllowedCall> calls = {};
-  // What a forbidden call does: 0: it kills the process; else it fails with this errno.
+  // 0: a forbidden call kills the process. Else it fails with this errno.
   int fail_with = 0;
 };
 
@@ -34,14 +35,14 @@ struct EnteredSandbox {
   int landlock = 0;            // version; 0: none
 };
 
-// The first part, which works everywhere and has no effect on what the process does itself: no new
-// privileges, no core file, not dumpable. Afterwards the process's /proc belongs to root.
+// The first part of Enter: no new privileges, no core file, not dumpable. It works everywhere and
+// restricts none of the process's own work. Afterwards the process's /proc belongs to root.
 void GiveUpPrivileges();
 
-// The first part, and the rest: no new processes, Landlock, and the filter. Call it after shared
-// memory is mapped and before the first foreign byte.
+// Calls GiveUpPrivileges, forbids new processes, enters a Landlock domain, and installs the filter.
+// Call it after mapping shared memory and before reading the first foreign byte.
 // **Requires**: the process has one thread. **Errors**: FailedPrecondition if there is no seccomp
-// here; the process must then not go on.
+// here; the process must then stop.
 absl::StatusOr<EnteredSandbox> Enter(const SandboxOptions& options);
 
 }  // namespace penstock::sandbox

@@ -1,7 +1,8 @@
-// One penstock-indexer, from the daemon's side: asks it, and takes its answers. Destroying the
-// object ends the process.
+// One penstock-indexer, from the daemon's side: sends it questions and takes its answers.
+// Destroying the object ends the process.
 //
-// **Ownership**: one user at a time (see indexers.h). **Thread safety**: one thread at a time.
+// **Ownership**: held by one call at a time (see indexers.h). **Thread safety**: one thread at a
+// time.
 // **Requires**: Start is called on a thread that lives as long as the daemon, because the process
 // ends with it.
 #pragma once
@@ -24,7 +25,7 @@ namespace penstock::indexer {
 
 enum class Sandboxed { kYes, kNo };
 
-// A question: what to ask, and of which files.
+// A question, and the files that it is about.
 struct Question {
   Ask ask = {};
   const source::ForeignFile* file = nullptr;    // null: none is sent
@@ -39,14 +40,14 @@ class IndexerProcess final : public AnswerSource {
   static absl::StatusOr<std::unique_ptr<IndexerProcess>> Start(const std::string& program,
                                                                Sandboxed mode);
 
-  // Sends a question; the answer is then taken by Take. `watch` and `closing` (true cancels) must
-  // outlive the answer. **Requires**: the last answer has been taken completely.
+  // Sends a question; Take and End then take the answer. `watch` and `closing` (true cancels) must
+  // outlive the answer. **Requires**: the previous answer has been taken completely.
   absl::Status Begin(const Question& question, const source::ScanWatch& watch,
                      const std::atomic<bool>& closing);
 
-  // **Errors**: Cancelled; Internal if the answer ends first, or the process says what makes no
-  // sense; DataLoss or ResourceExhausted, with the file's path, if the process died. After an error
-  // the process is of no more use.
+  // **Errors**: Cancelled; Internal if the answer is too short or the process sends an invalid
+  // message; DataLoss or ResourceExhausted, with the file's path, if the process died. After an
+  // error the process cannot be used again.
   absl::Status Take(std::span<std::byte> into) override;
   // Ends the answer. **Errors**: Internal if there is more of it.
   absl::Status End();
@@ -74,7 +75,7 @@ class IndexerProcess final : public AnswerSource {
   uint64_t may_find_ = 0;
   const source::ScanWatch* watch_ = nullptr;
   const std::atomic<bool>* closing_ = nullptr;
-  size_t at_ = 0, end_ = 0;  // of the piece in the window: taken, all
+  size_t at_ = 0, end_ = 0;  // bytes of the piece in the window: taken so far, all
   bool begun_ = false, last_ = false;
 };
 

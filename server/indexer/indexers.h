@@ -1,11 +1,11 @@
-// The processes that parse what may be hostile, for the whole daemon. Each belongs to one opening
-// and to one call at a time: a file can spoil nothing but the dataset that it is part of. One that
-// is not in use is kept for some seconds for the same dataset.
+// All indexer processes of the daemon; they parse files that may be hostile. Each serves one
+// opening and one call at a time, so a file can falsify only its own dataset. An idle process is
+// kept for some seconds for the same dataset.
 //
-// One thread, `indexers`, starts all of them, because a process ends with the thread that started
-// it, and ends those that were not used.
+// One thread, `indexers`, starts all processes, because a process dies with the thread that started
+// it. It also ends those that have been idle for too long.
 //
-// **Ownership**: shared by the daemon, the datasets that are open, and openings.
+// **Ownership**: shared by the daemon, the open datasets, and openings.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -31,7 +31,7 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
     std::string program = {};  // empty: penstock-indexer in the folder of the running program
     Sandboxed sandboxed = Sandboxed::kYes;
     size_t most = 512;                              // processes at once; further calls wait
-    base::Duration keep = std::chrono::seconds(5);  // a process that is not in use
+    base::Duration keep = std::chrono::seconds(5);  // how long an idle process is kept
   };
   explicit Indexers(Options options);
   ~Indexers();  // calls Close, and waits for the thread
@@ -41,12 +41,13 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
   // For one opening and the dataset that it opens.
   std::shared_ptr<source::Parsers> NewParsers();
 
-  // Cancels what is being parsed; nothing is parsed any more.
+  // Cancels all parsing, now and later.
   void Close();
   const std::atomic<bool>& closing() const { return closing_; }
 
-  // Used by the parsers. A process for one call of `owner`, which gives it back; one that is not
-  // idle then is ended. **Errors**: those of IndexerProcess::Start; Cancelled.
+  // Used by the parsers. Get returns a process for one call of `owner`, which must give it back.
+  // GiveBack ends a process that is not idle. **Errors**: those of IndexerProcess::Start;
+  // Cancelled.
   using Process = std::unique_ptr<IndexerProcess>;
   absl::StatusOr<Process> Get(uint64_t owner, const source::ScanWatch& watch);
   void GiveBack(uint64_t owner, Process process);
@@ -72,8 +73,8 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
   const Options options_;
   std::atomic<bool> closing_{false};
   base::Mutex mutex_;
-  base::CondVar work_;  // for the thread
-  base::CondVar done_;  // for those who wait for a process
+  base::CondVar work_;  // wakes the thread
+  base::CondVar done_;  // wakes calls that wait for a process
   size_t processes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint64_t owners_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::deque<std::shared_ptr<Wanted>> wanted_ PENSTOCK_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// Lets processes parse. The parsers of penstockd.
+// The parsers of penstockd: they let processes parse.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace penstock::indexer {
 
-// Those of `owner`, a number that no other ones have.
+// Makes the parsers of one opening; `owner` is a number of their own.
 std::shared_ptr<source::Parsers> MakeProcessParsers(std::shared_ptr<Indexers> indexers,
                                                     uint64_t owner);
 

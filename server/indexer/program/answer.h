@@ -29,10 +29,10 @@ class Answer final : public AnswerSink {
  public:
   Answer(const DaemonLine& line, uint64_t number) : line_(line), number_(number) {}
 
-  // Waits for the daemon whenever the window is full.
+  // Hands the window over when it is full, and waits until the daemon has taken it.
   absl::Status Put(std::span<const std::byte> bytes) override;
   absl::Status End();
-  // Tells that so many more samples were found, and doesn't wait.
+  // Reports that `more` samples were found. Never waits.
   void Found(uint64_t more) const;
 
  private:

@@ -1,13 +1,13 @@
-// Shuts the indexer in, before its first foreign byte: it may read files that are sent to it, and
-// can open nothing, start nothing and connect to nothing.
+// Puts the indexer into its sandbox, before it reads the first foreign byte. It can then read files
+// that are sent to it, but cannot open files, start processes or connect to anything.
 #pragma once
 
 #include "common/base/status.h"
 
 namespace penstock::indexer {
 
-// **Requires**: the process has one thread. For good.
-// `sandboxed` false: only limits. **Errors**: those of sandbox::Enter.
+// Cannot be undone. `sandboxed` false: only limits memory and open files. **Requires**: the process
+// has one thread. **Errors**: those of sandbox::Enter.
 absl::Status ConfineIndexer(bool sandboxed);
 
 }  // namespace penstock::indexer

@@ -1,8 +1,8 @@
 // penstock-indexer: parses files for one daemon until that daemon closes its socket. It opens no
-// file: it gets them open. It has one thread.
+// files; the daemon sends them open. It has one thread.
 //
-// Exit codes: 0 the daemon closed its socket; 1 the daemon said what makes no sense; 2 not started
-// by a daemon; 3 it needs more memory than it may have.
+// Exit codes: 0 the daemon closed its socket; 1 the daemon sent an invalid message; 2 not started
+// by a daemon, or the sandbox failed; 3 it needs more memory than its limit.
 #include <sys/resource.h>
 #include <unistd.h>
 

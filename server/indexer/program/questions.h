@@ -1,4 +1,4 @@
-// What the daemon asks, and answering it.
+// Reads the daemon's questions and answers them.
 // **Thread safety**: one thread.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Asked {
   Ask ask = {};
   std::array<std::string, kTexts> texts = {};
 };
-// **Errors**: Internal if the message is none of this build.
+// **Errors**: Internal if this build's daemon cannot have sent the message.
 absl::StatusOr<Asked> ReadAsk(const posix::Message& message);
 
 // Waits until the socket takes another message, or its other end is closed.
@@ -26,7 +26,8 @@ class Questions {
  public:
   explicit Questions(const DaemonLine& line);
 
-  // Answers until the daemon closes its end (Unavailable), or what it says makes no sense.
+  // Answers questions until an error: Unavailable once the daemon has closed its end, Internal if
+  // it sent an invalid message.
   absl::Status AnswerAll();
 
  private:
@@ -40,7 +41,7 @@ class Questions {
 
   const DaemonLine& line_;
   const std::shared_ptr<source::Parsers> parsers_;
-  posix::Fd file_, second_;                         // of the last question that had any
+  posix::Fd file_, second_;                         // of the last question that came with files
   std::unique_ptr<source::UnpackedFile> unpacked_;  // of file_
 };
 

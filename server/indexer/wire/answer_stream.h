@@ -1,4 +1,5 @@
-// The stream of bytes that is an answer: where an indexer puts it, and where the daemon takes it.
+// An answer as a stream of bytes: the indexer puts it into a sink, the daemon takes it from a
+// source.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class AnswerSink {
 class AnswerSource {
  public:
   virtual ~AnswerSource() = default;
-  // Fills `into`. **Errors**: if the answer ends first.
+  // Fills `into`. **Errors**: the answer has too few bytes.
   virtual absl::Status Take(std::span<std::byte> into) = 0;
 };
 
@@ -34,7 +35,7 @@ absl::Status TakeRecord(AnswerSource& source, Record& record) {
   return source.Take(std::as_writable_bytes(std::span(&record, 1)));
 }
 
-// An error in what an indexer said.
+// The error for an answer that no honest indexer gives.
 absl::Status Lie(absl::string_view what);
 
 }  // namespace penstock::indexer

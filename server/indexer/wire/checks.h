@@ -1,6 +1,6 @@
-// Whether what an indexer found in a file can be there. A wrong answer may make the data of its own
-// dataset wrong, as the file itself could; it must not make the daemon read, write or count beyond
-// what exists. Pure.
+// Checks whether a file can contain what an indexer says it found. A wrong answer may falsify the
+// data of its own dataset, as the file itself could. It must not make the daemon read, write or
+// count beyond the file's end. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace penstock::indexer {
 
-// **Errors** of all: Lie says what cannot be.
+// **Errors** of all: Lie, with what is impossible.
 absl::Status CheckTar(const source::ScannedShard& scanned, uint64_t file_bytes);
 absl::Status CheckRecords(const source::ScannedShard& scanned, uint64_t file_bytes);
 absl::Status CheckNpy(const source::NpyHeader& header);

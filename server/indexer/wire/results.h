@@ -1,6 +1,6 @@
-// Results of parsing, as streams of bytes. Take… believes no length: it refuses what no file of the
-// given size could hold, before it allocates. Whether the numbers inside make sense, checks.h
-// decides.
+// Results of parsing, as streams of bytes. The Take functions believe no length: before they
+// allocate memory, they refuse a result that is too large for a file of the given size. checks.h
+// then decides whether the numbers in a result are possible.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace penstock::indexer {
 inline constexpr uint32_t kMostTextBytes = 8 << 10;  // of a message or a name for display
 inline constexpr uint64_t kMostNameBytes = uint64_t{64} << 20;  // of all extensions of a shard
 
-// How parsing went. A message that is too long is cut. TakeOutcome: `outcome` is what the indexer
-// says; the result, whether it said anything.
+// The status with which parsing ended; too long a message is cut. TakeOutcome sets `outcome` to the
+// status that the indexer sent, and returns an error if it sent none.
 absl::Status PutOutcome(AnswerSink& sink, const absl::Status& outcome);
 absl::Status TakeOutcome(AnswerSource& source, absl::Status& outcome);
 
@@ -43,7 +43,7 @@ struct IdxAnswer {
 absl::Status PutIdx(AnswerSink& sink, const IdxAnswer& answer);
 absl::StatusOr<IdxAnswer> TakeIdx(AnswerSource& source);
 
-// The pieces come in groups, the last of which is empty, after the facts.
+// The facts about the index. After them come its pieces in groups; an empty group is the last.
 struct MegatronHead {
   uint32_t type = 0, reserved = 0;
   uint64_t hash = 0;

@@ -1,12 +1,13 @@
-// What penstockd and penstock-indexer say to each other, over a SEQPACKET socket and a window of
-// shared memory. Both are of the same build. All numbers are in the machine's byte order.
+// The protocol between penstockd and penstock-indexer, over a SEQPACKET socket and a window of
+// shared memory. Both programs come from the same build. All numbers are in the machine's byte
+// order.
 //
-// The daemon asks one thing at a time: an Ask, the texts after it, and the files' descriptors. The
-// indexer answers with a stream of bytes (results.h), which it puts into the window piece by piece:
-// it tells of each piece, and writes the next one only when it is asked for more. So the daemon's
-// memory for an answer is what it decides to take, however much an indexer would like to say.
+// The daemon sends one question at a time: an Ask, the texts after it, and the files' descriptors.
+// The indexer answers with a stream of bytes (results.h), which it puts into the window piece by
+// piece: it reports each piece with a Tell, and writes the next one only when the daemon asks for
+// more. So the daemon decides how much memory it spends on an answer, however long the answer is.
 //
-// The daemon takes nothing for granted that comes from an indexer. It copies before it looks.
+// The daemon trusts nothing that comes from an indexer, and copies bytes before it checks them.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +19,14 @@ namespace penstock::indexer {
 // Descriptors that the program inherits.
 inline constexpr int kSocketNumber = 3, kWindowNumber = 4;
 
-// Its only argument, if there is one: it does not shut itself in.
+// The program's only argument, for an indexer without a sandbox.
 inline constexpr char kNoSandbox[] = "sandbox=off";
 
 inline constexpr size_t kWindowBytes = 1 << 20;
 inline constexpr size_t kMostAskBytes = 32 << 10;  // with the texts
 // Private memory of one indexer. A shard needs 28 bytes for each member and sample, twice.
 inline constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
-// Its exit codes if it cannot shut itself in, and if its memory was not enough.
+// The exit codes of an indexer that cannot enter its sandbox, and of one that runs out of memory.
 inline constexpr int kExitNotReady = 2, kExitNoMemory = 3;
 
 enum class Task : uint32_t {
@@ -48,8 +49,9 @@ struct Ask {
   uint32_t format = 0, type = 0, role = 0;  // TokenFormat, DType, IdxRole
   uint64_t number = 0;                      // of the question, from 1
   uint64_t bytes = 0, second_bytes = 0;     // sizes of the files
-  uint64_t from = 0, offset = 0;            // kTarKey: the two places; kUnpack: how many bytes
-  uint32_t has_second = 0;                  // whether there is an index beside the shard
+  uint64_t from = 0,
+           offset = 0;      // kTarKey: two places in the shard; kUnpack: how many bytes (offset)
+  uint32_t has_second = 0;  // whether there is an index beside the shard
   uint32_t reserved = 0;
   uint32_t text_bytes[kTexts] = {};
 };
