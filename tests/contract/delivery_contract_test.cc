@@ -1,5 +1,5 @@
-// What every delivery promises, whichever it is: the same batches, in the same order, with the same
-// bytes, and the same last word.
+// The contract of every delivery: the same batches in the same order with the same bytes, and the
+// same final state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ using ::testing::UnorderedElementsAre;
 constexpr uint32_t kWindow = 8;
 constexpr uint32_t kSlots = 12;
 
-// A delivery, and how its consumer gets at the bytes of a batch.
+// A delivery, with its consumer's access to the bytes of a batch.
 class Subject {
  public:
   virtual ~Subject() = default;
   virtual BatchDelivery& delivery() = 0;
-  // All that is under way comes to its end.
+  // Completes all copies in progress.
   virtual void Settle() {}
   virtual const std::byte* BytesOf(const shm::ControlEntry& entry) = 0;
 };
@@ -90,7 +90,7 @@ class DeliveryContractTest : public ::testing::TestWithParam<const char*> {
     const auto slot = static_cast<uint32_t>(sequence - 1);
     delivery().Announce(PoolSegment::Entry(sequence, slot), segment_.Slot(slot));
   }
-  // One turn of the runner, after all that was under way.
+  // Completes all copies in progress, then does one pass of the runner.
   void Turn() {
     subject_->Settle();
     const BatchDelivery::Heard heard = delivery().Listen();
@@ -99,7 +99,7 @@ class DeliveryContractTest : public ::testing::TestWithParam<const char*> {
     let_go_.insert(let_go_.end(), heard.released.begin(), heard.released.end());
   }
 
-  // The consumer.
+  // The consumer's side.
   shm::ControlPage& page() { return *reinterpret_cast<shm::ControlPage*>(mapping_.data()); }
   uint64_t announced() { return page().announced.load(); }
   const shm::ControlEntry& entry(uint64_t sequence) {

@@ -1,6 +1,6 @@
-// What every source of stored rows promises: fields, labels, rows in any order by any thread,
-// bounds, damage, changes on disk. A source joins with a Store of its own, which says how its
-// datasets are made.
+// The contract of every source of stored rows: fields, labels, rows in any order and on any thread,
+// limits, damaged files, and files that change. To add a source, write a Store for it, which
+// creates its datasets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ using ::testing::HasSubstr;
 constexpr uint32_t kHeight = 30, kWidth = 40;
 constexpr uint64_t kRow = kHeight * kWidth;
 
-// Row i, byte j is 7 · i + j; label i is 3 · i modulo 10.
+// Byte j of row i is 7 · i + j, modulo 256. Label i is 3 · i, modulo 10.
 std::string RowBytes(uint32_t rows) {
   constexpr size_t kHeader = 16;
   return IdxImages(rows, kHeight, kWidth).substr(kHeader);
@@ -48,7 +48,7 @@ class Store {
  public:
   virtual ~Store() = default;
   virtual void Write(uint32_t rows) = 0;
-  virtual std::string path() const = 0;  // of what holds the rows
+  virtual std::string path() const = 0;  // the file with the rows
   virtual absl::StatusOr<std::unique_ptr<Dataset>> Open() = 0;
   virtual bool labeled() const { return true; }
 };
@@ -95,7 +95,8 @@ class NpyStore final : public Store {
   penstock::testing::TempFolder temp_;
 };
 
-// Rows of 600 tokens that do not overlap: windows of 599, each with one more.
+// Rows of 600 tokens that don't overlap: windows of 599 tokens, each with one more for the last
+// target.
 class TokensStore final : public Store {
  public:
   explicit TokensStore(TokenFormat format) : format_(format) {}
@@ -143,7 +144,7 @@ class RowSourceContract : public ::testing::TestWithParam<Source> {
   static bool keeps_rows() { return GetParam().name.find("Gzip") != std::string::npos; }
   void CutOff(uint64_t bytes) { std::filesystem::resize_file(store_->path(), bytes); }
 
-  // Whether the rows are those; or the source's own trouble, in words.
+  // Returns "right" or "wrong", "trouble" if the source is unavailable, or any other error.
   static std::string Check(const Dataset& dataset, const std::vector<uint64_t>& samples) {
     std::vector<std::byte> rows(samples.size() * kRow, std::byte{0xA5});
     const Selection selection = dataset.Select({}).value();
@@ -191,7 +192,7 @@ TEST_P(RowSourceContract, AFileThatIsWrittenToIsTroubleOrRightUntilItIsOpenedAne
   EXPECT_EQ(Check(*after, {0, 100}), "right");
 }
 
-// What was unpacked into memory when the file was opened stays right, whatever becomes of the file.
+// Compressed files are unpacked into memory when they are opened, so their rows stay right.
 TEST_P(RowSourceContract, RowsOverwrittenInPlaceAreChangedOrRightThoughSizeAndTimeAreWhatTheyWere) {
   const auto dataset = Open(100);
   ASSERT_EQ(Check(*dataset, {0, 99}), "right");

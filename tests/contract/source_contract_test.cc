@@ -1,4 +1,5 @@
-// What every source promises. A source joins with a Store, which makes and spoils its datasets.
+// The contract of every source of samples. To add a source, write a Store for it, which creates and
+// damages its datasets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,13 +30,13 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Where a source's datasets are kept. Samples are named "class/name".
+// Holds a source's datasets. Samples are named "class/name".
 class Store {
  public:
   virtual ~Store() = default;
   virtual void Put(const std::string& sample, const std::string& bytes) = 0;
   virtual void Remove(const std::string& sample) = 0;
-  // In place, and the file's time of modification is what it was.
+  // Overwrites in place and restores the file's modification time.
   void Overwrite(const std::string& sample, const std::string& bytes) {
     const std::string path = FileOf(sample);
     const fs::file_time_type time = fs::last_write_time(path);
@@ -73,7 +74,7 @@ class FolderStore final : public Store {
   penstock::testing::TempFolder temp_;
 };
 
-// One shard a sample, sorted as the samples are; a class is its number.
+// One shard per sample, in the samples' order. Each shard stores its class as a number.
 class ShardStore : public Store {
  public:
   explicit ShardStore(Tree::Confinement confinement) : confinement_(confinement) {}
@@ -92,7 +93,7 @@ class ShardStore : public Store {
     options.confinement = confinement_;
     if (samples_.empty()) options.spec.shards = {temp_.At("none")};
     for (const auto& [sample, bytes] : samples_) {
-      Write(sample);  // the numbers may be others now
+      Write(sample);  // another class may have changed the numbers
       options.spec.shards.push_back(temp_.At(ShardOf(sample)));
     }
     PENSTOCK_ASSIGN_OR_RETURN(OpenedShards opened, OpenShards(options));
@@ -153,7 +154,7 @@ class RecordStore final : public ShardStore {
   }
 };
 
-// A class is named, or a number.
+// Whether classes have names or only numbers.
 enum class Classes { kNames, kNumbers };
 
 struct Source {
@@ -210,7 +211,7 @@ TEST_P(SourceContract, AChangedSampleIsNotReadAndItsNeighboursAre) {
   EXPECT_EQ(Read(*reader, 2), "dog b");
 }
 
-// Neither the bytes that were there nor those that are.
+// The reader returns neither the old nor the new bytes.
 TEST_P(SourceContract, ASampleWithAnotherContentIsNotReadThoughSizeAndTimeAreWhatTheyWere) {
   PutThree();
   const auto dataset = Open();

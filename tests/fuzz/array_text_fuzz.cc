@@ -1,4 +1,5 @@
-// Any bytes as the text that names arrays or tokens: what is understood is written back the same.
+// Arbitrary text as the name of arrays or tokens: whatever parses must survive a round trip through
+// ToString.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Any bytes as the daemon's configuration: refused in one line that names the file, or values that
-// everything else may rely on.
+// Arbitrary bytes as the daemon's configuration: either refused with one line that names the file,
+// or accepted with values that the rest of the daemon can rely on.
 #include <cstdint>
 #include <string>
 

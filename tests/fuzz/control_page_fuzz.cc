@@ -1,5 +1,5 @@
-// A consumer that writes anything anywhere in its control page, against what the daemon makes of
-// it. The input is a list of steps of ten bytes: what to do, where, and a number.
+// A consumer that writes anything anywhere in its control page, against the delivery and the core
+// that read the page. The input is a list of 11-byte steps: an action, an offset and a number.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -54,7 +54,7 @@ class Daemon {
         return Write(where, number);
       case 2:
         return Write(offsetof(shm::ControlPage, taken), number % (2 * kWindow));
-      case 3:  // as an honest consumer releases
+      case 3:  // the way an honest consumer releases
         return Write(offsetof(shm::ControlPage, released) + 8 * (number % shm::kControlCapacity),
                      number % shm::kControlCapacity + 1);
       case 4:
@@ -68,7 +68,7 @@ class Daemon {
     }
   }
 
-  // Whatever the consumer wrote, its neighbour goes on and the slots come back.
+  // Whatever the consumer wrote, the other session continues and all slots come back.
   void End() {
     Listen();
     if (!failed_) core_.CloseSession(kConsumer);
@@ -112,19 +112,19 @@ class Daemon {
     PENSTOCK_CHECK(core_.Released(kNeighbour, taken_by_neighbour_, {}).ok());
   }
 
-  // As the runner does: what cannot be ends the session.
+  // Like the runner, ends the session if the consumer reports something impossible.
   void Listen() {
     if (failed_) return;
     const exporting::BatchDelivery::Heard heard = delivery_->Listen();
     absl::Status status = core_.Taken(kConsumer, heard.taken, {});
     for (const uint64_t sequence : heard.released) {
-      PENSTOCK_CHECK(outstanding_.erase(sequence) == 1);  // announced, and released once
+      PENSTOCK_CHECK(outstanding_.erase(sequence) == 1);  // announced, and released only once
       if (status.ok()) status = core_.Released(kConsumer, sequence, {});
     }
     const auto view = core_.View(kConsumer);
     PENSTOCK_CHECK(view->released <= view->taken && view->taken <= view->announced);
     PENSTOCK_CHECK(view->announced - view->released <= kWindow);
-    PENSTOCK_CHECK(delivery_->LookAtConsumer().ready <= view->announced);  // for status alone
+    PENSTOCK_CHECK(delivery_->LookAtConsumer().ready <= view->announced);  // used for status only
     if (status.ok()) return;
     core_.CloseSession(kConsumer);
     failed_ = true;

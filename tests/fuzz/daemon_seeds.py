@@ -1,4 +1,4 @@
-"""Seeds of what reaches the daemon itself: handshakes, requests, shared memory, state files, YAML."""
+"""Seeds for input that reaches the daemon itself: handshakes, requests, shared memory, state files, YAML."""
 import json
 import pathlib
 import random
@@ -8,7 +8,7 @@ KNOWN_SEED = 11
 
 
 def handshake():
-    """As common/shm/doorway_wire.h has it."""
+    """Handshakes, as in common/shm/doorway_wire.h."""
     def shake(version=1, kind=1, client=b"fuzz 1.0", magic=0x524F4F44):
         return struct.pack("<4I", magic, version, kind, 0) + client.ljust(64, b"\0")
 
@@ -23,7 +23,7 @@ def handshake():
 
 
 def session_request():
-    """JSON, which is easier to change than protobuf's encoding, and some of the latter."""
+    """JSON, because it is easier to mutate, and one request in protobuf's encoding."""
     crop = {"random_resized_crop": {"height": 32, "width": 32, "scale_min": 0.1, "scale_max": 1.0,
                                     "ratio_min": 0.75, "ratio_max": 1.5},
             "flip_probability": 0.5}
@@ -53,7 +53,7 @@ def session_request():
 
 
 def steps(layout, kinds, numbers, count):
-    """Lists of steps, each packed by `layout`: what to do, where, and a number."""
+    """Lists of steps, each packed by `layout`: an action, an offset and a number."""
     rng = random.Random(KNOWN_SEED)
     for length in (1, 5, 40, count):
         yield f"steps{length}", b"".join(
@@ -79,7 +79,7 @@ def worker_channel():
 
 
 def worker_requests():
-    """Two bytes of choices, then a channel as server/workers/queue/channel.h has it."""
+    """Two bytes of choices, then a channel as in server/workers/queue/channel.h."""
     spec = struct.pack("<IIII", 0, 32, 32, 32)
     for name, sizes in [("sound", (0, 100, 0, 32 * 32 * 3)), ("outside", (4000, 4000, 8000, 3072)),
                         ("huge", (2**64 - 1, 2, 2**64 - 1, 3072))]:
@@ -90,7 +90,7 @@ def worker_requests():
 
 
 def manifest():
-    """One byte of choices, then a manifest as server/source/images/manifest.h has it."""
+    """One byte of choices, then a manifest as in server/source/images/manifest.h."""
     for name, samples in [("small", 2), ("larger", 20)]:
         paths, names = b"/data/flowersrose", b"".join(b"%02d.jpg" % n for n in range(samples))
         header = b"PSTKMFST" + struct.pack("<II8Q", 2, 0, samples, 2, len(paths), len(names), 1, 0, 3, 0)
@@ -101,7 +101,7 @@ def manifest():
 
 
 def shard_manifest():
-    """One byte of choices, then a manifest as server/source/shards/shard_manifest.h has it."""
+    """One byte of choices, then a manifest as in server/source/shards/shard_manifest.h."""
     text = b"/data/0.tar/data/1.tarjpgtxt"
     header = b"PSTKSHRD" + struct.pack("<II10Q", 3, 1, 7, 2, 4, 2, 8, len(text), 4, 1, 0, 0)
     shards = b"".join(struct.pack("<4QQII", 1, 1, 1, 1, first, 11 * i, 11) for i, first in enumerate((0, 2)))

@@ -1,4 +1,4 @@
-// Any bytes as a file with an EXIF block, and as the block itself.
+// Arbitrary bytes as a file with an EXIF block, and as the block itself.
 #include <cstdint>
 #include <functional>
 #include <span>

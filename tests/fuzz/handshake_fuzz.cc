@@ -1,4 +1,5 @@
-// Any bytes as a client's first message at the doorway, and what the daemon answers.
+// Arbitrary bytes as a client's first message at the doorway: the daemon accepts only sound
+// handshakes, and refuses all others with a code and a reason.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Any bytes as what a client sends to the daemon's socket, and what gRPC would answer.
+// Arbitrary bytes sent by a client to the daemon's socket, and the same bytes as gRPC's answer.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@ namespace base = penstock::base;
 
 namespace {
 
-// What passes of `bytes` when they come in pieces of this size: how many, and whether all was well.
+// The result of passing on bytes that arrive in pieces.
 struct Passed {
   size_t bytes = 0;
   bool refused = false;
@@ -32,8 +32,8 @@ Passed PassInPieces(std::span<const std::byte> bytes, size_t piece) {
       break;
     }
     PENSTOCK_CHECK(verdict->pass <= held.size());
-    // What is held back although time is not what is missing is less than a frame's beginning, or
-    // waits for an answer.
+    // Bytes held back without a time to wait for are either less than a preface or waiting for
+    // gRPC's answers.
     PENSTOCK_CHECK(verdict->wait > base::Duration::zero() || traffic.unanswered() >= 16 ||
                    held.size() - verdict->pass < rpc::kPrefaceBytes);
     passed.bytes += verdict->pass;

@@ -1,4 +1,4 @@
-// Any bytes as what somebody sends to the metrics' port.
+// Arbitrary bytes sent to the metrics port.
 #include <cstdint>
 
 #include "common/base/check.h"
@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kLimit = 4096;
   const absl::string_view all(reinterpret_cast<const char*>(data), size);
   const status::HttpRequest whole = status::Judge(all, kLimit);
-  // Once there is a verdict, more bytes change nothing; and there is one within the limit.
+  // There is a verdict within the limit, and further bytes don't change it.
   PENSTOCK_CHECK(size < kLimit || whole.verdict != status::HttpVerdict::kIncomplete);
   for (size_t part = 0; part < size; part += 1 + size / 16) {
     const status::HttpRequest early = status::Judge(all.substr(0, part), kLimit);

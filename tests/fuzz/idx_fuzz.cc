@@ -1,4 +1,4 @@
-// Any bytes as the beginning of an IDX file, of images and of labels.
+// Arbitrary bytes as the beginning of an IDX file, both of images and of labels.
 #include <algorithm>
 #include <cstdint>
 #include <span>

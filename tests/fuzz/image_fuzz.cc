@@ -1,5 +1,5 @@
-// Any bytes as an image, with any spec: a fault or a row; and a decoder keeps nothing of one file
-// that shows in the next.
+// Arbitrary bytes as an image, with an arbitrary spec: the decoder returns a fault or a row. A
+// decoder that has decoded other files must return the same as a new one.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,9 +12,9 @@ namespace {
 using penstock::base::Fault;
 namespace decode = penstock::decode;
 
-constexpr size_t kPrefixBytes = 8;  // seeds.py writes them, too
+constexpr size_t kPrefixBytes = 8;  // seeds.py writes them too
 
-// Small enough that a run takes milliseconds.
+// Small enough for a run to take milliseconds.
 constexpr decode::SampleLimits kLimits = {
     .max_bytes = 1 << 20, .max_pixels = 1 << 18, .max_scans = 30};
 

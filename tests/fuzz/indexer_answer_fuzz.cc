@@ -1,4 +1,5 @@
-// Any bytes as an indexer's answer: what the daemon takes of it can be in a file of that size.
+// Arbitrary bytes as an indexer's answer: whatever the daemon accepts must fit into a file of that
+// size.
 #include <cstdint>
 #include <cstring>
 #include <span>

@@ -1,5 +1,5 @@
-// Any bytes as a JPEG file, of which any part is wanted: whether Huffman codes are decoded by us or
-// by libjpeg, the verdict and the pixels are the same.
+// Arbitrary bytes as a JPEG file, of which an arbitrary window is decoded: our Huffman decoder and
+// libjpeg's must return the same fault and the same pixels.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 using penstock::base::Fault;
 namespace decode = penstock::decode;
 
-constexpr size_t kPrefixBytes = 8;  // seeds.py writes them, too
+constexpr size_t kPrefixBytes = 8;  // seeds.py writes them too
 constexpr uint64_t kMaxPixels = 1 << 18;
 constexpr uint64_t kMaxScans = 30;
 

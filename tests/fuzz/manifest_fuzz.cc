@@ -1,6 +1,6 @@
-// Any bytes as an index of a folder, as it is stored in the state directory. The first byte says
-// whether the header is made sound, as by somebody who can compute a checksum: what is accepted can
-// be asked for each sample and folder.
+// Arbitrary bytes as a folder's index from the state directory. The first byte decides whether the
+// header gets the right magic, version and checksum, because an attacker can compute those. If the
+// manifest is accepted, every sample and folder can be queried.
 #include <cstdint>
 #include <cstring>
 #include <span>

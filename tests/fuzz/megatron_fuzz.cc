@@ -1,5 +1,5 @@
-// Any bytes as a Megatron index, behind four that say how long its .bin is: every window of what is
-// taken lies in the .bin.
+// Arbitrary bytes as a Megatron index, after four bytes with the size of its .bin: if the index is
+// accepted, every window lies within the .bin.
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -12,7 +12,7 @@ namespace source = penstock::source;
 
 namespace {
 
-constexpr size_t kPrefixBytes = 4;  // seeds.py writes them, too
+constexpr size_t kPrefixBytes = 4;  // seeds.py writes them too
 
 void CheckWindows(const source::MegatronIndex& index, uint64_t bin_bytes, source::Ends ends) {
   const size_t token = penstock::base::ElementBytes(index.type());
@@ -23,7 +23,7 @@ void CheckWindows(const source::MegatronIndex& index, uint64_t bin_bytes, source
     if (ends == source::Ends::kShort) windows.EndSequence();
   }
   windows.EndSequence();
-  // Of a long one both ends are enough.
+  // If there are many samples, checks only both ends.
   for (uint64_t sample = 0; sample < windows.samples(); ++sample) {
     if (sample == 1000 && windows.samples() > 2000) sample = windows.samples() - 1000;
     uint64_t tokens = 0;

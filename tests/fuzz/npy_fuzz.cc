@@ -1,4 +1,4 @@
-// Any bytes as the beginning of a .npy file, and as the literal in its header.
+// Arbitrary bytes as the beginning of a .npy file, and as the literal in its header.
 #include <cstdint>
 #include <span>
 

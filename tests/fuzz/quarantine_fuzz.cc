@@ -1,5 +1,5 @@
-// Any bytes as a quarantine's file. The first byte says whether a sound checksum follows them: what
-// is accepted is written again as the same.
+// Arbitrary bytes as a quarantine file. The first byte decides whether a correct checksum is
+// appended. If the file is accepted, writing and reading it again gives the same content.
 #include <cstdint>
 #include <string>
 

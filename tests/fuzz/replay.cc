@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where there is none: gives the target each file that is named, or lies in
-// a folder that is named, once.
+// Replaces libFuzzer in builds without it: runs the target once on each file that is an argument or
+// in a folder that is one.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

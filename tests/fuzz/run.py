@@ -1,7 +1,7 @@
 """run.py PROGRAM SEEDS FOLDER [--seconds N]
 
-Makes the seeds in FOLDER and gives them to PROGRAM; with --seconds, lets libFuzzer go on from them for
-so long. What it finds stays in FOLDER. Exits with 77 where Pillow, which makes seeds, is missing.
+Writes the seeds to FOLDER and runs PROGRAM on them. With --seconds, libFuzzer continues from them for that
+time. Findings stay in FOLDER. Exits with 77 if the seeds need Pillow and it is missing.
 """
 import argparse
 import pathlib

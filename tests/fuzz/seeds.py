@@ -1,6 +1,6 @@
-"""Seeds for the fuzz targets: seeds.py NAME FOLDER writes those of one target.
+"""Seeds for the fuzz targets: seeds.py NAME FOLDER writes those for one target.
 
-A format adds a function to SEEDS that yields (file name, bytes). Images need Pillow, the others nothing."""
+A format adds a function to SEEDS that yields (file name, bytes). Images need Pillow."""
 import io
 import pathlib
 import random
@@ -21,7 +21,7 @@ def small_images():
 
 
 def image():
-    """Eight bytes that image_fuzz.cc turns into what to make of the image, then its file."""
+    """Eight bytes from which image_fuzz.cc makes the spec, then the image file."""
     rng = random.Random(3)
     for name, data in small_images():
         yield name, bytes(rng.randrange(256) for _ in range(8)) + data
@@ -69,7 +69,7 @@ def tokens():
 
 
 def megatron():
-    """Four bytes for the size of the .bin, then the index."""
+    """Four bytes with the size of the .bin, then the index."""
     for name, code, token, lengths in [("one", 8, 2, [30]), ("documents", 4, 4, [3, 0, 1, 20, 9]),
                                        ("small", 1, 1, [5] * 20)]:
         starts = [token * sum(lengths[:i]) for i in range(len(lengths))]
@@ -89,7 +89,7 @@ def array_text():
 
 
 def shards():
-    """Small tar shards of every header that Python writes: (name, bytes, members)."""
+    """Small tar shards in every header format that Python writes: (name, bytes, members)."""
     samples = [("a/one", "jpg", b"\xff\xd8" + bytes(700)), ("a/one", "cls", b"7"),
                ("a/two", "jpg", b"x" * 512), ("a/two", "cls", b"8"), ("a/.hidden", "jpg", b"no"),
                ("long/" + "d" * 90 + "/" + "k" * 120, "txt", b"a caption"), ("\u00fc", "json", b"{}")]
@@ -118,7 +118,7 @@ def tar():
 
 
 def wds_index():
-    """Four bytes for the shard's size, then the index as DALI's wds2idx writes it."""
+    """Four bytes with the shard's size, then the index as written by DALI's wds2idx."""
     for name, data, members in shards():
         lines, last = [], None
         for path, offset, size in members:
@@ -135,7 +135,7 @@ def wds_index():
 
 
 def tfrecord():
-    """Records, and the messages in them."""
+    """Files of records, and messages alone."""
     from write_records import example, field, record, varint
     examples = {"usual": {"image/encoded": b"\xff\xd8" + bytes(300), "image/class/label": [7]},
                 "numbers": {"ints": [1, -1, 2**62], "floats": [1.5, -2.0], "empty": []}, "none": {}}
@@ -195,7 +195,7 @@ def http2():
 
 
 def indexer_answer():
-    """An outcome; a shard with one sample, as server/indexer/wire/results.cc writes it; pieces of an index."""
+    """An outcome; a shard with one sample, as written by server/indexer/wire/results.cc; pieces of an index."""
     yield "error", struct.pack("<II", 3, 4) + b"text"
     head = struct.pack("<8Q", 1, 2, 1, 1, 2, 1, 0, 7)
     extension = struct.pack("<II5Q", 1, 1, 0, 1, 1, 1, 3) + b"npy"

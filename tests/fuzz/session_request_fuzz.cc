@@ -1,5 +1,5 @@
-// Any bytes as a trainer's request, in protobuf's encoding or as JSON: what the daemon accepts has
-// numbers that everything behind it can compute with.
+// Arbitrary bytes as a trainer's request, in protobuf's encoding or as JSON: if the daemon accepts
+// the request, its numbers are within the limits that later computations rely on.
 #include <google/protobuf/util/json_util.h>
 
 #include <cmath>
@@ -41,11 +41,11 @@ void CheckAlone(const session::Request& request) {
   for (const double number :
        {spec.scale_min, spec.scale_max, spec.ratio_min, spec.ratio_max, spec.flip_probability})
     PENSTOCK_CHECK(std::isfinite(number));
-  // A batch's size is computed without overflow.
+  // A batch's size can be computed without overflow.
   PENSTOCK_CHECK(penstock::decode::RowBytes(spec) < UINT64_MAX / session::kMaxBatchSize);
 }
 
-// With a dataset, each batch of the epoch can be computed.
+// If the request fits a dataset, each batch of the epoch can be computed.
 void CheckWithDataset(session::Request request) {
   const penstock::testing::FakeDataset dataset(1000);
   const session::Target target = {.dataset = dataset, .range = {.first = 0, .count = 1000}};

@@ -1,6 +1,6 @@
-// Any bytes as an index of shards, as it is stored in the state directory. The first byte says
-// whether the header is made sound, as by somebody who can compute a checksum: what is accepted can
-// be asked for each shard, sample and member.
+// Arbitrary bytes as an index of shards from the state directory. The first byte decides whether
+// the header gets the right magic, version and checksum, because an attacker can compute those. If
+// the manifest is accepted, every shard, sample and member can be queried.
 #include <cstdint>
 #include <cstring>
 #include <span>

@@ -1,4 +1,4 @@
-// A fuzz target's bytes as memory that was read from a file.
+// Maps a fuzz target's bytes as if they were a file's.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any bytes as a tar shard: it is walked from header to header, and its members into samples. What
-// is found lies within the shard, one behind the other.
+// Arbitrary bytes as a tar shard, whose members are grouped into samples: the members lie within
+// the shard and don't overlap.
 #include <cstdint>
 #include <span>
 

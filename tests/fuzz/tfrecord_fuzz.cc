@@ -1,5 +1,5 @@
-// Any bytes as the data of a record, a tf.train.Example; and as a file of records. What is found
-// lies within what holds it, and counting and reading agree.
+// Arbitrary bytes as a record's data (a tf.train.Example), and as a file of records: every feature
+// and value lies within its record, and counting and reading values agree.
 #include <algorithm>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
-// Any bytes as a file of tokens of each format: its tokens lie in it, up to its end.
+// Arbitrary bytes as a token file of each format: if it is accepted, its tokens extend exactly to
+// the end of the file.
 #include <cstdint>
 #include <span>
 

@@ -1,4 +1,4 @@
-// Any text as DALI's index of a shard; its first four bytes say how large the shard is.
+// Arbitrary text as DALI's index of a shard, after four bytes with the shard's size.
 #include <cstdint>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // A worker that writes anything anywhere in its channel and its input memory, against the queue
-// that serves it. The input is a list of steps of 13 bytes: what to do, where, and a number.
+// that serves it. The input is a list of 13-byte steps: an action, an offset and a number.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -56,7 +56,7 @@ class Queue {
     }
   }
 
-  // Each item ended exactly once, whatever the worker wrote.
+  // Each item must have ended exactly once, whatever the worker wrote.
   void End() {
     Collect();
     Replace();
@@ -80,7 +80,7 @@ class Queue {
     std::memcpy(theirs_.data() + where % (kAllBytes - sizeof(number)), &number, sizeof(number));
   }
 
-  // Reads and sends on this thread, as a reader thread would.
+  // Reads and sends on this thread, like a reader thread.
   void Give(uint64_t sample) {
     if (broken_ || given_.size() + 1 >= workers::kRingCapacity) return;
     const workers::WorkItem item = {
@@ -91,7 +91,7 @@ class Queue {
     link_->WakeWorker();
   }
 
-  // In the ring, as a worker would, whether or not there was such a request.
+  // Pushes a completion into the ring, like a worker, whether or not that request exists.
   void Answer(uint64_t sequence, uint64_t number) {
     answered_ = sequence;
     auto& ring = channel_->completions;
@@ -123,7 +123,7 @@ class Queue {
     if (broken_) Replace();
   }
 
-  // As the supervisor does with a worker that broke its channel.
+  // Like the supervisor, replaces a worker that broke its channel.
   void Replace() {
     std::vector<workers::Outcome> outcomes;
     reads_.Detach(

@@ -1,6 +1,6 @@
 // A worker's request and its input: eight bytes for the request, then the recipe and the samples.
-// Whatever they say, nothing is written outside of the segment, nor in it if they are refused; and
-// a recipe that is accepted is the same when it is written again.
+// The worker never writes outside the segment, and writes nothing to it if it refuses the input. A
+// recipe that is accepted survives a round trip.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kPromise = 8;
 constexpr size_t kSegmentBytes = 4096;
 
-// The first two bytes: the recipe's size; the third: whether there is an image; the others: where
-// its row is.
+// Bytes 0 and 1 are the recipe's size, byte 2 says whether there is an image, and bytes 4 and 5 are
+// its row's offset.
 workers::DecodeRequest RequestOf(std::span<const std::byte> promise) {
   workers::DecodeRequest request{};
   uint16_t recipe_bytes = 0, row = 0;
@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < kPromise) return 0;
   const auto bytes = std::as_bytes(std::span(data, size));
   const workers::DecodeRequest request = RequestOf(bytes.first(kPromise));
-  // Copied, so that a sanitizer sees where they end.
+  // A copy, so that a sanitizer sees where the input ends.
   const std::vector<std::byte> input(bytes.begin() + kPromise, bytes.end());
   std::vector<uint64_t> memory(kSegmentBytes / sizeof(uint64_t), UINT64_MAX);
   CheckRecipe(std::span(input).first(std::min<size_t>(request.recipe_bytes, input.size())));

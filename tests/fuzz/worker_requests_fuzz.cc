@@ -1,6 +1,6 @@
-// Any bytes as the beginning of a worker's channel: whatever requests they make, what the worker
-// reads and writes lies within its memory. Two bytes choose a segment and how much of the header is
-// sound; the rest is the channel.
+// Arbitrary bytes as the beginning of a worker's channel: whatever requests they contain, the
+// worker reads and writes only within its own memory. Two bytes choose a segment and whether the
+// header is sound; the rest is the channel.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,14 +23,14 @@ namespace workers = penstock::workers;
 namespace {
 
 constexpr uint64_t kArena = 4096, kSegment = 8192;
-constexpr int kAbove = 100;  // numbers that a worker does not inherit
+constexpr int kAbove = 100;  // descriptor numbers that a worker doesn't inherit
 
 void Inherit(const posix::Fd& fd, int number) {
   PENSTOCK_CHECK(::dup2(fd.get(), number) == number);
 }
 posix::Fd Above(posix::Fd fd) { return posix::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kAbove)); }
 
-// Both ends of what a daemon and a worker share.
+// Everything that a daemon and a worker share, with both ends.
 struct Shared {
   posix::Fd channel = Above(posix::MakeMemory("channel", workers::kArenaOffset + kArena).value());
   posix::Mapping memory =
@@ -58,7 +58,7 @@ struct Shared {
   }
 };
 
-// The daemon validates how images are decoded before it opens a session.
+// Replaces the spec by a valid one, because the daemon validates specs before it opens a session.
 workers::DecodeRequest WithSoundSpec(workers::DecodeRequest request) {
   request.spec = {};
   request.spec.height = request.spec.width = 32;
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   PENSTOCK_CHECK(posix::Send(shared.ours, std::as_bytes(std::span(&use, 1)), {&fd, 1}).ok());
   workers::SegmentTable segments(shared.theirs.Duplicate().value());
   segments.Receive().IgnoreError();
-  // The end's own mapping, of which only its input is to be seen.
+  // The endpoint has its own mapping. This request covers the whole input, which shows its address.
   workers::DecodeRequest whole{};
   whole.input_bytes = kArena;
   Serve(*end, segments, end->Input(whole).value());

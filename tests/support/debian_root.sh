@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates a minimal Debian 12 in a folder, using this machine's mirror and proxy: debian_root.sh
-# FOLDER. Needs root and debootstrap. Exit code 77: not possible on this machine.
+# debian_root.sh FOLDER: creates a minimal Debian 12 in FOLDER, using this machine's mirror and
+# proxy. Needs root and debootstrap. Exits with 77 if that is impossible on this machine.
 set -eu
 
 skip() {

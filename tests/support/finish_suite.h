@@ -1,5 +1,5 @@
 // One test suite for everything that finishes batches: the CPU variants and the GPU kernels. Each
-// is a Finisher; a test program instantiates FinishSuite with those that it has.
+// is a Finisher, and each test program instantiates FinishSuite with its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace penstock::finish {
 
-// How far past a multiple of 16 source and destination begin.
+// How far past a multiple of 16 the source and the destination begin.
 struct Places {
   size_t rows = 0;
   size_t into = 0;
@@ -21,8 +21,8 @@ struct Places {
 class Finisher {
  public:
   virtual ~Finisher() = default;
-  // Returns the result's memory afterwards, including kMargin bytes before and after it. All of it
-  // was kPoison before.
+  // Returns the result's memory with kMargin bytes before and after it. All of it was kPoison at
+  // first.
   virtual absl::StatusOr<std::vector<std::byte>> Finish(const Spec& spec, const Shape& shape,
                                                         const std::vector<uint8_t>& rows,
                                                         const Places& places) = 0;

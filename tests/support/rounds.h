@@ -1,4 +1,4 @@
-// Measures ratios of speeds, often enough to be reliable on a busy machine.
+// Measures ratios of speeds, with enough repetitions to be reliable on a busy machine.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ struct Rounds {
   double median() const { return sorted[sorted.size() / 2]; }
 };
 
-// The results of three rounds, or of up to seven if the median of three is less than `enough`, as
-// happens on a busy machine. Rounds in which the hypervisor took more than a twentieth of this
-// machine's time are repeated, up to twelve times, because threads that sleep and wake lose more by
-// it than threads that spin.
+// The results of three rounds, or of up to seven while the median is less than `enough`, which a
+// busy machine can cause. Rounds in which the hypervisor took more than a twentieth of this
+// machine's time are repeated, up to twelve times in all, because steal time slows threads that
+// sleep and wake more than threads that spin.
 Rounds MeasureRounds(double enough, const std::function<double()>& round);
 
 }  // namespace penstock::testing

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Says what a run of ctest skipped and why, and what passed only when run again:
-tests/support/skipped.py LastTest.log
+"""skipped.py LastTest.log: lists the tests that a ctest run skipped and why, and those that passed only when
+run again.
 
-Reads what the tests printed: GTEST_SKIP() << "why" of GoogleTest, skipTest("why") of Python's
-unittest with -v, and a line "SKIPPED: why" of a script.
+Reads the tests' output: GoogleTest's GTEST_SKIP() << "why", skipTest("why") of Python's
+unittest with -v, and a line "SKIPPED: why" from a script.
 """
 import collections
 import re
 import sys
 
-SHOWN = 12  # names for one reason; the log has them all
+SHOWN = 12  # number of names listed per reason; the log has all of them
 PROGRAM = re.compile(r"^\d+/\d+ Test: (\S+)")
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped$")
 GTEST_NAME = re.compile(r"^\[  SKIPPED \] ([^ ,]+)(?:,.*)? \(\d+ ms\)")
@@ -38,7 +38,7 @@ def skipped(lines):
 
 
 def run_again(lines):
-    """Returns the programs that failed before they passed, in the log's order."""
+    """Returns the programs that failed before they passed, in the order of the log."""
     program, failed, passed = "", [], set()
     for line in (line.rstrip("\n") for line in lines):
         if match := PROGRAM.match(line):

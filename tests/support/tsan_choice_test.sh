@@ -1,6 +1,6 @@
 #!/bin/sh
-# tsan_choice_test.sh PROGRAM...: fails if a program calls gRPC or Abseil's synchronisation. They
-# aren't built with ThreadSanitizer here, so it would report false races.
+# tsan_choice_test.sh PROGRAM...: fails if a program calls gRPC or Abseil's synchronisation. Those
+# libraries aren't built with ThreadSanitizer here, so it would report false races.
 set -eu
 [ $# -ge 1 ] || { echo "no program has the label tsan"; exit 1; }
 failed=0

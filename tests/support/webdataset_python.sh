@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the path of a Python that has webdataset; creates a virtual environment for it in FOLDER if
-# necessary. Exits with 77, after saying why, if it cannot be installed. webdataset_python.sh FOLDER
+# webdataset_python.sh FOLDER: prints the path of a Python that has webdataset, and creates a
+# virtual environment for it in FOLDER if necessary. If it cannot be installed, says why and exits
+# with 77.
 set -eu
 venv=$1/webdataset-venv
 wanted='webdataset==1.0.2'

@@ -1,5 +1,5 @@
-// A service manager for tests: the socket that child processes find in $NOTIFY_SOCKET, and the
-// messages they sent there.
+// A service manager for tests: owns the socket that child processes find in $NOTIFY_SOCKET, and
+// receives the messages they send to it.
 #pragma once
 
 #include <poll.h>
@@ -41,8 +41,7 @@ class FakeManager {
     return got > 0 ? std::string(text, static_cast<size_t>(got)) : "";
   }
 
-  // Receives messages until one contains these words, and keeps all of them. Returns whether one
-  // did.
+  // Receives and keeps messages until one contains `words`. Returns whether one did.
   bool Hears(const std::string& words,
              std::chrono::milliseconds within = std::chrono::seconds(10)) {
     using std::chrono::steady_clock;

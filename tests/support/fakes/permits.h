@@ -1,4 +1,4 @@
-// Permits without a gate, for tests of the code behind it.
+// Permits without a limit, for tests of code that needs one.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a worker makes of the sample that a reader read, for tests of sources.
+// Does a worker's part, for tests of sources: unpacks the sample that a reader read.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ struct Unpacked {
   std::vector<std::string> rows = {};  // for each block of the selection
 };
 
-// `bytes`: what the reader read of the sample that it opened last.
+// `bytes`: what the reader read for the sample that it opened last.
 inline Unpacked Unpack(const source::Dataset::Reader& reader, const std::string& bytes,
                        const source::Selection& selection = {}) {
   unpack::Recipe recipe = reader.RecipeFor(selection);

@@ -1,4 +1,4 @@
-"""Image files that are cut, mangled, or of a kind that is refused: see image_files.py."""
+"""Image files that are cut short, damaged, or of a kind that is refused. See image_files.py."""
 import random
 import struct
 import zlib
@@ -102,7 +102,7 @@ def damaged_webps():
 
 
 def refused():
-    """What Pillow takes and Penstock does not: server/decode/README.md lists it."""
+    """Files that Pillow accepts and Penstock refuses (listed in server/decode/README.md)."""
     size = (13, 9)
     yield "kind.jp2", saved(picture(size), "JPEG2000")
     yield from unsupported_rasters()

@@ -6,8 +6,8 @@
 // image of the size that follows), the image's width and height as uint32 (0 if the header can't be
 // read), and, if the fault is 0, the row.
 //
-// It decodes in the workers' sandbox, so that every test that uses it shows that no file makes a
-// decoder call something forbidden.
+// It decodes in the workers' sandbox, so every test that uses it also shows that no file makes a
+// decoder issue a forbidden system call.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,7 +70,8 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
   if (fault == Fault::kNone) Write(row.data(), row.size());
 }
 
-// Standard output gets its buffer here, because the C library would ask for its attributes.
+// Allocates standard output's buffer here, because otherwise the C library would ask for the file's
+// attributes, which the sandbox forbids.
 bool ShutIn() {
   static char buffer[1 << 16];
   std::setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));

@@ -1,9 +1,9 @@
-"""Image files of every kind that people have, small, made by Pillow and, where Pillow has no option for
-it, byte by byte: for comparisons with Pillow and as seeds for fuzzing.
+"""Small image files of every kind in use, for comparisons with Pillow and as seeds for fuzzing. Pillow makes
+them; kinds for which it has no option are assembled byte by byte.
 
-    image_files.py FOLDER    writes them all there
+    image_files.py FOLDER    writes all of them there
 
-Everything is the same on each run."""
+Every run makes the same files."""
 import io
 import pathlib
 import random
@@ -17,7 +17,7 @@ SIZES = [(1, 1), (2, 3), (3, 9), (8, 5), (17, 16), (33, 47), (90, 61)]
 
 
 def picture(size, mode="RGB", seed=1):
-    """Slopes, edges and noise."""
+    """A picture with gradients, edges and noise."""
     rng = random.Random(f"{size}{mode}{seed}")
     width, height = size
     bands = len(Image.new(mode, (1, 1)).getbands())
@@ -40,7 +40,7 @@ def saved(image, kind, **options):
 # JPEG
 
 def segments(data):
-    """(marker, begin, end) of each segment up to the scan's data."""
+    """Yields (marker, begin, end) of each segment before the scan's data."""
     at = 2
     while True:
         marker, length = data[at + 1], struct.unpack(">H", data[at + 2:at + 4])[0]
@@ -79,7 +79,7 @@ def jpegs():
             yield f"{name}-cmyk-{progressive:d}.jpg", cmyk
             yield f"{name}-ycck-{progressive:d}.jpg", with_adobe_transform(cmyk, 2)
             yield f"{name}-unsaid-{progressive:d}.jpg", without(cmyk, 0xEE)
-        # Three components that are named R, G and B, and three that Adobe's marker calls RGB.
+        # Three components named R, G and B, and three that Adobe's marker calls RGB.
         plain = without(saved(picture(size), "JPEG", subsampling="4:4:4"), 0xE0)
         adobe = b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"
         yield f"{name}-rgb.jpg", plain[:2] + adobe + plain[2:]
@@ -118,7 +118,7 @@ def filtered(kind, row, above, step):
 
 
 def packed(samples, depth):
-    """Samples, most significant bit first, → bytes."""
+    """Packs samples into bytes, most significant bit first."""
     if depth >= 8:
         return b"".join(s.to_bytes(depth // 8, "big") for s in samples)
     bits = "".join(format(s, f"0{depth}b") for s in samples)
@@ -127,7 +127,7 @@ def packed(samples, depth):
 
 
 def scanlines(rows, depth, channels, rng):
-    """Filtered rows of one pass; each row is a list of samples."""
+    """Returns the filtered rows of one pass; each row is a list of samples."""
     step, above, out = max(1, depth * channels // 8), None, b""
     for row in rows:
         data = packed(row, depth)
@@ -138,7 +138,7 @@ def scanlines(rows, depth, channels, rng):
 
 def png(size, color, depth, interlaced=False, palette=None, before=b"", after=b"", idats=1, seed=1,
         data=None):
-    """A PNG with random rows; `before` and `after` are chunks around the image's data."""
+    """A PNG with random rows; `before` and `after` are the chunks around the image data."""
     rng = random.Random(f"{size}{color}{depth}{seed}")
     width, height = size
     channels = CHANNELS[color]
@@ -146,7 +146,7 @@ def png(size, color, depth, interlaced=False, palette=None, before=b"", after=b"
     rows = [[min(top - 1, (x * top // (width + 1) + rng.randrange(1 + top // 3)) % top)
              if color != PALETTE else rng.randrange(top)
              for x in range(width) for _ in range(channels)] for _ in range(height)]
-    if depth == 16:  # so that clipping a gray of 16 bits to 8 shows more than white
+    if depth == 16:  # half of the samples small, because most 16-bit grays clip to white
         rows = [[s if rng.random() < 0.5 else s % 300 for s in row] for row in rows]
     lines = b""
     for x0, y0, dx, dy in PASSES if interlaced else [(0, 0, 1, 1)]:
@@ -239,7 +239,7 @@ def webps():
 
 
 def animated_part(canvas, size, offset):
-    """An animation whose only frame covers a part of its canvas."""
+    """An animation with one frame, which covers part of the canvas."""
     [(name, bits)] = [c for c in riff_chunks(saved(picture(size), "WEBP", quality=80))
                       if c[0] in (b"VP8 ", b"VP8L")]
     u24 = lambda value: struct.pack("<I", value)[:3]
@@ -252,7 +252,7 @@ def animated_part(canvas, size, offset):
 # EXIF
 
 def exif(orientation, order="<", tags=()):
-    """A TIFF header and a directory with the orientation behind the given (tag, type, count, value)."""
+    """A TIFF header and a directory: the given (tag, type, count, value) entries, then the orientation."""
     entries = [*tags, (0x0112, 3, 1, None)]
     out = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "IH", 8, len(entries))
     for tag, kind, count, value in entries:
@@ -301,7 +301,7 @@ def all_files():
 
 
 def write(files, folder):
-    """The paths, in order."""
+    """Writes the files. Returns their paths in order."""
     paths = []
     for name, data in files:
         paths.append(pathlib.Path(folder, name))

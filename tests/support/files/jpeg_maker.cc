@@ -72,8 +72,7 @@ std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, const JpegOptio
 
 namespace {
 
-// By definition: the light that remains when the black of an inverted CMYK image covers its
-// colours.
+// Converts inverted CMYK to RGB by its definition: black reduces the light of each colour.
 void MixInks(Image& image) {
   std::vector<uint8_t> mixed;
   for (size_t at = 0; at < image.pixels.size(); at += 4) {

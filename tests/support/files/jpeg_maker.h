@@ -31,7 +31,7 @@ struct Image {
   std::vector<uint8_t> pixels;  // RGB
 };
 
-// For valid files only: libjpeg's errors end the program.
+// **Requires**: a valid file. On an error, libjpeg ends the program.
 Image DecodeWhole(std::span<const std::byte> file);
 
 }  // namespace penstock::testing

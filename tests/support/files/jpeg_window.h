@@ -9,7 +9,7 @@
 
 namespace penstock::testing {
 
-// Appends the window's RGBX pixels to `pixels`. Call it after the reader has read the header.
+// Appends the window's RGBX pixels to `pixels`. **Requires**: the reader has read the header.
 inline base::Fault ReadWindow(decode::JpegReader& reader, const decode::Box& window,
                               std::vector<uint8_t>& pixels) {
   using base::Fault;

@@ -1,5 +1,5 @@
-// Cached manifests of other versions, for tests: like those of a later daemon except for the
-// checksum, which such a daemon may store elsewhere.
+// Cached manifests of another version, for tests: like a later daemon's except for the checksum,
+// which such a daemon may store elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""GIF, BMP and Netpbm files, TIFF files of tiff_files.py with them: see image_files.py. Sound ones that
-Penstock decodes, of every layout; and damaged ones."""
+"""GIF, BMP and Netpbm files, and the TIFF files of tiff_files.py: intact ones of every layout that Penstock
+decodes, and damaged ones. See image_files.py."""
 import random
 import struct
 
@@ -43,7 +43,7 @@ def netpbms():
 # GIF
 
 def gif_codes(indices, bits, clears=4000):
-    """Image data that begin anew every `clears` indices; words are single indices, so codes grow."""
+    """LZW data with a clear code every `clears` indices. Every code is a single index, but the code width grows."""
     clear, out, window, held = 1 << bits, bytearray(), 0, 0
     size, known = bits + 1, clear + 2
 
@@ -211,7 +211,7 @@ def raster_files():
 
 
 def unsupported_rasters():
-    """What Pillow takes and Penstock does not."""
+    """Files that Pillow accepts and Penstock refuses."""
     rng, size = random.Random(25), (13, 9)
     yield from unsupported_tiffs()
     yield "steps.bmp", bmp(size, 8, b"\0\2\1\1\1\1" + b"\x0d\1\0\0" * 9, rows_of(rng, 1024), compression=1)

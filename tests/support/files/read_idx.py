@@ -1,5 +1,5 @@
-"""read_idx.py IMAGES LABELS OUT: writes each image's bytes and after them its label, as Python's own
-gzip and struct read them."""
+"""read_idx.py IMAGES LABELS OUT: writes each image's bytes followed by its label, as read by Python's
+own gzip and struct."""
 import gzip
 import struct
 import sys

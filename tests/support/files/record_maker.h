@@ -10,7 +10,7 @@
 
 namespace penstock::testing {
 
-// Bit by bit, as in the standard; shares no code with the product.
+// Computed bit by bit, following the standard. Shares no code with the product.
 inline uint32_t SlowCrc32c(const std::string& bytes) {
   uint32_t sum = 0xFFFFFFFF;
   for (const char c : bytes) {

@@ -8,8 +8,8 @@
 
 namespace penstock::testing {
 
-// A square image of one colour. Decoding visits about 2,000 times (side / 8)² blocks: four seconds
-// for 2,000 pixels on a slow core.
+// A square image of one colour. Decoding visits about 2,000 · (side / 8)² blocks: four seconds for
+// 2,000 pixels on a slow core.
 std::vector<std::byte> MakeSlowJpeg(uint32_t side);
 
 }  // namespace penstock::testing

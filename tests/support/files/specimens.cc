@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint32_t kRowBytes = kSpecimenSide * kSpecimenSide * 3;
-constexpr size_t kFileBytes = 8192;  // of an image; data after its end are ignored
+constexpr size_t kFileBytes =
+    8192;  // file size of an image; data after the image's end are ignored
 
 struct EncodedImage {
   std::string file, pixels;

@@ -1,5 +1,5 @@
-// Small datasets of every kind, in pairs with the same names, sizes, labels and times, but
-// different content. Each sample's bytes are known without a daemon.
+// Small datasets of every kind, in pairs with different content but the same names, sizes, labels
+// and times. Each sample's bytes are known without a daemon.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace penstock::testing {
 
 struct Specimen {
-  bool decoded = false;                           // images, which a session crops to kSpecimenSide
+  bool decoded = false;                           // images; sessions crop them to kSpecimenSide
   std::map<std::string, std::string> files = {};  // by path in the dataset's folder
   std::vector<std::string> rows = {};             // the first tensor of each sample
   std::string yaml = {};  // configuration, with FOLDER in place of the folder
@@ -23,7 +23,7 @@ inline constexpr uint32_t kSpecimenSamples = 12;
 // "jpeg", "png", "webp", "tar", "tfrecord", "idx", "npy", "tokens", "megatron".
 const std::vector<std::string>& SpecimenKinds();
 
-// Another seed gives other bytes in files of the same names and sizes.
+// Another seed gives other bytes in files with the same names and sizes.
 Specimen MakeSpecimen(const std::string& kind, uint32_t seed);
 
 // Writes the files into the folder. Existing files are overwritten in place (the same inode). Then

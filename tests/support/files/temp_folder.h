@@ -55,7 +55,7 @@ class TempFolder {
   std::string path_;
 };
 
-// Drops root's privileges for a scope, because root is never refused access to files.
+// Drops root's privileges for a scope, because root is never denied access to files.
 class WithoutPrivileges {
  public:
   WithoutPrivileges() : was_root_(::geteuid() == 0) {

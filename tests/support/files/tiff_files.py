@@ -1,4 +1,4 @@
-"""TIFF files of every layout that Penstock decodes, and of some that it refuses: see image_files.py."""
+"""TIFF files of every layout that Penstock decodes, and of some that it refuses. See image_files.py."""
 import random
 import struct
 import zlib
@@ -27,7 +27,7 @@ def packbits(data):
 
 
 def lzw(data):
-    """Words as TIFF has them: the first bit the highest, longer by a bit one word early."""
+    """LZW as TIFF has it: most significant bit first, and codes grow one code early."""
     out, window, held, size, table, prefix = bytearray(), 0, 0, 9, {}, None
 
     def put(word):
@@ -66,7 +66,7 @@ PACKED = {1: bytes, 8: zlib.compress, 32946: zlib.compress, 32773: packbits, 5: 
 
 
 def tiff_file(tags, pieces, tiled, order="<", big=False):
-    """A file of one directory; `pieces` are its strips or tiles as they are stored."""
+    """A file with one directory; `pieces` are its stored strips or tiles."""
     head, offset, count = (16, "Q", "Q") if big else (8, "I", "H")
     inline, wide = struct.calcsize(offset), LONG8 if big else LONG
     data, offsets = b"", []
@@ -92,7 +92,7 @@ def tiff_file(tags, pieces, tiled, order="<", big=False):
 
 
 def parts_of(size, rows, tile):
-    """(width, height) of each strip or tile in order."""
+    """Yields (width, height) of each strip or tile in order."""
     width, height = size
     if tile is None:
         return [(width, min(rows or height, height - y)) for y in range(0, height, rows or height)]
@@ -101,7 +101,7 @@ def parts_of(size, rows, tile):
 
 def tiff(size, samples, bits, photometric, rng, order="<", compression=1, rows=None, tile=None, extra=(), predictor=1,
          planar=1, colormap=None, more=(), big=False, make=None, reverse=False):
-    """`make(width, height)`: a part's bytes before they are packed; else random ones."""
+    """`make(width, height)` returns a part's bytes before compression; without it they are random."""
     together = samples if planar == 1 else 1
     make = make or (lambda width, height: rows_of(rng, (width * together * bits + 7) // 8 * height))
     pieces = []
@@ -178,7 +178,7 @@ def jpeg_part(rng, mode, **options):
 
 
 def shared_tables(data):
-    """(the tables of a JPEG, what is left of it): how TIFF's writers share them among tiles."""
+    """Splits a JPEG into its tables and the rest, because TIFF writers share the tables among tiles."""
     from image_files import segments
     tables = b"".join(data[begin:end] for marker, begin, end in segments(data) if marker in (0xDB, 0xC4))
     rest, at = data[:2], 2
@@ -222,7 +222,7 @@ def bilevel_tiffs(size, name, _):
 
 
 def predicted_floats(width, height, rng, order):
-    """Rows of floats as predictor 3 stores them: all first bytes, all second ones, …; then differences."""
+    """Rows of floats as predictor 3 stores them: all first bytes, then all second bytes, …; then differences."""
     out = b""
     for _ in range(height):
         row = struct.pack(f">{width}f", *[rng.uniform(-40, 300) for _ in range(width)])
@@ -232,7 +232,7 @@ def predicted_floats(width, height, rng, order):
 
 
 def deep_tiffs(size, name, rng):
-    """Grays of 12, 16 and 32 bits: near 255, where they are clipped, and beyond."""
+    """Grays of 12, 16 and 32 bits near 255, where they are clipped, and above."""
     def numbers(code, low, high, order):
         def make(width, height):
             return struct.pack(f"{order}{width * height}{code}",
@@ -304,7 +304,7 @@ def other_tiffs(size, name, rng):
             yield (f"{name}-multiplied-{samples}-{compression}.tiff",
                    tiff(size, samples, 8, 2, rng, compression=compression, extra=extra))
         for photometric in (0, 1):
-            for bits in (1, 2, 4, 8) if photometric == 1 or compression != 1 else (1, 2, 4):  # Pillow knows no "L;IR"
+            for bits in (1, 2, 4, 8) if photometric == 1 or compression != 1 else (1, 2, 4):  # Pillow has no mode "L;IR"
                 yield (f"{name}-reversed-{photometric}-{bits}-{compression}.tiff",
                        tiff(size, 1, bits, photometric, rng, compression=compression, reverse=True))
         yield (f"{name}-reversed-colors-{compression}.tiff",
@@ -319,7 +319,7 @@ def other_tiffs(size, name, rng):
 
 
 def turned_tiffs():
-    """Pillow shows them upright; where orientations are to be applied, 9.4 turns them once more, later ones do not."""
+    """Pillow opens them upright. Told to apply the orientation, Pillow 9.4 turns them again; later versions do not."""
     rng, size = random.Random(28), (21, 14)
     for orientation in range(10):
         for compression in (1, 8):
@@ -336,7 +336,7 @@ def pages():
 
 
 def unsupported_tiffs():
-    """What Pillow takes and Penstock does not."""
+    """Files that Pillow accepts and Penstock refuses."""
     rng, size = random.Random(25), (13, 9)
     yield "words.tiff", saved(picture((33, 47), "L").convert("1"), "TIFF", compression="tiff_raw_16")
     yield "lab.tiff", tiff(size, 3, 8, 8, rng)
@@ -350,7 +350,7 @@ def unsupported_tiffs():
 
 
 def damaged_tiffs():
-    """Sound files, by name, to be cut and flipped."""
+    """Intact files by name, to be cut short and to have bits flipped."""
     rng, size = random.Random(27), (21, 14)
     two = picture(size, "L").convert("1")
     return {"jpeg.tiff": tiff(size, 3, 8, 6, rng, compression=7, rows=8, more={530: (SHORT, [2, 2])},

@@ -1,7 +1,7 @@
-"""write_arrays.py FOLDER [DATA]: arrays as NumPy saves them, and tokens as nanoGPT, llm.c and Megatron
-write them. Beside each, NAME.rows: what every sample must be, one behind the other, as NumPy slices it.
-With DATA the tokens are the words of DATA/text, and MNIST's test images, from DATA/mnist, are arrays,
-too; without, tokens are drawn. Exits with 77 where NumPy is missing.
+"""write_arrays.py FOLDER [DATA]: writes arrays as NumPy saves them, and tokens as nanoGPT, llm.c and
+Megatron write them. NAME.rows beside each has the expected samples one after another, as NumPy slices them.
+With DATA, the tokens are the words of DATA/text, and MNIST's test images from DATA/mnist become arrays too;
+without it, tokens are random. Exits with 77 if NumPy is missing.
 """
 import gzip
 import pathlib
@@ -44,7 +44,7 @@ def arrays():
 
 
 def words(path):
-    """Documents of token ids: paragraphs, and in them words by their first appearance."""
+    """Documents of token ids: one per paragraph. Words are numbered by first appearance."""
     ids = {}
     for paragraph in path.read_text().split("\n\n"):
         yield [ids.setdefault(word, len(ids)) for word in re.findall(r"\w+|\S", paragraph)]
@@ -62,7 +62,7 @@ def windows(tokens, stride):
 
 
 def of_document(tokens):
-    """Windows that end with their document: every token but the first is a target."""
+    """Windows that end with their document, so that every token but the first is a target."""
     return [tokens[i:i + LENGTH + 1] for i in range(0, len(tokens) - 1, LENGTH)]
 
 
@@ -77,7 +77,7 @@ def llm_c(path, tokens, magic, version):
 
 
 def megatron(stem, docs):
-    """As IndexedDatasetBuilder does: one sequence a document."""
+    """Writes one sequence per document, like IndexedDatasetBuilder."""
     lengths = np.array([len(doc) for doc in docs], np.int32)
     pointers = np.concatenate([[0], np.cumsum(lengths[:-1], dtype=np.int64) * 2]).astype(np.int64)
     (folder / f"{stem}.bin").write_bytes(np.concatenate(docs).tobytes())

@@ -1,9 +1,9 @@
-"""write_records.py IMAGES FOLDER FILES: photographs in class folders as TFRecord files.
+"""write_records.py IMAGES FOLDER FILES: writes photographs in class folders as TFRecord files.
 
-Examples come as ImageFolder has them, under the names that TensorFlow's own ImageNet has:
-image/encoded, image/class/label, image/class/text, image/height (here the place in the order) and
+Examples are in ImageFolder's order, and use the names of TensorFlow's own ImageNet:
+image/encoded, image/class/label, image/class/text, image/height (here the position in the order) and
 image/object/bbox/xmin (as many floats as that number modulo 3). FOLDER/train-00000-of-00003 and so on.
-Everything is put together here, from the documented formats.
+The files are assembled here from the documented formats.
 """
 import pathlib
 import struct

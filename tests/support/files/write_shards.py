@@ -1,8 +1,8 @@
-"""write_shards.py FORMAT IMAGES FOLDER SHARDS: photographs in class folders as WebDataset shards.
+"""write_shards.py FORMAT IMAGES FOLDER SHARDS: writes photographs in class folders as WebDataset shards.
 
-Samples come as ImageFolder has them: key class/name, members jpg, cls (the class's number), txt and
-json. FORMAT: ustar, gnu or pax are written by Python's tarfile; webdataset by webdataset.TarWriter,
-which the running Python must have. Beside each shard nothing; FOLDER/shard-000.tar and so on.
+Samples are in ImageFolder's order: key class/name, members jpg, cls (the class's number), txt and
+json. Python's tarfile writes FORMAT ustar, gnu and pax; webdataset.TarWriter writes webdataset, and
+the running Python must have it. Writes only FOLDER/shard-000.tar and so on.
 """
 import io
 import json

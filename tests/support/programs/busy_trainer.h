@@ -1,4 +1,4 @@
-// A trainer that takes batches as fast as they come, to run beside a test.
+// A trainer that runs beside a test and takes batches as fast as they come.
 #pragma once
 
 #include <atomic>

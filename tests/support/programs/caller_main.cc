@@ -1,8 +1,8 @@
 // penstock-test-caller ADDRESS [DOOR]: calls any method of any service of the contract, as the user
-// that runs it. Reads lines "METHOD JSON", with METHOD like penstock.v1.AdminService.GetStatus, and
+// who runs it. Reads lines "METHOD JSON", with METHOD like penstock.v1.AdminService.GetStatus, and
 // answers each with a line "CODE TEXT". TEXT is the response as JSON, or the error message. With
-// DOOR, it says Hello there first, and its calls carry the ticket it gets; the command "ticket"
-// prints it, and "ticket HEX" replaces it.
+// DOOR, it first does the handshake there, and its calls carry the ticket it gets. The command
+// "ticket" prints that ticket, and "ticket HEX" replaces it.
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -85,7 +85,7 @@ class Caller {
     grpc::Status status;
     call->Finish(&status, nullptr);
     Step();
-    // A stream that we cancelled was served.
+    // A stream that we cancelled after a message was served.
     const bool served = status.ok() || (gave_up_ && !text.empty());
     if (!served) text = status.error_message();
     for (char& c : text)
@@ -136,7 +136,7 @@ class Caller {
 }  // namespace penstock::testing
 
 int main(int argc, char** argv) {
-  // Forces the linker to keep the contract, whichever methods are called.
+  // Forces the linker to keep the contract's messages, whichever methods are called.
   penstock::v1::GetVersionRequest::descriptor();
   penstock::v1::GetStatusRequest::descriptor();
   penstock::testing::Caller caller(argv[1], argc > 2 ? argv[2] : "");

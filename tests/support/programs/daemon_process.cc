@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Creates a terminal. Returns our end of it, and the path of the program's end.
+// Creates a terminal. Returns our end of it, and sets `path` to the program's end.
 int OpenTerminal(std::string& path) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   EXPECT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -99,7 +99,7 @@ const std::string& Photographs(int count) {
 
 DaemonProcess::DaemonProcess(Options options) : options_(std::move(options)) {
   EXPECT_EQ(chmod(directory().c_str(), 0755), 0);
-  if (options_.config.empty()) {  // else the daemon creates it
+  if (options_.config.empty()) {  // otherwise the daemon creates it
     EXPECT_EQ(mkdir((directory() + "/run").c_str(), 0700), 0);
   }
   GiveToUser(directory());
@@ -139,7 +139,7 @@ void DaemonProcess::Start() {
 
 void DaemonProcess::Rewrite(const std::string& config) {
   std::string text = config;
-  // Most tests end a daemon in the middle of epochs, and don't wait for these to drain.
+  // Most tests end a daemon in the middle of epochs and don't wait for these to drain.
   const bool drains = text.find("drain_for") != std::string::npos;
   text.replace(text.find("SOCKET"), 6, address() + (drains ? "" : ", drain_for: 0s"));
   std::ofstream(directory() + "/config.yaml") << text;

@@ -1,4 +1,5 @@
-// A real penstockd for system tests, in its own directory. It is killed and cleaned up at the end.
+// A real penstockd for system tests, in its own directory. The destructor ends it and removes the
+// directory.
 #pragma once
 
 #include <signal.h>
@@ -31,19 +32,19 @@ class DaemonProcess {
  public:
   struct Options {
     int workers = 1;
-    // The configuration in YAML; SOCKET in {socket: SOCKET …} stands for the address. Doesn't drain
-    // unless it says so. Empty: a private daemon.
+    // The configuration in YAML; SOCKET in {socket: SOCKET …} stands for the address. The daemon
+    // doesn't drain unless `config` says so. Empty: a private daemon.
     std::string config = {};
-    bool serves = true;        // Start waits until it is ready, not only until it answers
+    bool serves = true;        // Start waits until the daemon is ready, not only until it answers
     Identity user = {};        // the user that runs it
     bool on_terminal = false;  // on a terminal of its own, in the foreground
-    // A program (path and arguments) that runs the daemon; pid() is then that program's.
+    // A program (path and arguments) that runs the daemon. pid() is then that program's.
     std::vector<std::string> under = {};
   };
   explicit DaemonProcess(Options options);
   ~DaemonProcess();  // SIGTERM, then SIGKILL after 10 s
 
-  void Start();  // also again, after Kill
+  void Start();  // may be called again after Kill
   void Signal(int signal) { kill(pid_, signal); }
   void Rewrite(const std::string& config);  // replaces its configuration file, as in Options
   // Sends the signal and waits. Returns the exit code, or minus the signal that killed it.
@@ -54,7 +55,7 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
   std::string address() const { return directory_.path() + "/run/penstock.sock"; }
-  // Where operators call: a separate socket, except for a private daemon.
+  // Where operators call: a separate socket, except with a private daemon.
   std::string admin_address() const {
     return options_.config.empty() ? address() : directory_.path() + "/run-admin/admin.sock";
   }

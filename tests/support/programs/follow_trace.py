@@ -1,11 +1,11 @@
-"""Follows batches through a trace, from reading to the trainer: follow_trace.py TRACE. Says how many
-could be followed; ends with 1 and a reason where one's times are not in order, or where there is none."""
+"""follow_trace.py TRACE: follows batches through a trace, from reading to the trainer. Prints how many it
+could follow. Exits with 1 and a reason if a batch's times are out of order, or if there is no batch."""
 import bisect
 import collections
 import json
 import sys
 
-SLACK_US = 0.002  # times are written in nanoseconds
+SLACK_US = 0.002  # times have a resolution of nanoseconds
 
 
 def end(event):
@@ -17,7 +17,7 @@ def within(inner, outer):
 
 
 def parts(outer, events):
-    """What is on the same track within it, by name, in the order of time."""
+    """Returns the slices within it on the same track, by name, in order of time."""
     found = collections.defaultdict(list)
     track = events[outer["pid"], outer["tid"]]
     first = bisect.bisect_left(track, outer["ts"] - SLACK_US, key=lambda event: event["ts"])
@@ -51,7 +51,7 @@ def main(path):
         fill = fills.get(name)
         at_trainer = parts(batch, by_track)
         if fill is None or "held" not in at_trainer or not samples[name]:
-            continue  # at the trace's ends
+            continue  # cut off by the beginning or the end of the trace
         if fill["ts"] < begin + 1000:
             continue  # some of its samples may have ended before the trace began
         ready, held = at_trainer["ready"][0], at_trainer["held"][0]

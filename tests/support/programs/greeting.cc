@@ -20,7 +20,7 @@ Greeting SendHandshake(const posix::Fd& socket, uint32_t version) {
   const int fds[] = {self->get()};
   (void)posix::Send(socket, std::as_bytes(std::span(&handshake, 1)), fds);
   auto answer = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(10));
-  // Like the client library, reports that the daemon hung up rather than its message.
+  // Like the client library, reports the daemon's reason rather than that it hung up.
   if (absl::IsUnavailable(answer.status()))
     answer = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(0));
   if (!answer.ok()) return {.ticket = {}, .refusal = answer.status().ToString()};

@@ -1,4 +1,4 @@
-// Says Hello at the doorway like a client, for tests that talk to a daemon without the client
+// Does the doorway's handshake like a client, for tests that talk to a daemon without the client
 // library.
 #pragma once
 

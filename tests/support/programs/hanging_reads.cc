@@ -37,11 +37,11 @@ bool IsTheRunner() {
   return std::strcmp(name, "runner") == 0;
 }
 
-// Waits if necessary. Returns whether the call may succeed.
+// Blocks while the file server is away. Returns whether the call may succeed.
 bool AskFor(const char* path) {
   const char* folder = std::getenv("PENSTOCK_TEST_FOLDER");
   if (folder == nullptr) return true;
-  const int error = errno;  // readdir reports end and error only through errno
+  const int error = errno;  // readdir distinguishes the end from an error only by errno
   const size_t wanted = std::strlen(folder);
   if (std::strncmp(path, folder, wanted) != 0) return true;
   if (path[wanted] != '\0' && path[wanted] != '/') return true;
@@ -53,7 +53,7 @@ bool AskFor(const char* path) {
   return works;
 }
 
-// The path of an open file; "" if there is none.
+// Writes the path of an open file to `path`; "" if there is none.
 void PathOf(int fd, char* path, size_t bytes) {
   char link[64];
   std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

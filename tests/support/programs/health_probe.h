@@ -1,5 +1,5 @@
-// Calls gRPC's health service over TCP like Kubernetes' probes, with nothing beyond what the
-// protocol requires (grpc/health/v1/health.proto).
+// Calls gRPC's health service over TCP like Kubernetes' probes, using only what the protocol
+// requires (grpc/health/v1/health.proto).
 #pragma once
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ inline int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// "SERVING", "NOT_SERVING", or an error.
+// Returns "SERVING", "NOT_SERVING", or an error.
 inline std::string HealthAt(int port) {
   grpc::GenericStub stub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
@@ -51,7 +51,7 @@ inline std::string HealthAt(int port) {
   std::string bytes;
   for (const grpc::Slice& slice : slices)
     bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  // Field 1, a varint: 1 SERVING, 2 NOT_SERVING.
+  // Field 1 is a varint: 1 means SERVING, 2 NOT_SERVING.
   if (bytes == std::string("\x08\x01", 2)) return "SERVING";
   return bytes == std::string("\x08\x02", 2) ? "NOT_SERVING" : "something else";
 }

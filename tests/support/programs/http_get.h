@@ -1,4 +1,4 @@
-// Raw HTTP over TCP to a local port, so that tests can also send what no real client would.
+// Raw HTTP over TCP to a local port, so that tests can also send what no real client would send.
 #pragma once
 
 #include <chrono>

@@ -6,9 +6,9 @@
 //   visits      connects and disconnects 5,000 times in a row
 //   hoard       opens and closes ten sessions of ten sizes in a row, and keeps everything that it
 //               receives mapped; prints the KiB of memory behind it
-//   strangers   connects and says nothing, as fast as it can, for ever
-//   linger      connects 40 times in every way; passes a TCP socket that takes 20 s to close, and
-//               keeps no descriptor of it
+//   strangers   connects in an endless loop as fast as it can, and sends nothing
+//   linger      connects 40 times, in each way in turn; passes a TCP socket that takes
+//               20 s to close, and keeps no descriptor of it
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -178,14 +178,15 @@ void Hoard(const std::string& address) {
   }
 }
 
-// Sends the bytes with the only descriptor of a lingering socket.
+// Sends the bytes and, with them, the only descriptor of a lingering socket.
 void PassLingering(const posix::Fd& socket, std::span<const std::byte> bytes) {
   const posix::Fd lingering = penstock::testing::LingeringSocket(std::chrono::seconds(20));
   const int number = lingering.get();
   (void)posix::Send(socket, bytes, {&number, 1});
 }
 
-// Everyone's end is dropped in each way: refused, read and refused, read twice, and never read.
+// Makes the daemon drop the descriptors in each way: refused, read and refused, read twice, and
+// never read.
 void Linger(const std::string& address) {
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   const auto bytes = std::as_bytes(std::span(preface));

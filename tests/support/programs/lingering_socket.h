@@ -1,4 +1,4 @@
-// A TCP socket whose last close waits.
+// A TCP socket whose last close blocks.
 #pragma once
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 
 namespace penstock::testing {
 
-// Connected to a peer in this process that stays open and never reads; full of unsent bytes.
+// The peer is in this process, stays open and never reads; the socket is full of unsent bytes.
 inline posix::Fd LingeringSocket(std::chrono::seconds lingers) {
   const posix::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -25,7 +25,7 @@ inline posix::Fd LingeringSocket(std::chrono::seconds lingers) {
   PENSTOCK_CHECK(::getsockname(listener.get(), generic, &size) == 0);
   posix::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   PENSTOCK_CHECK(::connect(socket.get(), generic, size) == 0);
-  (void)::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);  // left open on purpose
+  (void)::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);  // deliberately left open
   const linger choice = {.l_onoff = 1, .l_linger = static_cast<int>(lingers.count())};
   PENSTOCK_CHECK(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &choice, sizeof(choice)) == 0);
   char bytes[65536] = {};

@@ -1,4 +1,4 @@
-// What a process costs, as counted by the kernel.
+// The resources that a process uses, as the kernel counts them.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +18,13 @@ struct MemoryUse {
 // Zeros if the process is gone.
 MemoryUse MemoryOf(pid_t pid);
 
-// Processor time since its start, over all its threads.
+// Processor time of all its threads since it started.
 std::chrono::nanoseconds CpuTimeOf(pid_t pid);
 
 size_t OpenDescriptorsOf(pid_t pid);
 std::vector<pid_t> ChildrenOf(pid_t pid);
 
-// What its descriptors and mappings refer to, one entry for each: "socket", "pipe",
+// What its descriptors and mappings refer to, one entry each: "socket", "pipe",
 // "anon_inode:[pidfd]", a file's path. Anonymous memory is "".
 std::vector<std::string> DescriptorsOf(pid_t pid);
 std::vector<std::string> MappingsOf(pid_t pid);

@@ -32,7 +32,7 @@ Ended RunProgram(const std::string& name, const std::vector<std::string>& argume
   if (pid == 0) {
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);
-    alarm(30);  // stays set across exec
+    alarm(30);  // the alarm stays set across exec
     as.Become();
     execv(raw[0], raw.data());
     _exit(127);

@@ -11,7 +11,7 @@ namespace penstock::testing {
 // The path of a program beside the running test.
 std::string ProgramPath(const std::string& name);
 
-// The user that a child process switches to; by default none. Only root can switch.
+// The user that a child process switches to; none by default. Only root can switch.
 struct Identity {
   uid_t user = 0;
   std::vector<gid_t> groups = {};  // in addition to the group with the user's own number
@@ -26,8 +26,8 @@ struct Ended {
   std::string output;  // standard output and standard error
 };
 
-// Runs a program beside the running test; `arguments` exclude the program's name. Kills it after
-// half a minute.
+// Runs a program from the directory of the running test; `arguments` exclude the program's name.
+// Kills it after half a minute.
 Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments,
                  const Identity& as = {});
 

@@ -1,4 +1,4 @@
-// Sends invalid HTTP/2: a client's frames, one at a time, over a Unix socket.
+// Sends raw HTTP/2 frames, also invalid ones, one at a time over a Unix socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ inline std::string Http2Frame(uint8_t type, uint8_t flags, uint32_t stream,
   return frame.append(payload);
 }
 
-// What a client sends first: the preface and an empty SETTINGS frame.
+// The first bytes that a client sends: the preface and an empty SETTINGS frame.
 inline std::string Http2Preface() {
   return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + Http2Frame(4, 0, 0, "");
 }
@@ -40,7 +40,7 @@ inline std::string GrpcHeaders(std::string_view method) {
          text("application/grpc") + std::string(1, '\0') + text("te") + text("trailers");
 }
 
-// Connects without blocking; -1 if nobody accepts.
+// Connects without blocking. Returns -1 if nobody accepts.
 inline int ConnectRaw(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};

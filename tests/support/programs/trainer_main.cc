@@ -1,10 +1,13 @@
-// penstock-test-trainer ADDRESS DATASET MODE: a trainer in a process of its own. MODE take: takes
-// two batches and ends; hold: takes two batches, says "holding", and keeps them until it is killed;
-// fork: the same, and a forked child keeps its sockets open; flood: says "holding", too, and takes
-// and gives back all that it can get, of a seed of its own, until it is killed; large: the same,
-// with crops that take a worker a hundred times as long as usual; compare=FILE and
-// compare-images=FILE: takes an epoch, of images cropped to 16 × 16, and fails unless sample i's
-// first tensor is the file's i-th row. Without an address it looks for a daemon.
+// penstock-test-trainer ADDRESS DATASET MODE: a trainer in a separate process. Without an address
+// it looks for a daemon. Modes:
+//   take    takes two batches and ends
+//   hold    takes two batches, prints "holding", and keeps them until it is killed
+//   fork    like hold, but a forked child keeps its sockets open
+//   flood   also prints "holding", then takes and releases batches as fast as it can, with a seed
+//           of its own, until it is killed
+//   large   like flood, with crops that take a worker a hundred times as long as usual
+//   compare=FILE, compare-images=FILE (images cropped to 16 × 16)
+//           takes an epoch, and fails unless sample i's first tensor is the file's row i
 #include <unistd.h>
 
 #include <cstdio>
@@ -51,7 +54,7 @@ int CompareWith(penstock::Client& client, const std::string& dataset, const std:
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  alarm(60);  // ends this process whatever happens to the test
+  alarm(60);  // ends this process even if the test hangs
   penstock::Client client = penstock::Client::Connect({.address = argv[1]}).OrDie();
   if (std::strncmp(argv[3], "compare", 7) == 0) return CompareWith(client, argv[2], argv[3]);
   const bool is_large = std::strcmp(argv[3], "large") == 0;

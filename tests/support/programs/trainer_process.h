@@ -1,4 +1,4 @@
-// A separate process that trains until it is killed: the program penstock-test-trainer.
+// A separate process that trains until it is killed. It runs the program penstock-test-trainer.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,8 @@ namespace penstock::testing {
 
 class TrainerProcess {
  public:
-  // When the constructor returns, it holds two batches. `mode`: hold, fork, flood or large
-  // (trainer_main.cc).
+  // Returns once the process holds two batches. `mode`: hold, fork, flood or large (see
+  // trainer_main.cc).
   TrainerProcess(const std::string& address, const std::string& dataset, const std::string& mode,
                  const Identity& as = {});
   ~TrainerProcess();  // kills it

@@ -1,7 +1,7 @@
 // Preloaded into a daemon under test, reports when the thread "runner", which serves all sessions,
-// accesses a file or folder, or takes a lock under which some thread did so. Each finding is a line
-// in the file $PENSTOCK_TEST_RUNNER, once per call and path. Whatever isn't storage is ignored:
-// /proc, /dev and /sys, memory, sockets, pipes and events.
+// accesses a file or folder, or takes a lock under which another thread did so. Each finding is a
+// line in the file $PENSTOCK_TEST_RUNNER, once per call and path. It ignores everything that isn't
+// storage: /proc, /dev and /sys, memory, sockets, pipes and events.
 //
 // It sees calls through the C library's symbols, which includes all calls by the daemon's own code.
 // It doesn't see calls within stdio, which writes the log.
@@ -24,7 +24,7 @@
 
 namespace {
 
-constexpr int kMostHeld = 16;  // maximum number of locks that a thread holds
+constexpr int kMostHeld = 16;  // maximum number of locks that a thread can hold
 constexpr int kMostLocks = 4096;
 constexpr int kMostFindings = 256;
 
@@ -33,7 +33,7 @@ thread_local pthread_mutex_t* held[kMostHeld];
 thread_local int holds = 0;
 thread_local bool inside = false;  // our own calls are not watched
 
-// Locks under which a thread did I/O. They are never removed, so a new lock at the same address may
+// Locks under which a thread did I/O. They are never removed, so a new lock at the same address can
 // cause a false finding.
 std::atomic<pthread_mutex_t*> io_locks[kMostLocks];
 std::atomic<uint64_t> found[kMostFindings];
@@ -55,7 +55,7 @@ bool IsTheRunner() {
   return std::strcmp(name, "runner") == 0;
 }
 
-// Workers and tools inherit this library but aren't watched.
+// Returns false in workers and tools, which inherit this library but aren't watched.
 bool IsTheDaemon() {
   static const bool is = std::strcmp(program_invocation_short_name, "penstockd") == 0;
   return is;
@@ -108,8 +108,8 @@ void Touches(const char* call, const char* path) {
   if (inside || !IsTheDaemon() || !IsStorage(path)) return;
   const Inside ours;
   NoteLocks();
-  // Findings for other threads show that the library works.
-  const int error = errno;  // readdir reports end and error only through errno
+  // Findings for other threads prove that the library works.
+  const int error = errno;  // readdir distinguishes the end from an error only by errno
   if (IsTheRunner())
     Print("runner", call, path);
   else
