@@ -1,17 +1,18 @@
 #!/bin/sh
-# Installs what the tests need, builds, runs them, and says what was skipped and why.
-#   tests/run.sh          all but the slow ones, built as users run it
-#   tests/run.sh LABEL    those with a label: unit, contract, system, slow
-#   tests/run.sh asan     all but the slow ones, under AddressSanitizer and UBSan
-#   tests/run.sh tsan     those with the label tsan, under ThreadSanitizer
+# Installs what the tests need, builds, runs the tests, and reports what was skipped and why.
+#   tests/run.sh          all but the slow tests, built as for users
+#   tests/run.sh LABEL    the tests with a label: unit, contract, system, slow
+#   tests/run.sh asan     all but the slow tests, under AddressSanitizer and UBSan
+#   tests/run.sh tsan     the tests labelled tsan, under ThreadSanitizer
 #   tests/run.sh soak     a daemon under random faults for ten minutes, or $PENSTOCK_SOAK_SECONDS
-#   tests/run.sh fuzz     a minute of libFuzzer for each parser of bytes from outside
-#   tests/run.sh no-cuda  all but the slow ones, built without CUDA and without our Huffman decoder
-#   tests/run.sh no-unity builds everything with each file compiled alone and without precompiled
-#                         headers, so that missing includes show; then the label unit
-#   tests/run.sh lint     what reads the sources and runs nothing; lint-all: clang-tidy over every file
-# Warnings of the compiler are errors here, but under sanitizers.
-# PENSTOCK_TEST_DATA=DIR (imagenet-sample/ in it) adds the tests on real photographs.
+#   tests/run.sh fuzz     a minute of libFuzzer for each parser of external bytes
+#   tests/run.sh no-cuda  all but the slow tests, built without CUDA and our Huffman decoder
+#   tests/run.sh no-unity compiles each file alone, without precompiled headers, so that missing
+#                         includes show; then runs the label unit
+#   tests/run.sh lint     checks that read the sources and run nothing; lint-all adds clang-tidy for
+#                         every file
+# Compiler warnings are errors, except under sanitizers.
+# PENSTOCK_TEST_DATA=DIR (with imagenet-sample/ in it) adds the tests on real photographs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -37,7 +38,7 @@ preset=release
 targets=all
 select="-LE ^(slow|soak)$"
 needs=--tests
-# g++ 12's sanitizers die at start where the kernel randomises addresses too far.
+# g++ 12's sanitizers crash at start if the kernel randomises addresses too far.
 fixed_addresses=
 strict=
 case $label in
@@ -77,13 +78,13 @@ began=$(date +%s)
 $fixed_addresses deploy/build.sh $strict "$preset" $targets
 built=$(date +%s)
 
-# Many tests wait for something most of the time: one more of them than there are cores. Under a
-# sanitizer they are busy.
+# Many tests mostly wait, so one more runs at a time than there are cores. Under a sanitizer they
+# are busy.
 at_once=$(nproc)
 [ -n "$fixed_addresses" ] || at_once=$((at_once + 1))
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
-# A test that measures time may fail on a machine that is busy with something else, so each test gets
-# a second chance; those that needed it are named below. A crash or a sanitizer's report never passes.
+# A test that measures time may fail on a busy machine, so each test gets a second chance. Those that
+# needed it are listed below. A crash or a sanitizer's report never passes.
 failed=0
 log=build/$preset/ctest.log
 # shellcheck disable=SC2086

@@ -1,8 +1,7 @@
-"""Files of every kind that people have give what Pillow gives, to the byte, or are refused where Pillow
-raises.
+"""Files of every kind give Pillow's pixels to the byte, or are refused where Pillow raises.
 
-image_kinds_test.py DECODE_ROWS makes them (tests/support/files/image_files.py, damaged_images.py) and
-compares. Exits with 77 where Pillow is missing.
+image_kinds_test.py DECODE_ROWS makes the files (tests/support/files/image_files.py, damaged_images.py) and
+compares. Exits with 77 if Pillow is missing.
 """
 import pathlib
 import sys
@@ -25,7 +24,7 @@ def cases():
 
 
 def all_refused(program, paths, exif=False):
-    """Whether Pillow takes each of these and Penstock refuses it for a reason of its own."""
+    """Returns whether Pillow accepts each of these files and Penstock refuses each with one of its refusal codes."""
     case = exact.Case("refused", exact.RANDOM_RESIZED_CROP, (31, 23), exif=exif)
     wrong = [f"{path.name}: fault {fault}, Pillow takes it: {case.image(path) is not None}"
              for path, (fault, *_) in zip(paths, exact.decoded(program, case, paths))
@@ -36,7 +35,7 @@ def all_refused(program, paths, exif=False):
 
 
 def never_else(program, paths):
-    """Whether each of these is what Pillow makes of it, or refused; and none decoded that Pillow refuses."""
+    """Returns whether each file equals Pillow's result or is refused, and none that Pillow refuses is decoded."""
     case = exact.Case("damaged rasters", exact.RANDOM_RESIZED_CROP, (31, 23), seed=9)
     wrong, decoded = [], 0
     for sample, (path, (fault, _, _, size, row)) in enumerate(zip(paths, exact.decoded(program, case, paths))):

@@ -1,9 +1,9 @@
-"""Rows equal Pillow's, to the byte.
+"""Rows equal Pillow's to the byte.
 
-pillow_exact_test.py DECODE_ROWS draws crop and flip by the Python in server/plan/README.md, lets
-Pillow crop, resize and flip, and compares every byte with what decode_rows gives for the same files:
-all photographs in $PENSTOCK_TEST_DATA/imagenet-sample, re-encodings of some, and damaged copies, for which
-Pillow's raising or not is compared too. Exits with 77 where the photographs are missing.
+pillow_exact_test.py DECODE_ROWS draws crop and flip with the Python code in server/plan/README.md, crops, resizes
+and flips with Pillow, and compares every byte with the output of decode_rows for the same files: all photographs
+in $PENSTOCK_TEST_DATA/imagenet-sample, re-encodings of some, and damaged copies, which must be refused exactly if
+Pillow raises. Exits with 77 if the photographs are missing.
 """
 
 import io
@@ -33,7 +33,7 @@ def skip(why):
 
 
 def readme_functions():
-    """words, crop and flip, exactly as the README shows them."""
+    """Returns words, crop and flip exactly as the README shows them."""
     text = (ROOT / "server/plan/README.md").read_text()
     names = {}
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
@@ -60,7 +60,7 @@ class Case:
         return self.size[0] * self.size[1] * len(self.mode)
 
     def image(self, path):
-        """The whole image, or None where Pillow raises, whatever it raises."""
+        """Returns the whole image, or None if Pillow raises any exception."""
         try:
             with warnings.catch_warnings(), Image.open(path) as image:
                 warnings.simplefilter("ignore")
@@ -74,7 +74,7 @@ class Case:
         return README["crop"](*image_size, (self.seed, self.epoch, sample))
 
     def resized(self, image):
-        """As torchvision's Resize(int) and CenterCrop."""
+        """Resizes and crops like torchvision's Resize(int) and CenterCrop."""
         short, long = sorted(image.size)
         other = int(self.resize * long / short)
         size = (self.resize, other) if image.size[0] <= image.size[1] else (other, self.resize)
@@ -101,7 +101,7 @@ def read_exactly(stream, count):
 
 
 def decoded(program, case, paths):
-    """(fault, box, flip, image size, row or None) for each path."""
+    """Yields (fault, box, flip, image size, row or None) for each path."""
     listing = tempfile.TemporaryFile()
     listing.write("\n".join(map(str, paths)).encode() + b"\n")
     listing.seek(0)
@@ -115,7 +115,7 @@ def decoded(program, case, paths):
 
 
 def compare(program, case, paths):
-    """The problems found, in words, and how many rows were compared."""
+    """Returns descriptions of the problems, and the number of compared rows."""
     problems, rows = [], 0
     for sample, (path, found) in enumerate(zip(paths, decoded(program, case, paths))):
         fault, box, flip, size, row = found
@@ -136,7 +136,7 @@ def compare(program, case, paths):
 
 
 def report(program, case, paths):
-    """Compares and prints; whether all is as Pillow has it."""
+    """Compares and prints; returns whether everything equals Pillow's."""
     problems, rows = compare(program, case, paths)
     print(f"{case.name}: {rows} rows of {len(paths)} files equal Pillow's" if not problems else
           f"{case.name}: FAILED for {len(problems)}:\n  " + "\n  ".join(problems[:20]))
@@ -161,7 +161,7 @@ def encode(image, mode="RGB", **options):
 
 
 def reencoded(photographs, folder, rng):
-    """Every encoding of a few photographs and of tiny pieces of them."""
+    """Writes every encoding of a few photographs and of tiny pieces of them."""
     paths = []
     for number, options in enumerate(ENCODINGS):
         image = PLAIN.image(photographs[number * 7 % len(photographs)])
@@ -175,7 +175,8 @@ def reencoded(photographs, folder, rng):
 
 
 def damaged(sources, folder, rng):
-    """Copies that are cut, cut and given an end, or flipped or interrupted in their second half."""
+    """Makes copies that are truncated, truncated with an end marker, without an end marker, or with flipped bits
+    or an inserted marker in their second half."""
     paths = []
     for number, source in enumerate(sources):
         data = source.read_bytes()

@@ -1,4 +1,4 @@
-// Who may come in: other users, old clients, strangers' directories, a second daemon.
+// Tests who may connect: other users, old clients, directories owned by others, a second daemon.
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(AccessTest, AnOldClientIsToldBothVersionsAtTheDoorwayAndInEachOpening) {
   EXPECT_EQ(daemon.Status().sessions(), 0u);
 }
 
-// A ticket is no password: whoever finds one in a log or an environment gets nothing for it.
+// A ticket is not a password: it is worthless to anybody who finds one in a log or an environment.
 TEST(AccessTest, ATicketOfAnotherUserOrProcessIsWorthNothing) {
   SKIP_UNLESS_ROOT();
   DaemonProcess daemon({.workers = 1, .config = SharedConfig(std::to_string(kGroup))});

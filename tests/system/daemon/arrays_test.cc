@@ -1,5 +1,4 @@
-// Arrays and tokens, with a real daemon: what NumPy and Python wrote is what a trainer gets, to the
-// byte.
+// Trainers of a real daemon receive exactly the array and token bytes that NumPy and Python wrote.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,13 +34,13 @@ SessionOptions Of(const std::string& dataset, uint32_t batch_size = 32) {
   return options;
 }
 
-// Where a tensor's bytes lie in the rows that were written: row i from i · stride + offset on.
+// The position of a tensor's bytes in the written rows: row i starts at i · stride + offset.
 struct Expected {
   std::string rows;
   size_t stride = 0, offset = 0;
 };
 
-// What write_arrays.py made, once for all tests.
+// Uses the output of write_arrays.py, made once for all tests.
 class ArraysTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -62,7 +61,7 @@ class ArraysTest : public ::testing::Test {
   static std::string At(const std::string& name) { return folder_->At(name); }
   static std::string RowsOf(const std::string& name) { return folder_->Read(name + ".rows"); }
 
-  // Takes an epoch and compares each tensor with what was written; how many rows there were.
+  // Takes an epoch and compares each tensor with the written rows. Returns the number of rows.
   static uint64_t Compare(Session& session, const std::vector<Expected>& expected) {
     const std::vector<Field> tensors = session.tensors();
     EXPECT_EQ(tensors.size(), expected.size());
@@ -88,7 +87,7 @@ class ArraysTest : public ::testing::Test {
   static inline bool written_ = false;
 };
 
-// ---- What is refused. ----
+// ---- Refusals ----
 
 TEST_F(ArraysTest, ACropOfTokensIsRefusedAndOtherFilesSayHowToAskForThem) {
   DaemonProcess daemon({.workers = 1});
@@ -121,7 +120,7 @@ TEST_F(ArraysTest, ATokenBeyondTheVocabularyEndsTheFeedAtOnceAndNotTheDaemon) {
   EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }
 
-// ---- What is delivered. ----
+// ---- Delivery ----
 
 TEST_F(ArraysTest, ArraysOfEveryTypeAreTensorsWithTheBytesThatNumPySaved) {
   std::string text = "npy:label=" + At("label.npy") + ",scalar=" + At("scalar.npy");

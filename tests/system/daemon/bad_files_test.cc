@@ -1,4 +1,4 @@
-// Files that are no photographs, or more than the limits allow: replaced, and reported with a
+// Files that are not photographs, or that exceed the limits, are replaced and reported with a
 // reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int kImages = 24;
 
-// Takes 0.6 to 3 s to decode, by the core; made once, as that takes longer.
+// Takes 0.6 to 3 s to decode, depending on the core. Made once, because that takes even longer.
 const std::vector<std::byte>& SlowJpeg() {
   static const std::vector<std::byte> file = MakeSlowJpeg(1800);
   return file;
@@ -37,7 +37,7 @@ class BadFilesTest : public ::testing::Test {
     std::sort(files_.begin(), files_.end());
   }
 
-  // With what this dataset's sound files need, and little more.
+  // The limits are just above what the dataset's valid files need.
   std::string Config() const {
     return "server: {socket: SOCKET, group: '', state_dir: " + scratch_.path() +
            "/state}\nlimits: {max_sample: 1MiB, max_pixels: 4000000, max_scans: 100000}\n"
@@ -52,7 +52,7 @@ class BadFilesTest : public ::testing::Test {
   }
   void Write(int file, const std::string& text) { Write(file, std::as_bytes(std::span(text))); }
 
-  // The reasons that the daemon reports, by file.
+  // Returns the reasons that the daemon reports, by file.
   std::map<std::string, std::string> Reasons(DaemonProcess& daemon) {
     std::map<std::string, std::string> reasons;
     const v1::ListQuarantineResponse quarantine = daemon.Quarantine();
@@ -71,7 +71,7 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   Write(0, "");
   fs::resize_file(files_[1], fs::file_size(files_[1]) / 2);
   Write(2, "this is a text and not a photograph");
-  fs::resize_file(files_[3], (1 << 20) + 1);  // still whole: what is behind its end is ignored
+  fs::resize_file(files_[3], (1 << 20) + 1);  // still complete: bytes after its end are ignored
   Write(4, MakeJpeg(2001, 2000, {.horizontal = 2, .vertical = 2, .quality = 10}));
   Write(5, SlowJpeg());
   Write(6, "P7 WIDTH: a kind that is known and not decoded");
@@ -91,8 +91,7 @@ TEST_F(BadFilesTest, EachKindIsReplacedByTheSameRowsEachTimeAndReportedWithItsRe
   EXPECT_EQ(Reasons(daemon), expected);
 }
 
-// Whole and valid, and each as many as the limit on scans forbids. None of them is the worker's
-// fault.
+// The files are complete and valid, but have too many scans. This is not the worker's fault.
 TEST_F(BadFilesTest, FilesWithTooManyScansCostTheirSamplesAndNoWorker) {
   constexpr int kScans = 14;
   for (int file = 0; file < kScans; ++file)
@@ -136,7 +135,7 @@ TEST_F(BadFilesTest, ASampleThatHeldUpWorkersIsNotTriedAgainAfterARestart) {
   Write(5, SlowJpeg());
   DaemonProcess daemon({.workers = 1, .config = Config()});
   const Delivered got = OneEpoch(daemon.address(), SmallRows("photographs", 8));
-  EXPECT_EQ(daemon.Status().worker_restarts(), 2u);  // it was tried twice
+  EXPECT_EQ(daemon.Status().worker_restarts(), 2u);  // the sample was tried twice
 
   daemon.Kill(SIGTERM);
   daemon.Start();

@@ -1,4 +1,4 @@
-// What one user's jobs cost another's. Runs alone: it measures.
+// Measures what one user's jobs cost another user's. Runs alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 constexpr uid_t kStranger = 54321;
 constexpr gid_t kGroup = 54322;
 constexpr uint32_t kBatch = 8;
-constexpr milliseconds kStep(20);  // a small job's own work for a batch
+constexpr milliseconds kStep(20);  // the small job's own work per batch
 
 std::string Config() {
   return "server: {socket: SOCKET, group: '" + std::to_string(kGroup) +
@@ -39,7 +39,7 @@ Session OpenSmallJob(DaemonProcess& daemon) {
   return Client::Connect({.address = daemon.address()}).OrDie().Open(options).OrDie();
 }
 
-// Batches a second.
+// Returns batches per second.
 double RateOf(Session& session) {
   constexpr uint64_t kBatches = 100;
   Delivered got;
@@ -51,7 +51,7 @@ double RateOf(Session& session) {
   return kBatches / std::chrono::duration<double>(steady_clock::now() - begun).count();
 }
 
-// Other work on the machine only takes from a rate: the best of several is the daemon's own.
+// Other load on the machine only lowers a rate, so the best of several runs is the daemon's own.
 TEST(BetweenUsersTest, WhoAsksForEverythingCostsASmallJobBesideItATenthAtMost) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
-// What the daemon makes of a configuration that is no file. Who may write where it lies may put
-// anything there.
+// Tests configurations that are not regular files: anybody with write access to the folder could
+// put one there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// open(2) of a FIFO that nobody writes to waits for ever.
+// open(2) of a FIFO without a writer blocks for ever.
 TEST(ConfigFileTest, AFifoIsRefusedInWordsAndSignalsAreStillHeard) {
   DaemonProcess daemon({.workers = 1,
                         .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"

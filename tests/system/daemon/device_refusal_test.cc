@@ -1,5 +1,5 @@
-// What a daemon says to those who want batches on a GPU that it cannot use, over its real sockets
-// and without the client library, which would ask for something else.
+// Tests how a daemon refuses batches on a GPU that it cannot use. The test speaks to the real
+// sockets without the client library, which would fall back to another delivery.
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class DeviceRefusalTest : public ::testing::Test {
  protected:
-  // A process that is connected.
+  // Connects this process to the daemon.
   explicit DeviceRefusalTest(const std::string& config = "")
       : daemon_({.workers = 1, .config = config}),
         door_(*posix::Connect(daemon_.address() + shm::kDoorwaySuffix,
@@ -30,7 +30,7 @@ class DeviceRefusalTest : public ::testing::Test {
     EXPECT_EQ(greeting_.ticket.size(), 32u) << greeting_.refusal;
   }
 
-  // A GPU that no machine has.
+  // Requests a GPU that no machine has.
   v1::OpenSessionRequest Request(const std::string& dataset) const {
     v1::OpenSessionRequest request;
     request.set_protocol_version(shm::kProtocolVersion);
@@ -64,8 +64,8 @@ class DeviceRefusalTest : public ::testing::Test {
   Greeting greeting_;
 };
 
-// FAILED_PRECONDITION: no CUDA in this build, no driver, an old one, no GPU. NOT_FOUND: there are
-// GPUs, and not this one.
+// FAILED_PRECONDITION: the build has no CUDA, or the machine has no driver, an old one, or no GPU.
+// NOT_FOUND: there are GPUs, but not this one.
 TEST_F(DeviceRefusalTest, AGpuThatIsNotThereIsRefusedWithAReasonThatStatusShowsAndOthersAreServed) {
   const grpc::Status refused = Open(Request(Photographs(24)));
 

@@ -1,5 +1,5 @@
-// What one user can do to others at the doorway: nothing. Two users with uids of their own, and a
-// daemon that is neither's and not root's, whose open files are as few as a test can fill.
+// One user cannot harm others at the doorway. Two users and the daemon each have their own uid,
+// none of them root, and the daemon's limit on open files is low enough for a test to reach.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ class DoorwaySharesTest : public ::testing::Test {
                                .under = {"/usr/bin/prlimit", "--nofile=" + std::to_string(files)}});
   }
 
-  // A whole epoch by another user.
+  // Trains a whole epoch as another user.
   static Ended TrainAsAlice(DaemonProcess& daemon) {
     return RunProgram("penstock-test-trainer", {daemon.address(), "photographs", "take"},
                       {.user = kAlice, .groups = {kGroup}});
@@ -55,8 +55,8 @@ class DoorwaySharesTest : public ::testing::Test {
   const Identity mallory_ = {.user = kMallory, .groups = {kGroup}};
 };
 
-// Descriptors that nobody takes count against the daemon's user until the system refuses more, to
-// whomever.
+// Descriptors in unread messages count against the daemon's user, until the system refuses to pass
+// more to anybody.
 TEST_F(DoorwaySharesTest, WhoNeverReadsItsDoorwayFailsAloneAndTheDaemonLivesOn) {
   const auto daemon = DaemonWith(512);
   const Intruder mallory(daemon->address(), "unread", mallory_);
@@ -65,9 +65,9 @@ TEST_F(DoorwaySharesTest, WhoNeverReadsItsDoorwayFailsAloneAndTheDaemonLivesOn) 
                                                 HasSubstr("doorway first")));
   const Ended alice = TrainAsAlice(*daemon);
   EXPECT_EQ(alice.exit_code, 0) << alice.output;
-  EXPECT_THAT(daemon->log(), Not(HasSubstr("worker_died")));  // none was killed for it
+  EXPECT_THAT(daemon->log(), Not(HasSubstr("worker_died")));  // no worker was killed because of it
   EXPECT_THAT(daemon->log(), HasSubstr("doorway_not_read"));
-  // And again: what was disconnected counts as long as it holds what it did not read.
+  // Once more: a disconnected client still counts while it holds unread messages.
   const Intruder again(daemon->address(), "unread", mallory_);
   const Ended later = TrainAsAlice(*daemon);
   EXPECT_EQ(later.exit_code, 0) << later.output;
@@ -88,7 +88,7 @@ TEST_F(DoorwaySharesTest, OneUserTakesHalfOfThePlacesAndIsToldSo) {
       [&] { return Intruder(daemon->address(), "places", mallory_).count() == 32; }));
 }
 
-// A process may make a loader for each epoch of its life.
+// A process may create a loader for each epoch.
 TEST_F(DoorwaySharesTest, WhoComesAndGoesFiveThousandTimesIsStillServedAndSoAreOthers) {
   const auto daemon = DaemonWith(20'000);
 
@@ -115,7 +115,7 @@ TEST_F(DoorwaySharesTest, OutOfOpenFilesClientsAreToldOfTheLimitAndTheOperatorCo
   EXPECT_TRUE(daemon->Eventually([&] { return TrainAsAlice(*daemon).exit_code == 0; }, 20));
 }
 
-// Whoever drops a descriptor that nobody else has closes the file, which takes as long as its maker
+// Closing the last copy of a descriptor closes the file, which takes as long as the file's creator
 // wants.
 TEST_F(DoorwaySharesTest, WhoPassesSocketsThatTakeLongToCloseHoldsUpNobody) {
   const auto daemon = DaemonWith(20'000);
@@ -127,11 +127,11 @@ TEST_F(DoorwaySharesTest, WhoPassesSocketsThatTakeLongToCloseHoldsUpNobody) {
 
   EXPECT_EQ(mallory.count(), 40);
   EXPECT_EQ(alice.exit_code, 0) << alice.output;
-  EXPECT_LT(took.count(), 10);  // one alone takes 20
+  EXPECT_LT(took.count(), 10);  // one alone takes 20 s
   EXPECT_THAT(daemon->log(), HasSubstr("passes a descriptor"));
 }
 
-// pool.max is what the pool takes of the machine, whatever clients keep mapped.
+// pool.max limits the machine's memory in the pool, even if clients keep segments mapped.
 TEST_F(DoorwaySharesTest, MemoryThatThePoolGaveUpIsFreeAlthoughAClientKeepsItMapped) {
   const auto daemon = DaemonWith(20'000);  // 64 MiB: some eight of the ten sessions' windows
 

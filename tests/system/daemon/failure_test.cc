@@ -1,4 +1,4 @@
-// Every process killed, stopped or orphaned at a bad moment, and what its neighbours notice.
+// Kills, stops or orphans each process at a bad moment, and checks what its neighbours notice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ TEST(FailureTest, WorkersKilledInTheMiddleOfBatchesChangeNoByte) {
   for (int taken = 0; taken < kImages / 8; ++taken) {
     ASSERT_TRUE(TakeBatches(session, 1, got).ok());
     if (taken % 4 != 0) continue;
-    // What was just given back is filled anew: a batch is in the middle of its decoding.
+    // By now, workers are decoding into the slots just released.
     std::this_thread::sleep_for(milliseconds(3));
     for (pid_t pid : daemon.WorkerPids())
       if (kill(pid, SIGKILL) == 0) ++killed;
@@ -117,7 +117,7 @@ TEST(FailureTest, CtrlCOnItsTerminalEndsTheDaemonItsWorkersAndItsSockets) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(daemon.PressCtrlC(), 0);
 
-  // Within half a second, on a machine that has time for it: it waits for no client.
+  // Takes less than half a second on an idle machine, because it waits for no client.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
   for (pid_t pid : workers) EXPECT_NE(kill(pid, 0), 0) << pid;
   EXPECT_THAT(EntriesOf(daemon.directory() + "/run"), ::testing::ElementsAre("state"));
@@ -139,7 +139,7 @@ TEST(FailureTest, AKilledDaemonTakesItsWorkersAlong) {
       if (kill(pid, 0) == 0) return false;
     return true;
   }));
-  daemon.Start();  // in the place of a dead one
+  daemon.Start();  // replaces a dead daemon
   EXPECT_EQ(daemon.WorkerPids().size(), 2u);
 }
 
@@ -154,7 +154,8 @@ TEST(FailureTest, ATrainerHearsOfTheDaemonsDeathWithinTwoSecondsAndResumesWithTh
 
   daemon.Kill(SIGKILL);
   const auto killed = steady_clock::now();
-  const Status status = TakeBatches(session, 1000, got);  // what was ready may still come
+  const Status status =
+      TakeBatches(session, 1000, got);  // batches that were ready may still arrive
   EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
   EXPECT_LT(steady_clock::now() - killed, seconds(2));
   daemon.Start();

@@ -1,4 +1,4 @@
-// The whole way of a batch, with a real daemon, real workers and real trainers.
+// Tests a batch's whole path, with a real daemon, workers and trainers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

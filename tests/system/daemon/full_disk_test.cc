@@ -1,5 +1,5 @@
-// A disk that is full where the daemon keeps what it knows of datasets. It is a small tmpfs, in a
-// mount namespace of this test's own.
+// Tests a full disk under the daemon's cached dataset data. The disk is a small tmpfs in the test's
+// own mount namespace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>

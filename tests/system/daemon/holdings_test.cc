@@ -1,4 +1,4 @@
-// What the daemon promises to leave open once its trainers are gone: nothing.
+// The daemon keeps nothing open once its trainers are gone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,18 +19,19 @@ using std::chrono::milliseconds;
 using ::testing::Le;
 using ::testing::SizeIs;
 
-// While 211 sessions come and go: far from one a session. Stacks of threads that gRPC keeps come
-// and go, two mappings each, and memory that the allocator keeps.
+// Allowed growth over 211 sessions, far less than one per session. gRPC's thread stacks come and
+// go, with two mappings each, and the allocator keeps memory.
 constexpr size_t kMemoryMappings = 64;
-// Likewise, but of files and shared memory, and descriptors: what gRPC may keep for itself.
+// Allowed growth of descriptors and of mappings of files and shared memory, which gRPC may keep for
+// itself.
 constexpr size_t kNamed = 4;
 
 struct Holdings {
-  std::vector<std::string> descriptors, mapped;  // by name, sorted
+  std::vector<std::string> descriptors, mapped;  // names, sorted
   size_t memory_mappings = 0, children = 0;
 };
 
-// The daemon's and its workers', once nobody is connected any more.
+// Counts those of the daemon and its workers, once no session is left.
 Holdings HoldingsOf(DaemonProcess& daemon) {
   EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().sessions() == 0; }, 30));
   std::this_thread::sleep_for(milliseconds(300));
@@ -48,7 +49,8 @@ Holdings HoldingsOf(DaemonProcess& daemon) {
   return sum;
 }
 
-// Once nobody is there any more: what a trainer that was killed held is open a moment longer.
+// Repeats until the values settle, because the daemon frees a killed trainer's resources a moment
+// later.
 Holdings HoldingsAtRest(DaemonProcess& daemon) {
   constexpr int kAtMost = 50, kQuietReadings = 5;
   Holdings last = HoldingsOf(daemon);
@@ -61,7 +63,7 @@ Holdings HoldingsAtRest(DaemonProcess& daemon) {
   return last;
 }
 
-// Names that are there more often than before.
+// Returns the names that occur more often than before.
 std::vector<std::string> New(const std::vector<std::string>& before,
                              const std::vector<std::string>& after) {
   std::vector<std::string> names;

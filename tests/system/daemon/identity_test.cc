@@ -1,6 +1,6 @@
-// A feed never gives another dataset's bytes: pairs of datasets that agree in everything but
-// content, of every kind, opened in random order by several users, and rewritten in place. Every
-// row is compared with the bytes that lie in the dataset that was asked for.
+// A feed never delivers another dataset's bytes. The tests use pairs of datasets of every kind that
+// differ only in content. Several users open them in random order, and tests rewrite them in place.
+// Every row is compared with the requested dataset's bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ SessionOptions OptionsFor(const std::string& dataset, bool decoded) {
   return options;
 }
 
-// "" or the first row that is not the specimen's.
+// Returns "", or a description of the first row that differs from the specimen's.
 std::string Compare(Session& session, const Specimen& specimen, uint64_t* rows = nullptr) {
   for (;;) {
     Result<Batch> batch = session.Next(std::chrono::seconds(30));
@@ -66,7 +66,7 @@ std::string Compare(const std::string& address, const std::string& dataset,
   return wrong;
 }
 
-// The same by another user, in a process of its own.
+// Does the same as another user, in a separate process.
 std::string CompareAs(uid_t user, const std::string& address, const std::string& dataset,
                       const Specimen& specimen, const TempFolder& folder) {
   std::string rows;
@@ -79,11 +79,11 @@ std::string CompareAs(uid_t user, const std::string& address, const std::string&
   return ended.exit_code == 0 ? "" : ended.output;
 }
 
-// Two datasets of one kind, "KIND-0" and "KIND-1".
+// Two datasets of one kind, named "KIND-0" and "KIND-1".
 struct Pair {
   std::string kind;
   Specimen specimens[2];
-  uint32_t seeds = 2;  // used so far
+  uint32_t seeds = 2;  // seeds used so far
 
   std::string NameOf(int which) const { return kind + "-" + std::to_string(which); }
 };
@@ -124,7 +124,7 @@ class IdentityTest : public ::testing::Test {
     WriteSpecimen(pair.specimens[which], FolderOf(pair.NameOf(which)));
   }
 
-  // Of the two datasets' samples, one behind the other.
+  // The samples of both datasets, one dataset after the other.
   Specimen ToMixture(int which) const {
     Specimen both{.decoded = true};
     for (const char* kind : {"png", "jpeg"})
@@ -144,7 +144,7 @@ TEST_F(IdentityTest, WhateverComesFirstEveryRowIsOfTheDatasetThatWasAskedFor) {
   std::mt19937 random(20251);
   const bool two_users = geteuid() == 0;
   for (Pair& pair : pairs_) {
-    std::vector<Session> held;  // stay open, with whatever they hold
+    std::vector<Session> held;  // stay open, with the slots they hold
     for (int step = 0; step < 12; ++step) {
       const int which = static_cast<int>(random() % 2);
       const Specimen& specimen = pair.specimens[which];
@@ -187,8 +187,8 @@ TEST_F(IdentityTest, AMixtureGivesTheBytesOfItsPartsAlsoAfterOneWasRewritten) {
               "");
 }
 
-// Old bytes until the change is noticed, which is at the next read; then an error that names the
-// file, at once, and no row any more. Whoever opens anew gets the new bytes.
+// A feed delivers old bytes until the next read notices the change. It then fails immediately with
+// an error that names the file. New sessions get the new bytes.
 TEST_F(IdentityTest, AFeedWhoseFilesChangeFailsWithTheirNameAndGivesNoOtherBytes) {
   for (Pair& pair : pairs_) {
     SCOPED_TRACE(pair.kind);
@@ -243,7 +243,7 @@ TEST_F(IdentityTest, TheContentDigestTellsLookalikesApartAndNotCopies) {
   }
 }
 
-// Neither waits for a FIFO's other side nor tries a socket again and again.
+// Reading must neither wait for a FIFO's writer nor retry a socket.
 TEST_F(IdentityTest, WhatIsNoRegularFileIsABadSampleAndHoldsUpNobody) {
   const std::string folder = FolderOf("png-0");
   ASSERT_EQ(::mknod((folder + "/a/fifo.jpg").c_str(), S_IFIFO | 0600, 0), 0);
@@ -255,7 +255,7 @@ TEST_F(IdentityTest, WhatIsNoRegularFileIsABadSampleAndHoldsUpNobody) {
   EXPECT_EQ(daemon_->Quarantine().entries_size(), 2);
 }
 
-// What is kept on disk does not bring the old bytes back, nor labels or sizes of them.
+// The daemon's caches on disk must not bring back old bytes, labels or sizes.
 TEST_F(IdentityTest, WhatWasRewrittenWhileNoDaemonRanIsReadAnew) {
   for (const Pair& pair : pairs_)
     ASSERT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "") << pair.kind;
@@ -268,7 +268,7 @@ TEST_F(IdentityTest, WhatWasRewrittenWhileNoDaemonRanIsReadAnew) {
     EXPECT_EQ(Compare(daemon_->address(), pair.NameOf(0), pair.specimens[0]), "") << pair.kind;
 }
 
-// An epoch that a restart interrupts goes on in the files that it began with, or not at all.
+// An epoch interrupted by a restart continues only with the files that it began with.
 TEST_F(IdentityTest, AnEpochDoesNotGoOnInFilesThatChangedWhileNoDaemonRan) {
   std::vector<Session> sessions, undisturbed;
   for (const Pair& pair : pairs_)
@@ -294,7 +294,7 @@ TEST_F(IdentityTest, AnEpochDoesNotGoOnInFilesThatChangedWhileNoDaemonRan) {
     std::string ended;
     while ((ended = Compare(sessions[i], before[i])).find("unavailable") != std::string::npos) {
     }
-    // Of some kinds the fingerprint differs already.
+    // For some kinds, the fingerprint already differs.
     EXPECT_THAT(ended, AnyOf(AllOf(HasSubstr("data loss"), HasSubstr(pairs_[i].NameOf(0)),
                                    HasSubstr("changed while the daemon was gone")),
                              HasSubstr("the state belongs to another feed")));

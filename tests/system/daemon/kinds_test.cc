@@ -1,5 +1,5 @@
-// Files of several kinds in one dataset, through a real daemon: each row is the decoder's, in
-// colour and gray, as stored and turned; names tell nothing.
+// Serves files of several kinds in one dataset through a real daemon. Each row equals the
+// decoder's, in colour and gray, unrotated and rotated. File extensions say nothing about the kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 using File = std::vector<std::byte>;
 
 constexpr uint64_t kSeed = 7;
-constexpr uint32_t kSide = 32;  // SmallRows'
+constexpr uint32_t kSide = 32;  // as in SmallRows
 
-// A TIFF directory whose only entry says: seen turned clockwise.
+// A TIFF directory with one entry: the image is displayed turned clockwise.
 File Clockwise() {
   File block;
   for (const int byte : std::vector<int>{'M',  'M', 0, '*', 0, 0, 0, 8, 0, 1, 1,
@@ -50,7 +50,7 @@ class KindsTest : public ::testing::Test {
     }
   }
 
-  // The row that a decoder of our own gives for what the session was asked for.
+  // Decodes the row in this process, as the session's options say.
   std::vector<std::byte> Row(const SessionOptions& options, uint64_t sample) const {
     decode::Spec spec;
     spec.height = spec.width = kSide;

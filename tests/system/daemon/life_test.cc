@@ -1,5 +1,4 @@
-// How a daemon is emptied, changed and asked while it runs: drain, reload, workers, health, and who
-// may do that.
+// Tests operations on a running daemon: drain, reload, workers, health, and who may use them.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int kImages = 64;
-constexpr uint32_t kBatch = 8;  // eight batches an epoch
+constexpr uint32_t kBatch = 8;  // eight batches per epoch
 constexpr uid_t kStranger = 54321;
 constexpr gid_t kGroup = 54322;
 
@@ -49,7 +48,7 @@ std::unique_ptr<v1::AdminService::Stub> AdminOf(DaemonProcess& daemon) {
       grpc::CreateChannel("unix:" + daemon.admin_address(), grpc::InsecureChannelCredentials()));
 }
 
-// ---- Draining. ----
+// ---- Draining ----
 
 TEST(DrainTest, ADrainingDaemonOpensNothingAndSaysSoAndAnEpochUnderWayComesWhole) {
   DaemonProcess daemon({.workers = 1, .config = Config(", drain_for: 20s")});
@@ -68,7 +67,7 @@ TEST(DrainTest, ADrainingDaemonOpensNothingAndSaysSoAndAnEpochUnderWayComesWhole
   EXPECT_EQ(refused.code(), Code::kUnavailable);
   EXPECT_THAT(refused.message(), HasSubstr("draining"));
   EXPECT_EQ(end_of_epoch.code(), Code::kEndOfEpoch) << end_of_epoch.message();
-  // Not another end of an epoch, nor of data: whoever trains on must not take it for that.
+  // Not kEndOfEpoch or an end of data, which a trainer would take for a normal end.
   EXPECT_EQ(rest.code(), Code::kUnavailable) << rest.message();
   EXPECT_THAT(rest.message(), HasSubstr("the same batch"));
   EXPECT_EQ(daemon.Kill(0), 0) << daemon.log();
@@ -144,7 +143,7 @@ TEST(DrainTest, AStoppedTrainerDoesNotHoldUpTheOthersEnd) {
   EXPECT_THAT(daemon.log(), HasSubstr("1 sessions did not finish"));
 }
 
-// ---- Reloading. ----
+// ---- Reloading ----
 
 TEST(ReloadTest, ABrokenFileOrWhatCannotChangeLeavesAllAsItWasAndSaysWhere) {
   DaemonProcess daemon({.workers = 1, .config = Config("")});
@@ -209,7 +208,7 @@ TEST(ReloadTest, APrivateDaemonHasNothingToReload) {
   EXPECT_THAT(ended.output, HasSubstr("no configuration"));
 }
 
-// ---- Workers, limits, logs. ----
+// ---- Workers, limits, logs ----
 
 TEST(OperateTest, WorkersComeAndGoWhileATrainerIsFed) {
   DaemonProcess daemon({.workers = 1, .config = Config("")});
@@ -282,10 +281,10 @@ TEST(OperateTest, WatchingShowsEverythingAgainAndAgainUntilItIsCancelled) {
   EXPECT_EQ(first.workers_size(), 1);
   EXPECT_EQ(first.status().feeds_size(), 1);
   EXPECT_GE(second.time_unix_ms() - first.time_unix_ms(), 90);
-  EXPECT_EQ(daemon.Kill(SIGTERM), 0);  // and no watcher holds it up
+  EXPECT_EQ(daemon.Kill(SIGTERM), 0);  // no watcher delays the stop
 }
 
-// ---- Who may. ----
+// ---- Permissions ----
 
 TEST(MayTest, WhoChangesWhatEverybodyGetsIsAnOperatorAndTheGroupReads) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
@@ -313,7 +312,7 @@ TEST(MayTest, WhoChangesWhatEverybodyGetsIsAnOperatorAndTheGroupReads) {
   EXPECT_FALSE(daemon.Status().draining());
 }
 
-// ---- Health over TCP. ----
+// ---- Health over TCP ----
 
 TEST(HealthTest, APortServesHealthAloneAndFollowsADrain) {
   const int port = FreePort();
@@ -354,7 +353,7 @@ TEST(HealthTest, ADaemonThroughWhichNoBatchComesIsNotServingAndSaysWhy) {
 TEST(HealthTest, WorkersThatWereAllGoneShowAnewThatBatchesComeThrough) {
   DaemonProcess daemon({.workers = 1, .config = Config("")});
 
-  // Each death makes the next start wait longer, so that a status between the two is seen at last.
+  // The back-off grows with each death, so that the status eventually falls between two starts.
   EXPECT_TRUE(daemon.Eventually([&] {
     for (const pid_t worker : daemon.WorkerPids()) kill(worker, SIGKILL);
     return !daemon.Status().serving();

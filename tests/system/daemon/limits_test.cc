@@ -1,5 +1,5 @@
-// What the daemon promises of starting, idling and memory. Runs alone: it measures. Of the limits,
-// those that need a quiet machine have room for a busy one.
+// Measures the daemon's promises about start time, idle CPU use and memory. Runs alone. Bounds that
+// need a quiet machine are generous enough for a busy one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -42,8 +42,8 @@ std::string Config(const std::string& pool, const std::string& folder) {
 
 constexpr double kReadySeconds = kSanitized ? 2 : 0.2;
 
-// From before the daemon is executed to the first answer. What else the machine does only adds to
-// it: a start that takes long is tried again.
+// Measures from before the daemon is executed to its first answer. Other load can only add to this,
+// so a slow start is tried again.
 double SecondsToStart(const std::string& pool) {
   DaemonProcess daemon({.workers = 2, .config = Config(pool, Photographs(kImages))});
   double least = 60;
@@ -89,7 +89,7 @@ TEST(LimitsTest, WithSessionsOpenAndNothingTakenItUsesAHundredthOfACore) {
     return sum;
   };
 
-  std::this_thread::sleep_for(milliseconds(500));  // what these questions cost is over
+  std::this_thread::sleep_for(milliseconds(500));  // lets the cost of these calls pass
   const nanoseconds before = used();
   const auto since = steady_clock::now();
   std::this_thread::sleep_for(milliseconds(3000));
@@ -100,7 +100,7 @@ TEST(LimitsTest, WithSessionsOpenAndNothingTakenItUsesAHundredthOfACore) {
   EXPECT_LT(share, 0.01);
 }
 
-// The most that each process had of its own, and what it touched of shared memory.
+// Records the maximum of each process's own memory and of the shared memory that it touched.
 class MemoryWatch {
  public:
   explicit MemoryWatch(std::vector<pid_t> pids) : pids_(std::move(pids)), most_(pids_.size()) {
@@ -130,7 +130,8 @@ class MemoryWatch {
   std::thread thread_;
 };
 
-// Photographs of 12 megapixels, as cameras make them: baseline, no smaller chroma (the worst case).
+// Makes photographs of 12 megapixels, as from cameras: baseline, without chroma subsampling, which
+// is the worst case.
 void MakeLargePhotographs(const std::string& folder, int count) {
   const std::vector<std::byte> file = MakeJpeg(4000, 3000);
   fs::create_directories(folder + "/large");
@@ -174,7 +175,7 @@ TEST(LimitsTest, MemoryIsThePool64MiBAnd32MiBAWorkerBesideItsInput) {
   EXPECT_LE(daemon.Status().pool().segment_bytes(), kPoolBytes);
 }
 
-// Links to some photographs under many names: a large dataset that costs little.
+// Links a few photographs under many names, which makes a large dataset cheaply.
 constexpr uint64_t kLinks = 100'000, kLinksAClass = 1000, kNameBytes = 10;
 
 void LinkManySamples(const std::string& folder) {
@@ -201,7 +202,7 @@ void TakeFromFeeds(DaemonProcess& daemon, const std::string& folder, uint64_t fe
   }
 }
 
-// What the daemon has of its own once four feeds of a dataset were used; its manifest was cached.
+// Returns the daemon's own memory after four feeds of a dataset, with the manifest cached.
 uint64_t OwnBytesWithFourFeeds(const std::string& folder) {
   DaemonProcess daemon({.workers = 1});
   TakeFromFeeds(daemon, folder, 1);

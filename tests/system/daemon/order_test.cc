@@ -1,4 +1,4 @@
-// Orders of samples that trainers give, with a real daemon; and what their samples are.
+// Tests sample orders that trainers supply, and descriptions of samples, with a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ SessionOptions Given(std::vector<uint64_t> order, uint32_t batch_size) {
   return options;
 }
 
-// With repetitions, and longer than the dataset.
+// Includes repetitions and is longer than the dataset.
 std::vector<uint64_t> WithReplacement(size_t length) {
   std::mt19937_64 random(4711);
   std::vector<uint64_t> order(length);

@@ -1,4 +1,4 @@
-// Parts of datasets, mixtures of them, and shuffling in windows, with a real daemon.
+// Tests parts of datasets, mixtures, and window shuffling, with a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ using ::testing::HasSubstr;
 constexpr uint32_t kDigits = 500, kLetters = 100;
 constexpr uint64_t kAll = ~uint64_t{0};
 
-// "digits" and "letters" are MNIST-like; "held-out" is the last tenth of the digits, "both" a
-// mixture of the digits' first nine tenths and the letters, half and half for two epochs, then
-// letters alone.
+// "digits" and "letters" have MNIST's format. "held-out" is the last tenth of the digits. "both"
+// mixes the digits' first nine tenths with the letters: half and half for two epochs, then only
+// letters.
 class PartsTest : public ::testing::Test {
  protected:
   PartsTest() {

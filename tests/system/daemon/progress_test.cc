@@ -1,4 +1,4 @@
-// Who waits for whom, and what is said of it, with a real daemon.
+// Tests what a real daemon and client report about waits: who waits for whom.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ class ProgressTest : public ::testing::Test {
   Session Open(SessionOptions options) {
     return Client::Connect({.address = daemon_.address()}).OrDie().Open(options).OrDie();
   }
-  // Takes what is ready, and what the daemon has in hand, until nothing comes within the time.
+  // Takes batches until none arrives within the timeout. Returns that status.
   Status NextThatDoesNotCome(Session& session, milliseconds timeout) {
     for (;;) {
       const Result<Batch> batch = session.Next(timeout);
@@ -65,7 +65,7 @@ TEST_F(ProgressTest, ASampleThatIsNotDecodedIsNamed) {
 
   kill(worker, SIGCONT);
   EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
-  // Where it was stopped decides whether it had a sample in hand.
+  // This depends on whether the worker had a sample in hand when it was stopped.
   EXPECT_THAT(status.message(), AnyOf(HasSubstr("has been with a worker for"),
                                       HasSubstr("the worker is busy for only")));
   EXPECT_TRUE(session.Next(seconds(30)).ok());
@@ -101,7 +101,7 @@ TEST_F(ProgressTest, StatsSayWhoWaitedAndWhatTheDaemonDid) {
   SessionOptions options = SmallRows(dataset(), 4);
   options.epochs = 0;
   Session session = Open(options);
-  uint64_t taken = 0;  // by a consumer that does nothing with them: sooner or later it waits
+  uint64_t taken = 0;  // a consumer that does no work with its batches waits sooner or later
   do {
     ASSERT_LT(taken, 100'000u);
     for (int i = 0; i < 100; ++i) {
@@ -131,7 +131,7 @@ TEST_F(ProgressTest, AWorkersDeathIsLoggedWithItsSignal) {
   Session session = Open(SmallRows(dataset(), 4));
   ASSERT_TRUE(session.Next(seconds(30)).ok());
 
-  kill(daemon_.WorkerPids().at(0), SIGABRT);  // which no sanitizer takes for itself
+  kill(daemon_.WorkerPids().at(0), SIGABRT);  // no sanitizer handles this signal
 
   EXPECT_TRUE(daemon_.Eventually(
       [&] { return daemon_.log().find("event=worker_died") != std::string::npos; }));

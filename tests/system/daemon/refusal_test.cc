@@ -1,4 +1,4 @@
-// Openings and configurations that cannot be: a clear error, and nothing lost.
+// Invalid sessions and configurations get a clear error, and do no damage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class RefusalTest : public ::testing::Test {
  protected:
-  // Expects that the session is refused with this code and these words, and that a right one still
+  // Expects that the session is refused with this code and message, and that a valid session still
   // works.
   void ExpectRefused(const SessionOptions& options, Code code,
                      const ::testing::Matcher<std::string>& message) {
@@ -78,7 +78,7 @@ TEST_F(RefusalTest, AStateOfAnotherFeed) {
 }
 
 TEST(UnreadableTest, ADatasetThatTheDaemonsUserMayNotReadIsNamed) {
-  const bool root = geteuid() == 0;  // who may read everything: let the daemon be somebody else
+  const bool root = geteuid() == 0;  // root may read everything, so the daemon needs another user
   TemporaryDirectory scratch;
   fs::permissions(scratch.path(), fs::perms(0755));
   const std::string closed = scratch.path() + "/closed", open = scratch.path() + "/open";
@@ -100,7 +100,7 @@ TEST(UnreadableTest, ADatasetThatTheDaemonsUserMayNotReadIsNamed) {
   fs::permissions(first_class, fs::perms(0755));
 }
 
-// A daemon with a configuration of its own, whose datasets lie in `root()`.
+// A daemon with its own configuration, whose datasets are in `root()`.
 class ConfiguredTest : public ::testing::Test {
  protected:
   ConfiguredTest() {
@@ -181,7 +181,7 @@ TEST_F(ConfiguredTest, WithoutRootsADatasetsOwnFolderIsOne) {
 TEST_F(ConfiguredTest, AWindowLargerThanThePoolIsRefusedWithTheNumbers) {
   DaemonProcess daemon({.workers = 1, .config = Config({"good"})});
   SessionOptions options = SmallRows("good", 32);
-  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};  // 4.6 MiB a batch
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};  // 4.6 MiB per batch
   options.window = 4;
 
   const Status refused = Refusal(daemon.address(), options);

@@ -1,5 +1,4 @@
-// Datasets whose rows need no decoding, with real daemons: MNIST's files, and rows that are
-// nowhere.
+// Tests datasets whose rows need no decoding, with real daemons: MNIST's files and synthetic rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +52,7 @@ class StoredRowsTest : public ::testing::Test {
     folder_.Write("raw/train-labels-idx1-ubyte", IdxLabels(kImages));
   }
   std::string images() const { return folder_.At("raw/train-images-idx3-ubyte"); }
-  // A daemon that serves the pair as "digits".
+  // Configures a daemon that serves the pair of files as "digits".
   std::string Config(const std::string& source) const {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\nsource: " + source +
            "\ndatasets:\n  - name: digits\n    idx: {images: " + images() +
@@ -62,7 +61,7 @@ class StoredRowsTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// ---- What is refused. ----
+// ---- Refusals ----
 
 TEST_F(StoredRowsTest, ADecodingThatIsAskedForIsRefusedAndPhotographsAreDecodedByDefault) {
   DaemonProcess daemon({.workers = 1});
@@ -118,7 +117,7 @@ TEST_F(StoredRowsTest, AFileThatIsGoneWhileItIsFedStallsThenFailsTheFeedAndNotTh
 
   fs::remove(images());
   const bool stalled = daemon.Eventually([&] {
-    (void)session.Next(std::chrono::milliseconds(0));  // what was ready
+    (void)session.Next(std::chrono::milliseconds(0));  // takes the batches that were ready
     const v1::ListSessionsResponse all = daemon.Sessions();
     return all.sessions_size() == 1 && all.sessions(0).state().find("source stalled for") == 0 &&
            all.sessions(0).state().find("No such file") != std::string::npos;
@@ -131,7 +130,7 @@ TEST_F(StoredRowsTest, AFileThatIsGoneWhileItIsFedStallsThenFailsTheFeedAndNotTh
   EXPECT_EQ(daemon.Quarantine().entries_size(), 0);
 }
 
-// ---- What is delivered. ----
+// ---- Delivery ----
 
 TEST_F(StoredRowsTest, OneTwoAndFourRowCopiersGiveTheSameBytesAsTheFile) {
   std::vector<Delivered> epochs;
@@ -214,7 +213,7 @@ TEST_F(StoredRowsTest, MnistIsWhatPythonReads) {
   EXPECT_EQ(place, 10'000u);
 }
 
-// ---- Rows that are nowhere. ----
+// ---- Synthetic rows ----
 
 TEST(SyntheticRowsTest, ATextThatIsNotUnderstoodIsRefusedWithTheGrammar) {
   DaemonProcess daemon({.workers = 1});
@@ -257,7 +256,7 @@ TEST(SyntheticRowsTest, AnEpochIsMadeByItsConsumerAndTheDaemonSaysOfWhat) {
   EXPECT_EQ(daemon.Status().samples_decoded(), 0u);
 }
 
-// Memory is needed for labels and ids alone: a pool of 16 MiB serves batches of 150 MB.
+// Only labels and sample ids need memory: a pool of 16 MiB serves batches of 150 MB.
 TEST(SyntheticRowsTest, NothingIsKeptOfRowsThatNobodyStores) {
   TempFolder folder;
   DaemonProcess daemon(

@@ -1,4 +1,4 @@
-// WebDataset's shards with real daemons: written by Python's tarfile and by webdataset itself.
+// Tests WebDataset shards with real daemons, written by Python's tarfile and by webdataset itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ void WriteShards(const std::string& python, const std::string& format, const std
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 }
 
-// A Python that has webdataset; empty: it cannot be had.
+// Returns a Python that has webdataset, or "" if there is none.
 std::string WebdatasetPython() {
   const std::string command = std::string(PENSTOCK_WEBDATASET_PYTHON);
   FILE* pipe = ::popen(command.c_str(), "r");
@@ -54,7 +54,7 @@ std::string Text(const Batch& batch, size_t tensor, uint32_t row) {
 class TarTest : public ::testing::Test {
  protected:
   std::string Shards() const { return folder_.At("data/shard-{000..002}.tar"); }
-  // A daemon that serves the shards as "shards".
+  // Configures a daemon that serves the shards as "shards".
   std::string Config() const {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\nsource: {retry_for: 2s}\n"
            "datasets:\n  - name: shards\n    tar: {shards: ['" +
@@ -63,7 +63,7 @@ class TarTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// ---- What is refused. ----
+// ---- Refusals ----
 
 TEST_F(TarTest, ACompressedShardIsRefusedWithTheReason) {
   folder_.Write("x.tar.gz", "\x1F\x8B\x08 and so on");
@@ -110,7 +110,7 @@ TEST_F(TarTest, AShardThatIsCutOffWhileItIsFedFailsTheFeedAtOnceAndNotTheDaemon)
   EXPECT_EQ(Refusal(daemon.address(), options).code(), Code::kInvalidArgument);  // truncated
 }
 
-// ---- What is delivered. ----
+// ---- Delivery ----
 
 TEST_F(TarTest, TheSamePhotographsGiveTheSameBytesAsFromTheirFolder) {
   DaemonProcess daemon({.workers = 2});

@@ -1,4 +1,4 @@
-// TFRecord files with real daemons, as a writer of their documented layout makes them.
+// Tests TFRecord files with real daemons. A writer of the documented format makes the files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ class TfRecordTest : public ::testing::Test {
                                 std::to_string(kFiles);
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
-  // A daemon that serves the files as "records".
+  // Configures a daemon that serves the files as "records".
   std::string Config() const {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\n"
            "datasets:\n  - name: records\n    tfrecord: {shards: ['" +
@@ -118,11 +118,11 @@ TEST_F(TfRecordTest, FeaturesTravelBesideTheirImages) {
   EXPECT_THAT(daemon.Ctl({"datasets"}).output, HasSubstr("tfrecord"));
 }
 
-// ---- Records without images: rows of their features. ----
+// ---- Records without images: rows of their features ----
 
 constexpr int64_t kRecords = 3000, kRecordFiles = 3;
 
-// Sample n has the number n, its half and its negative as floats, n modulo 4 tens, and a text.
+// Sample n has the integer n, the floats n/2 and -n/2, n modulo 4 copies of 10·n, and a text.
 std::string FeaturesOf(int64_t n) {
   const auto half = static_cast<float>(n) / 2;
   return IntsFeature("number", {n}) + FloatsFeature("halves", {half, -half}) +
@@ -160,7 +160,7 @@ class RecordRowsTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// All bytes of each row, with labels, by its place in the epoch.
+// All bytes of each row, with labels, by position in the epoch.
 using AllRows = std::map<uint64_t, std::string>;
 
 Status Take(Session& session, int batches, AllRows& rows) {

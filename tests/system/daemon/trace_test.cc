@@ -1,4 +1,4 @@
-// A trace of a running daemon: taken, written, and followed by a program that reads its JSON.
+// Takes a trace of a running daemon, writes it, and follows it with a program that reads its JSON.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 class TraceTest : public ::testing::Test {
  protected:
-  // A trainer that goes on until the end.
+  // Trains until the test ends.
   void Train() {
     trainer_ = std::thread([this] {
       SessionOptions options = SmallRows(Photographs(60), 8);
@@ -111,7 +111,7 @@ TEST_F(TraceTest, StatusSaysWhereTheTimeGoesAndWhoWaitsForWhom) {
   EXPECT_GT(feed.stages().waits(), 0u);
   EXPECT_EQ(feed.stages().copies(), 0u);
   EXPECT_THAT(feed.verdict(), AnyOf(HasSubstr("bottleneck"), HasSubstr("a larger window")));
-  // It may be another by now.
+  // The verdict may have changed since.
   EXPECT_TRUE(daemon_.Eventually([this] {
     const std::string verdict = daemon_.Status().feeds(0).verdict();
     return daemon_.Ctl({"status"}).output.find(verdict.substr(0, 12)) != std::string::npos;

@@ -1,5 +1,5 @@
-// Workers of several users with uids of their own: whose memory they map, whose time they spend,
-// and who pays when they die.
+// Tests workers of several users, each with a uid: whose memory they map, whose time they use, and
+// who is charged when they die.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::string Config(const std::string& rest, const std::string& more_datasets = "
 
 Identity Member(uid_t user) { return {.user = user, .groups = {kGroup}}; }
 
-// The inodes of the segments that a process maps.
+// Returns the inodes of the segments that a process maps.
 std::set<std::string> SegmentsOf(pid_t pid) {
   std::set<std::string> inodes;
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
@@ -54,7 +54,7 @@ std::set<std::string> SegmentsOf(pid_t pid) {
   return inodes;
 }
 
-// All of the daemon's, at a post or asleep.
+// Returns all of the daemon's workers, whether in a worker slot or asleep.
 std::vector<pid_t> WorkersOf(pid_t daemon) {
   std::vector<pid_t> pids;
   for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(daemon) + "/task")) {
@@ -96,7 +96,7 @@ TEST_F(WorkerGroupsTest, WhileTwoUsersAreServedEachWorkerMapsOneUsersSegments) {
       for (const pid_t pid : pids) {
         const std::string command = CommandOf(pid);
         for (const std::string& inode : SegmentsOf(pid)) {
-          if (!owner.contains(inode)) continue;  // the canary's
+          if (!owner.contains(inode)) continue;  // a segment of the canary
           served.insert(owner[inode]);
           EXPECT_THAT(command, HasSubstr("user=" + std::to_string(owner[inode]))) << pid;
         }
@@ -104,12 +104,12 @@ TEST_F(WorkerGroupsTest, WhileTwoUsersAreServedEachWorkerMapsOneUsersSegments) {
       std::this_thread::sleep_for(milliseconds(20));
     }
     EXPECT_EQ(served, (std::set<uid_t>{kAnna, kBerta}));
-    EXPECT_LE(most, static_cast<size_t>(2 * workers));               // as many may be asleep
-    EXPECT_THAT(daemon.Ctl({"workers"}).output, HasSubstr("5432"));  // one of the two
+    EXPECT_LE(most, static_cast<size_t>(2 * workers));               // as many again may be asleep
+    EXPECT_THAT(daemon.Ctl({"workers"}).output, HasSubstr("5432"));  // one of the two users
   }
 }
 
-// Rows a second, of a trainer that takes all it can get.
+// Returns rows per second for a trainer that takes as many as it can get.
 double RateOf(Session& session, milliseconds time) {
   Delivered got;
   const auto begun = steady_clock::now();
@@ -139,10 +139,10 @@ TEST_F(WorkerGroupsTest, CropsThatTakeLongLeaveAnotherUserHalfOfTheTime) {
     beside = std::max(beside, RateOf(session, seconds(2)));
 
   std::printf("%.0f rows/s alone, %.0f beside large crops: %.2f\n", alone, beside, beside / alone);
-  EXPECT_GE(beside, 0.35 * alone);  // of one half, and what a busy machine takes
+  EXPECT_GE(beside, 0.35 * alone);  // the fair share is 0.5; the rest allows for a busy machine
 }
 
-// A dataset most of whose files take longer than a sample may.
+// In this dataset, most files take longer to decode than the sample timeout allows.
 class PoisonedTest : public WorkerGroupsTest {
  protected:
   void SetUp() override {
@@ -211,11 +211,11 @@ TEST_F(PoisonedTest, WhileItsBudgetIsSpentItIsRefusedWithTheTimeAndOthersAreNot)
   EXPECT_EQ(refused.code(), Code::kUnavailable);
   EXPECT_THAT(refused.message(), AllOf(HasSubstr("'poisoned'"), HasSubstr("open it again in")));
   EXPECT_EQ(OneEpoch(daemon.address(), SmallRows("photographs", 8)).rows.size(), 64u);
-  // Another user has a budget of its own.
+  // Another user has a separate restart budget.
   const TrainerProcess anna(daemon.address(), "photographs", "flood", Member(kAnna));
 }
 
-// As for want of memory: no sample is blamed, and yet there is an end to it.
+// Simulates the out-of-memory killer: no sample is blamed, yet the restarts are limited.
 TEST_F(WorkerGroupsTest, KillsFromOutsideEndTheFeedsOfTheUserWhoseWorkersTheyHitAndNoOthers) {
   DaemonProcess daemon(
       {.workers = 2,

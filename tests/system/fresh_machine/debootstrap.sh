@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs deploy/quickstart.sh on a Debian 12 that has nothing but its base system: a debootstrap root with
-# a clean checkout of the current commit. Needs root; leaves nothing. Exit code 77: skipped.
+# Runs deploy/quickstart.sh in a debootstrap root: a minimal Debian 12 with a clean checkout of the
+# current commit. Needs root and removes everything afterwards. Exit code 77 means skipped.
 set -eu
 cd "$(dirname "$0")/../../.."
 
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../../.."
   echo "SKIPPED: this is no git checkout to copy from"
   exit 77
 }
-# Its proxy is the machine's own, whether apt or the environment has it.
+# Uses the machine's own proxy, from apt's configuration or the environment.
 apt_proxy=$(apt-config dump --format '%v%n' Acquire::http::Proxy)
 export http_proxy="${http_proxy:-$apt_proxy}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}"
 
@@ -19,7 +19,7 @@ trap 'exit 143' TERM
 tests/support/debian_root.sh "$root"
 git clone --quiet --no-hardlinks . "$root/root/penstock"
 
-# Its own mounts and processes: both end with the namespace, so none of them has to be undone.
+# The mounts and processes end with the namespace, so nothing has to be undone.
 cat >"$root/root/inside" <<'END'
 set -eu
 cd /root/penstock

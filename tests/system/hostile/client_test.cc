@@ -1,6 +1,6 @@
-// A client of another user that abuses all that it can reach, beside a neighbour: the neighbour's
-// bytes are right, its rate is what it is beside an honest client that is as busy, and the daemon
-// stays within its bounds.
+// A client of another user abuses everything that it can reach. The neighbour's bytes stay correct,
+// its rate is the same as beside an equally busy honest client, and the daemon stays within its
+// limits.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using std::chrono::steady_clock;
 
 constexpr size_t kIdleSegments = 64;  // as in server/pool/pool.h; two descriptors each
 
-// The same bytes in each epoch.
+// Each epoch yields the same bytes.
 SessionOptions CroppedInTheMiddle(uint64_t epochs) {
   SessionOptions options;
   options.dataset = "photographs";
@@ -50,7 +50,7 @@ RowBySample BySample(const Delivered& delivered) {
   return rows;
 }
 
-// Trains for ever and compares each row.
+// Trains continuously and compares each row.
 class Neighbour {
  public:
   Neighbour(const std::string& address, RowBySample expected)
@@ -118,7 +118,7 @@ TEST_F(HostileClientTest, ItsNeighbourNoticesNothingAndTheDaemonStaysWithinBound
   const std::string said = daemon->directory() + "/said";
   const Holdings before = HoldingsOf(daemon->pid());
 
-  // In turns, so that both are measured on the same machine.
+  // Alternates honest and hostile rounds, so that both run under the same load.
   const int rounds = std::max(3, static_cast<int>(seconds_in_all / 20));
   const milliseconds turn(static_cast<int>(1000 * seconds_in_all / rounds / 2));
   std::vector<double> ratios;
@@ -156,7 +156,7 @@ TEST_F(HostileClientTest, ItsNeighbourNoticesNothingAndTheDaemonStaysWithinBound
   EXPECT_THAT(daemon->log(), ::testing::Not(::testing::HasSubstr("libprotobuf")));
   EXPECT_EQ(neighbour->wrong(), 0u);
   EXPECT_GT(neighbour->batches(), 0u);
-  EXPECT_GE(ratio, seconds_in_all < 60 ? 0.5 : 0.9);  // seconds say little on a busy machine
+  EXPECT_GE(ratio, seconds_in_all < 60 ? 0.5 : 0.9);  // short runs are unreliable on a busy machine
   neighbour.reset();
   EXPECT_TRUE(daemon->Eventually(
       [&] {
@@ -179,7 +179,7 @@ TEST_F(HostileClientTest, ItsNeighbourNoticesNothingAndTheDaemonStaysWithinBound
   EXPECT_EQ(daemon->Kill(SIGTERM), 0);
 }
 
-// Clients that die at any moment leave nothing behind.
+// Clients killed at any moment leave nothing behind.
 TEST_F(HostileClientTest, ClientsKilledAtRandomMomentsLeaveNothingBehind) {
   const char* given = std::getenv("PENSTOCK_TEST_CLIENTS");
   const int clients = given == nullptr ? 60 : std::atoi(given);
@@ -214,7 +214,7 @@ TEST_F(HostileClientTest, ClientsKilledAtRandomMomentsLeaveNothingBehind) {
   const auto settled = [&] {
     return daemon->Eventually([&] { return daemon->Sessions().sessions_size() == 0; });
   };
-  wave(20);  // so that everything is there that stays
+  wave(20);  // warm-up: creates everything that persists
   ASSERT_TRUE(settled());
   std::this_thread::sleep_for(seconds(1));
   const Holdings before = HoldingsOf(daemon->pid());

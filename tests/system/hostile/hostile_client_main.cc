@@ -1,7 +1,7 @@
-// penstock-test-hostile-client ADDRESS ADMIN_ADDRESS SEED [WAY]: abuses a daemon in every way that
-// it knows (or in that one, 0 to 9), in random order, as a member of its group that knows the
-// protocol, until it is killed. Prints a line "BREACH …" for each attempt that succeeded and must
-// not, and nothing else.
+// penstock-test-hostile-client ADDRESS ADMIN_ADDRESS SEED [WAY]: abuses a daemon until it is
+// killed, as a member of the daemon's group that knows the protocol. It attacks in random ways, or
+// only in WAY (0 to 9). It prints one line "BREACH …" for each attempt that succeeds but must not,
+// and nothing else.
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ namespace v1 = penstock::v1;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLongAgo(3);  // the daemon has noticed by then
+constexpr std::chrono::seconds kLongAgo(3);  // after this time the daemon has noticed
 
 std::mt19937_64 dice;
 uint64_t Pick(uint64_t limit) { return dice() % limit; }
@@ -64,7 +64,7 @@ void TryMap(int fd, size_t bytes, const std::string& what) {
   munmap(at, bytes);
 }
 
-// A segment, which is for reading.
+// Attacks a segment, which is read-only for clients.
 void AttackSegment(int fd) {
   const size_t bytes = *posix::SizeOf(posix::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)));
   TryMap(fd, bytes, "segment");
@@ -92,7 +92,7 @@ void AttackSegment(int fd) {
     if (fcntl(fd, F_ADD_SEALS, seal) == 0) Breach("segment: seal " + std::to_string(seal));
 }
 
-// A control page, which it may write, but not resize or close to the daemon.
+// Attacks a control page, which the client may write, but not resize or seal against the daemon.
 void AttackPage(int fd) {
   if (ftruncate(fd, 0) == 0 || ftruncate(fd, 1 << 20) == 0) Breach("page: ftruncate");
   for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE, F_SEAL_EXEC})
@@ -150,7 +150,7 @@ void GarbageAtTheDoorway(const std::string& address) {
   }
 }
 
-// ---- The sockets of calls ----
+// ---- The gRPC sockets ----
 
 void GarbageAtASocket(const std::string& address) {
   auto socket = posix::Connect(address, posix::SocketKind::kStream);
@@ -224,7 +224,8 @@ class Caller {
     }
   }
 
-  // Opens a session, attacks what it gets, and then writes anything to its page and its event.
+  // Opens a session, attacks the descriptors that it gets, and writes random values to its page and
+  // event.
   void Session(milliseconds time) {
     if (hoarded_.size() > 100) hoarded_.clear();
     posix::Fd socket = Knock(address_);
@@ -293,7 +294,7 @@ class Caller {
     }
   }
 
-  // Takes and releases as an honest client would for a while, in between.
+  // Mixes honest taking and releasing with random writes.
   static void Scribble(posix::Mapping& map) {
     auto* control = reinterpret_cast<shm::ControlPage*>(map.data());
     for (int i = 0; i < 100; ++i) {
@@ -357,6 +358,6 @@ int main(int argc, char** argv) {
       default:
         caller.Session(milliseconds(100 + Pick(300)));
     }
-    if (Pick(100) == 0) _exit(0);  // started again by whoever started it
+    if (Pick(100) == 0) _exit(0);  // the parent starts it again
   }
 }

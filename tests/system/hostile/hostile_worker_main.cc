@@ -1,17 +1,21 @@
-// penstock-test-hostile-worker: stands in for penstock-worker, as one that foreign code has taken
-// over. PENSTOCK_TEST_HOSTILE is KIND:USER:SEED; for every other user it becomes penstock-worker.
-// It maps all that it was given, never decodes, and lies as KIND says:
-//   phantom    answers what was never asked       disorder  answers the newest request first
-//   twice      answers everything twice           foreign   answers with other sequence numbers
-//   faults     answers with faults that no decoder finds
-//   counters   sets its rings' counters to anything
+// penstock-test-hostile-worker: replaces penstock-worker and acts like one that foreign code has
+// taken over. PENSTOCK_TEST_HOSTILE is KIND:USER:SEED; for every other user it executes
+// penstock-worker. It maps everything that it was given, never decodes, and behaves as KIND says:
+//   phantom    answers requests that were never made
+//   twice      answers everything twice
+//   faults     reports faults that no decoder finds
+//   counters   sets its rings' counters to random values
 //   scribble   writes random values everywhere, and answers honestly
-//   random     writes random values everywhere, also over its counters and flags
-//   liar       says that all rows are written, at once, with impossible times
-//   silent     takes requests and never answers   deaf      never looks at its channel at all
-//   ringing    rings all the time and never answers
+//   random     writes random values everywhere, including its counters and flags
+//   liar       reports every row as written, immediately, with impossible times
+//   silent     takes requests and never answers
+//   ringing    notifies the daemon continuously and never answers
 //   clinging   takes requests, and dies with each one in hand
-//   never      is never ready                     early     is ready before it has mapped anything
+//   never      is never ready
+//   disorder   answers the newest request first
+//   foreign    answers with other sequence numbers
+//   deaf       never looks at its channel
+//   early      is ready before it has mapped anything
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -78,7 +82,7 @@ class Worker {
     map_ = posix::Mapping::Map(memory, *posix::SizeOf(memory), posix::Access::kReadWrite).value();
     channel_ = reinterpret_cast<workers::Channel*>(map_.data());
     requests_.emplace(channel_->requests);
-    // What it may do to the descriptors that it shares with the daemon.
+    // Makes the descriptors that it shares with the daemon blocking.
     for (const int fd : {workers::kSocketNumber, workers::kWorkNumber, workers::kDoneNumber})
       fcntl(fd, F_SETFL, 0);
   }

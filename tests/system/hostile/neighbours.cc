@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Private memory that is dirty, which is what grows when something leaks.
+// Private dirty memory, which grows when something leaks.
 uint64_t PrivateDirtyOf(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/smaps_rollup");
   for (std::string word; file >> word;)

@@ -1,4 +1,4 @@
-// A daemon with a user of its own, a hostile user and a neighbour that is to notice nothing.
+// A daemon with its own user, a hostile user, and a neighbour that must not be affected.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ inline constexpr gid_t kSharedGroup = 54322;
 inline const Identity kHostile = {.user = kHostileUid, .groups = {kSharedGroup}};
 inline const Identity kNeighbour = {.user = kNeighbourUid, .groups = {kSharedGroup}};
 
-// The daemon's configuration, with more of each section.
+// Additions to the daemon's configuration, by section.
 struct NeighbourhoodOptions {
   int workers = 2;
   int photographs = 64;
@@ -24,12 +24,12 @@ struct NeighbourhoodOptions {
 };
 std::unique_ptr<DaemonProcess> DaemonOfNeighbours(const NeighbourhoodOptions& options);
 
-// The seed of a test's random choices: PENSTOCK_TEST_SEED, or the time. Printed.
+// Returns PENSTOCK_TEST_SEED, or a seed from the clock, and prints it.
 uint64_t ChosenSeed();
-// PENSTOCK_TEST_SECONDS, or that many.
+// Returns PENSTOCK_TEST_SECONDS, or `usual` if it is not set.
 double ChosenSeconds(double usual);
 
-// A program of another user that is started again whenever it ends, until this object's end.
+// Runs a program as another user and restarts it whenever it ends, until the object is destroyed.
 class Persistent {
  public:
   Persistent(const std::string& program, const std::vector<std::string>& arguments,
@@ -42,7 +42,7 @@ class Persistent {
   pid_t group_ = -1;
 };
 
-// What a daemon has, without its workers.
+// The resources of a daemon, without its workers.
 struct Holdings {
   uint64_t private_bytes = 0;
   size_t descriptors = 0, threads = 0, children = 0;
@@ -50,7 +50,7 @@ struct Holdings {
 };
 Holdings HoldingsOf(pid_t pid);
 
-// Measures again and again on a thread of its own, and keeps the greatest of each.
+// Measures the resources repeatedly on its own thread and keeps the maximum of each.
 class PeakOf {
  public:
   explicit PeakOf(pid_t pid);

@@ -1,5 +1,5 @@
-// Workers that foreign code has taken over: only rows of their own user may suffer. One user is
-// served by penstock-test-hostile-worker, another one by penstock-worker, of the same dataset.
+// Workers that foreign code has taken over can damage only their own user's rows.
+// penstock-test-hostile-worker serves one user and penstock-worker another, with the same dataset.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 struct Lie {
   std::string kind;
-  std::string noticed;  // in the log; empty: nobody can notice
+  std::string noticed;  // log text that reports the lie; empty if nobody can detect it
 };
 void PrintTo(const Lie& lie, std::ostream* out) { *out << lie.kind; }
 
@@ -46,7 +46,7 @@ class HostileWorkerTest : public ::testing::TestWithParam<Lie> {
                      ", start_timeout: 500ms, sample_timeout: 500ms}\n"});
   }
 
-  // Epoch after epoch, as another user: how many, all with the right bytes.
+  // Runs epochs as another user and checks their bytes. Returns the number of epochs.
   int EpochsFor(milliseconds time) {
     int epochs = 0;
     for (const auto end = steady_clock::now() + time; steady_clock::now() < end; ++epochs) {
@@ -65,7 +65,7 @@ Delivered HostileWorkerTest::expected_;
 TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
   const auto& [kind, noticed] = GetParam();
   StartDaemon(kind);
-  EXPECT_EQ(EpochsFor(milliseconds(1)), 1);  // the daemon is warm
+  EXPECT_EQ(EpochsFor(milliseconds(1)), 1);  // warms the daemon up
   const Holdings before = HoldingsOf(daemon_->pid());
   int epochs = 0;
   Holdings peak;
@@ -82,7 +82,7 @@ TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
         return daemon_->log().find(noticed) != std::string::npos;
       })) << daemon_->log();
     }
-    epochs += EpochsFor(milliseconds(200));  // also after what follows from its deaths
+    epochs += EpochsFor(milliseconds(200));  // also covers what follows the worker's deaths
     peak = measured.peak();
   }
   std::printf(
@@ -94,8 +94,8 @@ TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
   EXPECT_LE(peak.private_bytes, before.private_bytes + (24u << 20));
   EXPECT_LE(peak.descriptors, before.descriptors + 60);
   EXPECT_LE(peak.threads, before.threads + 24);
-  EXPECT_LE(peak.children, 4u);  // as many asleep as there are worker slots
-  // Between two workers that were never ready, none may be running.
+  EXPECT_LE(peak.children, 4u);  // at most as many sleeping workers as worker slots
+  // Workers that are never ready leave moments in which none is running, so serving is polled.
   EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Status().serving(); }));
   EXPECT_EQ(daemon_->Kill(SIGTERM), 0);
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# install_test.sh CMAKE BUILD: installs BUILD into a temporary prefix, builds the consumer against it
-# and runs it where no daemon is.
+# install_test.sh CMAKE BUILD: installs BUILD into a temporary prefix, builds the consumer against
+# it
+# and runs it without a daemon.
 set -eu
 cmake=$1
 build=$2
@@ -9,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 room=$(mktemp -d)
 trap 'rm -rf -- "$room"' EXIT
 "$cmake" --install "$build" --prefix "$room/moved" >"$room/log" || { cat "$room/log"; exit 1; }
-mv "$room/moved" "$room/prefix"  # whatever the prefix was: the tree can be moved
+mv "$room/moved" "$room/prefix"  # the installed tree must be relocatable
 
 for path in bin/penstockd bin/penstock-worker bin/penstock-indexer bin/penstockctl bin/penstock-bench \
   include/penstock/penstock.h share/penstock/grafana/penstock.json \
@@ -26,12 +27,12 @@ if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then
     [ -f "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
   done
 fi
-# Nothing that is installed may look for its libraries in a build folder.
+# Installed programs must not load libraries from a build folder.
 for program in "$room"/prefix/bin/*; do
   if ldd "$program" | grep -E "not found|$build"; then echo "in $program, see above"; exit 1; fi
 done
 
-# Runs a step quietly; shows all that it said if it fails.
+# Runs a step and prints its output only if it fails.
 quietly() {
   "$@" >"$room/log" 2>&1 || { cat "$room/log"; exit 1; }
 }

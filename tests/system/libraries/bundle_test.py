@@ -1,4 +1,4 @@
-"""The tarball of deploy/bundle.sh: bundle_test.py SOURCE. It packs build/release as it is."""
+"""Checks the tarball that deploy/bundle.sh makes of build/release as it is: bundle_test.py SOURCE."""
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What has to hold of a folder of libraries that is passed on: its libjbig is ours, and the licences are there."""
+"""Checks a folder of bundled libraries: its libjbig must be ours, and all licences must be present."""
 import pathlib
 import re
 import subprocess
@@ -10,7 +10,7 @@ OWN = re.compile(r"lib(penstock|jbig)\.so")
 
 
 def defined(library):
-    """The names that a library gives to others."""
+    """Returns the names of the symbols that a library exports."""
     listed = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     return {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
 
@@ -20,7 +20,7 @@ def error_text(libjbig):
 
 
 def problems(lib, licences):
-    """In words, what is wrong with the libraries in `lib` and their licences."""
+    """Yields a description of each problem with the libraries in `lib` and their licences."""
     lib, licences = pathlib.Path(lib), pathlib.Path(licences)
     if error_text(lib / "libjbig.so.0") != OURS:
         yield "libjbig.so.0 is not server/decode/no_jbig"
@@ -37,7 +37,7 @@ def problems(lib, licences):
 
 
 def without_licence(library, licences):
-    """By the system's own library of that name."""
+    """Yields a problem if `licences` has no licence of a Debian package with a library of this name."""
     asked = subprocess.run(["dpkg-query", "-S", f"*/{library.name}"], capture_output=True, text=True).stdout
     packages = {line.partition(":")[0] for line in asked.splitlines()}
     if not any((licences / package).is_file() for package in packages):

@@ -1,4 +1,4 @@
-"""libtiff and the decoder with our libjbig: no_jbig_test.py LIBJBIG DECODE_ROWS. Skipped without Pillow."""
+"""Tests libtiff and the decoder with our libjbig: no_jbig_test.py LIBJBIG DECODE_ROWS. Skipped without Pillow."""
 import os
 import pathlib
 import re
@@ -19,7 +19,8 @@ SIZE = 64, 48
 LIBTIFF = "libtiff.so.6"
 JBIG = 34661
 
-# Writes or reads one strip by libtiff: PROGRAM write|read PATH. It prints what libtiff returned and the bytes.
+# Writes or reads one strip with libtiff: PROGRAM write
+# read PATH. Prints libtiff's return value and the bytes.
 PROGRAM = f"""
 import ctypes, sys
 tiff, (width, height) = ctypes.CDLL("{LIBTIFF}"), {SIZE}
@@ -46,7 +47,7 @@ print("returned", done)
 
 
 def by_libtiff(what, path, libraries=None):
-    """What was printed, and on standard error what libtiff complained of. It must not crash."""
+    """Returns the program's output and libtiff's complaints on standard error. The program must not crash."""
     environment = {**os.environ, **({"LD_LIBRARY_PATH": str(libraries)} if libraries else {})}
     done = subprocess.run([sys.executable, "-c", PROGRAM, what, path], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done
@@ -54,7 +55,7 @@ def by_libtiff(what, path, libraries=None):
 
 
 def loaded(name, program):
-    """Where the loader finds a library of a program with our libjbig."""
+    """Returns the path from which the loader takes a library when a program runs with our libjbig."""
     listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True,
                             env={**os.environ, "LD_LIBRARY_PATH": str(LIBJBIG.parent)}).stdout
     return pathlib.Path(re.search(rf"{re.escape(name)} => (\S+)", listed).group(1)).resolve()
@@ -74,7 +75,7 @@ class NoJbigTest(unittest.TestCase):
         os.environ.pop("LD_LIBRARY_PATH", None)
 
     def with_ours(self):
-        """From now on, for the processes that this test starts."""
+        """Makes every later process of this test use our libjbig."""
         os.environ["LD_LIBRARY_PATH"] = str(LIBJBIG.parent)
         self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH")
         self.assertEqual(loaded("libjbig.so.0", DECODE_ROWS), LIBJBIG.resolve())

@@ -1,6 +1,7 @@
-"""A real systemd as the first process of namespaces of its own, with cgroups, hostname and processes of
-its own. It sees this machine's programs and nothing of its services (private /etc, /run, /tmp, /var/lib);
-or nothing of this machine but its devices, in the root file system of another. Only root can make one."""
+"""Boots a real systemd as the first process of its own namespaces, with its own cgroups, hostname and processes.
+
+It sees this machine's programs but not its services (/etc, /run, /tmp and /var/lib are private). With another root
+file system, it sees only this machine's devices. Needs root."""
 import os
 import pathlib
 import shutil
@@ -27,7 +28,7 @@ export container=test
 exec /lib/systemd/systemd --system --unit=booted.target --log-target=console --show-status=no
 """
 
-# In this machine's own root file system.
+# Runs in this machine's own root file system.
 INIT_HERE = OWN_CGROUPS + r"""
 mount --bind "$room" /mnt
 cp -a /etc /mnt/etc && mount --bind /mnt/etc /etc
@@ -36,7 +37,7 @@ chmod 1777 /tmp /var/tmp
 exec sh -c "$3"
 """
 
-# In that of another machine, in a folder: $4.
+# Runs in another machine's root file system, the folder $4.
 INIT_THERE = OWN_CGROUPS + r"""
 root=$4
 mount --bind "$root" "$root"
@@ -53,12 +54,12 @@ exec chroot . sh -c "umount -l /var/tmp; set -eu; cd /; $3"
 
 
 class BootedMachine:
-    """`prepare` is a shell script that runs before systemd does; what is in `room` is in /mnt there. `root` is
-    another machine's root file system, which has a systemd, rather than this one's."""
+    """`prepare` is a shell script that runs before systemd starts. `scratch` is mounted there as /mnt. `root` is
+    another machine's root file system, with its own systemd, to use instead of this machine's."""
 
     @staticmethod
     def lacks():
-        """What this machine lacks to boot one; nothing, if it lacks nothing."""
+        """Returns why this machine cannot boot one; "" if it can."""
         if os.geteuid() != 0:
             return "only root can boot a systemd in namespaces of its own"
         if not pathlib.Path("/lib/systemd/systemd").exists():
@@ -92,7 +93,7 @@ class BootedMachine:
                 pathlib.Path(folder, self.cgroup).mkdir()
                 kept.append(folder)
             except OSError:
-                continue  # one that takes no groups here
+                continue  # this hierarchy accepts no new groups
         (self.scratch / "cgroups").write_text("".join(f"{folder}\n" for folder in kept))
 
         def enter():
@@ -100,7 +101,7 @@ class BootedMachine:
                 try:
                     pathlib.Path(folder, self.cgroup, "cgroup.procs").write_text(str(os.getpid()))
                 except OSError:
-                    pass  # a cpuset without cores: its processes stay where they are
+                    pass  # a cpuset without cores: processes stay in their current group
 
         with open(self.scratch / "console", "wb") as console:
             self.process = subprocess.Popen(
@@ -115,13 +116,13 @@ class BootedMachine:
             time.sleep(0.1)
 
     def init(self):
-        """The process id, as seen from here, of the systemd."""
+        """Returns the host's process id of the systemd."""
         task = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         children = pathlib.Path(task).read_text().split()
         return children[0] if children else None
 
     def run(self, *command, timeout=60):
-        """Runs a command in there as root."""
+        """Runs a command inside as root."""
         init = self.init()
         if init is None:
             return subprocess.CompletedProcess(command, 1, "", "not up yet")
@@ -130,7 +131,7 @@ class BootedMachine:
 
     def close(self):
         if self.process is not None:
-            self.process.kill()  # and with it all that is in there
+            self.process.kill()  # also kills every process inside
             self.process.wait()
         deadline = time.monotonic() + 10
         while not self.forget_cgroups() and time.monotonic() < deadline:
@@ -143,5 +144,5 @@ class BootedMachine:
                 try:
                     os.rmdir(below)
                 except OSError:
-                    return False  # somebody is dying in there
+                    return False  # a process inside has not ended yet
         return True

@@ -1,4 +1,4 @@
-"""The unit as it is shipped, under a real systemd: booted_test.py [-v] SOURCE BIN STUCK_RUNNER."""
+"""Tests the shipped unit under a real systemd: booted_test.py [-v] SOURCE BIN STUCK_RUNNER."""
 import pathlib
 import re
 import shutil
@@ -14,8 +14,8 @@ SOURCE = pathlib.Path(sys.argv.pop())
 PROGRAMS = ("penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "penstock-test-trainer", "penstock-make-photographs")
 MEMBER, STRANGER, ALICE = 54321, 54322, 54323
 
-# As an administrator would install it; the drop-in makes shorter what a test would wait for, keeps the
-# log where it can be read, and can make the runner stick.
+# Installs the unit as an administrator would. The drop-in shortens timeouts, writes the log where the test can read
+# it, and can block the runner.
 PREPARE = f"""
 cp /mnt/bin/* /usr/local/bin/
 units=/mnt/systemd
@@ -129,7 +129,7 @@ class BootedTest(unittest.TestCase):
             self.assertIn(line, status)
         for name in ("net", "ipc", "mnt"):
             self.assertEqual(len(spaces[name]), 2, name)
-        self.assertEqual(len(spaces["user"]), 1)  # it must see who its peers are
+        self.assertEqual(len(spaces["user"]), 1)  # the daemon must see its peers' users
 
     def test_folders_have_the_modes_that_the_daemon_wants(self):
         self.assertEqual(self.machine.run("stat", "-c", "%A %U %G", "/run/penstock").stdout,
@@ -194,7 +194,7 @@ class BootedTest(unittest.TestCase):
             return self.machine.run("setpriv", f"--reuid={ALICE}", f"--regid={ALICE}", "--clear-groups", "env",
                                     f"XDG_RUNTIME_DIR=/run/user/{ALICE}", "PENSTOCK_ADDRESS=", *command)
 
-        self.machine.run("systemctl", "stop", "penstockd")  # else clients find that one first
+        self.machine.run("systemctl", "stop", "penstockd")  # otherwise clients find that daemon first
         manager = self.machine.run("systemctl", "start", "alices")
         self.assertEqual(manager.returncode, 0, manager.stderr + self.console())
         started = as_alice("systemctl", "--user", "start", "penstockd")

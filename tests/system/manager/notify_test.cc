@@ -1,5 +1,5 @@
-// What a real daemon tells the service manager that started it, and how it ends: played by a
-// socket.
+// Tests what a real daemon reports to the service manager that started it, and how it ends. A
+// socket simulates the service manager.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ class NotifyTest : public ::testing::Test {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\npool: {max: 16MiB}\n" + more +
            "datasets: [{name: photographs, folder: " + Photographs(24) + "}]\n";
   }
-  // The daemon and its workers inherit it.
+  // The daemon and its workers inherit the environment.
   void MakeTheRunnerStickWhen(const std::string& file) {
     setenv("PENSTOCK_TEST_STUCK", file.c_str(), 1);
     setenv("LD_PRELOAD", PENSTOCK_STUCK_RUNNER, 1);
@@ -54,7 +54,7 @@ class NotifyTest : public ::testing::Test {
 };
 
 TEST_F(NotifyTest, ADaemonWhoseWorkersHaveNotAnsweredIsNotReady) {
-  // The probe of the sandbox is awaited before anybody is served, so it is not slow.
+  // The daemon waits for the sandbox probe before it serves, so the probe must not be slow.
   folder_.Write("slow-worker", "#!/bin/sh\nwhile [ \"$1\" != probe ] && [ ! -e " +
                                    folder_.At("go") + " ]; do sleep 0.05; done\nexec " +
                                    ProgramPath("penstock-worker") + " \"$@\"\n");
@@ -100,7 +100,7 @@ TEST_F(NotifyTest, ARunnerThatIsStuckGivesNoSignOfLife) {
   ASSERT_TRUE(manager_.Hears("WATCHDOG=1"));
 
   folder_.Write("stuck", "");
-  (void)manager_.Hears("WATCHDOG=1", seconds(1));  // of the passes before
+  (void)manager_.Hears("WATCHDOG=1", seconds(1));  // from earlier passes
   (void)manager_.Hears("WATCHDOG=1", seconds(1));
   EXPECT_FALSE(manager_.Hears("WATCHDOG=1", seconds(2)));
 
@@ -153,7 +153,7 @@ TEST_F(NotifyTest, ACrashIsLoggedWithVersionSignalAndBacktrace) {
   EXPECT_TRUE(
       daemon.Eventually([&] { return daemon.log().find("event=crashed") != std::string::npos; }));
 
-  EXPECT_EQ(daemon.Kill(0), -SIGSEGV);  // it is dying already
+  EXPECT_EQ(daemon.Kill(0), -SIGSEGV);  // only waits: the daemon is already dying
   EXPECT_THAT(daemon.log(),
               AllOf(HasSubstr("SIGSEGV received"), HasSubstr("penstock::feed::Runner"),
                     HasSubstr("level=error event=crashed version=")));
@@ -168,7 +168,8 @@ TEST_F(NotifyTest, ABusErrorThatIsNoReadOfADatasetIsACrashLikeAnyOther) {
   options.dataset = folder_.At("idx/train-images-idx3-ubyte");
   options.batch_size = 8;
   options.epochs = 1;
-  ASSERT_EQ(OneEpoch(daemon.address(), options).rows.size(), 24u);  // handles SIGBUS from here on
+  ASSERT_EQ(OneEpoch(daemon.address(), options).rows.size(),
+            24u);  // from here on the client handles SIGBUS
 
   EXPECT_EQ(daemon.Kill(SIGBUS), -SIGBUS);
 
@@ -183,7 +184,7 @@ TEST_F(NotifyTest, WorkersComeBeforeTheDaemonWhenMemoryRunsOut) {
     return score;
   };
 
-  // It says so itself, a moment after it was started.
+  // The worker sets its own score shortly after it starts.
   EXPECT_TRUE(daemon.Eventually([&] { return score_of(daemon.WorkerPids().at(0)) == 500; }));
   EXPECT_LT(score_of(daemon.pid()), 500);
 }

@@ -1,5 +1,6 @@
-// penstock-made-metrics SECONDS: the page of a daemon that was never there, on a node with two
-// GPUs, so many seconds after its start: its counters grow evenly. For what no test machine has.
+// penstock-made-metrics SECONDS: prints the metrics page of an imaginary daemon on a node with two
+// GPUs, SECONDS after its start, with counters that grow evenly. It provides what no test machine
+// has.
 #include <cstdio>
 #include <cstdlib>
 

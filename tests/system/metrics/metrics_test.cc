@@ -1,4 +1,4 @@
-// The metrics' port of a real daemon: what it says, and what it takes from strangers.
+// Tests what the metrics port of a real daemon reports, and what it accepts from arbitrary clients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -132,7 +132,7 @@ TEST_F(MetricsTest, ADaemonWhoseRunnerIsStuckStillAnswersAndSaysSo) {
   const std::string page = Scrape(port_);
   EXPECT_GE(ValueOf(page, "penstock_runner_last_pass_age_seconds"), 2);
   EXPECT_GE(ValueOf(page, "penstock_snapshot_age_seconds"), 2);
-  EXPECT_EQ(ValueOf(page, "penstock_datasets_open"), 0);  // as it was last
+  EXPECT_EQ(ValueOf(page, "penstock_datasets_open"), 0);  // the last known value
   EXPECT_EQ(ValueOf(page, "penstock_workers_wanted"), 1);
 
   std::filesystem::remove(folder_.At("stuck"));
@@ -182,7 +182,7 @@ TEST_F(MetricsTest, AnOpenSessionIsSeenWithItsWindowAndItsBatches) {
   EXPECT_EQ(ValueOf(page, "penstock_window_batches"), 3);
   EXPECT_EQ(ValueOf(page, "penstock_held_batches"), 1);
   EXPECT_EQ(ValueOf(page, "penstock_slots{state=\"held\"}"), 3);
-  EXPECT_THAT(page, Not(HasSubstr(Photographs(24))));  // no path
+  EXPECT_THAT(page, Not(HasSubstr(Photographs(24))));  // the page reveals no path
 }
 
 TEST_F(MetricsTest, WithoutAnAddressNothingListens) {

@@ -1,4 +1,4 @@
-"""A daemon, trainers and Prometheus on free ports in a folder of their own, for prometheus_test.py and
+"""Runs a daemon, trainers and Prometheus on free ports in a temporary folder, for prometheus_test.py and
 picture.py."""
 import contextlib
 import http.server
@@ -28,7 +28,7 @@ def get(url, timeout=10):
 
 
 def until(condition, seconds=30):
-    """Waits until the condition holds; whether it did in time. What it raises counts as not yet."""
+    """Waits until the condition holds; returns whether it did in time. Some exceptions count as "not yet"."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(OSError, KeyError, ValueError):
@@ -39,7 +39,7 @@ def until(condition, seconds=30):
 
 
 class Made:
-    """Serves what penstock-made-metrics prints, as a second node."""
+    """Serves the output of penstock-made-metrics, as a second node."""
 
     def __init__(self, program):
         began = time.monotonic()
@@ -65,7 +65,7 @@ class Made:
 
 
 class Node:
-    """Everything ends with the `with` block. `made`: also the second node."""
+    """Stops everything when the `with` block ends. `made` adds the second node."""
 
     def __init__(self, programs, photographs, config="", made=False, alerts=None):
         self.programs = pathlib.Path(programs)
@@ -158,7 +158,6 @@ def panels(dashboard):
 
 
 def expression(text, interval, instance=".*"):
-    """As Grafana puts its variables in."""
     return text.replace("$__rate_interval", interval).replace("$instance", instance)
 
 

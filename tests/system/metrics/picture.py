@@ -1,5 +1,6 @@
-"""Plots the dashboard from a real Prometheus: picture.py SOURCE PROGRAMS FILE.png [SECONDS]. Not a test: it
-runs for some minutes, in which several things happen to a real daemon. Wants python3-matplotlib."""
+"""Plots the dashboard from a real Prometheus: picture.py SOURCE PROGRAMS FILE.png [SECONDS].
+
+Not a test: it runs a real daemon through several events for some minutes. Needs python3-matplotlib."""
 import os
 import pathlib
 import signal
@@ -15,12 +16,12 @@ from PIL import Image  # noqa: E402
 import node  # noqa: E402
 
 COLUMNS = 3
-LEFT_OUT = "_gpu_"  # the machine has none
+LEFT_OUT = "_gpu_"  # the machine has no GPU
 UNITS = {"percentunit": (100, " (%)"), "bytes": (1 / 2**20, " (MiB)"), "s": (1, " (s)")}
 
 
 def happen(there, seconds):
-    """One trainer; two on one feed; a slow one, which waits for nobody; then faults."""
+    """Runs one trainer, then two on one feed, then a slow one that never waits for batches, then faults."""
     step = seconds / 4
     for count in (1, 2):
         trainers = [there.trainer("--batch", 16) for _ in range(count)]
@@ -58,7 +59,7 @@ def draw(axes, panel, there, span):
             values = {float(at): float(value) * factor for at, value in series["values"]}
             lines.append([values.get(at) for at in range(int(span[0]), int(span[1]) + 1)])
             labels.append(label(target["legendFormat"], series["metric"]))
-    if len(lines) > 4:  # states that nobody was in
+    if len(lines) > 4:  # drops states in which no session was
         labels = [name for name, line in zip(labels, lines) if any(line)]
         lines = [line for line in lines if any(line)]
     times = range(len(lines[0])) if lines else []
@@ -68,7 +69,7 @@ def draw(axes, panel, there, span):
         for line, name in zip(lines, labels):
             axes.plot(times, [float("nan") if v is None else v for v in line], label=name, linewidth=1)
     axes.set_title(panel["title"] + unit, fontsize=8)
-    axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # room for the legend
+    axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # space for the legend
     axes.tick_params(labelsize=6)
     axes.grid(alpha=0.3)
     if any(labels):

@@ -1,4 +1,4 @@
-"""Debian's Prometheus and a running daemon: prometheus_test.py [-v] SOURCE PROGRAMS."""
+"""Tests Debian's Prometheus with a running daemon: prometheus_test.py [-v] SOURCE PROGRAMS."""
 import pathlib
 import re
 import shutil
@@ -16,8 +16,8 @@ import node  # noqa: E402
 
 DASHBOARD = SOURCE / "deploy/grafana/penstock.json"
 ALERTS = SOURCE / "deploy/grafana/alerts.yml"
-SCRAPES = 12  # a second each, before panels are looked at
-# What only a GPU gives; the made node has two.
+SCRAPES = 12  # one second each, before the panels are evaluated
+# Only a GPU provides these; the imaginary node has two.
 FROM_THE_MADE_NODE = r"_gpu_"
 
 
@@ -75,7 +75,7 @@ class PrometheusTest(unittest.TestCase):
         self.assertGreater(rate, 1)
         self.assertEqual(self.value(f'penstock_dataset_samples{{instance="{self.real}",dataset="photographs"}}'), 120)
         self.assertEqual(self.value(f'sum(penstock_bad_samples{{instance="{self.real}"}})'), 2)
-        # One trainer that takes what comes, of one worker: it takes part in every second, and starves.
+        # One trainer takes every batch of one worker as it comes, so it is open all the time, and starves.
         whole = self.value(f'sum(rate(penstock_session_open_seconds_total{{instance="{self.real}"}}[10s]))')
         self.assertAlmostEqual(whole, 1, delta=0.2)
         decoding = self.value(f'rate(penstock_stage_seconds_total{{instance="{self.real}",stage="decode"}}[10s])')

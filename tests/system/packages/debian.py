@@ -1,4 +1,4 @@
-"""A minimal Debian 12 in a folder of its own, made anew, for tests that install into it."""
+"""Makes a minimal Debian 12 in a temporary folder, for tests that install packages into it."""
 import pathlib
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ ENVIRONMENT = ["env", "-i", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", 
 APT = [*ENVIRONMENT, "apt-get", "-qq", "-y", "-o", "Dpkg::Options::=--force-confold",
        "-o", "Dpkg::Use-Pty=0", "--no-install-recommends"]
 
-# Its own mounts and processes: both end with the namespace, so none of them has to be undone.
+# The mounts and processes end with the namespace, so nothing has to be undone.
 INSIDE = """
 set -eu
 mount -t proc proc "$1/proc"
@@ -41,7 +41,7 @@ class Debian:
             raise
 
     def run(self, *command):
-        """Runs a command in there as root, on its own; returns what it said."""
+        """Runs a command inside as root, in its own namespaces, and returns its output."""
         ran = subprocess.run(["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--ipc", "sh",
                               "-c", INSIDE, "sh", self.root, *ENVIRONMENT, *map(str, command)],
                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

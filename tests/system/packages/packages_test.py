@@ -1,6 +1,7 @@
-"""A node's life with the Debian packages, from the installation to the purge, in a Debian 12 that has
-nothing else and runs its own systemd: packages_test.py [-v] SOURCE BUILD. Its tests are one story: each
-begins where the one before it ended."""
+"""Plays a node's life with the Debian packages, from installation to purge, in a bare Debian 12 with its own
+systemd: packages_test.py [-v] SOURCE BUILD.
+
+The tests are steps of one story: each begins where the previous one ended."""
 import pathlib
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ CONFIG = "/etc/penstock/penstock.yaml"
 MEMBER, STRANGER = 54321, 54322
 SAMPLES = 240
 
-# The test's own log; and no more of the system than a daemon needs, which a whole boot would start.
+# Adds a log for the test, and lets the daemon start without the rest of a whole system's boot.
 PREPARE = """
 mkdir -p /run/systemd/system/penstockd.service.d
 cat >/run/systemd/system/penstockd.service.d/test.conf <<END
@@ -37,7 +38,7 @@ def pack(folder, revision):
 
 
 def change_the_shipped_configuration(package):
-    """So that an upgrade has to choose between it and the administrator's."""
+    """Appends a line, so that an upgrade has to choose between this file and the administrator's."""
     tree = package.parent / "tree"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     with open(tree / "etc/penstock/penstock.yaml", "a") as shipped:
@@ -203,4 +204,4 @@ class PackagesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(failfast=True)  # what comes after a failure in a story says nothing
+    unittest.main(failfast=True)  # the tests are steps of one story

@@ -1,4 +1,4 @@
-"""Takes one epoch, says each sample's number, and how long a batch takes: trainer.py DATASET SECONDS."""
+"""Takes one epoch and prints each sample's number and how long a batch takes: trainer.py DATASET SECONDS."""
 import sys
 import time
 

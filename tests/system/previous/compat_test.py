@@ -1,5 +1,8 @@
-"""The previous release's client and this build's daemon: compat_test.py [-v] [--record] SOURCE PROGRAMS FOLDER. Builds
-the client of the commit or tag that PREVIOUS names, once, in FOLDER; --record writes down anew what it says."""
+"""Tests the previous release's client with this build's daemon: compat_test.py [-v] [--record] SOURCE PROGRAMS
+FOLDER.
+
+It builds the client of the commit or tag in PREVIOUS, once, in FOLDER. --record records anew what that client
+sends."""
 import json
 import os
 import pathlib
@@ -47,7 +50,7 @@ def has_previous():
 
 
 def compile_trainer(client, libraries, program):
-    """The same source for both, against one's public headers and library."""
+    """Compiles the same trainer against one release's public headers and library."""
     program.parent.mkdir(parents=True, exist_ok=True)
     run("c++", "-std=c++20", "-O1", "-I", client / "include", HERE / "trainer.cc", "-o", program, "-L", libraries,
         "-lpenstock", f"-Wl,-rpath,{libraries}")
@@ -55,14 +58,14 @@ def compile_trainer(client, libraries, program):
 
 
 def build_previous():
-    """The previous release's library and example, from its own source."""
+    """Builds the previous release's library and example from its own source."""
     source, build = ROOM / PREVIOUS / "source", ROOM / PREVIOUS / "build"
     if not source.exists():
         shutil.rmtree(ROOM / PREVIOUS, ignore_errors=True)
         source.mkdir(parents=True)
         archive = subprocess.run(["git", "-C", SOURCE, "archive", PREVIOUS], capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x", "-C", source], input=archive, check=True)
-    # So that ccache knows what was compiled elsewhere.
+    # Lets ccache recognize files that were compiled in another folder.
     environment = os.environ | {"CCACHE_BASEDIR": str(ROOM / PREVIOUS), "CCACHE_NOHASHDIR": "1"}
     run("cmake", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DPENSTOCK_TESTS=OFF",
         "-DPENSTOCK_PYTHON=OFF", env=environment)
@@ -100,7 +103,7 @@ class CompatTest(unittest.TestCase):
         cls.daemon.wait(20)
 
     def train(self, trainer, batches=0, state=()):
-        """What came, batch by batch, and where the session then stands."""
+        """Returns the batches that arrived, and the session's state after them."""
         *lines, last = run(trainer, self.address, "photographs", batches, *state, timeout=120).splitlines()
         self.assertTrue(last.startswith(STATE), last)
         return [line.split()[2:] for line in lines], last.removeprefix(STATE)
@@ -123,7 +126,7 @@ class CompatTest(unittest.TestCase):
             self.assertEqual(begun + rest, whole)
             self.assertEqual(ended, end)
 
-    # What the fast test sends a daemon is what the previous client really says.
+    # The fast test must send a daemon what the previous client really sends.
     def test_what_the_previous_client_says_is_what_was_written_down(self):
         said = recorder.record(self.old, self.folder.name)
         said["state"] = self.train(self.old, 3)[1].encode()

@@ -1,5 +1,5 @@
-// What the previous release's client said, byte by byte (recorded/), to this build's daemon. That
-// it is what that client says is compat_test.py's to show, which builds it.
+// Sends this build's daemon the recorded bytes of the previous release's client (recorded/).
+// compat_test.py builds that client and checks that it still sends these bytes.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -32,7 +32,7 @@ class CompatWireTest : public ::testing::Test {
  protected:
   CompatWireTest() : door_(*posix::Connect(daemon_.address() + ".door", kSeqPacket)) {}
 
-  // The ticket, as metadata has it; "": it was not let in.
+  // Returns the ticket as gRPC metadata, or "" if the daemon refused the handshake.
   std::string SayHello() {
     const std::string hello = Recorded("Hello");
     const auto self = posix::OpenPidfd(getpid());
@@ -42,7 +42,7 @@ class CompatWireTest : public ::testing::Test {
     shm::DoorwayWelcome welcome;
     if (!answer.ok() || answer->bytes.size() != sizeof(welcome)) return "";
     std::memcpy(&welcome, answer->bytes.data(), sizeof(welcome));
-    // As that client demands it.
+    // The previous client requires these values.
     EXPECT_EQ(welcome.header.version, 1u);
     EXPECT_EQ(welcome.header.kind, shm::DoorwayKind::kWelcome);
     const auto* first = reinterpret_cast<const char*>(welcome.ticket);

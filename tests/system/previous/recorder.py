@@ -1,5 +1,4 @@
-"""What a client says first, as bytes: a doorway and a gRPC server that write it down, welcome everybody and open
-nothing."""
+"""Records a client's first messages. Its doorway and gRPC server welcome every client and open nothing."""
 import contextlib
 import os
 import pathlib
@@ -15,7 +14,7 @@ MAGIC, VERSION, WELCOME = 0x524F4F44, 1, 2
 
 
 class Recorder:
-    """Messages by their names: "Hello", and the methods that were called."""
+    """Holds the messages by name: "Hello" and the methods that were called."""
 
     def __init__(self, folder):
         self.address = str(pathlib.Path(folder, "recorder.sock"))
@@ -34,16 +33,16 @@ class Recorder:
         with contextlib.suppress(OSError):
             while True:
                 guest, _ = self.door.accept()
-                guests.append(guest)  # open for as long as we are
+                guests.append(guest)  # stays open as long as the recorder
                 hello, descriptors, _, _ = socket.recv_fds(guest, 1024, 1)
                 for descriptor in descriptors:
                     os.close(descriptor)
-                if hello:  # else it only looked whether somebody listens
+                if hello:  # otherwise the client only checked for a listener
                     self.said["Hello"] = hello
                     guest.send(struct.pack("<IIII16s", MAGIC, VERSION, WELCOME, 0, b"0123456789abcdef"))
 
     def service(self, call):
-        """Of gRPC: what answers a call."""
+        """Returns gRPC's handler of a call."""
         name = call.method.rpartition("/")[2]
 
         def answer(request, context):

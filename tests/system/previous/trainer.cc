@@ -1,7 +1,7 @@
-// penstock-compat-trainer ADDRESS DATASET BATCHES [STATE]: takes so many batches, or all of an
-// epoch where BATCHES is 0, from STATE on; a line for each says what was in it, the last one where
-// the session then stands. Public headers alone: it is compiled against the previous release's as
-// well, and what that wrote is compared.
+// penstock-compat-trainer ADDRESS DATASET BATCHES [STATE]: takes BATCHES batches (0: a whole
+// epoch), starting at STATE. Prints one line per batch with its content, and finally the session's
+// state. It uses only public headers, because it is also compiled against the previous release and
+// the outputs are compared.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>

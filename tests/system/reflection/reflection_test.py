@@ -1,8 +1,8 @@
-"""A stock gRPC client that has none of our files: what it can call, it learns by reflection.
+"""Calls the services with a stock gRPC client that has none of our files and learns them by reflection.
 
     reflection_test.py -v BIN
 
-With Debian's python3-grpcio and python3-protobuf; nothing is generated.
+Needs Debian's python3-grpcio and python3-protobuf. Generates no code.
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ ADMIN = "penstock.v1.AdminService"
 
 
 def field(number, data):
-    """One length-delimited field of a message."""
+    """Encodes one length-delimited field of a message."""
     length, size = b"", len(data)
     while size > 127:
         length += bytes([size % 128 + 128])
@@ -33,7 +33,7 @@ def field(number, data):
 
 
 def fields(message):
-    """The length-delimited fields of a message, as (number, bytes)."""
+    """Yields the length-delimited fields of a message as (number, bytes)."""
     at = 0
 
     def varint():
@@ -58,7 +58,7 @@ def fields(message):
 
 
 class Stranger:
-    """Calls whatever the server says there is."""
+    """Calls any method that the server's reflection lists."""
 
     def __init__(self, channel):
         self.channel, self.pool = channel, descriptor_pool.DescriptorPool()

@@ -1,4 +1,4 @@
-// What each attempt of a hijacked worker gets, from real processes.
+// Runs each attempt of a hijacked worker in real processes and prints what it gets.
 #include "server/workers/program/attempts.h"
 
 #include <gtest/gtest.h>
@@ -26,21 +26,21 @@
 namespace penstock::workers {
 namespace {
 
-constexpr uid_t kUser = 54321;  // not root, if we are
-constexpr int kCouldNot = 255;  // an attempt that was never made
+constexpr uid_t kUser = 54321;  // so that the processes do not run as root
+constexpr int kCouldNot = 255;  // the attempt was never made
 
 void BecomeUser() {
   if (::geteuid() == 0 && (::setgid(kUser) != 0 || ::setuid(kUser) != 0)) ::_exit(kCouldNot);
 }
 
-// A process of the same user that plays the daemon, with memory at a known address.
+// A process of the same user that stands in for the daemon, with memory at a known address.
 class FakeDaemon {
  public:
   FakeDaemon() {
     pid_ = ::fork();
     if (pid_ != 0) return;
     BecomeUser();
-    ::prctl(PR_SET_DUMPABLE, 1);  // unlike a real one, so that only the sandbox protects it
+    ::prctl(PR_SET_DUMPABLE, 1);  // unlike a real daemon, so that only the sandbox protects it
     for (;;) ::pause();
   }
   ~FakeDaemon() {
@@ -56,7 +56,7 @@ class FakeDaemon {
   pid_t pid_;
 };
 
-// How an attempt ends in a process that prepared itself: an errno, 0, or minus a signal.
+// Forks, runs `prepare`, and makes the attempt. Returns an errno, 0, or a negative signal number.
 int Made(size_t which, const AttemptTarget& target, const std::function<bool()>& prepare) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -106,11 +106,12 @@ TEST(AttemptsTest, NoneSucceedsInAWorkerAndMostDoWithoutItsSandbox) {
     EXPECT_EQ(in_worker, -SIGSYS) << kAttempts[i];
     succeed += unconfined == 0 ? 1 : 0;
   }
-  // Otherwise they would show nothing: io_uring, BPF, x32 and what the machine forbids may fail.
+  // Attempts that always fail would prove nothing. Only io_uring, BPF, x32 and what the machine
+  // forbids may fail outside the sandbox.
   EXPECT_GE(succeed, kAttempts.size() - 6);
 }
 
-// The second wall, for what would be worst.
+// Without the filter, the rest of the sandbox still stops the worst attempts.
 TEST(AttemptsTest, WhatTouchesFilesOrTheDaemonFailsWithoutTheFilterToo) {
   const bool has_landlock = Made(0, {}, BehindTheFilter) == EACCES;
   if (!has_landlock) GTEST_SKIP() << "this kernel has no Landlock";

@@ -1,4 +1,4 @@
-// What the sandbox costs, with and without it in one run.
+// Measures the sandbox's cost: each run compares workers with and without it.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ double Seconds(steady_clock::time_point since) {
   return duration<double>(steady_clock::now() - since).count();
 }
 
-// Of the worker's own processor time, so that what else the machine does counts little.
+// Uses the worker's own CPU time, so that other processes hardly affect the result.
 double ImagesPerSecond(Rig& rig) {
   const pid_t pid = rig.Worker().pid;
   const auto before = posix::CpuTimeOf(pid);
@@ -44,7 +44,7 @@ TEST(SandboxCostTest, DecodingIsAsFastAsWithoutIt) {
   MemoryDataset dataset(std::move(files));
   Rig inside(dataset, {.count = 1, .sandbox = SandboxMode::kOn}, kRows);
   Rig outside(dataset, {.count = 1, .sandbox = SandboxMode::kOff}, kRows);
-  EXPECT_TRUE(inside.DecodeAll(kRows));  // starts the workers, and touches the memory
+  EXPECT_TRUE(inside.DecodeAll(kRows));  // starts the workers and touches the memory
   EXPECT_TRUE(outside.DecodeAll(kRows));
   double with = 0, without = 0;
   std::vector<double> ratios;
@@ -52,17 +52,17 @@ TEST(SandboxCostTest, DecodingIsAsFastAsWithoutIt) {
   for (int round = 0; round < 9; ++round) {
     const double before = ImagesPerSecond(outside);
     with = ImagesPerSecond(inside);
-    without = (before + ImagesPerSecond(outside)) / 2;  // a drift of the machine cancels out
+    without = (before + ImagesPerSecond(outside)) / 2;  // cancels out drift
     ratios.push_back(with / without);
   }
 
   std::sort(ratios.begin(), ratios.end());
   std::printf("decoding in the sandbox: %.0f images/s, %.0f without it: %.3f (%.3f to %.3f)\n",
               with, without, ratios[4], ratios.front(), ratios.back());
-  EXPECT_GT(ratios[4], 0.9);  // the goal is 0.99, on a quiet machine
+  EXPECT_GT(ratios[4], 0.9);  // the goal is 0.99 on a quiet machine
 }
 
-// Of the probe and its child.
+// CPU time of the probe and its child.
 double ProcessorSeconds() {
   rusage used;
   ::getrusage(RUSAGE_CHILDREN, &used);
@@ -82,7 +82,7 @@ TEST(SandboxCostTest, TheProofTakesLittleProcessorTime) {
 
   std::printf("the proof takes %.1f ms of one core\n", times[7]);
   if (sandbox::kIsInstrumented) return;
-  EXPECT_LT(times[7], 40);  // the goal is 20, of the whole start
+  EXPECT_LT(times[7], 40);  // ms; the goal is 20 for the whole start
 }
 
 double SecondsToStart(testing::DaemonProcess& daemon) {
@@ -113,7 +113,7 @@ TEST(SandboxCostTest, TheStartIsMeasuredWithAndWithoutIt) {
 
   std::printf("ready after %.1f ms with the sandbox and its proof, %.1f ms without: %.1f ms more\n",
               median(with), median(without), more);
-  EXPECT_LT(more, 500);  // the goal is 20, on a quiet machine; this one may be busy
+  EXPECT_LT(more, 500);  // ms; the goal is 20 on a quiet machine; this one may be busy
 }
 
 }  // namespace

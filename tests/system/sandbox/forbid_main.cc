@@ -1,5 +1,5 @@
-// penstock-test-forbid CALLS PROGRAM ARGUMENT...: runs a program to which the given system calls
-// (numbers with commas between) fail with EPERM, as in a container whose profile forbids them.
+// penstock-test-forbid CALLS PROGRAM ARGUMENT...: runs a program for which the system calls CALLS
+// (numbers separated by commas) fail with EPERM, as in a container whose profile forbids them.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

@@ -1,8 +1,8 @@
-// Preloaded into a worker: a decoder that a photograph of a certain width takes over, and that then
-// opens a file.
+// Preloaded into a worker: simulates a decoder that is taken over by a photograph of a certain
+// width and then opens a file.
 #include <cstddef>
 #include <cstdio>
-// After the C library's types, which it uses without including them.
+// jpeglib.h uses the C library's types without including them, so this block comes last.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <jpeglib.h>

@@ -1,4 +1,4 @@
-// A photograph that takes its decoder over: the sandbox kills the worker, and that is seen.
+// A photograph takes over its decoder: the sandbox kills the worker, and the daemon reports it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ constexpr uint32_t kTakesOver = 333;  // as in hijacked_decoder.cc
 constexpr uint32_t kSamples = 24;
 
 void WritePhotograph(const fs::path& path, uint32_t width) {
-  // Progressive, which libjpeg itself decodes.
+  // Progressive, so that libjpeg itself decodes it.
   const auto bytes = MakeJpeg(width, 200, {.progressive = true});
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()),
@@ -52,7 +52,7 @@ TEST(HijackedTest, AForbiddenCallIsABadSampleAndASecurityEvent) {
 
   const Delivered delivered = OneEpoch(daemon.address(), SmallRows("photographs", 8));
 
-  EXPECT_EQ(delivered.rows.size(), kSamples);  // another one stands in its place
+  EXPECT_EQ(delivered.rows.size(), kSamples);  // another sample replaces it
   const v1::ListQuarantineResponse bad = daemon.Quarantine();
   ASSERT_EQ(bad.entries_size(), 1);
   EXPECT_EQ(bad.entries(0).sample(), 7u);

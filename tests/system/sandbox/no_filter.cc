@@ -1,5 +1,5 @@
-// Preloaded into a worker: says that a seccomp filter was installed, and installs none. So the
-// sandbox has a hole that only an attempt can find.
+// Preloaded into a worker: reports that a seccomp filter was installed, but installs none. Only an
+// attempt can find this hole.
 #include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -12,7 +12,7 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
   long a[6];
   for (long& each : a) each = va_arg(list, long);
   va_end(list);
-  // Not libseccomp's questions, which come without a filter or with another operation.
+  // libseccomp's own probes, which pass no filter or another operation, go to the kernel.
   if (number == SYS_seccomp && a[0] == SECCOMP_SET_MODE_FILTER && a[2] != 0) return 0;
   using Call = long (*)(long, ...);
   static const auto real = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "syscall"));

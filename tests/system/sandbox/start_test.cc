@@ -1,5 +1,5 @@
-// Daemons whose workers' sandbox holds, has a hole, cannot be built, or is off; as a user that is
-// not root.
+// Starts daemons whose sandbox holds, has a hole, cannot be built, or is off, as a user other than
+// root.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ class SandboxStartTest : public ::testing::Test {
     EXPECT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   }
 
-  // A worker program that does something else first. "$@" are the real one's arguments.
+  // Makes a worker program that runs `script`. "$@" are the real worker's arguments.
   std::string StandIn(const std::string& script) {
     const std::string path = folder_.path() + "/stand-in";
     std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
@@ -63,12 +63,12 @@ class SandboxStartTest : public ::testing::Test {
     return path;
   }
   std::string Worker() { return ProgramPath("penstock-worker") + " \"$@\""; }
-  // With a real worker to which these system calls fail, as in some container.
+  // Makes a worker program for which these system calls fail, as in some containers.
   std::string WithoutCalls(const std::string& numbers) {
     return StandIn("exec " + ProgramPath("penstock-test-forbid") + " " + numbers + " " + Worker());
   }
 
-  // Runs a daemon that is expected to give up.
+  // Runs a daemon that must refuse to start.
   Ended Refused(const std::string& program) {
     std::string config = Config("count: 1, program: " + program);
     config.replace(config.find("SOCKET"), 6, folder_.path() + "/run/penstock.sock");
@@ -111,15 +111,15 @@ TEST_F(SandboxStartTest, EachWorkerIsShutInAndHoldsOnlyItsChannel) {
     for (const auto& each : fs::directory_iterator(proc + "/fd"))
       held.insert(each.path().filename().string() + " " +
                   fs::read_symlink(each.path()).string().substr(0, 6));
-    // /dev/null twice, so that nothing else gets these numbers; standard error; the socket; the two
-    // notifications. The channel and the segments are mapped, and their descriptors closed.
+    // /dev/null twice, to occupy these numbers; standard error; the socket; the two notifiers. The
+    // worker maps the channel and the segments and closes their descriptors.
     EXPECT_THAT(held,
                 ::testing::UnorderedElementsAre("0 /dev/n", "1 /dev/n", ::testing::StartsWith("2 "),
                                                 "3 socket", "5 socket", "6 anon_i"));
   }
 }
 
-// What another process of the daemon's user gets.
+// Tests what another process of the daemon's user can do.
 TEST_F(SandboxStartTest, NobodyOfItsUserLooksIntoTheDaemon) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   DaemonProcess daemon({.config = Config("count: 1"), .user = DaemonUser()});
@@ -144,7 +144,7 @@ TEST_F(SandboxStartTest, NobodyOfItsUserLooksIntoTheDaemon) {
   EXPECT_FALSE(opens("/environ", O_RDONLY));
   EXPECT_FALSE(opens("/fd", O_RDONLY | O_DIRECTORY));
   EXPECT_FALSE(as_its_user([&] { return ::ptrace(PTRACE_SEIZE, daemon.pid(), 0, 0) == 0; }));
-  EXPECT_TRUE(opens("/status", O_RDONLY));  // what penstockctl check reads
+  EXPECT_TRUE(opens("/status", O_RDONLY));  // penstockctl check reads these
   EXPECT_TRUE(opens("/limits", O_RDONLY));
 }
 

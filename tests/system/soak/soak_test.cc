@@ -1,5 +1,6 @@
-// A daemon under random faults for as long as PENSTOCK_SOAK_SECONDS says: every row is compared all
-// along, and at the end it holds what it held, and what drifts is printed per hour.
+// Runs a daemon under random faults for PENSTOCK_SOAK_SECONDS and compares every row. At the end,
+// the daemon must hold the same resources as at the start, and the test prints their drift per
+// hour.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -45,7 +46,7 @@ SessionOptions Centered(const std::string& dataset, uint64_t epochs) {
 
 using Rows = std::map<uint64_t, Delivered::Row>;
 
-// Trains for ever, compares each row, and opens again after whatever ends its session.
+// Trains continuously, compares each row, and opens a new session when one ends.
 class Trainer {
  public:
   Trainer(std::string address, std::string dataset, const Rows& expected)
@@ -62,7 +63,7 @@ class Trainer {
   uint64_t batches() const { return batches_; }
   uint64_t wrong() const { return wrong_; }
   uint64_t opened() const { return opened_; }
-  // The waits for batches since the last call, ascending, in milliseconds.
+  // Returns the waits for batches since the last call in milliseconds, sorted in ascending order.
   std::vector<double> TakeWaits() {
     const std::lock_guard lock(mutex_);
     std::vector<double> waits = std::exchange(waits_, {});
@@ -89,8 +90,8 @@ class Trainer {
     }
   }
 
-  // While a file was away the dataset had fewer samples, with other numbers: then each row must be
-  // one of those that there are.
+  // While a file was missing, the dataset had fewer samples with different numbers. A session
+  // opened then cannot be checked by sample number, so each row must only equal some expected row.
   void Check(const Batch& batch, bool whole) {
     Delivered got;
     Note(batch, got);
@@ -114,7 +115,7 @@ class Trainer {
   std::thread thread_;
 };
 
-// How much a number grows in an hour, by the line that fits it best.
+// Computes how much a value grows per hour, by linear regression.
 class Drift {
  public:
   void Add(double hours, double value) { points_.emplace_back(hours, value); }
@@ -267,7 +268,8 @@ TEST_F(SoakTest, UnderRandomFaultsEveryRowIsRightAndNothingDrifts) {
   EXPECT_GT(of_shaky, 0u);
   EXPECT_EQ(daemon_->pid(), pid);
   EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Status().serving(); }));
-  // The pool keeps 64 idle segments of two descriptors each, and the catalogue some folders.
+  // The pool keeps 64 idle segments of two descriptors each, and the catalogue keeps some folders
+  // open.
   Holdings after;
   EXPECT_TRUE(daemon_->Eventually(
       [&] {

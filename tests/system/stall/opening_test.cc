@@ -1,4 +1,4 @@
-// What is opened while the storage of another dataset, or of the state directory, hangs.
+// Opens sessions while the storage of another dataset, or of the state directory, hangs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class OpeningTest : public StallTest {
  protected:
-  // In a thread of its own, since that does not come back.
+  // Opens in a separate thread, because the call does not return.
   void BeginToOpen(const std::string& dataset) {
     std::thread([address = daemon_->address(), options = OptionsOf(dataset)] {
       Result<Client> client = Client::Connect({.address = address});
@@ -19,7 +19,7 @@ class OpeningTest : public StallTest {
     }).detach();
   }
 
-  // Of the healthy one: what it takes to open it and to have its first batch.
+  // Returns the seconds to open the healthy dataset and to receive its first batch.
   double TimeOpening() {
     const auto begun = steady_clock::now();
     Client client = Connect();
@@ -36,7 +36,7 @@ TEST_F(OpeningTest, WhatCannotBeIndexedHoldsUpNoOtherOpeningNorEpochNorStatus) {
 
   GoAway();
   for (const char* kind : {"folder", "tar", "tfrecord", "npy"}) BeginToOpen(kind);
-  // Those of another user, too, where we may become one.
+  // As root, also opens one as another user.
   std::thread stranger([address = daemon_->address()] {
     if (geteuid() != 0) return;
     RunProgram("penstock-test-trainer", {address, "tar", "take"},
@@ -53,7 +53,7 @@ TEST_F(OpeningTest, WhatCannotBeIndexedHoldsUpNoOtherOpeningNorEpochNorStatus) {
   stranger.join();
 }
 
-// Two batches of 64 crops are 19 MiB; one of them is more than what is left of the user's share.
+// Two batches of 64 crops take 19 MiB. The rest of the user's share is smaller than one batch.
 TEST_F(OpeningTest, WhatReadsOfClosedSessionsHoldIsTheirUsersShare) {
   more_config_ = "pool: {max: 64MiB}\nlimits: {max_pool_per_user: 40%}\n";
   Start();
@@ -66,7 +66,7 @@ TEST_F(OpeningTest, WhatReadsOfClosedSessionsHoldIsTheirUsersShare) {
     Session session = client.Open(options).OrDie();
     GoAway();
     ASSERT_TRUE(daemon_->Eventually([&] {
-      (void)session.Next(milliseconds(50));  // so that there is something to read
+      (void)session.Next(milliseconds(50));  // taking batches lets the daemon read more
       return SomeReadHangs();
     }));
   }
@@ -91,7 +91,7 @@ TEST_F(OpeningTest, AStateDirectoryThatHangsHoldsUpNoFeedAndIsSaid) {
   const auto hang = [&] { std::ofstream(folder_.At("state.away")) << "away"; };
 
   SessionOptions options = OptionsOf("b");
-  Session healthy = client.Open(options).OrDie();  // its quarantine is known, and grows
+  Session healthy = client.Open(options).OrDie();  // its quarantine is loaded, and grows
   hang();
   const auto begun = steady_clock::now();
   for (int batch = 0; batch < 30; ++batch)
@@ -99,7 +99,7 @@ TEST_F(OpeningTest, AStateDirectoryThatHangsHoldsUpNoFeedAndIsSaid) {
   EXPECT_LT(Since(begun), 2);
   const auto first = steady_clock::now();
   Session noticed = client.Open(OptionsOf("folder")).OrDie();
-  EXPECT_LT(Since(first), 8);  // each of its files of state has 2 s, until one was too long
+  EXPECT_LT(Since(first), 8);  // each of its state files has 2 s, until one took too long
   const auto second = steady_clock::now();
   Session other = client.Open(OptionsOf("tar")).OrDie();
   EXPECT_LT(Since(second), 1);
@@ -113,7 +113,7 @@ TEST_F(OpeningTest, AStateDirectoryThatHangsHoldsUpNoFeedAndIsSaid) {
   EXPECT_TRUE(daemon_->Eventually([&] {
     return daemon_->Ctl({"status"}).output.find("state directory") == std::string::npos;
   })) << daemon_->Ctl({"status"}).output;
-  EXPECT_FALSE(fs::is_empty(folder_.At("state/quarantine")));  // what was learned meanwhile
+  EXPECT_FALSE(fs::is_empty(folder_.At("state/quarantine")));  // the entries found meanwhile
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The thread that serves everybody touches no file, and takes no lock under which somebody does: a
-// library that is preloaded into the daemon watches it, whatever it is asked to do.
+// Checks that the runner thread touches no file, and takes no lock under which another thread
+// touches one. A library preloaded into the daemon watches the thread while the daemon does all
+// kinds of work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -66,7 +67,7 @@ class RunnerTest : public ::testing::Test {
       tar += TarFile(std::to_string(number) + ".jpg", bytes);
       records += ImageRecord(bytes, number++);
     }
-    // What is not decoded is written down; and what is at fault is named.
+    // Damaged samples make the daemon write the quarantine and look up the samples' names.
     for (const auto& entry : fs::directory_iterator(folder_.At("images")))
       std::ofstream(entry.path() / "damaged.jpg") << "no photograph";
     tar += TarFile("damaged.jpg", "no photograph");
@@ -125,7 +126,8 @@ class RunnerTest : public ::testing::Test {
 
   std::string Findings() const { return BytesOf(folder_.At("findings")); }
   void ExpectNoFinding(const std::string& after) const {
-    EXPECT_THAT(Findings(), HasSubstr("other touches files"));  // somebody must
+    EXPECT_THAT(Findings(),
+                HasSubstr("other touches files"));  // otherwise the watching library does not work
     EXPECT_THAT(Findings(), Not(HasSubstr("runner"))) << after;
   }
 

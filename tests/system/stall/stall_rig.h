@@ -1,5 +1,4 @@
-// A dataset whose storage is in trouble, beside one that is healthy: what the tests of this folder
-// share.
+// A dataset with storage trouble beside a healthy one: shared by the tests of this folder.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -38,10 +37,10 @@ using std::chrono::steady_clock;
 
 inline constexpr int kImages = 64;  // of the dataset in trouble
 inline constexpr uint64_t kHealthyImages = 80;
-inline constexpr uint64_t kEpochs = 50;  // of the healthy one: seconds
+inline constexpr uint64_t kEpochs = 50;  // of the healthy dataset; they take seconds
 inline constexpr uid_t kStranger = 54321;
 inline constexpr gid_t kGroup = 54322;
-// What is asserted: a machine that others use is not judged by its best.
+// The asserted bounds are generous, because other processes may use the machine.
 inline constexpr double kGenerous = 1.5;
 inline constexpr seconds kAllowance(1);
 
@@ -72,7 +71,7 @@ class StallTest : public ::testing::Test {
     unsetenv("LD_PRELOAD");
   }
 
-  // The same photographs as each kind of dataset, and an array.
+  // Writes the same photographs as each kind of dataset, and an array.
   void MakeData() {
     folder_.MakeFolder("a");
     fs::copy(Photographs(kImages), folder_.At("a/folder"), fs::copy_options::recursive);
@@ -127,7 +126,7 @@ class StallTest : public ::testing::Test {
     return options;
   }
 
-  // How long the healthy dataset takes; 30 s where it did not end by then.
+  // Returns how long the healthy dataset takes, or 30 s if it takes longer.
   double TimeHealthy() {
     const auto begun = steady_clock::now();
     SessionOptions options = OptionsOf("b");
@@ -163,7 +162,7 @@ class StallTest : public ::testing::Test {
     EXPECT_LT(std::max({by_ctl, sessions, metrics}), 2.0);
   }
 
-  // What the healthy one takes beside the other, against alone.
+  // Compares the healthy dataset's time beside the other one with its time alone.
   void ExpectNoHarm(const std::string& what, double alone) {
     const double beside = TimeHealthy();
     std::printf("%s: the healthy one took %.2f s alone, %.2f s beside it: %.3f\n", what.c_str(),
@@ -202,7 +201,7 @@ class StallTest : public ::testing::Test {
   std::optional<DaemonProcess> daemon_;
 };
 
-// Takes what comes, in a thread of its own, until it is told to end or the session does.
+// Takes batches in its own thread until End() or the end of the session.
 class Taker {
  public:
   explicit Taker(Session session) : session_(std::move(session)), thread_([this] { Run(); }) {}
@@ -217,7 +216,7 @@ class Taker {
     return end_;
   }
   uint64_t batches() const { return batches_; }
-  // What it heard last while it had to wait.
+  // The batches that it took. Valid after End() or WaitForEnd().
   const Delivered& delivered() const { return delivered_; }
 
  private:

@@ -1,4 +1,4 @@
-// A dataset whose storage is in trouble, beside one that is healthy.
+// Tests what a dataset with storage trouble costs a healthy one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// ---- Reads that hang. ----
+// ---- Reads that hang ----
 
 class HangingKindTest : public StallTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HangingKindTest, CostsAHealthyOneNothingAndGoesOnWhenItComesBack) {
   const std::string kind = GetParam();
   Start();
-  (void)TimeHealthy();  // files are in the page cache, programs in memory
+  (void)TimeHealthy();  // fills the page cache and loads the programs
   const double alone = TimeHealthy();
   Client client = Connect();
   Taker taker(client.Open(OptionsOf(kind)).OrDie());
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, HangingKindTest,
                          ::testing::Values("folder", "tar", "tfrecord", "npy"),
                          [](const auto& info) { return std::string(info.param); });
 
-// ---- Files that vanish. ----
+// ---- Files that vanish ----
 
 TEST_F(StallTest, FilesThatVanishCostAHealthyOneNothingAndTheFeedGoesOnWhenTheyAreBack) {
   Start();
@@ -85,7 +85,8 @@ TEST_F(StallTest, FilesThatVanishCostAHealthyOneNothingAndTheFeedGoesOnWhenTheyA
   EXPECT_EQ(taker.delivered().twice, 0u);
 }
 
-// One file alone is no trouble of its file system's: others of its dataset are read meanwhile.
+// One missing file does not count as trouble of the file system: the dataset's other files stay
+// readable.
 TEST_F(StallTest, OneFileThatVanishesFailsItsFeedInTheEndAndNoOtherOfTheDataset) {
   Start("2s");
   fs::path gone;
@@ -101,7 +102,7 @@ TEST_F(StallTest, OneFileThatVanishesFailsItsFeedInTheEndAndNoOtherOfTheDataset)
       AllOf(HasSubstr(gone.string()), HasSubstr("No such file"), HasSubstr("check their storage")));
 }
 
-// ---- Another user's. ----
+// ---- Datasets of another user ----
 
 TEST_F(StallTest, AnotherUsersDatasetThatHangsCostsAHealthyOneNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";

@@ -17,13 +17,13 @@ namespace penstock::workers {
 // A JPEG of smooth shapes and noise drawn from a seed.
 std::vector<std::byte> MakeJpeg(uint32_t width, uint32_t height, uint64_t seed);
 
-// Files in memory. Until `failures` are used up, reading fails; it may hang, too.
+// Serves files from memory. Reads fail until `failures` are used up, and hang after Hang().
 class MemoryDataset final : public source::Dataset {
  public:
   explicit MemoryDataset(std::vector<std::vector<std::byte>> files) : files_(std::move(files)) {}
 
   mutable std::atomic<int> failures{0};
-  // While set, a read does not come back.
+  // Makes reads block until LetGo().
   void Hang() { hangs_ = true; }
   void LetGo() {
     hangs_ = false;
@@ -60,20 +60,20 @@ class Rig {
   static constexpr uint64_t kAccount = 9;
   WorkItem Item(uint64_t row, uint64_t sample) const;
   std::span<const std::byte> Row(uint64_t row) const;
-  // What a decoder in this process gives for that item.
+  // Decodes the item in this process.
   std::vector<std::byte> Expected(const WorkItem& item) const;
 
   void Submit(uint64_t row, uint64_t sample) { supervisor_->Submit(Item(row, sample)); }
-  // Collects and ticks until the condition holds; false after 30 s.
+  // Collects and ticks until the condition holds; returns false after 30 s.
   bool RunUntil(const std::function<bool()>& condition);
   bool RunUntilOutcomes(size_t count);
-  // Rows 0…count: row n holds sample n mod samples. Lost ones are submitted again.
+  // Decodes rows 0 to count - 1, where row n holds sample n mod samples. Submits lost rows again.
   bool DecodeAll(uint64_t count);
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
   const Outcome& OutcomeOf(uint64_t id) const;
   WorkerView Worker(size_t number = 0);
-  // Submits and waits until the worker has the sample in hand.
+  // Submits, and waits until the worker has the sample in hand.
   bool SubmitInHand(uint64_t row, uint64_t sample);
 
   void Destroy() { supervisor_.reset(); }

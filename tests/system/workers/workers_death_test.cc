@@ -1,4 +1,4 @@
-// What happens when workers die, hang, or lose their daemon.
+// Tests workers that die, hang, or lose their daemon.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,16 +25,17 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kLarge = 0, kSmall = 1;
 
-// A crash as the kernel reports it. Not SIGSEGV: AddressSanitizer makes an exit of it.
+// Simulates a crash as the kernel reports it. Not SIGSEGV, which AddressSanitizer turns into an
+// exit.
 constexpr int kCrash = SIGABRT;
 
-// A large photograph, which takes long enough to be caught in a worker's hand, and a small one.
+// A photograph large enough to catch a worker while it decodes it, and a small one.
 MemoryDataset& Dataset() {
   static auto* dataset = new MemoryDataset({MakeJpeg(5000, 4000, 1), MakeJpeg(200, 150, 2)});
   return *dataset;
 }
 
-// Needs the whole image, whatever the draw.
+// Needs the whole image, whatever random numbers are drawn.
 decode::Spec Whole() {
   return {.geometry = decode::Geometry::kResizeCenterCrop, .height = 224, .width = 224};
 }
@@ -164,7 +165,7 @@ TEST(WorkerDeathTest, WorkersThatKeepDyingSpendTheirBudgetAndThatIsSaid) {
   EXPECT_EQ(rig.Headroom(), 0u);
 }
 
-// A worker program that does what a shell makes of the line.
+// Makes a worker program that runs `line` in a shell.
 std::string ProgramThat(const testing::TempFolder& folder, const std::string& line) {
   folder.Write("worker", absl::StrCat("#!/bin/sh\n", line, "\n"));
   std::filesystem::permissions(folder.At("worker"), std::filesystem::perms::owner_all);
@@ -176,7 +177,7 @@ TEST(WorkerDeathTest, AWorkerThatIsNeverReadyIsKilledAndAnotherOneTried) {
   SupervisorOptions options = Options();
   options.program = ProgramThat(folder, "exec sleep 600");
   options.start_timeout = milliseconds(100);
-  options.sample_timeout = milliseconds(10);  // which is for workers that are ready
+  options.sample_timeout = milliseconds(10);  // applies only to ready workers
   Rig rig(Dataset(), options, 1, Whole());
   const pid_t first = rig.Worker().pid;
   EXPECT_EQ(rig.Worker().state, WorkerState::kStarting);
@@ -199,7 +200,7 @@ TEST(WorkerDeathTest, WorkersThatAreNeverReadySpendTheBudgetHoweverLongThePauses
 
   ASSERT_TRUE(rig.RunUntil([&] { return !rig.supervisor().status().ok(); }));
 
-  // One that is gone before it was told what it needs is a start that failed, and no restart.
+  // A worker that ends before it received its setup counts as a failed start, not as a restart.
   EXPECT_LE(rig.Worker().restarts, 3u);
   EXPECT_EQ(rig.Worker().state, WorkerState::kStopped);
   EXPECT_THAT(std::string(rig.supervisor().status().message()), HasSubstr("ready"));

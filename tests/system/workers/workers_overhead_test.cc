@@ -1,4 +1,4 @@
-// What decoding in workers costs beside bare loops of the same decoder, taken in one run.
+// Compares decoding in workers with bare loops of the same decoder, in one run.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ double Seconds(base::TimePoint since) {
   return std::chrono::duration<double>(base::Now() - since).count();
 }
 
-// Images a second of `count` processes that do nothing but decode, side by side.
+// Images per second of `count` processes that only decode, side by side.
 double Bare(Rig& rig, const MemoryDataset& dataset, uint32_t count) {
   const base::TimePoint start = base::Now();
   for (uint32_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ TEST(OverheadTest, WorkersReachMostOfBareLoops) {
   for (uint32_t count = 1; count <= std::min(cores, 4u); ++count) {
     Rig rig(dataset, {.count = count}, kRows);
     Workers(rig);  // touches the memory
-    // The goal is 0.90 on a quiet machine; what is asserted leaves room for a busy one.
+    // The goal is 0.90 on a quiet machine. The asserted values allow for a busy one.
     const double enough = count < cores ? 0.6 : 0.5;
     double images_per_second = 0;
 

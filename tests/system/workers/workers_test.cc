@@ -1,4 +1,4 @@
-// What the workers make of good and bad samples, when nothing dies.
+// Tests how workers handle good and bad samples when no worker dies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -84,7 +84,7 @@ TEST(SupervisorTest, LimitsOfBytesAndPixelsHold) {
   EXPECT_EQ(coarse.OutcomeOf(0).fault, base::Fault::kTooManyPixels);
 }
 
-// Nothing is read again in place: the caller hears of each failure and submits the row again.
+// Workers do not retry reads: each failure is reported to the caller, who submits the row again.
 TEST(SupervisorTest, EachReadThatFailsIsAnOutcomeAndTheRowComesWhenItIsSubmittedAgain) {
   MemoryDataset dataset = SmallDataset();
   dataset.failures = 5;
@@ -157,7 +157,7 @@ TEST(SupervisorTest, SegmentsComeAndGo) {
     const auto mapping = posix::Mapping::Map(memory, expected.size(), posix::Access::kReadOnly);
     ASSERT_TRUE(std::ranges::equal(mapping->bytes(), expected));
   }
-  // A worker that kept them would have run out of descriptors or show them in its maps.
+  // A worker that kept the segments would run out of descriptors or show them in its maps.
   const auto count_maps = [&] {
     std::ifstream maps(absl::StrCat("/proc/", rig.Worker().pid, "/maps"));
     const std::string text((std::istreambuf_iterator<char>(maps)), {});
@@ -183,7 +183,7 @@ TEST(SupervisorTest, AWorkerMayUseFarMoreSegmentsThanItMayHaveDescriptors) {
     ASSERT_TRUE(rig.supervisor().AddSegment(kFirst + i, 0, memories[i], expected.size()).ok());
   }
   const pid_t first = rig.Worker().pid;
-  ::kill(first, SIGKILL);  // another one that begins with all of them
+  ::kill(first, SIGKILL);  // its replacement starts with all of them
   ASSERT_TRUE(rig.RunUntil([&] { return rig.Worker().pid != 0 && rig.Worker().pid != first; }));
 
   for (uint32_t i = 0; i < kSegments; ++i) {
@@ -258,7 +258,7 @@ TEST(SupervisorTest, NothingIsLeftBehind) {
     Rig rig(dataset, {.count = 3}, 30);
     ASSERT_TRUE(rig.DecodeAll(30));
     for (const WorkerView& each : rig.supervisor().View(base::Now())) pids.push_back(each.pid);
-    rig.Submit(0, 0);  // and one under way
+    rig.Submit(0, 0);  // one item in progress
   }
 
   EXPECT_EQ(OpenDescriptors(), before);

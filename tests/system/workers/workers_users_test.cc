@@ -1,4 +1,5 @@
-// Workers of several users: who maps what, who is at which worker slot, and who is ended when.
+// Tests workers of several users: which segments each maps, who gets which worker slot, and when
+// workers end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,13 +20,13 @@ using std::chrono::seconds;
 
 constexpr uint32_t kAnna = 1001, kBerta = 1002;
 
-// A supervisor whose users have one segment each, of one row for each of many items.
+// A supervisor whose users each have one segment, with one row for each of many items.
 class UsersTest : public ::testing::Test {
  protected:
   ~UsersTest() override { hanging_.LetGo(); }
   static constexpr size_t kRows = 64;
 
-  // Longer than a busy machine may take, which is no stalled source.
+  // `patience` is longer than a busy machine's delays, which must not count as a stalled source.
   void Start(SupervisorOptions options, base::Duration patience = seconds(10)) {
     options.user = kAnna;
     options.patience = patience;
@@ -70,7 +71,7 @@ class UsersTest : public ::testing::Test {
              }));
     });
   }
-  // Of all worker processes of this program: whose segments each maps, by its pid.
+  // Maps each worker process of this program, by pid, to the users whose segments it maps.
   std::map<pid_t, std::set<uint32_t>> Mapped() {
     std::map<pid_t, std::set<uint32_t>> mapped;
     for (const pid_t pid : Workers()) {
@@ -157,7 +158,7 @@ TEST_F(UsersTest, OneUserHasNoMoreWorkerSlotsThanItMay) {
   Submit(kAnna, 1);
 
   EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 2), 4u);
-  EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 1), 4u);  // what it has stays its own
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 1), 4u);  // a user keeps the slots that it already has
   EXPECT_EQ(supervisor_->HeadroomFor(kBerta, 2), 3u);
 }
 
@@ -183,7 +184,7 @@ TEST_F(UsersTest, AsManyAsThereAreWorkerSlotsSleepAtMost) {
   }
 }
 
-// Whose read does not come back is waited for, but not with a process of its own for ever.
+// The supervisor waits for hung reads, but does not keep a process for each of their users.
 TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersAsWorkerSlots) {
   constexpr uint32_t kUsers = 8;
   hanging_.Hang();
@@ -205,7 +206,7 @@ TEST_F(UsersTest, HoweverManyUsersReadsHangThereAreNoMoreThanTwiceAsManyWorkersA
   }
 
   hanging_.LetGo();
-  // Each ends once: decoded, or given back to be read again.
+  // Each item ends once: decoded, or returned to be read again.
   EXPECT_TRUE(RunUntil([&] { return outcomes_.size() == kUsers; })) << outcomes_.size();
 }
 
@@ -234,7 +235,7 @@ TEST_F(UsersTest, WorkersOfNobodyWhoHasRowsAreEndedAndStartedAgainWhenSomebodyHa
 
   ASSERT_TRUE(RunUntil([] { return Workers().empty(); }));
   EXPECT_EQ(supervisor_->View(base::Now())[0].state, WorkerState::kUnused);
-  EXPECT_EQ(supervisor_->running(), 2u);  // they would, if anybody wanted them
+  EXPECT_EQ(supervisor_->running(), 2u);  // the number that would run if there were work
   EXPECT_EQ(supervisor_->restarts(), 0u);
   Submit(kBerta);
   ASSERT_TRUE(RunUntilDone(4));
@@ -250,7 +251,7 @@ TEST_F(UsersTest, AWorkerThatDiesOverAUsersSampleIsChargedToItAndHoldsUpNobodyEl
   ::kill(supervisor_->View(base::Now())[0].pid, SIGKILL);
   ASSERT_TRUE(RunUntil([&] { return !outcomes_.empty(); }));
 
-  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);  // no strike
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kLost);  // the sample gets no strike
   const std::vector<WorkerDeath> deaths = supervisor_->TakeDeaths();
   ASSERT_EQ(deaths.size(), 1u);
   EXPECT_EQ(deaths[0].user, kBerta);

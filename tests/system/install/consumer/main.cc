@@ -1,4 +1,4 @@
-// Connects where no daemon is, and says what the client says.
+// Connects to an address without a daemon and prints the client's error.
 #include <penstock/penstock.h>
 
 #include <cstdio>
