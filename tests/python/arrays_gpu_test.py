@@ -1,5 +1,5 @@
-"""penstock.Array and penstock.jax on a GPU: the same bytes as in host memory, through every framework that is
-there, with nothing copied and nothing written before its readers have read it."""
+"""Tests penstock.Array and penstock.jax on a GPU: every installed framework sees the same bytes as in host memory,
+without a copy, and no memory is overwritten before its readers have finished."""
 import gc
 import os
 import unittest
@@ -19,7 +19,7 @@ except penstock.Error as error:
     support.skip(f"no GPU: {error}")
 
 CROP = [penstock.RandomResizedCrop(64), penstock.HorizontalFlip()]
-BATCH = 20  # 5 of them in an epoch of 100 photographs
+BATCH = 20  # 5 batches in an epoch of 100 photographs
 DELIVERIES = ("device", "pinned")
 
 
@@ -30,7 +30,7 @@ def imported(name):
         return None, f"{name} is not installed ({error})"
 
 
-# Before any daemon is started: a private one does not wait for slow imports.
+# Before any daemon is started: a private daemon does not wait for slow imports.
 FRAMEWORKS = {name: imported(name) for name in ("torch", "cupy", "jax")}
 
 
@@ -51,7 +51,7 @@ class GpuTest(support.FeedTest):
         return loader
 
     def expected(self, epochs=1, **keywords):
-        """The same batches in host memory."""
+        """Returns the same batches in host memory."""
         loader = self.loader(device="cpu", **keywords)
         return [(batch["image"].copy(), batch["label"].copy()) for _ in range(epochs) for batch in loader]
 
@@ -63,7 +63,7 @@ class TorchTest(GpuTest):
             self.skipTest("torch sees no GPU")
 
     def delay(self, stream, cycles=400_000_000):
-        """A stream that is busy for a fifth of a second or so."""
+        """Keeps a stream busy for about a fifth of a second."""
         with self.torch.cuda.stream(stream):
             self.torch.cuda._sleep(cycles)
 
@@ -95,7 +95,7 @@ class TorchTest(GpuTest):
         self.assertEqual(tensor.data_ptr(), image.__cuda_array_interface__["data"][0])
 
     def test_a_tensor_that_is_dropped_while_its_stream_still_reads_it_keeps_its_bytes(self):
-        """The next batches may not be written there before that stream has come so far."""
+        """The next batch may not overwrite the memory until that stream has read it."""
         for asked in ({"dtype": "uint8"}, {"dtype": "float32"}):
             for delivery in DELIVERIES:
                 with self.subTest(delivery=delivery, **asked):
@@ -282,7 +282,7 @@ class JaxTest(GpuTest):
                                       self.expected(batch_size=rows, dtype="float32")[0][0])
 
     def test_memory_that_a_queued_computation_still_reads_is_not_written(self):
-        """Each step lies behind long ones; its input is dropped at once, while batches go on."""
+        """Each step is queued behind long ones, and its input is dropped at once while more batches arrive."""
         numpy = self.jax.numpy
         side = numpy.ones((4096, 4096), numpy.bfloat16)
         slow = self.jax.jit(lambda image, side: (image.astype(numpy.float32).sum(axis=(1, 2, 3)),

@@ -1,4 +1,4 @@
-"""penstock.Loader in host memory, and how penstock.Array keeps the protocols, for which no GPU is needed."""
+"""Tests penstock.Loader in host memory, and how penstock.Array follows its protocols, as far as that needs no GPU."""
 import ctypes
 import gc
 import time
@@ -28,7 +28,7 @@ class HostLoaderTest(support.FeedTest):
         self.addCleanup(loader.close)
         return loader
 
-    # What cannot be.
+    # Refusals
 
     def test_a_type_or_layout_that_is_none_is_refused(self):
         for wrong in ({"dtype": "float64"}, {"layout": "CHW"}, {"batch_size": 0}, {"prefetch_factor": 0}):
@@ -75,7 +75,7 @@ class HostLoaderTest(support.FeedTest):
         kept.pop(1)
         self.assertEqual(next(batches).position.step, 4)
 
-    # Views.
+    # Views
 
     def test_stored_rows_are_views_that_cannot_be_written(self):
         image = next(iter(self.loader(10)))["image"]
@@ -126,7 +126,7 @@ class HostLoaderTest(support.FeedTest):
         self.assertEqual(shapes, [32, 32, 32, 4])
         self.assertEqual(len(loader), 4)
 
-    # Finished arrays.
+    # Finished arrays
 
     def test_types_and_layouts_are_computed_from_the_stored_rows(self):
         stored = next(iter(self.loader(10)))["image"].copy()
@@ -189,7 +189,7 @@ class HostLoaderTest(support.FeedTest):
 
 
 class Versioned(ctypes.Structure):
-    """The head of DLManagedTensorVersioned, as dlpack.h has it."""
+    """The head of DLManagedTensorVersioned in dlpack.h."""
 
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
                 ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64)]
@@ -207,7 +207,7 @@ def is_unversioned(capsule):
 
 
 class Memory:
-    """Memory on a GPU that is not there: what it was asked for."""
+    """Stands in for memory on a GPU, and records the requests."""
 
     def __init__(self):
         self.pool = types.SimpleNamespace(device=3, wait=lambda: self.waits.append("host"))

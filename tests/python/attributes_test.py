@@ -1,4 +1,5 @@
-"""What scripts and frameworks read of a loader and set, and a DataLoader of torch that is made of its parts."""
+"""Tests the attributes of a loader that scripts and frameworks read and set, and torch's DataLoader built from its
+parts."""
 import itertools
 
 import support
@@ -67,7 +68,7 @@ class AttributesTest(MovingFixture):
                 ours.dataset[index]
         with self.assertRaisesRegex(TypeError, "iterate the loader"):
             ours.dataset[0:3]
-        self.check(theirs, ours)  # which that did not disturb
+        self.check(theirs, ours)  # the error did not disturb the dataset
 
     def test_of_a_part_they_are_counted_from_its_first(self):
         part = self.ours(range=(30, 40))
@@ -91,8 +92,8 @@ class AttributesTest(MovingFixture):
 
 
 class SkippingTest(MovingFixture):
-    """What accelerate.skip_first_batches does, and with it Transformers' Trainer when it resumes: a DataLoader of
-    torch of the loader's own parts, less the first batches."""
+    """Does the same as accelerate.skip_first_batches, which Transformers' Trainer uses to resume: builds a
+    DataLoader of torch from the loader's own parts, without the first batches."""
 
     def skip(self, loader, count):
         class Rest(torch.utils.data.BatchSampler):

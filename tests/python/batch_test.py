@@ -1,4 +1,4 @@
-"""A batch unpacks as torch's does, is a dict, and keeps what it knows when it is moved. Needs no daemon."""
+"""A batch unpacks like torch's, is a dict, and keeps its attributes when it is moved. Needs no daemon."""
 import copy
 import pickle
 import unittest
@@ -104,7 +104,7 @@ class KnowledgeTest(unittest.TestCase):
             batch_of().to(torch.float16)
 
     def test_frameworks_that_move_by_to_keep_it(self):
-        """Lightning and Accelerate ask for a `to` first, and rebuild collections only where there is none."""
+        """Lightning and Accelerate first look for a `to` method, and rebuild collections only without one."""
         def move(data, device):
             if hasattr(data, "to"):
                 return data.to(device)
@@ -127,7 +127,7 @@ class KnowledgeTest(unittest.TestCase):
         batch = batch_of()
 
         add_row_info(batch)
-        rebuilt = {key: value.flip(0) for key, value in batch.items()}  # what no other way survives
+        rebuilt = {key: value.flip(0) for key, value in batch.items()}  # only row info in the dict survives this
 
         self.assertEqual(rebuilt["sample_id"].tolist(), [13, 12, 11, 10])
         self.assertEqual(rebuilt["valid"].tolist(), [False, True, True, True])

@@ -1,4 +1,4 @@
-"""Every block of Python in client/python/README.md runs, in order, as it stands there."""
+"""Runs every Python block in client/python/README.md, in order, unchanged but for INSTEAD."""
 import io
 import os
 import pathlib
@@ -15,7 +15,7 @@ support.need("torchvision")
 numpy = support.need("numpy")
 
 README = support.ROOT / "client/python/README.md"
-# What a test has in place of it, and why.
+# What the test replaces, and why.
 INSTEAD = {
     "range(90)": "range(2)",  # two epochs show as much as ninety
 }
@@ -43,7 +43,7 @@ def write_tokens(path):
 
 
 def write_captions(path, photographs):
-    """A photograph, its caption and a vector a sample."""
+    """Writes a photograph, a caption and a vector per sample."""
     vector = io.BytesIO()
     numpy.save(vector, numpy.zeros(4, "float32"))
     with tarfile.open(path, "w") as shard:
@@ -56,7 +56,7 @@ def write_captions(path, photographs):
 
 
 def small_model(tokens):
-    """Of what a language model has: logits of a vocabulary, one a token."""
+    """Stands in for a language model: returns logits over a vocabulary for each token."""
     return torch.nn.functional.one_hot(tokens, 3_201).float()
 
 

@@ -1,5 +1,5 @@
-"""Batches equal what Pillow and torchvision make of the same files on the same crop boxes: to the
-byte before normalisation, and after it to the last bit."""
+"""Batches equal Pillow's and torchvision's results for the same files and crop boxes: to the byte before
+normalisation and to the last bit after it."""
 import os
 
 import support
@@ -40,7 +40,7 @@ class EqualityTest(support.FeedTest):
         return loader
 
     def random_crop(self, sample, epoch, size, p):
-        """torchvision's functions, on the box and the flip that Penstock drew."""
+        """Applies torchvision's functions to the box and flip that Penstock drew."""
         image, label = self.images[sample]
         key = (11, epoch, sample)
         x, y, width, height = DRAW["crop"](*image.size, key)
@@ -90,7 +90,7 @@ class EqualityTest(support.FeedTest):
         path = os.path.join(folder, "class", "a.jpg")
         os.makedirs(os.path.dirname(path))
         exif = Image.Exif()
-        exif[0x0112] = 6  # turned by a quarter
+        exif[0x0112] = 6  # rotated by 90 degrees
         self.images[0][0].save(path, exif=exif, quality=95)
         with Image.open(path) as file:
             upright = ImageOps.exif_transpose(file).convert("RGB")

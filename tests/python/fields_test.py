@@ -1,5 +1,5 @@
-"""Tensors beside images and instead of them: arrays, tokens, and the members of shards, in NumPy and torch, on
-the host and on a GPU where there is one."""
+"""Tests tensors beside or instead of images: arrays, tokens, and members of shards, in NumPy and torch, on the
+host and, if there is one, on a GPU."""
 import io
 import json
 import os
@@ -31,7 +31,7 @@ def vector_of(sample):
 
 
 def write_shard(path, photographs):
-    """A photograph, its class, a caption, a vector, and a mask's bytes a sample."""
+    """Writes a photograph, its class, a caption, a vector and the bytes of a mask per sample."""
     files = sorted(pathlib.Path(photographs).glob("*/*.jpg"))[:SAMPLES]
     with tarfile.open(path, "w") as shard:
         for sample, file in enumerate(files):
@@ -105,7 +105,7 @@ class FieldsTest(support.FeedTest):
     @unittest.skipUnless(torch.cuda.is_available(), "no GPU: torch sees none")
     def test_tokens_on_a_gpu_without_a_framework_are_strided_arrays(self):
         for batch in self.loader(self.tokens_text, device="cuda"):
-            # Older DLPack cannot say that memory is read-only: then it is a copy, with the same gaps.
+            # Older DLPack cannot mark memory as read-only, so torch gets a copy with the same strides.
             targets = torch.from_dlpack(batch["targets"]).cpu()
             for row, sample in enumerate(batch.sample_ids.tolist()):
                 self.assertEqual(targets[row].tolist(), self.window(sample)[1:].tolist())

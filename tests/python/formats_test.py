@@ -1,5 +1,5 @@
-"""Every format, as other people's tools wrote it, fed by a daemon: the bytes are those that an independent reader
-sees in the same files. Prints a table of what was fed."""
+"""A daemon feeds every format as written by other tools. The bytes equal those that an independent reader sees in
+the same files. Prints a table of the results."""
 import os
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ import penstock  # noqa: E402
 
 SUPPORT = support.ROOT / "tests/support"
 MIDDLE = [penstock.Resize(64), penstock.CenterCrop(48)]
-LENGTH = 64  # of write_arrays.py's windows
+LENGTH = 64  # of the windows that write_arrays.py makes
 
 
 def written(script, *arguments, python=sys.executable):
@@ -25,7 +25,7 @@ def written(script, *arguments, python=sys.executable):
 
 
 def webdataset_python(folder):
-    """A Python that has webdataset, or None, with the reason printed."""
+    """Returns a Python that has webdataset; or prints the reason and returns None."""
     done = subprocess.run([str(SUPPORT / "webdataset_python.sh"), str(folder)], stdout=subprocess.PIPE, text=True)
     if done.returncode == 0:
         return done.stdout.split()[-1]
@@ -38,7 +38,7 @@ class FormatsTest(support.FeedTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.held = penstock.Loader(cls.photographs)
-        len(cls.held.dataset)  # connected, so that the daemon stays while files are written
+        len(cls.held.dataset)  # connects, so that the daemon stays while files are written
         real = support.DATA and os.path.join(support.DATA, "imagenet-sample")
         cls.images = real if real and os.path.isdir(real) else cls.photographs
         cls.files = pathlib.Path(tempfile.mkdtemp(dir=cls.folder))
@@ -58,7 +58,7 @@ class FormatsTest(support.FeedTest):
             print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
 
     def feed(self, name, tool, dataset, expected, tensor="image", **keywords):
-        """All samples in order; each has to be the bytes that `expected` has in its place."""
+        """Feeds all samples in order and compares each with `expected`."""
         loader = penstock.Loader(dataset, batch_size=32, timeout=60, **keywords)
         self.addCleanup(loader.close)
         samples = equal = replaced = 0
@@ -72,7 +72,7 @@ class FormatsTest(support.FeedTest):
         self.assertEqual((samples, equal, replaced), (len(expected), len(expected), 0), name)
 
     def stored(self, name, row_bytes):
-        """What write_arrays.py saved beside its files."""
+        """Returns the rows that write_arrays.py saved beside its files."""
         data = (self.files / f"{name}.rows").read_bytes()
         return [data[i:i + row_bytes] for i in range(0, len(data), row_bytes)]
 

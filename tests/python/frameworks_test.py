@@ -1,4 +1,4 @@
-"""Frameworks around PyTorch take the loader as it is."""
+"""Frameworks around PyTorch accept the loader unchanged."""
 import importlib
 import unittest
 
@@ -9,7 +9,7 @@ torch = support.need("torch")
 from loader_fixture import LoaderFixture, ids  # noqa: E402
 
 
-# At once: a private daemon would not wait for as long as they take to import.
+# Imported first, because a private daemon would not wait for such slow imports.
 FRAMEWORKS = {}
 for each in ("lightning", "accelerate", "transformers"):
     try:
@@ -128,7 +128,7 @@ class AccelerateTest(LoaderFixture):
 
 
 class TransformersTest(LoaderFixture):
-    """Its Trainer, which skips what it had when it resumes."""
+    """Tests Transformers' Trainer, which skips the samples that it already had when it resumes."""
 
     def trainer(self, loader, folder, **keywords):
         transformers = framework("transformers")

@@ -1,4 +1,4 @@
-"""10,000 batches leave memory, descriptors and threads as they were."""
+"""Memory, descriptors and threads do not grow over 10,000 batches."""
 import os
 
 import support
@@ -12,7 +12,7 @@ BATCHES = 10_000
 
 
 def resources():
-    # Not Private_Clean: a library's pages are that as soon as no other process maps it.
+    # Private_Clean is not counted: a library's pages become that when no other process maps it.
     with open("/proc/self/smaps_rollup", encoding="ascii") as file:
         private = sum(int(line.split()[1]) for line in file if line.startswith("Private_Dirty"))
     return private, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))

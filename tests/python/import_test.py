@@ -1,4 +1,4 @@
-"""What `import penstock` brings into a process: little, and nothing that others could trip over."""
+"""Tests that `import penstock` adds little to a process, and nothing that conflicts with other packages."""
 import os
 import pathlib
 import re
@@ -12,8 +12,7 @@ import support
 
 support.need("numpy")
 
-# What a neighbour's feed of one batch is checked by: names in a symbol table that are gRPC's, Protobuf's
-# or Abseil's. Their mangled names begin with the length of the namespace.
+# Matches symbols of gRPC, Protobuf or Abseil. Mangled names begin with the length of the namespace.
 FOREIGN = re.compile(r"(4grpc|9grpc_core|4absl|6google8protobuf|^grpc_|^gpr_|^absl_|^upb_)")
 
 FRAMEWORKS = ("torch", "jax", "cupy", "numpy", "tensorflow", "grpc")
@@ -50,14 +49,14 @@ def package():
 
 
 def libraries():
-    """The extension, and the client library as the loader finds it for the extension."""
+    """Returns the extension, and the client library that the loader finds for the extension."""
     extension = next(package().glob("_penstock*.so"))
     listed = subprocess.run(["ldd", str(extension)], check=True, capture_output=True, text=True).stdout
     return [extension, pathlib.Path(re.search(r"libpenstock\.so\.1 => (\S+)", listed).group(1))]
 
 
 def exported(library):
-    """What a library defines for others to find."""
+    """Returns the names of the symbols that a library exports."""
     listed = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
     return [line.split()[-1].split("@")[0] for line in listed.stdout.splitlines() if line]
 
@@ -99,8 +98,8 @@ class NeighboursTest(support.FeedTest):
                     self.assertIn("torch loader 10" if neighbour == "torch" else "grpc answered", said)
 
     def alone(self):
-        """An environment in which a private daemon is started where it is wanted: the test's own one would be
-        gone before a slow neighbour is imported."""
+        """Returns an environment in which the script starts its own private daemon. The test's daemon would exit
+        while a slow neighbour is imported."""
         environment = {name: value for name, value in os.environ.items() if name != "PENSTOCK_ADDRESS"}
         return {**environment, "XDG_RUNTIME_DIR": self.folder, "PENSTOCK_DAEMON": support.program("penstockd")}
 
@@ -118,13 +117,13 @@ class CostTest(unittest.TestCase):
 
     def test_importing_takes_less_than_50_milliseconds(self):
         def seconds(text):
-            """Of a processor, so that others who use it do not count."""
+            """Returns CPU time, so that other load does not count."""
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", text], check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
-        seconds("import penstock")  # warm: the files, and their bytecode
+        seconds("import penstock")  # warms the file cache, and compiles the bytecode
         pairs = [(seconds("pass"), seconds("import penstock")) for _ in range(11)]
         cost = statistics.median(imported - empty for empty, imported in pairs)
 

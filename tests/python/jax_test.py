@@ -1,4 +1,4 @@
-"""penstock.jax.Loader on four CPU devices, and how memory is lent to JAX."""
+"""Tests penstock.jax.Loader on four CPU devices, and how memory is lent to JAX."""
 import gc
 import os
 import pickle
@@ -107,7 +107,7 @@ class JaxLoaderTest(support.FeedTest):
 
 
 class Lent:
-    """In the place of a penstock.Array."""
+    """Stands in for a penstock.Array."""
 
     def __init__(self, name):
         self.name = name
@@ -117,7 +117,7 @@ class Lent:
 
 
 class LentTest(unittest.TestCase):
-    """With a JAX that keeps foreign memory as XLA does, and a computation behind it that ends when told."""
+    """Uses a fake JAX that keeps foreign memory as XLA does, and a fake computation behind it that ends when told."""
 
     def setUp(self):
         self.alive = weakref.WeakSet()
@@ -147,7 +147,7 @@ class LentTest(unittest.TestCase):
             self.lend(name)
 
         self.assertIsNotNone(used)
-        self.assertEqual(self.kept(), [0, 4])  # 4: nothing was put behind it yet
+        self.assertEqual(self.kept(), [0, 4])  # array 4: no computation was queued behind it yet
 
     def test_memory_that_jax_let_go_of_is_kept_until_what_came_behind_has_ended(self):
         for name in range(3):

@@ -1,4 +1,5 @@
-"""Folders of images of several kinds: each file gives its own picture, or is refused; never another's."""
+"""Serves folders of images of several kinds: each file gives its own picture or is refused, and never gives
+another's."""
 import pathlib
 import tempfile
 import warnings

@@ -1,4 +1,4 @@
-"""Loaders of PyTorch over a hundred photographs."""
+"""Provides PyTorch loaders over a hundred photographs."""
 import support
 
 support.need("torch")

@@ -1,4 +1,4 @@
-"""torch.utils.data.DataLoader's conventions, kept by penstock.torch.DataLoader."""
+"""Tests that penstock.torch.DataLoader keeps the conventions of torch.utils.data.DataLoader."""
 import mmap
 import os
 import pickle
@@ -13,7 +13,7 @@ import penstock.torch  # noqa: E402
 from loader_fixture import CROP, MIDDLE, LoaderFixture, ids  # noqa: E402
 
 class LoaderTest(LoaderFixture):
-    # Batches.
+    # Batches
 
     def test_defaults_are_torchs(self):
         loader = self.loader(dataset=self.photographs)
@@ -76,7 +76,7 @@ class LoaderTest(LoaderFixture):
 
         self.assertEqual(moved["image"].dtype, torch.float64)
 
-    # Epochs.
+    # Epochs
 
     def test_epochs_advance_by_themselves_and_differ_when_shuffled(self):
         loader = self.loader(batch_size=20, shuffle=True)
@@ -150,7 +150,7 @@ class LoaderTest(LoaderFixture):
             with self.assertRaises(StopIteration):
                 next(iterator)
 
-    # The dataset.
+    # The dataset
 
     def test_the_dataset_tells_its_length_and_classes(self):
         loader = self.loader(batch_size=10)
@@ -192,7 +192,7 @@ class LoaderTest(LoaderFixture):
 
         self.assertEqual(ids(loader), list(range(100)))
 
-    # What is refused, and how.
+    # Refusals
 
     def test_bad_arguments_are_refused_in_words(self):
         for words, keywords in (
@@ -273,7 +273,7 @@ class LoaderTest(LoaderFixture):
             for _ in iterator:
                 pass
 
-    # Ends.
+    # Closing
 
     def test_closing_ends_iterators_and_iterating_opens_again(self):
         with self.loader(batch_size=50) as loader:
@@ -324,7 +324,7 @@ def this_machine_gives_huge_pages():
 
 
 def huge_bytes_at(address):
-    """Of the mapping that holds it."""
+    """Returns the size of huge pages in the mapping that contains the address."""
     inside = False
     with open("/proc/self/smaps", encoding="ascii") as file:
         for line in file:

@@ -1,4 +1,4 @@
-"""A training loop of PyTorch, fed by Penstock from MNIST's own files, learns."""
+"""A PyTorch training loop learns from MNIST's own files, fed by Penstock."""
 import os
 import statistics
 import time
@@ -19,7 +19,7 @@ EPOCHS = 3
 
 
 class Shuffled(torch.utils.data.Sampler):
-    """The training part in a new order each epoch."""
+    """Yields the training part in a new order each epoch."""
 
     def __init__(self, seed):
         self.generator = torch.Generator()

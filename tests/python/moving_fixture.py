@@ -1,4 +1,4 @@
-"""The same loaders of torch's and of Penstock's, over the same photographs."""
+"""Provides equal loaders of torch and Penstock over the same photographs."""
 import support
 
 torch = support.need("torch")
@@ -32,7 +32,7 @@ class MovingFixture(support.FeedTest):
         return self.torchs(**keywords), self.ours(**keywords)
 
     def check(self, theirs, ours):
-        """Pairs of images and labels, equal to the last bit."""
+        """Checks that both give the same pairs of images and labels, to the last bit."""
         theirs, ours = list(theirs), list(ours)
         self.assertEqual(len(theirs), len(ours))
         for (images, labels), (our_images, our_labels) in zip(theirs, ours):

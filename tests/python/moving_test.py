@@ -1,7 +1,7 @@
-"""The lines of a training script give with Penstock what they give with torch's DataLoader, or are refused.
+"""A training script's lines give the same result with Penstock as with torch's DataLoader, or are refused.
 
-Each test runs the same lines on both, over the same photographs; where the script draws at random, it compares what
-does not depend on the draw.
+Each test runs the same lines on both, with the same photographs. If the script draws at random, the test compares
+what does not depend on the draw.
 """
 import copy
 import itertools
@@ -77,7 +77,7 @@ class TableTest(MovingFixture):
 
 
 class RanksTest(MovingFixture):
-    """A DistributedSampler, and what there is without one."""
+    """Tests ranks, with and without a DistributedSampler."""
 
     def test_forty_samples_two_ranks_batches_of_sixteen(self):
         for rank in range(2):
@@ -100,10 +100,11 @@ class RanksTest(MovingFixture):
                     self.assertEqual(len(ours), len(theirs))
                     self.assertEqual(len(ours.sampler), len(sampler))
                 real = [int(sample) for batch in taken for sample in batch.sample_ids[batch.valid]]
-                self.assertEqual(sorted(real), list(range(samples)))  # counted by valid, each once
+                self.assertEqual(sorted(real), list(range(samples)))  # rows marked valid contain each sample once
 
     def test_drop_last_never_repeats_a_sample(self):
-        """As DistributedSampler(drop_last=True); without that, torch may take one more step that does."""
+        """Like DistributedSampler(drop_last=True). Without drop_last, torch may take one more step with repeated
+        samples."""
         for samples, world_size, batch_size in ((40, 2, 16), (33, 2, 16), (31, 2, 16), (100, 3, 8)):
             with self.subTest(samples=samples, world_size=world_size, batch_size=batch_size):
                 for rank in range(world_size):
@@ -122,7 +123,7 @@ class RanksTest(MovingFixture):
                 for rank in range(3):
                     loader = self.ours(batch_size=16, rank=rank, world_size=3, last_batch=last_batch, row_info=True)
                     for batch in loader:
-                        moved = {name: value for name, value in batch.items()}  # as a framework makes it
+                        moved = {name: value for name, value in batch.items()}  # what a framework's own copy contains
                         seen[0] += int(moved["valid"].sum())
                         seen[1] += int((moved["label"] * moved["valid"]).sum())
 
@@ -130,7 +131,7 @@ class RanksTest(MovingFixture):
 
     def test_a_distributed_sampler_gives_exactly_its_samples(self):
         class Repeated(torch.utils.data.Sampler):
-            """Repeated augmentation: every sample three times, shared out one by one."""
+            """Repeated augmentation: each sample three times, dealt out to the ranks one by one."""
 
             def __init__(self, rank, num_replicas):
                 self.rank, self.num_replicas = rank, num_replicas

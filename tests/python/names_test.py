@@ -1,4 +1,4 @@
-"""What the first argument means: a configured dataset, what is here, or neither; and arrays of floats."""
+"""Tests how the first argument is resolved (a configured dataset, a local path, or neither), and arrays of floats."""
 import os
 import pathlib
 import subprocess
@@ -22,8 +22,8 @@ datasets:
 
 
 class NamesTest(support.FeedTest):
-    """A daemon with a configured dataset `both`, a folder of that name here, and a folder `val` that nobody configured;
-    and this user's private daemon, which takes paths."""
+    """Has a daemon with a configured dataset `both`, a local folder of that name, a local folder `val` that is not
+    configured, and this user's private daemon, which accepts paths."""
 
     @classmethod
     def setUpClass(cls):
@@ -63,7 +63,7 @@ class NamesTest(support.FeedTest):
         self.assertIn("'both' is the daemon's dataset of that name; for the one in this folder give './both'", "".join(logs.output))
 
     def test_where_the_daemon_has_none_it_is_what_is_here(self):
-        self.assertEqual(self.samples("both"), 20)  # the private daemon
+        self.assertEqual(self.samples("both"), 20)  # from the private daemon
 
     def test_a_name_that_is_neither_is_not_found(self):
         with self.assertRaisesRegex(LookupError, "nowhere"):
@@ -84,7 +84,8 @@ class NamesTest(support.FeedTest):
 
 
 class FloatArraysTest(support.FeedTest):
-    """Images of floats come as they are stored: what would finish images of bytes is not passed over in silence."""
+    """Images of floats are delivered as stored. Options that would finish images of bytes are refused instead of
+    ignored."""
 
     def array(self, dtype):
         path = os.path.join(self.folder, f"{dtype}.npy")
@@ -110,7 +111,7 @@ class FloatArraysTest(support.FeedTest):
 
     def test_steps_to_a_tensor_are_said_of_images_of_bytes_too(self):
         class ToTensor:
-            """As torchvision's; by name."""
+            """Stands in for torchvision's class, by name."""
 
         ToTensor.__module__ = "torchvision.transforms.transforms"
         with self.assertRaisesRegex(penstock.InvalidArgument, "a step to a tensor"):

@@ -1,4 +1,4 @@
-"""Parts of datasets, mixtures, windows of shards and weighted draws, from Python."""
+"""Tests parts of datasets, mixtures, windows of shards and weighted draws, from Python."""
 import collections
 import gzip
 import pickle
@@ -22,7 +22,7 @@ def idx(path, dimensions, values):
 
 
 class ConfiguredDaemon(support.Daemon):
-    """Serves "digits", its last tenth as "held-out", and "both", digits and letters at 3 to 1."""
+    """Serves "digits"; its last tenth as "held-out"; and "both", digits and letters mixed 3 to 1."""
 
     def start(self):
         text = f"server: {{socket: {self.address}, group: '', state_dir: ''}}\ndatasets:\n"
@@ -189,7 +189,7 @@ class PartsTest(unittest.TestCase):
 
 
 class TorchPartsTest(PartsTest):
-    """All of it again by torch's loader."""
+    """Runs the same tests with torch's loader."""
 
     def loader(self, dataset, batch_size=16, **keywords):
         try:

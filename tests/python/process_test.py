@@ -1,4 +1,4 @@
-"""Processes: forked, spawned, interrupted, ended; ranks under torchrun; a private daemon of one's own."""
+"""Tests processes: forked, spawned, interrupted and ended ones, ranks under torchrun, and private daemons."""
 import multiprocessing
 import os
 import signal
@@ -40,7 +40,7 @@ class ProcessTest(support.FeedTest):
     def script(self, text, **keywords):
         return support.script(PRELUDE + textwrap.dedent(text), self.photographs, **keywords)
 
-    # Forked and spawned.
+    # Forked and spawned processes
 
     def test_a_forked_child_is_told_so(self):
         loader = self.loader()
@@ -62,7 +62,7 @@ class ProcessTest(support.FeedTest):
 
         self.assertIn("fork", words)
         self.assertEqual(process.exitcode, 0)
-        self.assertEqual(next(iterator).position.first, 10)  # the parent goes on
+        self.assertEqual(next(iterator).position.first, 10)  # the parent continues
 
     def test_a_torch_worker_process_is_told_so(self):
         loader = self.loader()
@@ -82,9 +82,9 @@ class ProcessTest(support.FeedTest):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             got = pool.apply(take_one, (loader,))
 
-        self.assertEqual(got, list(range(10, 20)))  # where the pickled one stood
+        self.assertEqual(got, list(range(10, 20)))  # continues at the pickled position
 
-    # Ends.
+    # Interrupts and exits
 
     def test_ctrl_c_ends_a_wait(self):
         text = PRELUDE + textwrap.dedent("""
@@ -102,7 +102,7 @@ class ProcessTest(support.FeedTest):
         process = subprocess.Popen([sys.executable, "-c", text, self.photographs], stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "waiting\n")
         self.addCleanup(self.daemon.thaw)
-        self.daemon.freeze()  # so that it does wait
+        self.daemon.freeze()  # so that the trainer waits
         try:
             process.wait(timeout=1)
         except subprocess.TimeoutExpired:
@@ -137,7 +137,8 @@ class ProcessTest(support.FeedTest):
         self.assertEqual(self.sessions(), 0)
 
     def sessions(self):
-        """Open ones, once those of processes that ended are noticed."""
+        """Waits until no sessions are open, because the daemon notices an ended process late; returns their
+        number."""
         def count():
             listing = subprocess.run([support.program("penstockctl"), "--address", self.daemon.address, "-o", "json",
                                       "sessions"], check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -155,7 +156,7 @@ class ProcessTest(support.FeedTest):
             assert all(result == results[0] and len(result) == 100 for result in results), results
             """)
 
-    # Ranks.
+    # Ranks
 
     def test_ranks_of_a_process_group_are_found_and_share_the_epoch(self):
         if not torch.distributed.is_available():
@@ -176,7 +177,7 @@ class ProcessTest(support.FeedTest):
             assert len(set(x + y)) == 100, out
             torch.distributed.destroy_process_group()
             """)
-        # As torchrun sets them; Debian 12's own cannot start processes under its Python.
+        # The variables that torchrun sets. Debian 12's torchrun cannot start processes with its Python.
         shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29517", "WORLD_SIZE": "2",
                   "LOCAL_WORLD_SIZE": "2"}
         ranks = [subprocess.Popen([sys.executable, "-c", text, self.photographs], stderr=subprocess.PIPE, text=True,
@@ -185,7 +186,7 @@ class ProcessTest(support.FeedTest):
 
         self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
 
-    # A private daemon.
+    # Private daemons
 
     def test_where_no_daemon_answers_one_is_started_and_shared(self):
         runtime = os.path.join(self.folder, "runtime")

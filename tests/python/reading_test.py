@@ -1,6 +1,7 @@
-"""How torchvision's transforms are read: what each attribute means, and what is refused. Needs no daemon.
+"""Tests how torchvision's transforms are read: the meaning of each attribute, and what is refused. Needs no
+daemon.
 
-Classes of torchvision's v2, which the distribution's torchvision has not, are stood in for by name and attributes.
+Objects with the same names and attributes stand in for torchvision v2, which the distribution lacks.
 """
 import unittest
 
@@ -18,14 +19,14 @@ CROP = theirs.RandomResizedCrop(8)
 
 
 def v2(name, **attributes):
-    """An object as of torchvision's v2."""
+    """Makes an object that looks like one of torchvision's v2."""
     made = type(name, (), {"__module__": "torchvision.transforms.v2._any", "__repr__": lambda self: name})()
     made.__dict__.update(attributes)
     return made
 
 
 class Image:
-    """As torchvision.tv_tensors.Image is named."""
+    """Has the name of torchvision.tv_tensors.Image."""
 
 
 def plan_of(*steps):

@@ -1,4 +1,4 @@
-"""Samples that come again in an epoch, on one rank or on several: each time with another crop."""
+"""Samples that repeat within an epoch, on one rank or several, get a different crop each time."""
 import os
 from unittest import mock
 
@@ -12,8 +12,8 @@ from loader_fixture import LoaderFixture  # noqa: E402
 
 
 class RepeatedAugmentation(torch.utils.data.Sampler):
-    """As torchvision's training scripts have it: each sample of an epoch so often behind itself, dealt out to ranks
-    one by one."""
+    """Like torchvision's training scripts: repeats each sample of an epoch in place, and deals the result out to
+    ranks one by one."""
 
     def __init__(self, samples, rank, ranks, repeats=3):
         self.samples, self.rank, self.ranks, self.repeats = samples, rank, ranks, repeats
@@ -32,7 +32,7 @@ class RepeatedAugmentation(torch.utils.data.Sampler):
 
 class RepeatsTest(LoaderFixture):
     def crops(self, ranks, repeats):
-        """Of each sample, the bytes of every row that held it, of all ranks."""
+        """Returns, for each sample, the bytes of every row that held it, across all ranks."""
         found = {}
         for rank in range(ranks):
             with mock.patch.dict(os.environ, {"RANK": str(rank), "WORLD_SIZE": str(ranks)}):

@@ -1,4 +1,4 @@
-"""Where a loader stands: states, ranks, samplers of the program's own, and a daemon that dies."""
+"""Tests a loader's position: states, ranks, custom samplers, and a daemon that dies."""
 import pickle
 import threading
 import time
@@ -13,7 +13,7 @@ from loader_fixture import CROP, LoaderFixture, ids  # noqa: E402
 
 
 class StateTest(LoaderFixture):
-    # State.
+    # States
 
     def test_it_resumes_in_the_middle_of_an_epoch(self):
         whole = ids(self.loader(batch_size=10, shuffle=True, seed=5))
@@ -24,7 +24,7 @@ class StateTest(LoaderFixture):
 
         resumed = self.loader(batch_size=7, shuffle=True, seed=5)
         resumed.load_state_dict(state)
-        resumed.set_epoch(state["epoch"])  # as training loops do, and it must not go back
+        resumed.set_epoch(state["epoch"])  # training loops do this; it must not move the loader back
 
         self.assertEqual(begun + ids(resumed), whole)
         self.assertEqual(resumed.epoch, 1)
@@ -66,7 +66,7 @@ class StateTest(LoaderFixture):
         with self.assertRaisesRegex(penstock.InvalidArgument, "lacks seed"):
             self.loader().load_state_dict({key: value for key, value in good.items() if key != "seed"})
 
-    # Ranks.
+    # Ranks
 
     def test_ranks_share_an_epoch(self):
         for last_batch, each in (("drop", 3), ("pad_ranks", 4), ("pad_batch", 4), ("partial", None)):
@@ -131,7 +131,7 @@ class StateTest(LoaderFixture):
 
                 self.assertEqual(sorted(sum(begun, []) + rest), sorted(whole))
 
-    # Samplers of the program's own.
+    # Custom samplers
 
     def test_a_sampler_says_which_samples_come_and_in_which_order(self):
         generator = torch.Generator()
@@ -236,7 +236,7 @@ class DaemonDeathTest(support.FeedTest):
         for _ in range(4):
             for place, _ in enumerate(loader):
                 if place == 12:
-                    self.daemon.freeze()  # so that they are waiting for its answer when it is gone
+                    self.daemon.freeze()  # so that the threads are waiting for its answer when it dies
                     time.sleep(0.02)
                     self.daemon.kill()
                     self.daemon.start()

@@ -1,6 +1,6 @@
-"""What the Python tests stand on: a daemon of their own, photographs, and skips that say why.
+"""Shared by the Python tests: a daemon for each test class, photographs, and skips with a reason.
 
-PENSTOCK_BIN is the folder of the programs; PENSTOCK_TEST_DATA, where set, has real photographs.
+PENSTOCK_BIN is the programs' folder. PENSTOCK_TEST_DATA, if set, has real photographs.
 """
 import os
 import pathlib
@@ -31,7 +31,7 @@ def wait_until(condition, what, seconds=20):
 
 
 def wait_until_serving(process, log, said_before=0):
-    """Sockets alone say little: those of a daemon that was killed stay behind."""
+    """Waits for the daemon's log. The sockets' existence proves little: a killed daemon leaves them behind."""
     said = lambda: log.read_bytes()[said_before:]
     wait_until(lambda: process.poll() is not None or b"event=serving" in said(), "the daemon to serve")
     if process.poll() is not None:
@@ -39,7 +39,7 @@ def wait_until_serving(process, log, said_before=0):
 
 
 class Daemon:
-    """A private daemon in a folder of its own."""
+    """A private daemon in its own folder."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -53,7 +53,7 @@ class Daemon:
         wait_until_serving(self.process, self.folder / "log", said_before)
 
     def freeze(self):
-        """Stops it; a signal takes its time."""
+        """Stops the daemon, and waits until the signal takes effect."""
         self.process.send_signal(signal.SIGSTOP)
         wait_until(lambda: self._state() == "T", "the daemon to stop")
 
@@ -78,7 +78,7 @@ class Daemon:
 
 
 class FeedTest(unittest.TestCase):
-    """Has a daemon, `self.daemon`, and 100 photographs in 10 classes, `self.photographs`."""
+    """Provides a daemon, `self.daemon`, and 100 photographs in 10 classes, `self.photographs`."""
 
     @classmethod
     def setUpClass(cls):
@@ -96,7 +96,7 @@ class FeedTest(unittest.TestCase):
 
 
 def script(text, *arguments, **keywords):
-    """Runs Python text in a process of its own; what it printed."""
+    """Runs Python text in a separate process and returns its output."""
     done = subprocess.run([sys.executable, "-c", text, *map(str, arguments)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=300, **keywords)
     if done.returncode != 0:
@@ -105,7 +105,7 @@ def script(text, *arguments, **keywords):
 
 
 def draw():
-    """The draw of crop and flip: `crop(width, height, key)`, `flip(key, p)`, as server/plan specifies it."""
+    """Returns `crop(width, height, key)` and `flip(key, p)`, as specified in server/plan/README.md."""
     names = {}
     text = (ROOT / "server/plan/README.md").read_text()
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
@@ -114,7 +114,7 @@ def draw():
 
 
 def need(module):
-    """The module, or a skip that says that it is missing."""
+    """Imports the module, or skips with the reason."""
     try:
         return __import__(module)
     except ImportError as error:

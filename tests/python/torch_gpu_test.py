@@ -1,4 +1,4 @@
-"""penstock.torch on GPUs: whose memory it is, which stream it is on, ranks with NCCL, several GPUs."""
+"""Tests penstock.torch on GPUs: memory ownership, streams, ranks with NCCL, several GPUs."""
 import gc
 import os
 import subprocess
@@ -51,7 +51,7 @@ class TorchGpuTest(support.FeedTest):
         counted = torch.cuda.memory_allocated() - before
 
         self.assertGreaterEqual(counted, wanted)
-        self.assertLess(counted, wanted + 2 * 5 * 512)  # torch rounds each up to 512 bytes
+        self.assertLess(counted, wanted + 2 * 5 * 512)  # torch rounds each allocation up to 512 bytes
         del kept
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
@@ -67,7 +67,7 @@ class TorchGpuTest(support.FeedTest):
             for batch in loader:
                 side.wait_stream(torch.cuda.current_stream())
                 with torch.cuda.stream(side):
-                    spin = torch.tanh(spin @ spin)  # so that the read comes late
+                    spin = torch.tanh(spin @ spin)  # delays the read
                     sums.append(batch["image"].double().sum())
                 batch["image"].record_stream(side)
         torch.cuda.synchronize()
@@ -119,7 +119,7 @@ class TorchGpuTest(support.FeedTest):
             graph.replay()
             self.assertAlmostEqual(float(total) / 1000, wanted / 1000, places=3)
 
-    # Several GPUs.
+    # Several GPUs
 
     def needs_two(self):
         if torch.cuda.device_count() < 2:

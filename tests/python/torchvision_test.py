@@ -1,9 +1,9 @@
-"""Compositions of torchvision's transforms, drawn at random, give what torchvision gives for the same photographs, or
-are refused: never something else.
+"""Random compositions of torchvision's transforms give torchvision's results for the same photographs, or are
+refused.
 
-Random steps are drawn with parameters that leave them one result. Everything is equal to the last bit, but for two things
-that torchvision's v2 does otherwise than its older interface: it multiplies by 1/255 where that divides, which differs in
-the last place; and it resizes tensors by another code than Pillow's images, within one step of 255.
+The parameters of random steps leave only one possible result. Results are equal to the last bit, with two
+exceptions for torchvision's v2: it multiplies by 1/255 where the older interface divides, which differs in the
+last place; and it resizes tensors with other code than Pillow's, which differs by at most one step of 255.
 """
 import collections
 import os
@@ -36,7 +36,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 class Draw:
-    """Compositions for one of torchvision's two interfaces."""
+    """Draws compositions for one of torchvision's two interfaces."""
 
     def __init__(self, api, generator):
         self.api, self.random = api, generator
@@ -49,7 +49,7 @@ class Draw:
         return self.nested(steps)
 
     def whole(self):
-        """Steps in an order that makes sense."""
+        """Returns steps in a sensible order."""
         convert = self.conversion()
         place = self.random.choice((0, 1, 2)) if self.is_v2 else 1
         steps = [self.geometry(), [self.flip()] if self.random.random() < 0.5 else []]
@@ -64,7 +64,7 @@ class Draw:
         size = self.random.choice((self.random.choice(sizes), (16, 24), [20]))
         antialias = {"antialias": True} if self.is_v2 or self.random.random() < 0.5 else {}
         if self.random.random() < 0.5:
-            ratio = self.random.choice((0.31, 2.9, 3.7))  # of no photograph: the middle is taken, whatever is drawn
+            ratio = self.random.choice((0.31, 2.9, 3.7))  # no photograph has this ratio, so every draw takes the middle
             return [self.api.RandomResizedCrop(size, scale=(1, 1), ratio=(ratio, ratio), **antialias)]
         return [self.api.Resize(self.random.choice((31, 40, [32])), **antialias), self.api.CenterCrop(size)]
 
@@ -72,7 +72,7 @@ class Draw:
         return self.api.RandomHorizontalFlip(self.random.choice((0, 1)))
 
     def conversion(self):
-        """To a tensor, and to floats, and what is done with those."""
+        """Returns steps that convert to a tensor, perhaps to floats, and process these."""
         first = [self.api.PILToTensor()]
         if self.is_v2 and self.random.random() < 0.7:
             first = [v2.ToImage()]
@@ -102,7 +102,7 @@ class Draw:
         return v2.ToDtype(dtype, scale=scale)
 
     def spoil(self, steps):
-        """One thing that changes what a transform means, or that Penstock does not do."""
+        """Makes one change that alters a transform's meaning or that Penstock does not support."""
         place = self.random.randrange(len(steps))
         what = self.random.choice(("leave out", "twice", "swap", "swap", "insert", "insert", "replace"))
         if what == "leave out" and len(steps) > 1:
@@ -156,7 +156,7 @@ class TorchvisionTest(support.FeedTest):
             return next(iter(loader))["image"]
 
     def theirs(self, transform, samples):
-        """None: no batch of tensors comes of it with torch."""
+        """Returns torch's batch, or None if the results cannot be a batch of tensors."""
         rows = [transform(self.images[sample][0]) for sample in samples]
         if not all(isinstance(row, torch.Tensor) for row in rows):
             return None
@@ -205,7 +205,7 @@ class TorchvisionTest(support.FeedTest):
         self.check(v2, 250)
 
     def test_casts_of_every_byte(self):
-        """What few photographs would show: all values, to every type."""
+        """Tests all values with every type, which a few photographs would not cover."""
         for dtype in (torch.float32, *HALVES):
             every = torch.arange(256, dtype=torch.uint8).reshape(1, 16, 16)
             cast = v1.ConvertImageDtype(dtype)

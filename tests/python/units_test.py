@@ -1,4 +1,4 @@
-"""What needs no daemon: ranks, transforms, lengths, settings."""
+"""Tests that need no daemon: ranks, transforms, lengths, settings."""
 import os
 import pathlib
 import tempfile

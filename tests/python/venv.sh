@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes build/venv, a virtual environment over the distribution's Python with what requirements.txt
-# names; nothing when it is there already. CMake finds it by itself.
+# Makes build/venv, a virtual environment based on the distribution's Python, with requirements.txt
+# installed. Does nothing if it exists. CMake finds it automatically.
 set -eu
 cd "$(dirname "$0")/../.."
 

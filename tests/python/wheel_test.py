@@ -1,5 +1,5 @@
-"""pip install ./client/python in fresh virtual environments: for this Python, and for Python 3.12, which is
-PENSTOCK_PYTHON312 or in the path."""
+"""Runs pip install ./client/python in fresh virtual environments, for this Python and for Python 3.12
+(PENSTOCK_PYTHON312 or in the path)."""
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ import support
 sys.path.append(str(support.ROOT / "tests/system/libraries"))
 import carried  # noqa: E402
 
-# What every system has; all else has to be in the wheel.
+# Libraries that every system has. All others must be in the wheel.
 EVERYBODYS = re.compile(r"^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so")
 
 FEED = """
@@ -33,7 +33,7 @@ def run(*command, **keywords):
 
 
 def python312():
-    """A Python 3.12 that extensions can be built for; None without one."""
+    """Returns a Python 3.12 with headers to build extensions, or None."""
     asks = ("import os, sys, sysconfig; assert sys.version_info[:2] == (3, 12); "
             "assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')); print(sys.executable)")
     for name in (os.environ.get("PENSTOCK_PYTHON312", "python3.12"), "python3"):
@@ -52,11 +52,11 @@ class WheelTest(unittest.TestCase):
         run(support.program("penstock-make-photographs"), cls.photographs, "--images", "100", "--classes", "10")
 
     def install(self, python, *options):
-        """The Python of a fresh environment with the package in it."""
+        """Installs the package into a fresh environment, and returns that environment's Python."""
         scratch = os.path.join(tempfile.mkdtemp(dir=self.folder), "venv")
         run(python, "-m", "venv", *options, scratch)
         environment = dict(os.environ)
-        # The compiler's name and the paths as in the build beside, whose objects ccache has.
+        # Uses the compiler's name and the paths of the other builds, so that ccache finds their objects.
         environment.setdefault("CXX", "c++")
         environment.update(CCACHE_BASEDIR=str(support.ROOT), CCACHE_NOHASHDIR="1")
         run(os.path.join(scratch, "bin/pip"), "install", "--disable-pip-version-check",
@@ -64,7 +64,7 @@ class WheelTest(unittest.TestCase):
         return os.path.join(scratch, "bin/python")
 
     def feed(self, python, module, loader):
-        """An epoch by a daemon out of the package, from another folder and with nothing of the build in sight."""
+        """Takes an epoch with the package's own daemon, from another folder and without access to the build."""
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("PENSTOCK_") and name != "PYTHONPATH"}
         environment["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(dir=self.folder)
@@ -83,7 +83,7 @@ class WheelTest(unittest.TestCase):
                     self.assertEqual(pathlib.Path(place).resolve().parent, (package / "lib").resolve(), binary)
         for binary in [*package.glob("*.so"), *package.glob("bin/*"), package / "lib/libpenstock.so.1"]:
             paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", run("readelf", "-d", binary))
-            for path in ":".join(paths).split(":"):  # an empty one would be the working directory
+            for path in ":".join(paths).split(":"):  # an empty entry would mean the working directory
                 self.assertTrue(path.startswith("$ORIGIN"), f"{binary} looks in {paths}")
 
     def test_for_python_312_one_wheel_serves_all_later_ones(self):
