@@ -110,7 +110,7 @@ absl::Status Daemon::StartProbe() {
   return absl::OkStatus();
 }
 
-// Nobody is served before it shows that workers are shut in.
+// The daemon serves nobody before the probe has shown that the workers' sandbox works.
 absl::Status Daemon::FinishProbe() {
   if (probe_ == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const workers::SandboxReport report, probe_->Finish());

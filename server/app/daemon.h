@@ -98,7 +98,7 @@ class Daemon {
   std::optional<doorway::Claim> admin_address_;   // unset for a private daemon
   std::unique_ptr<MetricsPort> metrics_;          // null: not configured
   std::unique_ptr<workers::SandboxProbe> probe_;  // while the daemon starts
-  std::string sandbox_ = workers::kSandboxOff;    // what shuts the workers in
+  std::string sandbox_ = workers::kSandboxOff;    // what the workers' sandbox consists of
   bool workers_are_sandboxed_ = false;
   DeferredSender deferred_sender_;
   Canary canary_;

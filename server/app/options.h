@@ -21,7 +21,7 @@ GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config);
 
 feed::Admission ToAdmission(const config::v1::Config& config);
 
-// Whether workers must be shut in.
+// Whether workers must be sandboxed.
 bool HasSandbox(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,

@@ -186,7 +186,7 @@ void Workers(const Facts& facts, Families& out) {
   out.Gauge("workers_wanted", "Configured number of worker processes.", facts.workers);
   out.Gauge("workers_running", "Worker processes that are ready.", facts.workers_running);
   out.Gauge("workers_sandboxed",
-            "1: workers are shut in, as was proven at start. 0: workers.sandbox is off.",
+            "1: workers are sandboxed, as was proven at start. 0: workers.sandbox is off.",
             facts.workers_are_sandboxed ? 1 : 0);
 }
 
@@ -202,7 +202,7 @@ void Workers(const Snapshot& snapshot, Families& out) {
   out.Counter("worker_restarts_total", "Worker processes started to replace another.",
               static_cast<double>(snapshot.worker_restarts));
   out.Counter("forbidden_calls_total",
-              "Workers killed by their sandbox: a sample made them call what no decoder calls.",
+              "Workers killed by their sandbox for a system call that no decoder makes.",
               static_cast<double>(snapshot.forbidden_calls));
   out.Gauge("stalled_reads", "Source reads that hang, or that failed and are being retried.",
             snapshot.stalls);

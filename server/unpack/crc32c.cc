@@ -9,8 +9,8 @@ namespace {
 constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected
 constexpr size_t kLanes = 8;
 
-// Row k: the effect on the CRC of a byte that is k bytes before the end of a group of eight
-// (Intel's slicing-by-8).
+// Row k: how a byte that is k bytes before the end of a group of eight changes the CRC (Intel's
+// slicing-by-8).
 using Tables = std::array<std::array<uint32_t, 256>, kLanes>;
 
 constexpr Tables MakeTables() {

@@ -19,8 +19,7 @@ inline constexpr size_t kChecksumBytes = 4;
 
 class ExampleSample {
  public:
-  // Parses a record's data, which is followed by its masked CRC-32C. Keeps a reference to the
-  // bytes.
+  // Parses a record's data and the masked CRC-32C behind it. Keeps a reference to the bytes.
   // **Errors**: kBadChecksum, or kCorrupt if the data is not an example.
   base::Fault Open(std::span<const std::byte> data_and_checksum);
 

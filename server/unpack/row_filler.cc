@@ -55,8 +55,8 @@ absl::StatusOr<RowFiller::Filled> RowFiller::Fill(const Recipe& recipe,
   return filled;
 }
 
-// The image comes first: a sample without one has a fault for every feed, whichever fields they
-// request.
+// The image comes first, so that a sample without one has the same fault in every feed, whichever
+// fields the feed requests.
 base::Fault RowFiller::FillRow(const Recipe& recipe, uint32_t row,
                                std::span<const std::byte> sample, std::span<std::byte> segment,
                                std::span<const std::byte>& image) {

@@ -15,18 +15,18 @@ namespace penstock::unpack {
 
 class RowFiller {
  public:
-  // What became of the rows. With a fault, their bytes are unspecified, and `row` is the row (from
-  // 0) of the sample that has the fault.
+  // The result. With a fault, `row` is the row (from 0) of the sample that has the fault, and the
+  // bytes of all rows are unspecified.
   struct Filled {
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;
     // The sample's image, which the caller decodes; empty if the recipe names none.
     std::span<const std::byte> image = {};
   };
-  // Writes nothing outside of `segment`, which is aligned for any type. A sample without bytes has
-  // been filled already.
-  // **Errors**: InvalidArgument, before anything is written, if the recipe leads out of the samples
-  // or of the segment.
+  // Writes nothing outside of `segment`. Skips samples of 0 bytes, whose rows are already filled.
+  // **Requires**: `segment` is aligned for any type.
+  // **Errors**: InvalidArgument, before anything is written, if the recipe points outside of the
+  // samples or the segment.
   absl::StatusOr<Filled> Fill(const Recipe& recipe, std::span<const std::byte> samples,
                               std::span<std::byte> segment);
 

@@ -1,5 +1,5 @@
-// A queue and its worker process, which serve one user for their whole life. Either at a worker
-// slot, or asleep: kept for its user while another user has the slot.
+// A queue and its worker process, which serve one user for their whole life. A UserWorker is either
+// at a worker slot or asleep, that is, kept for its user while another user has the slot.
 //
 // **Ownership**: owned by the worker slot, or by the sleeping workers. **Thread safety**: the
 // supervisor's thread only.
@@ -32,7 +32,7 @@ class UserWorker {
 
   uint32_t user() const { return user_; }
   uint32_t number() const { return number_; }  // of the worker slot for which it was created
-  // Whether its reading thread could be started. **Required** by everything below.
+  // Whether its reader thread could be started. **Required** by everything below.
   bool has_reader() const { return queue_->has_reader(); }
 
   // The process. Start replaces a dead one.
@@ -76,7 +76,7 @@ class UserWorker {
   std::optional<DeadWorker> ReapIfEnded(base::TimePoint now, std::vector<Outcome>& outcomes);
   // Kills a worker that takes too long.
   void Tick(base::TimePoint now, const WorkerLife::TimeOuts& time_outs);
-  // The time on samples that the worker reports since the last call.
+  // The time that the worker says it spent on samples since the last call.
   uint64_t TakeBusyNs();
 
   std::optional<WorkerQueue::Oldest> InHand() const;

@@ -1,5 +1,5 @@
-// What a probe tries, and the memory in which it reports: the daemon starts penstock-worker as a
-// probe to see what the sandbox forbids (sandbox_probe.h).
+// The attempts of a probe, and the shared memory in which it reports their outcomes. The daemon
+// starts penstock-worker as a probe to test what the sandbox forbids (sandbox_probe.h).
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ inline constexpr absl::string_view kProbeArgument = "probe";  // in place of "us
 inline constexpr uint64_t kProbeMagic = 0x45424F5250534E50;
 inline constexpr int kProbePageNumber = 4;  // the inherited memfd with this struct
 
-// With what the probe's filter answers a forbidden call. No attempt fails with it otherwise, so
-// each refusal is known to be the filter's, not one of a missing file or right.
+// The errno with which the probe's filter refuses a forbidden call. The attempts cannot fail with
+// it for any other reason, such as a missing file or right.
 inline constexpr int kProbeErrno = 54;  // EXFULL
 
 // In the order in which they are tried.
@@ -61,7 +61,7 @@ struct ProbePage {
   char folder[4096];        // the state directory, or another in which the daemon may write
 
   // Written by the probe.
-  char failure[512];  // why it could not shut itself in; empty: it could
+  char failure[512];  // why it could not enter the sandbox; empty: it could
   uint32_t filters;   // whether it has a filter; not in builds with a sanitizer
   int32_t landlock;   // version; 0: none
   int32_t killed_by;  // the signal that ended a process with a worker's own filter; 0: none

@@ -1,9 +1,9 @@
-// The proof that workers are shut in. At start the daemon runs penstock-worker as a probe, which
-// enters the workers' sandbox and tries what a hijacked decoder would. server/decisions/sandbox.md
-// says what this shows.
+// Tests the workers' sandbox. At its start the daemon runs penstock-worker as a probe, which enters
+// the workers' sandbox and tries what a hijacked decoder would. server/decisions/sandbox.md says
+// what this proves.
 //
-// **Ownership**: on the stack of the daemon's start. **Thread safety**: one thread, which must live
-// as long as the process (posix::Child).
+// **Ownership**: the daemon's, during its start. **Thread safety**: one thread, which must live as
+// long as the process (posix::Child).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace penstock::workers {
 
-// What shuts workers in, for status.
+// What the sandbox consists of, for status.
 struct SandboxReport {
   bool filters_calls = false;
   int landlock = 0;  // version of the interface; 0: none
@@ -37,15 +37,15 @@ struct SandboxReport {
 // How the status shows `workers.sandbox: off`.
 inline constexpr char kSandboxOff[] = "off";
 
-// Decides what the page of a probe that has ended shows. Pure. **Errors**: FailedPrecondition says
-// which attempt was not refused, or why the sandbox could not be entered, and what to do.
+// Evaluates the page of a probe that has ended. Pure. **Errors**: FailedPrecondition says which
+// attempt was not refused, or why the probe could not enter the sandbox, and what to do.
 absl::StatusOr<SandboxReport> Judge(const ProbePage& page);
 
 class SandboxProbe {
  public:
   struct Options {
     std::string program = {};  // empty: DefaultProgram()
-    std::string folder = {};   // in which the daemon may write; empty: the current one
+    std::string folder = {};   // one in which the daemon may write; empty: the current one
     base::Duration timeout = std::chrono::seconds(10);  // a cold start from a slow disk
   };
   // Starts the probe; it works while the caller does other things. **Errors**: the program cannot

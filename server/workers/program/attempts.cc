@@ -69,7 +69,7 @@ int OpenMaps(const AttemptTarget& target) {
   return OpenOfDaemon(target, "maps", O_RDONLY | O_CLOEXEC);
 }
 
-// Writes back what it has read, so it changes nothing even if it succeeds.
+// Writes back the bytes that it has read, so it changes nothing even if it succeeds.
 int CopyMemory(const AttemptTarget& target, int call) {
   uint64_t copy = kSecret;
   const iovec own{.iov_base = &copy, .iov_len = sizeof(copy)};
@@ -79,7 +79,7 @@ int CopyMemory(const AttemptTarget& target, int call) {
 int ReadMemory(const AttemptTarget& target) { return CopyMemory(target, SYS_process_vm_readv); }
 int WriteMemory(const AttemptTarget& target) { return CopyMemory(target, SYS_process_vm_writev); }
 
-// Seizing stops nothing, and ends with the process.
+// PTRACE_SEIZE does not stop the daemon, and ends with this process.
 int Attach(const AttemptTarget& target) {
   const int outcome = ErrnoOf(::syscall(SYS_ptrace, PTRACE_SEIZE, target.daemon, 0, 0));
   if (outcome == 0) ::syscall(SYS_ptrace, PTRACE_DETACH, target.daemon, 0, 0);
@@ -154,8 +154,8 @@ int ChangeLimits(const AttemptTarget&) {
   return ErrnoOf(::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr));
 }
 
-// With an invalid size, so that neither makes anything; both then fail with EINVAL or EFAULT if
-// they are reached at all.
+// This call and the next have an invalid size, so that they create nothing. If the filter lets one
+// through, it fails with EINVAL or EFAULT.
 int IoUring(const AttemptTarget&) { return Made(::syscall(SYS_io_uring_setup, 0, nullptr)); }
 int Bpf(const AttemptTarget&) { return Made(::syscall(SYS_bpf, 0, nullptr, 0)); }
 

@@ -1,4 +1,4 @@
-// What a hijacked worker would try, one system call each. The order is that of kAttempts.
+// What a hijacked worker would try, one system call for each attempt, in the order of kAttempts.
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,11 @@ namespace penstock::workers {
 
 struct AttemptTarget {
   pid_t daemon = 0;
-  uint64_t address = 0;      // of memory of the daemon that may be overwritten with itself
-  const char* folder = "/";  // in which the daemon may write
+  uint64_t address = 0;      // of a number in the daemon's memory, to be overwritten with itself
+  const char* folder = "/";  // one in which the daemon may write
 };
 
-// Tries one. Returns 0 if it succeeded (and undoes what it did), else the errno. Never allocates.
+// Makes one attempt. Returns 0 if it succeeded (and undoes it), else the errno. Never allocates.
 int Attempt(size_t which, const AttemptTarget& target);
 
 }  // namespace penstock::workers

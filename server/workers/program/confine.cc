@@ -13,8 +13,8 @@ namespace penstock::workers {
 namespace {
 
 constexpr rlim_t kOpenFiles = 64;
-// Adds as much as half of the machine's memory would, so that its score exceeds that of the daemon
-// with its pool.
+// Worth half of the machine's memory, so that a worker's score exceeds that of the daemon with its
+// pool.
 constexpr char kOomScore[] = "500";
 
 absl::Status Limit(int what, rlim_t value) {
@@ -32,8 +32,8 @@ void VolunteerForTheOomKiller() {
   ::close(file);
 }
 
-// What a worker does besides what every process does: it waits for its channel and its socket,
-// receives segments, and notifies the daemon. It sends nothing, and reads no file.
+// The calls that a worker needs in addition to CallsOfEveryProcess: it waits for its channel and
+// its socket, receives segments, and notifies the daemon. It sends nothing, and reads no file.
 std::vector<sandbox::AllowedCall> CallsOfAWorker() {
 #ifdef SYS_poll
   constexpr int kPoll = SYS_poll;
@@ -45,7 +45,7 @@ std::vector<sandbox::AllowedCall> CallsOfAWorker() {
       sandbox::WithFirst(SYS_recvmsg, kSocketNumber),
       sandbox::WithFirst(SYS_recvfrom, kWorkNumber),
       sandbox::WithFirst(SYS_write, kDoneNumber),
-      // Whether descriptors were lost because there may be no more of them
+      // To find out whether descriptors were lost to the limit on open files
       // (common/posix/message.cc).
       {SYS_fcntl, {{.index = 0, .value = STDERR_FILENO}, {.index = 1, .value = F_DUPFD_CLOEXEC}}},
   };

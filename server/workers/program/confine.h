@@ -1,4 +1,4 @@
-// How a worker shuts itself in: its limits, and its sandbox (common/sandbox).
+// Confines a worker: its limits, and its sandbox (common/sandbox).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Exceptions {
   std::vector<sandbox::AllowedCall> more = {};
 };
 
-// Call it once everything inherited is mapped. With SandboxMode::kOff only the limits apply.
-// **Errors**: the worker must not decode then.
+// Call it once all inherited memory is mapped. With SandboxMode::kOff only the limits apply. After
+// an error the worker must not decode.
 absl::StatusOr<sandbox::EnteredSandbox> Confine(uint64_t memory_bytes, SandboxMode mode,
                                                 const Exceptions& exceptions = {});
 

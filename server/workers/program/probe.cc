@@ -22,7 +22,7 @@ namespace {
 
 // A probe allocates next to nothing.
 constexpr uint64_t kMemory = 64 * base::kMiB;
-// In the kernel's audit log, so that the one kill of each start can be told from an attack.
+// The process's name in the kernel's audit log. It tells the one kill of each start from an attack.
 constexpr char kCalled[] = "penstock-probe";
 
 AttemptTarget ToAttemptTarget(const ProbePage& page) {
@@ -35,7 +35,8 @@ AttemptTarget ToAttemptTarget(const ProbePage& page) {
   ::_exit(0);
 }
 
-// How a process ends that has the very filter of a worker, and makes a forbidden call.
+// Starts a process that installs a worker's own filter and makes a forbidden call. Returns the
+// signal that ended it; 0 if none did.
 int KilledBy(const ProbePage& page) {
   const pid_t child = ::fork();
   if (child == 0) BreakOut(ToAttemptTarget(page));

@@ -1,4 +1,4 @@
-// penstock-worker as a probe: shuts itself in as a worker does, and reports what it can still do.
+// penstock-worker as a probe: it enters the workers' sandbox, and reports what it can still do.
 #pragma once
 
 namespace penstock::workers {

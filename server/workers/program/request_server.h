@@ -1,5 +1,6 @@
 // Serves one request: unpacks its samples, decodes its image, and fills its rows. Pure: it uses
-// only the request's input and segment, and trusts no number in them to lead it elsewhere.
+// only the request's input and segment, and checks each number in them that it uses as an offset or
+// size.
 // **Thread safety**: one thread, the worker's only one; it keeps its memory between requests.
 #pragma once
 
@@ -21,8 +22,8 @@ class RequestServer {
 
   // `input`: the request's input. `segment`: all of its segment. Returns the fault of the first
   // sample that has one, and its row; the rows' bytes are then unspecified.
-  // **Errors**: a request that leads out of its input or segment, or an invalid recipe: the channel
-  // is corrupt.
+  // **Errors**: the request points outside of its input or segment, or its recipe is invalid. The
+  // channel is then corrupt.
   struct Served {
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;

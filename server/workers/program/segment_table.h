@@ -1,5 +1,5 @@
-// The segments that a worker has received, mapped. It closes their descriptors, because a worker
-// may have only a few.
+// The segments that a worker has received, mapped into memory. It closes their descriptors, because
+// a worker may have only a few open.
 // **Thread safety**: one thread.
 #pragma once
 

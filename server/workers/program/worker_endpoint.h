@@ -1,5 +1,5 @@
-// The worker's end of its channel. It checks what the daemon wrote too, so that a bug there cannot
-// cause a stray write here.
+// The worker's end of its channel. It checks even what the daemon wrote, so that a bug in the
+// daemon cannot make the worker write to a wrong place.
 // **Thread safety**: one thread, the worker's only one.
 #pragma once
 
@@ -33,7 +33,7 @@ class WorkerEndpoint {
   absl::StatusOr<std::optional<DecodeRequest>> Next();
   // Call it before the last Next that precedes Sleep.
   void AnnounceSleep() { FallAsleep(channel().worker_asleep); }
-  // Waits until there may be a request or `socket` is readable. Returns whether the latter holds.
+  // Waits until there may be a request or `socket` is readable. Returns whether `socket` is.
   bool Sleep(const posix::Fd& socket);
 
   // Call it before decoding the sample …

@@ -1,11 +1,11 @@
 // penstock-worker: decodes for one daemon until that daemon is gone. It uses no threads, files,
 // network or GPU, only its channel, its segments and standard error.
 //
-// Before the first sample it shuts itself in (confine.h). Started as a probe, it shows what that
-// forbids, and ends (probe.h).
+// It enters its sandbox before the first sample (confine.h). Started as a probe, it tests that
+// sandbox and exits (probe.h).
 //
 // Exit codes: 0 the daemon is gone; 1 the channel is corrupt; 2 not started by a daemon, or it
-// could not shut itself in.
+// could not enter the sandbox.
 #include <time.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@
 namespace penstock::workers {
 namespace {
 
-constexpr uint64_t kSocketEvery = 16;  // requests between checks of the socket if it is never idle
+constexpr uint64_t kSocketEvery = 16;  // a busy worker checks its socket after this many requests
 
 uint64_t NowNs() {
   timespec now;

@@ -2,17 +2,19 @@
 //
 //   daemon                                         worker
 //   reads a sample into the input arena, behind its recipe
-//   pushes a DecodeRequest, rings if worker_asleep  →  pops it
+//   pushes a DecodeRequest, and
+//   notifies if worker_asleep                 →  pops it
 //                                                started = its sequence  (before a byte is parsed)
 //                                                unpacks and decodes into rows of a segment
-//   pops it, frees the input                  ←  pushes a Completion, rings if daemon_asleep
+//                                                pushes a Completion, and
+//   pops it, frees the input                  ←  notifies if daemon_asleep
 //
 // Each worker process has its own memfd, which is never reused. The daemon trusts nothing in it: it
 // keeps its own list of requests in order, and a completion only means that the oldest one is
 // finished.
 //
-// Each side announces that it will sleep by setting its flag before it checks its ring a last time.
-// After a push, the other side clears the flag and notifies if it was set. So no wake-up is lost.
+// No wake-up is lost: before a side sleeps, it sets its flag and then checks its ring once more.
+// After a push, the other side clears the flag and sends a notification if it was set.
 #pragma once
 
 #include <atomic>
@@ -28,7 +30,7 @@ namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
 inline constexpr uint32_t kChannelVersion = 7;
-// The maximum read-ahead of a queue, plus one in progress.
+// The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
 // The descriptors that a worker inherits.
@@ -38,7 +40,7 @@ inline constexpr int kChannelNumber = 4;  // the memfd with this struct
 inline constexpr int kWorkNumber = 5;     // receiving end of a notifier: there are requests
 inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
 
-// Whether the worker shuts itself in (workers.sandbox). Memory of zeros means that it does.
+// Whether the worker enters a sandbox (workers.sandbox). It does if the channel's memory is zero.
 enum class SandboxMode : uint32_t { kOn = 0, kOff = 1 };
 
 struct DecodeRequest {

@@ -1,6 +1,6 @@
-// Reads the samples of one item into a worker's input, without interpreting them: an image alone,
-// or packed samples behind the recipe by which the worker unpacks them.
-// **Ownership**: a reader thread's. It uses the item's dataset, which must outlive it.
+// Reads the samples of one item into a worker's input, without interpreting them: a single image,
+// or packed samples behind the recipe with which the worker unpacks them.
+// **Ownership**: a reader thread's. The item's dataset must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace penstock::workers {
 
 class ItemReader {
  public:
-  // `max_image_bytes` for an image that is a sample of its own. A packed sample may fill the input
-  // memory; the worker checks its image.
+  // `max_image_bytes` applies to an image that is a whole sample. A packed sample may fill the
+  // input memory; the worker checks its image.
   struct Limits {
     uint64_t max_image_bytes = 0, arena_bytes = 0;
   };
   // **Requires**: `item` outlives the reader.
   ItemReader(const WorkItem& item, const Limits& limits) : item_(item), limits_(limits) {}
 
-  // What the item needs, or why it needs nothing.
+  // The input that the item needs, or the fault because of which it needs none.
   struct Input {
     uint64_t bytes = 0;         // with the recipe
     uint32_t recipe_bytes = 0;  // 0: the input is the image
@@ -34,7 +34,7 @@ class ItemReader {
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;  // of the sample with the fault, in its run
   };
-  // Opens the samples, and fills those rows that no worker fills. **Errors**: as Reader::Open.
+  // Opens the samples, and fills the rows that need no worker. **Errors**: as Reader::Open.
   absl::StatusOr<Input> Open();
   // Call it after Open. **Requires**: `into` has Input::bytes. **Errors**: as Reader::Read.
   absl::Status Read(std::span<std::byte> into);
@@ -60,9 +60,8 @@ inline uint32_t RowsOf(const WorkItem& item) {
   return item.run.empty() ? 1 : static_cast<uint32_t>(item.run.size());
 }
 
-// Whether the lengths of the item's variable-length fields are possible. A worker can write
-// anything, at any time, into the segments of its user; no length that it wrote is passed on
-// unseen.
+// Whether the lengths of the item's variable-length fields are possible. The daemon checks this
+// before it passes them on, because a hijacked worker can write anything into its user's segments.
 bool HasPossibleLengths(const WorkItem& item);
 
 }  // namespace penstock::workers

@@ -108,7 +108,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
   {
     const base::MutexLock lock(mutex_);
     read->waits_for_source.reset();
-    // Items read with `aside` come in addition to what the queue was given.
+    // Items that are read with `aside` can exceed the ring's capacity, so wait for a free place.
     while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.

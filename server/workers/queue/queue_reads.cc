@@ -116,8 +116,8 @@ Outcome QueueReads::MakeOutcome(const Sent& sent, const Completion& completion) 
 void QueueReads::Detach(const Outcome& in_hand, std::vector<Outcome>& outcomes) {
   {
     const base::MutexLock lock(mutex_);
-    // Only the oldest item can be in progress, so the dead worker's claim decides no more than
-    // whether it is.
+    // Only the oldest item can be in progress. The dead worker's own claim, which cannot be
+    // trusted, decides only whether it is.
     if (!sent_.empty() && attached_->started() >= sent_.front().sequence) {
       outcomes.push_back(in_hand);
       outcomes.back().id = sent_.front().item.id;

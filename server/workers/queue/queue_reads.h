@@ -1,5 +1,5 @@
-// State shared by a queue and its reader threads: samples to be read, being read, and with the
-// worker.
+// State shared by a queue and its reader threads: which samples wait to be read, which are being
+// read, and which the worker has.
 //
 // A thread opens samples and reads them into the channel's arena (the only copy), and reads ahead
 // while the worker decodes. A read that fails ends its item at once; the caller decides when to
@@ -38,8 +38,8 @@ class QueueReads {
   // threads.
   QueueReads(const Options& options, const posix::Fd& wake) : options_(options), wake_(wake) {}
 
-  // Thread bodies. Serve reads from the inbox until the queue ends or another thread has replaced
-  // this one (`place`). The other reads a single item on its own thread.
+  // Thread bodies. Serve reads the items of the inbox until the queue ends or another thread has
+  // replaced this one (`place`). ReadAside reads a single item on a thread of its own.
   void Serve(uint64_t place);
   void ReadAside(WorkItem item);
 

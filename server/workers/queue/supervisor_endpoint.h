@@ -1,7 +1,7 @@
 // The daemon's end of one channel. Each worker process has its own.
 //
-// **Ownership**: shared by the queue, while its worker lives, and the queue's reader thread, while
-// it reads a sample into the arena; that may outlast the worker.
+// **Ownership**: shared by the queue, while its worker lives, and by the queue's reader thread,
+// while it reads a sample into the arena, which may take longer than the worker lives.
 // **Thread safety**: the reader thread pushes, the runner's thread pops. The queue's lock guards
 // the arena.
 #pragma once

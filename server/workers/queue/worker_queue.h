@@ -37,8 +37,8 @@ class WorkerQueue {
 
   void Attach(std::shared_ptr<SupervisorEndpoint> endpoint);
 
-  // Items that have not ended: all of them, and those that use headroom (without those read with
-  // `aside`).
+  // Items that have not ended: held() counts all of them; outstanding() only those that use
+  // headroom, which items read with `aside` don't.
   size_t held() const { return held_; }
   size_t outstanding() const { return held_ - aside_.size(); }
   void Give(const WorkItem& item);  // **Requires**: outstanding() < kRingCapacity
@@ -70,7 +70,7 @@ class WorkerQueue {
   std::vector<OverdueItem> TakeOverdue(base::TimePoint now);
   // Ends unread items of the same dataset as lost, because their reads would block too.
   void HandBack(const source::Dataset& dataset) { reads_->HandBack(dataset); }
-  // Blocked reads occupy so much of the arena that this worker must be replaced.
+  // Whether blocked reads occupy so much of the arena that this worker must be replaced.
   bool IsCrowded() const { return reads_->IsCrowded(); }
 
   // The longest current read, if it has taken more than a second.
