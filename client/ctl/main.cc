@@ -24,7 +24,7 @@ std::string Variable(const char* name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // its errors come with the status
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // gRPC's errors are in the status; don't print them twice
   try {
     const auto call = penstock::ctl::ParseCommandLine({argv + 1, argv + argc});
     if (!call.ok()) return Fail(call.status());

@@ -1,6 +1,6 @@
 // Divides a scarce resource between users. One user may hold at most half of what the others leave,
-// so that something is always left for one more user. A part is reserved for those who can repair
-// trouble: root and the daemon's own user.
+// so that something is always left for one more user. A part can be reserved for privileged users,
+// who can repair trouble: root and the daemon's own user.
 //
 // **Thread safety**: not thread-safe.
 #pragma once

@@ -100,7 +100,7 @@ absl::Status HeldByAnother(const posix::Fd& lock, const std::string& path) {
                                                "this one another address"));
 }
 
-// Whether the locked file still has that name: a daemon that stops removes its own.
+// Whether the locked file still has that name. It doesn't if a daemon that stopped has removed it.
 bool IsStillAt(const posix::Fd& lock, const std::string& lock_path) {
   struct stat held;
   struct stat named;

@@ -1,6 +1,6 @@
-// Closes files that clients sent, in threads of their own: the last close of a file on a FUSE
-// server waits for that server, and heeds no signal. Only needed on kernels without SO_PEERPIDFD,
-// where a client must send a pidfd, and may send anything.
+// Closes files that clients sent, in threads of their own, because the last close of a file on a
+// FUSE server waits for that server, and no signal ends the wait. Only needed on kernels without
+// SO_PEERPIDFD: there a client must send a pidfd, but may send any other file.
 //
 // **Thread safety**: one thread.
 #pragma once
@@ -23,8 +23,8 @@ class Closers {
   // `close` closes the files. Runs on threads of its own.
   explicit Closers(std::function<void(Files)> close = CloseAll) : close_(std::move(close)) {}
 
-  // Whether descriptors may be received from this user: not while several of its files do not
-  // close.
+  // Whether descriptors may be received from this user: false while as many of its threads are
+  // still closing files as one user may have.
   bool MayReceive(uint32_t user);
   // Never waits.
   void Close(uint32_t user, Files files);
@@ -33,7 +33,7 @@ class Closers {
   static void CloseAll(Files files);
 
   const std::function<void(Files)> close_;
-  std::map<uint32_t, posix::LooseThreads> threads_;  // those that are still closing, by user
+  std::map<uint32_t, posix::LooseThreads> threads_;  // threads that are still closing, by user
 };
 
 }  // namespace penstock::doorway

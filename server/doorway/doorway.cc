@@ -28,7 +28,7 @@ namespace penstock::doorway {
 namespace {
 
 constexpr size_t kMaxStrangers = 64;  // connections that have not sent Hello yet
-constexpr int kAcceptsAtOnce = 16;    // then other events get a turn
+constexpr int kAcceptsAtOnce = 16;    // after these, other events get a turn
 constexpr base::Duration kAcceptPause = std::chrono::milliseconds(100);  // when out of descriptors
 constexpr base::Duration kSettleEvery = std::chrono::milliseconds(100);
 constexpr base::Duration kSayRefusalsEvery = std::chrono::seconds(1);
@@ -120,7 +120,7 @@ class EpollDoorway final : public Doorway {
   std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
 
   // Used only by the doorway's thread.
-  const posix::ForeignFd listener_;  // with the connections that wait to be accepted
+  const posix::ForeignFd listener_;  // foreign: closing it closes connections not yet accepted
   posix::Fd spare_;  // released to accept and refuse a client when no other descriptor is free
   Poller poller_;
   uint64_t last_id_ = 0;
@@ -150,7 +150,7 @@ void EpollDoorway::Run() {
   }
 }
 
-// The token's subject may have ended earlier in the same round.
+// The connection or process behind the token may have ended earlier in the same round.
 void EpollDoorway::Serve(uint64_t token) {
   const uint64_t id = token >> 2;
   switch (static_cast<Source>(token & 3)) {

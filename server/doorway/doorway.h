@@ -40,8 +40,8 @@ class Visitor {
   virtual void OnArrived(const Peer& peer) = 0;
   // The peer's socket is closed. Its process may live on and hold slots.
   virtual void OnDisconnected(PeerId peer) = 0;
-  // The peer's process is gone, or the peer was forgotten: everything that it held is free. Called
-  // exactly once, after OnDisconnected.
+  // The peer's process is gone, or Forget was called for the peer: everything that it held is free.
+  // Called exactly once, after OnDisconnected.
   virtual void OnGone(PeerId peer) = 0;
 };
 
@@ -49,11 +49,11 @@ struct DoorwayOptions {
   std::string path = {};  // path of the socket
   std::optional<gid_t> group =
       {};  // may connect in addition to our own user; nullopt: our own group
-  // Most connections at once. Further ones are refused with a message, as are those of a user
-  // beyond its share.
+  // Most connections at once. Further ones, and a user's connections beyond its share, are refused
+  // with a message.
   uint32_t max_peers = 1024;
-  // Whether root and our own user may have all that others leave. False where a container's root
-  // may connect.
+  // Whether root and our own user may have everything that others leave. Set it to false if a
+  // container's root may connect.
   bool owner_in_charge = true;
   base::Duration handshake_timeout = std::chrono::seconds(5);  // limit for the handshake
   // Most descriptors sent and not yet received, over all peers. The system allows as many as the
@@ -75,12 +75,12 @@ class Doorway {
   // Sends a peer one message with descriptors. Never blocks.
   //
   // **Errors**: Unavailable if the peer is gone; ResourceExhausted if the peer, or other processes
-  // of its user, do not read. The one with the most unread is then disconnected.
+  // of its user, do not read. The process with the most unread messages is then disconnected.
   virtual absl::Status Send(PeerId peer, const void* message, size_t bytes,
                             const std::vector<int>& fds) = 0;
 
-  // Tells the doorway that a disconnected peer holds nothing of ours any more, so that its process
-  // need not be watched for it. Does nothing for a peer that is connected or gone. Any thread.
+  // Tells the doorway that a disconnected peer no longer holds memory of ours, so that its process
+  // need not be watched any longer. Does nothing for a peer that is connected or gone. Any thread.
   virtual void Forget(PeerId peer) = 0;
 
   // Counts since the start: processes refused because no place was free (`no_place`) or because of

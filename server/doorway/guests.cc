@@ -6,7 +6,7 @@ namespace penstock::doorway {
 namespace {
 
 constexpr uint32_t kKeptPart = 16;    // one part in 16 is reserved for the privileged
-constexpr uint64_t kWatchedEach = 4;  // watched connections per place
+constexpr uint64_t kWatchedEach = 4;  // the limit on watched connections, as a multiple of places
 
 base::Shares Shared(uint64_t most, std::optional<uint32_t> owner) {
   return base::Shares(most, owner ? most / kKeptPart : 0);

@@ -1,7 +1,7 @@
-// How many connections each user has at the doorway, and whether one more may enter; shares keep
-// some for other users (common/base/shares.h). A connection holds its place until it is closed and
-// has received everything sent to it. It is watched until its process is gone or holds nothing of
-// ours.
+// Counts each user's connections to the doorway, and decides whether one more may enter. Shares
+// keep places free for other users (common/base/shares.h). A connection holds its place until it is
+// closed and has received everything sent to it. It counts as watched until its process is gone or
+// holds no memory of ours.
 //
 // **Thread safety**: used by one thread.
 #pragma once

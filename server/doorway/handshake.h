@@ -25,21 +25,21 @@ struct Handshake {
 absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes);
 
 // Chooses the pidfd to watch: the kernel's if it provides one. If it does not (Unimplemented), the
-// one that the client sent, which must be a pidfd and, if the kernel knows the peer's pid (not 0),
-// of that process.
+// client's, which must be a pidfd and, if the kernel knows the peer's pid (not 0), must belong to
+// that process.
 //
 // **Errors**: Unavailable from the kernel means that the peer is gone.
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
                                       std::vector<posix::Fd> sent, pid_t peer);
 
-// Receives what should be a Hello. A client may send descriptors of anything, so they are taken
-// only if the kernel does not tell which process it is.
+// Receives a message that should be a Hello. A client may attach descriptors of any file, so they
+// are taken only if they are needed: if the kernel does not tell which process the client is.
 class HandshakeReceiver {
  public:
   // Never waits.
   //
   // **Errors**: as posix::Receive; InvalidArgument if a descriptor is not a pidfd;
-  // ResourceExhausted if several that this user sent earlier do not close.
+  // ResourceExhausted if too many files that this user sent earlier are still being closed.
   absl::StatusOr<posix::Message> Receive(const posix::Fd& socket, uint32_t user);
 
  private:
@@ -58,7 +58,7 @@ absl::StatusOr<Identity> Identify(const posix::Fd& socket, std::vector<posix::Fd
 // A random ticket from getrandom(2), which nobody can guess.
 absl::StatusOr<rpc::Ticket> NewTicket();
 
-// `version`: the client's protocol version; it would not accept another.
+// `version`: the client's protocol version, because the client would accept no other.
 shm::DoorwayWelcome WelcomeWith(const rpc::Ticket& ticket, uint32_t version);
 shm::DoorwayRefused RefusedFor(const absl::Status& why);
 

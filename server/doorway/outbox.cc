@@ -16,8 +16,8 @@
 namespace penstock::doorway {
 namespace {
 
-// Checking all lines costs one system call each, so don't do it for every message of a user at its
-// limit.
+// Checking all peers costs one system call for each. This pause keeps a user at its limit from
+// causing that with every message.
 constexpr base::Duration kLookAtAllEvery = std::chrono::milliseconds(10);
 
 // The unreceived bytes of a socket, as the kernel counts them; nullopt if it does not say.
@@ -27,7 +27,8 @@ std::optional<uint64_t> UntakenOf(const posix::Fd& socket) {
   return static_cast<uint64_t>(count);
 }
 
-// What the kernel counts for one of our messages; all that carry descriptors have one size.
+// How many bytes the kernel counts for one of our messages. All messages that carry descriptors
+// have the same size.
 uint64_t MeasureCharge() {
   static_assert(sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySegment) &&
                 sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySlab));
@@ -123,7 +124,7 @@ bool Outbox::CanQueue(uint32_t user, uint64_t descriptors) {
   return undelivered_.CanTake(user, false, descriptors);
 }
 
-// Disconnects the peer with the most unreceived descriptors: of this user, or of any.
+// Disconnects the peer with the most unreceived descriptors, among this user's or among all.
 absl::Status Outbox::CutWorst(std::optional<uint32_t> user) {
   auto worst = lines_.end();
   for (auto line = lines_.begin(); line != lines_.end(); ++line) {

@@ -1,7 +1,7 @@
-// The sockets of connected peers, for senders on other threads, and a count of what the peers have
-// not received yet. Descriptors that nobody has received count against the daemon's own limit of
-// open files, system-wide and even after their peer is disconnected. So they are counted here, by
-// user, until they are received or the peer closes its end.
+// The sockets of connected peers, for senders on other threads, and a count of the messages and
+// descriptors that peers have not received yet. The kernel counts unreceived descriptors against
+// the daemon's limit of open files, even after their peer is disconnected. So the outbox counts
+// them by user, until they are received or the peer closes its end.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -22,8 +22,8 @@
 
 namespace penstock::doorway {
 
-// Owned by the doorway's table of peers and, during a call, by the sender. This keeps a descriptor
-// from being closed, and its number reused, while someone sends on it.
+// Owned by the doorway's table of peers and, during a call, by the sender. So a descriptor is not
+// closed, and its number not reused, while someone sends on it.
 using SharedSocket = std::shared_ptr<const posix::Fd>;  // of a ForeignFd
 
 class Outbox {

@@ -18,7 +18,8 @@ class Poller {
   static absl::StatusOr<Poller> Make();
 
   absl::Status Watch(const posix::Fd& fd, uint64_t token);
-  // Call before closing the descriptor: another process may hold the same open file.
+  // Call this before closing the descriptor: if another process has the same open file, closing it
+  // does not remove it from the epoll set.
   void Forget(const posix::Fd& fd);
 
   // The tokens of descriptors that are readable or hung up; waits at most `timeout`.

@@ -1,6 +1,6 @@
-// The processes behind the peers: one pidfd per process, however often it connected, watched until
-// it is gone. Disconnected peers stay here as long as their process may hold slots. guests.h limits
-// how many there may be.
+// The processes behind the peers. Each process has one pidfd, however often it connected, which is
+// watched until the process is gone. Disconnected peers stay here as long as their process may hold
+// slots. guests.h limits the number of peers.
 //
 // **Thread safety**: used by one thread.
 #pragma once
@@ -20,8 +20,9 @@ namespace penstock::doorway {
 
 class Processes {
  public:
-  // Adds a peer to its process. `pid` is 0 if the kernel cannot name it; then each peer counts as a
-  // separate process. If the result `is_new`, its pidfd must be watched under `key`.
+  // Adds a peer to its process. `pid` is 0 if the kernel cannot name the process; then each peer
+  // counts as a separate process. If the returned Entry `is_new`, the caller must watch its pidfd
+  // under `key`.
   struct Entry {
     uint64_t key = 0;
     bool is_new = false;
@@ -37,8 +38,8 @@ class Processes {
   // Forgets a process and returns its peers in the order of their arrival.
   std::vector<PeerId> Remove(uint64_t key);
 
-  // Forgets a peer whose process holds nothing for it. If it was the process's last peer, returns
-  // the process's key, for Remove. nullopt otherwise, also for an unknown peer.
+  // Forgets a peer for which its process holds nothing any more. If it was the process's last peer,
+  // returns the process's key, for Remove. Otherwise, and for an unknown peer, returns nullopt.
   std::optional<uint64_t> Forget(PeerId peer);
   bool Contains(PeerId peer) const { return process_of_.contains(peer); }
 

@@ -1,4 +1,5 @@
-// Connections that have not sent Hello yet: few, each for a short time, shared between users.
+// Connections that have not sent Hello yet. Their number and time are limited, and the places are
+// shared between users.
 //
 // **Thread safety**: used by one thread.
 #pragma once
@@ -24,8 +25,9 @@ class Strangers {
  public:
   explicit Strangers(size_t most) : places_(most) {}
 
-  // Which connection gives way to a new one of this user; nullopt if there is room. A user
-  // displaces its own, so that nobody loses a place to others.
+  // The connection to close in favour of a new one of this user; nullopt if a place is free. It is
+  // the same user's oldest, so that users don't take places from each other, or the oldest of all
+  // if this user has none.
   std::optional<uint64_t> DisplacedBy(uint32_t user) const;
   uint64_t ShareOf(uint32_t user) const { return places_.ShareOf(user, false); }
 

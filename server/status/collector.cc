@@ -19,7 +19,7 @@ std::shared_ptr<const std::string> Collector::Page(ScrapeFacts scrapes) {
   return page_;
 }
 
-// Does not wait again for a question that is still unanswered from an earlier call.
+// If a question of an earlier call is still unanswered, does not wait for it again.
 void Collector::Renew() {
   {
     base::MutexLock lock(inbox_->mutex);

@@ -9,7 +9,7 @@ namespace {
 
 double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Collects families, so that each group reads like a table.
+// Collects metric families. Its short calls make each group below read like a table.
 class Families {
  public:
   void Gauge(const std::string& name, const std::string& help, double value) {
@@ -122,7 +122,7 @@ void Feeds(const Snapshot& snapshot, Families& out) {
              &DatasetFigures::samples_replaced);
 }
 
-// Sums of time and of items, so that two scrapes give the mean over any span.
+// Sums of times and of items. The difference between two scrapes gives the mean over that span.
 void Stages(const Snapshot& snapshot, Families& out) {
   const auto by_stage = [&](const char* name, const char* help, auto value) {
     Family& family = out.Begin(MetricType::kCounter, name, help);
@@ -310,7 +310,7 @@ void Scrapes(const ScrapeFacts& scrapes, Families& out) {
   failed.samples.push_back({{{"reason", "dropped"}}, static_cast<double>(scrapes.dropped)});
 }
 
-// Under the conventional names that all programs use.
+// Under the conventional names that other programs use too.
 void Process(const ProcessFacts& process, Families& out) {
   const auto add = [&](MetricType type, const char* name, const char* help, double value) {
     out.Add({name, help, type, {{{}, value}}});

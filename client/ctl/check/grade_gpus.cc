@@ -6,7 +6,7 @@
 namespace penstock::ctl {
 namespace {
 
-// CUDA cannot be used; distinguishes machines with and without a GPU.
+// For a machine where CUDA cannot be used. The grade depends on whether it has a GPU.
 Finding GradeNone(const SystemFacts& system, const absl::Status& why) {
   const std::string reason(why.message());
   if (system.gpus.empty())

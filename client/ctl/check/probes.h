@@ -18,8 +18,8 @@ absl::Status TryMemfd();
 // Unimplemented if the kernel has no SO_PEERPIDFD.
 absl::Status TryPeerPidfd();
 
-// Whether `user` can have a socket in this directory, to which nobody else may write. A missing
-// directory counts if this process may create it.
+// Whether `user` can create a socket in this directory, and nobody else can write to the directory.
+// A missing directory is accepted if this process may create it.
 absl::Status TrySocketDirectory(const std::string& directory, uid_t user);
 
 // The result of `penstockd --check-config FILE`, with the penstockd beside this program, else in

@@ -1,5 +1,5 @@
-// Passes the runner's descriptors to the doorway while it exists. The runner is started before the
-// doorway and ends after it.
+// Passes messages with descriptors from the runner to the doorway. The runner starts before the
+// doorway and ends after it, so the doorway may be missing.
 #pragma once
 
 #include <vector>

@@ -50,7 +50,7 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
     if (!state.ok()) return done(state.status());
     const auto range = catalog_.RangeOf(dataset, **state);
     if (!range.ok()) return done(range.status());
-    // Names may have to be read from files.
+    // The names of samples may have to be read from files.
     catalog_.Read(**state, opener,
                   [dataset, state = *state, range = *range, ids, done](absl::Status may) {
                     if (!may.ok()) return done(may);

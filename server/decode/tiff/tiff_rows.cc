@@ -7,7 +7,7 @@
 namespace penstock::decode {
 namespace {
 
-// Pillow's product of two fractions of 255.
+// Multiplies two fractions of 255, rounded as in Pillow.
 uint32_t Product(uint32_t a, uint32_t b) {
   const uint32_t product = a * b + 128;
   return ((product >> 8) + product) >> 8;

@@ -9,12 +9,13 @@
 namespace penstock::feed {
 namespace {
 
-// The client's reason, then ours.
+// Joins the client's reason for the delivery and the daemon's reason for the handle.
 std::string ReasonOf(const std::string& delivery, const std::string& handle) {
   return absl::StrCat(delivery, delivery.empty() || handle.empty() ? "" : "; ", handle);
 }
 
-// The delivery's GPU, and what the consumer reports; the core only knows that batches were copied.
+// Adds the delivery's GPU and the consumer's report, because the core knows only that batches were
+// copied.
 void AddDevice(const SessionRecord& session, SessionInfo& info) {
   const exporting::DeviceDelivery::CopyProgress progress = session.device->progress();
   info.announced = progress.announced;

@@ -3,12 +3,12 @@
 namespace penstock::feed {
 namespace {
 
-// A feed that the core had forgotten starts at 0 again.
+// A count below the previous one has restarted at 0, because the core had forgotten the feed.
 uint64_t Growth(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
 
 }  // namespace
 
-// Configured names contain neither of these; paths and texts do.
+// Configured names contain none of these characters. Paths and dataset descriptions do.
 std::string DatasetCounts::NameOf(const std::string& dataset) {
   return dataset.find_first_of("/:") == std::string::npos ? dataset : kOther;
 }

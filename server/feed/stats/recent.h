@@ -19,7 +19,7 @@ class Recent {
   }
 
   double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
-  // Whether it covers at least two seconds; less is not meaningful.
+  // Whether the mean covers at least two seconds; over less it is not meaningful.
   bool has_data() const { return weight_ > 0.32; }
 
  private:

@@ -52,8 +52,8 @@ absl::Status Name(const posix::Fd& socket, const Origin& origin) {
   return absl::UnavailableError("no name for a connection is free");
 }
 
-// Updates the epoll events for `socket`; `known`: the current ones. With 0 the socket is removed
-// from the set unless `stays`.
+// Changes the epoll events for `socket` from `known` to `events`. If that is 0, removes the socket
+// from the set unless it `stays`.
 void Watch(const posix::Fd& epoll, const posix::Fd& socket, uint64_t token, uint32_t events,
            uint32_t& known, bool stays) {
   if (events == known) return;
@@ -199,7 +199,7 @@ void Relay::End(uint64_t id, const absl::Status& why) {
   Connection& connection = found->second;
   if (!absl::IsCancelled(why)) SayCutOff(connection.origin, why);
   if (connection.again) again_.erase({*connection.again, id});
-  // Shuts down the connection also for processes that inherited the client's descriptor.
+  // Ends the connection even if other processes inherited the client's descriptor.
   ::shutdown(connection.relayed->client().get(), SHUT_RDWR);
   connections_.erase(found);
 }
