@@ -12,9 +12,10 @@ namespace {
 
 using base::Fault;
 
-constexpr uint32_t kBareMargin = 2;  // as JpegReader's
+constexpr uint32_t kBareMargin = 2;  // as in JpegReader
 
-// As the decoder's: rows that are aligned to a vector are written past the cache, which is slower.
+// Misaligns rows as the decoder does: vector-aligned rows are written past the cache, which is
+// slower.
 constexpr size_t kBareMisalignment = 4;
 
 }  // namespace

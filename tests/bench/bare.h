@@ -1,6 +1,6 @@
-// The ceiling that decoding is measured against: libjpeg-turbo alone, called as plainly as it can
-// be, on the same rows and columns that DecodeRow reads; no resize, no judging of the file. For
-// benchmarks; one thread.
+// The ceiling for decoding: libjpeg-turbo alone, called in the simplest way, on the same rows and
+// columns that DecodeRow reads. It neither resizes nor checks the file. For benchmarks.
+// **Thread safety**: one thread.
 #pragma once
 
 #include <cstddef>

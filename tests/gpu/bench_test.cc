@@ -1,4 +1,4 @@
-// penstock-bench's suite that needs a GPU, small.
+// Runs the suite of penstock-bench that needs a GPU, at small size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The daemon's copier on a real GPU: what it makes, what it copies, how fast, and what it says of a
-// GPU that is not there.
+// Tests the daemon's copier on a real GPU: the slabs that it makes, its copies, its rate, and how
+// it reports a missing GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ class CopierTest : public ::testing::Test {
   void SetUp() override { copier_ = Must(CudaCopier::Start(Gpu())); }
   virtual cuda::Uuid Gpu() const { return Must(cuda::Devices()).at(0).uuid; }
 
-  // What is done, once so much of it is; what is done by then after 20 s.
+  // Collects results until there are this many, or for 20 s.
   Copier::Done Await(size_t slabs, size_t copies) {
     Copier::Done all;
     const auto deadline = steady_clock::now() + std::chrono::seconds(20);
@@ -51,7 +51,8 @@ class CopierTest : public ::testing::Test {
     }
     return all;
   }
-  // Opened as a consumer does; by descriptor, which works in one process, too.
+  // Makes a slab and opens it like a consumer. Uses a descriptor, which works within one process
+  // too.
   cuda::ImportedSlab MakeSlab(uint32_t id, uint64_t bytes) {
     SlabOrder order = {.slab = id, .kind = HandleKind::kVmm, .bytes = bytes};
     order.canary.fill(std::byte{0x5C});
@@ -61,7 +62,7 @@ class CopierTest : public ::testing::Test {
     EXPECT_OK(done.slabs[0].status);
     return Must(cuda::ImportedSlab::OpenVmm(done.slabs[0].descriptor, bytes));
   }
-  // A segment of the pool, with a pattern in it.
+  // Makes a segment of the pool and fills it with a pattern.
   posix::Mapping MakeSegment(uint32_t id, uint64_t bytes) {
     const posix::Fd memory = Must(posix::MakeMemory("segment", bytes));
     posix::Mapping mapping = Must(posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
@@ -74,7 +75,7 @@ class CopierTest : public ::testing::Test {
   std::unique_ptr<Copier> copier_;
 };
 
-// All of the GPU's free memory but so much.
+// Allocates all but `bytes` of the GPU's free memory.
 cuda::DeviceMemory TakeAllBut(uint64_t bytes) {
   const cuda::DeviceScope scope(0);
   const cuda::MemoryInfo memory_info = Must(cuda::QueryMemory());
@@ -82,7 +83,7 @@ cuda::DeviceMemory TakeAllBut(uint64_t bytes) {
 }
 
 TEST_F(CopierTest, ASlabThatLeavesTooLittleToOthersIsRefusedWithTheNumbersAndMadeOnceThereIsRoom) {
-  MakeSlab(1, 2 * kMiB);  // so that the context is there
+  MakeSlab(1, 2 * kMiB);  // creates the context
   SlabOrder order = {.slab = 2, .kind = HandleKind::kVmm, .bytes = 100 * kMiB};
   {
     const cuda::DeviceMemory ballast = TakeAllBut(300 * kMiB);
@@ -190,9 +191,9 @@ TEST_F(CopierTest, ItsEndDropsWhatWasNotBegun) {
   EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// The figure that a feed can reach at most, beside the machine's own.
+// Measures the highest rate that a feed can reach, beside the machine's own.
 TEST_F(CopierTest, BatchesAreCopiedNearlyAsFastAsTheMachineCan) {
-  constexpr uint64_t kBytes = 38'535'168;  // 256 photographs at 224 × 224, and their labels
+  constexpr uint64_t kBytes = 38'535'168;  // 256 photographs of 224 × 224, and their labels
   constexpr int kCopies = 100;
   const cuda::ImportedSlab slab = MakeSlab(1, 128 * kMiB);
   const posix::Mapping segment = MakeSegment(7, 40 * kMiB);

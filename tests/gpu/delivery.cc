@@ -10,7 +10,7 @@
 namespace penstock::gpu {
 namespace {
 
-constexpr int kGenerated = 100;  // no multiple of the batches that tests take
+constexpr int kGenerated = 100;  // not a multiple of the tests' batch sizes
 
 }  // namespace
 

@@ -1,6 +1,5 @@
-// A trainer on a GPU, for tests: takes batches, finishes each as it is stored into memory of its
-// own, and reads that back, so that what was delivered can be compared with host delivery byte for
-// byte.
+// A trainer on a GPU, for tests. It takes batches, finishes each as stored into its own memory, and
+// reads that back, so that tests can compare the delivery with host delivery byte for byte.
 #pragma once
 
 #include <memory>
@@ -16,10 +15,10 @@ namespace penstock::gpu {
 
 inline constexpr Finish kAsStored = {.type = Type::kUInt8, .layout = Layout::kNHWC};
 
-// The photographs that tests take: those of PENSTOCK_TEST_DATA, or generated ones.
+// Returns the folder of the photographs: those of PENSTOCK_TEST_DATA, or generated ones.
 const std::string& TestPhotographs();
 
-// How a session shall deliver; its words on command lines are its members' names.
+// How a session delivers. On command lines, the values are written as the enumerators' names.
 struct How {
   std::string device = "cuda:0";
   Delivery delivery = Delivery::kDevice;
@@ -29,7 +28,7 @@ SessionOptions On(const How& how, SessionOptions options);
 Delivery DeliveryOf(const std::string& word);
 HandleKind HandleOf(const std::string& word);
 
-// Memory on a session's device for one finished batch, and a stream of our own there.
+// Memory on a session's device for one finished batch, and its own stream there.
 class Desk {
  public:
   explicit Desk(const Session& session, size_t element_bytes = 1);
@@ -37,7 +36,7 @@ class Desk {
   Into into() const;
   Stream stream() const { return stream_.get(); }
   int device() const { return device_; }
-  // What was finished into it on that stream.
+  // Returns what was finished into the memory on that stream.
   std::vector<uint8_t> Images(size_t bytes, Stream stream) const;
   std::vector<int64_t> Labels(size_t rows, Stream stream) const;
 
@@ -48,7 +47,8 @@ class Desk {
   cuda::Stream stream_;
 };
 
-// Takes batches until the epoch ends or so many were taken; the status that ended it (ok: so many).
+// Takes at most `at_most` batches of the epoch. Returns the status that ended it; OK means
+// `at_most` were taken.
 Status TakeOnGpu(Session& session, const Desk& desk, Stream stream, uint64_t at_most,
                  testing::Delivered& delivered);
 
@@ -58,11 +58,11 @@ struct Epoch {
   HandleKind handle = HandleKind::kAuto;
   std::string reason;
 };
-// A whole epoch of a fresh session, on a stream of its own. The test fails if it does not end as it
-// should.
+// Takes a whole epoch of a new session, on its own stream. The test fails if the epoch does not end
+// normally.
 Epoch OneEpochOnGpu(const std::string& address, const SessionOptions& options);
 
-// One number for all that was delivered.
+// Returns one digest of everything that was delivered.
 std::string DigestOf(const testing::Delivered& delivered);
 
 }  // namespace penstock::gpu

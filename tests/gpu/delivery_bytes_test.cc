@@ -1,5 +1,5 @@
-// Every delivery gives host delivery's bytes: by both handles, pinned, between PID namespaces, with
-// other GPUs visible, to eight sessions at once.
+// Every delivery gives the same bytes as host delivery: with both kinds of handle, pinned, between
+// PID namespaces, with other visible GPUs, and to eight sessions at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST_P(DeliveryBytesTest, LargeRowsAreTheSame) {
 
 TEST_P(DeliveryBytesTest, FinishedFloatsHaveTheHostsBits) {
   SessionOptions options = SmallRows(TestPhotographs(), kBatch);
-  options.random_crop->width = 35;  // rows that are no multiple of 16 bytes
+  options.random_crop->width = 35;  // the rows' size is not a multiple of 16 bytes
   const Finish finish = {.type = Type::kFloat16,
                          .layout = Layout::kNCHW,
                          .mean = {0.485f, 0.456f, 0.406f},
@@ -113,7 +113,7 @@ TEST_P(DeliveryBytesTest, SixteenPlacesAndOneAreEnough) {
   }
 }
 
-// Between PID namespaces.
+// ---- PID namespaces ----
 
 class NamespaceTest : public ::testing::Test {
  protected:
@@ -121,7 +121,7 @@ class NamespaceTest : public ::testing::Test {
     return std::filesystem::exists(kUnshare) &&
            RunProgram(kUnshare, {"-pf", "--mount-proc", "true"}).exit_code == 0;
   }
-  // Both are process 1 of their namespaces, unless the trainer's shell comes first.
+  // Both processes have PID 1 in their namespaces, unless the trainer's shell comes first.
   static Ended Train(const DaemonProcess& daemon, const std::string& before) {
     const std::string trainer =
         absl::StrCat(ProgramPath("penstock-gpu-trainer"), " ", daemon.address(), " ",
@@ -171,7 +171,7 @@ TEST_F(NamespaceTest, DifferentPidsInSeparateNamespacesTakeIpc) {
   daemon.Kill(SIGKILL);
 }
 
-// Other ordinals.
+// ---- Other ordinals ----
 
 Ended TrainWith(const std::string& visible, const DaemonProcess& daemon,
                 const std::string& device) {
@@ -249,7 +249,7 @@ TEST(TwoGpusTest, OneProcessHasSessionsOnBothWhateverIsCurrent) {
   for (const Delivered& delivered : got) EXPECT_TRUE(delivered == expected);
 }
 
-// Shared.
+// ---- Sharing ----
 
 TEST(SharingTest, EightSessionsOnOneFeedCostOneCopyABatch) {
   DaemonProcess daemon({.workers = 2});

@@ -1,5 +1,5 @@
-// What dies, and what its neighbours notice: trainers with kernels that read a slot, the daemon
-// under its trainers, consumers that write; and that nothing grows.
+// Kills trainers whose kernels read a slot and daemons under their trainers, lets consumers write
+// to slabs, and checks what others notice, and that nothing grows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ using testing::SmallRows;
 constexpr uint32_t kBatch = 8;
 constexpr size_t kPage = 4096;
 
-// A trainer whose kernel reads one batch again and again, and reports to memory that we see.
+// A trainer whose kernel reads one batch repeatedly, and reports into memory shared with the test.
 class WatchingTrainer {
  public:
   WatchingTrainer(const std::string& address, HandleKind handle)
@@ -80,8 +80,8 @@ class WatchingTrainer {
   pid_t pid_ = -1;
 };
 
-// Daemons started meanwhile overwrite a slot as soon as nobody holds it: whoever still reads it
-// sees that.
+// While this exists, new daemons overwrite a slot as soon as nobody holds it, so that a late reader
+// sees the change.
 class Poisoning {
  public:
   Poisoning() { setenv(kName, "1", 1); }
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Both, DeliveryFailureTest,
                          ::testing::Values(HandleKind::kIpc, HandleKind::kVmm),
                          [](const auto& info) { return std::string(HandleName(info.param)); });
 
-// Its slot is read until the GPU's work of that process has ended; a slot that were filled before
+// The daemon must not reuse the slot before the process's GPU work has ended; otherwise the bytes
 // would change under the kernel.
 TEST_P(DeliveryFailureTest, ATrainerKilledInTheMiddleOfAKernelKeepsItsSlotUntilItIsGone) {
   const Poisoning poisoning;
@@ -113,7 +113,7 @@ TEST_P(DeliveryFailureTest, ATrainerKilledInTheMiddleOfAKernelKeepsItsSlotUntilI
   const uint64_t before = trainer.report().passes;
 
   EXPECT_TRUE(OneEpochOnGpu(daemon.address(), Options()).delivered == expected);
-  EXPECT_GT(trainer.report().passes, before);  // it was reading all the time
+  EXPECT_GT(trainer.report().passes, before);  // the kernel kept reading
   std::thread neighbour([&] {
     for (int i = 0; i < 3; ++i) {
       EXPECT_TRUE(OneEpochOnGpu(daemon.address(), Options()).delivered == expected);
@@ -148,7 +148,7 @@ TEST_P(DeliveryFailureTest, ADaemonKilledUnderTrainersIsSaidWithinTwoSecondsAndR
   daemon.Kill(SIGKILL);
   const auto killed = steady_clock::now();
   Status status;
-  do {  // what was announced before is still delivered
+  do {  // batches announced earlier are still delivered
     status = TakeOnGpu(session, desk, desk.stream(), 1, got);
   } while (status.ok());
 
@@ -178,14 +178,14 @@ TEST_P(DeliveryFailureTest, ADaemonKilledUnderAKernelThatReadsASlotChangesNoByte
   EXPECT_EQ(trainer.report().mismatches, 0u);
 }
 
-// The trainer holds a batch of the dead daemon, and so its slab, on a GPU that has no room for two:
-// the new daemon says so, and serves as soon as the old slab is let go.
+// The trainer holds a batch of the dead daemon, and so its slab, on a GPU without memory for two
+// slabs. The new daemon reports this, and serves as soon as the old slab is freed.
 TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   constexpr uint64_t kMiB = 1 << 20, kLeft = 256 * kMiB, kSlab = 30 * kMiB;
   DaemonProcess daemon({.workers = 2});
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   SessionOptions large = Options();
-  large.epochs = 0;       // whatever was ready before the kill, there is more
+  large.epochs = 0;       // more batches remain, however many were ready before the kill
   large.batch_size = 64;  // 3 batches of 9.2 MiB
   large.random_crop = RandomResizedCrop();
   Session session = client.Open(large).OrDie();
@@ -196,13 +196,13 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
                   .ok());
   daemon.Kill(SIGKILL);
   Status gone;
-  while (gone.code() != Code::kUnavailable) {  // batches, ends of epochs and waits come before
+  while (gone.code() != Code::kUnavailable) {  // batches, ends of epochs and timeouts come first
     gone = session.Next(milliseconds(100)).status();
   }
   ASSERT_THAT(gone.message(), ::testing::HasSubstr("the daemon is gone"));
   daemon.Start();
   Client neighbour = Client::Connect({.address = daemon.address()}).OrDie();
-  const Session small = neighbour.Open(Options()).OrDie();  // makes the daemon's context
+  const Session small = neighbour.Open(Options()).OrDie();  // creates the daemon's context
   const cuda::MemoryInfo memory_info = Must(cuda::QueryMemory());
   ASSERT_GT(memory_info.free_bytes, kLeft + kSlab);
   const auto ballast = Must(cuda::DeviceMemory::Make((memory_info.free_bytes - kLeft - kSlab / 2) /
@@ -218,7 +218,7 @@ TEST_P(DeliveryFailureTest, ANewDaemonBudgetsForTheSlabsThatTheOldOneLeft) {
   EXPECT_EQ(session.delivery(), Delivery::kDevice);
 }
 
-// The GPU itself.
+// ---- A lost GPU ----
 
 TEST(GpuLossTest, AGpuThatIsLostEndsTheDaemonWithinFiveSecondsInWords) {
   const testing::TemporaryDirectory memory_info;
@@ -241,7 +241,7 @@ TEST(GpuLossTest, AGpuThatIsLostEndsTheDaemonWithinFiveSecondsInWords) {
   do {
     status = TakeOnGpu(session, desk, desk.stream(), 1, got);
   } while (status.ok() || status.code() == Code::kEndOfEpoch);
-  const int code = daemon.Kill(0);  // waits, and does nothing to it
+  const int code = daemon.Kill(0);  // signal 0: only waits
 
   EXPECT_EQ(code, 1) << daemon.log();
   EXPECT_LT(steady_clock::now() - broken, seconds(5));
@@ -266,7 +266,7 @@ TEST(VmmSlabTest, AConsumerThatWritesIntoItHurtsItselfAlone) {
   EXPECT_TRUE(epoch.delivered == expected);
 }
 
-// Nothing grows.
+// ---- Growth ----
 
 struct Use {
   uint64_t device_bytes = 0;
@@ -277,7 +277,7 @@ size_t EntriesOf(const char* folder) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-// Asking NVML for the device's memory may keep a descriptor each time: that is not the client's.
+// Descriptors that NVML keeps after a query of the device's memory. The client does not own them.
 size_t kept_by_asking = 0;
 
 Use UseNow(const cuda::Device& device) {
@@ -292,7 +292,7 @@ Use UseNow(const cuda::Device& device) {
   return use;
 }
 
-// PENSTOCK_CYCLES (20000) batches of one row each; the first tenth is to warm up.
+// Takes PENSTOCK_CYCLES (default 20000) batches of one row each. The first tenth is a warm-up.
 class GrowthTest : public ::testing::TestWithParam<Delivery> {};
 
 INSTANTIATE_TEST_SUITE_P(All, GrowthTest, ::testing::Values(Delivery::kDevice, Delivery::kPinned),

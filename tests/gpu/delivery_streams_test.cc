@@ -1,5 +1,5 @@
-// Batches in the stream's order: on whichever stream, beside streams that are busy, into graphs'
-// memory, without making the host wait.
+// Batches follow stream order: on any stream, beside busy streams, into graphs' memory, without
+// blocking the host.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using testing::ProgramPath;
 using testing::RunProgram;
 using testing::SmallRows;
 
-constexpr uint32_t kRows = 8;  // of a batch
+constexpr uint32_t kRows = 8;  // per batch
 
 double Microseconds(steady_clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
@@ -69,7 +69,7 @@ TEST_P(DeliveryStreamsTest, NothingIsPutIntoAStreamThatIsCaptured) {
   const Status released = batch.Release(desk.stream());
 
   cudaGraph_t graph = nullptr;
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);  // the capture is unharmed
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);  // the capture is still valid
   cudaGraphDestroy(graph);
   for (const Status& status : {next, finished, released}) {
     EXPECT_EQ(status.code(), Code::kFailedPrecondition);
@@ -123,8 +123,9 @@ TEST_P(DeliveryStreamsTest, ProgramsThatBlockAtEachLaunchGetTheRightBytes) {
               HasSubstr(absl::StrCat(DigestOf(Expected()), " ", DeliveryName(GetParam()))));
 }
 
-// With frameworks' tensors, work on a new stream may read what another stream still writes. A batch
-// is on the GPU before it is anybody's: a stream that knows of no other may read it at once.
+// With frameworks' tensors, work on a new stream may read what another stream is still writing. A
+// batch is complete on the GPU before it is delivered, so a stream without dependencies may read it
+// at once.
 TEST_P(DeliveryStreamsTest, AFreshStreamReadsBatchesWhileOthersAreBusy) {
   Session session = Open(Options());
   const Desk desk(session);
@@ -162,7 +163,7 @@ TEST_P(DeliveryStreamsTest, TheHostNeverWaitsForTheStream) {
   const cuda::DeviceScope scope(session.device());
   ASSERT_TRUE(session.NextInto(kAsStored, desk.into(), desk.stream()).ok());
   ASSERT_OK(cuda::SynchronizeDevice());
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the next one is ready
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the next batch is ready
   Spin(0.5, desk.stream());
   const auto begin = steady_clock::now();
 
@@ -202,8 +203,8 @@ double Median(std::vector<double>& values) {
   return values[values.size() / 2];
 }
 
-// Hosts differ by half in what a call of CUDA's costs them: at most 8 us, or twice what two bare
-// calls take in the same run (a delivery is a launch and a write into the control page).
+// The cost of a CUDA call varies by half between hosts. The limit is 8 us, or twice two bare calls
+// in the same run, because a delivery is a launch and a write to the control page.
 TEST_P(DeliveryStreamsTest, TakeFinishAndReleaseCostTheHostMicroseconds) {
   constexpr double kMostMicroseconds = 8, kMostOfBare = 2;
   constexpr auto kUntilManyAreReady = std::chrono::milliseconds(40);

@@ -1,6 +1,6 @@
-// Loaded into a daemon by LD_PRELOAD: breaks its GPU for it, as a damaged card or driver would.
-// Once the file $PENSTOCK_GPU_FAULT is there, a thread launches a kernel that writes to nowhere in
-// the context that the daemon has; every CUDA call of that process fails from then on, for good.
+// Loaded into a daemon with LD_PRELOAD: breaks its GPU, as a damaged card or driver would. Once the
+// file $PENSTOCK_GPU_FAULT exists, a thread launches a kernel in the daemon's context that writes
+// to an invalid address. From then on, every CUDA call of the process fails.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
-// Takes batches as fast as they come and gives them back at once, on streams of its own, as many
-// threads at once as there are lanes. It computes nothing: what it makes the daemon do is all that
-// it adds to the GPU.
+// Takes batches as fast as they come and releases them at once, with one thread and stream per
+// lane. It computes nothing itself, so only the daemon's work adds load to the GPU.
 #pragma once
 
 #include <atomic>
@@ -14,15 +13,15 @@ namespace penstock::gpu {
 
 class Feeder {
  public:
-  // A lane's sessions one after the other, `batches` of each.
+  // Sessions that one thread uses in sequence, taking `batches` of each.
   using Lane = std::vector<Session>;
   Feeder(std::vector<Lane> lanes, uint64_t batches);
-  ~Feeder();  // stops, and closes the sessions
+  ~Feeder();  // stops and closes the sessions
 
-  // Waits until so many batches were taken; at most a minute.
+  // Waits until this many batches were taken, for at most a minute.
   void Await(uint64_t batches) const;
   uint64_t taken() const { return taken_; }
-  // No lane has come to its end.
+  // Whether no lane has finished all its sessions.
   bool feeding() const { return ended_ == 0; }
 
  private:

@@ -1,5 +1,5 @@
-// How fast the finish kernels are, beside the device's own copy in the same run: bytes in and out a
-// second, medians of alternating runs over memory that no cache holds.
+// Measures the bytes per second that the finish kernels read and write, compared with the device's
+// own copy in the same run: medians of alternating runs over memory that no cache holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 using gpu::Must;
 
 constexpr Shape kImages = {256, 224, 224, 3};
-constexpr Shape kOddImages = {256, 225, 225, 3};  // planes begin between two stores
+constexpr Shape kOddImages = {256, 225, 225, 3};  // planes do not begin at a store's boundary
 constexpr Shape kFourChannels = {192, 224, 224, 4};
 constexpr double kGoal = 0.60;
 constexpr int kLaunches = 24, kRounds = 9;
 
-// Inputs and outputs in turn, so many that each was pushed out of the cache when it comes again.
+// Runs cycle through enough inputs and outputs that each has left the cache when it is used again.
 constexpr uint64_t kArenaBytes = uint64_t{2} << 30;
 
 struct Line {
@@ -29,8 +29,8 @@ struct Line {
   Shape shape;
   bool synthetic = false;
   double goal = 0;
-  std::vector<double> rates = {};  // bytes a second
-  double host_us = 0;              // of one call
+  std::vector<double> rates = {};  // bytes per second
+  double host_us = 0;              // per call
 };
 
 class FinishBandwidthTest : public ::testing::Test {
@@ -42,14 +42,14 @@ class FinishBandwidthTest : public ::testing::Test {
     watch_ = Must(cuda::Stopwatch::Make());
   }
 
-  // Random bytes everywhere: memory that was never written may be read faster.
+  // Fills the memory with random bytes, because memory that was never written may be read faster.
   absl::Status FillInput() {
     const Shape all = {static_cast<uint32_t>(kArenaBytes >> 20), 1024, 1024, 1};
     return SynthesizeOnDevice({.seed = 1}, {.type = Type::kUInt8}, all, {from_.data(), kArenaBytes},
                               {}, stream_.get());
   }
 
-  // Seconds of one launch, by the GPU's clock.
+  // Returns the seconds of one launch, by the GPU's clock.
   template <typename Launch>
   double Time(int launches, const Launch& launch) {
     EXPECT_OK(watch_.Start(stream_.get()));
@@ -128,7 +128,7 @@ TEST_F(FinishBandwidthTest, ReachesItsGoalOfTheDevicesCopy) {
   ASSERT_OK(FillInput());
   std::vector<Line> lines = Lines();
   std::vector<double> copies;
-  for (Line& line : lines) Run(line);  // to warm up: modules are loaded at their first launch
+  for (Line& line : lines) Run(line);  // warm-up: modules are loaded at their first launch
   for (Line& line : lines) line.rates.clear();
   for (int round = 0; round < kRounds; ++round) {
     copies.push_back(CopyRate());

@@ -1,4 +1,4 @@
-// The suite of tests/support/finish_suite on the GPU's kernels, and what only they have.
+// Runs tests/support/finish_suite on the GPU kernels, and tests what only they have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using cuda::DeviceMemory;
 using gpu::Must;
 
-// Memory that grows, filled anew for each batch.
+// Uses memory that grows on demand and is filled again for each batch.
 class GpuFinisher final : public Finisher {
  public:
   absl::StatusOr<std::vector<std::byte>> Finish(const Spec& spec, const Shape& shape,
@@ -86,7 +86,7 @@ TEST(GpuFinishTest, LabelsThatHaveNoRoomAreRefused) {
                    .ok());
 }
 
-// More rows than a block has threads, with every kernel.
+// Uses more rows than a block has threads, with every kernel.
 TEST(GpuFinishTest, LabelsGoAlong) {
   constexpr uint32_t kRows = 1000;
   const auto rows = Must(DeviceMemory::Make(kRows * 75)),
@@ -140,7 +140,7 @@ TEST_P(GpuSyntheticTest, EqualsTheCpus) {
   const auto device_labels = Must(DeviceMemory::Make(shape.rows * 8));
   for (Spec spec : AllSpecs()) {
     spec.mean = mean, spec.stddev = stddev;
-    // Across 2³², and across the dataset's end.
+    // Crosses 2³² and the dataset's end.
     what.samples = spec.layout == Layout::kNHWC ? UINT64_MAX : 0xFFFFFFFF;
     std::vector<std::byte> expected(*FinishedBytes(spec.type, shape));
     ASSERT_OK(Synthesize(what, spec, shape, expected, labels));

@@ -1,5 +1,5 @@
-// What tests on a GPU share: shorter ways to say that something must work, memory that is filled
-// and read back, and other processes.
+// Shared by the GPU tests: helpers for calls that must succeed, for memory that is filled and read
+// back, and for other processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline ::testing::AssertionResult IsOk(const absl::Status& status) {
   return ::testing::AssertionFailure() << status;
 }
 
-// For what a test cannot go on without: ends the program with the reason.
+// Returns the value, or ends the program with the reason if there is none.
 template <typename T>
 T Must(absl::StatusOr<T> result) {
   if (!result.ok()) ADD_FAILURE() << result.status();
@@ -33,22 +33,22 @@ T Must(absl::StatusOr<T> result) {
   return std::move(result).value();
 }
 
-// Bytes that depend on their place and on `seed`.
+// Makes bytes that depend on their position and on `seed`.
 std::vector<std::byte> Pattern(size_t bytes, uint32_t seed);
 
-// Between the host and the current device, done when it returns.
+// Copy between the host and the current device; the copy is complete when they return.
 absl::Status Fill(std::byte* device, std::span<const std::byte> bytes);
 absl::StatusOr<std::vector<std::byte>> ReadBack(const std::byte* device, size_t bytes);
 
-// Where peers look for a pattern: at a slab's beginning and at its end.
+// Peers look for a pattern of this size at the beginning and the end of a slab.
 inline constexpr size_t kPatternBytes = 4096;
 void Mark(const cuda::Slab& slab, uint32_t seed);
 
-// Runs penstock-gpu-peer, a process of its own, to its end: its exit code, or -1 if that took
-// longer than a minute or it was killed. A descriptor that is given is its number 3.
+// Runs penstock-gpu-peer in a separate process until it ends. Returns its exit code, or -1 if it
+// was killed or took longer than a minute. The peer gets `descriptor` as number 3.
 int RunPeer(std::vector<std::string> arguments, int descriptor = -1);
 
-// What the peer's exit codes mean.
+// The peer's exit codes.
 inline constexpr int kPeerFine = 0, kPeerUsage = 2, kPeerCannotOpen = 3, kPeerWrongBytes = 4,
                      kPeerCouldWrite = 5, kPeerNotSticky = 6;
 

@@ -29,10 +29,10 @@ __global__ void ComputeKernel(uint32_t rounds, float* spare) {
     c = fmaf(c, 0.999f, 1.0f);
     d = fmaf(d, 0.999f, 1.0f);
   }
-  if (a + b + c + d < 0) *spare = a;  // never; so the work is not left out
+  if (a + b + c + d < 0) *spare = a;  // never true; keeps the compiler from removing the work
 }
 
-// One block, so that a pass has an end.
+// One block, so that a pass has a defined end.
 __global__ void WatchKernel(const volatile uint8_t* rows, size_t bytes, uint8_t* spare,
                             uint64_t nanoseconds, WatchReport* report) {
   const uint64_t end = Nanoseconds() + nanoseconds;

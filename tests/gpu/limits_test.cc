@@ -1,11 +1,11 @@
-// What a trainer's GPU loses to the daemon that feeds it, how fast the daemon copies meanwhile, and
-// how often. Real daemon, ceilings in the same run, alternating, medians. Prints rows of a Markdown
-// table: what, figure, ceiling, ratio, goal, and whether it was reached.
+// Measures what a daemon's feed costs a trainer's GPU, how fast the daemon copies meanwhile, and
+// how often. Uses a real daemon; figures and ceilings are medians of alternating runs. Prints rows
+// of a Markdown table: subject, figure, ceiling, ratio, goal, and whether it was reached.
 //
-// Two feeds: one that decodes all it delivers, on every core but one; and one whose batches lie
-// decoded in the pool, because a session holds them all and never takes one, so that copies alone
-// bound it. Each is taken by a lane of IPC sessions and one of VMM sessions: these share no device
-// memory, so every batch is copied twice.
+// There are two feeds. One decodes everything it delivers, on all cores but one. The batches of the
+// other are already decoded in the pool, because a session holds them all and never takes one, so
+// that only copies limit it. One lane of IPC sessions and one of VMM sessions take each feed. These
+// lanes share no device memory, so every batch is copied twice.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -39,9 +39,11 @@ constexpr auto kWindow = milliseconds(800);
 constexpr auto kUntilQuiet = milliseconds(300);
 constexpr int kPhotographs = 512;
 constexpr uint32_t kBatch = 128, kSide = 224;
-constexpr uint32_t kHeld = 256;         // batches that lie decoded in the pool
-constexpr uint32_t kAhead = 8;          // at most, of what was taken: in the pool and on the GPU
-constexpr size_t kSessionsInALane = 8;  // each takes all that are held: enough for a window
+constexpr uint32_t kHeld = 256;  // decoded batches in the pool
+constexpr uint32_t kAhead =
+    8;  // at most this many ahead of what was taken, in the pool and on the GPU
+constexpr size_t kSessionsInALane =
+    8;  // each takes all held batches; together they last for one measurement
 
 uint64_t ImageBytes() { return uint64_t{kBatch} * kSide * kSide * 3; }
 
@@ -56,11 +58,11 @@ void PrintRow(const std::string& what, const std::string& figure, const std::str
               ceiling.c_str(), ratio, goal, ratio >= goal ? "reached" : "MISSED");
 }
 
-// Kernels of a fixed amount of work, one behind the other.
+// Runs kernels with a fixed amount of work in sequence.
 class Computing {
  public:
   Computing() {
-    for (int i = 0; i < 3; ++i) {  // the first ones load the module and raise the clock
+    for (int i = 0; i < 3; ++i) {  // the first ones load the module and raise the clock rate
       const double seconds = 1 / PerSecond(milliseconds(200));
       rounds_ = static_cast<uint32_t>(rounds_ * kKernelSeconds / seconds);
     }
@@ -94,7 +96,7 @@ class Computing {
   cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
 };
 
-// A plain pinned copy, one behind the other.
+// Runs plain pinned copies in sequence.
 class PlainCopies {
  public:
   explicit PlainCopies(uint64_t bytes)
@@ -117,16 +119,16 @@ class PlainCopies {
   cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
 };
 
-// What was measured while one kind of feed ran; one value a round.
+// Figures measured while one kind of feed ran, one value per round.
 struct Fed {
   const char* name;
   bool decoding;
-  std::vector<double> kernels = {}, bytes = {}, rows = {};  // a second
+  std::vector<double> kernels = {}, bytes = {}, rows = {};  // per second
 };
 
 class LimitsTest : public ::testing::Test {
  protected:
-  // `seed` tells feeds apart: what one decoded is nothing that another finds.
+  // `seed` distinguishes feeds, so that none finds batches that another decoded.
   static SessionOptions Options(uint64_t seed) {
     SessionOptions options = testing::SmallRows(testing::Photographs(kPhotographs), kBatch);
     options.random_crop = RandomResizedCrop{.height = kSide, .width = kSide};
@@ -162,7 +164,7 @@ class LimitsTest : public ::testing::Test {
     }
     return std::make_unique<Feeder>(std::move(lanes), decoding ? UINT64_MAX : kHeld - kAhead);
   }
-  // Once over everything: memory is registered at its first copy.
+  // Copies everything once, because memory is registered at its first copy.
   void WarmUp() {
     Feed(false)->Await(2 * kHeld);
     Feed(true)->Await(50);
@@ -170,7 +172,7 @@ class LimitsTest : public ::testing::Test {
   }
   void Measure(Computing& compute, Fed& fed) {
     const std::unique_ptr<Feeder> feeder = Feed(fed.decoding);
-    feeder->Await(40);  // more than lay ready
+    feeder->Await(40);  // more than were ready
     const v1::GetStatusResponse before = daemon_.Status();
     const auto begin = steady_clock::now();
     fed.kernels.push_back(compute.PerSecond(kWindow));
@@ -223,7 +225,7 @@ TEST_F(LimitsTest, ATrainerComputesAndTheDaemonCopiesAsIfTheyWereAlone) {
   EXPECT_GE(ratio, kCopyGoal);
 }
 
-// Takes up to `steps` batches of each session in turn; returns how many were taken in all.
+// Takes up to `steps` batches of each session in turn. Returns the total number of batches.
 uint64_t TakeInTurn(std::vector<Session>& sessions, uint64_t steps, Stream stream) {
   uint64_t taken = 0;
   for (uint64_t step = 0; step < steps; ++step) {
@@ -240,10 +242,10 @@ uint64_t TakeInTurn(std::vector<Session>& sessions, uint64_t steps, Stream strea
   return taken;
 }
 
-// While eight sessions open one after another, the first one's window moves on, and the pool may
-// recycle its first batches before the last session asks for them: those are decoded and copied
-// again. That is bounded by the window, and it ends once all have taken a batch; from then on each
-// batch is copied exactly once.
+// While eight sessions open one after another, the first session's window advances, and the pool
+// may recycle its first batches before the last session requests them. Such batches are decoded and
+// copied again. The window limits their number, and this ends once all sessions have taken a batch.
+// From then on, each batch is copied exactly once.
 TEST_F(LimitsTest, EightSessionsOfOneFeedCostOneCopyABatch) {
   constexpr int kSessions = 8;
   constexpr uint64_t kFirst = 4, kMeasured = 28;  // batches
@@ -253,7 +255,7 @@ TEST_F(LimitsTest, EightSessionsOfOneFeedCostOneCopyABatch) {
   for (int i = 0; i < kSessions; ++i) sessions.push_back(Open(options));
   const cuda::DeviceScope scope(sessions[0].device());
   const cuda::Stream stream = Must(cuda::Stream::Make());
-  // Copies once all that fits ahead of the sessions is on the GPU.
+  // Returns the number of copies once everything that fits ahead of the sessions is on the GPU.
   const auto settled_copies = [&] {
     uint64_t copies = daemon_.Status().gpus(0).copies();
     for (uint64_t before = copies + 1; before != copies;) {

@@ -1,4 +1,4 @@
-// What every program of tests/gpu begins with: without a GPU, all of its tests are skipped, loudly.
+// The main function of all programs in tests/gpu: without a GPU, it skips all tests and says so.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 namespace {
 
-// Skips each test before it begins. Its fixture's constructor still runs, so that is no place for
-// CUDA; SetUp is.
+// Skips each test before it begins. The fixture's constructor still runs, so fixtures must use CUDA
+// in SetUp, not in their constructors.
 class Skipper final : public ::testing::EmptyTestEventListener {
  public:
   explicit Skipper(std::string why) : why_(std::move(why)) {}

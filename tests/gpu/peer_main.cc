@@ -1,9 +1,9 @@
-// penstock-gpu-peer: the other process of tests that need two. It says on standard error what it
-// found; gpu.h has its exit codes.
-//   penstock-gpu-peer ipc BYTES SEED HANDLE-IN-HEX   opens a slab, looks for the pattern
-//   penstock-gpu-peer vmm BYTES SEED                 the same by descriptor 3
-//   penstock-gpu-peer write BYTES SEED               by descriptor 3; tries to write into it
-//   penstock-gpu-peer break                          makes a sticky error
+// penstock-gpu-peer: the second process of tests that need two. It reports on standard error; gpu.h
+// defines its exit codes.
+//   penstock-gpu-peer ipc BYTES SEED HANDLE-IN-HEX   opens a slab and looks for the pattern
+//   penstock-gpu-peer vmm BYTES SEED                 does the same with descriptor 3
+//   penstock-gpu-peer write BYTES SEED               tries to write to the slab of descriptor 3
+//   penstock-gpu-peer break                          causes a sticky error
 #include <cstdio>
 #include <cstring>
 
@@ -45,7 +45,7 @@ int TryToWrite(const cuda::ImportedSlab& slab) {
   return Fill(const_cast<std::byte*>(slab.data()), bytes).ok() ? kPeerCouldWrite : kPeerFine;
 }
 
-// A kernel that reads from where nothing is.
+// Runs a kernel that reads from an invalid address.
 int Break() {
   auto into = Must(cuda::DeviceMemory::Make(4096));
   const auto* nothing = reinterpret_cast<const uint8_t*>(uintptr_t{4096});
@@ -54,8 +54,8 @@ int Break() {
                             {nothing, 4096}, {}, {into.data(), 4096}, {}, nullptr);
   if (status.ok()) status = cuda::SynchronizeDevice();
   if (!cuda::IsSticky(status)) return Say(kPeerNotSticky, base::Annotate(status, "at first"));
-  // Small allocations may still come from what the driver has at hand; the device's work never
-  // ends.
+  // Small allocations may still succeed from the driver's reserves, but synchronizing the device
+  // fails.
   const absl::Status later = cuda::SynchronizeDevice();
   return cuda::IsSticky(later) ? kPeerFine : Say(kPeerNotSticky, later);
 }

@@ -16,7 +16,7 @@ using Access = Registration::HostAccess;
 
 constexpr size_t kBytes = 4 << 20;
 
-// A memfd, mapped in one of two ways.
+// A memfd mapped both writable and read-only.
 struct Segment {
   explicit Segment(size_t bytes = kBytes) : memory(Must(posix::MakeMemory("segment", bytes))) {
     writable = Must(posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
@@ -29,7 +29,7 @@ struct Segment {
 
 class RegistrationTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_OK(SynchronizeDevice()); }  // a context is there
+  void SetUp() override { ASSERT_OK(SynchronizeDevice()); }  // creates a context
 };
 
 TEST_F(RegistrationTest, PartsOfPagesAreRefused) {
@@ -88,7 +88,7 @@ TEST_F(RegistrationTest, OnceItIsGoneTheSameMemoryIsRegisteredAgain) {
   }
 }
 
-// A batch may lie across the border of two pieces, wherever the memory is mapped.
+// A batch may cross the border of two pieces, wherever the memory is mapped.
 TEST_F(RegistrationTest, ACopyAcrossTwoPiecesIsRight) {
   constexpr size_t kSegment = kRegistrationBorder + 2 * kBytes;
   Segment segment(kSegment);

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs what measures the limits of GPU delivery, from a bundle or from a build tree, and prints a
-# report in Markdown: the machine, each limit with figure, ceiling and ratio, and all that the
-# programs printed. It has no figure that a program did not print.
+# Runs the tests that measure GPU delivery, from a bundle or a build tree, and prints a Markdown report:
+# the machine, each limit with figure, ceiling and ratio, and the programs' complete output. Every
+# figure comes from a program's output.
 #   tests/gpu/report.sh > REPORT.md
-# PENSTOCK_CYCLES (default 1000000) is for the last program, SECONDS_EACH (default 1200) bounds each.
+# PENSTOCK_CYCLES (default 1000000) applies to the last program; SECONDS_EACH (default 1200) limits each.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$root/bin
@@ -14,7 +14,7 @@ export PENSTOCK_CYCLES=${PENSTOCK_CYCLES:-1000000}
 room=$(mktemp -d)
 trap 'rm -rf -- "$room"' EXIT
 
-# Name of the program, and which of its tests; what it printed is $room/PROGRAM then.
+# measure PROGRAM FILTER: runs the program's matching tests and stores the output in $room/PROGRAM.
 failed=0
 commands=
 details=
@@ -41,7 +41,7 @@ measure delivery_failure_gpu_test '*TakingAndReleasingLeavesNothingBehind*'
 growth=$([ $failed -eq 0 ] && echo reached || echo MISSED)
 failed=$((before | failed))
 
-# Lines that programs printed, as rows of the table.
+# Prints the table's rows from the programs' output.
 rows() {
   grep -h '^| ' "$room/limits_gpu_test"
   awk -F'[ ,:]+' '/^copier: / {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs the tests that need a GPU, from a bundle or from a build tree, and ends with a short table.
-#   tests/gpu/run.sh [PROGRAM]...     all of bin/*_gpu_test, or those that are named
-# SECONDS_EACH (default 300) bounds each program.
+# Runs the tests that need a GPU, from a bundle or a build tree, and ends with a short table.
+#   tests/gpu/run.sh [PROGRAM]...     all of bin/*_gpu_test, or only the given programs
+# SECONDS_EACH (default 300) limits each program.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$root/bin

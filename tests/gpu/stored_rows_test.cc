@@ -1,4 +1,4 @@
-// Rows that need no decoding, on a GPU: copied as they are stored, or made there.
+// Tests rows that need no decoding on a GPU: copied as stored, or generated there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ SessionOptions Rows(const std::string& dataset, const std::string& device) {
   return options;
 }
 
-// Whether a session on the GPU gives what one in host memory gives, batch after batch.
+// Expects the same epoch, batch by batch, from a session on the GPU and one in host memory.
 void ExpectTheHostsEpoch(Client& client, const std::string& dataset, const Finish& finish) {
   Session there = client.Open(Rows(dataset, "cuda:0")).OrDie();
   Session here = client.Open(Rows(dataset, "host")).OrDie();
@@ -69,7 +69,7 @@ TEST_F(StoredRowsOnGpuTest, SyntheticRowsAreMadeThereAsTheHostMakesThemAndNothin
   ExpectTheHostsEpoch(client_, dataset, kBytes);
   ExpectTheHostsEpoch(client_, dataset, kFloats);
 
-  EXPECT_EQ(daemon_.Status().gpus_size(), 0);  // no GPU was needed for it
+  EXPECT_EQ(daemon_.Status().gpus_size(), 0);  // synthetic rows needed no GPU in the daemon
   Session session = client_.Open(Rows(dataset, "cuda:0")).OrDie();
   EXPECT_EQ(session.device(), 0);
   EXPECT_THAT(session.delivery_reason(), HasSubstr("synthetic rows are made by the consumer"));

@@ -15,9 +15,9 @@ namespace {
 
 using gpu::Must;
 
-constexpr size_t kManyBytes = 512 << 20;  // some ten milliseconds of copying
+constexpr size_t kManyBytes = 512 << 20;  // about ten milliseconds of copying
 
-// A page that the GPU can write to, and something that keeps a stream busy.
+// Has a page that the GPU can write to, and keeps a stream busy.
 class StreamTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class StreamTest : public ::testing::Test {
   Registration registration_;
 };
 
-// Both ways of writing, on streams of all kinds.
+// Tests both ways of writing, on all kinds of streams.
 TEST_F(StreamTest, AWordIsWrittenBehindWhatIsInTheStreamOnEveryKindOfStream) {
   const Stream own = Must(Stream::Make());
   uint64_t value = 0;

@@ -1,4 +1,4 @@
-// The kernel that gathers and casts the rows of a tensor: the bits of its twin on the CPU.
+// The kernel that gathers and casts a tensor's rows gives the same bits as the CPU variant.
 #include "client/finish/tensor.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ std::string CastName(const ::testing::TestParamInfo<Cast>& info) {
 
 class GpuTensorTest : public ::testing::TestWithParam<Cast> {
  protected:
-  // What both make of the same random bytes; NaNs are what a CPU makes of them.
+  // Compares both results for the same random bytes. NaNs are excluded, because a GPU may encode
+  // them differently.
   static void ExpectTheSame(TensorJob job, uint64_t gap) {
     const uint64_t element = base::ElementBytes(job.from);
     job.row_stride = (job.elements + gap) * element;

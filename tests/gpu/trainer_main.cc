@@ -1,9 +1,10 @@
 // penstock-gpu-trainer ADDRESS DATASET MODE [DEVICE [DELIVERY [HANDLE]]]: a trainer on a GPU in a
-// process of its own, on rows of 32 × 32 in batches of 8.
+// separate process. It takes rows of 32 × 32 in batches of 8.
 //   epoch   takes an epoch and prints its digest, delivery, handle and reason on one line
-//   watch   reads one batch again and again in a kernel, reporting to the memory of descriptor 3;
-//           says "holding" once the kernel runs
-//   write   writes into a batch of a VMM slab; exit code 0: that hurt, 5: it did not
+//   watch   reads one batch repeatedly in a kernel that reports into the memory of descriptor 3;
+//           prints "holding" once the kernel runs
+//   write   writes to a batch of a VMM slab; exits with 0 if that failed the GPU context, else with
+// 5
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ int WriteOne(Session& session) {
   const absl::Status status = cuda::SynchronizeDevice();
   std::fprintf(stderr, "after writing: %s\n", status.ToString().c_str());
   fflush(stderr);
-  _exit(cuda::IsSticky(status) ? 0 : 5);  // nothing of CUDA works any more
+  _exit(cuda::IsSticky(status) ? 0 : 5);  // no CUDA call works any more
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ int WriteOne(Session& session) {
 int main(int argc, char** argv) {
   using namespace penstock::gpu;
   if (argc < 4) return 2;
-  alarm(120);  // whatever happens to the test, this process ends
+  alarm(120);  // ends this process if the test does not
   How how;
   if (argc > 4) how.device = argv[4];
   if (argc > 5) how.delivery = DeliveryOf(argv[5]);

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Checks that read the sources and run nothing: tests/lint/run.sh [all|quick|CHECK]...
+# Runs checks that read the sources and execute nothing: tests/lint/run.sh [all|quick|CHECK]...
 #   quick   formatting, words, type-names, shell-scripts, layering, python-mistakes,
-#           python-types: seconds
-#   (none)  besides thread-safety over everything, and some-clang-tidy
-#   all     besides clang-tidy over every file
-# A CHECK is one of these names. some-clang-tidy takes the files that changed since the last release,
-# at most PENSTOCK_LINT_FILES of them (units.py says which). clang-tidy sees each file alone, without
-# unity builds and precompiled headers, so that it also finds includes that are missing.
+#           python-types; takes seconds
+#   (none)  also thread-safety for everything, and some-clang-tidy
+#   all     also thread-safety, and clang-tidy for every file
+# A CHECK is one of these names. some-clang-tidy checks the files that changed since the last release,
+# at most PENSTOCK_LINT_FILES of them (units.py selects them). clang-tidy sees each file alone, without
+# unity builds and precompiled headers, so that it also finds missing includes.
 set -eu
 cd "$(dirname "$0")/../.."
 quick="formatting words type-names shell-scripts layering python-mistakes python-types"
@@ -19,7 +19,7 @@ case $* in
 esac
 
 failed=
-check() { # NAME COMMAND...: runs one check, and goes on if it fails
+check() { # NAME COMMAND...: runs one check and continues if it fails
   name=$1
   shift
   if "$@"; then echo "lint: $name: fine"; else failed="$failed $name"; fi
@@ -31,11 +31,11 @@ formatting() {
 
 shell_scripts() {
   git ls-files -z | xargs -0 grep -lZE '^#!/(usr/)?bin/(env )?(ba)?sh' |
-    xargs -0 shellcheck --exclude=SC1091 && # files of the system that they read
+    xargs -0 shellcheck --exclude=SC1091 && # system files that scripts include
     shellcheck --shell=bash client/ctl/completions/penstockctl.bash
 }
 
-layering() { # which folder may use which, files' length, links and names in documents
+layering() { # allowed includes, file lengths, links and names in documents
   python3 -B tests/unit/layering/layering_test.py "$PWD" &&
     python3 -B tests/unit/deploy/documents_test.py "$PWD"
 }
@@ -58,7 +58,7 @@ python_mistakes() {
   "$venv/bin/ruff" check --quiet --no-cache --config tests/lint/ruff.toml client/python tests deploy
 }
 
-python_types() { # of the package as it is installed, but for its extension, which isn't built here
+python_types() { # of the package as installed, without its extension, which isn't built here
   package=build/lint/python/penstock
   rm -rf "$package"
   mkdir -p "$package"
@@ -68,7 +68,7 @@ python_types() { # of the package as it is installed, but for its extension, whi
     --cache-dir build/lint/mypy -p penstock
 }
 
-configure() { # FOLDER TARGETS OPTION...: a compile database for clang, and what its units include
+configure() { # FOLDER TARGETS OPTION...: makes a compile database, and the headers that units include
   folder=$1
   targets=$2
   shift 2
@@ -81,7 +81,7 @@ configure() { # FOLDER TARGETS OPTION...: a compile database for clang, and what
   ninja -C "$folder" --quiet $targets
 }
 
-# Without our Huffman decoder, so that this build, too, is looked at.
+# Builds without our Huffman decoder, so that this configuration is checked too.
 threads() {
   huffman=OFF
   configure build/lint/units "penstock_generated penstock_library_headers penstock_test_headers" \

@@ -5,21 +5,20 @@
   type_names.py --self-test       checks this program
   type_names.py --all FOLDER...   lists every shared name in these folders, nested types included
 
-A reader who meets `Session` should know which one is meant. So a type that a namespace declares has
-its name to itself: no other namespace declares it, and no class has a nested type of that name.
-Nested types may share a name (`Pool::Options`, `Gpu::Options`), because their class tells them
-apart; except the names in ALONE, which many types once shared. Types in anonymous namespaces are
-nobody else's business, and are not looked at.
+A reader who sees `Session` should know which type it is. So a type declared in a namespace must have a unique
+name: no other namespace may declare it, and no class may have a nested type of that name. Nested types may share a
+name (`Pool::Options`, `Gpu::Options`), because their class distinguishes them. The names in ALONE are an
+exception, because many types once shared them. Types in anonymous namespaces are not checked.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# Names that one type at most may have, nested or not.
+# Names that at most one type may have, nested or not.
 ALONE = {"Arena", "Field", "Place", "Progress", "Range", "Room", "Session", "Stall", "Verdict"}
 
-# Name: why several types have it.
+# Maps a name to the reason why several types have it.
 SHARED = {}
 
 TYPE = re.compile(r"(?:^|[\s>;])(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+"
@@ -29,7 +28,7 @@ NAMESPACE = re.compile(r"\bnamespace(?:\s+([\w:]+))?\s*$")
 
 
 def without_text(source):
-    """The source without comments, strings, characters and preprocessor lines."""
+    """Returns the source without comments, strings, characters and preprocessor lines."""
     source = re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.S)
     source = re.sub(r'R"(\w*)\(.*?\)\1"', '""', source, flags=re.S)
     source = re.sub(r'"(\\.|[^"\\\n])*"', '""', source)
@@ -38,8 +37,8 @@ def without_text(source):
 
 
 def types(source):
-    """Yields (namespace, classes around it, name) of each type that the source defines outside of
-    functions and anonymous namespaces."""
+    """Yields (namespace, enclosing classes, name) of each type that the source defines outside functions and
+    anonymous namespaces."""
     blocks, begin, text = [], 0, without_text(source)
     for match in re.finditer(r"[{};]", text):
         head, begin = text[begin:match.start()].strip(), match.end()
@@ -61,7 +60,7 @@ def types(source):
 
 
 def declared(root, folders):
-    """{name: {qualified name: [files]}} and the qualified names that a namespace declares."""
+    """Returns {name: {qualified name: [files]}}, and the qualified names declared in a namespace."""
     by_name, top = collections.defaultdict(lambda: collections.defaultdict(list)), set()
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
@@ -76,7 +75,7 @@ def declared(root, folders):
 
 
 def shared(root, folders=("server", "common")):
-    """Yields what is wrong."""
+    """Yields a description of each problem."""
     by_name, top = declared(pathlib.Path(root), folders)
     for name, found in sorted(by_name.items()):
         if len(found) < 2 or name in SHARED or not (name in ALONE or top & found.keys()):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs clang over the translation units of a compile database, one for each core at a time.
+"""Runs clang over the translation units of a compile database, with one process per core.
 
   units.py threads BUILD             every unit, syntax only, with the thread-safety analysis
   units.py tidy BUILD [--most N]     clang-tidy over every file, or over N in the folders that PASSED:
                                      those that changed since the last release, else N in turn
 
-Prints what is wrong, then one line with the counts; exits with 1 if anything is wrong. "In turn": each
-commit takes the N files that follow those of the commit before it, so that all files come up.
-PENSTOCK_LINT_SINCE=REF stands for the last release.
+Prints the problems and one line with the counts; exits with 1 if there are problems. "In turn" means that each
+commit checks the N files after those of the previous commit, so that all files are checked eventually.
+PENSTOCK_LINT_SINCE=REF replaces the last release.
 """
 import argparse
 import concurrent.futures
@@ -19,14 +19,14 @@ import subprocess
 import sys
 import time
 
-# Folders whose files all passed clang-tidy at least once: --most takes from these. Add a folder when
-# `units.py tidy` finds nothing in it any more; when all are here, remove this list.
+# Folders whose files have all passed clang-tidy at least once; --most selects from these. Add a folder
+# when `units.py tidy` finds nothing in it, and remove this list when all are here.
 PASSED = ("common/base", "common/posix", "common/telemetry", "server/copy", "server/plan", "server/pool")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def units(build):
-    """Returns the database's entries of our own code: no generated files, each file once."""
+    """Returns the database's entries for our own code: no generated files, each file once."""
     entries = json.loads((build / "compile_commands.json").read_text())
     found = {}
     for entry in entries:
@@ -36,7 +36,7 @@ def units(build):
 
 
 def git(*arguments):
-    """Returns the lines that git prints; none where it fails, as it does outside of a checkout."""
+    """Returns the lines that git prints; none if it fails, as it does outside a checkout."""
     ran = subprocess.run(["git", "-C", str(ROOT), *arguments], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
     return ran.stdout.split() if ran.returncode == 0 else []
@@ -54,7 +54,7 @@ def changed(entries, names):
 
 
 def select(entries, most):
-    """Returns the entries to check now, and what they are in words."""
+    """Returns the entries to check now, and a description of them."""
     if most is None:
         return entries, "all"
     entries = [entry for entry in entries if entry["file"].startswith(tuple(f"{ROOT}/{name}/" for name in PASSED))]
@@ -72,7 +72,7 @@ def select(entries, most):
 
 
 def syntax(entry):
-    """Returns what clang says of a unit that it parses and analyses but doesn't compile."""
+    """Returns clang's output for a unit that it analyses without compiling it."""
     command = shlex.split(entry["command"])
     at = command.index("-o")
     del command[at:at + 2]

@@ -1,11 +1,11 @@
-"""Words that this project has given up for the field's own: no name may bring them back.
+"""Finds names with words that this project has replaced by the field's own terms.
 
-Looks at the names of files and at the identifiers of C++, Python and protocol buffers, which it splits
-where a capital letter or an underscore begins a new word. Comments, strings and the names of tests are
-not looked at: in a sentence, most of these words are plain English.
+Checks file names and the identifiers of C++, Python and protocol buffers, which it splits at capital letters and
+underscores. Comments, strings and test names are not checked, because most of these words are plain English in a
+sentence.
 
-What makes an X is a constructor, or called ToX or MakeX. `XOf(y)` looks up the X that y has.
-`words.py` prints what it finds and exits with 1.
+A function that makes an X is a constructor, ToX or MakeX. `XOf(y)` looks up the X that y has. `words.py` prints
+its findings and exits with 1 if there are any.
 """
 import re
 import subprocess
@@ -26,25 +26,25 @@ INSTEAD = {
     "seat": "permit, or reservation",
     "wish": "request",
 }
-# What was published keeps its name: a configuration key, and the C++ member that protobuf makes of it.
+# Published names stay: a configuration key, and the C++ member that protobuf generates for it.
 PUBLISHED = {"carriers"}
 SOURCES = (".h", ".cc", ".cu", ".py", ".proto")
-PREVIOUS = "tests/system/previous/"  # speaks the names of the previous version
+PREVIOUS = "tests/system/previous/"  # uses the names of the previous version
 NOT_CODE = re.compile(r'R"(?P<mark>\w*)\((?:.|\n)*?\)(?P=mark)"|//[^\n]*|#(?!include)[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
                       re.DOTALL)
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
 TEST_NAME = re.compile(r"\bTEST\w*\(\s*\w+,\s*\w+\)|\bdef test_\w+")
-# A function's type and name where it is declared or defined.
+# Matches a function's type and name in a declaration or definition.
 FACTORY = re.compile(r"^ *(?:static |inline |constexpr |virtual )*([\w:<>]+) +(?:\w+::)?(\w+)Of\(", re.MULTILINE)
-# These find what is there already, or say which kind something is.
+# These functions find an existing value, or return a kind.
 LOOKUPS = {"Facts", "Feed", "Files", "Id", "Kind", "Phase", "Place", "Range", "Roots", "State", "Track", "Traffic",
            "Turn", "View"}
 
 
 def factories(code):
-    """Names XOf of functions that return an X, StatusOr<X>, vector<X> and so on by value."""
+    """Yields the names XOf of functions that return an X, StatusOr<X>, vector<X> and so on by value."""
     for kind, made in FACTORY.findall(code):
         if kind.rstrip(">").endswith((made, made.removesuffix("s"))) and made not in LOOKUPS:
             yield f"{made}Of"
