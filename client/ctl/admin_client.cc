@@ -74,7 +74,7 @@ class GrpcAdminClient final : public AdminClient {
     v1::DrainResponse last;
     while (reader->Read(&last)) update(last);
     const grpc::Status end = reader->Finish();
-    // Reaching the requested deadline is a result, too.
+    // The requested deadline is not an error: the result says how many sessions are left.
     if (end.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && last.sessions_left() > 0)
       return last;
     PENSTOCK_RETURN_IF_ERROR(InWords(end));

@@ -40,7 +40,7 @@ enum class FaultFollows {
   kNothing,   // not a fault
   kReplaced,  // a substitute is delivered and the sample is reported, for every feed of the dataset
   kTriedOnceMore,  // retried on a fresh worker; quarantined the second time
-  // replaced in this feed only: it concerns a field that other feeds may not request
+  // replaced in this feed only, because other feeds need not request the field
   kThisFeedAlone,
 };
 

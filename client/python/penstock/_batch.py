@@ -1,4 +1,4 @@
-"""A batch: arrays by name or by index, which know where they come from."""
+"""A batch: arrays by name or by index, and the batch's position in the epoch."""
 import copy
 from typing import Any, NamedTuple
 

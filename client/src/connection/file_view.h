@@ -17,7 +17,7 @@ std::string FileViewName();
 // Writes our view into a private daemon's directory, before that daemon is started from here.
 absl::Status WriteFileView(const std::string& directory);
 
-// Whether the daemon of this directory was started with another view than ours. False if unknown.
+// Whether the daemon of this directory was started with a view other than ours. False if unknown.
 bool HasOtherFileView(const std::string& directory);
 
 }  // namespace penstock::client

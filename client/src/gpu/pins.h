@@ -1,4 +1,5 @@
-// Segments registered for copies to GPUs: each one once for a connection, while a session uses it.
+// Segments that are registered with CUDA for copies to GPUs. A connection registers each segment
+// once, for as long as a session uses it.
 //
 // **Thread safety**: any thread.
 #pragma once

@@ -2,10 +2,10 @@
 // argument. One for each dataset.
 //
 // While all is well, samples are read by the readers and row copiers that all datasets share. After
-// three consecutive failures, or a read that blocks, other datasets must not pay for more of them.
-// From then on this dataset's samples are read aside, by separate threads: at first one at a time,
-// after a pause that doubles. Each successful read doubles how many there may be at once. A read
-// that succeeds at once, while none is blocked, ends this mode.
+// three consecutive failures, or a read that blocks, other datasets must not suffer from more of
+// them. So this dataset's samples are then read aside, by separate threads: at first one at a time,
+// after a pause that doubles. Each successful read doubles the number of concurrent reads. A read
+// that succeeds within kAtOnce, while none is blocked, ends this mode.
 //
 // Invariant: there are never more than kMostAside reads aside, plus those already blocked.
 #pragma once

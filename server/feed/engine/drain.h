@@ -1,8 +1,7 @@
 // Draining: no session can be opened, and each ends once its consumer has taken the last batch of
 // its epoch. If the drain is cancelled, sessions that were already ended stay ended.
 //
-// **Ownership**: owns the ends of the sessions' epochs; the table owns the sessions. **Thread
-// safety**: the runner's thread only.
+// **Ownership**: the session table owns the sessions. **Thread safety**: the runner's thread only.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ class Drain {
   absl::Status MayOpen() const;
   // During a drain, ends the sessions whose epoch has been taken.
   void Tick();
-  // Whether a drain waits for the session, or would.
+  // Whether a drain waits for the session, or would wait if there were one.
   static bool WaitsFor(const SessionRecord& session) {
     return !session.ended && !session.request.canary;
   }
@@ -35,7 +34,7 @@ class Drain {
 
   SessionTable& sessions_;
   bool active_ = false;
-  // By session: the number of taken batches at which it ends.
+  // For each session: it ends once its consumer has taken this many batches.
   std::map<uint64_t, uint64_t> ends_at_;
 };
 

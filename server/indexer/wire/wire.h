@@ -24,7 +24,7 @@ inline constexpr char kNoSandbox[] = "sandbox=off";
 
 inline constexpr size_t kWindowBytes = 1 << 20;
 inline constexpr size_t kMostAskBytes = 32 << 10;  // with the texts
-// Private memory of one indexer. A shard needs 28 bytes for each member and sample, twice.
+// Private memory of one indexer. A shard needs 28 bytes, twice, for each member and each sample.
 inline constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
 // The exit codes of an indexer that cannot enter its sandbox, and of one that runs out of memory.
 inline constexpr int kExitNotReady = 2, kExitNoMemory = 3;
@@ -49,8 +49,8 @@ struct Ask {
   uint32_t format = 0, type = 0, role = 0;  // TokenFormat, DType, IdxRole
   uint64_t number = 0;                      // of the question, from 1
   uint64_t bytes = 0, second_bytes = 0;     // sizes of the files
-  uint64_t from = 0,
-           offset = 0;      // kTarKey: two places in the shard; kUnpack: how many bytes (offset)
+  // kTarKey: two places in the shard. kUnpack: `offset` is the number of bytes.
+  uint64_t from = 0, offset = 0;
   uint32_t has_second = 0;  // whether there is an index beside the shard
   uint32_t reserved = 0;
   uint32_t text_bytes[kTexts] = {};

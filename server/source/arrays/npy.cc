@@ -57,7 +57,7 @@ absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder, Pars
   return file;
 }
 
-// The name of a single array that was given none.
+// The name for a single array that the dataset does not name.
 std::string NameOf(const NpyHeader& header) {
   const size_t dimensions = header.shape.size();
   const bool image =
@@ -88,9 +88,9 @@ absl::StatusOr<SampleField> ToField(const NpyFile& file) {
   if (!IsImage(file)) return field;
   field.shape.resize(3, 1);  // one channel, if the shape has no channels
   if (field.shape[2] > kMaxChannels)
-    return Wrong(file, "as images its last dimension is their channels, and that is ",
-                 field.shape[2], "; wanted ", kMaxChannels,
-                 " at most: save images × height × width × channels, or give it another name");
+    return Wrong(file, "the last dimension of images is their channels: got ", field.shape[2],
+                 ", wanted ", kMaxChannels,
+                 " at most; save images × height × width × channels, or rename the array");
   return field;
 }
 
@@ -121,7 +121,7 @@ class NpyDataset final : public Dataset {
     for (NpyFile& file : files) PENSTOCK_RETURN_IF_ERROR(dataset->Add(std::move(file)));
     if (dataset->fields_.empty())
       return absl::InvalidArgumentError(
-          "npy arrays: wanted another one beside the labels, got none");
+          "npy arrays: got labels only, wanted at least one other array");
     if (dataset->labels_) dataset->classes_ = dataset->labels_->Classes();
     PENSTOCK_RETURN_IF_ERROR(dataset->MakeDigest());
     return dataset;

@@ -1,5 +1,5 @@
-// The mean time that an item of each user occupies a worker slot, and so how many are given to a
-// slot at once. Pure.
+// For each user, the mean time that an item occupies a worker slot. It decides how many of the
+// user's items a slot gets at the same time. Pure.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class ItemTimes {
     std::erase_if(mean_, [&](const auto& entry) { return is_gone(entry.first); });
   }
 
-  // How many of the user's items occupy a worker slot for at most `turn`: at least one, at most
-  // `most`. One for an unknown user.
+  // The number of the user's items that occupy a worker slot for `turn` together, from 1 to `most`.
+  // 1 for an unknown user.
   size_t Depth(uint32_t user, base::Duration turn, size_t most) const {
     const auto known = mean_.find(user);
     if (known == mean_.end() || known->second <= base::Duration::zero()) return 1;

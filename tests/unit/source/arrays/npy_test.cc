@@ -88,7 +88,7 @@ TEST_F(NpyTest, LabelsThatAreNoneAreRefused) {
 
 TEST_F(NpyTest, ImagesWithTheirChannelsFirstAreRefused) {
   EXPECT_THAT(Refusal(Open({{"image", Npy("|u1", "(1, 3, 2, 17)", std::string(102, 'x'))}})),
-              HasSubstr("its last dimension is their channels, and that is 17"));
+              HasSubstr("the last dimension of images is their channels: got 17"));
 }
 
 TEST_F(NpyTest, SamplesThatNoBatchCanHoldAreRefused) {
