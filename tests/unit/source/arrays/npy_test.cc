@@ -83,7 +83,7 @@ TEST_F(NpyTest, LabelsThatAreNoneAreRefused) {
                                           LittleEndian(std::vector<uint64_t>{1, 1ull << 63}))}})),
               HasSubstr("label 1 is 9223372036854775808; wanted at most"));
   EXPECT_THAT(Refusal(Open({{"label", Npy("|u1", "(2,)", "ab")}})),
-              HasSubstr("another one beside the labels"));
+              HasSubstr("wanted at least one other array"));
 }
 
 TEST_F(NpyTest, ImagesWithTheirChannelsFirstAreRefused) {
