@@ -190,17 +190,23 @@ TEST_F(ServerTest, ASessionThatIsNotTheCallersIsAnsweredAsClosedAndWrittenDown) 
   EXPECT_EQ(refused.begin()->second, 1u);
 }
 
-// Whoever is cut off is counted by what for; who speaks HTTP/2 and goes is not.
+// Not counted: a client that speaks HTTP/2 and leaves.
 TEST_F(ServerTest, ConnectionsThatAreCutOffAreCountedByReason) {
   const posix::Fd garbage = *posix::Connect(path_, posix::SocketKind::kStream);
   ASSERT_GT(::send(garbage.get(), "\x00\x01garbage\r\n\r\n", 13, MSG_NOSIGNAL), 0);
   EXPECT_TRUE(Open(GoodRequest("flowers")).ok());
 
+  const posix::Fd passing = *posix::Connect(path_, posix::SocketKind::kStream);
+  const std::byte byte{'P'};
+  const int descriptor = passing.get();
+  ASSERT_TRUE(posix::Send(passing, {&byte, 1}, {&descriptor, 1}).ok());
+
   ASSERT_TRUE(WaitFor([&] { return server_->cut_off().at("not_http2") == 1; }));
+  ASSERT_TRUE(WaitFor([&] { return server_->cut_off().at("descriptors") == 1; }));
   uint64_t all = 0;
   for (const auto& [reason, count] : server_->cut_off()) all += count;
-  EXPECT_EQ(all, 1u);
-  EXPECT_EQ(server_->cut_off().size(), 5u);
+  EXPECT_EQ(all, 2u);
+  EXPECT_EQ(server_->cut_off().size(), 6u);
 }
 
 }  // namespace
