@@ -121,7 +121,7 @@ absl::Status FitWindows(const Target& target, Request& request) {
   if (windows.shard_samples != 0) return absl::OkStatus();
   return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
                ") has no shards to shuffle in windows; state how many consecutive samples "
-               "are one");
+               "form a shard");
 }
 
 // Synthetic rows are noise in any order, and the consumer numbers the samples itself. Nothing is

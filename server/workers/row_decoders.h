@@ -1,5 +1,5 @@
-// What the worker filler needs of those who decode rows: the supervisor, or, in a simulation,
-// workers without processes and threads.
+// The interface through which the worker filler gets rows decoded. The supervisor implements it; in
+// a simulation, workers without processes and threads do.
 //
 // **Thread safety**: the runner's thread only. No call blocks.
 #pragma once

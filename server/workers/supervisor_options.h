@@ -31,12 +31,12 @@ struct SupervisorOptions {
   uint64_t memory_bytes = base::kGiB;  // limit for a worker's own allocations
   decode::SampleLimits limits = {};
   SandboxMode sandbox = SandboxMode::kOn;
-  // Within which a new worker must become ready.
+  // The time in which a new worker must become ready.
   base::Duration start_timeout = std::chrono::seconds(10);
   base::Duration sample_timeout = std::chrono::seconds(30);
-  base::Duration patience = source::kPatience;          // a read that takes longer is overdue
-  base::Duration keep_idle = std::chrono::seconds(30);  // for a worker without rows
-  base::Duration keep_asleep = std::chrono::seconds(5);  // … while another user has its worker slot
+  base::Duration patience = source::kPatience;           // a read that takes longer is overdue
+  base::Duration keep_idle = std::chrono::seconds(30);   // how long a worker without rows is kept
+  base::Duration keep_asleep = std::chrono::seconds(5);  // how long a sleeping worker is kept
   // While several users compete for worker slots: the maximum time that the items given to a slot
   // may take, except for a single longer sample.
   base::Duration turn = std::chrono::milliseconds(25);

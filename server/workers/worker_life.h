@@ -22,8 +22,8 @@ enum class KillReason { kNone, kNotReady, kTimedOut, kBroken, kDoesNotRead, kNot
 // room for input.
 WorkerQueue::InHandEnds EndOf(KillReason reason, const posix::Exit& exit);
 
-// Whether its sandbox killed the worker: what it decoded made it call something that no decoder
-// calls. An attack, or a decoder that needs a call which the list of confine.cc lacks.
+// Whether its sandbox killed the worker for a system call that no decoder makes. The cause is an
+// attack, or a decoder that needs a call missing from the list in confine.cc.
 bool IsForbiddenCall(const posix::Exit& exit);
 
 // A worker that was replaced through no fault of its own.

@@ -26,8 +26,8 @@ class UnpackedHere final : public UnpackedFile {
   Gunzip gunzip_;
 };
 
-// The header of a compressed file. Its magic number's last byte gives the length of the rest, so no
-// item is read with it.
+// Reads the header of a compressed file. The last byte of the magic number gives the length of the
+// header's rest, so that no item is read with it.
 absl::StatusOr<IdxHeader> ReadPackedHeader(const ForeignFile& file, IdxRole role,
                                            UnpackedFile& unpacked) {
   std::array<std::byte, kLongestIdxHeader> begin;
@@ -40,7 +40,7 @@ absl::StatusOr<IdxHeader> ReadPackedHeader(const ForeignFile& file, IdxRole role
   return ParseIdxHeader(std::span(begin).first(bytes), role, file.path);
 }
 
-// Bytes of a file: mapped, or where that is impossible, read.
+// The bytes of a file: mapped, or read if the file cannot be mapped.
 class WholeFile {
  public:
   absl::Status Open(const ForeignFile& file) {

@@ -1,5 +1,5 @@
-// Parses in the calling thread. penstockd does not contain this, nor any of the parsers that it
-// uses: they look into files that may be hostile, which is penstock-indexer's work.
+// Parses in the calling thread. penstockd contains neither this nor the parsers that it uses,
+// because only penstock-indexer may parse files that can be hostile.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace penstock::source {
 
 std::shared_ptr<Parsers> DirectParsers();
 
-// The pieces that a Megatron index describes, a few at a time, so that none of several hundred
-// millions need be kept.
+// Takes the pieces that a Megatron index describes, a few at a time. An index may describe several
+// hundred million, too many to keep in memory.
 using TakePieces = std::function<absl::Status(std::span<const MegatronPiece>)>;
 struct MegatronFacts {
   base::DType type = base::DType::kUInt16;

@@ -1,9 +1,9 @@
-// What reads the contents of files that nobody vouches for, when a dataset is opened: tar shards,
-// files of records, headers of arrays, Megatron's indexes, gzip. An opener finds and opens the
-// files, asks a Parsers what is in them, and checks nothing but what it is told.
+// Parses the contents of untrusted files when a dataset is opened: tar shards, files of records,
+// headers of arrays, Megatron's indexes, gzip. An opener finds and opens the files, and learns
+// their contents only from a Parsers.
 //
-// There are two: `directly.h` parses in the calling thread (tests, fuzz targets, and the program
-// penstock-indexer); server/indexer lets processes do it that can do nothing else (the daemon).
+// There are two implementations: `directly.h` parses in the calling thread (tests, fuzz targets,
+// and the program penstock-indexer); server/indexer lets sandboxed processes parse (the daemon).
 //
 // **Ownership**: made for one opening, shared with the dataset that it opens, which asks it for the
 // names of samples. **Thread safety**: any thread; calls from several threads run in parallel.
@@ -37,7 +37,7 @@ struct ForeignFile {
 
 // Follows a scan. Both may be empty; they are called on the scanning thread.
 struct ScanWatch {
-  std::function<void(uint64_t more)> found = {};  // so many more samples were found
+  std::function<void(uint64_t more)> found = {};  // `more` samples were found
   std::function<bool()> cancelled = {};           // true ends the scan with Cancelled
 };
 
@@ -86,8 +86,8 @@ class Parsers {
  public:
   virtual ~Parsers() = default;
 
-  // The samples of a shard; the result has neither state nor warnings of the caller's. `index`: the
-  // index of DALI beside it; null: there is none. An invalid index only adds a warning.
+  // The samples of a shard; the caller adds the file's state. `index`: DALI's index beside the
+  // shard; null: there is none. An invalid index only adds a warning.
   // **Errors**: InvalidArgument, with the offset, if the shard is not a tar file, is compressed or
   // truncated, or contains something unusable; read errors.
   virtual absl::StatusOr<ScannedShard> ScanTar(const ForeignFile& shard, const ForeignFile* index,
@@ -106,7 +106,7 @@ class Parsers {
   // `format`: kAuto recognises it; not kMegatron.
   virtual absl::StatusOr<FoundTokens> ReadTokens(const ForeignFile& file, TokenFormat format,
                                                  base::DType raw_type) = 0;
-  // `bin`: the file that the index describes, of which only path and size matter.
+  // `bin`: the file that the index describes; only its path and size are used.
   virtual absl::StatusOr<MegatronPieces> ReadMegatron(const ForeignFile& index,
                                                       const ForeignFile& bin) = 0;
   // `file` must outlive the content.

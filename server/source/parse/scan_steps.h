@@ -1,4 +1,4 @@
-// Tells a ScanWatch of samples found, a few thousand at a time.
+// Reports found samples to a ScanWatch, a few thousand at a time.
 // **Thread safety**: one thread.
 #pragma once
 

@@ -99,7 +99,7 @@ void Quarantine::BeginAnew(const absl::Status& why, const std::string& moved, in
   }
 }
 
-// Nothing is news to a record that counts for everybody already.
+// A record that already counts for everybody stays as it is.
 Quarantine::Added Quarantine::AddUsers(const std::vector<uint32_t>& users, BadSample& known) {
   if (known.users.empty()) return Added::kKnown;
   if (users.empty()) {

@@ -2,8 +2,8 @@
 // Samples that crashed or stalled a worker are quarantined: they are not decoded again until
 // someone clears the quarantine.
 //
-// A user's worker may have been taken over by what it decoded, and claim anything of any sample. So
-// what it says holds for rows of its own user alone.
+// A hijacked worker can claim anything about any sample. So a worker's reports count only for rows
+// of its own user.
 //
 // **Thread safety**: thread-compatible; one thread owns it. Only Load may block, and Save if the
 // quarantine was loaded without a StateAccess.
@@ -41,7 +41,8 @@ class Quarantine {
   struct Loaded;
 
   // Maximum numbers of entries; more are dropped. Dropping a refused sample loses only its report.
-  // A full quarantine no longer protects the workers, and it says so.
+  // If quarantined samples are dropped, workers are no longer protected from them; Add reports
+  // that.
   static constexpr size_t kMaxRefused = 10'000;
   static constexpr size_t kMaxQuarantined = 100'000;
   static constexpr size_t kMaxUsers = 64;  // of one entry

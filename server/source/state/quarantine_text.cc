@@ -29,7 +29,7 @@ bool IsKnown(uint32_t fault) {
   return known != base::Fault::kNone && base::FactsOf(known).has_value();
 }
 
-// Ascending, and as many as there may be.
+// False unless they are ascending and at most kMaxUsers.
 bool ParseUsers(absl::string_view text, std::vector<uint32_t>& users) {
   if (text == "-") return true;
   for (const absl::string_view each : absl::StrSplit(text, ',')) {

@@ -53,7 +53,7 @@ absl::StatusOr<posix::Fd> WriteTo(const std::string& path, std::span<const std::
   return fd;
 }
 
-// Files that processes left beside this one when they were killed.
+// Removes files that killed processes left beside this one.
 void RemoveAbandoned(const std::string& path) {
   const std::string others = absl::StrCat(path, ".new."),
                     ours = absl::StrCat(others, ::getpid(), ".");

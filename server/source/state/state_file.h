@@ -20,7 +20,7 @@ using Step = std::function<void()>;
 absl::Status MakeFolders(const std::string& folder);
 
 // Replaces `path` by a file (mode 0600) with these bytes. On an error the old file is untouched.
-// This, and reading, removes what killed processes left beside the file.
+// Writing and reading also remove files that killed processes left beside this one.
 absl::Status WriteStateFile(
     const std::string& path, std::span<const std::byte> bytes, const Step& step = [] {});
 

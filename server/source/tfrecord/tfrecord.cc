@@ -53,8 +53,8 @@ class RecordDataset final : public Dataset {
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     return absl::InvalidArgumentError(absl::StrCat(
         "the samples have no image ('", EscapeForDisplay(state_->roles.image),
-        "') and no fixed-size feature; request some of their features, each with its maximum length"
-        "at most: ",
+        "') and no fixed-size feature; request some of their features, each with its maximum "
+        "length: ",
         absl::StrJoin(state_->fields, ", ", NameOf)));
   }
 

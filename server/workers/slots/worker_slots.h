@@ -24,8 +24,8 @@ class WorkerSlots {
   void Add(std::unique_ptr<WorkerSlot> slot) { slots_.push_back(std::move(slot)); }
   // All slots from `count` on finish their items and then retire.
   void RetireBeyond(size_t count);
-  // Removes the retired that are free, from the back only: a worker slot's number is its index.
-  // Returns their workers.
+  // Removes retired slots that are free, but only from the back, because a worker slot's number is
+  // its index. Returns their workers.
   std::vector<std::unique_ptr<UserWorker>> RemoveRetired();
 
   // As in slot_choice.h.
