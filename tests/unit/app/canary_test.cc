@@ -1,4 +1,5 @@
-// The canary's picture, and the canary where no batch can come; tests/system/engine has workers.
+// The canary's picture, and the canary when no batch can arrive. tests/system/engine tests it with
+// workers.
 #include "server/app/canary.h"
 
 #include <gmock/gmock.h>

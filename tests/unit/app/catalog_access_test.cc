@@ -1,4 +1,4 @@
-// Who gets what of the catalogue.
+// Access control in the catalogue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class CatalogAccessTest : public ::testing::Test {
     folder_.Write("trees/oak/0.jpg", "photograph");
   }
 
-  // As a configured daemon, which serves "flowers" to these groups and "trees" to everybody.
+  // Like a configured daemon, serves "flowers" to these groups and "trees" to everybody.
   void ServeByName(std::vector<gid_t> groups = {}) {
     options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
                                {"trees", folder_.At("trees"), {}}};
@@ -130,7 +130,7 @@ TEST_F(CatalogAccessTest, TheOperatorIndexesWhateverTheGroupsAndOthersWhatTheyMa
 
 TEST_F(CatalogAccessTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
   ServeByName();
-  options_.offer.datasets[0].path = folder_.At("flowers/");  // as people write it
+  options_.offer.datasets[0].path = folder_.At("flowers/");  // the way people write it
   catalog_.emplace(options_);
 
   ASSERT_EQ(catalog_->List().size(), 2u);

@@ -1,4 +1,5 @@
-// Names in the catalogue that mean a part of a dataset, or several of them; and when it is busy.
+// Names in the catalogue that refer to part of a dataset or to several datasets, and a busy
+// catalogue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Serves "flowers", of three files, and "trees".
+// Serves "flowers", which has three files, and "trees".
 class CatalogPartsTest : public ::testing::Test {
  protected:
   CatalogPartsTest() {

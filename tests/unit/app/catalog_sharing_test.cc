@@ -1,4 +1,4 @@
-// What is shared of datasets that are opened again, and what is known of bad samples then.
+// What is shared when a dataset is opened again, and which bad samples are remembered.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ class CatalogSharingTest : public ::testing::Test {
       folder_.Write(file, "not looked at");
   }
 
-  // Made with the options as they are at the first use.
+  // Created on the first call, with the options at that time.
   Catalog& catalog() {
     if (!catalog_) catalog_.emplace(options_);
     return *catalog_;
@@ -56,8 +56,8 @@ TEST_F(CatalogSharingTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
   EXPECT_EQ(state->policy.bad_samples(), 1u);
 }
 
-// Of many files over a network not all are looked at when a dataset is opened again: then no slot
-// may hold a row of one that changed. The others are looked at when they are read.
+// Reopening a dataset with many files on a network doesn't check all of them. The state is shared
+// only if no file with a row in a slot changed; the other files are checked when they are read.
 TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsSharedWhileTheFilesOfRowsInSlotsAreWhatTheyWere) {
   std::vector<uint64_t> in_slots;
   options_.look_for = base::Duration::zero();
@@ -77,12 +77,12 @@ TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsSharedWhileTheFilesOfRowsInSlotsA
   EXPECT_NE(Open(folder_.At("flowers")).value(), state);
 }
 
-// All asked before the first of them was looked for.
+// All ranks ask before the first check begins.
 TEST_F(CatalogSharingTest, RanksThatOpenAFolderTogetherCostOneLookAtItsFiles) {
   std::promise<void> go;
   std::shared_future<void> gone = go.get_future().share();
   std::promise<void> begun;
-  catalog().Open(folder_.At("flowers"), {}, [gone, &begun](const auto&) {  // holds up the others
+  catalog().Open(folder_.At("flowers"), {}, [gone, &begun](const auto&) {  // delays the others
     begun.set_value();
     gone.wait();
   });
@@ -99,7 +99,7 @@ TEST_F(CatalogSharingTest, RanksThatOpenAFolderTogetherCostOneLookAtItsFiles) {
   const Catalog::State first = ranks[0].get();
   for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(ranks[rank].get(), first);
 
-  EXPECT_EQ(catalog().examinations(), 2u);  // one more than who held them up
+  EXPECT_EQ(catalog().examinations(), 2u);  // one for the delaying call, one for all ranks
 }
 
 TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsNotSharedWhereNobodyKnowsTheSlots) {
@@ -108,7 +108,7 @@ TEST_F(CatalogSharingTest, WhatWasNotLookedAtIsNotSharedWhereNobodyKnowsTheSlots
   EXPECT_NE(Open(folder_.At("flowers")).value(), state);
 }
 
-// The sample may have been mended: its file is not the one that held up workers.
+// The sample may have been repaired: its file is no longer the one on which workers timed out.
 TEST_F(CatalogSharingTest, ABadSampleWhoseFileWasReplacedIsTriedAgain) {
   {
     const Catalog::State state = Open(folder_.At("flowers")).value();

@@ -1,4 +1,4 @@
-// The catalogue over real folders whose files are no photographs: it only indexes them.
+// The catalogue with real folders. It only indexes them, so their files need not be photographs.
 #include "server/app/catalog/catalog.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class CatalogTest : public ::testing::Test {
       folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
   }
 
-  // A private daemon's catalogue, unless the test changes `options_` before.
+  // A private daemon's catalogue, unless the test changes `options_` first.
   Catalog& catalog() {
     if (!catalog_) catalog_.emplace(options_);
     return *catalog_;
@@ -47,7 +47,7 @@ class CatalogTest : public ::testing::Test {
     return answer.get_future().get();
   }
 
-  // The last word about an index, and how often something was said before it.
+  // Indexes the dataset and returns the last progress report, or the error.
   absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset,
                                            const Opener& opener = {.is_operator = true},
                                            bool cancelled = false) {
@@ -60,7 +60,7 @@ class CatalogTest : public ::testing::Test {
     return end.get_future().get();
   }
 
-  // As a configured daemon, which serves "flowers" and "trees" to these groups.
+  // Like a configured daemon, serves "flowers" and "trees" to these groups.
   void ServeByName(std::vector<gid_t> groups = {}) {
     options_.any_path = false;
     options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
@@ -73,7 +73,7 @@ class CatalogTest : public ::testing::Test {
   std::optional<Catalog> catalog_;
 };
 
-// ---- Who gets what. ----
+// ---- Access. ----
 
 TEST_F(CatalogTest, NoNameAndNoFolderAreRefused) {
   EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
@@ -223,11 +223,11 @@ TEST_F(CatalogTest, ASyntheticDatasetIsForEverybodyAndKeptForNobody) {
   EXPECT_EQ(Open("synthetic:8x8x3,samples=7,classes=1000").value(), held);
   for (uint32_t i = 0; i < 2 * options_.max_datasets; ++i)
     ASSERT_TRUE(Open(absl::StrCat("synthetic:1x1x1,seed=", i)).ok());
-  // A few may still be in the hands of the thread that opened them.
+  // The thread that opened them may still hold a few.
   EXPECT_LE(catalog().List().size(), 10u);
 }
 
-// ---- One state for each folder. ----
+// ---- One state per folder. ----
 
 TEST_F(CatalogTest, AFolderHasOneStateByWhateverPath) {
   folder_.Link("link", folder_.At("flowers"));
@@ -280,7 +280,7 @@ TEST_F(CatalogTest, AnIndexThatNobodyWaitsForIsBrokenOff) {
   EXPECT_EQ(Index(folder_.At("flowers"), {}, true).status().code(), absl::StatusCode::kCancelled);
 }
 
-// ---- The end. ----
+// ---- Stopping. ----
 
 TEST_F(CatalogTest, WhatWaitsAtTheEndIsAnsweredWithoutBeingOpened) {
   std::promise<void> begun, go_on;

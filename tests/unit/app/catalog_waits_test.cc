@@ -1,4 +1,4 @@
-// The catalogue while datasets do not answer: over real folders whose files are no photographs.
+// The catalogue with real folders while datasets don't answer. Their files need not be photographs.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ class CatalogWaitsTest : public ::testing::Test {
       folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
   }
 
-  // A private daemon's catalogue, unless the test changes `options_` before.
+  // A private daemon's catalogue, unless the test changes `options_` first.
   Catalog& catalog() {
     if (!catalog_) catalog_.emplace(options_);
     return *catalog_;
@@ -41,7 +41,7 @@ class CatalogWaitsTest : public ::testing::Test {
     return answer.get_future().get();
   }
 
-  // The last word about an index, and how often something was said before it.
+  // Indexes the dataset and returns the last progress report, or the error.
   absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset, bool cancelled = false) {
     std::promise<absl::StatusOr<rpc::IndexProgress>> end;
     catalog().Index(
@@ -58,7 +58,8 @@ class CatalogWaitsTest : public ::testing::Test {
   std::optional<Catalog> catalog_;
 };
 
-// The first one's answer does not come back for as long as this lives: so its desk is taken.
+// Opens a dataset and blocks in the callback until this object is destroyed. Meanwhile it occupies
+// the dataset's desk (its job queue) and a thread.
 class Busy {
  public:
   Busy(Catalog& catalog, const std::string& dataset, uid_t user = 0) {
@@ -104,16 +105,16 @@ TEST_F(CatalogWaitsTest, WhoeverAsksForTheSameMeanwhileIsServedTogether) {
     EXPECT_EQ(answered, 0);
   }
   all.get_future().wait();
-  catalog().Stop();  // so that nobody holds the mutex any more
+  catalog().Stop();  // so that no thread holds the mutex any more
 
   EXPECT_EQ(states.size(), 1u);
-  EXPECT_EQ(catalog().examinations(), 2u);  // the first one's, and one for all others
+  EXPECT_EQ(catalog().examinations(), 2u);  // one for the first call, one for all others
 }
 
 TEST_F(CatalogWaitsTest, AUserWhoseDatasetsDoNotComeBackLeavesPlacesForOthers) {
   options_.desks = {.most_threads = 3, .most_of_a_user = 2};
   for (const char* name : {"a", "b", "c", "d"}) MakeDataset(name, 1);
-  // The third one is answered when the first two have ended, which is after this test.
+  // The third call is answered after the first two have ended, which is after this test.
   const auto third = std::make_shared<std::atomic<bool>>(false);
   const Busy first(catalog(), folder_.At("a"), 1000), second(catalog(), folder_.At("b"), 1000);
   catalog().Open(folder_.At("c"), {.uid = 1000},

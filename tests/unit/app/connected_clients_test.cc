@@ -51,7 +51,7 @@ TEST(ConnectedClientsTest, ATicketIsGoodOnConnectionsOfItsHolderAlone) {
   EXPECT_EQ(on({.user = 1001, .pid = 42}), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(on({.user = 0, .pid = 42}), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(on({.user = 1000, .pid = 43}), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(on({.user = 1000, .pid = 0}), absl::StatusCode::kOk);  // of another PID namespace
+  EXPECT_EQ(on({.user = 1000, .pid = 0}), absl::StatusCode::kOk);  // from another PID namespace
 }
 
 TEST(ConnectedClientsTest, WhoWasNeverHereMayLeave) {

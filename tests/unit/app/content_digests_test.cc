@@ -1,4 +1,4 @@
-// Full digests: made once, for all who ask, and broken off when nobody waits any more.
+// Full digests: computed once for all callers, and cancelled when nobody waits any more.
 #include "server/app/catalog/content_digests.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace penstock::app {
 namespace {
 
-// Its content are as many pieces as the test says; reading one may wait for the test.
+// A dataset with as many pieces of content as the test says. Reading one may block until the test
+// lets it continue.
 class Pieces final : public source::Dataset {
  public:
   explicit Pieces(uint64_t pieces) : pieces_(pieces) {}
@@ -84,7 +85,7 @@ TEST_F(ContentDigestsTest, ItIsBrokenOffWhenAllWhoAskedHaveGone) {
   Answer answer = Ask(dataset, cancelled_);
   while (dataset->read == 0) std::this_thread::yield();
   cancelled_ = true;
-  std::this_thread::sleep_for(std::chrono::milliseconds(250));  // it is asked every 100 ms
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));  // checked every 100 ms
   dataset->hold = false;
 
   EXPECT_TRUE(absl::IsCancelled(answer.get().status()));

@@ -1,4 +1,4 @@
-// The small parts of the daemon: when it serves, when it is idle, and reloads.
+// The small parts of the daemon: readiness, idle time and reloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST_F(ReloadsTest, WhatChangedIsAppliedAndNamed) {
   ASSERT_THAT(applied_, SizeIs(1));
   EXPECT_EQ(applied_[0].datasets[0].name, "b");
   EXPECT_EQ(reloads.config().datasets(0).name(), "b");
-  EXPECT_THAT(*reloads.Reload(), IsEmpty());  // it is in force
+  EXPECT_THAT(*reloads.Reload(), IsEmpty());  // it already applies
 }
 
 TEST_F(ReloadsTest, AFileThatCannotBeReadChangesNothing) {

@@ -52,7 +52,8 @@ TEST(MetricsSnapshotTest, BatchesAreReadyOrHeldNeverLessThanNone) {
   status::Snapshot snapshot;
 
   AddSession({.window = 4, .announced = 10, .taken = 7, .released = 5}, snapshot);
-  AddSession({.window = 6, .announced = 3, .taken = 4, .released = 5}, snapshot);  // mid-change
+  AddSession({.window = 6, .announced = 3, .taken = 4, .released = 5},
+             snapshot);  // counters read during an update
 
   EXPECT_EQ(snapshot.window, 10u);
   EXPECT_EQ(snapshot.ready, 3u);
@@ -65,7 +66,7 @@ TEST(MetricsSnapshotTest, WorkersStandUnderTheirStateAndOneThatDecodesIsNotStall
   idle.utilisation = 0.2;
   decoding.in_hand = {.since = now};
   decoding.utilisation = 1.0;
-  decoding.stalled = {.since = now - seconds(9)};  // a read of it alone
+  decoding.stalled = {.since = now - seconds(9)};  // only its read is stalled
   stalled.stalled = {.since = now - seconds(12)};
   stopped.state = workers::WorkerState::kStopped;
   status::Snapshot snapshot;

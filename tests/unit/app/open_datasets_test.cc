@@ -28,7 +28,7 @@ class OpenDatasetsTest : public ::testing::Test {
                                                                    .policy = feed::FaultPolicy(1)});
   }
   static NamedDataset At(const std::string& path) { return {.name = path, .path = path}; }
-  // Opens what has that key by that path.
+  // Opens by that path the dataset with that key.
   State Open(const std::string& path, const std::string& key, const std::string& stamp = "1") {
     const DatasetIdentity identity{.key = key, .stamp = stamp};
     open_.Name(At(path), key);
@@ -103,7 +103,7 @@ TEST_F(OpenDatasetsTest, WhenAllAreInUseNoMoreAreOpened) {
   const State a = Open("/a", "/a"), b = Open("/b", "/b");
 
   EXPECT_EQ(open_.Reserve({.key = "/c"}).code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(open_.Reserve({.key = "/a"}).ok());  // open already
+  EXPECT_TRUE(open_.Reserve({.key = "/a"}).ok());  // already open
 }
 
 TEST_F(OpenDatasetsTest, AListHasTheNamedOnesOpenOrNotThenTheOthersThatAreShown) {

@@ -1,5 +1,4 @@
-// What gRPC's calls and the doorway's visits come to, over a real catalogue and a runner without
-// workers.
+// The calls of gRPC and the doorway, with a real catalogue and a runner without workers.
 #include "server/app/service/service.h"
 
 #include <gmock/gmock.h>
@@ -135,7 +134,8 @@ TEST_F(ServiceTest, ADecodingByDefaultIsForPhotographsAlone) {
   session::Request noise = Request();
   noise.decoding_mode = session::DecodingMode::kIfEncoded;
   noise.dataset_name = "synthetic:8x9x3,seed=5";
-  noise.delivery = session::Delivery::kDevice;  // without any GPU: there is nothing to copy to it
+  noise.delivery =
+      session::Delivery::kDevice;  // works without a GPU, because nothing is copied to it
   noise.device.emplace();
 
   const auto grant = Open(noise);
@@ -250,7 +250,7 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
 
 // ---- Several users. ----
 
-// Session numbers can be guessed: nobody learns whether there is one.
+// Session numbers can be guessed, so callers must not learn whether another's session exists.
 TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
   Arrive(2);
   const uint64_t session = Open(Request())->session;
@@ -272,14 +272,15 @@ TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
     EXPECT_EQ(theirs[i].GetPayload(rpc::kRefusalUrl), absl::Cord("not_owner"));
     EXPECT_FALSE(nobodys[i].GetPayload(rpc::kRefusalUrl).has_value());
   }
-  // Answered as closed, as one that is not there; the refusal is for the log alone.
+  // The caller gets the same answer as for a session that doesn't exist. The refusal is only
+  // logged.
   EXPECT_EQ(Close(2, session).GetPayload(rpc::kRefusalUrl), absl::Cord("not_owner"));
   EXPECT_EQ(Close(2, session).code(), Code::kNotFound);
   EXPECT_TRUE(Close(2, session + 100).ok());
   EXPECT_EQ(Status().sessions(), 1u);
 }
 
-// What is open already is shared, its name is not: that may be another user's.
+// An open dataset is shared but its name isn't, because that may be another user's secret.
 TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
   Arrive(2);
   std::filesystem::create_symlink(folder_.At("flowers"), folder_.At("anns-secret"));
@@ -300,7 +301,7 @@ TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
   Answer<v1::GetStatusResponse> status;
   service_->GetStatus(PermitOf(2), status.Callback());
   EXPECT_EQ(status.Get()->feeds(0).dataset(), folder_.At("flowers"));
-  // What is refused, is refused of what was asked for.
+  // Refusals also name the dataset as the caller did.
   second.decoding_mode = session::DecodingMode::kNone;
   EXPECT_THAT(std::string(Open(second, 2).status().message()), Not(HasSubstr("anns-secret")));
   Answer<std::vector<rpc::SampleDescription>> samples;
@@ -309,7 +310,8 @@ TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
 }
 
 TEST_F(ServiceTest, WhatTheRunnerCannotTakeIsRefusedAtOnce) {
-  const auto begun = std::make_shared<std::promise<void>>();  // the runner may outlast the test
+  const auto begun =
+      std::make_shared<std::promise<void>>();  // shared with the runner, which may outlive the test
   std::promise<void> go_on;
   const std::shared_future<void> going = go_on.get_future().share();
   runner_->Post([begun, going](Engine&, base::TimePoint) {

@@ -70,7 +70,7 @@ TEST_F(StatusReportsTest, WithoutANameAllQuarantinesAreListed) {
   EXPECT_EQ(List("")->next_page_token(), "");
 }
 
-// Two in each of two datasets, which are the first and the third.
+// Two entries in each of two datasets, the first and the third.
 TEST_F(StatusReportsTest, AListIsCutIntoPagesThatTogetherAreTheList) {
   std::vector<std::string> samples, tokens;
   rpc::QuarantineQuery query = {.dataset = "", .page_size = 3};

@@ -12,16 +12,16 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A daemon whose runner passes each time that it is looked at, unless it is stuck.
+// A daemon whose runner completes a pass between any two calls of After, unless it is stuck.
 class SystemdNotifierTest : public ::testing::Test {
  protected:
-  // What is said after so long.
+  // Advances the clock and returns the notification.
   std::string After(base::Duration time) {
     clock_.Advance(time);
     if (!stuck_) ++vitals_.passes;
     return systemd_notifier_.Next(vitals_, ready_, clock_.Now());
   }
-  // How many signs of life are given in so long, asked five times a second.
+  // The number of watchdog notifications within `time`, with five calls a second.
   int SignsIn(base::Duration time) {
     int signs = 0;
     for (base::Duration slept{}; slept < time; slept += milliseconds(200))
@@ -57,7 +57,7 @@ TEST_F(SystemdNotifierTest, ARunnerThatIsStuckGivesNoSignOfLife) {
 
   stuck_ = true;
 
-  EXPECT_LE(SignsIn(seconds(20)), 1);  // of the passes before
+  EXPECT_LE(SignsIn(seconds(20)), 1);  // for passes before it got stuck
   EXPECT_EQ(SignsIn(seconds(3600)), 0);
   stuck_ = false;
   EXPECT_GE(SignsIn(seconds(10)), 1);

@@ -8,7 +8,7 @@
 namespace penstock::base {
 namespace {
 
-// More than there are: what is behind the last one is no fault.
+// Greater than the number of faults; numbers from the last fault up to here are not faults.
 constexpr uint32_t kBeyondAll = 64;
 
 TEST(FaultTest, NamesAreUniqueSoThatAListOfThemCanBeRead) {
@@ -24,7 +24,7 @@ TEST(FaultTest, NamesAreUniqueSoThatAListOfThemCanBeRead) {
   EXPECT_FALSE(names.contains("unknown"));
 }
 
-// Numbers are kept in files and sent to clients: none is left out, none comes back.
+// Numbers are stored in files and sent to clients, so they must have no gaps and never be reused.
 TEST(FaultTest, NumbersFollowEachOther) {
   uint32_t number = 0;
   while (FactsOf(static_cast<Fault>(number))) ++number;

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The known answers that Random123 publishes for philox4x32-10.
+// Known answers that Random123 publishes for philox4x32-10.
 TEST(PhiloxTest, ZerosGiveTheKnownAnswer) {
   EXPECT_THAT(Philox4x32({0, 0, 0, 0}, 0),
               ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));

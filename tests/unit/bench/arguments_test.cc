@@ -13,7 +13,7 @@ absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
   return ParseArguments(words, {"handoff", "decode"});
 }
 
-// What is said to a call that is wrong; it is one line.
+// The error message for invalid arguments; expects that it is one line.
 std::string WordsTo(const std::vector<std::string>& words) {
   const auto arguments = Parse(words);
   EXPECT_TRUE(absl::IsInvalidArgument(arguments.status()));

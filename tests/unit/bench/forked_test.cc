@@ -23,7 +23,7 @@ absl::Status WaitFor(ForkedChild& child) {
   }
 }
 
-// So many system calls, counted in a child that makes `made` of them.
+// Makes `made` system calls in a child and returns how many the child counted.
 uint64_t Counted(int made) {
   const auto count = Shared<std::atomic<uint64_t>>::Make().value();
   ForkedChild child = ForkedChild::Start([&] {

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Notes its name and gives the values one after the other.
+// Appends its name to `order`, and returns the values one after another.
 Run Noting(std::string* order, char name, std::vector<double> values) {
   return [=, next = size_t{0}]() mutable -> absl::StatusOr<double> {
     *order += name;

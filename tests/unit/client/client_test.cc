@@ -1,4 +1,4 @@
-// The public classes against a doorway and services that the test answers.
+// The public classes, with a doorway and services implemented by the test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ class ClientTest : public ::testing::Test {
   FakeDaemon daemon_;
 };
 
-// How many mappings of this process are of a file whose name has `name` in it.
+// The number of mappings in this process whose file name contains `name`.
 size_t MappingsOf(const std::string& name) {
   size_t count = 0;
   std::ifstream maps("/proc/self/maps");

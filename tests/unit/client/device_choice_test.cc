@@ -1,4 +1,4 @@
-// What "host", "cuda", "cuda:N" and "auto" mean where there are GPUs and where there are none.
+// How "host", "cuda", "cuda:N" and "auto" are interpreted with and without GPUs.
 #include "client/src/gpu/device_choice.h"
 
 #include <gmock/gmock.h>

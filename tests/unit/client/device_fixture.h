@@ -1,4 +1,5 @@
-// A session of device delivery: its page and slabs are the test's, the GPU is made of host memory.
+// A session with device delivery. The test owns its page and slabs, and host memory simulates the
+// GPU.
 #pragma once
 
 #include "tests/unit/client/fake_gpu.h"

@@ -1,4 +1,4 @@
-// Memory of a pool on a GPU made of host memory: who may write it, and when.
+// A pool's memory on a GPU simulated in host memory: who may write to it, and when.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ class DevicePoolTest : public Test {
   static std::byte* At(const DeviceBuffer& buffer) {
     return static_cast<std::byte*>(buffer.data());
   }
-  // What a finish on the pool's stream does: fills the buffer when the stream comes to it.
+  // Like a finish on the pool's stream, fills the buffer when the stream reaches this point.
   void Fill(const DeviceBuffer& buffer, int value) {
     std::memset(source_.data(), value, source_.size());
     ASSERT_TRUE(gpu_->CopyOnDevice(At(buffer), source_.data(), 1, pool_.stream()).ok());
@@ -114,12 +114,12 @@ TEST_F(DevicePoolTest, ABufferThatIsGivenBackIsWrittenAgainOnlyBehindItsReader) 
   }
 
   const DeviceBuffer again = Take();
-  gpu_->Run(pool_.stream());  // the first filling
+  gpu_->Run(pool_.stream());  // the first fill
   Fill(again, 8);
   gpu_->Run(pool_.stream());
 
   EXPECT_EQ(At(again), data);
-  EXPECT_EQ(data[0], std::byte{7});  // the reader has not come to it yet
+  EXPECT_EQ(data[0], std::byte{7});  // the reader hasn't run yet
   gpu_->RunAll();
   EXPECT_EQ(seen, std::byte{7});
   EXPECT_EQ(data[0], std::byte{8});

@@ -1,4 +1,4 @@
-// Device delivery as the client does it: slabs, releases in stream order, what is refused.
+// The client's side of device delivery: slabs, releases in stream order, and refusals.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Refused.
+// ---- Refusals. ----
 
 TEST_F(DeviceSessionTest, APageThatCannotBeRegisteredOpensNoSession) {
   gpu_->registering = absl::FailedPreconditionError("not here");
@@ -107,7 +107,7 @@ TEST_F(DeviceSessionTest, AForkedChildTouchesNothing) {
   EXPECT_EQ(Word(1), 0u);
 }
 
-// Delivered.
+// ---- Delivery. ----
 
 TEST_F(DeviceSessionTest, ABatchIsOnTheDeviceAndItsLabelsAreOnTheHostToo) {
   AnnounceNext();
@@ -273,7 +273,7 @@ TEST_F(DeviceSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {
   EXPECT_THAT(status.message(), HasSubstr("larger device_depth"));
 }
 
-// Ends.
+// ---- Endings. ----
 
 TEST_F(DeviceSessionTest, ThePageStaysUntilTheStreamHasReleasedEverything) {
   AnnounceNext();
@@ -282,14 +282,14 @@ TEST_F(DeviceSessionTest, ThePageStaysUntilTheStreamHasReleasedEverything) {
     ASSERT_TRUE(session.NextInto(kAsStored, Target(), stream_, kNow).ok());
     ASSERT_TRUE(session.Close().ok());
   }
-  // The word did not come in time: the page is still there when it does.
+  // The stream hasn't released the batch yet, so the page stays until it does.
   EXPECT_THAT(daemon_.link->closed, SizeIs(1));
   EXPECT_EQ(gpu_->alive, 2);
 
   gpu_->Run(stream_);
 
   EXPECT_EQ(Word(1), 1u);
-  (void)second_.Attach(gpu_);  // it is looked at again
+  (void)second_.Attach(gpu_);  // checks the kept pages again
   EXPECT_EQ(gpu_->alive, 1);
 }
 

@@ -1,5 +1,7 @@
-// A daemon's side of one session, written by hand into real shared memory: announces what a test
-// says, whether it makes sense or not. One thread, but for Die, Announce and Wake.
+// The daemon's side of one session, written by the test into real shared memory. It announces
+// whatever the test says, valid or not.
+//
+// **Thread safety**: one thread, except that any thread may call Die, Announce and Wake.
 #pragma once
 
 #include <atomic>
@@ -20,9 +22,9 @@ namespace penstock::client {
 
 inline constexpr uint32_t kSegmentId = 7;
 inline constexpr uint32_t kSlots = 4;
-inline constexpr uint64_t kNotesBytes = 64;  // of one batch: 4 labels, 4 ids
+inline constexpr uint64_t kNotesBytes = 64;  // of one batch: 4 labels and 4 ids
 
-// 4 rows of 2 × 2 × 3.
+// 4 rows of 2 × 2 × 3 bytes.
 inline Grant SmallGrant() {
   Grant grant;
   grant.session_id = 42;
@@ -81,11 +83,11 @@ class FakeLink final : public Link {
   std::atomic<int> pumps{0};
   std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments, on_their_way;
   std::vector<uint64_t> closed;
-  // What a question for progress is answered with, and how long each had.
+  // The answer to GetProgress, and the timeout of each call.
   absl::StatusOr<Progress> progress = Progress();
-  base::Mutex asked_mutex;  // a session's statistics may be asked for by another thread
+  base::Mutex asked_mutex;  // another thread may ask for a session's statistics
   std::vector<base::Duration> asked_for;
-  // Of device delivery: what a question for slabs is answered with, and how often it was asked.
+  // For device delivery: the slabs that FetchSlabs opens, and the number of calls.
   std::vector<SlabOffer> offers;
   int fetches = 0;
   Slabs slabs{[](uint32_t) { return absl::NotFoundError("no descriptor came"); }};
@@ -121,7 +123,7 @@ class FakeDaemon {
         posix::Mapping::Map(memory_, slots_.size(), posix::Access::kReadOnly).value());
   }
 
-  // `gpu`: unless the grant's delivery is host.
+  // **Requires**: `gpu`, unless the grant's delivery is host.
   absl::StatusOr<Opened> Attach(std::shared_ptr<Gpu> gpu = nullptr) {
     const absl::StatusOr<Attachment*> made =
         Attachment::Make(grant_, control_, event_.Duplicate().value(), link, gpu);
@@ -136,7 +138,7 @@ class FakeDaemon {
     return opened;
   }
 
-  // What batch `sequence` of a whole epoch would be: slot contents are its number.
+  // The entry for batch `sequence` of a whole epoch; `sequence` is also the slot's content.
   shm::ControlEntry Entry(uint64_t sequence) const {
     shm::ControlEntry entry{};
     entry.sequence = sequence;
@@ -153,7 +155,7 @@ class FakeDaemon {
     return entry;
   }
 
-  // Announces an entry as it is, and wakes whoever sleeps.
+  // Announces the entry unchanged, and wakes all waiters.
   void Announce(const shm::ControlEntry& entry) {
     const uint64_t before = page().announced.load();
     if (entry.offset <= slots_.size() - grant_.slot_bytes) {
@@ -184,7 +186,7 @@ class FakeDaemon {
   }
 
   const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();
-  std::byte* slab = nullptr;  // of device delivery: where its slots are, too
+  std::byte* slab = nullptr;  // for device delivery: also contains the slots
 
  private:
   void Fill(std::byte* slot, uint64_t number) {
@@ -206,12 +208,12 @@ class FakeDaemon {
   posix::Mapping page_, slots_;
 };
 
-// What a session asked when it opened again, and what it gets.
+// What a session asked for when it reopened, and the answers.
 struct Reopening {
   std::vector<State> asked;
   std::vector<uint64_t> epochs;
-  std::vector<absl::Status> refusals;  // the first ones
-  FakeDaemon* daemon = nullptr;        // behind them
+  std::vector<absl::Status> refusals;  // the answers to the first attempts
+  FakeDaemon* daemon = nullptr;        // answers the attempts after these
   std::shared_ptr<Gpu> gpu = {};       // shared with the session; null: host memory
 };
 

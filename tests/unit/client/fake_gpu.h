@@ -1,6 +1,8 @@
-// A GPU made of host memory. What is put into a stream happens when a test says so (Run), in the
-// stream's order; waits between streams hold. It remembers what was asked of it, and fails where a
-// test says. One thread.
+// A GPU simulated in host memory. Work on a stream happens, in the stream's order, when the test
+// calls Run; waits between streams are respected. It records the requests, and fails those that the
+// test chooses.
+//
+// **Thread safety**: one thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +26,7 @@ inline constexpr uint64_t kCanaryOffset = kSlabBytes - 4096;
 
 class FakeGpu final : public Gpu {
  public:
-  // Streams of a test.
+  // The test's own streams.
   static Stream Named(uintptr_t number) { return reinterpret_cast<Stream>(number << 4); }
 
   int ordinal() const override { return 5; }
@@ -81,7 +83,7 @@ class FakeGpu final : public Gpu {
   absl::StatusOr<bool> IsCapturing(Stream stream) override { return captured.contains(stream); }
   bool Reaches(const void* memory) override { return memory != nullptr && memory != plain_host; }
 
-  // uint8 in the same layout alone: what kernels compute is tested elsewhere.
+  // Only uint8 in the same layout, because other tests cover what kernels compute.
   absl::Status Convert(const finish::TensorJob& job, Stream stream) override {
     PENSTOCK_RETURN_IF_ERROR(finish::CheckTensor(job));
     Put(stream, [=] { (void)finish::Convert(job); });
@@ -119,7 +121,7 @@ class FakeGpu final : public Gpu {
     return absl::OkStatus();
   }
 
-  // Everything in the stream that waits for no other stream.
+  // Runs the stream's work up to the first wait for another stream.
   void Run(Stream stream) {
     std::deque<Step>& steps = streams_[stream];
     while (!steps.empty() && steps.front()()) steps.pop_front();
@@ -132,7 +134,7 @@ class FakeGpu final : public Gpu {
   size_t Waiting(Stream stream) { return streams_[stream].size(); }
   Stream copy_stream() const { return Named(kFirstOwn); }
 
-  // A slab that another process exports; its bytes.
+  // Exports a slab, as another process would. Returns its bytes.
   std::byte* Export(int handle) {
     std::vector<std::byte>& slab = exported[handle];
     slab.resize(kSlabBytes);
@@ -140,21 +142,21 @@ class FakeGpu final : public Gpu {
     return slab.data();
   }
 
-  // What fails.
+  // Errors to return, by kind of request.
   absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing;
   std::set<Stream> captured;
-  const void* plain_host = nullptr;  // memory that kernels do not reach
-  // What was asked.
+  const void* plain_host = nullptr;  // host memory that kernels can't access
+  // The recorded requests.
   std::map<int, std::vector<std::byte>> exported;
   std::vector<Access> registered;
   int opened = 0, copies = 0, synchronized = 0;
-  int alive = 0;  // memory and pages that are not freed
+  int alive = 0;  // allocations and pages that are not freed
   int streams_made = 0;
 
  private:
   static constexpr int kFirstOwn = 99;
   static constexpr uint64_t kDeviceShift = uint64_t{1} << 40;
-  using Step = std::function<bool()>;  // false: not yet
+  using Step = std::function<bool()>;  // returns false if it must wait
 
   class Counted final : public Memory {
    public:
@@ -199,7 +201,8 @@ class FakeGpu final : public Gpu {
 
    private:
     FakeGpu& gpu_;
-    // Of the last recording; shared with the streams that wait for it, whatever is recorded later.
+    // Belongs to the last recording. Shared with the streams that wait for it, which a later
+    // recording must not affect.
     std::shared_ptr<bool> done_ = std::make_shared<bool>(true);
   };
   class CopyStream final : public OwnStream {

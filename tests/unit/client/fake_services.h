@@ -1,5 +1,5 @@
-// A daemon as far as a client sees it: doorway and services at a real socket, one session of a
-// FakeDaemon behind them. What it answers is the test's choice.
+// A daemon as a client sees it: a doorway and services on a real socket, with one session of a
+// FakeDaemon. The test chooses the answers.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -23,7 +23,7 @@ namespace penstock::client {
 struct Answers {
   uint32_t protocol_version = shm::kProtocolVersion, oldest_protocol_version = 0;
   std::string refusal = {};            // at the doorway; empty: welcome
-  grpc::Status open = grpc::Status();  // of OpenSession
+  grpc::Status open = grpc::Status();  // the result of OpenSession
   grpc::Status send_order = grpc::Status();
   bool send_descriptors = true;
 };
@@ -53,11 +53,11 @@ class FakeServices final : public v1::FeedService::Service {
     Send(*guest_, segment, {});
   }
 
-  // What the client said.
+  // What the client sent.
   std::string client, ticket;
   std::vector<v1::OpenSessionRequest> opened;
   std::vector<std::vector<uint64_t>> orders;
-  std::vector<int> described;  // how many samples each call asked for
+  std::vector<int> described;  // number of samples in each call
   std::atomic<int> closed{0};
 
  private:
@@ -81,7 +81,7 @@ class FakeServices final : public v1::FeedService::Service {
 
   void Greet(posix::ForeignFd guest) {
     const auto handshake = posix::Receive(*guest, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
-    if (!handshake.ok()) return;  // it only looked whether somebody listens
+    if (!handshake.ok()) return;  // the client only checked that somebody listens
     const base::MutexLock lock(mutex_);
     client = reinterpret_cast<const shm::DoorwayHandshake*>(handshake->bytes.data())->client;
     if (!answers_.refusal.empty()) {

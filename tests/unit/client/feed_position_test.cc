@@ -14,7 +14,7 @@ Grant FourBatches() {
   return grant;
 }
 
-// Batch `step` of an epoch of four, each of ten samples.
+// Batch `step` of an epoch of four batches, each of ten samples.
 FeedPosition::Step StepOf(uint64_t epoch, uint64_t step) {
   return {.epoch = epoch, .step = step, .consumed = 10 * (step + 1), .last_of_epoch = step == 3};
 }
@@ -47,7 +47,8 @@ TEST(FeedPositionTest, EachBatchMovesItAndTheLastOneEndsTheEpoch) {
   EXPECT_EQ(position.state().epoch, 1u);
 }
 
-// A state that is saved before the end is reported must be the other ranks' too.
+// All ranks must save the same state, so a state saved before the end is reported stays in the old
+// epoch.
 TEST(FeedPositionTest, WhileAnotherRankHasOneMoreBatchTheEpochEndsOnlyWhenItIsReported) {
   FeedPosition position({.ranks_differ = true}, FourBatches());
   FeedPosition::Step last = StepOf(0, 2);

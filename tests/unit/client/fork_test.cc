@@ -1,4 +1,4 @@
-// What a forked child may do with its parent's objects: be told so, and nothing else.
+// A forked child's calls on its parent's objects return an error and do nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kNow{0};
 
-// Runs in a forked child; whether it said true.
+// Runs `check` in a forked child and returns its result.
 bool InChild(const std::function<bool()>& check) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(check() ? 0 : 1);

@@ -1,4 +1,4 @@
-// Which delivery is tried after which, and what is said about those that were not possible.
+// The order in which deliveries are tried, and the explanation of those that failed.
 #include "client/src/connection/negotiation.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Answers tries with failures, in order, and then with success.
+// Answers the attempts with failures_ in order, then with success.
 class NegotiationTest : public ::testing::Test {
  protected:
   absl::StatusOr<Opened> Run(const DeliveryRequest& request) {
@@ -30,7 +30,7 @@ class NegotiationTest : public ::testing::Test {
   std::vector<absl::Status> failures_;
   HandleKind granted_ = HandleKind::kAuto;
   std::vector<std::string> asked_;
-  std::string reason_;  // of the last try
+  std::string reason_;  // for the last attempt
 };
 
 const absl::Status kNoContext = absl::FailedPreconditionError("invalid device context");

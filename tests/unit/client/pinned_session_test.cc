@@ -1,5 +1,5 @@
-// Pinned delivery: copies one batch ahead, slots that come back when copied, places that are
-// written again only behind their readers.
+// Pinned delivery: it copies one batch ahead, releases slots once they are copied, and overwrites a
+// place in GPU memory only after its readers.
 #include "tests/unit/client/fake_gpu.h"
 #include "tests/unit/client/session_fixture.h"
 
@@ -56,7 +56,7 @@ TEST_F(PinnedSessionTest, AStreamWaitsForTheCopyAndTheHostDoesNot) {
 
   ASSERT_TRUE(batch.ok()) << batch.status().ToString();
   gpu_->Run(stream_);
-  EXPECT_EQ(images_[0], 0);  // nothing was copied yet
+  EXPECT_EQ(images_[0], 0);  // nothing has been copied yet
   gpu_->RunAll();
   EXPECT_THAT(images_, Each(1));
   EXPECT_THAT(labels_, ElementsAre(10, 11, 12, 13));
@@ -111,7 +111,7 @@ TEST_F(PinnedSessionTest, OneBatchIsCopiedAheadAndNoMore) {
   const Result<Batch> batch = session.Next(stream_, kNow);
 
   EXPECT_EQ(gpu_->copies, 2);
-  EXPECT_EQ(session.state().consumed, 4u);  // of what was returned, not of what is ahead
+  EXPECT_EQ(session.state().consumed, 4u);  // counts what was returned, not what was copied ahead
 }
 
 TEST_F(PinnedSessionTest, APlaceIsWrittenAgainOnlyBehindItsReader) {
@@ -119,10 +119,10 @@ TEST_F(PinnedSessionTest, APlaceIsWrittenAgainOnlyBehindItsReader) {
   SessionCore session = Open();
   ASSERT_TRUE(session.NextInto(kAsStored, Target(), stream_, kNow).ok());
   const Result<Batch> second = session.Next(stream_, kNow);
-  EXPECT_EQ(gpu_->copies, 3);  // batch 3 into the place of batch 1
+  EXPECT_EQ(gpu_->copies, 3);  // batch 3 reuses batch 1's place
 
   gpu_->Run(gpu_->copy_stream());
-  EXPECT_GT(gpu_->Waiting(gpu_->copy_stream()), 0u);  // for the finish of batch 1
+  EXPECT_GT(gpu_->Waiting(gpu_->copy_stream()), 0u);  // waits for the finish of batch 1
   gpu_->Run(stream_);
   EXPECT_THAT(images_, Each(1));
   gpu_->RunAll();
@@ -164,7 +164,7 @@ TEST_F(PinnedSessionTest, AfterARestartWhatWasAheadIsAskedForAgain) {
   SessionCore session = Open();
   Result<Batch> held = session.Next(stream_, kNow);
   daemon_.link->dead = true;
-  ASSERT_TRUE(session.Next(stream_, kNow).ok());  // it was copied already
+  ASSERT_TRUE(session.Next(stream_, kNow).ok());  // already copied
   EXPECT_EQ(session.Next(stream_, kNow).status().code(), Code::kUnavailable);
   second_.AnnounceNext();
 
@@ -184,7 +184,7 @@ TEST_F(PinnedSessionTest, TheEndWaitsForCopiesAndFreesEverything) {
     SessionCore session = Open();
     const Result<Batch> batch = session.Next(stream_, kNow);
     ASSERT_TRUE(session.Close().ok());
-    EXPECT_THAT(daemon_.link->closed, IsEmpty());  // the batch is out
+    EXPECT_THAT(daemon_.link->closed, IsEmpty());  // the batch still exists
   }
 
   EXPECT_THAT(daemon_.link->closed, SizeIs(1));

@@ -1,4 +1,4 @@
-// Starting this user's private daemon. The daemon is this very program, started with --private.
+// Starting this user's private daemon. This program itself, started with --private, is the daemon.
 #include "client/src/connection/private_daemon.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 constexpr char kBehaviour[] = "PENSTOCK_TEST_BEHAVIOUR";
 
-// The started program: notes that it was started, then listens or fails as it is told.
+// Runs as the daemon: records its start, then listens or fails as the environment says.
 int BeTheDaemon(const std::string& directory) {
   std::ofstream(directory + "/starts", std::ios::app) << ::getpid() << ' ' << ::getsid(0) << '\n';
   if (std::getenv(kBehaviour) == std::string("fail")) {
@@ -42,7 +42,7 @@ int BeTheDaemon(const std::string& directory) {
   }
   const auto door = posix::Listen(address + ".door", posix::SocketKind::kSeqPacket);
   const auto stream = posix::Listen(address, posix::SocketKind::kStream);
-  ::alarm(30);  // whatever becomes of the test
+  ::alarm(30);  // ends this process even if the test hangs
   for (;;) ::pause();
 }
 
@@ -64,7 +64,7 @@ class PrivateDaemonTest : public ::testing::Test {
 
   std::string directory() const { return runtime_ + "/penstock"; }
 
-  // Process and session of each daemon that was started.
+  // Process id and session id of each daemon that was started.
   std::vector<std::pair<pid_t, pid_t>> Starts() const { return StartsIn(directory()); }
   static std::vector<std::pair<pid_t, pid_t>> StartsIn(const std::string& folder) {
     std::vector<std::pair<pid_t, pid_t>> starts;
@@ -79,7 +79,7 @@ class PrivateDaemonTest : public ::testing::Test {
 
 constexpr base::Duration kLong = std::chrono::seconds(20);
 
-// One without clients ends: it takes its sockets away first, and keeps the address to the last.
+// An idle daemon that ends removes its sockets first and releases the lock on its address last.
 TEST_F(PrivateDaemonTest, ADaemonThatIsEndingIsWaitedFor) {
   ASSERT_EQ(::mkdir(directory().c_str(), 0700), 0);
   const std::string path = directory() + "/penstock.sock.lock";
@@ -156,10 +156,10 @@ TEST_F(PrivateDaemonTest, OfManyThatWantItAtOnceOneStartsItAndTheOthersJoin) {
   EXPECT_EQ(Starts().size(), 1u);
 }
 
-// In another mount namespace a path may mean other files.
+// In another mount namespace, a path may refer to other files.
 TEST_F(PrivateDaemonTest, WhoSeesOtherFilesHasADaemonOfItsOwnAndFindsItAgain) {
   const std::string theirs = StartPrivateDaemon(kLong).value();
-  std::ofstream(directory() + "/view") << "mounts 1 root 2:3\n";  // as if it were of another one
+  std::ofstream(directory() + "/view") << "mounts 1 root 2:3\n";  // a daemon of another namespace
 
   const std::string ours = StartPrivateDaemon(kLong).value();
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class ReopenTest : public ::testing::Test {
  protected:
-  // Fails so often with `refusal`, and then opens the daemon's session.
+  // Fails `refusals` times with `refusal`, then opens the daemon's session.
   absl::StatusOr<Opened> After(int refusals, const absl::Status& refusal) {
     return Reopen(
         [&, refusals]() -> absl::StatusOr<Opened> {

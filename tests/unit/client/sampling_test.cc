@@ -57,7 +57,7 @@ TEST(SamplingTest, SamplesComeAsOftenAsTheirWeightsSay) {
     const double expected = kDraws * weights[i] / kTotal;
     if (expected > 0) chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
   }
-  EXPECT_LT(chi_square, 20.5);  // 5 degrees of freedom: once in a thousand
+  EXPECT_LT(chi_square, 20.5);  // 5 degrees of freedom: p = 0.001
   EXPECT_EQ(counts[4], 0);
 }
 
@@ -69,7 +69,7 @@ TEST(SamplingTest, NeighboursAreDrawnIndependently) {
 
   double chi_square = 0;
   for (const double count : counts) chi_square += (count - 25'000) * (count - 25'000) / 25'000;
-  EXPECT_LT(chi_square, 37.7);  // 15 degrees of freedom: once in a thousand
+  EXPECT_LT(chi_square, 37.7);  // 15 degrees of freedom: p = 0.001
 }
 
 TEST(SamplingTest, TheSameNumbersGiveTheSameOrderAndOnlyWeightsRatiosCount) {

@@ -1,4 +1,4 @@
-// A session on a page that the test writes.
+// A session whose control page the test writes.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class SessionCoreTest : public ::testing::Test {
     return ::poll(&entry, 1, 0) == 1;
   }
 
-  // The same announcement, changed so that it cannot be.
+  // Announces batch 1 after `change` made its entry invalid. Returns the status of Next.
   template <typename Change>
   Status NextAfter(Change change) {
     shm::ControlEntry entry = daemon_.Entry(1);

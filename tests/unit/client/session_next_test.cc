@@ -1,4 +1,4 @@
-// Taking, waiting, releasing, and where a session then stands and ends.
+// Taking, waiting, releasing, and a session's state and end.
 #include <sys/mman.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 using SessionNextTest = SessionCoreTest;
 
-// Taking and releasing.
+// ---- Taking and releasing. ----
 
 TEST_F(SessionNextTest, ABatchCarriesWhatItsSlotHolds) {
   shm::ControlEntry entry = daemon_.Entry(1);
@@ -140,7 +140,7 @@ TEST_F(SessionNextTest, AFinishIntoMemoryThatTheHostCannotUseIsRefused) {
   SessionCore session = Open();
   Result<Batch> batch = session.Next(kNow);
   void* const reserved = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(reserved, MAP_FAILED);  // as the addresses of device memory are
+  ASSERT_NE(reserved, MAP_FAILED);  // inaccessible to the host, like device memory
 
   const Status images = batch->FinishInto({}, reserved, 4096);
   const Status both = batch->FinishInto({}, {reserved, 4096, nullptr}, nullptr);
@@ -189,7 +189,7 @@ TEST_F(SessionNextTest, AFinishOfAReleasedBatchIsRefused) {
   EXPECT_EQ(batch->FinishInto({}, floats, sizeof(floats)).code(), Code::kFailedPrecondition);
 }
 
-// Waiting.
+// ---- Waiting. ----
 
 TEST_F(SessionNextTest, NothingInTimeIsADeadlineExceededAndTheNextCallGoesOn) {
   SessionCore session = Open();
@@ -266,7 +266,7 @@ TEST_F(SessionNextTest, EveryOneOfManyAnnouncementsIsSeen) {
   EXPECT_EQ(got, kBatches);
 }
 
-// Ends.
+// ---- Ends. ----
 
 TEST_F(SessionNextTest, AnEpochsEndIsSaidOnceAfterItsLastBatch) {
   shm::ControlEntry last = daemon_.Entry(1);
@@ -336,7 +336,7 @@ TEST_F(SessionNextTest, ASessionEndsForTheDaemonWhenTheLastBatchIsBack) {
   EXPECT_THAT(daemon_.link->closed, ElementsAre(42));
 }
 
-// Where it stands.
+// ---- State. ----
 
 TEST_F(SessionNextTest, AFreshSessionStandsAtTheBeginningWithItsSeedAndFingerprint) {
   SessionCore session = Open({.start = {}, .epochs = 0, .seed = 5});

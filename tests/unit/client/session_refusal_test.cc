@@ -1,4 +1,4 @@
-// What the daemon says on the page and cannot be.
+// Impossible values that the daemon writes on the page are refused.
 #include <chrono>
 
 #include "tests/unit/client/session_fixture.h"

@@ -1,4 +1,4 @@
-// The daemon dies, and comes back.
+// The daemon dies and comes back.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -79,7 +79,7 @@ TEST_F(SessionResumeTest, AReopenedSessionAsksForItsStateAndTheEpochsThatAreLeft
 TEST_F(SessionResumeTest, WhereOtherRanksHaveABatchMoreTheStateStaysInTheEpochUntilItsEnd) {
   shm::ControlEntry last = daemon_.Entry(1);
   last.last_of_epoch = 1;
-  last.consumed = 96;  // of 100: another rank takes the last four
+  last.consumed = 96;  // of 100; another rank takes the last four
   daemon_.Announce(last);
   SessionCore session = Open({.start = {}, .epochs = 0, .seed = 9, .ranks_differ = true});
   ASSERT_TRUE(session.Next(kNow).ok());
@@ -209,9 +209,10 @@ TEST_F(SessionResumeTest, AfterTheLastEpochNoDaemonIsNeededToSaySo) {
   EXPECT_THAT(reopening_.asked, IsEmpty());
 }
 
-// ---- Seen from other threads, and by the daemon. ----
+// ---- Other threads, and the daemon's view. ----
 
-// A thread that shows progress asks while the trainer's loses its daemon and connects again.
+// A thread that shows progress calls Stats while the trainer's thread loses its daemon and
+// reconnects.
 TEST_F(SessionResumeTest, StatsMayBeAskedByAnotherThreadWhileTheSessionConnectsAgain) {
   SessionCore session = Open();
   std::atomic<bool> done = false;
@@ -231,7 +232,8 @@ TEST_F(SessionResumeTest, StatsMayBeAskedByAnotherThreadWhileTheSessionConnectsA
   EXPECT_GT(reopening_.asked.size(), 1000u);
 }
 
-// The drain may be cancelled; the daemon would keep the session as long as this process lives.
+// The drain may be cancelled. The daemon would then keep the session for as long as this process
+// lives.
 TEST_F(SessionResumeTest, ASessionThatADrainEndedSaysOnItsPageThatItIsOverOnceItsBatchesAre) {
   daemon_.AnnounceNext();
   daemon_.End(shm::SessionState::kClosing);
@@ -244,7 +246,7 @@ TEST_F(SessionResumeTest, ASessionThatADrainEndedSaysOnItsPageThatItIsOverOnceIt
   EXPECT_NE(daemon_.page().left.load(), 0u);
 }
 
-// Whether or not CloseSession arrives.
+// The page says so whether or not CloseSession arrives.
 TEST_F(SessionResumeTest, ASessionThatIsClosedSaysSoOnItsPage) {
   SessionCore session = Open();
   ASSERT_EQ(daemon_.page().left.load(), 0u);

@@ -1,4 +1,5 @@
-// What is said when nothing comes, to whom holds all it can, and what is counted meanwhile.
+// Waiting: the message when no batch arrives, the error when a session holds its whole window, and
+// the statistics.
 #include <chrono>
 #include <thread>
 
@@ -18,7 +19,7 @@ using ::testing::SizeIs;
 
 class SessionWaitTest : public SessionCoreTest {
  protected:
-  // All that the window has.
+  // Takes as many batches as the window has.
   std::vector<Batch> TakeAll(SessionCore& session) {
     std::vector<Batch> held;
     for (uint32_t i = 0; i < kSlots; ++i) {
@@ -32,7 +33,7 @@ class SessionWaitTest : public SessionCoreTest {
   }
 };
 
-// ---- Hoarding. ----
+// ---- Holding the whole window. ----
 
 TEST_F(SessionWaitTest, WhoHoldsTheWholeWindowIsToldSoWithinASecondOrTwo) {
   SessionCore session = Open();
@@ -97,7 +98,7 @@ TEST_F(SessionWaitTest, AReleaseEndsTheHoarding) {
   EXPECT_EQ(session.Next(milliseconds(20)).status().code(), Code::kDeadlineExceeded);
 }
 
-// ---- Who is slow. ----
+// ---- The slow stage. ----
 
 TEST_F(SessionWaitTest, WhenTheTimeIsUpTheSlowStageIsNamed) {
   daemon_.link->progress->phase = SessionPhase::kStalled;
@@ -140,7 +141,7 @@ TEST_F(SessionWaitTest, ADaemonThatDoesNotAnswerIsSaidToBeSilent) {
               HasSubstr("the daemon does not answer: nothing came within 1000 ms"));
 }
 
-// ---- Stats. ----
+// ---- Statistics. ----
 
 TEST_F(SessionWaitTest, BatchesThatAreReadyCostNoWait) {
   SessionCore session = Open();

@@ -1,4 +1,4 @@
-// Slabs are opened only when they can be, and believed only when they have their canary.
+// Slabs are opened only if their offer is valid, and used only if their guard bytes match.
 #include "client/src/gpu/slabs.h"
 
 #include "tests/unit/client/device_fixture.h"

@@ -1,4 +1,4 @@
-// The words for what a session waits for.
+// The text that says what a session waits for.
 #include "client/src/session/slow_stage.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Four workers at work on two batches.
+// Four workers that decode two batches.
 Progress Decoding() {
   Progress progress;
   progress.phase = SessionPhase::kDecoding;
@@ -145,7 +145,7 @@ TEST(VerdictTest, WhoWaitsIsHeldUpByAStage) {
               HasSubstr("the daemon does not answer: gone"));
 }
 
-// Workers rest while the window is full: that is no reason to blame the source.
+// Workers are idle while the window is full, which is no reason to blame the source.
 TEST(VerdictTest, ReadyBatchesAndIdleWorkersAreNotBlamedOnReading) {
   Progress progress = Decoding();
   progress.phase = SessionPhase::kRunning;

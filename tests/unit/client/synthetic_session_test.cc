@@ -1,5 +1,5 @@
-// Rows that nobody stores: made in the consumer's stream, and no slab, copy or word of a GPU
-// needed.
+// Synthetic rows, which the consumer's stream generates without a slab, a copy or a word in GPU
+// memory.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -34,7 +34,7 @@ class SyntheticSessionTest : public ::testing::Test {
   }
   uint64_t Word(uint64_t sequence) { return daemon_.page().released[sequence - 1].load(); }
   Into Target() { return {images_, sizeof(images_), labels_}; }
-  // The rows of batch `sequence`, by the CPU.
+  // The rows of batch `sequence`, computed by the CPU.
   static std::vector<std::byte> Expected(uint64_t sequence) {
     std::vector<std::byte> rows(48);
     const finish::Synthetic what = {
@@ -110,7 +110,7 @@ TEST_F(SyntheticSessionTest, RowsAreMadeInTheStreamAndTheSlotIsBackAtOnce) {
   const Result<Batch> batch = session.NextInto(kBytes, Target(), stream_, kNow);
 
   ASSERT_TRUE(batch.ok()) << batch.status().ToString();
-  EXPECT_EQ(Word(2), 2u);  // the device reads nothing of it
+  EXPECT_EQ(Word(2), 2u);  // nothing on the device reads the slot
   EXPECT_EQ(std::count(std::begin(images_), std::end(images_), 0), 48);
   gpu_->RunAll();
   EXPECT_EQ(std::memcmp(images_, Expected(2).data(), sizeof(images_)), 0);

@@ -1,4 +1,4 @@
-// Batches without images, and what comes beside them: views where they lie, and finishes.
+// Batches without images, and fields next to images: views in place, and finishes.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 
 constexpr Finish kAny = {};
 
-// 4 rows: windows of three tokens and their targets, which lie over each other; up to five bytes.
+// 4 rows: windows of three tokens and their targets, which overlap in memory; and texts of up to
+// five bytes.
 Grant TensorGrant() {
   Grant grant = SmallGrant();
   grant.row_bytes = grant.height = grant.width = grant.channels = 0;
@@ -54,9 +55,9 @@ class TensorSessionTest : public ::testing::Test {
 TEST_F(TensorSessionTest, AGrantWhoseTensorsCannotBeIsRefusedAsABugOfTheDaemon) {
   const std::function<void(TensorPlace&)> changes[] = {
       [](TensorPlace& place) { place.field.type = static_cast<DType>(99); },
-      [](TensorPlace& place) { place.field.shape = {4}; },  // reaches into the next row
+      [](TensorPlace& place) { place.field.shape = {4}; },  // extends into the next row
       [](TensorPlace& place) { place.row_bytes = 8; },
-      [](TensorPlace& place) { place.offset = 1; },  // between two elements
+      [](TensorPlace& place) { place.offset = 1; },  // not aligned to an element
       [](TensorPlace& place) { place.offset = 190; },
       [](TensorPlace& place) { place.row_stride = 100; },
       [](TensorPlace& place) { place.row_stride = UINT64_MAX - 1; },
@@ -107,7 +108,7 @@ TEST_F(TensorSessionTest, NothingIsTakenWhereAFullBatchOfATensorHasNoRoom) {
   EXPECT_TRUE(session.Next(kNow).ok());
 }
 
-// Floats that were stored are not normalised, and who asks for it is told.
+// Stored floats are not normalised, so asking for it is an error.
 TEST_F(TensorSessionTest, AMeanOrADeviationForABatchWithoutAnImageIsRefusedAndNothingIsTaken) {
   SessionCore session = Open();
   daemon_.AnnounceNext();
@@ -183,7 +184,7 @@ TEST_F(TensorSessionTest, ADaemonThatComesBackWithOtherTensorsHasAnotherDataset)
   EXPECT_THAT(status.message(), HasSubstr("the dataset changed"));
 }
 
-// On a GPU: where nothing is an image, no memory for one is wanted.
+// On a GPU, a batch without images needs no memory for them.
 TEST(TensorsOnGpuTest, AFinishGathersThemBehindWhichTheSlotGoesBack) {
   Grant grant = TensorGrant();
   grant.delivery = Delivery::kDevice;
@@ -211,7 +212,7 @@ TEST(TensorsOnGpuTest, AFinishGathersThemBehindWhichTheSlotGoesBack) {
   const Status finished = batch->FinishInto(kAny, {.labels = labels, .tensors = tensors}, stream);
 
   ASSERT_TRUE(finished.ok()) << finished.ToString();
-  EXPECT_THAT(targets, Each(0));  // the stream has not come so far
+  EXPECT_THAT(targets, Each(0));  // the stream hasn't run yet
   EXPECT_EQ(daemon.page().released[0].load(), 0u);
   gpu->RunAll();
   EXPECT_THAT(targets, Each(0x0101));

@@ -1,5 +1,5 @@
-// Who waits for whom: the daemon's judgement of a session, its judgement of the feed, and what the
-// client says to a waiting trainer, in the same situations.
+// Checks in the same situations that three explanations of a wait agree: the daemon's phase of a
+// session, its verdict on the feed, and the client's message to a waiting trainer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +19,10 @@ using Phase = feed::SessionPhase;
 struct Situation {
   const char* what;
   feed::SessionFacts session;
-  feed::FlowFigures feed;  // of the last seconds, in which it was so all the time
+  feed::FlowFigures feed;  // over the last seconds, during which nothing changed
   Phase phase;
   Bottleneck bottleneck;
-  const char* told;  // to a trainer that waits; how it begins
+  const char* told;  // how the message to a waiting trainer begins
 };
 
 feed::FlowFigures Starving(double workers_busy, double readers_busy,

@@ -1,4 +1,4 @@
-// Values that cannot be, the defaults, the example, and the private daemon's configuration.
+// Invalid values, the defaults, the example, and the private daemon's configuration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -310,7 +310,7 @@ TEST(ConfigExampleTest, TheExampleHasEveryKey) {
   check(check, *config::v1::Config::descriptor());
 }
 
-// A machine that leaves us so much.
+// A machine with these resources available.
 posix::Machine Left(uint32_t cores, uint64_t bytes) {
   return {.affinity_cores = cores, .quota_cores = {}, .available_bytes = bytes, .cgroup_bytes = {}};
 }

@@ -1,4 +1,4 @@
-// Ranges and mixtures, as a configuration has them.
+// Ranges and mixtures in the configuration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

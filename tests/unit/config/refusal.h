@@ -1,4 +1,4 @@
-// What a configuration is refused with.
+// The error for an invalid configuration.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace penstock::app {
 
-// The words, one line; "not refused" where it is taken. The file is "p.yaml".
+// Returns the error message, which must be one line, or "not refused". The file name is "p.yaml".
 inline std::string Refusal(const std::string& text) {
   const auto config = ParseConfig(text, "p.yaml");
   if (config.ok()) return "not refused";

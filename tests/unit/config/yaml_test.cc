@@ -1,4 +1,4 @@
-// Wrong input: invalid YAML, unknown and repeated keys, values of another type.
+// Wrong input: invalid YAML, unknown and repeated keys, values of the wrong type.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(ConfigYamlTest, ASecondDocumentIsRefused) {
               HasSubstr("got a second document"));
 }
 
-// The parser quotes the byte that it does not understand.
+// The parser's message quotes the byte that it does not understand.
 TEST(ConfigYamlTest, ARefusalIsOneLineWhateverByteIsWrong) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string wrong(1, static_cast<char>(byte));
@@ -58,7 +58,7 @@ TEST(ConfigYamlTest, ARefusalIsOneLineWhateverByteIsWrong) {
   }
 }
 
-// The parser makes documents of it without end.
+// The YAML parser returns an endless sequence of documents for this text.
 TEST(ConfigYamlTest, ATextThatTheParserNeverGetsThroughIsRefused) {
   EXPECT_NE(Refusal("\n, *a~\nc:"), "not refused");
 }

@@ -1,4 +1,4 @@
-// RowCopiers: what they write, what they do when a source fails, and that none holds up another.
+// RowCopiers: what they write, how they handle a failing source, and that none delays another.
 #include "server/copy/row_copiers.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr source::RowShape kShape = {2, 3, 1};
 
-// Memory for one run.
+// The memory for one run.
 struct Target {
   explicit Target(size_t rows) : rows(rows * kShape.bytes()), labels(rows * 8), ids(rows * 8) {}
   RowRun For(const source::Dataset& dataset, std::vector<uint64_t> samples, uint64_t id) {
@@ -41,7 +41,7 @@ class RowCopiersTest : public ::testing::Test {
  protected:
   void Start(RowCopiers& row_copiers) { ASSERT_TRUE(row_copiers.Start().ok()); }
 
-  // Waits until so many runs ended.
+  // Waits until `count` runs have ended.
   static std::map<uint64_t, absl::Status> Collect(RowCopiers& row_copiers, size_t count) {
     std::map<uint64_t, absl::Status> ended;
     const base::TimePoint deadline = base::Now() + std::chrono::seconds(20);
@@ -54,7 +54,7 @@ class RowCopiersTest : public ::testing::Test {
   }
 };
 
-// When to try again is the caller's business.
+// The caller decides when to retry.
 TEST_F(RowCopiersTest, ASourceThatFailsEndsTheRunAtOnceInItsOwnWords) {
   for (const absl::Status& why : {absl::UnavailableError("'/data/x': Input/output error"),
                                   absl::DataLossError("a token is 70000")}) {
@@ -69,7 +69,7 @@ TEST_F(RowCopiersTest, ASourceThatFailsEndsTheRunAtOnceInItsOwnWords) {
   }
 }
 
-// A dataset whose copies hang until the test says.
+// A dataset whose copies hang until the test ends that.
 struct HangingRows {
   std::atomic<bool> hangs{true};
   std::atomic<uint32_t> hung{0};
@@ -101,7 +101,7 @@ TEST_F(RowCopiersTest, ACopyThatDoesNotComeBackHoldsUpNoOtherAndEndsOnceItDoes) 
   EXPECT_THAT(overdue, ::testing::UnorderedElementsAre(0u, 1u));
   EXPECT_TRUE(row_copiers.TakeOverdue(base::Now()).empty());
 
-  EXPECT_EQ(row_copiers.Capacity(), 8u);  // it takes no place
+  EXPECT_EQ(row_copiers.Capacity(), 8u);  // the hung copies occupy no capacity
   for (uint64_t id = 100; id < 120; ++id) {
     Target target(1);
     row_copiers.Submit(target.For(whole, {1}, id));

@@ -38,7 +38,7 @@ class AddressTest : public ::testing::Test {
     PENSTOCK_CHECK(::mkdir(path.c_str(), 0700) == 0);
   }
 
-  // A daemon in `directory`, which is made: the path of its socket.
+  // Starts to listen in a new directory, like a daemon. Returns the path of the socket.
   std::string Daemon(const std::string& directory) {
     MakeDirectory(directory);
     const std::string path = directory + "/penstock.sock";
@@ -54,7 +54,8 @@ class AddressTest : public ::testing::Test {
   std::vector<posix::Fd> listeners_;
 };
 
-// A daemon greets operators at once, as gRPC does with its settings; with others it hangs up.
+// A daemon's operator socket sends gRPC's settings to an operator at once; to others, it closes the
+// connection. This sends `greeting`.
 class OperatorsDoor {
  public:
   OperatorsDoor(const std::string& folder, const std::string& greeting) {
@@ -105,7 +106,7 @@ TEST_F(AddressTest, APrivateDaemonIsOperatedAtItsOneSocket) {
 TEST_F(AddressTest, NoDaemonAnywhereSaysEachPlaceAndWhyNot) {
   around_.xdg_runtime_dir = "";
   MakeDirectory(root_ + "/run/penstock");
-  // What a daemon leaves that was killed: a socket where nobody listens.
+  // A killed daemon leaves a socket on which nobody listens.
   posix::Listen(root_ + "/run/penstock/penstock.sock", posix::SocketKind::kStream)->Close();
 
   const auto found = FindDaemon("", around_);

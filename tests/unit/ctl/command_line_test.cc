@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is said to a call that is wrong; it is one line.
+// The error message for invalid arguments; expects that it is one line.
 std::string WordsTo(const std::vector<std::string>& arguments) {
   const auto call = ParseCommandLine(arguments);
   EXPECT_TRUE(absl::IsInvalidArgument(call.status()));

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A daemon's services on a socket of their own, in front of a controller with canned answers.
+// A daemon's services on their own socket, with a controller that returns canned answers.
 class CommandsTest : public ::testing::Test {
  protected:
   CommandsTest() {

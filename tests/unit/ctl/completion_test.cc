@@ -1,4 +1,4 @@
-// The completion scripts are written by hand: here they are compared with the parser's table.
+// Compares the hand-written completion scripts with the parser's tables.
 #include "client/ctl/completion.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,8 @@ Words FirstWords() {
   return words;
 }
 
-// Names, and letters if asked for, of the options that one command takes; "": those of all.
+// The names, and the letters if `letters`, of the options that only `command` takes; with "", of
+// those that all commands take.
 Words OptionsOf(const std::string& command, bool letters) {
   Words names;
   for (const OptionForm& option : Options()) {
@@ -129,7 +130,7 @@ TEST(CompletionTest, AnOptionIsOfferedToTheCommandThatTakesIt) {
     const Words own = OptionsOf(command, true);
     EXPECT_EQ(Split(First(kBash, "'" + command + "'\\) options\\+='([^']*)'")), own);
     Words in_zsh = Found(LineWith(kZsh, "        " + command + ") "), "(--[a-z]+)");
-    in_zsh.erase("--output");  // of `trace`, where it names a file
+    in_zsh.erase("--output");  // `trace` has its own --output, which takes a file name
     EXPECT_EQ(in_zsh, own);
     Words in_fish = Found(kFish, "-n '__penstockctl_at " + command + "' [^\n]*-l ([a-z]+)");
     in_fish.erase("output");

@@ -49,7 +49,7 @@ TEST(ProgressTest, WithoutAnEndInSightTheBarOnlyMoves) {
   EXPECT_THAT(first, HasSubstr("[=====                         ]"));
   EXPECT_THAT(later, HasSubstr("[          =====               ]"));
   EXPECT_THAT(later, Not(HasSubstr("%")));
-  for (int i = 11; i < 100; ++i) {  // to and fro, and never out of its frame
+  for (int i = 11; i < 100; ++i) {  // back and forth, and always within its frame
     EXPECT_THAT(progress.Update(1, kStart + milliseconds(100 * i)), HasSubstr("====="));
   }
 }

@@ -37,7 +37,7 @@ TEST(ViewsTest, AStateDirectoryInTroubleIsAWarning) {
 
 TEST(ViewsTest, WhatShutsTheWorkersInIsSaidAndThatNothingDoes) {
   v1::GetStatusResponse status;
-  EXPECT_THAT(Show(status), Not(HasSubstr("sandbox")));  // an older daemon
+  EXPECT_THAT(Show(status), Not(HasSubstr("sandbox")));  // as from an older daemon
 
   status.set_sandbox("seccomp and landlock");
   EXPECT_THAT(Show(status), HasSubstr("  sandbox   seccomp and landlock\n"));
@@ -56,7 +56,7 @@ TEST(ViewsTest, AWorkerThatItsSandboxKilledIsAWarning) {
 
 TEST(ViewsTest, CountersThatCannotBeDoNotBecomeHugeNumbers) {
   v1::ListSessionsResponse sessions;
-  sessions.add_sessions()->set_taken(5);  // announced: 0
+  sessions.add_sessions()->set_taken(5);  // announced is 0
 
   EXPECT_THAT(Show(sessions), Not(HasSubstr("18,446")));
 }

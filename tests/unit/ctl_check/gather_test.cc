@@ -1,4 +1,4 @@
-// The machine that runs the test, looked at.
+// Gathers facts about the machine that runs the test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

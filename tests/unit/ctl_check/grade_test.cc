@@ -65,7 +65,8 @@ Finding FindingOf(const Facts& facts, const std::string& what) {
   return {};
 }
 
-// What becomes of `what` when good facts are spoiled. Whatever is not well has a remedy.
+// The finding about `what` after `spoil` changed good facts. Expects that every finding that isn't
+// OK has a remedy.
 template <typename Spoil>
 Finding Spoiled(const std::string& what, const Spoil& spoil) {
   Facts facts = GoodFacts();

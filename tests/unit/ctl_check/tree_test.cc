@@ -65,9 +65,10 @@ TEST_F(TreeTest, OfDevicesNvidiasDisplayControllersCountWithTheirNode) {
   WriteGpu("0000:3b:00.0", "1");
   WriteGpu("0000:86:00.0", "-1");
   tree_.Write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
-  tree_.Write("sys/bus/pci/devices/0000:01:00.0/class", "0x040300\n");  // its sound
+  tree_.Write("sys/bus/pci/devices/0000:01:00.0/class", "0x040300\n");  // a GPU's audio device
   tree_.Write("sys/bus/pci/devices/0000:02:00.0/vendor", "0x1a03\n");
-  tree_.Write("sys/bus/pci/devices/0000:02:00.0/class", "0x030000\n");  // a server's screen
+  tree_.Write("sys/bus/pci/devices/0000:02:00.0/class",
+              "0x030000\n");  // a server's display adapter
 
   const SystemFacts system = ReadSystem(tree_.path());
 

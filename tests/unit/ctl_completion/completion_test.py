@@ -1,5 +1,5 @@
-"""What shells offer behind `penstockctl`, by asking them: completion_test.py PENSTOCKCTL. The daemon that
-they ask for datasets is a fake, a script that answers as penstockctl would."""
+"""completion_test.py PENSTOCKCTL: asks shells what they offer after `penstockctl`. The daemon that
+they ask for datasets is faked by a script that answers like penstockctl."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ import unittest
 PENSTOCKCTL = sys.argv.pop()
 ASK = pathlib.Path(__file__).resolve().parent / "ask.zsh"
 
-# What `penstockctl -o json datasets` prints, with a name that no shell may take for a command.
+# The output of `penstockctl -o json datasets`, with a name that no shell may execute.
 FAKE = """#!/bin/sh
 case "$*" in
   *"--address /elsewhere"*) echo ' "name": "elsewhere",' ;;
@@ -48,7 +48,7 @@ def helped():
 
 
 class ShellTest:
-    """What every shell has to offer; `offers` is how one is asked."""
+    """What every shell must offer. `offers` asks one shell."""
 
     @classmethod
     def setUpClass(cls):
@@ -123,7 +123,7 @@ class BashTest(OffersTest, unittest.TestCase):
     shell = "bash"
 
     def offers(self, words):
-        """bash parts words at '=' as well; COMP_WORDS is what it would have."""
+        """bash also splits words at '=', so COMP_WORDS is set as bash would set it."""
         parted = re.findall(r"=|[^\s=]+", words) + ([""] if not words or words[-1] in " =" else [])
         if words.endswith("="):
             parted = parted[:-1]
@@ -153,7 +153,7 @@ class FishTest(OffersTest, unittest.TestCase):
 
 class ZshTest(OffersTest, unittest.TestCase):
     shell = "zsh"
-    shows_files = False  # they do not pass where the other words are caught
+    shows_files = False  # ask.zsh doesn't capture file names
 
     def offers(self, words):
         return set(self.ask("zsh", "-f", str(ASK), str(self.file), f"penstockctl {words}").split())

@@ -1,4 +1,4 @@
-// Where CUDA cannot be used, in a build with it or without: every call says the same reason.
+// Without a usable CUDA, in a build with or without it, every call reports the same reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""What the documents say is so: links lead somewhere, what they name exists, the README's trainer is the example's."""
+"""The documents are right: links have targets, names exist, and the README's trainer is the example's."""
 import os
 import pathlib
 import re
@@ -43,7 +43,7 @@ class DocumentsTest(unittest.TestCase):
         rows = [line for line in (ROOT / document).read_text().splitlines() if line.startswith("| ")]
         named = 0
         for row in rows:
-            file = None  # where a name without one belongs
+            file = None  # the file of names without one of their own
             for path, suite, name in re.findall(r"`(?:([\w/]+\.cc): )?([A-Z]\w+)\.([A-Z]\w{9,})`", row):
                 file = path or file
                 self.assertIsNotNone(file, row)
@@ -75,7 +75,7 @@ class DocumentsTest(unittest.TestCase):
                 self.assertTrue((scratch.parent / name).exists(), f"{scratch.relative_to(ROOT)} names {name}")
 
     def assert_has(self, path, name, guide):
-        """A qualified name as it is, where it is defined; else the parts of it, as in a header."""
+        """Finds the whole qualified name, as in a definition, or else each of its parts, as in a header."""
         text = path.read_text()
         if name in text:
             return
@@ -94,7 +94,7 @@ class DocumentsTest(unittest.TestCase):
 
 
 class ExamplesTest(unittest.TestCase):
-    """CONTRIBUTING.md's worked examples: each row names a file, and functions in it."""
+    """CONTRIBUTING.md's worked examples: each row names a file and functions in it."""
 
     def setUp(self):
         self.examples, rows = {}, None
@@ -113,7 +113,7 @@ class ExamplesTest(unittest.TestCase):
             for path, purpose in rows.items():
                 text = (ROOT / path).read_text()
                 self.assertTrue(word in text.lower(), f"'{word}' is not in {path}")
-                ours = re.sub(r"\[[^]]*\]\([^)]*\)", "", purpose)  # a link has its own file
+                ours = re.sub(r"\[[^]]*\]\([^)]*\)", "", purpose)  # names in a link are in the link's file
                 for name in re.findall(r"`([A-Za-z_]\w+)`", ours):
                     where = text + "".join((ROOT / link).read_text() for link in LINK.findall(purpose))
                     self.assertTrue(re.search(rf"\b{name}\b", where), f"{path} has no {name}")

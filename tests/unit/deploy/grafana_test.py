@@ -1,5 +1,5 @@
-"""The dashboard and the alert rules, without a daemon: grafana_test.py [-v] SOURCE. What a running Prometheus
-makes of them is in tests/system/metrics."""
+"""grafana_test.py [-v] SOURCE: the dashboard and the alert rules, without a daemon. tests/system/metrics tests
+them with a running Prometheus."""
 import json
 import pathlib
 import re
@@ -22,7 +22,8 @@ HEALTHY = pathlib.Path(__file__).with_name("alerts_test.yml")
 PROMTOOL = shutil.which("promtool")
 NODE = 'job="penstock", instance="node7"'
 
-# Each alert: the series that make it fire, when it has, what stands in its summary, more labels of it.
+# For each alert: the series that make it fire, the time at which it fires, a part of its summary,
+# and its additional labels.
 FIRE = {
     "PenstockDown": ({"up": "1 0x20"}, "2m", "systemctl status penstockd", {}),
     "PenstockNotReady": ({"penstock_ready": "0x20"}, "3m", "penstockctl status", {}),
@@ -138,7 +139,8 @@ class PromtoolTest(unittest.TestCase):
         code, output = self.run_tests(text.replace("{rules}", str(ALERTS)))
         self.assertEqual(code, 0, output)
 
-    # With what a wrong expectation looks like, so that this cannot pass without looking.
+    # The expectations omit the annotations, so promtool fails and prints the alert that it got,
+    # which the test then checks.
     def test_each_alert_fires(self):
         self.assertEqual(sorted(FIRE), sorted(rule["alert"] for rule in rules()))
         for rule in rules():

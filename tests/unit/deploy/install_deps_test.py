@@ -1,4 +1,4 @@
-"""deploy/install-deps.sh with a fake apt-get and dpkg-query before the real ones."""
+"""deploy/install-deps.sh with a fake apt-get and dpkg-query ahead of the real ones in PATH."""
 import os
 import pathlib
 import re
@@ -26,7 +26,7 @@ class InstallDepsTest(unittest.TestCase):
         program.chmod(0o755)
 
     def installed(self, missing=""):
-        """A dpkg that has every package that it is asked for, but one."""
+        """Fakes a dpkg-query that reports every package except `missing` as installed."""
         self.fake("dpkg-query", 'shift 3; for p; do [ "$p" = "%s" ] || echo "installed $p"; done' % missing)
 
     def run_script(self, *arguments):
@@ -85,7 +85,7 @@ class InstallDepsTest(unittest.TestCase):
 
 
 class HeadersTest(unittest.TestCase):
-    """A header that only this machine happens to have fails here, and not on somebody's fresh one."""
+    """Fails if install-deps.sh lacks a header's package, so that a build on a fresh machine doesn't fail."""
 
     INCLUDE = re.compile(r'^#include [<"]([^">]+)[">]', re.M)
     COMES_WITH_THE_COMPILER = re.compile(r"^(libc6-dev|linux-libc-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev)$")

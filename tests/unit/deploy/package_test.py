@@ -1,4 +1,4 @@
-"""deploy/package.sh: what it refuses, and what the packages' scripts do when they are called."""
+"""deploy/package.sh: what it refuses, and what the packages' scripts do."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""deploy/quickstart.sh against fake programs: arguments, output, and nothing left behind."""
+"""deploy/quickstart.sh against fake programs: arguments, output, and cleanup."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop())
 
-# A daemon that makes its socket, notes its arguments and process id, and stays.
+# A daemon that creates its socket, records its arguments and process id, and keeps running.
 DAEMON = """#!/usr/bin/python3
 import os, signal, socket, sys, time
 here = os.path.dirname(sys.argv[0])

@@ -1,4 +1,4 @@
-"""The page of configuration keys is what the messages say, and says no more than the daemon does.
+"""The page of configuration keys matches the messages' comments, and has only what the daemon supports.
 
     reference_test.py -v SOURCE
 """

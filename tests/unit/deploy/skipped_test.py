@@ -1,4 +1,4 @@
-"""tests/support/skipped.py: no skipped test goes unmentioned."""
+"""tests/support/skipped.py: it mentions every skipped test."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The units that deploy/systemd ships, by systemd's own judgement: systemd_test.py [-v] SOURCE."""
+"""systemd_test.py [-v] SOURCE: systemd's own checks of the units in deploy/systemd."""
 import os
 import pathlib
 import re
@@ -9,11 +9,11 @@ import tempfile
 import unittest
 
 UNITS = pathlib.Path(sys.argv.pop()) / "deploy/systemd"
-LARGEST_EXPOSURE = 2.0  # of 10; most daemons for GPUs have 9.6
+LARGEST_EXPOSURE = 2.0  # out of 10; most daemons for GPUs have 9.6
 
 
 def settings(unit):
-    """What a unit sets, key by key; of a key that is there more than once all values."""
+    """A unit's settings: all values of each key."""
     lines = (UNITS / unit).read_text().splitlines()
     pairs = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
     return {key: [value for other, value in pairs if other == key] for key, _ in pairs}
@@ -27,7 +27,7 @@ class UnitsTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch)
 
     def copy(self, unit):
-        """Of a unit, calling a program that is there, because penstockd is not installed here."""
+        """Copies a unit so that it calls an existing program, because penstockd is not installed here."""
         text = (UNITS / unit).read_text()
         self.assertEqual(len(re.findall(r"(?m)^ExecStart=penstockd ", text)), 1)
         path = self.scratch / "penstockd.service"
@@ -78,7 +78,7 @@ class UnitsTest(unittest.TestCase):
             self.assertIn(device, allowed + " ")
 
     def test_nothing_in_the_users_unit_makes_a_namespace(self):
-        """There each of them brings PrivateUsers= along."""
+        """In a user's unit, each of these settings implies PrivateUsers=."""
         makes_one = re.compile(r"Private\w+|Protect(?!Proc)\w+|.*Paths|.*Directories|RootImage|DynamicUser|ProcSubset")
         self.assertEqual([key for key in settings("user/penstockd.service") if makes_one.fullmatch(key)], [])
 

@@ -27,7 +27,7 @@ TEST(ClosersTest, WhatTheyCloseIsClosedAndTheUserMaySendMore) {
   }
   ::close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);  // the end: every writer is closed
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);  // end of file: every writer is closed
 }
 
 TEST(ClosersTest, AUserWhoseFilesDoNotCloseMaySendNoMoreUntilTheyDo) {

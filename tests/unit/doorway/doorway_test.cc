@@ -166,7 +166,7 @@ TEST_F(DoorwayTest, WhoReadsNowAndThenIsSentToForEver) {
   }
 }
 
-// Half of what others leave, of 32: a user's two processes have 16 together.
+// A user may have half of what others leave of 32, so its two processes share 16.
 TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsDisconnected) {
   if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
   const auto doorway = Open({.max_undelivered = 32});
@@ -195,7 +195,7 @@ TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsD
   ASSERT_TRUE(book_.WaitForEvents(3));
   EXPECT_EQ(book_.events().back(), "disconnected 2");
   EXPECT_TRUE(send(0).ok());
-  // It comes again, and holds on to what it did not read.
+  // The client returns, and keeps what it did not read.
   posix::Fd again;
   {
     const penstock::testing::WithoutPrivileges nobody;
@@ -206,7 +206,7 @@ TEST_F(DoorwayTest, DescriptorsThatAUserDoesNotReadAreItsOwnTroubleAlsoWhenItIsD
   EXPECT_TRUE(send(0).ok());
   theirs.Close();
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(20));  // it looks at all of them not too often
+      std::chrono::milliseconds(20));  // the check of all clients is rate-limited
   EXPECT_TRUE(send(2).ok());
 }
 
@@ -216,7 +216,7 @@ TEST_F(DoorwayTest, WhoHoldsNothingMayBeForgottenAndComesAndGoesForEver) {
     posix::Fd socket = EnterAndSendHandshake(path_);
     ASSERT_TRUE(ReadWelcome(socket).ok()) << visit;
     const PeerId peer = book_.arrived().back().id;
-    doorway->Forget(peer);  // while it is connected it is not
+    doorway->Forget(peer);  // ignored, because it is connected
     socket.Close();
     ASSERT_TRUE(book_.WaitForEvents(3 * visit - 1));
     doorway->Forget(peer);
@@ -233,7 +233,7 @@ TEST_F(DoorwayTest, WhoArrivesIsKnownByTheKernelsWordAndHoldsItsTicket) {
   const auto welcome = ReadWelcome(socket);
 
   ASSERT_TRUE(welcome.ok()) << welcome.status();
-  ASSERT_EQ(book_.arrived().size(), 1u);  // told before the Welcome was sent
+  ASSERT_EQ(book_.arrived().size(), 1u);  // the visitor is told before the Welcome is sent
   const Peer peer = book_.arrived()[0];
   EXPECT_EQ(peer.pid, ::getpid());
   EXPECT_EQ(peer.uid, ::geteuid());
@@ -266,7 +266,7 @@ TEST_F(DoorwayTest, AClosedSocketIsADisconnectionAndNotADeath) {
     posix::Fd socket = EnterAndSendHandshake(path_);
     if (!ReadWelcome(socket).ok()) return 1;
     socket.Close();
-    ::pause();  // it lives on, and may hold slots
+    ::pause();  // stays alive, and may hold slots
     return 0;
   });
 
@@ -291,7 +291,7 @@ TEST_F(DoorwayTest, AKilledClientIsGoneExactlyOnce) {
   ::kill(child, SIGKILL);
   WaitForExit(child);
   ASSERT_TRUE(book_.WaitForEvents(3));
-  const posix::Fd another = EnterAndSendHandshake(path_);  // the thread has gone round since
+  const posix::Fd another = EnterAndSendHandshake(path_);  // the thread has completed a pass since
   ASSERT_TRUE(ReadWelcome(another).ok());
 
   EXPECT_THAT(book_.events(), ElementsAre("arrived 1", "disconnected 1", "gone 1", "arrived 2"));
@@ -304,7 +304,7 @@ TEST_F(DoorwayTest, AForkedChildThatKeepsTheSocketDoesNotKeepItsParentAlive) {
   const pid_t parent = Fork([&] {
     const posix::Fd socket = EnterAndSendHandshake(path_);
     if (!ReadWelcome(socket).ok()) return 1;
-    Fork([&] {  // ends when the test closes its side of the pipe
+    Fork([&] {  // ends when the test closes its end of the pipe
       ::close(hold[1]);
       char byte;
       return static_cast<int>(::read(hold[0], &byte, 1));

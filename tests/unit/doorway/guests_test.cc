@@ -54,7 +54,7 @@ TEST(GuestsTest, WhoLeavesAndIsForgottenMakesRoom) {
     guests.Enter(PeerId(peer), kAlice);
     guests.LeavePlace(PeerId(peer));
     guests.Forget(PeerId(peer));
-    guests.Forget(PeerId(peer));  // again changes nothing
+    guests.Forget(PeerId(peer));  // a second call changes nothing
   }
 }
 

@@ -76,7 +76,7 @@ TEST(HandshakeTest, WhatIsNoHandshakeIsRefused) {
 
 TEST(HandshakeTest, AClientsNameIsMadePrintableAndEndsSomewhere) {
   shm::DoorwayHandshake handshake = GoodHandshake();
-  std::memset(handshake.client, 'x', sizeof(handshake.client));  // no NUL
+  std::memset(handshake.client, 'x', sizeof(handshake.client));  // no NUL byte
   handshake.client[0] = '\x1b';
 
   const auto client = ReadHandshake(BytesOf(handshake));

@@ -1,5 +1,5 @@
-// What doorway tests need: a directory that removes itself, a visitor that writes down what it is
-// told, and the client's side of the conversation.
+// Helpers for doorway tests: a directory that removes itself, a visitor that records its calls, and
+// the client's side of the conversation.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// Any thread.
+// **Thread safety**: any thread.
 class GuestBook final : public Visitor {
  public:
   void OnArrived(const Peer& peer) override;
@@ -34,7 +34,7 @@ class GuestBook final : public Visitor {
   std::vector<Peer> arrived() const;
   std::vector<std::string> events() const;  // "arrived 1", "disconnected 1", "gone 1"
 
-  // Whether it came to be within five seconds that this many lines were written.
+  // Returns whether this many events were recorded within five seconds.
   bool WaitForEvents(size_t count) const;
 
  private:
@@ -45,23 +45,23 @@ class GuestBook final : public Visitor {
   std::vector<std::string> events_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
-// A client's Hello of this protocol version, by the name "test 1.0".
+// A client's handshake in this protocol version, with the name "test 1.0".
 shm::DoorwayHandshake GoodHandshake();
 
-// Connects; says these bytes, with a pidfd of this process.
+// Connects and sends these bytes with a pidfd of this process.
 posix::Fd Enter(const std::string& path);
 absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size);
 posix::Fd EnterAndSendHandshake(const std::string& path);
 
-// The next message, as a Refused or a Welcome; a failed status for anything else within five
+// Returns the next message as a Refused or a Welcome; an error for any other message, or after five
 // seconds.
 absl::StatusOr<shm::DoorwayRefused> ReadRefused(const posix::Fd& socket);
 absl::StatusOr<shm::DoorwayWelcome> ReadWelcome(const posix::Fd& socket);
 
-// Whether the daemon closes the connection within five seconds.
+// Returns whether the daemon closes the connection within five seconds.
 bool IsClosedByDaemon(const posix::Fd& socket);
 
-// Runs `body` in a child process, which then exits with its result.
+// Runs `body` in a child process, which exits with its result.
 pid_t Fork(const std::function<int()>& body);
 int WaitForExit(pid_t child);
 
