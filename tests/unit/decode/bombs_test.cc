@@ -1,5 +1,5 @@
-// Small files that ask for much: refused by their headers where a limit says so, and by the memory
-// that is not there where none does; the next file is decoded all the same.
+// Small files that need a lot of memory. If a limit forbids them, they are refused by their
+// headers; otherwise the allocation fails. In both cases the next file is decoded.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -29,7 +29,8 @@ File Zeros(uint32_t width, uint32_t height) {
   return testing::MakePng(header, std::vector<uint16_t>(size_t{width} * height));
 }
 
-// The file with another size in its header; its sum is wrong then, but nobody gets as far.
+// The file with another size in its header. The header's CRC is then wrong, but decoding doesn't
+// get that far.
 File Claiming(File png, uint32_t width, uint32_t height) {
   for (int i = 0; i < 4; ++i) {
     png[16 + i] = static_cast<std::byte>(width >> (24 - 8 * i));
@@ -38,7 +39,7 @@ File Claiming(File png, uint32_t width, uint32_t height) {
   return png;
 }
 
-// Lossless WebP: a signature, then fourteen bits each of width - 1 and height - 1.
+// Lossless WebP: a signature, then width - 1 and height - 1 in fourteen bits each.
 File ClaimingWebP(uint32_t width, uint32_t height) {
   const uint32_t sides = (width - 1) | (height - 1) << 14;
   File file;
@@ -93,7 +94,7 @@ File ClaimingGif(uint32_t width, uint32_t height) {
             Little(2, 0, 0, width, height) + std::string("\0\2\1\x44\0;", 6));
 }
 
-// Of one strip, or of tiles of the size of the image.
+// A TIFF with one strip, or with tiles of the image's size.
 File ClaimingTiff(uint32_t width, uint32_t height, uint32_t compression, bool tiles = false) {
   std::string tags;
   const auto tag = [&](uint32_t number, uint32_t value) {
@@ -148,7 +149,7 @@ TEST(BombTest, AThousandfoldDecompressionWithinTheLimitsIsAnImageAsAnyOther) {
   EXPECT_EQ(Decode(decoder, file), Fault::kNone);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadows count, too
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // shadow memory counts too
 
 uint64_t PrivateBytes() {
   std::ifstream status("/proc/self/status");
@@ -159,7 +160,7 @@ uint64_t PrivateBytes() {
   return 0;
 }
 
-// A TIFF of one strip, compressed by LZMA, whose header asks for a dictionary of almost 4 GiB.
+// A TIFF with one LZMA-compressed strip, whose header asks for a dictionary of almost 4 GiB.
 File HugeDictionaryTiff() {
   const std::string stream = std::string(
                                  "\xfd"
@@ -181,12 +182,13 @@ File HugeDictionaryTiff() {
   return Of(std::string("II*\0", 4) + Little(4, 8) + Little(2, 7) + tags + Little(4, 0) + data);
 }
 
-// Ends this process with the faults of the file and of a small one behind it, as one number.
+// Decodes `file`, then a small file, with only `spare` more bytes of memory. Exits with both faults
+// encoded in one number.
 [[noreturn]] void DecodeWithLittleMemory(const File& file, const Spec& spec, uint64_t spare) {
   Decoder decoder{SampleLimits()};
   const File small = testing::MakeJpeg(20, 20);
   if (Decode(decoder, small) != Fault::kNone) ::_exit(98);
-  ::malloc_trim(0);  // what the test's own making of files left free
+  ::malloc_trim(0);  // memory that was freed while making the files
   const rlim_t most = PrivateBytes() + spare;
   const rlimit limit{.rlim_cur = most, .rlim_max = most};
   if (::setrlimit(RLIMIT_DATA, &limit) != 0) ::_exit(99);

@@ -1,4 +1,4 @@
-// Blocks out of random bits, against the standard's way to read them.
+// Blocks read from random bits, compared with the standard's procedure.
 #include "server/decode/jpeg/coefficients.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using Bytes = std::vector<uint8_t>;
 using Coefficients = std::array<JCOEF, DCTSIZE2>;
 
 struct Block {
-  uint64_t position;  // behind it, in bits
+  uint64_t position;  // after the block, in bits
   Coefficients coefficients;
   bool operator==(const Block&) const = default;
 };
@@ -32,7 +32,7 @@ uint64_t Window(const Bytes& bytes, uint64_t position) {
   return window;
 }
 
-// T.81, figure F.13; nothing where a word does not exist or leads beyond the block.
+// T.81, figure F.13. Returns nullopt if a code word doesn't exist or extends past the block.
 std::optional<Block> ReadSlowly(const JHUFF_TBL& table, const Bytes& bytes, uint64_t position) {
   Block block{position, {}};
   for (int place = 0; place < DCTSIZE2 - 1;) {
@@ -83,7 +83,7 @@ TEST(CoefficientsTest, BlocksOfRandomBitsAreReadAsTheStandardSays) {
   EXPECT_GT(complete, 3000);
 }
 
-// Sixteen bits and a value of fifteen, one after the other.
+// A code word of sixteen bits and a value of fifteen, one after the other.
 TEST(CoefficientsTest, TheLongestWordsAreReadToTheEnd) {
   JHUFF_TBL table{};
   table.bits[1] = 1;

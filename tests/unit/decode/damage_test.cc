@@ -1,4 +1,5 @@
-// Files that are cut, mangled or never were images: a fault, or a row that depends on nothing else.
+// Files that are cut short, damaged, or not images: decoding returns a fault, or a row that depends
+// only on the file.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -31,7 +32,7 @@ Result Decode(Decoder& decoder, const std::vector<std::byte>& file, uint64_t sam
 
 class DamageTest : public ::testing::TestWithParam<JpegOptions> {
  protected:
-  // A decoder that has seen all the damage before must give what a new one gives.
+  // A decoder that has seen all earlier damage must return the same as a new one.
   Result DecodeTwice(const std::vector<std::byte>& file, uint64_t sample) {
     Decoder fresh(kLimits);
     const Result first = Decode(fresh, file, sample);

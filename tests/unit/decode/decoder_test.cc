@@ -24,7 +24,8 @@ std::vector<std::byte> Bytes(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// What DecodeRow must give: everything decoded, cropped, resized, by the definitions.
+// The row that DecodeRow must return: decodes the whole image, then crops and resizes by the
+// definitions.
 std::vector<uint8_t> Expected(const std::vector<std::byte>& file, const Spec& spec,
                               const DrawKey& key) {
   const Image image = DecodeWhole(file);
@@ -111,7 +112,7 @@ TEST_F(DecoderTest, AFileWithoutTablesIsCorruptWhateverWasDecodedBefore) {
   const std::byte table[] = {std::byte{0xFF}, std::byte{0xDB}};
   for (auto at = bare.begin();
        (at = std::search(at, bare.end(), std::begin(table), std::end(table))) != bare.end();) {
-    at = bare.erase(at, at + 69);  // the marker, its length, its number, 64 values
+    at = bare.erase(at, at + 69);  // the marker, its length, the table's number, 64 values
   }
 
   EXPECT_EQ(Decode(bare), Fault::kCorrupt);

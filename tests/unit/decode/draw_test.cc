@@ -17,8 +17,8 @@ Box CropFor(uint32_t width, uint32_t height, const DrawKey& key, const Spec& spe
   return DrawFor(spec, key, width, height).crop;
 }
 
-// Shares of draws in ten equal classes: Pearson's chi² with 9 degrees of freedom; 27.9 has p =
-// 0.001.
+// Counts values in ten equal classes, for Pearson's chi² with 9 degrees of freedom; p = 0.001 at
+// 27.9.
 class Uniformity {
  public:
   void Add(double value) {
@@ -66,7 +66,7 @@ TEST(DrawTest, ARatioOfNothingStillLeavesAPixel) {
   EXPECT_EQ(CropFor(100, 100, {1, 0, 0}, sliver).width, 1u);
 }
 
-// The boxes that README.md's Python gives.
+// The boxes that the Python code in README.md computes.
 TEST(DrawTest, DrawsAreThoseOfTheSpecification) {
   EXPECT_EQ(AsTuple(CropFor(500, 375, {0, 0, 0})), std::tuple(107u, 85u, 323u, 260u));
   EXPECT_EQ(AsTuple(CropFor(500, 375, {~uint64_t{0}, 0xFFFFFFFF, (uint64_t{1} << 40) + 7})),
@@ -117,7 +117,8 @@ TEST(DrawTest, FlipsComeAsOftenAsAsked) {
   }
 }
 
-// In a large image where every first try fits, the first try's distribution shows.
+// In a large image the first try always fits, so the results have the distribution of the first
+// try.
 class FirstTryTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kSide = 60000;

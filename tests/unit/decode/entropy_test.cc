@@ -1,4 +1,4 @@
-// Our decoder of Huffman codes against libjpeg's: the same pixels, or it gives up.
+// Our Huffman decoder compared with libjpeg's: it gives the same pixels, or gives up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr uint64_t kMaxScans = 100;
 
 struct Pixels {
   Fault fault = Fault::kNone;
-  bool gave_up = false;  // ours did
+  bool gave_up = false;  // whether our decoder did
   std::vector<uint8_t> bytes;
 
   bool operator==(const Pixels& other) const {
@@ -28,7 +28,7 @@ struct Pixels {
   }
 };
 
-// By one reader for all files, as in a worker.
+// Uses one reader for all files, like a worker.
 class Reader {
  public:
   explicit Reader(Entropy entropy) : reader_(kMaxScans, entropy) {}
@@ -62,7 +62,7 @@ class EntropyTest : public ::testing::Test {
     sound_ += expected.fault == Fault::kNone;
   }
 
-  // In builds without our decoder, libjpeg decodes everything and nothing is given up.
+  // In builds without our decoder, libjpeg decodes everything and no file is given up.
   void ExpectMoreGivenUpThan(int count) const {
 #ifdef PENSTOCK_LIBJPEG_ALONE
     EXPECT_EQ(gave_up_, 0) << "at most " << count;
@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SoundTest,
                                            JpegOptions{.components = 4, .ycck = true},
                                            JpegOptions{.progressive = true}));
 
-// Where the first marker of this kind is, from `from` on; the file's size if there is none.
+// The position of the first marker of this kind at or after `from`; the file's size if there is
+// none.
 size_t Find(const File& file, uint8_t kind, size_t from = 0) {
   const std::byte marker[] = {std::byte{0xFF}, std::byte{kind}};
   const auto begin = file.begin() + static_cast<std::ptrdiff_t>(from);
@@ -133,14 +134,14 @@ constexpr uint8_t kScan = 0xDA;   // SOS
 
 class DamagedTest : public EntropyTest, public ::testing::WithParamInterface<JpegOptions> {
  protected:
-  // Once whole, and twice in part.
+  // Compares the whole image and two random windows.
   void ExpectEqualAnyhow(const File& file) {
     ExpectEqual(file);
     for (int round = 0; round < 2; ++round) ExpectEqual(file, RandomBox(200, 120));
   }
 
   const File file_ = MakeJpeg(200, 120, GetParam());
-  const size_t scan_ = Find(file_, kScan) + 14;  // behind the header of three components
+  const size_t scan_ = Find(file_, kScan) + 14;  // after the scan header of three components
 };
 
 TEST_P(DamagedTest, FlippedBitsGiveThePixelsThatLibjpegGives) {
@@ -194,11 +195,12 @@ INSTANTIATE_TEST_SUITE_P(Layouts, DamagedTest,
                                            JpegOptions{.quality = 100, .optimized = true},
                                            JpegOptions{.vertical = 2, .restart_rows = 1}));
 
-// A code without words is a code to libjpeg, which takes whatever comes for a zero.
+// libjpeg accepts a code without words, and reads any bits as zeros.
 TEST_F(EntropyTest, CodesWithoutWordsAreGivenUp) {
   File file = MakeJpeg(40, 30);
   for (size_t at = Find(file, kCodes); at < file.size(); at = Find(file, kCodes, at + 2)) {
-    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(at) + 5, 16, std::byte{0});  // counts
+    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(at) + 5, 16,
+                std::byte{0});  // word counts
     const auto length =
         std::to_integer<size_t>(file[at + 2]) << 8 | std::to_integer<size_t>(file[at + 3]);
     file[at + 2] = std::byte{0};

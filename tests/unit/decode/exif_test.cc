@@ -1,4 +1,5 @@
-// Orientations: found where Pillow finds them, passed over where it finds none, whatever the bytes.
+// Orientations: we find them where Pillow does, and none where Pillow finds none, in arbitrary
+// bytes.
 #include "server/decode/core/exif.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ TEST(OrientationTagTest, NoTiffHasNone) {
   EXPECT_EQ(TagOf(""), 1);
   EXPECT_EQ(TagOf("II*\0"sv), 1);
   EXPECT_EQ(TagOf("not a TIFF header at all"), 1);
-  EXPECT_EQ(TagOf("II*\0\xff\xff\xff\xff\x01\0\x12\x01"sv), 1);  // its directory lies outside
+  EXPECT_EQ(TagOf("II*\0\xff\xff\xff\xff\x01\0\x12\x01"sv),
+            1);  // the directory's offset is outside the file
 }
 
 TEST(OrientationTagTest, AValueBeyondEightOrOfTextIsNone) {
@@ -78,7 +80,7 @@ TEST(OrientationTest, SixTurnsClockwise) {
   EXPECT_EQ(ReadOrientation(6), (Orientation{.mirror_rows = true, .exchange = true}));
 }
 
-// The data that FindExif finds, as text.
+// The block that FindExif finds, as text.
 std::string Found(Kind kind, const File& file) {
   const auto tiff = FindExif(kind, file);
   return {reinterpret_cast<const char*>(tiff.data()), tiff.size()};

@@ -1,4 +1,4 @@
-// The tables against the code that they were made of, read bit by bit.
+// The lookup tables compared with reading their code bit by bit.
 #include "server/decode/jpeg/huffman.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ class AcTableTest : public ::testing::Test {
  protected:
   static constexpr int kBits = AcTable::kBits;
 
-  // One coefficient at the window's begin; length 0 if there is none.
+  // One coefficient at the beginning of the window; length 0 if there is none.
   struct Single {
     int word_length;
     int length;

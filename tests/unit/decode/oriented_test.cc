@@ -1,4 +1,4 @@
-// Orientation and gray, in whole rows: what is stored turned is drawn and cut as it is seen.
+// Whole rows with EXIF orientation and in gray. Crops are drawn and cut in the upright image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ File Oriented(int tag) {
   return testing::WithPngChunk(testing::MakePng(kHeader, kSamples), "eXIf", block);
 }
 
-// The image by EXIF's own words: where its row 0 and column 0 are seen.
+// The upright image by EXIF's definition, which says where row 0 and column 0 of the stored image
+// appear.
 Image Seen(int tag) {
   const bool turned = tag >= 5;
   Image image{turned ? kHeader.height : kHeader.width, turned ? kHeader.width : kHeader.height, {}};

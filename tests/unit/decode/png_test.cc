@@ -1,4 +1,4 @@
-// PNG by the rules: what its header says, what its samples become, whichever part is wanted.
+// PNG by its specification: headers, sample conversion, and arbitrary windows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,9 +54,9 @@ TEST(PngHeaderTest, NoSidesUnknownColorsAndImpossibleDepthsAreCorrupt) {
   EXPECT_EQ(with(16, 0x80), Fault::kCorrupt);  // width beyond 2³¹ - 1
   EXPECT_EQ(with(23, 0), Fault::kCorrupt);     // height 0
   EXPECT_EQ(with(24, 4), Fault::kCorrupt);     // colours of four bits
-  EXPECT_EQ(with(25, 5), Fault::kCorrupt);     // a color type that there is not
+  EXPECT_EQ(with(25, 5), Fault::kCorrupt);     // a colour type that doesn't exist
   EXPECT_EQ(with(12, 'J'), Fault::kCorrupt);   // not the header's chunk
-  EXPECT_EQ(with(11, 14), Fault::kCorrupt);    // … nor of its length
+  EXPECT_EQ(with(11, 14), Fault::kCorrupt);    // not the length of the header's chunk
 }
 
 TEST(PngHeaderTest, SaysWhatTheFileIs) {
@@ -141,7 +141,7 @@ class PngReaderTest : public ::testing::TestWithParam<std::tuple<Color, int, boo
     return Header(width, height, color, static_cast<uint8_t>(depth), interlaced);
   }
 
-  // By definition, for one sample of what colour it is.
+  // The expected value of one channel, by definition.
   static uint8_t Wanted(const PngHeader& header, const uint16_t* pixel, int channel) {
     const int most = (1 << header.depth) - 1;
     switch (header.color) {
@@ -252,7 +252,8 @@ TEST_F(PngDamageTest, AWrongSumOfTheDataIsForgivenAsWrongDataAreNot) {
 TEST_F(PngDamageTest, AMissingEndIsForgiven) {
   const size_t end = Find(file_, "IEND") - 4;
   EXPECT_EQ(Read({file_.begin(), file_.begin() + end}), Fault::kNone);
-  EXPECT_EQ(Read({file_.begin(), file_.begin() + end - 8}), Fault::kNone);  // and Adler's sum
+  EXPECT_EQ(Read({file_.begin(), file_.begin() + end - 8}),
+            Fault::kNone);  // Adler's checksum is missing too
 }
 
 TEST_F(PngDamageTest, AnUnknownCriticalChunkIsPassedOver) {

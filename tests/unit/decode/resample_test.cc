@@ -1,4 +1,4 @@
-// Every variant of the kernels against the definition, and so against each other.
+// Every kernel variant compared with the definition, and so with every other variant.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@ using penstock::testing::Resize;
 Image RandomImage(uint32_t width, uint32_t height, uint32_t seed) {
   std::mt19937 random(seed);
   Image image{width, height, std::vector<uint8_t>(size_t{3} * width * height)};
-  // Many extremes: sums close to the limits of what the fixed point holds.
+  // Mostly extreme values, so that sums come close to the limits of the fixed-point format.
   for (uint8_t& value : image.pixels) {
     value = static_cast<uint8_t>(random() % 3 == 0 ? random() : random() % 2 * 255);
   }
   return image;
 }
 
-// Rows of RGBX with the slack that Take wants; X and slack are anything.
+// Rows of RGBX with the slack that Take requires. X and the slack have arbitrary values.
 class Rows {
  public:
   Rows(const Image& image, TapRange columns) : stride_(4 * columns.count + kSlackBytes) {
@@ -133,7 +133,7 @@ TEST_P(ResampleTest, AWindowAsksOnlyForItsInputs) {
   resampler_.Begin({{}, {400, 100, 10, 5}, {400, 100, 50, 1}, false}, nullptr);
 
   EXPECT_EQ(resampler_.columns().first,
-            38u);  // centres 42 to 58, four to either side, weights of 0 off
+            38u);  // centres 42 to 58, four on either side, without zero weights
   EXPECT_EQ(resampler_.columns().count, 24u);
   EXPECT_EQ(resampler_.rows().first, 198u);
   EXPECT_EQ(resampler_.rows().count, 8u);

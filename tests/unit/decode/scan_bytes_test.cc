@@ -1,4 +1,4 @@
-// A scan's bytes without what was stuffed in, whatever the pieces it is taken in.
+// A scan's bytes without stuffed bytes, however many are taken at a time.
 #include "server/decode/jpeg/scan_bytes.h"
 
 #include <gtest/gtest.h>
@@ -111,11 +111,11 @@ TEST_F(ScanBytesTest, TheLastBitsOfASegmentsLastByteNeedNotBeTaken) {
 TEST_F(ScanBytesTest, AnotherMarkerOrNoneOrBytesThatAreLeftAreNoRestart) {
   const std::pair<Bytes, uint64_t> cases[] = {
       {{0x12, 0xFF, 0xD1}, 8},        // another number
-      {{0x12, 0xFF, 0xD8}, 8},        // no restart marker
-      {{0x12, 0xFF, 0xFF, 0xD0}, 8},  // filled
+      {{0x12, 0xFF, 0xD8}, 8},        // not a restart marker
+      {{0x12, 0xFF, 0xFF, 0xD0}, 8},  // preceded by a fill byte
       {{0x12, 0xFF}, 8},              // half of one
       {{0x12}, 8},
-      {{0x12, 0x34, 0xFF, 0xD0}, 8},   // a byte is left
+      {{0x12, 0x34, 0xFF, 0xD0}, 8},   // one byte is left
       {{0x12, 0x34, 0xFF, 0xD0}, 24},  // more was taken than there was
   };
   for (const auto& [bytes, taken] : cases) {

@@ -1,4 +1,5 @@
-// Huffman codes for tests, and their words read bit by bit, as the standard (ITU-T T.81) says it.
+// Huffman codes for tests, and a decoder that reads them bit by bit, as the standard (ITU-T T.81)
+// describes.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 
 namespace penstock::testing {
 
-// A code with these many words of each length, from 1 on. Symbols are all different; the first ones
-// are those that matter: the end of a block and sixteen zeros.
+// A code with `counts[i]` words of length i + 1. All symbols differ. The first are those that
+// matter: the end of a block and sixteen zeros.
 inline JHUFF_TBL MakeTable(const std::vector<int>& counts, uint32_t seed) {
   JHUFF_TBL table{};
   for (size_t i = 0; i < counts.size(); ++i) table.bits[i + 1] = static_cast<UINT8>(counts[i]);
@@ -26,17 +27,19 @@ inline JHUFF_TBL MakeTable(const std::vector<int>& counts, uint32_t seed) {
 
 inline const std::vector<JHUFF_TBL>& HuffmanTables() {
   static const std::vector<JHUFF_TBL> tables = {
-      MakeTable({0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 125}, 1),  // as the standard's
+      MakeTable({0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 125}, 1),  // like the standard's
       MakeTable({1, 0, 1, 1, 1, 2, 0, 3, 1, 4, 6, 7, 9, 11, 20, 30}, 2),
       MakeTable({0, 0, 0, 0, 0, 0, 0, 200}, 3),
-      MakeTable({0, 3}, 4),  // not every sequence of bits begins with a word
-      MakeTable({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6}, 5),  // none within an index
+      MakeTable({0, 3}, 4),  // some bit sequences begin with no word
+      MakeTable({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6},
+                5),  // all words longer than an index
       MakeTable({}, 6),
   };
   return tables;
 }
 
-// T.81, annex C: words of one length follow each other; the next length's follow them, with a 0.
+// T.81, annex C: the words of one length are consecutive numbers; the next length continues with a
+// 0 appended.
 inline decode::HuffmanCode::Word FindSlowly(const JHUFF_TBL& table, uint64_t window) {
   uint64_t word = 0;
   int next = 0;

@@ -1,4 +1,4 @@
-// WebP: any window of it is a part of the whole, and what is not a whole file is refused.
+// WebP: every window is part of the whole image, and incomplete files are refused.
 #include <gtest/gtest.h>
 #include <webp/decode.h>
 #include <webp/encode.h>
@@ -106,7 +106,7 @@ TEST_P(WebpTest, EveryWindowIsAPartOfTheWhole) {
 INSTANTIATE_TEST_SUITE_P(Codings, WebpTest,
                          ::testing::Values(Coding::kLossy, Coding::kLossyAlpha, Coding::kLossless));
 
-// An extended file around a picture: its canvas, and the chunk with the picture.
+// Puts a picture into an extended file with a canvas of this size.
 File Extended(const File& plain, uint32_t canvas_width, uint32_t canvas_height) {
   File file(plain.begin(), plain.begin() + 12);
   for (const char c : {'V', 'P', '8', 'X', '\x0a', '\0', '\0', '\0', '\0', '\0', '\0', '\0'}) {

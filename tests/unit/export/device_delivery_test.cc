@@ -1,5 +1,5 @@
-// What is peculiar to device delivery; what all deliveries have in common is in
-// tests/contract/delivery_contract_test.cc.
+// What is specific to device delivery. tests/contract/delivery_contract_test.cc tests what all
+// deliveries have in common.
 #include "server/export/device_delivery.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 constexpr uint32_t kDepth = 3;
 constexpr uint64_t kDeviceSlot = 600 << 10;  // the smallest slab has three of them
 
-// One trainer's session, with its own eyes on its page.
+// One trainer's session, with its own mapping of its control page.
 class Trainer {
  public:
   Trainer(Gpu& gpu, uint64_t session) {
@@ -61,7 +61,7 @@ class DeviceDeliveryTest : public ::testing::Test {
                                  std::move(copier), [this] { return ++last_slab_; });
     trainer_ = std::make_unique<Trainer>(*gpu_, 1);
   }
-  // The core's batch with this sequence is in the slot before that number.
+  // Announces the core's batch `sequence`, which is in slot `sequence` - 1.
   void Announce(Trainer& trainer, uint64_t sequence) {
     const auto slot = static_cast<uint32_t>(sequence - 1);
     trainer.delivery->Announce(PoolSegment::Entry(sequence, slot), segment_.Slot(slot));
@@ -193,7 +193,7 @@ TEST_F(DeviceDeliveryTest, ASlowSessionsBatchIsNotOverwrittenByItsNeighbours) {
 TEST_F(DeviceDeliveryTest, WhatWasCopiedForASessionThatLeftBeforeTheEndIsCopiedAgain) {
   Announce(1);
   trainer_.reset();
-  segment_.Fill(0, 2);  // its lease went with it, and the slot was filled anew
+  segment_.Fill(0, 2);  // the session's lease is gone, so the core refilled the slot
   Copy();
   segment_.Fill(0, 1);
 

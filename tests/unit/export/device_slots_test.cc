@@ -16,13 +16,13 @@ class DeviceSlotsTest : public ::testing::Test {
  protected:
   DeviceSlotsTest() { slots_.AddSlab(7, 3 * kSmallSlot); }
 
-  // A batch that is there and held once.
+  // A copied batch with one holder.
   DeviceSlotId Held(uint32_t number) {
     const DeviceSlotId id = slots_.Take(Batch(number))->id;
     slots_.Copied(id);
     return id;
   }
-  // A batch that is there and held by nobody.
+  // A copied batch without a holder.
   DeviceSlotId Cached(uint32_t number) {
     const DeviceSlotId id = Held(number);
     slots_.LetGo(id);
@@ -108,7 +108,7 @@ TEST_F(DeviceSlotsTest, ReleasedBatchesStayAsACacheTheLeastRecentlyHeldOutFirst)
   Cached(1);
   Cached(2);
   Cached(3);
-  slots_.LetGo(slots_.Take(Batch(1))->id);  // 2 is now the one that nobody has held for longest
+  slots_.LetGo(slots_.Take(Batch(1))->id);  // now 2 is the least recently used
 
   slots_.Take(Batch(4));
 

@@ -1,4 +1,4 @@
-// Which session gets room on a GPU, when, and when memory there is given back.
+// Which session gets GPU memory and when, and when the memory is freed.
 #include "server/export/gpu.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class GpuTest : public ::testing::Test {
   static Gpu::SlotRequest Request(uint32_t depth, uint64_t peer = 1) {
     return {.peer = peer, .user = 1000, .slot_bytes = kSlot, .depth = depth};
   }
-  // What a session that asks gets, once all that it needs was made.
+  // The answer to a request for slots, after the allocations that it needs.
   std::optional<absl::StatusOr<DeviceReservation>> Ask(const Gpu::SlotRequest& request) {
     auto answer = std::make_shared<std::optional<absl::StatusOr<DeviceReservation>>>();
     gpu_->Reserve(request, [answer](absl::StatusOr<DeviceReservation> reservation) {
@@ -111,7 +111,7 @@ TEST_F(GpuTest, WhoAsksWhileASlabIsMadeWaitsForItAndForNoOther) {
   };
 
   gpu_->Reserve(Request(2), serve(1));
-  gpu_->Reserve(Request(1), serve(2));  // fits into what the first slab has beyond its two slots
+  gpu_->Reserve(Request(1), serve(2));  // fits into the slots that the first slab has left
   gpu_->Reserve(Request(3), serve(3));
   EXPECT_THAT(served, IsEmpty());
   ASSERT_THAT(copier_->orders, SizeIs(2));

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 class SessionPageTest : public ::testing::Test {
  protected:
-  // The page as the consumer sees it: through the descriptor that it would be sent.
+  // The consumer's view of the page, mapped from the descriptor that it would receive.
   shm::ControlPage& Consumer() {
     if (mapping_.data() == nullptr) {
       auto mapping =

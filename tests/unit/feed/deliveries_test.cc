@@ -1,4 +1,4 @@
-// Between a core and the pages of consumers that the test plays.
+// Deliveries between a core and the pages of consumers played by the test.
 #include "server/feed/engine/deliveries.h"
 
 #include <cstring>

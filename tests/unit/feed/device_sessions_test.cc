@@ -1,5 +1,5 @@
-// Sessions of device delivery at the engine's doors, with a copier whose GPU is host memory.
-// Without workers nothing is decoded.
+// Sessions with device delivery at the engine's interface, with a copier whose GPU is host memory.
+// There are no workers, so nothing is decoded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -186,7 +186,7 @@ TEST_F(DeviceSessionsTest, AGrantNamesItsSlabsAndWhyThisHandle) {
   EXPECT_THAT(grant.device->handle.reason, HasSubstr("default"));
   EXPECT_THAT(grant.device->slabs, SizeIs(1));
   EXPECT_THAT(sent_, ElementsAre(shm::DoorwayKind::kSession));
-  EXPECT_THAT(watched_, SizeIs(4));  // the workers', the row copiers', the copier's, the session's
+  EXPECT_THAT(watched_, SizeIs(4));  // for workers, row copiers, the copier and the session
 }
 
 TEST_F(DeviceSessionsTest, ADescriptorOfASlabIsSentBeforeTheGrant) {

@@ -7,7 +7,7 @@ namespace {
 
 class DrainTest : public SessionRig {
  protected:
-  // The session's consumer takes and releases so many batches.
+  // The session's consumer takes and releases `batches` batches.
   void Take(uint64_t id, uint64_t batches) {
     for (uint64_t i = 0; i < batches; ++i) {
       Fill(1);

@@ -1,5 +1,5 @@
-// The engine's doors: who comes in, who is refused, what is left behind. Without workers nothing is
-// decoded; tests/system/engine has them.
+// The engine's interface: who is admitted, who is refused, and what remains afterwards. There are
+// no workers, so nothing is decoded; tests/system/engine has them.
 #include "server/feed/engine/engine.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ class EngineTest : public ::testing::Test {
     return request;
   }
 
-  // Host delivery is opened at once.
+  // Host delivery is granted before Open returns.
   absl::StatusOr<session::Grant> Ask(const OpenRequest& request) {
     absl::StatusOr<session::Grant> answer = absl::InternalError("no answer");
     engine_.Open(request, now_,
@@ -65,12 +65,12 @@ class EngineTest : public ::testing::Test {
     return grant.ok() ? grant->session : 0;
   }
 
-  // As if nobody had ever asked.
+  // The state of an engine without sessions.
   void ExpectNothingReserved() {
     EXPECT_EQ(engine_.views().View().pool.reserved_bytes, 0u);
     EXPECT_EQ(engine_.sessions(), 0u);
     EXPECT_EQ(engine_.views().View().slots.held + engine_.views().View().slots.filling, 0u);
-    EXPECT_EQ(watched_.size(), 2u);  // the workers' and the row copiers'
+    EXPECT_EQ(watched_.size(), 2u);  // for workers and row copiers
   }
 
   base::TimePoint now_{};
@@ -256,7 +256,7 @@ TEST_F(LeavingTest, SegmentsGoAWhileAfterTheLastSession) {
   EXPECT_TRUE(engine_.views().View().feeds.empty());
 }
 
-// ---- What sessions share. ----
+// ---- Sharing between sessions. ----
 
 class SharingTest : public EngineTest {};
 
@@ -268,7 +268,7 @@ TEST_F(SharingTest, SessionsOfOneOpenedDatasetHaveOneFeed) {
   EXPECT_EQ(engine_.views().View().feeds[0].sessions, 2u);
 }
 
-// Their manifests agree in everything that a digest is made of.
+// Their manifests have the same digest.
 TEST_F(SharingTest, TwoDatasetsThatLookAlikeHaveTwoFeeds) {
   OpenRequest other = Request();
   other.dataset = Dataset(100);

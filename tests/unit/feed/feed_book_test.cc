@@ -71,7 +71,7 @@ TEST(FeedBookTest, EveryFieldOfTheSpecTellsFeedsApart) {
           << i << " " << j;
 }
 
-// The new one may lie where the old one lay.
+// The new dataset may have the old one's address.
 TEST(FeedBookTest, ADatasetThatIsOpenedAnewIsAnotherFeed) {
   FeedBook book;
   auto dataset = Opened();

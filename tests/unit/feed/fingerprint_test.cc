@@ -31,7 +31,7 @@ std::shared_ptr<const plan::Mixture> Mixture(uint64_t epoch_samples) {
           .value());
 }
 
-// Fingerprints are in states that people keep: a change of the hash makes every one of them stale.
+// Users keep states that contain fingerprints, and changing the hash would invalidate all of them.
 TEST(FingerprintTest, IsTheSameOnEveryMachineAndInEveryVersion) {
   EXPECT_EQ(Fingerprint(Spec()), 0x4baf176a38c2b717);
 }
@@ -92,8 +92,8 @@ TEST(FingerprintTest, TheWholeIsNoRangeAndWindowsThatNobodyAskedForDoNotCount) {
   EXPECT_EQ(Fingerprint(spec), Fingerprint(Spec()));
 }
 
-// The same samples in the same order are the same feed, whoever sent them; the seed still draws the
-// crops.
+// The same samples in the same order are the same feed, whoever sent them. The seed still decides
+// the crops.
 TEST(FingerprintTest, AGivenOrdersContentTakesThePlaceOfTheOrder) {
   const auto given = [](std::vector<uint64_t> samples) {
     plan::GivenOrderBuilder builder(samples.size());

@@ -1,4 +1,4 @@
-// The runner's thread and what reaches it, over an engine without workers.
+// The runner's thread and the messages to it, with an engine without workers.
 #include "server/feed/engine/runner.h"
 
 #include <gmock/gmock.h>

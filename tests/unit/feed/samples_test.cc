@@ -1,4 +1,4 @@
-// Which sample a place holds when the client gave the order.
+// The sample at a position when the client gave the order.
 #include "server/feed/identity/samples.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(SamplesTest, AMixtureSaysWhichSamplesComeAndHowMany) {
   }
 }
 
-// A small part's samples come several times in an epoch.
+// A small part's samples are repeated within an epoch.
 TEST(SamplesTest, InAMixtureAStandInIsOfTheSamePartAndRepeatedSamplesAreDrawnDifferently) {
   const FeedSpec spec = Mixed();
 

@@ -1,5 +1,5 @@
-// A session table over a real core and pool, with sessions whose consumers the tests play. No
-// worker, no thread.
+// A session table with a real core and pool. The tests play the sessions' consumers. There are no
+// workers and no threads.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 
 namespace penstock::feed {
 
-// Does what the test says, and remembers what it was told.
+// Returns what the test says, and records its calls.
 class FakeDelivery final : public exporting::BatchDelivery {
  public:
   const posix::Fd& memory() const override { return nothing_; }
@@ -70,7 +70,7 @@ class SessionRig : public ::testing::Test {
     return feed;
   }
 
-  // A session of the peer whose window is of two batches.
+  // Opens a session of the peer with a window of two batches.
   uint64_t Open(uint64_t peer, std::shared_ptr<Feed> feed, uint32_t user = 1000) {
     const pool::SlotLayout layout = pool::LayOut({8}, kRows);
     const uint64_t id = sessions_.NextId(), arena = pool_.ArenaOf(user, layout);
@@ -97,7 +97,7 @@ class SessionRig : public ::testing::Test {
   }
   FakeDelivery& delivery(uint64_t id) { return *deliveries_.at(id); }
   uint64_t Reserved() const { return pool_.Used().reserved_bytes; }
-  // Fills so many batches of whoever is next.
+  // Fills `batches` batches in the core's order.
   void Fill(uint32_t batches) {
     for (uint32_t row = 0; row < batches * kRows; ++row) core_.RowDone(core_.NextRow().value());
   }

@@ -77,7 +77,7 @@ TEST(FinishTest, NoRowsAreFine) {
   EXPECT_TRUE(Apply({.type = Type::kUInt8}, {0, 224, 224, 3}, {}, {}).ok());
 }
 
-// One variant of this CPU's.
+// One of this CPU's variants.
 class CpuFinisher final : public Finisher {
  public:
   explicit CpuFinisher(Variant variant) : variant_(variant) {}

@@ -1,4 +1,4 @@
-// Tensors that are no images: which casts there are, exact values, gaps between rows.
+// Tensors that aren't images: allowed casts, exact values, and gaps between rows.
 #include "client/finish/tensor.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(TensorTest, WholeNumbersKeepTheirValues) {
     const std::vector<From> from = {smallest, largest, 1};
     EXPECT_THAT(Converted<int64_t>(from_type, DType::kInt64, from, 1, 3, 3),
                 ElementsAre(int64_t{smallest}, int64_t{largest}, 1));
-    if (sizeof(From) == 4 && smallest == 0) return;  // uint32 does not fit int32
+    if (sizeof(From) == 4 && smallest == 0) return;  // uint32 does not fit into int32
     EXPECT_THAT(Converted<int32_t>(from_type, DType::kInt32, from, 1, 3, 3),
                 ElementsAre(static_cast<int32_t>(smallest), static_cast<int32_t>(largest), 1));
   };
@@ -92,7 +92,8 @@ TEST(TensorTest, WholeNumbersKeepTheirValues) {
   same(DType::kInt32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
 }
 
-// Every float16 and bfloat16 there is, by way of the rounding that goes the other way.
+// Converts every float16 and bfloat16 to float. Rounding a float16's value back must give the same
+// bits.
 TEST(TensorTest, HalvesBecomeTheFloatsThatTheyAre) {
   std::vector<uint16_t> all(65536);
   for (uint32_t bits = 0; bits < 65536; ++bits) all[bits] = static_cast<uint16_t>(bits);
@@ -116,7 +117,7 @@ TEST(TensorTest, DoublesAreRoundedToTheNearestFloat) {
               ElementsAre(0.1f, -std::numeric_limits<float>::infinity(), 1.0f, 1.0f + 0x1p-22f));
 }
 
-// Windows of tokens and their targets lie over each other.
+// Windows of tokens overlap with their targets, so rows are further apart than their length.
 TEST(TensorTest, GapsBetweenRowsAreLeftOut) {
   const std::vector<uint16_t> tokens = {1, 2, 3, 99, 4, 5, 6, 99};
   EXPECT_THAT(Converted<int64_t>(DType::kUInt16, DType::kInt64, tokens, 2, 3, 4),

@@ -1,4 +1,4 @@
-// An answer in memory, which a test can change.
+// An indexer's answer in memory, which a test can modify.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// An indexer that lies: every number of an answer that cannot be true is refused.
+// An indexer that lies: every impossible number in an answer is refused.
 #include "server/indexer/wire/checks.h"
 
 #include <gmock/gmock.h>

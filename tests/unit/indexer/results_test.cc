@@ -1,4 +1,4 @@
-// Results as streams of bytes: what arrives, and what is refused before anything is allocated.
+// Results as byte streams: they survive a round trip, or are refused before anything is allocated.
 #include "server/indexer/wire/results.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(ResultsTest, AScannedShardArrivesAsItWas) {
   EXPECT_EQ(got->arrays, Sample().arrays);
 }
 
-// Each count of the head, one after the other: samples, members, extensions, arrays, numbered.
+// Changes each count of the header in turn: samples, members, extensions, arrays, numbered.
 TEST(ResultsTest, CountsThatNoFileCouldHoldAreRefusedBeforeAnythingIsAllocated) {
   for (size_t count = 0; count < 5; ++count) {
     std::string bytes = Bytes(Sample());

@@ -1,4 +1,4 @@
-"""The rules of rules.py: each is broken on purpose, then this tree is checked.
+"""The rules of rules.py: breaks each one on purpose, then checks this tree.
 
 layering_test.py ROOT [WORKER INDEXER DAEMON]: the built programs.
 """
@@ -15,7 +15,7 @@ WORKER, INDEXER, DAEMON = sys.argv[2:5] if len(sys.argv) > 4 else (None, None, N
 
 
 class BrokenRulesTest(unittest.TestCase):
-    """Every rule notices what breaks it."""
+    """Every rule detects a violation."""
 
     def violations(self, files):
         with tempfile.TemporaryDirectory() as root:
@@ -111,7 +111,7 @@ class ThisTreeTest(unittest.TestCase):
             symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
             return [parser for parser in parsers if f"penstock::{parser}" in symbols]
 
-        self.assertEqual(found(INDEXER), list(parsers))  # so that the names are right
+        self.assertEqual(found(INDEXER), list(parsers))  # shows that the names are right
         self.assertEqual(found(DAEMON), [])
 
     @unittest.skipUnless(WORKER and DAEMON, "the daemon is not built here")
@@ -120,7 +120,7 @@ class ThisTreeTest(unittest.TestCase):
             symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
             return "penstock::unpack::RowFiller::" in symbols or "penstock::unpack::ExampleSample::" in symbols
 
-        self.assertTrue(unpacks(WORKER))  # so that the names are right
+        self.assertTrue(unpacks(WORKER))  # shows that the names are right
         self.assertFalse(unpacks(DAEMON))
 
 

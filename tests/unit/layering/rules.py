@@ -1,11 +1,11 @@
-"""What may use what. A folder may use itself, the standard library, Abseil, and what its line names:
-folders (and what is below them), single headers, or libraries by the names of LIBRARIES."""
+"""Which folder may use which. A folder may use itself, the standard library, Abseil, and what its line names:
+folders (including their subfolders), single headers, or libraries by their names in LIBRARIES."""
 import collections
 import os
 import pathlib
 import re
 
-# The first part of an #include that stands for a library worth a rule.
+# How an #include begins if it belongs to a library with a rule.
 LIBRARIES = {
     "grpc": re.compile(r"^(grpc|grpcpp)/|\.grpc\.pb\.h$"),
     "protobuf": re.compile(r"^google/protobuf/|(?<!\.grpc)\.pb\.h$"),
@@ -25,7 +25,7 @@ COMMON = {"common/base", "common/posix", "common/shm", "common/telemetry"}
 
 MAY_USE = {
     "common/base": set(),
-    "common/cmake": set(),  # the header that is compiled before nearly every library
+    "common/cmake": set(),  # precompiled for nearly every library
     "common/posix": {"common/base"},
     "common/sandbox": {"common/base", "common/posix", "seccomp"},
     "common/shm": {"common/base"},
@@ -33,20 +33,20 @@ MAY_USE = {
     "common/cuda": {"common/base", "common/posix", "cuda"},
     "server/plan": {"common/base"},
     "server/decode": {"common/base", "jpeg", "png", "tiff", "webp"},
-    # How a sample's bytes become rows: for those who ask (datasets, readers) and those who do (workers).
+    # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
-    # The lanes that read samples live beside the workers: they see datasets by their interface, and how
-    # long to go on reading by a pure rule.
+    # The readers of samples are part of the workers' folder. They see datasets through their
+    # interface, and a pure rule tells them how long to retry.
     "server/workers": COMMON | {"common/sandbox", "server/decode", "server/unpack",
                                 "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,
     "server/export": COMMON | {"common/cuda"},
-    # One type for what a session asks for, one for what it is granted. The folders above share them.
+    # The types for a session's request and grant, which the folders above share.
     "server/session": COMMON | {"server/plan", "server/decode/core/spec.h", "server/source/core",
                                 "server/pool/slot_layout.h", "server/export/device_request.h",
                                 "server/export/device_grant.h"},
@@ -64,7 +64,7 @@ MAY_USE = {
     "client/examples": {"client/include", "jpeg"},
 }
 
-# Pure by contract although their folder is not: they and all they include stay within these.
+# Pure by contract although their folder isn't. They and everything they include may use only these.
 PURE = {"server/feed/core/core.h": {"common/base", "server/plan", "server/feed"},
         "server/feed/core/core.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/stats/flow.cc": {"common/base", "server/feed"},
@@ -74,11 +74,11 @@ PURE = {"server/feed/core/core.h": {"common/base", "server/plan", "server/feed"}
         "server/feed/stats/verdict.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/stats/worker_demand.cc": {"common/base", "server/feed"}}
 
-NO_ABSEIL = {"client/include"}  # public headers: the standard library alone
-MAX_GRPC_FILES = 12             # each costs seconds to compile; server/rpc has one for each kind of call
+NO_ABSEIL = {"client/include"}  # public headers: only the standard library
+MAX_GRPC_FILES = 12             # each takes seconds to compile; server/rpc has one for each kind of call
 MAX_LINES = 400
-MAX_FILES = 36                  # in a folder
-# Path: why it may be longer than MAX_LINES.
+MAX_FILES = 36                  # per folder
+# Path: the reason why it may be longer than MAX_LINES.
 LONGER = {"proto/penstock/v1/admin.proto": "one service, with each field explained in place"}
 
 SOURCE = re.compile(r"\.(h|cc|cu|py|sh|proto|cmake)$")
@@ -87,7 +87,7 @@ SKIPPED_FOLDERS = re.compile(r"^(build.*|\.git|\.cache|__pycache__)$")
 
 
 class Tree:
-    """The files of a checkout, by their paths from its root."""
+    """A checkout's files, with paths relative to its root."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
@@ -100,7 +100,7 @@ class Tree:
         return (self.root / path).read_text(encoding="utf-8").splitlines()
 
     def includes(self, path):
-        """(line number, what) of every #include, public headers by their path in the tree."""
+        """Yields (line number, path) of every #include; public headers have their path in the tree."""
         for number, line in enumerate(self.lines(path), 1):
             if match := INCLUDE.match(line):
                 what = match.group(1)
@@ -109,7 +109,7 @@ class Tree:
                 yield number, what
 
     def code(self):
-        """C++ of the product: what the rules of inclusion are about."""
+        """The product's C++ files, to which the inclusion rules apply."""
         return sorted(path for path in self.files
                       if re.match(r"^(common|server|client)/.*\.(h|cc|cu)$", path))
 
@@ -123,7 +123,7 @@ def library_of(what):
 
 
 def within(what, allowed):
-    """Whether an include is one that `allowed` names, or none of anybody's business."""
+    """Whether an include is in `allowed`, or is not subject to any rule."""
     if library := library_of(what):
         return library in allowed
     if not re.match(r"^(common|server|client|tests)/", what):
@@ -194,7 +194,7 @@ def readmes(tree):
 
 def violations(root):
     tree = Tree(root)
-    found = collections.OrderedDict()  # a file that two pure ones reach is named once
+    found = collections.OrderedDict()  # reports an include only once if two pure files reach it
     for rule in (inclusion, purity, grpc_files, length, folder_size, readmes):
         for violation in rule(tree):
             found[violation] = None

@@ -1,4 +1,4 @@
-"""The manual pages know what their programs know: man_test.py SOURCE BIN."""
+"""man_test.py SOURCE BIN: the manual pages match their programs."""
 import importlib.util
 import os
 import pathlib
@@ -15,7 +15,7 @@ PROTO = SOURCE / "proto/penstock/config/v1/config.proto"
 
 
 def shown(page):
-    """The page as plain text, and what groff had to say against it."""
+    """Returns the page as plain text, and groff's warnings."""
     ran = subprocess.run(["groff", "-man", "-ww", "-K", "utf8", "-T", "utf8", "-P", "-cbou", "-rLL=1000n", "-rHY=0", page], text=True,
                          capture_output=True, check=True, encoding="utf-8", env=os.environ | {"LC_ALL": "C.UTF-8"})
     return ran.stdout.replace("\N{HYPHEN}", "-").replace("\N{MINUS SIGN}", "-"), ran.stderr

@@ -1,4 +1,4 @@
-// What a consumer may say, and what it may not.
+// Valid and invalid reports by consumers.
 #include "tests/unit/feed/core/harness.h"
 
 namespace penstock::feed {
@@ -117,7 +117,7 @@ TEST_F(ConsumerTest, OneBatchKeptForeverLeavesTheRestOfTheWindowUsable) {
   EXPECT_EQ(harness_.core.View(session_)->announced, 103u);
 }
 
-// The control page has a place for each of kMaxWindow sequences.
+// The control page has space for kMaxWindow sequences.
 TEST_F(ConsumerTest, TheNewestBatchIsNeverAWindowsLimitAheadOfTheOldestKept) {
   ASSERT_TRUE(harness_.Take(session_, 1).ok());  // and keeps it
   for (uint64_t sequence = 2; sequence <= kMaxWindow; ++sequence) {

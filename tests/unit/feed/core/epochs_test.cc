@@ -1,4 +1,4 @@
-// Batches of a session from epoch to epoch.
+// A session's batches from epoch to epoch.
 #include <algorithm>
 #include <chrono>
 
@@ -13,7 +13,7 @@ class EpochsTest : public ::testing::Test {
  protected:
   EpochsTest() { harness_.AddSlots(64); }
 
-  // Consumes everything that comes, at most so many batches.
+  // Consumes all batches that arrive, at most `most`.
   const std::vector<Announcement>& Run(SessionId session, uint64_t most = 100) {
     for (harness_.Decode(); harness_.announced[session].size() < most; harness_.Decode()) {
       if (harness_.core.View(session)->taken == harness_.announced[session].size()) break;
@@ -135,8 +135,8 @@ TEST_F(EpochsTest, RanksOfDifferentWorldsMeetInTheSameSlot) {
   EXPECT_EQ(harness_.core.View(kFeed)->batches_announced, 12u);
 }
 
-// From opening to the first window's last row. The least of many runs: what else the machine does
-// only adds.
+// The time from opening to the first window's last row. Takes the minimum of many runs, because
+// other load can only add time.
 std::chrono::nanoseconds TimeToResumeAt(uint64_t consumed) {
   constexpr uint64_t kSamples = 1'000'000'000;
   auto least = std::chrono::nanoseconds::max();

@@ -1,5 +1,5 @@
-// A core with the little that a test needs around it: specs with defaults, a clock, a decoder that
-// succeeds, and what each session was announced.
+// A core with what tests need around it: specs with defaults, a clock, a decoder that always
+// succeeds, and each session's announcements.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class Harness {
     }
   }
 
-  // The session's id is `id`; it must open.
+  // Opens a session with this id. **Requires**: the core accepts it.
   SessionId Open(uint64_t id, const SessionSpec& spec) {
     const absl::Status status = core.OpenSession(SessionId(id), spec, now);
     EXPECT_TRUE(status.ok()) << status;
@@ -51,7 +51,7 @@ class Harness {
     return task.value_or(RowTask());
   }
 
-  // Gives out and decodes at most so many rows; how many there were.
+  // Gives out and decodes at most `most` rows. Returns the number of rows.
   uint64_t Decode(uint64_t most = UINT64_MAX) {
     uint64_t decoded = 0;
     for (; decoded < most; ++decoded) {
@@ -63,7 +63,7 @@ class Harness {
     return decoded;
   }
 
-  // Delivers what is ready.
+  // Collects the announcements.
   void Hear() {
     for (const Announcement& announcement : core.TakeAnnouncements()) {
       announced[announcement.session].push_back(announcement);
@@ -74,7 +74,7 @@ class Harness {
   absl::Status Release(SessionId session, uint64_t sequence) {
     return core.Released(session, sequence, now);
   }
-  // Takes and releases one more batch.
+  // Takes and releases the next batch.
   void Consume(SessionId session) {
     const uint64_t next = core.View(session)->taken + 1;
     ASSERT_TRUE(Take(session, next).ok());

@@ -1,6 +1,5 @@
-// A hundred thousand random events, and after each of them everything that core.h says always
-// holds, checked against a model that knows nothing of how the core works. A failing run is
-// replayed by its seed.
+// Sends the core a hundred thousand random events, and after each checks every invariant in core.h
+// against a model that doesn't know how the core works. The seed reproduces a failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace {
 constexpr uint32_t kArenas = 3, kSlotsOfArena = 16;
 constexpr FillPath kAllFillPaths[] = {FillPath::kWorkers, FillPath::kRowCopiers, FillPath::kNobody};
 
-// What the test knows of a session: what it should be told next, and what it holds.
+// The test's model of a session: what it should be told next, and what it holds.
 struct Known {
   SessionSpec spec;
   uint64_t epoch = 0, step = 0;
@@ -70,7 +69,7 @@ class World {
   }
 
   void Check() const {
-    std::map<SlotId, uint64_t> held;  // every lease on a slot is of one generation
+    std::map<SlotId, uint64_t> held;  // all leases on a slot have the same generation
     for (const auto& [id, known] : known_) {
       const SessionView view = *core_.View(id);
       ASSERT_EQ(view.taken, known.taken);
@@ -96,7 +95,7 @@ class World {
     ASSERT_EQ(slots, kArenas * kSlotsOfArena - removed_.size());
   }
 
-  // Lets everything end: no session, no row with a worker.
+  // Closes all sessions and answers all rows that workers have.
   void WindDown() {
     while (!known_.empty()) Close();
     while (!with_workers_.empty()) Answer();
@@ -116,7 +115,7 @@ class World {
     return known_.empty() ? known_.end() : std::next(known_.begin(), Pick(known_.size()));
   }
 
-  // Users share no arena; the feeds differ in their numbers of samples and in how they are filled.
+  // Users don't share an arena. Feeds differ in their numbers of samples and in their fill paths.
   void Open() {
     SessionSpec spec;
     spec.user = UserId(static_cast<uint32_t>(Pick(kArenas)));
@@ -131,7 +130,7 @@ class World {
     spec.share.remainder = static_cast<plan::Remainder>(Pick(4));
     spec.first_epoch = Pick(2);
     spec.epochs = Pick(4);
-    if (Pick(4) > 0) {  // one of many alike, so that there is something to share
+    if (Pick(4) > 0) {  // many equal sessions, so that they can share slots
       spec.feed = FeedId(0);
       spec.share = {.samples = 37, .batch_size = 2};
       spec.first_epoch = spec.epochs = 0;
@@ -142,7 +141,7 @@ class World {
     }
     spec.window = static_cast<uint32_t>(1 + Pick(6));
     const SessionId id(++opened_);
-    if (!core_.OpenSession(id, spec, now_).ok()) return;  // no room
+    if (!core_.OpenSession(id, spec, now_).ok()) return;  // out of memory
     Known known;
     known.spec = spec;
     known.epoch = spec.first_epoch;
@@ -181,7 +180,7 @@ class World {
     }
   }
 
-  // Numbers that cannot be are refused and change nothing: Check sees to that.
+  // Impossible numbers are refused and change nothing, which Check verifies.
   void Lie() {
     const auto session = Any();
     if (session == known_.end()) return;
@@ -236,7 +235,7 @@ class World {
     }
   }
 
-  // Each announcement is the next of its session, and says what the plan says.
+  // Each announcement must be the session's next, and match the plan.
   void Hear() {
     for (const Announcement& a : core_.TakeAnnouncements()) {
       ++heard_;
@@ -304,7 +303,7 @@ TEST_P(RandomEventsTest, WhatAlwaysHoldsHoldsAfterEveryEvent) {
   }
   world.WindDown();
 
-  // The events were not in vain.
+  // Enough events had an effect.
   EXPECT_GT(world.heard(), 500u);
   EXPECT_GT(world.shared(), 50u);
   EXPECT_GT(world.opened(), 50u);

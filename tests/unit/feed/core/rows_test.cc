@@ -1,4 +1,4 @@
-// Rows: given out, answered, given out again.
+// Rows are given out, answered, and given out again.
 #include "tests/unit/feed/core/harness.h"
 
 namespace penstock::feed {
@@ -126,7 +126,7 @@ TEST_F(RowsTest, TheFeedCountsWhatWasDecodedAndReplaced) {
   EXPECT_EQ(view.sessions, 1u);
 }
 
-// ---- Runs of rows, which row copiers copy. ----
+// ---- Runs of rows for the row copiers. ----
 
 class RunsTest : public ::testing::Test {
  protected:
@@ -193,7 +193,7 @@ TEST_F(RunsTest, OneFillPathHasNothingOfAnothers) {
   EXPECT_TRUE(harness_.core.NextRow(FillPath::kRowCopiers).has_value());
 }
 
-// A user's rows wait for a worker: what it wants copied does not.
+// A user's rows that wait for a worker don't delay the rows that it needs copied.
 TEST_F(RunsTest, ASlotThatWaitsForWorkersHoldsUpNoRun) {
   harness_.Open(1, Harness::Spec(1000, 3, 2));
   harness_.Give();

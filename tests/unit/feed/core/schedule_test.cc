@@ -1,4 +1,4 @@
-// Who is served next.
+// Which row is given out next.
 #include "tests/unit/feed/core/harness.h"
 
 namespace penstock::feed {
@@ -42,7 +42,7 @@ TEST_F(ScheduleTest, TheSessionWithTheFewestReadyBatchesIsServed) {
   ASSERT_TRUE(harness_.Take(behind, 1).ok());
   ASSERT_TRUE(harness_.Release(behind, 1).ok());
 
-  EXPECT_EQ(harness_.Give().index, 500u);  // none ready, though it is far ahead
+  EXPECT_EQ(harness_.Give().index, 500u);  // it has none ready, although it is far ahead
   EXPECT_EQ(harness_.Give().index, 501u);
   EXPECT_EQ(harness_.Give().index, 502u);
   EXPECT_EQ(harness_.core.View(ahead)->filling, 3u);
@@ -70,14 +70,14 @@ TEST_F(ScheduleTest, SessionsThatBunchUpShareWhatIsDecoded) {
   const SessionId behind = harness_.Open(1, At(0, 0));
   const SessionId ahead = harness_.Open(2, At(0, 2));
 
-  EXPECT_EQ(harness_.Decode(), 6u);  // 0 to 5: two of them for both
+  EXPECT_EQ(harness_.Decode(), 6u);  // batches 0 to 5, of which two are for both
 
   EXPECT_EQ(harness_.announced[behind].size(), 4u);
   EXPECT_EQ(harness_.announced[ahead].size(), 4u);
   EXPECT_EQ(harness_.announced[behind][2].slot, harness_.announced[ahead][0].slot);
 }
 
-// A newcomer takes each batch as soon as it is there, and so always starves, far behind.
+// The newcomer, far behind, takes each batch as soon as it is ready, so it always starves.
 TEST_F(ScheduleTest, ANewcomerDoesNotStarveThoseFarAheadOfIt) {
   harness_.AddSlots(8);
   const SessionId veteran = harness_.Open(1, At(30, 0));
@@ -91,7 +91,7 @@ TEST_F(ScheduleTest, ANewcomerDoesNotStarveThoseFarAheadOfIt) {
     }
   }
 
-  EXPECT_GE(harness_.announced[veteran].size(), 45u);    // every eighth
+  EXPECT_GE(harness_.announced[veteran].size(), 45u);    // every eighth batch
   EXPECT_GE(harness_.announced[newcomer].size(), 340u);  // it still catches up
 }
 
@@ -113,7 +113,7 @@ TEST_F(ScheduleTest, FeedsOfOneUserTakeTurnsWhereverTheyAre) {
   EXPECT_NEAR(harness_.announced[newcomer].size(), 50, 2);
 }
 
-// ---- Feeds that cannot be read for a while. ----
+// ---- Feeds that are unreadable for a while. ----
 
 class UnreadableFeedTest : public ScheduleTest {
  protected:
@@ -138,7 +138,7 @@ TEST_F(UnreadableFeedTest, HoldsUpNoOtherOfTheSameUserAndGoesOnWhereItWas) {
   harness_.AddSlots(8);
   harness_.Open(1, Of(1000, 3));
   OpenOther(2);
-  ASSERT_EQ(Next()->feed, kFeed);  // two rows of its slot are left
+  ASSERT_EQ(Next()->feed, kFeed);  // two rows of its slot remain
 
   unreadable_ = kFeed;
   uint64_t others = 0;
@@ -148,7 +148,7 @@ TEST_F(UnreadableFeedTest, HoldsUpNoOtherOfTheSameUserAndGoesOnWhereItWas) {
   }
   EXPECT_EQ(others, 4u * 3);
 
-  unreadable_ = FeedId(0);  // no event tells of it
+  unreadable_ = FeedId(0);  // the core gets no event for this
   for (uint64_t index = 1; index < 12; ++index) EXPECT_EQ(Next()->index, index);
   EXPECT_FALSE(Next().has_value());
 }
@@ -189,7 +189,7 @@ TEST_F(ScheduleTest, ASessionWhoseArenaHasNoSpareSlotHoldsUpNobody) {
   harness_.AddSlots(1, ArenaId(2));
   harness_.Open(1, Harness::Spec(1000, 1, 1));
   const RowTask with_worker = harness_.Give();
-  harness_.core.CloseSession(SessionId(1));  // abandoned: the only slot of the first arena
+  harness_.core.CloseSession(SessionId(1));  // abandons the first arena's only slot
   harness_.Open(2, Harness::Spec(1000, 1, 1));
   SessionSpec other = Harness::Spec(1000, 1, 1);
   other.arena = ArenaId(2);
@@ -202,7 +202,8 @@ TEST_F(ScheduleTest, ASessionWhoseArenaHasNoSpareSlotHoldsUpNobody) {
   EXPECT_EQ(harness_.Give().index, 0u);
 }
 
-// Eight users, always hungry, with batches from 8 to 1,024: each gets the same number of samples.
+// Eight users who always want more, with batches of 8 to 1,024: each gets the same number of
+// samples.
 TEST_F(ScheduleTest, UsersShareTheDecodersBySamples) {
   harness_.AddSlots(8 * 2);
   std::map<UserId, uint64_t> rows;
@@ -223,7 +224,8 @@ TEST_F(ScheduleTest, UsersShareTheDecodersBySamples) {
   for (const auto& [user, count] : rows) EXPECT_NEAR(count, 10'000, 64) << user.value();
 }
 
-// Whole slots of 8 to 1,024 rows at once: who was given many rows waits for the others' turns.
+// Fills whole slots of 8 to 1,024 rows at once. A user that got many rows waits until the others
+// have caught up.
 TEST_F(ScheduleTest, UsersShareTheRowCopiersBySamplesHoweverLongTheirRunsAre) {
   harness_.AddSlots(8 * 2);
   std::map<UserId, uint64_t> rows;
@@ -283,13 +285,13 @@ TEST_F(ScheduleTest, AUserThatWasIdleHasSavedNothingUp) {
   std::map<UserId, uint64_t> rows;
   for (int row = 0; row < 64; ++row) ++rows[harness_.Give().user];
 
-  // But for one turn's credit: 25 rows of a millisecond, which is taken for what none has shown
-  // yet.
+  // The difference is at most one turn's credit, which is 25 rows: a row is assumed to take a
+  // millisecond until one has been measured.
   EXPECT_GE(rows[UserId(1)], 64u / 2 - 25);
   EXPECT_LE(rows[UserId(2)], 64u / 2 + 25);
 }
 
-// One whose rows take 800 times as long has 800 times fewer of them.
+// A user whose rows take 800 times as long gets 800 times fewer.
 TEST_F(ScheduleTest, UsersShareTheDecodersByWhatTheirRowsTake) {
   harness_.AddSlots(8);
   harness_.Open(1, Of(1, 8, 2));
@@ -333,7 +335,7 @@ TEST_F(ScheduleTest, WhoMustWaitForAPlaceIsTheOneThatHasHadTheLeast) {
   EXPECT_EQ(harness_.core.Claimant(FillPath::kWorkers), std::nullopt);
 }
 
-// Else a user whose only rows came back would wait for ever.
+// Otherwise a user with only returned rows would wait for ever.
 TEST_F(ScheduleTest, RowsThatCameBackClaimAPlaceToo) {
   harness_.AddSlots(2);
   harness_.Open(1, Of(1, 1, 1));

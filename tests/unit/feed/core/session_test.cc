@@ -1,4 +1,4 @@
-// Sessions open, detach, close; their windows.
+// Sessions open, detach and close; and their windows.
 #include "server/feed/core/session.h"
 
 #include <functional>
@@ -141,7 +141,7 @@ TEST_F(SessionTest, WhatADetachedSessionWasNotToldOfIsLetGo) {
   harness_.AddSlots(4);
   const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 4));
   harness_.Decode(1);
-  harness_.core.RowDone(harness_.Give());  // ready, not delivered
+  harness_.core.RowDone(harness_.Give());  // ready but not delivered
 
   harness_.core.DetachSession(session);
 

@@ -1,6 +1,6 @@
-// Trainers of different speed on one feed, simulated: one decoder at 10 ms a batch, windows of
-// four, no slot beyond the windows. Compared with lockstep, where a leash keeps all within one
-// window.
+// Simulates trainers of different speeds on one feed: one decoder at 10 ms per batch, windows of
+// four, and no slots beyond the windows. Compares them with lockstep, in which all trainers must
+// stay within one window.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ constexpr int64_t kDecodeUs = 10'000;
 constexpr int64_t kRunUs = 60'000'000;
 constexpr uint32_t kWindow = 4;
 
-// How long a trainer's steps take, and when it stands still.
+// The duration of a trainer's steps, and an interval during which it stops.
 struct Trainer {
   int64_t step_us = 20'000;
   int64_t stopped_from_us = kRunUs, stopped_until_us = kRunUs;
 };
 
 struct Outcome {
-  std::vector<uint64_t> steps;  // of each trainer
+  std::vector<uint64_t> steps;  // per trainer
   uint64_t decoded = 0;
   double Shared() const {
     return static_cast<double>(std::accumulate(steps.begin(), steps.end(), uint64_t{0})) /
@@ -34,8 +34,8 @@ struct Outcome {
   }
 };
 
-// The end of a trainer's n-th step that begins at `start`: 10 % jitter, the same in every
-// simulation.
+// The end of trainer `who`'s n-th step, which begins at `start`. It has 10 % jitter, which is the
+// same in every simulation.
 int64_t EndOfStep(const Trainer& trainer, size_t who, uint64_t n, int64_t start) {
   std::mt19937_64 random(who * 1'000'003 + n);
   const double jitter = std::uniform_real_distribution<double>(0.9, 1.1)(random);
@@ -45,7 +45,7 @@ int64_t EndOfStep(const Trainer& trainer, size_t who, uint64_t n, int64_t start)
   return start + static_cast<int64_t>(static_cast<double>(trainer.step_us) * jitter);
 }
 
-// Batch p is decoded once everybody has released batch p − window.
+// Batch p is decoded once every trainer has released batch p − window.
 Outcome Lockstep(const std::vector<Trainer>& trainers) {
   Outcome outcome{std::vector<uint64_t>(trainers.size())};
   std::vector<int64_t> end(trainers.size());
@@ -63,7 +63,7 @@ Outcome Lockstep(const std::vector<Trainer>& trainers) {
   return outcome;
 }
 
-// The core, its trainers and its decoder, from one moment at which something ends to the next.
+// The core with its trainers and decoder. Time advances to the next moment at which something ends.
 class Simulation {
  public:
   explicit Simulation(const std::vector<Trainer>& trainers)
@@ -139,7 +139,8 @@ std::vector<Trainer> OfSteps(std::initializer_list<double> milliseconds) {
   return trainers;
 }
 
-// Slower by no more than `tolerated` of the steps, and a window more or less when the clock stops.
+// No trainer may lose more than `tolerated` of its steps. A difference of one window is allowed,
+// because the clock stops at an arbitrary moment.
 void ExpectNobodySlowerThanInLockstep(const std::vector<Trainer>& trainers,
                                       double tolerated = 0.002) {
   const Outcome ours = Simulation(trainers).Run(), lockstep = Lockstep(trainers);
@@ -182,7 +183,8 @@ TEST(SharingSimulationTest, WhereAllWaitForTheDecoderAllShareItsBatches) {
   }
 }
 
-// The worst for sharing: the decoder is hardly faster than the slowest trainer, others outrun it.
+// The worst case for sharing: the decoder is hardly faster than the slowest trainer, and the others
+// are faster than the decoder.
 TEST(SharingSimulationTest, WhereTheDecoderIsHardlyFasterThanTheSlowestLittleIsLost) {
   ExpectNobodySlowerThanInLockstep(OfSteps({5, 5, 5, 5, 5, 5, 5, 11}), 0.06);
 }

@@ -1,4 +1,5 @@
-// Slots: shared by what they hold, cached when free, filled anew only when nobody can see it.
+// Slots: sessions with the same batch share them, free ones are cached, and they are refilled only
+// when nobody can see them.
 #include "tests/unit/feed/core/harness.h"
 
 namespace penstock::feed {
@@ -208,7 +209,7 @@ TEST_F(SlotsTest, ANewVariantKeysWhatComesFromNowOn) {
   EXPECT_NE(harness_.announced[a][0].slot, harness_.announced[b][0].slot);
   harness_.Consume(a);
   harness_.Consume(b);
-  EXPECT_EQ(harness_.Decode(), 1u);  // both are at batch 3, of the new variant
+  EXPECT_EQ(harness_.Decode(), 1u);  // both are at batch 3 of the new variant
   EXPECT_EQ(harness_.announced[a][2].slot, harness_.announced[b][2].slot);
 }
 

@@ -1,4 +1,4 @@
-// How a dataset is read whose storage is in trouble.
+// How a dataset is read while its storage is in trouble.
 #include "server/feed/core/source_health.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class SourceHealthTest : public ::testing::Test {
   void Fail(int times = 1) {
     for (; times > 0; --times) health_.Failed({}, now_, "it is away");
   }
-  // One that may be read aside is; false: none may.
+  // Begins a read on a spare thread. Returns false if that is not allowed.
   bool Probe() {
     if (health_.MayRead(now_) != Reads::kAside) return false;
     health_.BegunAside();
@@ -78,7 +78,7 @@ TEST_F(SourceHealthTest, OneThatComesBackAtOnceEndsTheTrouble) {
   EXPECT_TRUE(health_.is_well());
 }
 
-// No other dataset waits for it; and it is served as fast as so many threads can.
+// No other dataset waits for the slow source, which is read as fast as that many threads can.
 TEST_F(SourceHealthTest, ASlowSourceIsReadAsideByEverMoreThreads) {
   const SourceHealth::Read slow = {.overdue = true, .took = milliseconds(300)};
   health_.Overdue({.took = milliseconds(200)}, now_, "slow");
@@ -127,7 +127,7 @@ TEST_F(SourceHealthTest, OfASourceThatIsAwayFewReadsAreLeftBehindHoweverLongItIs
   EXPECT_EQ(left, SourceHealth::kMostAside);
 }
 
-// Whatever happens, what was begun and ended is counted right, and it ends well.
+// Whatever happens, reads that begin and end are counted correctly, and the source recovers.
 TEST_F(SourceHealthTest, InAnyOrderOfEventsItIsWellOnceAllReadsCameBackAtOnce) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// What users have had of the decoders' time, and who gives a post back.
+// The decoding time that users have used, and which user gives up a worker slot.
 #include "server/feed/core/spending.h"
 
 #include <gtest/gtest.h>
@@ -89,8 +89,8 @@ TEST(SpendingTest, AccountsThatSayNothingMoreAreForgotten) {
   EXPECT_LE(spending.accounts(), 3u);
 }
 
-// One row of 400 ms against many of half a millisecond, by turns on one post: half of the time
-// each.
+// One row of 400 ms alternates with many of half a millisecond on one worker slot: each user gets
+// half of the time.
 TEST(SpendingTest, UsersShareTheTimeAndNotTheRows) {
   Spending spending;
   std::map<UserId, uint64_t> rows;
@@ -110,7 +110,7 @@ TEST(SpendingTest, UsersShareTheTimeAndNotTheRows) {
   EXPECT_NEAR(static_cast<double>(rows[kSmall]) / static_cast<double>(rows[kLarge]), 800, 40);
 }
 
-// ---- Who gives a post back. ----
+// ---- Giving up a worker slot. ----
 
 constexpr base::Duration kMuch = 10 * kTurn;
 
@@ -137,7 +137,7 @@ TEST(GiveWayTest, TheOddWorkerSlotGoesRound) {
   SlotHolder other = {.user = kLarge, .worker_slots = 2, .spent = kTurn};
 
   EXPECT_EQ(Asked(waiting, {other, waiting}), kLarge);
-  other.spent = kTurn - std::chrono::nanoseconds(1);  // it has had no turn more yet
+  other.spent = kTurn - std::chrono::nanoseconds(1);  // it is less than a turn ahead
   EXPECT_EQ(Asked(waiting, {other, waiting}), std::nullopt);
 }
 

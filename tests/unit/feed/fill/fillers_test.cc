@@ -1,4 +1,4 @@
-// The fill paths' own parts; what they share is in row_dispatch_test.cc.
+// The parts that differ between fill paths. row_dispatch_test.cc tests what they share.
 #include <cstring>
 
 #include "server/feed/fill/nobody_filler.h"

@@ -1,4 +1,4 @@
-// Runs of packed rows, from the core's tasks to workers' items and back.
+// Runs of packed rows: from the core's tasks to workers' items and back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using workers::OutcomeKind;
 
 constexpr uint64_t kPackedSamples = 100;
-constexpr uint32_t kBatchRows = 8;  // a batch's
+constexpr uint32_t kBatchRows = 8;  // per batch
 constexpr SessionId kPackedSession{1};
 
 class PackedItemsTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class PackedItemsTest : public ::testing::Test {
     feed->spec.samples = kPackedSamples;
     feed->spec.storage = source::Storage::kRows;
     feed->spec.packed = true;
-    feed->spec.largest_sample = 60'000;  // four in 256 KiB
+    feed->spec.largest_sample = 60'000;  // four fit into 256 KiB
     feed->spec.selection.fields = {0};
     feed->spec.selection.layout.Add("x", base::DType::kInt64, {2},
                                     source::RowLayout::Length::kVariable);
@@ -53,7 +53,7 @@ class PackedItemsTest : public ::testing::Test {
                      .policy = FaultPolicy(kPackedSamples)});
     return feed;
   }
-  // The item of the next run.
+  // Begins the item of the next run.
   workers::WorkItem Begin() {
     task_ = core_.NextRow().value();
     return rows_.Begin(task_, feed_, pool_.Place(task_.slot.value())).value();
@@ -123,7 +123,7 @@ TEST_F(PackedItemsTest, ARunThatIsDoneGetsItsLabelsAndIds) {
 TEST_F(PackedItemsTest, ASampleThatCannotBeUsedFailsTheFeedAndIsNamed) {
   const FillOutcome ended = End(Begin(), OutcomeKind::kRefused, Fault::kMissing, 2);
 
-  EXPECT_EQ(ended.end, FillEnd::kNotRead);  // with DataLoss, which is not retried
+  EXPECT_EQ(ended.end, FillEnd::kNotRead);  // DataLoss isn't retried
   EXPECT_TRUE(absl::IsDataLoss(ended.why));
   EXPECT_THAT(std::string(ended.why.message()),
               AllOf(HasSubstr("'/fake/2': a field is missing"), HasSubstr("repair the record")));

@@ -1,5 +1,5 @@
-// A sample that comes again in an epoch is drawn anew: on whichever rank, in whichever order, as
-// padding, or in another's place.
+// Each repeat of a sample within an epoch gets a new draw: on any rank, in any order, as padding,
+// or as a substitute.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,9 +37,9 @@ FeedSpec Shuffled(uint64_t samples) {
   return spec;
 }
 
-// Torchvision's sampler for repeated augmentation, by what it is for: every sample of a shuffled
-// epoch `repeats` times behind each other, lengthened by its beginning to a multiple of the ranks,
-// dealt out to them one by one.
+// Follows torchvision's sampler for repeated augmentation: each sample of a shuffled epoch comes
+// `repeats` times in a row. The list is padded from its beginning to a multiple of the ranks, and
+// dealt out to them in turn.
 std::vector<Samples> Repeated(uint64_t samples, uint32_t ranks, uint32_t repeats) {
   Samples epoch(samples);
   std::iota(epoch.begin(), epoch.end(), 0);
@@ -51,7 +51,7 @@ std::vector<Samples> Repeated(uint64_t samples, uint32_t ranks, uint32_t repeats
   return dealt;
 }
 
-// What each place of the feed's epoch draws by, by its sample.
+// Adds each position's draw key by sample, for one epoch of the feed.
 void NoteDraws(const FeedSpec& spec, uint64_t rows, std::multimap<uint64_t, uint64_t>& draws) {
   for (uint64_t place = 0; place < rows; ++place) {
     const uint64_t sample = PlannedAt(spec, {3, place});
@@ -65,7 +65,8 @@ bool NoneTwice(const std::multimap<uint64_t, uint64_t>& draws) {
 
 TEST(RepeatsTest, EveryRepeatOfASampleIsDrawnAnewOnWhicheverRankItComes) {
   for (const uint32_t ranks : {1, 2, 3}) {
-    for (const uint32_t repeats : {2, 3}) {  // as many as ranks: all ranks have the same order
+    for (const uint32_t repeats :
+         {2, 3}) {  // if repeats equals ranks, all ranks have the same order
       std::multimap<uint64_t, uint64_t> draws;
       const std::vector<Samples> dealt = Repeated(106, ranks, repeats);
       for (uint32_t rank = 0; rank < ranks; ++rank)

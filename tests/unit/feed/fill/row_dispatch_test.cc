@@ -1,4 +1,4 @@
-// What all fill paths share: with fillers that do what the test says.
+// What all fill paths share, tested with fillers that the test controls.
 #include "server/feed/fill/row_dispatch.h"
 
 #include <deque>
@@ -32,7 +32,7 @@ class FakeFiller final : public Filler {
   }
   void GivenOut(base::TimePoint) override { ++passes; }
 
-  // The job that was begun first ends.
+  // Ends the job that began first.
   FillOutcome& End(FillEnd end) {
     const FillJob job = begun.front();
     begun.pop_front();

@@ -1,4 +1,4 @@
-// From the core's rows to workers' items and back, against a core and a pool of real slots.
+// From the core's rows to workers' items and back, with a core and a pool of real slots.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using base::Fault;
 using workers::OutcomeKind;
 
 constexpr uint64_t kSamples = 100;
-constexpr uint32_t kRows = 4;  // a batch's
+constexpr uint32_t kRows = 4;  // per batch
 constexpr SessionId kSession{1};
 
 source::BadSample Crashed(uint64_t sample) {
@@ -40,7 +40,7 @@ class RowItemsTest : public ::testing::Test {
   const decode::Spec& spec() const { return feed_->spec.decoding; }
   DatasetState& dataset() { return *feed_->dataset; }
 
-  // The item of the next row.
+  // Begins the item of the next row.
   workers::WorkItem Begin() {
     task_ = core_.NextRow().value();
     return rows_.Begin(task_, feed_, pool_.Place(task_.slot.value())).value();
@@ -91,7 +91,7 @@ TEST_F(RowItemsTest, WhenAThousandStandInsInARowAreQuarantinedThereIsNoItem) {
   EXPECT_EQ(rows_.in_flight(), 0u);
 }
 
-// ---- Reads that do not come back. ----
+// ---- Reads that don't return. ----
 
 TEST_F(RowItemsTest, ReadsThatDoNotComeBackLeaveHalfOfTheThreadsForOthers) {
   const RowTask task = core_.NextRow().value();
@@ -127,7 +127,7 @@ TEST_F(RowItemsTest, WhatNobodyWantsAnyMoreIsLeftBehindWhileItsReadIsOut) {
   EXPECT_TRUE(rows_.LeftBehind(task_.user, core_).empty());
 }
 
-// Another feed of the dataset may ask for less.
+// Another feed of the dataset may require less.
 TEST_F(RowItemsTest, SamplesThatLackWhatIsAskedForFailTheFeedAndLeaveTheDatasetAlone) {
   absl::Status failed;
   for (int i = 0; i < 1000 && failed.ok(); ++i)
@@ -226,7 +226,7 @@ TEST_F(RowItemsTest, TheSecondStrikeQuarantinesAndTheRowPassesTheSampleOver) {
   EXPECT_EQ(task_.attempt, 0u);
 }
 
-// The user's worker may have been taken over and lie.
+// The user's worker may be compromised and lie.
 TEST_F(RowItemsTest, WhatAUsersWorkersDieOverIsNeitherReplacedNorCountedForAnotherUser) {
   const workers::WorkItem first = Begin();
   End(first, OutcomeKind::kStrike, Fault::kTimeout);
@@ -262,7 +262,7 @@ TEST_F(RowItemsTest, MoreBadSamplesThanAllowedFailTheFeed) {
   EXPECT_EQ(trouble.feed, feed_);
 }
 
-// Whether it is tried again, and when, is for the caller to say: the row stays given out.
+// The caller decides whether and when to retry, so the row stays given out.
 TEST_F(RowItemsTest, ARowThatCannotBeReadIsTheCallersAffairAndNoSamplesFault) {
   const absl::Status gone = absl::UnavailableError("/fake/0: gone");
   const workers::WorkItem item = Begin();
@@ -289,7 +289,7 @@ TEST_F(RowItemsTest, ItemsThatEndAfterTheirSessionTouchNothing) {
   EXPECT_FALSE(core_.NextRow().has_value());
 }
 
-// ---- Which sample. ----
+// ---- The chosen sample. ----
 
 class SampleForTest : public RowItemsTest {};
 

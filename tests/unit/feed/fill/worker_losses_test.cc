@@ -19,7 +19,7 @@ WorkerLosses::Options SmallBudget() {
 
 class WorkerLossesTest : public ::testing::Test {
  protected:
-  // What a death says that is more than the budget.
+  // Uses up the budget of deaths. Returns the status of the death that exceeds it.
   absl::Status Spend(const std::string& dataset, uint32_t user) {
     const uint64_t account = losses_.AccountOf(dataset, user, now_);
     for (int death = 0; death < 3; ++death)
@@ -96,7 +96,7 @@ TEST_F(WorkerLossesTest, ManyDatasetsOfManyUsersAtOnceAreTheMachinesTrouble) {
   EXPECT_FALSE(Spend("b", 2).ok());
   EXPECT_TRUE(losses_.status().ok());
   now_ += seconds(61);
-  EXPECT_FALSE(Spend("c", 3).ok());  // the others are long over
+  EXPECT_FALSE(Spend("c", 3).ok());  // the others have expired
   EXPECT_TRUE(losses_.status().ok());
   EXPECT_FALSE(Spend("a", 1).ok());
   EXPECT_FALSE(Spend("b", 2).ok());
@@ -105,7 +105,7 @@ TEST_F(WorkerLossesTest, ManyDatasetsOfManyUsersAtOnceAreTheMachinesTrouble) {
   EXPECT_THAT(std::string(losses_.status().message()), HasSubstr("3 datasets of 3 users"));
 }
 
-// It is told to everybody, and what a worker died of names a sample of somebody.
+// This status is shown to everybody, but a death's reason names a user's sample.
 TEST_F(WorkerLossesTest, WhatEverybodyIsToldNamesNobodysSample) {
   const char* const reason = "killed by signal 9 with sample 7 (/home/ann/seven.jpg) in hand";
   for (uint32_t user = 1; user <= 3; ++user) {

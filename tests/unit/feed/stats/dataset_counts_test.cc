@@ -85,7 +85,7 @@ TEST(DatasetCountsTest, AFeedThatComesBackGoesOnWhereItWas) {
   counts.Forget(FeedId(1));
 
   counts.Watch(FeedId(1), "flowers", Counts(3));
-  counts.Watch(FeedId(1), "flowers", Counts(3));  // by a second session
+  counts.Watch(FeedId(1), "flowers", Counts(3));  // for a second session
   counts.Settle(FeedId(1), Counts(5));
 
   EXPECT_EQ(BatchesOf(counts, "flowers"), 5u);

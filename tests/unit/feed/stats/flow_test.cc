@@ -25,7 +25,7 @@ SessionFlow::BatchTimes Full(uint64_t sequence, int ms) {
   return {.sequence = sequence, .fill = kFill, .full = At(ms)};
 }
 
-// ---- What cannot be. ----
+// ---- Impossible events. ----
 
 TEST(FeedFlowTest, ASlotThatNobodySawFillingIsNoBatch) {
   FeedFlow flow;
@@ -75,7 +75,7 @@ TEST(SessionFlowTest, WhatWasNotTakenIsNotReleased) {
   EXPECT_FALSE(session.Released(1, At(3)));
 }
 
-// ---- What is. ----
+// ---- Possible events. ----
 
 TEST(FeedFlowTest, TheQueueIsWhatReadingAndDecodingLeave) {
   FeedFlow flow;
@@ -178,7 +178,7 @@ TEST(FeedFlowTest, ASlotThatIsFilledAnewBeginsAnew) {
   FeedFlow flow;
   flow.Given(kFill, At(0));
   flow.Given({.slot = 3, .generation = 8}, At(50));
-  flow.Ended(Row(0, 60));  // of the fill that nobody wants any more
+  flow.Ended(Row(0, 60));  // from the abandoned fill
 
   const auto filled = flow.Full({.slot = 3, .generation = 8});
 
@@ -204,7 +204,7 @@ TEST(SessionFlowTest, ForAGpuABatchIsCopiedFirst) {
   session.Full(Full(1, 0));
   session.Full(Full(2, 1));
 
-  session.Taken(2, At(2), feed);  // nothing is on the GPU
+  session.Taken(2, At(2), feed);  // it isn't on the GPU yet
   session.Ready(1, At(4), feed);
   session.Ready(2, At(6), feed);
   session.Taken(1, At(9), feed);

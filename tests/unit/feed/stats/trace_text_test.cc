@@ -32,7 +32,7 @@ TraceRows TracedRow(uint64_t sample, int begin) {
           .ended = AtMicrosecond(begin + 9)};
 }
 
-// One batch of two samples, which one session gets on its GPU.
+// One batch of two samples, which one session receives on its GPU.
 Trace OneBatch() {
   TraceLog log(kTraceStart);
   log.NameFeed(1, "flowers");
@@ -91,7 +91,7 @@ std::string Argument(const Struct& event, const std::string& key) {
   return event.fields().at("args").struct_value().fields().at(key).string_value();
 }
 
-// ---- Little, much, and what is no plain text. ----
+// ---- Small and large traces, and text that needs escaping. ----
 
 TEST(TraceTextTest, ATraceInWhichNothingHappenedIsADocument) {
   const Written written(TraceLog(kTraceStart).End(AtMicrosecond(1)));
@@ -144,7 +144,7 @@ TEST(TraceTextTest, ABatchThatIsStillHeldAtTheEndLastsUntilThen) {
   EXPECT_TRUE(written.Events("X", "held").empty());
 }
 
-// ---- What can be followed. ----
+// ---- Following a batch. ----
 
 TEST(TraceTextTest, ABatchHasOneNameFromItsSamplesToItsTrainer) {
   const Written written(OneBatch());
@@ -190,7 +190,7 @@ TEST(TraceTextTest, WhatIsAtOnceIsOnTracksOfItsOwn) {
   TraceLog log(kTraceStart);
   log.Add(TracedRow(1, 0));
   log.Add(TracedRow(2, 5));
-  log.Add(TracedRow(3, 9));  // when sample 1 has ended
+  log.Add(TracedRow(3, 9));  // when sample 1 ends
 
   const Written written(log.End(AtMicrosecond(100)));
 

@@ -24,7 +24,7 @@ std::optional<uint32_t> Ask(WorkerDemand& demand, const WorkerDemand::Seen& seen
   return change->workers;
 }
 
-// ---- When nothing is to be changed. ----
+// ---- No change. ----
 
 TEST(WorkerDemandTest, WhoHasAllThatIsAllowedGetsNoMore) {
   WorkerDemand demand(kEight);
@@ -54,7 +54,7 @@ TEST(WorkerDemandTest, AMomentOfWorkBeginsTheIdleTimeAnew) {
     EXPECT_FALSE(Ask(demand, {.workers = 4, .busy = at % 20 == 0 ? 0.9 : 0.1}, at));
 }
 
-// ---- When it is. ----
+// ---- Changes. ----
 
 TEST(WorkerDemandTest, AsManyAsAreMissedAreAdded) {
   WorkerDemand demand(kEight);
@@ -104,7 +104,7 @@ TEST(WorkerDemandTest, MoreThanAllowedAreTakenBackAtOnce) {
             8u);
 }
 
-// ---- Over time, with a trainer that wants what so many workers do. ----
+// ---- Over time, with a trainer that needs a certain number of workers. ----
 
 struct Story {
   uint32_t workers = 0, changes = 0, late_changes = 0;
