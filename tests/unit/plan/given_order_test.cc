@@ -105,7 +105,7 @@ TEST(GivenOrderTest, OtherOrdersHaveOtherHashes) {
   EXPECT_FALSE(OrderOf({1, 3, 2}) == OrderOf({1, 2, 3}));
 }
 
-// Hashes are in states that people keep: a change makes every one of them stale.
+// Users keep states that contain this hash, and changing it would invalidate all of them.
 TEST(GivenOrderTest, TheHashIsTheSameOnEveryMachineAndInEveryVersion) {
   EXPECT_EQ(OrderOf({5, 3, 8}).hash(), 0x230423847efae69eu);
 }

@@ -1,5 +1,5 @@
-// That orders are well mixed: chi-square tests over seeds. Every test is a pure function of fixed
-// seeds, so it passes always or never.
+// Orders are well mixed: chi-square tests over seeds. Every test is a pure function of fixed seeds,
+// so it always passes or always fails.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace penstock::plan {
 namespace {
 
-// How many standard deviations chi-square lies above its mean, for counts expected to be equal. Of
-// a good order this is within ±4 but for one test in ten thousand.
+// The number of standard deviations by which chi-square exceeds its mean, for counts expected to be
+// equal. For a good order it is within ±4, except in one test in ten thousand.
 double Excess(const std::vector<uint64_t>& counts) {
   double total = 0;
   for (uint64_t count : counts) total += static_cast<double>(count);
@@ -28,7 +28,7 @@ double Excess(const std::vector<uint64_t>& counts) {
 
 constexpr double kTolerated = 4.5;
 
-// The rank of an order among all orders of its length.
+// The order's rank among all orders of its length.
 uint64_t RankOf(const Permutation& permutation, uint64_t samples) {
   uint64_t rank = 0;
   for (uint64_t i = 0; i < samples; ++i) {
@@ -101,7 +101,8 @@ TEST(MixingTest, TheFirstSampleIsUniformOverEpochs) {
   EXPECT_LT(Excess(counts), kTolerated);
 }
 
-// The distance from one sample to the next in order tells nothing: every non-zero one is as likely.
+// The distance between neighbours in the order is random: every non-zero distance is equally
+// likely.
 TEST(MixingTest, NeighboursInOrderAreUnrelated) {
   for (uint64_t samples : {17, 100, 257, 1000}) {
     std::vector<uint64_t> next(samples), far(samples);
@@ -145,7 +146,7 @@ TEST(MixingTest, HowFarASampleMovesIsUniform) {
   EXPECT_LT(Excess(counts), kTolerated);
 }
 
-// Where a sample is in one epoch tells nothing about where it is in another, nor under another
+// A sample's position in one epoch says nothing about its position in another epoch or with another
 // seed.
 TEST(MixingTest, EpochsAndSeedsAreIndependent) {
   constexpr uint64_t kSamples = 500'000, kRegions = 16;

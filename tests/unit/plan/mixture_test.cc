@@ -80,7 +80,7 @@ TEST(MixtureTest, AnEpochHasOfEachPartWhatTheWeightsSayButForLessThanOneSample) 
   }
 }
 
-// All that is said of an epoch, looked at place by place.
+// Checks every guarantee about an epoch position by position.
 TEST(MixtureTest, TheCountsAreExactAndEachPartsSamplesComeInTheirTurn) {
   const Mixture mixture = Make({50, 7, 1000}, {5, 3, 2}, 333);
   std::vector<uint64_t> drawn(3);
@@ -136,7 +136,7 @@ TEST(MixtureTest, WeightsChangeWithTheEpochAndPassesGoOn) {
   EXPECT_EQ(mixture->CountsOf(2), (std::vector<uint64_t>{5, 5}));
   EXPECT_EQ(mixture->CountsOf(3), (std::vector<uint64_t>{5, 5}));
   EXPECT_EQ(mixture->CountsOf(1'000'000), (std::vector<uint64_t>{0, 10}));
-  std::set<uint64_t> seen;  // of the first part: 10 + 10 + 5 + 5, its first pass
+  std::set<uint64_t> seen;  // the first part's first pass: 10 + 10 + 5 + 5 samples
   for (uint64_t epoch = 0; epoch < 5; ++epoch) {
     for (uint64_t place = 0; place < 10; ++place) {
       const uint64_t sample = mixture->SampleAt(Order::kShuffled, {}, 1, epoch, place);
@@ -198,7 +198,7 @@ TEST(MixtureTest, AnotherSeedOrEpochMixesOtherwise) {
   EXPECT_NE(parts(1, 0), parts(2, 0));
 }
 
-// A batch's place tells nothing about the parts of its rows, but that they are even.
+// A position in the epoch says nothing about which part its row comes from.
 TEST(MixtureTest, OverSeedsEveryPlaceHasEveryPartAsOftenAsItsWeight) {
   constexpr uint64_t kSeeds = 4000, kPlaces = 64;
   const Mixture mixture = Make({1000, 1000, 1000}, {0.5, 0.3, 0.2}, 10 * kPlaces);

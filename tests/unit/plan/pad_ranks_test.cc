@@ -1,5 +1,5 @@
-// Ranks that are padded alike, held against a model that deals samples out one by one, and against
-// the arithmetic of torch's DistributedSampler.
+// Equal padding of ranks, compared with a model that deals samples out one by one and with the
+// arithmetic of torch's DistributedSampler.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Share ShareOf(uint64_t samples, uint64_t consumed, uint32_t world, uint32_t batc
           .remainder = Remainder::kPadRanks};
 }
 
-// What one rank takes: the index of each row, and whether it is padding; a batch behind the other.
+// One row of a rank: its index, and whether it is data rather than padding.
 struct Row {
   uint64_t index = 0;
   bool valid = true;
@@ -40,8 +40,8 @@ Batches TakenBy(Share share, uint32_t rank) {
   return batches;
 }
 
-// The model: what is left is lengthened by the epoch's first samples until it divides among the
-// ranks. Then each step hands every rank in turn a batch, or its part of what there still is.
+// The model: pads the remaining samples with the epoch's first ones until they divide evenly among
+// the ranks. Each step then deals every rank in turn a batch, or an equal part of what remains.
 std::vector<Batches> Model(const Share& share) {
   std::vector<Row> left;
   for (uint64_t i = share.consumed; i < share.samples; ++i) left.push_back({i, true});
@@ -59,7 +59,7 @@ std::vector<Batches> Model(const Share& share) {
   return ranks;
 }
 
-// DistributedSampler's num_samples with drop_last=False, in its own floating arithmetic.
+// DistributedSampler's num_samples with drop_last=False, in its own floating-point arithmetic.
 uint64_t TorchsNumSamples(uint64_t samples, uint32_t world) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(samples) / world));
 }
@@ -94,7 +94,7 @@ TEST_F(PadRanks, FortySamplesOfTwoRanksInBatchesOfSixteenAreTwentyEach) {
 }
 
 TEST_F(PadRanks, WhatIsMissingIsTakenFromTheEpochsFirstSamplesAndIsNotValid) {
-  Share share = ShareOf(5, 0, 4, 8);  // two rows each: the last rank's are both padding
+  Share share = ShareOf(5, 0, 4, 8);  // two rows per rank; both of the last rank's are padding
   share.rank = 3;
 
   const Batch last = BatchAt(share, 0);
@@ -130,7 +130,8 @@ TEST_F(PadRanks, AnEpochHasAsManySamplesARankAndInAllAsTorchsDistributedSampler)
       }
       ASSERT_EQ(rows, each);
     }
-    // Its padding, too: the epoch's first total_size - N samples, over again where those run out.
+    // The padding is the same too: the epoch's first total_size - N samples, repeated if there are
+    // too few.
     const uint64_t padding = each * share.world - share.samples;
     for (uint64_t index = 0; index < share.samples; ++index) {
       const uint64_t again = padding / share.samples + (index < padding % share.samples ? 1 : 0);

@@ -89,7 +89,7 @@ TEST(PermutationTest, TheLargestDatasetsAreInRange) {
   }
 }
 
-// A later change of the arithmetic would silently change what a resumed trainer gets.
+// A change of the arithmetic would silently give resumed trainers other samples.
 TEST(PermutationTest, TheOrderIsTheOneThatWasPublished) {
   const auto at = [](uint64_t samples, uint64_t seed, uint64_t epoch, uint64_t index) {
     return SampleAt(Order::kShuffled, samples, seed, epoch, index);
@@ -101,8 +101,7 @@ TEST(PermutationTest, TheOrderIsTheOneThatWasPublished) {
   EXPECT_EQ(SubstituteFor(1'000'000'000, 42, 0, 17, 1), 419884517u);
 }
 
-// Any index at once: the last of 10⁹ samples costs what the first of 10³ costs, within a wide
-// margin.
+// Constant cost: the last of 10⁹ samples costs as much as the first of 10³, within a wide margin.
 TEST(PermutationTest, AnyIndexOfABillionSamplesIsReachedAtOnce) {
   constexpr int kCalls = 100'000;
   const auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// Prints orders, substitutes, draw numbers, windows and mixtures, one a line, for readme_test.py to
-// compare with the README's Python.
+// Prints orders, substitutes, draw numbers, windows and mixtures, one per line. readme_test.py
+// compares them with the README's Python.
 #include <cinttypes>
 #include <cstdio>
 #include <initializer_list>
@@ -28,7 +28,7 @@ void PrintWindows() {
   }
 }
 
-// Of the mixture that readme_test.py has, too.
+// readme_test.py has the same mixture.
 void PrintMixture() {
   const MixtureSpec spec = {.samples = {100, 7, 1, 5000},
                             .epoch_samples = 1001,

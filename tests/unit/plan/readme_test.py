@@ -1,4 +1,4 @@
-"""Runs the Python of server/plan/README.md against what the C++ printed. Arguments: README, program."""
+"""Compares the Python in server/plan/README.md with the C++ program's output. Arguments: README, program."""
 import re
 import subprocess
 import sys

@@ -31,7 +31,7 @@ Share OfRank(Share share, uint32_t rank) {
 
 std::string Refusal(const Share& share) { return std::string(Validate(share).message()); }
 
-// The indices that all ranks see, in the order of steps, then ranks; padding left out.
+// The indices that all ranks get, ordered by step and then rank, without padding.
 std::vector<uint64_t> Union(const Share& share) {
   std::vector<uint64_t> indices;
   for (uint64_t step = 0;; ++step) {
@@ -168,7 +168,7 @@ TEST_P(ShareProperty, AnyWorldAndBatchSizeGiveTheSameSequenceFromAnyStart) {
     const Share share = Random();
     const std::vector<uint64_t> seen = Union(share);
 
-    // Every index from c₀ on, in order, each once; `drop` may leave out the end.
+    // Every index from c₀ on, in order and once each; `drop` may omit the end.
     ASSERT_EQ(seen, Range(share.consumed, share.consumed + seen.size()));
     if (GetParam() == Remainder::kDrop) {
       ASSERT_LT(share.samples - share.consumed - seen.size(), share.world * share.batch_size);

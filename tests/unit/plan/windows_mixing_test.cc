@@ -1,5 +1,5 @@
-// How well windows of shards mix, beside the full shuffle. What it prints stands in
-// server/plan/README.md.
+// How well windows of shards mix, compared with the full shuffle. server/plan/README.md quotes the
+// output.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,10 +15,11 @@ namespace {
 constexpr uint64_t kSamples = 1'281'167, kShard = 1000, kClasses = 1000, kBatch = 256;
 
 struct Mixing {
-  double distance = 0;   // of neighbours, as a share of what chance gives: a third of the dataset
-  double one_shard = 0;  // share of neighbours that are of one shard
-  double classes = 0;    // in a batch, where the dataset lies class behind class
-  double moved = 0;      // |correlation| of a sample's places in two epochs
+  double distance =
+      0;  // between neighbours, relative to the random average: a third of the dataset
+  double one_shard = 0;  // share of neighbours from the same shard
+  double classes = 0;    // per batch, if the dataset is sorted by class
+  double moved = 0;      // |correlation| of a sample's positions in two epochs
 };
 
 double Third() { return static_cast<double>(kSamples) / 3; }
@@ -51,7 +52,7 @@ double ClassesInABatch(const Order& order) {
   return static_cast<double>(classes) / kBatches;
 }
 
-// Of places, since a sample's number says nothing: how alike two epochs are.
+// Compares positions, because a sample's number says nothing about how similar two epochs are.
 template <typename Order>
 double AlikeInTwoEpochs(const Order& first, const Order& second) {
   std::vector<double> place(kSamples);

@@ -54,8 +54,8 @@ TEST(WindowsTest, EverySampleComesOnceForLargerSizes) {
       ASSERT_TRUE(IsOrderOfAll(OrderOf({shard, 3}, samples))) << samples << " " << shard;
 }
 
-// What it is for: between a window's first and last sample only so many shards are touched, each
-// whole, and none of them ever again.
+// The purpose of windows: between a window's first and last sample, only that many shards are read,
+// each completely, and none of them again.
 TEST(WindowsTest, AWindowsShardsAreWholeAndComeInNoOtherWindow) {
   constexpr uint64_t kSamples = 1030, kShard = 100;
   constexpr uint32_t kShards = 3;
@@ -70,7 +70,7 @@ TEST(WindowsTest, AWindowsShardsAreWholeAndComeInNoOtherWindow) {
         std::set<uint64_t> ahead;
         for (uint64_t j = i; j < kSamples && ahead.size() <= kShards; ++j)
           ahead.insert(order[j] / kShard);
-        // The samples of the first shards that come, and nothing else, fill the window.
+        // The window consists of exactly the samples of the first shards in the order.
         std::set<uint64_t> window;
         for (uint64_t j = i; window.size() < kShards && j < kSamples; ++j)
           window.insert(order[j] / kShard);
@@ -128,7 +128,7 @@ TEST(WindowsTest, OtherOrdersAreAsEver) {
             WindowedOrder({10, 2}, 1000, 3, 4)(5));
 }
 
-// A later change of the arithmetic would silently change what a resumed trainer gets.
+// A change of the arithmetic would silently give resumed trainers other samples.
 TEST(WindowsTest, TheOrderIsTheOneThatWasPublished) {
   EXPECT_EQ(OrderOf({3, 2}, 10, 42), (std::vector<uint64_t>{1, 6, 2, 0, 7, 8, 9, 5, 3, 4}));
 }

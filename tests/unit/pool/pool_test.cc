@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr uint64_t kSlot = 64 * 1024;
 constexpr SlotLayout kLayout = {.slot_bytes = kSlot};
 
-// How much memory is behind a descriptor, as the kernel counts.
+// The memory behind a descriptor, as the kernel counts it.
 uint64_t TouchedBytes(const posix::Fd& memory) {
   struct stat status;
   EXPECT_EQ(::fstat(memory.get(), &status), 0);
@@ -140,7 +140,7 @@ TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
   EXPECT_EQ(pool.Used().segment_bytes, 0u);
 }
 
-// Each segment is two open files and a mapping of the daemon, however small it is.
+// Each segment, however small, costs the daemon two open files and a mapping.
 TEST_F(PoolTest, OneWhoOpensAndClosesSessionsOfEverySizeLeavesFewSegments) {
   Pool pool = MakePool(uint64_t{1} << 40, kSlot);
 
@@ -152,7 +152,7 @@ TEST_F(PoolTest, OneWhoOpensAndClosesSessionsOfEverySizeLeavesFewSegments) {
   const uint64_t kept = pool.ArenaOf(1000, {.slot_bytes = 1000 * 4096});
 
   EXPECT_LE(pool.Used().segments, Pool::kMostIdleSegments);
-  EXPECT_GE(pool.Used().segments, 32u);  // a session that is opened again finds its own
+  EXPECT_GE(pool.Used().segments, 32u);  // a session that reopens finds its own
   const uint32_t before = pool.Used().segments;
   ASSERT_TRUE(pool.Reserve(kept, 1).ok());
   EXPECT_EQ(pool.Used().segments, before);
@@ -247,7 +247,7 @@ TEST_F(PoolTest, WhatIsPreallocatedInPiecesTooSmallForASlotMakesRoom) {
 
   ASSERT_TRUE(pool.Reserve(pool.ArenaOf(1, {.slot_bytes = 6 * kSlot}), 1).ok());
 
-  EXPECT_EQ(pool.Used().segment_bytes, 8 * kSlot);  // the segment, and two pieces
+  EXPECT_EQ(pool.Used().segment_bytes, 8 * kSlot);  // the segment and two pieces
 }
 
 TEST_F(PoolTest, SlotsAreDisjointAndWritable) {
@@ -277,7 +277,7 @@ TEST(LayOutTest, LabelsAndIdsFollowTheRowsOnCacheLinesAndASlotIsWholePages) {
   EXPECT_GE(layout.slot_bytes, layout.ids_offset + 32 * 8);
 }
 
-// A client may never unmap what was given up.
+// A client may never unmap a segment that was given up.
 TEST_F(PoolTest, ASegmentThatIsGivenUpHasNoPagesAnyMoreThoughAClientKeepsItMapped) {
   Pool pool = MakePool(4 * kSlot, 4 * kSlot);
   const uint64_t arena = pool.ArenaOf(1000, kLayout);
@@ -294,7 +294,7 @@ TEST_F(PoolTest, ASegmentThatIsGivenUpHasNoPagesAnyMoreThoughAClientKeepsItMappe
 
   EXPECT_EQ(pool.Used().segments, 0u);
   EXPECT_EQ(TouchedBytes(theirs), 0u);
-  EXPECT_EQ(mapped->data()[0], std::byte{0});  // zeros, and nobody else's
+  EXPECT_EQ(mapped->data()[0], std::byte{0});  // zeros rather than another user's data
 }
 
 }  // namespace

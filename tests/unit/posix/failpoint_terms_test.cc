@@ -1,4 +1,4 @@
-// What failpoints may be told, and in which order they do it.
+// Valid terms for failpoints, and the order in which they apply.
 #include "common/posix/failpoint_terms.h"
 
 #include <gtest/gtest.h>

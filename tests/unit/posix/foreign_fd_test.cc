@@ -20,7 +20,8 @@ std::pair<Fd, Fd> MakePair() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
-// Puts the only descriptors of `count` sockets that each take a minute to close into its queue.
+// Puts the only descriptors of `count` sockets, each of which takes a minute to close, into the
+// socket's queue.
 void PassLingering(const Fd& socket, int count) {
   for (int i = 0; i < count; ++i) {
     const Fd lingering = testing::LingeringSocket(std::chrono::seconds(60));

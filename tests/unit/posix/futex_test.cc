@@ -42,7 +42,7 @@ TEST(FutexTest, AWakeReachesAnotherProcess) {
   auto* words = new (mapping->data()) std::atomic<uint32_t>[2] {};
   const pid_t waiter = ::fork();
   if (waiter == 0) {
-    // Another mapping of the same memory, as another program would have.
+    // A separate mapping of the same memory, like another program's.
     const auto other = Mapping::Map(*memory, 4096, Access::kReadWrite);
     auto* theirs = reinterpret_cast<std::atomic<uint32_t>*>(other->data());
     const base::TimePoint before = base::Now();
@@ -53,7 +53,7 @@ TEST(FutexTest, AWakeReachesAnotherProcess) {
     ::_exit(base::Now() - before < seconds(10) ? 0 : 1);
   }
   while (words[1].load() == 0) ::usleep(1000);
-  ::usleep(20'000);  // now it most likely sleeps; the test holds either way
+  ::usleep(20'000);  // now it most likely sleeps; the test is valid either way
 
   words[0].store(1);
   FutexWake(words[0]);

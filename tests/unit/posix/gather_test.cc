@@ -1,4 +1,4 @@
-// Rows and pieces out of pages that may vanish.
+// Gathers rows and pieces from pages that may vanish.
 #include "common/posix/gather.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// A file of pages, mapped; page i is full of the letter 'a' + i.
+// A mapped file of pages. Page i is filled with the letter 'a' + i.
 class MappedFile {
  public:
   explicit MappedFile(size_t pages) : pages_(pages), file_(MakeFile()) {
@@ -116,7 +116,7 @@ TEST(GatherTest, PiecesThatLieTogetherInTheFileGoApartWhereTheyAreWanted) {
   EXPECT_EQ(into, "?b?a");
 }
 
-// Letters that tell their place, as far as one byte can.
+// Bytes that identify their position, as far as one byte can.
 std::string Letters(size_t count) {
   std::string letters(count, ' ');
   for (size_t i = 0; i < count; ++i) letters[i] = static_cast<char>(i * 7 + i / 251);
@@ -142,7 +142,7 @@ TEST(GatherTest, MuchAtOnceComesWholeWhereverItBeginsAndNothingBesideIt) {
     }
 }
 
-// As windows of tokens do that overlap.
+// Pieces that overlap, like windows of tokens.
 struct Windows {
   std::string from = Letters(700'000), into = std::string(700'000, '?'), wanted;
   std::vector<Piece> pieces;
@@ -211,7 +211,7 @@ TEST(GatherTest, EachThreadHasFailuresOfItsOwn) {
 
 using GatherDeathTest = ::testing::Test;
 
-// By the signal; under AddressSanitizer, which reports it first, by exit code.
+// Ended by the signal, or by exit code under AddressSanitizer, which reports it first.
 bool EndedByBusError(int status) {
 #ifdef __SANITIZE_ADDRESS__
   return WIFEXITED(status) && WEXITSTATUS(status) == 1;

@@ -121,7 +121,7 @@ TEST_F(MachineTest, CgroupsOfTheFirstVersionAreRead) {
   const Machine machine = ReadMachine(root_);
 
   EXPECT_DOUBLE_EQ(*machine.quota_cores, 0.5);
-  EXPECT_EQ(machine.Cores(), 1u);  // never none
+  EXPECT_EQ(machine.Cores(), 1u);  // at least one
   EXPECT_FALSE(machine.cgroup_bytes.has_value());
 }
 

@@ -55,7 +55,7 @@ TEST(ChildTest, AProgramThatDoesNotExistIsNamed) {
 }
 
 TEST(ChildTest, AProgramThatNobodyWaitedForCanBeKilledBeforeItRuns) {
-  for (int i = 0; i < 20; ++i)  // the end of each waits for its process
+  for (int i = 0; i < 20; ++i)  // each destructor waits for its process
     EXPECT_TRUE(Child::Spawn({"/bin/sleep", "600"}, {}, Child::Wait::kForNothing).ok());
 }
 
@@ -88,7 +88,8 @@ TEST(ChildTest, ItGetsItsDescriptorsAndNoOthers) {
 
   const std::set<int> expected = {0, 1, 2, 3, 9};
   std::set<int> open = OpenDescriptors(child.pid());
-  for (int i = 0; i < 500 && open != expected; ++i) {  // a program that is loaded opens libraries
+  for (int i = 0; i < 500 && open != expected;
+       ++i) {  // while a program loads, it has libraries open
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     open = OpenDescriptors(child.pid());
   }
@@ -168,7 +169,7 @@ TEST(ChildTest, ItsEndKillsTheWholeGroupAndReaps) {
   Fd writing(ends[1]);
   pid_t pid;
   {
-    // A grandchild holds the pipe: its end of file says that it, too, is gone.
+    // A grandchild holds the pipe, so end of file shows that it is gone too.
     const Child child = Start({"/bin/sh", "-c", "sleep 60 & wait"}, {{writing.get(), 3}});
     pid = child.pid();
     writing.Close();

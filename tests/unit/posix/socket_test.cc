@@ -44,7 +44,7 @@ class SocketTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // A connected pair: first the listening side's end.
+  // A connected pair. The listening side's end comes first.
   std::pair<Fd, Fd> Connected(SocketKind kind) {
     const auto listener = Listen(path_, kind);
     EXPECT_TRUE(listener.ok()) << listener.status();
@@ -77,7 +77,7 @@ TEST_F(SocketTest, ThePathMustFitAndMustNotBeAFile) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// What somebody who is nobody special is told who connects.
+// The error that an unprivileged user gets from Connect.
 std::string StrangersRefusal(const std::string& path) {
   int words[2];
   if (::pipe(words) != 0) return "no pipe";
@@ -104,7 +104,8 @@ TEST_F(SocketTest, WhoMayNotConnectIsToldWhoMay) {
     return StrangersRefusal(path_);
   };
 
-  for (mode_t mode : {0755, 0750}) {  // the socket itself, or its folder, keeps strangers out
+  for (mode_t mode :
+       {0755, 0750}) {  // the mode of the socket, or of its folder, keeps strangers out
     EXPECT_THAT(
         reported_with_folder_mode(mode),
         StartsWith("PERMISSION_DENIED: " + path_ + ": user 65534 is not a member of group 'root'"));
@@ -219,8 +220,8 @@ TEST_F(SocketTest, APeerThatDoesNotReadNeverBlocksTheSender) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
 }
 
-// Descriptors on their way count by user, whoever does not receive them: that is another error than
-// that of the peer who does not read.
+// The kernel limits undelivered descriptors per user, whoever the receiver is. So this error
+// differs from the one for a peer that doesn't read.
 TEST_F(SocketTest, ThatOthersDoNotReceiveTheirDescriptorsIsNoFaultOfThisPeers) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
   const pid_t child = ::fork();

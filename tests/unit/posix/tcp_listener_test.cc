@@ -28,7 +28,7 @@ TEST(TcpListenerTest, APortInUseIsSaid) {
 }
 
 TEST(TcpListenerTest, AnAddressOfAnotherMachineIsSaid) {
-  // RFC 5737: nobody's.
+  // RFC 5737: an address that nobody has.
   const absl::Status status = ListenTcp({.host = "192.0.2.1", .port = 7}, 1).status();
 
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;

@@ -134,7 +134,7 @@ TEST_F(AcceptorTest, APlaceMayOutliveTheAcceptor) {
 
 TEST_F(AcceptorTest, TheLastDescriptorsAreForTheOwner) {
   if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
-  Begin({.connections = 8, .kept = 0, .descriptors = 3});  // which are taken
+  Begin({.connections = 8, .kept = 0, .descriptors = 3});  // all of them already in use
   ::chmod(directory_.c_str(), 0755);
   ::chmod(path_.c_str(), 0777);
   {

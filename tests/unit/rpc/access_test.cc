@@ -1,5 +1,4 @@
-// Which methods there are, and who may call them, by their rules and at a real server's two
-// sockets.
+// The list of methods and their access rules, tested as rules and on a real server's two sockets.
 #include "server/rpc/access/access.h"
 
 #include <google/protobuf/descriptor.h>
@@ -32,7 +31,7 @@ std::set<std::string> ServicesOf(const std::string& answer) {
 
 class AccessTest : public ServerTest {
  protected:
-  // A daemon of a system: operators have a socket of their own.
+  // Like a system's daemon, gives operators their own socket.
   void ServeBoth(const Admins& admins = {}) {
     server_.reset();
     const std::string operators = directory_ + "/operators";

@@ -1,4 +1,6 @@
-// A controller that writes down what it was asked and gives canned answers. Any thread.
+// A controller that records its calls and gives canned answers.
+//
+// **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +20,7 @@ namespace penstock::rpc {
 class FakeController final : public Controller {
  public:
   struct OpenedSession {
-    Ticket ticket;  // of who asked
+    Ticket ticket;  // the caller's
     session::Request request;
   };
   absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit&,
@@ -69,7 +71,7 @@ class FakeController final : public Controller {
     response.set_before(count - 1);
     done(response);
   }
-  // Three sessions that end one after the other.
+  // Three sessions, which end one after another.
   void SetDraining(const Permit& permit, bool draining, Callback<v1::DrainResponse> done) override {
     left_ = draining ? 3 : 0;
     GetDraining(permit, std::move(done));
@@ -162,12 +164,12 @@ class FakeController final : public Controller {
     done(cleared);
   }
 
-  // Whether the long trace was told that nobody waits for it any more.
+  // Whether the long trace was cancelled because nobody waits for it any more.
   bool trace_cancelled() const {
     base::MutexLock lock(mutex_);
     return trace_cancelled_ && trace_cancelled_();
   }
-  // The samples of the orders that came in, whole or not, and how many of these were finished.
+  // The samples of all orders received, complete or not, and the number of complete orders.
   std::vector<uint64_t> ordered() const {
     base::MutexLock lock(mutex_);
     return ordered_;
@@ -188,7 +190,7 @@ class FakeController final : public Controller {
     base::MutexLock lock(mutex_);
     return held_.size();
   }
-  // Answers at last what was held back.
+  // Sends the answers that were held back.
   void LetGo() {
     std::deque<std::function<void()>> held;
     {

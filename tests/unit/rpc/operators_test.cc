@@ -1,4 +1,4 @@
-// What operators call: again and again, and refused where they may not; and what they can count.
+// Operators' calls: rate limits, refusals, and what the server counts.
 #include "server/rpc/calls/drain_news.h"
 #include "tests/unit/rpc/server_fixture.h"
 
@@ -61,7 +61,7 @@ TEST_F(ServerTest, AnAnswerThatWaitsForItsTurnWhenTheServerEndsIsGiven) {
     v1::GetStatusResponse of_late;
     late = admin_->GetStatus(Context().get(), {}, &of_late);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is there, and waits
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the call has arrived and waits
 
   server_.reset();
   caller.join();
@@ -84,10 +84,11 @@ TEST_F(ServerTest, WhoWaitsNoLongerForAnAnswerKeepsNoTurn) {
   }
   const auto begun = steady_clock::now();
 
-  // The first turn is free again, one second after the one that was had.
+  // The calls that timed out returned their turns, so this call gets the first one, a second after
+  // the first call.
   EXPECT_TRUE(admin_->GetStatus(Context().get(), {}, &response).ok());
   EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(2500));
-  server_.reset();  // waits for calls that are under way
+  server_.reset();  // waits for calls in progress
   EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(3500));
 }
 
@@ -172,15 +173,15 @@ TEST(DrainNewsTest, WhatIsTheSameIsToldOnceASecondAndTheEndAlways) {
   EXPECT_TRUE(news.IsNews(none, start + std::chrono::milliseconds(1003)));
 }
 
-// ---- What is written down. ----
+// ---- Logged refusals. ----
 
-// Closing is idempotent; and whether another process has it, nobody learns.
+// Closing is idempotent, and callers must not learn whether another process has the session.
 TEST_F(ServerTest, ASessionThatIsNotTheCallersIsAnsweredAsClosedAndWrittenDown) {
   v1::CloseSessionRequest request;
   v1::CloseSessionResponse closed;
   request.set_session_id(43);  // another process's
   EXPECT_TRUE(feed_->CloseSession(Context(kTicket).get(), request, &closed).ok());
-  request.set_session_id(44);  // nobody's
+  request.set_session_id(44);  // doesn't exist
   EXPECT_TRUE(feed_->CloseSession(Context(kTicket).get(), request, &closed).ok());
 
   const auto refused = server_->audited().refused;
@@ -190,7 +191,8 @@ TEST_F(ServerTest, ASessionThatIsNotTheCallersIsAnsweredAsClosedAndWrittenDown) 
   EXPECT_EQ(refused.begin()->second, 1u);
 }
 
-// Not counted: a client that speaks HTTP/2 and leaves.
+// Connections that the server cuts off are counted by reason. A client that speaks HTTP/2 and
+// disconnects isn't counted.
 TEST_F(ServerTest, ConnectionsThatAreCutOffAreCountedByReason) {
   const posix::Fd garbage = *posix::Connect(path_, posix::SocketKind::kStream);
   ASSERT_GT(::send(garbage.get(), "\x00\x01garbage\r\n\r\n", 13, MSG_NOSIGNAL), 0);

@@ -1,4 +1,4 @@
-// Orders of samples as clients send them, message by message.
+// Clients send orders of samples message by message.
 #include <limits>
 
 #include "tests/unit/rpc/server_fixture.h"
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 class OrderCallTest : public ServerTest {
  protected:
   using Part = std::vector<uint64_t>;
-  // Sends so many parts, the first with a length unless that is 0.
+  // Sends these parts. The first has a length unless `length` is 0.
   grpc::Status Send(uint64_t length, const std::vector<Part>& parts,
                     const std::string& ticket = kTicket) {
     const auto context = Context(ticket);
@@ -89,7 +89,7 @@ TEST_F(OrderCallTest, PartsComeInOrderAndTheNameComesBack) {
 }
 
 TEST_F(OrderCallTest, AsManySamplesAsAMessageMayHaveFitIntoOne) {
-  constexpr uint64_t kLongest = std::numeric_limits<uint64_t>::max();  // ten bytes each
+  constexpr uint64_t kLongest = std::numeric_limits<uint64_t>::max();  // encoded as ten bytes
 
   EXPECT_TRUE(Send(15 * 65'536, std::vector<Part>(15, Part(65'536, kLongest))).ok());
 

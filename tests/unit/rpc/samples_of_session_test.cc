@@ -1,4 +1,4 @@
-// Which samples a session asks for, and how wide they are shuffled.
+// The samples that a session requests, and the width of their shuffle window.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A server on a socket of its own, in front of a fake controller, and a client's stubs.
+// A server on its own socket with a fake controller, and a client's stubs.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ class ServerTest : public ::testing::Test {
     auto server = Server::Start({.trainers = *std::move(listener)}, controller_, options);
     PENSTOCK_CHECK(server.ok());
     server_ = *std::move(server);
-    // Of its own: gRPC shares connections between channels with equal arguments.
+    // Its own connection: gRPC shares connections between channels with equal arguments.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     channel_ =
@@ -89,7 +89,8 @@ class ServerTest : public ::testing::Test {
     return feed_->OpenSession(Context(ticket).get(), request, &granted_);
   }
 
-  // One message each way of a call whose messages this program does not know.
+  // Sends one message and returns the answer, for services whose messages this program doesn't
+  // know.
   std::string Call(const std::string& method, const std::string& request) {
     grpc::GenericStub stub(channel_);
     grpc::CompletionQueue queue;

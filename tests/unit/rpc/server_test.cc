@@ -133,7 +133,7 @@ TEST_F(ServerTest, ItsEndDoesNotWaitForAControllerThatNeverAnswers) {
 
   EXPECT_FALSE(index->Finish().ok());
   caller.join();
-  controller_.LetGo();  // into calls that are over
+  controller_.LetGo();  // answers calls that have ended
 }
 
 TEST_F(ServerTest, ASessionIsOpenedAsAskedAndTheGrantArrivesWhole) {
@@ -294,7 +294,7 @@ TEST_F(ServerTest, AQuarantinesPageIsAskedForInWordsThatAreChecked) {
   request.set_page_size(9999);
   v1::ListQuarantineResponse list;
   EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &list).ok());
-  EXPECT_EQ(list.total(), 5000u);  // the largest page, as the controller was asked
+  EXPECT_EQ(list.total(), 5000u);  // the controller was asked for the largest page
   for (const char* token : {"7", "a:b", "1:", ":1", "1:2:3", "-1:2"}) {
     request.set_page_token(token);
 
@@ -342,7 +342,7 @@ TEST_F(ServerTest, AProgressIsOfASessionOfTheCaller) {
   EXPECT_EQ(progress.stalled_reason(), "/flowers/7: gone");
 }
 
-// A client that has no call in progress looks at its connection every few seconds only.
+// An idle client checks its connection only every few seconds.
 TEST_F(ServerTest, TheEndDoesNotWaitForClientsThatOnlyKeepTheirConnection) {
   Serve({.shutdown_timeout = std::chrono::seconds(30)});
   ASSERT_TRUE(Open(GoodRequest("flowers")).ok());

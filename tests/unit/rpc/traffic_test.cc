@@ -35,7 +35,7 @@ class TrafficTest : public ::testing::Test {
  protected:
   TrafficTest() { EXPECT_EQ(Pass(Http2Preface()), Http2Preface().size()); }
 
-  // Says so much more; how much passes.
+  // Sends these bytes. Returns how many may pass.
   size_t Pass(const std::string& bytes) {
     const auto verdict = traffic_.FromClient(BytesOf(bytes), now_);
     EXPECT_TRUE(verdict.ok()) << verdict.status();
@@ -73,7 +73,8 @@ TEST_F(TrafficTest, WhatIsNoHttp2IsRefused) {
 TEST_F(TrafficTest, PingsAndSettingsWaitUntilTheOnesBeforeAreAnswered) {
   const std::string ping = Http2Ping();
 
-  EXPECT_EQ(Pass(Times(10, ping)), 3 * ping.size());  // the first SETTINGS is not answered yet
+  EXPECT_EQ(Pass(Times(10, ping)),
+            3 * ping.size());  // the first SETTINGS has not been answered yet
   EXPECT_EQ(wait_, kNoWait);
   Answer(Http2Frame(4, 1, 0, "") + Http2Ping(true));
   EXPECT_EQ(Pass(Times(7, ping)), 2 * ping.size());
@@ -172,7 +173,7 @@ TEST_F(TrafficTest, DataPassesAtOnceAndInPiecesOfTheSizeOfAByteForAWhile) {
 TEST_F(TrafficTest, OtherFramesPassAtAPace) {
   const std::string update = Http2Frame(8, 0, 0, "1234");
 
-  EXPECT_EQ(Pass(Times(100, update)), 49 * update.size());  // and the SETTINGS before
+  EXPECT_EQ(Pass(Times(100, update)), 49 * update.size());  // one token went to the SETTINGS before
   now_ += std::chrono::milliseconds(10);
   EXPECT_EQ(Pass(Times(100, update)), 10 * update.size());
 }

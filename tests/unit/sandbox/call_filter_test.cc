@@ -29,11 +29,11 @@ CallFilter Made(const std::vector<AllowedCall>& more = {}) {
   return CallFilter::Make(calls).value();
 }
 
-// Runs it in a child with that filter.
+// Calls `run` in a child process with this filter.
 template <typename Run>
 int Filtered(const Run& run, const std::vector<AllowedCall>& more = {}) {
   return InChild([&]() -> int {
-    const CallFilter filter = Made(more);  // has the child's own id
+    const CallFilter filter = Made(more);  // made here because it contains the child's process id
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (!filter.Install().ok()) return 100;
     return run();
@@ -74,7 +74,7 @@ TEST_F(CallFilterTest, WritesReachTheNamedDescriptorsOnly) {
   EXPECT_EQ(Filtered([] { return static_cast<int>(::write(1, "", 0)); }), -SIGSYS);
   EXPECT_EQ(Filtered([] { return static_cast<int>(::write(1, "", 0)); }, {WithFirst(SYS_write, 1)}),
             0);
-  // The kernel would take this for descriptor 2.
+  // The kernel would truncate this to descriptor 2.
   constexpr long kAlmostTwo = 0x100000002;
   EXPECT_EQ(Filtered([] { return static_cast<int>(::syscall(SYS_write, kAlmostTwo, "", 0)); }),
             -SIGSYS);
@@ -121,7 +121,7 @@ TEST_F(CallFilterTest, AProbesFilterDiffersInItsVerdictAlone) {
 TEST_F(CallFilterTest, WithoutTheRightToInstallItSaysSo) {
   EXPECT_EQ(InChild([] {
               if (::geteuid() == 0 && ::setuid(65534) != 0) return 100;
-              const absl::Status status = Made().Install();  // it could still gain privileges
+              const absl::Status status = Made().Install();  // no_new_privs is not set
               const bool says_so = absl::IsFailedPrecondition(status) &&
                                    absl::StrContains(status.message(), "seccomp(2)");
               return says_so ? 0 : 1;

@@ -1,4 +1,4 @@
-// Runs a function in a child process, and says how that ended.
+// Runs a function in a child process and returns how the process ended.
 #pragma once
 
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 
 namespace penstock::sandbox {
 
-// The exit code, or minus the signal. `run` returns the code.
+// Returns the exit code, which `run` returns, or minus the signal.
 template <typename Run>
 int InChild(const Run& run) {
   const pid_t child = ::fork();

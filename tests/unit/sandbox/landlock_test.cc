@@ -32,7 +32,7 @@ TEST(LandlockTest, AnUnknownVersionHasTheRightsOfTheNewestOne) {
   EXPECT_EQ(MakeLandlockRights(1000).scopes, MakeLandlockRights(6).scopes);
 }
 
-// Without the filter, so that Landlock itself is seen to refuse.
+// Without the call filter, so that Landlock itself must refuse.
 TEST(LandlockTest, ADomainWithoutRulesRefusesFilesAndSignals) {
   if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
     GTEST_SKIP() << "this kernel has no Landlock";

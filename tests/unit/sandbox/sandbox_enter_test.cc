@@ -26,7 +26,7 @@ class EnterTest : public ::testing::Test {
   }
 };
 
-// What C++ itself does: allocation and release of all sizes, exceptions, and sorting.
+// Uses what C++ itself needs: allocations of all sizes, exceptions, and sorting.
 bool UseTheLibrary() {
   std::vector<std::string> large;
   for (size_t size = 1; size < (64u << 20); size *= 3) large.emplace_back(size, 'x');
@@ -49,7 +49,7 @@ TEST_F(EnterTest, WhatEveryProcessDoesStillWorks) {
             0);
 }
 
-// malloc then looks for other heaps, and finds none.
+// malloc then tries other heaps, and finds none.
 TEST_F(EnterTest, RunningOutOfMemoryIsNoForbiddenCall) {
   EXPECT_EQ(InChild([] {
               const rlimit little{.rlim_cur = 32u << 20, .rlim_max = 32u << 20};
@@ -83,7 +83,7 @@ TEST_F(EnterTest, AProcessCanBeStoppedAndGoesOn) {
     ASSERT_TRUE(WIFSTOPPED(status)) << "it was ended by " << WTERMSIG(status);
     ::kill(child, SIGCONT);
     ASSERT_EQ(::waitpid(child, &status, WCONTINUED), child);
-    while (true) {  // until it waits again
+    while (true) {  // until it is blocked again
       std::ifstream file("/proc/" + std::to_string(child) + "/stat");
       std::string text((std::istreambuf_iterator<char>(file)), {});
       if (text[text.rfind(')') + 2] == 'S') break;

@@ -1,5 +1,5 @@
-// Requests against datasets. What a request may say by itself is tested with the messages that it
-// is read from, in tests/unit/rpc.
+// Requests and datasets that fit or don't fit. tests/unit/rpc tests the rules that need no dataset,
+// where messages are parsed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Its consumer makes the rows.
+// A synthetic dataset, whose rows the consumer generates.
 class Noise final : public source::Dataset {
  public:
   absl::string_view kind() const override { return "synthetic"; }
@@ -35,7 +35,7 @@ class Noise final : public source::Dataset {
   const std::vector<std::string> classes_ = {"daisy"};
 };
 
-// Photographs with boxes beside them, in shards of 10 samples.
+// Photographs with boxes, in shards of 10 samples.
 class Boxed final : public source::Dataset {
  public:
   absl::string_view kind() const override { return "boxed"; }
@@ -241,7 +241,7 @@ TEST_F(FitTest, AStateBeyondTheEpochsEndIsRefused) {
   EXPECT_THAT(Refusal(To(photographs_), request), HasSubstr("101 samples of the epoch"));
 }
 
-// Nobody gets round the rules that need no dataset.
+// Fit also checks the rules that need no dataset.
 TEST_F(FitTest, WhatIsWrongByItselfIsRefusedHereToo) {
   const std::vector<std::pair<std::function<void(Request&)>, std::string>> wrong = {
       {[](Request& r) { r.dataset_name = ""; }, "dataset is missing"},

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A daemon of a later release, whose predecessor spoke version 4.
+// A later release's daemon, whose predecessor used version 4.
 constexpr ProtocolWindow kDaemon = {.oldest = 4, .newest = 5};
 
 std::string Words(const absl::Status& status) { return std::string(status.message()); }

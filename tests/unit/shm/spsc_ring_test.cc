@@ -12,7 +12,7 @@
 namespace penstock::shm {
 namespace {
 
-// Larger than a cache line, so that a torn copy would show.
+// Larger than a cache line, so that a torn copy would be detected.
 struct Entry {
   uint64_t number;
   uint64_t copies[15];
@@ -34,7 +34,8 @@ bool Whole(const Entry& entry, uint64_t number) {
   return true;
 }
 
-// Both give up the processor when the ring makes them wait: the tests run on few cores.
+// PushAll and its counterpart yield the processor when they must wait, because the tests run on few
+// cores.
 void PushAll(Ring& ring, uint64_t count) {
   RingProducer producer(ring);
   for (uint64_t i = 0; i < count;) {

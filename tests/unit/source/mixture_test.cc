@@ -1,4 +1,4 @@
-// Datasets that are fed as one: whose sample is whose, and what does not go together.
+// Mixtures: which part a sample belongs to, and which datasets don't fit together.
 #include "server/source/core/mixture.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::FakeDataset;
 using testing::FakeRows;
 using ::testing::HasSubstr;
 
-// Rows that say which classes and fields they have.
+// Rows with the given classes and fields.
 class OtherRows final : public Dataset {
  public:
   OtherRows(std::vector<std::string> classes, std::vector<SampleField> fields, bool labeled = true)
@@ -41,7 +41,7 @@ class OtherRows final : public Dataset {
   const bool labeled_;
 };
 
-// Photographs with something beside them: each byte is the number of its field.
+// Photographs with additional fields. Each byte is its field's number.
 class WithFields final : public Dataset {
  public:
   explicit WithFields(std::vector<SampleField> fields) : fields_(std::move(fields)) {}
@@ -70,7 +70,7 @@ class WithFields final : public Dataset {
   const std::vector<SampleField> fields_;
 };
 
-// Rows of three bytes, each in a record of 77.
+// Rows of three bytes, each in a record of 77 bytes.
 class PackedPixels final : public Dataset {
  public:
   absl::string_view kind() const override { return "packed"; }
@@ -201,7 +201,7 @@ TEST(MixtureSourceTest, RowsOfSeveralPartsAreCopiedToTheirPlaces) {
     for (size_t j = 0; j < 3; ++j) EXPECT_EQ(rows[3 * row + j], FakeRows::ByteOf(own[row], j));
 }
 
-// Its reader copies the rows that are stored as they are.
+// The mixture's reader copies stored rows directly.
 TEST(MixtureSourceTest, PackedAndStoredRowsGoTogether) {
   const auto mixed = Mix({Whole("a", std::make_shared<FakeRows>(4, RowShape{1, 3, 1})),
                           Whole("b", std::make_shared<PackedPixels>())})
@@ -246,7 +246,7 @@ TEST(MixtureSourceTest, RowsWithOtherTensorsDoNotGoTogether) {
               HasSubstr("x uint8[1], y uint8[1] and x uint8[1], y uint8[1], z uint8[1]"));
 }
 
-// Beside photographs fields are asked for by their names, wherever each part has them.
+// Photographs' fields are requested by name, so each part may have them in another position.
 TEST(MixtureSourceTest, FieldsThatStandElsewhereInAPartAreFoundThere) {
   const auto mixed =
       Mix({Whole("a", std::make_shared<WithFields>(

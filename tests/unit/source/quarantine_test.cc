@@ -33,7 +33,7 @@ class QuarantineTest : public ::testing::Test {
  protected:
   Quarantine::Loaded Load() const { return Quarantine::Load(temp_.path(), kDigest, kNow); }
 
-  // Saves one quarantined and one refused sample; the version is then 1.
+  // Saves one quarantined and one refused sample, which makes the version 1.
   void SaveTwo() const {
     Quarantine quarantine = Load().quarantine;
     quarantine.Add(Bad(7, Fault::kWorkerCrashed));
@@ -54,7 +54,7 @@ TEST_F(QuarantineTest, BadSamplesOfBothKindsAreFoundAndOthersAreNot) {
   EXPECT_EQ(quarantine.Find(4)->path, "four");
 }
 
-// A user's worker may claim anything; another user's rows must not change for it.
+// A user's worker may lie, which must not change another user's rows.
 TEST_F(QuarantineTest, WhatOneUsersWorkerSaysHoldsForThatUserAloneAlsoFromTheFile) {
   constexpr uint32_t kAnna = 1001, kBerta = 1000;
   Quarantine quarantine = Load().quarantine;

@@ -51,7 +51,8 @@ TEST(RetryPolicyTest, AllWaitsTogetherTakeTheTotal) {
   while (const auto wait = policy.WaitAfter(++failures, waited)) waited += *wait;
 
   EXPECT_EQ(waited, policy.total);
-  EXPECT_EQ(failures, 67u);  // seven doublings, 58 whole seconds, the rest, and the one given up
+  // Seven doublings, 58 whole seconds, the rest, and the attempt after which it gives up.
+  EXPECT_EQ(failures, 67u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which files a dataset has, and in which order; and what is refused.
+// A dataset's files and their order, and refusals.
 #include "server/source/images/scan.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The state directory while it does not answer, or is full.
+// The state directory while it doesn't respond, or is full.
 #include "server/source/state/state_access.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class StateAccessTest : public ::testing::Test {
       return absl::OkStatus();
     };
   }
-  // From the next text on, none comes back until then.
+  // Makes all writes from now on block until the promise is fulfilled.
   std::promise<void> Hang() {
     std::promise<void> end;
     const base::MutexLock lock(mutex_);
@@ -103,7 +103,7 @@ TEST_F(StateAccessTest, WhatWaitsIsBounded) {
   EXPECT_TRUE(absl::IsResourceExhausted(access().WriteLater("/s/b", "123456")));
   EXPECT_TRUE(access().WriteLater("/s/b", "12345").ok());
   EXPECT_TRUE(absl::IsResourceExhausted(access().WriteLater("/s/c", "")));
-  EXPECT_TRUE(access().WriteLater("/s/a", "54321").ok());  // in place of the other
+  EXPECT_TRUE(access().WriteLater("/s/a", "54321").ok());  // replaces the first one
   Answer(absl::OkStatus());
   end.set_value();
 }
@@ -165,7 +165,7 @@ TEST_F(StateAccessTest, AJobThatGoesOnIsWaitedForHoweverLongItTakes) {
   EXPECT_EQ(answer.value_or(0), 7);
 }
 
-// ---- The quarantine through it. ----
+// ---- The quarantine. ----
 
 TEST_F(StateAccessTest, AQuarantineThatIsOpenedAnewKnowsWhatWaitsToBeWritten) {
   testing::TempFolder folder;

@@ -1,4 +1,4 @@
-// What a process that was killed leaves beside a state file.
+// Files that a killed process leaves next to a state file.
 #include "server/source/state/state_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Datasets that are nowhere, and the text that names them.
+// Synthetic datasets, which are not stored anywhere, and the text that names them.
 #include "server/source/core/synthetic.h"
 
 #include <gmock/gmock.h>

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A runner that answers as the test says.
+// The test decides how the runner answers.
 class CollectorTest : public ::testing::Test {
  protected:
   enum class Runner { kAnswers, kIsStuck, kTakesNothing };
@@ -57,7 +57,7 @@ TEST_F(CollectorTest, WhileTheRunnerIsStuckItIsAskedAndWaitedForOnce) {
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i) collector->Page({});
 
-  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(2));  // a wait each would be 3 s
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(2));  // 100 waits would take 3 s
   EXPECT_EQ(asked_, 1);
 }
 

@@ -1,4 +1,4 @@
-// One connection, over a pair of sockets in place of a network.
+// One connection, over a socket pair instead of a network.
 #include "server/status/http_connection.h"
 
 #include <gmock/gmock.h>

@@ -24,7 +24,7 @@ size_t SeriesOf(const std::string& family, const Snapshot& snapshot) {
   return 0;
 }
 
-// One of everything.
+// A snapshot with one of everything.
 Snapshot Everything() {
   Snapshot snapshot;
   snapshot.counts["flowers"] = {.batches_decoded = 7, .batches_announced = 14};
@@ -107,7 +107,7 @@ TEST(MetricsTest, WithoutASnapshotThereIsWhatNeedsNone) {
   EXPECT_THAT(text, Not(HasSubstr("penstock_feeds")));
 }
 
-// Counters end in _total and gauges do not; what has a unit says it at the end.
+// Counters end in _total, gauges don't, and units come last.
 TEST(MetricsTest, NamesAreThoseOfTheConventions) {
   std::set<std::string> names;
   const Snapshot snapshot = Everything();

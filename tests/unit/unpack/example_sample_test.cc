@@ -30,7 +30,7 @@ class ExampleSampleTest : public ::testing::Test {
     if (image.fault != Fault::kNone) return std::string(base::FaultName(image.fault));
     return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
   }
-  // Leaves the row in row_ and the length in length_.
+  // Sets row_ and length_.
   Fault Fill(const RecipeField& field) {
     row_.assign(std::max<size_t>(1, (field.row_bytes() + 7) / 8), -1);
     length_ = -1;
@@ -70,7 +70,7 @@ TEST_F(ExampleSampleTest, DataThatAreCutOffOrDamagedHaveAWrongChecksum) {
   record_[3] ^= 1;
 
   EXPECT_EQ(sample_.Open(std::as_bytes(std::span(record_))), Fault::kBadChecksum);
-  EXPECT_EQ(Fill(kText), Fault::kMissing);  // nothing is left of the sample before
+  EXPECT_EQ(Fill(kText), Fault::kMissing);  // nothing of the previous sample remains
 }
 
 TEST_F(ExampleSampleTest, WholeDataThatAreNoExampleAreCorrupt) {

@@ -1,4 +1,4 @@
-// Recipes: written, read back, and refused when anything in them is impossible.
+// Recipes: they survive a round trip, and are refused if anything in them is impossible.
 #include "server/unpack/recipe.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(RecipeTest, NumbersBeyondTheLimitsAreRefused) {
 
 TEST(RecipeTest, PackingsKindsAndTypesThatDoNotExistOrGoTogetherAreRefused) {
   Recipe recipe = Whole();
-  recipe.packing = SamplePacking::kImage;  // has no recipe
+  recipe.packing = SamplePacking::kImage;  // images have no recipe
   EXPECT_THAT(Refusal(recipe), HasSubstr("unknown packing"));
   recipe.packing = static_cast<SamplePacking>(2);
   EXPECT_THAT(Refusal(recipe), HasSubstr("unknown packing"));
@@ -105,7 +105,7 @@ TEST(RecipeTest, PackingsKindsAndTypesThatDoNotExistOrGoTogetherAreRefused) {
   EXPECT_THAT(Refusal(recipe), HasSubstr("bytes of a fixed length"));
 }
 
-// A header of 16 bytes, then the first field: its kind, its type and this flag.
+// After a header of 16 bytes comes the first field: its kind, its type and this flag.
 TEST(RecipeTest, AFlagThatIsNoFlagIsRefused) {
   std::vector<std::byte> bytes = Written(Whole());
   bytes[16 + 8] = std::byte{2};

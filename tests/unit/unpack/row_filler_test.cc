@@ -1,4 +1,4 @@
-// Rows of a request: filled where the recipe says, and nowhere else, whatever it says.
+// A request's rows are filled exactly where the recipe says, whatever it says.
 #include "server/unpack/row_filler.h"
 
 #include <gmock/gmock.h>
@@ -65,14 +65,14 @@ class RowFillerTest : public ::testing::Test {
   RowFiller filler_;
 };
 
-// ---- What is refused before anything is written. ----
+// ---- Refusals before anything is written. ----
 
 TEST_F(RowFillerTest, ARecipeThatLeadsOutOfTheSegmentWritesNothing) {
   const std::vector<std::function<void(Recipe&)>> lies = {
       [](Recipe& recipe) { recipe.fields[0].values = kSegmentBytes - 24; },
       [](Recipe& recipe) { recipe.fields[0].values = UINT64_MAX - 7; },
       [](Recipe& recipe) { recipe.fields[0].values = kSegmentBytes; },
-      [](Recipe& recipe) { recipe.fields[0].values = 4; },  // is not aligned
+      [](Recipe& recipe) { recipe.fields[0].values = 4; },  // not aligned
       [](Recipe& recipe) { recipe.fields[0].most = kMaxFieldBytes / 8; },
       [](Recipe& recipe) { recipe.fields[1].lengths = kSegmentBytes - 4; },
       [](Recipe& recipe) { recipe.fields[1].lengths = UINT64_MAX; },
@@ -98,7 +98,7 @@ TEST_F(RowFillerTest, ARecipeThatLeadsOutOfTheSamplesWritesNothing) {
   EXPECT_TRUE(IsUntouched());
 }
 
-// ---- What is filled. ----
+// ---- Filled rows. ----
 
 TEST_F(RowFillerTest, RowsFollowEachOtherInEachFieldAndNothingElseIsTouched) {
   const auto filled = Fill(TwoFields(), {Record({1, 2}, "ab"), Record({3, 4}, "")});

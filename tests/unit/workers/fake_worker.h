@@ -1,5 +1,5 @@
-// Worker processes that the test plays: it answers requests through the same shared memory, and
-// decides when they are ready and how they end.
+// Worker processes played by the test, which answers requests through the same shared memory and
+// decides when the workers are ready and how they end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace penstock::workers {
 
 constexpr uint64_t kFakeArena = 4096;
 
-// What the test does with a process. Outlives the process.
+// The test's control of a process. Outlives the process.
 class FakeWorker {
  public:
   FakeWorker(WorkerProcessOptions options, const SupervisorEndpoint& endpoint, pid_t pid)
@@ -35,7 +35,7 @@ class FakeWorker {
 
   void BeReady() { channel_->ready = 1; }
   void ClaimBusy(uint64_t ns) { channel_->busy_ns = ns; }
-  // Waits for a request, and has its sample in hand.
+  // Waits for a request, and marks it as started.
   DecodeRequest Take() {
     DecodeRequest request{};
     EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
@@ -55,9 +55,9 @@ class FakeWorker {
   const pid_t pid;
   const posix::Fd ended;
   std::optional<posix::Exit> exit;  // how it ended
-  bool is_gone = false;             // the object that stands for it is destroyed
-  absl::Status sent;                // what sending it a segment gives
-  std::vector<uint32_t> segments;   // that it was sent
+  bool is_gone = false;             // the object that represents it was destroyed
+  absl::Status sent;                // the result of sending it a segment
+  std::vector<uint32_t> segments;   // sent to it
 
  private:
   posix::Mapping mapping_;
@@ -89,14 +89,14 @@ class FakeProcess final : public WorkerProcess {
   const std::shared_ptr<FakeWorker> worker_;  // shared with the test
 };
 
-// Starts fake processes. Workers stay in the order in which they started.
+// Starts fake processes, and keeps them in the order in which they started.
 class FakeWorkers {
  public:
   StartProcess Starter() {
     return [this](const WorkerProcessOptions& options, const SupervisorEndpoint& endpoint)
                -> absl::StatusOr<std::unique_ptr<WorkerProcess>> {
       PENSTOCK_RETURN_IF_ERROR(start);
-      // Beyond any process of this machine: nobody's CPU time is looked up.
+      // Greater than any process id on this machine, so that no process's CPU time is read.
       const pid_t pid = (1 << 22) + 1 + static_cast<pid_t>(workers_.size());
       workers_.push_back(std::make_shared<FakeWorker>(options, endpoint, pid));
       if (are_ready) workers_.back()->BeReady();
@@ -106,7 +106,7 @@ class FakeWorkers {
   FakeWorker& operator[](size_t i) { return *workers_.at(i); }
   size_t size() const { return workers_.size(); }
 
-  absl::Status start;     // what a start gives
+  absl::Status start;     // the result of a start
   bool are_ready = true;  // as soon as they start
 
  private:

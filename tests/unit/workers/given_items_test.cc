@@ -40,7 +40,7 @@ TEST(GivenItemsTest, ANewWorkerThatWasGivenNothingIsNobodys) {
 
   EXPECT_EQ(items.last_account(), 0u);
   EXPECT_EQ(items.WhoPays(std::nullopt), 0u);
-  EXPECT_EQ(items.WhoPays(1), 10u);  // read by its predecessor, and decoded by this one
+  EXPECT_EQ(items.WhoPays(1), 10u);  // its predecessor read it, and this worker decoded it
 }
 
 }  // namespace

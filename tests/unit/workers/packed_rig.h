@@ -1,4 +1,4 @@
-// A dataset of packed records in memory, for tests of what readers give to workers.
+// A dataset of packed records in memory, for tests of what readers pass to workers.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace penstock::workers {
 
-// A record's data and checksum, as a reader reads them.
+// A record's data and checksum, which is what a reader reads.
 inline std::string PackedSample(const std::vector<int64_t>& numbers, const std::string& text,
                                 const std::string& image = "") {
   using namespace penstock::testing;
@@ -20,12 +20,12 @@ inline std::string PackedSample(const std::vector<int64_t>& numbers, const std::
   return RecordBytes(ExampleOf(features)).substr(12);
 }
 
-// Each sample is one of PackedSample's; an empty one is stored as it is, and its rows are made of
+// Each sample is one of PackedSample's. An empty one is stored as it is, and its rows consist of
 // the byte '='. Rows: two int64 "numbers", and a "text" of at most 4 bytes.
 class PackedDataset final : public source::Dataset {
  public:
   std::vector<std::string> packed_samples;
-  std::string image_name = {};  // set: samples have an image of this name
+  std::string image_name = {};  // if set, samples have an image with this name
 
   PackedDataset() {
     selection_.fields = {0, 1};

@@ -1,5 +1,5 @@
-// From a packed dataset to rows: what a reader puts into a worker's input, what the worker's own
-// code makes of it, and what it may say about it.
+// From a packed dataset to rows: what a reader puts into a worker's input, how the worker's own
+// code handles it, and which answers it may give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kRows = 4;
-// The blocks of a batch within its segment, which begins with an image's rows.
+// The blocks of a batch within its segment, which begins with the image rows.
 constexpr uint64_t kNumbersAt = 1024, kTextsAt = 2048, kLengthsAt = 3072, kSegmentBytes = 4096;
 
 class PackedRowsTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class PackedRowsTest : public ::testing::Test {
     item.run = std::move(samples);
     return item;
   }
-  // Reads the item's input; the request's other members are the item's.
+  // Reads the item's input, and makes the item's request.
   absl::StatusOr<ItemReader::Input> Read(const WorkItem& item, uint64_t arena_bytes = 4096) {
     ItemReader reader(item, {.max_image_bytes = 4096, .arena_bytes = arena_bytes});
     PENSTOCK_ASSIGN_OR_RETURN(const ItemReader::Input input, reader.Open());
@@ -93,7 +93,7 @@ TEST_F(PackedRowsTest, ARunIsReadOnceAndAWorkerFillsItsRows) {
   EXPECT_EQ(Number(2, 1), 2);
   EXPECT_EQ(Number(3, 0), 3);
   EXPECT_EQ(Text(1) + "|" + Text(2) + "|" + Text(3), "|a|bcde");
-  EXPECT_EQ(Number(0, 0), -1);  // is not of this run
+  EXPECT_EQ(Number(0, 0), -1);  // not part of this run
 }
 
 TEST_F(PackedRowsTest, AFaultNamesItsRow) {
@@ -149,7 +149,7 @@ TEST_F(PackedRowsTest, AnImageIsDecodedAndItsFieldsAreFilled) {
   EXPECT_EQ(Serve()->fault, Fault::kNotAnImage);
 }
 
-// ---- A worker that is told lies. ----
+// ---- Lies to a worker. ----
 
 TEST_F(PackedRowsTest, ARequestThatLeadsElsewhereIsRefusedAndNothingIsWritten) {
   dataset_.packed_samples = {PackedSample({1, 2}, "a")};
@@ -176,7 +176,7 @@ TEST_F(PackedRowsTest, ARequestThatLeadsElsewhereIsRefusedAndNothingIsWritten) {
   EXPECT_EQ(Serve()->fault, Fault::kNone);
 }
 
-// ---- What a worker says is judged before anybody hears of it. ----
+// ---- A worker's answers are validated before they have any effect. ----
 
 class PackedAnswerTest : public WorkerQueueTest {
  protected:

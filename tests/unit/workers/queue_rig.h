@@ -1,4 +1,4 @@
-// A queue against a worker that the test plays, through the same shared memory.
+// A queue with a worker played by the test, through the same shared memory.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -30,15 +30,15 @@ inline bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-// Sample n has n bytes, each n; the first `failures` attempts to open or read anything fail, and
-// one read hangs for as long as a test says.
+// Sample n has n bytes with the value n. The test can make attempts to open or read fail, and one
+// read hang.
 class FakeDataset final : public source::Dataset {
  public:
   std::atomic<int> open_failures{0}, read_failures{0};
   std::atomic<int> opened{0};
   std::atomic<bool> hangs{false}, hung{false};
   base::Fault fault = base::Fault::kNone;
-  absl::Status changed;  // what every opening says, if it is not OK
+  absl::Status changed;  // if not OK, every Open returns it
 
   absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return 1 << 20; }
@@ -80,7 +80,7 @@ inline std::unique_ptr<source::Dataset::Reader> FakeDataset::NewReader() const {
   return std::make_unique<FakeReader>(*this);
 }
 
-// The next read hangs until its end.
+// While this exists, or until End, the dataset's next read hangs.
 class Hang {
  public:
   explicit Hang(FakeDataset& dataset) : dataset_(dataset) { dataset_.hangs = true; }
@@ -124,7 +124,7 @@ class WorkerQueueTest : public ::testing::Test {
     queue_->Give({.id = id, .dataset = &dataset_, .sample = sample});
   }
 
-  // The worker's part.
+  // The worker's side.
   DecodeRequest Take() {
     DecodeRequest request{};
     EXPECT_TRUE(Eventually([&] { return requests_->Pop(request) == shm::RingOutcome::kDone; }));
@@ -134,7 +134,7 @@ class WorkerQueueTest : public ::testing::Test {
     completions_->Push({.sequence = sequence, .fault = fault, .decode_us = 0, .ended_ns = 0});
   }
 
-  // These items' reads are told to be overdue, once.
+  // Returns whether exactly these items' reads are reported as overdue, once.
   bool Overdue(const std::vector<uint64_t>& items) {
     std::vector<uint64_t> told;
     return Eventually([&] {
@@ -145,7 +145,7 @@ class WorkerQueueTest : public ::testing::Test {
            told == items && queue_->TakeOverdue(base::Now()).empty();
   }
 
-  // So many items, from 0 on, are read, answered and collected.
+  // Reads, answers and collects `count` items, numbered from 0.
   void GoThrough(uint64_t count) {
     uint64_t given = 0;
     while (outcomes_.size() < count) {

@@ -1,10 +1,10 @@
-// A queue whose samples' sources are in trouble.
+// A queue while the samples' sources fail or hang.
 #include "tests/unit/workers/queue_rig.h"
 
 namespace penstock::workers {
 namespace {
 
-// When to try again is the caller's business: nobody waits here.
+// The caller decides when to retry, so the queue doesn't wait.
 TEST_F(WorkerQueueTest, WhatCannotBeReadEndsAtOnceAndTheNextIsServed) {
   dataset_.open_failures = 1;
   dataset_.read_failures = 1;

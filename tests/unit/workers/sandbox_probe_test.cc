@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What a probe leaves that saw no hole.
+// The page of a probe that found no hole.
 class JudgeTest : public ::testing::Test {
  protected:
   JudgeTest() {
@@ -51,7 +51,7 @@ TEST_F(JudgeTest, OneAttemptThatSucceedsIsNamedWithTheRemedy) {
                            HasSubstr("workers.sandbox: off")));
 }
 
-// A missing file or right stopped it, and would not stop an attacker elsewhere.
+// A missing file or permission stopped the attempt, but would not stop an attacker elsewhere.
 TEST_F(JudgeTest, AnAttemptThatFailedForAnotherReasonProvesNothing) {
   for (const int error : {ENOENT, EPERM, EACCES, ENOSYS}) {
     page_.outcomes[0] = error;

@@ -33,7 +33,7 @@ TEST(SlotChoiceTest, HeadroomHasNoMoreSlotsThanTheUsersShare) {
 
   EXPECT_EQ(HeadroomFor(slots, kAnn, 3, /*most_worker_slots=*/2), 2u + 3);
   EXPECT_EQ(HeadroomFor(slots, kAnn, 3, 1), 2u);
-  EXPECT_EQ(HeadroomFor(slots, kAnn, 3, 0), 2u);  // what it has it may use
+  EXPECT_EQ(HeadroomFor(slots, kAnn, 3, 0), 2u);  // it may use the slots that it has
 }
 
 TEST(SlotChoiceTest, ASlotThatGivesWayHasNoHeadroomAndIsNotChosen) {

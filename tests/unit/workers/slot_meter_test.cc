@@ -40,7 +40,7 @@ TEST(UtilisationTest, AWorkersNonsenseStaysBetweenNothingAndAll) {
 TEST(SlotMeterTest, TheTimeIsChargedToTheFirstOfThoseThatEndTogether) {
   SlotMeter meter;
   meter.Take(kStart);
-  meter.Take(kStart + milliseconds(5));  // beside the first
+  meter.Take(kStart + milliseconds(5));  // at the same time as the first
   std::vector<Outcome> outcomes(2);
 
   const base::Duration each = meter.Charge(outcomes, kStart + milliseconds(10));

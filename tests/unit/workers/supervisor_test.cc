@@ -104,7 +104,7 @@ TEST_F(SupervisorTest, AWorkerThatNobodyWokeIsEnded) {
   Tick(seconds(31));
   EXPECT_TRUE(fakes_[1].is_gone);
   EXPECT_EQ(supervisor_->View(now_)[0].state, WorkerState::kUnused);
-  EXPECT_EQ(supervisor_->running(), 1u);  // or could be at once
+  EXPECT_EQ(supervisor_->running(), 1u);  // counts a worker that could start at once
 }
 
 TEST_F(SupervisorTest, OneUserHasNoRoomAtAnothersSlotUntilItIsFree) {

@@ -27,7 +27,7 @@ class UserWorkerTest : public ::testing::Test {
     const WorkerQueue::Options queue{.number = 3, .limits = {.max_bytes = kFakeArena}};
     return std::make_unique<UserWorker>(user, queue, wake_, loose_);
   }
-  // Gives it a process.
+  // Starts a process for the worker.
   void Start(UserWorker& worker) {
     UserWorker::Process process;
     process.endpoint =
@@ -140,7 +140,7 @@ TEST_F(UserWorkerTest, ASegmentIsSentOnceAndForgottenOnce) {
   EXPECT_THAT(fakes_[0].segments, ElementsAre(4));
 
   worker->ForgetSegment(4);
-  worker->ForgetSegment(8);  // which it never knew
+  worker->ForgetSegment(8);  // which was never sent
   EXPECT_THAT(fakes_[0].segments, IsEmpty());
 }
 
@@ -185,7 +185,7 @@ TEST_F(UserWorkerTest, TheBusyTimeThatItClaimsIsCountedOnce) {
   EXPECT_EQ(worker->TakeBusyNs(), 100u);
   EXPECT_EQ(worker->TakeBusyNs(), 0u);
 
-  fakes_[0].ClaimBusy(40);  // nonsense
+  fakes_[0].ClaimBusy(40);  // impossible, because it decreased
 
   EXPECT_EQ(worker->TakeBusyNs(), 0u);
 }
@@ -288,7 +288,7 @@ TEST_F(SleepingWorkersTest, OneThatWaitsForAReadGoesLast) {
 TEST_F(SleepingWorkersTest, ThoseThatNobodyWokeGoAndOthersStay) {
   Add(1);
   asleep_.Add(NewWithProcess(2), kNow + seconds(3));
-  asleep_.Add(New(3), kNow + seconds(3));  // lost its process
+  asleep_.Add(New(3), kNow + seconds(3));  // its process ended
 
   const auto taken = asleep_.TakeUnused(kNow + seconds(6), seconds(5));
 

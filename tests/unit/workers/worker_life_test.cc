@@ -38,7 +38,7 @@ TEST(DeathTest, ACrashAndAnExitAreStrikes) {
   }
 }
 
-// Whatever we thought of the worker meanwhile.
+// Even if we also had a reason to kill the worker.
 TEST(DeathTest, AForbiddenCallIsAStrikeWithAFaultOfItsOwn) {
   constexpr posix::Exit kForbidden{.signalled = true, .code = SIGSYS};
   for (const KillReason reason : {KillReason::kNone, KillReason::kTimedOut, KillReason::kNotSent}) {

@@ -1,4 +1,5 @@
-// A queue and its worker: what it may say, what is lost with it, and in which order things go.
+// A queue and its worker: which answers are valid, what is lost when the worker ends, and the order
+// of items.
 #include <fcntl.h>
 
 #include "tests/unit/workers/queue_rig.h"
@@ -89,7 +90,7 @@ TEST_F(WorkerQueueTest, ATimeThatCannotBeIsHeldWithinWhatThereWas) {
   EXPECT_EQ(outcomes_[1].times.decode, base::Duration::zero());
 }
 
-// All that a worker can do to the descriptor that it is woken by.
+// The worst that a worker can do to the descriptor that wakes it.
 TEST_F(WorkerQueueTest, AWorkerThatMakesItsDescriptorBlockAndFillsItHoldsUpNoReader) {
   const int theirs = endpoint_->work_notifier().get();
   ASSERT_EQ(::fcntl(theirs, F_SETFL, 0), 0);
@@ -97,7 +98,7 @@ TEST_F(WorkerQueueTest, AWorkerThatMakesItsDescriptorBlockAndFillsItHoldsUpNoRea
   ASSERT_EQ(::write(theirs, &most, sizeof(most)), ssize_t{sizeof(most)});
 
   for (uint64_t item = 0; item < 50; ++item) {
-    channel_->worker_asleep.store(1);  // each is rung for, and none is heard
+    channel_->worker_asleep.store(1);  // each item notifies the worker, and no notification is read
     Give(item, 100);
     Answer(Take().sequence);
     ASSERT_TRUE(CollectSome(item + 1));
@@ -150,7 +151,7 @@ TEST_F(WorkerQueueTest, AFaultOfTheSourceNeedsNoWorker) {
   EXPECT_EQ(queue_->outstanding(), 0u);
 }
 
-// A file that changed since it was indexed stays so: the feed hears of it at once.
+// A file that changed since it was indexed won't change back, so the feed gets the error at once.
 TEST_F(WorkerQueueTest, WhatIsStoredWrongIsNotTriedAgain) {
   dataset_.changed = absl::DataLossError("'/x' changed since it was indexed");
   Give(10, 100);

@@ -1,4 +1,4 @@
-// The texts that name arrays and tokens, and numbers that cannot be.
+// The text forms of arrays and tokens, and impossible numbers in them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Megatron's index: what it must say, and what is said where it does not.
+// Megatron's index: what it must contain, and the errors for anything else.
 #include "server/source/arrays/megatron_index.h"
 
 #include <gmock/gmock.h>

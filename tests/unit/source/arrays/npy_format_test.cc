@@ -1,4 +1,4 @@
-// What a .npy file's header must be, and what is said where it is not.
+// The header of a .npy file: what it must contain, and the errors for anything else.
 #include "server/source/arrays/npy_format.h"
 
 #include <gmock/gmock.h>

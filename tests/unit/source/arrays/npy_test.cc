@@ -1,4 +1,4 @@
-// Datasets of NumPy's arrays.
+// Datasets of NumPy arrays.
 #include "server/source/arrays/npy.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using Opened = absl::StatusOr<std::unique_ptr<Dataset>>;
 
 class NpyTest : public ::testing::Test {
  protected:
-  // Arrays by their names; the files are NAME.npy.
+  // `arrays`: name and bytes of each array; the files are NAME.npy.
   Opened Open(const std::vector<std::pair<std::string, std::string>>& arrays) const {
     NpyOptions options;
     for (const auto& [name, bytes] : arrays) {
@@ -40,7 +40,7 @@ class NpyTest : public ::testing::Test {
   static std::string Refusal(const Opened& opened) {
     return opened.ok() ? "not refused" : std::string(opened.status().message());
   }
-  // Of each tensor, the samples' bytes; or what failed.
+  // The samples' bytes per tensor, or the error.
   static std::vector<std::string> Rows(const Dataset& dataset, const std::vector<uint64_t>& samples,
                                        const std::vector<FieldRequest>& requests = {}) {
     const auto selection = dataset.Select(requests);

@@ -1,4 +1,4 @@
-// Files of tokens: raw ones, llm.c's, one-dimensional arrays.
+// Token files: raw, llm.c's, and one-dimensional arrays.
 #include "server/source/arrays/token_format.h"
 
 #include <gmock/gmock.h>
@@ -127,7 +127,7 @@ TEST(TokenFormatTest, AFileIsToldByItsContent) {
   EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5))), TokenFormat::kLlmC);
   EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint32_t>(5), 20240801, 7)), TokenFormat::kLlmC);
   EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5), 20240522)),
-            TokenFormat::kLlmC);  // and refused
+            TokenFormat::kLlmC);  // recognised, but later refused
   EXPECT_EQ(RecogniseFormat(LlmC(CountUp<uint16_t>(5), 20240520, 9)), TokenFormat::kLlmC);
   EXPECT_EQ(RecogniseFormat(""), TokenFormat::kRaw);
   EXPECT_EQ(RecogniseFormat(LittleEndian(CountUp<uint16_t>(5000))), TokenFormat::kRaw);

@@ -1,4 +1,4 @@
-// Which tokens a sample has, against a model that copies them out one by one.
+// The tokens of each sample, compared with a model that copies them one by one.
 #include "server/source/arrays/token_windows.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A token's number is its file and byte: "1@4".
+// Names each token by its file and byte: "1@4".
 std::vector<std::string> TokensOf(const TokenWindows& windows, uint64_t sample) {
   std::vector<std::string> tokens;
   const uint32_t count = windows.ForEachPart(sample, [&](const Stretch& part) {
@@ -106,7 +106,7 @@ TEST(TokenWindowsTest, WhereWindowsMayBeShortEveryTokenIsSomewhereATarget) {
       TokenWindows windows({.length = 4, .stride = stride, .token_bytes = 1}, Ends::kShort);
       windows.Add({.file = 0, .byte = 0, .tokens = tokens});
       windows.EndSequence();
-      uint64_t targets = 0;  // up to which all were
+      uint64_t targets = 0;  // the number of targets covered so far
       for (uint64_t sample = 0; sample < windows.samples(); ++sample) {
         const std::vector<std::string> window = TokensOf(windows, sample);
         ASSERT_GE(window.size(), 2u);

@@ -29,7 +29,7 @@ using Row = std::vector<int>;
 
 class TokensTest : public ::testing::Test {
  protected:
-  // A dataset of these files of the folder, with windows of three tokens.
+  // A dataset of these files, with windows of three tokens.
   TokensSpec Spec(const std::vector<std::string>& files) const {
     TokensSpec spec{.length = 3};
     for (const std::string& file : files) spec.files.push_back(temp_.At(file));
@@ -56,7 +56,7 @@ class TokensTest : public ::testing::Test {
     temp_.Write(stem + ".idx", index.Bytes());
   }
 
-  // The blocks of samples, without wishes.
+  // The blocks of these samples, with the default selection.
   static absl::StatusOr<std::vector<std::string>> Blocks(const Dataset& dataset,
                                                          const std::vector<uint64_t>& samples) {
     const Selection selection = dataset.Select({}).value();
@@ -74,7 +74,7 @@ class TokensTest : public ::testing::Test {
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
     return {numbers.begin(), numbers.end()};
   }
-  // A sample's uint16 tokens and its last target; empty where copying failed.
+  // A sample's uint16 tokens and its last target; empty if copying failed.
   static Row TokensOf(const Dataset& dataset, uint64_t sample) {
     const auto blocks = Blocks(dataset, {sample});
     return blocks.ok() ? Numbers<uint16_t>((*blocks)[0]) : Row{};
@@ -86,7 +86,7 @@ class TokensTest : public ::testing::Test {
   penstock::testing::TempFolder temp_;
 };
 
-// ---- What is refused. ----
+// ---- Refusals. ----
 
 TEST_F(TokensTest, WhatIsNotThereIsNotFound) {
   EXPECT_TRUE(
@@ -203,7 +203,7 @@ TEST_F(TokensTest, AFileThatIsCutOffIsSaidWithItsNameAndNoSignal) {
   EXPECT_THAT(TokensOf(*dataset, 1), ElementsAre(3, 4, 5, 6));
 }
 
-// ---- What is delivered. ----
+// ---- Delivered windows. ----
 
 TEST_F(TokensTest, TokensAndTargetsAreTwoViewsOfOneBlock) {
   WriteTokens("a.bin", CountUp<uint16_t>(8));
@@ -303,7 +303,7 @@ TEST_F(TokensTest, MegatronsPrefixIsEnoughWhereTheFormatIsSaid) {
   EXPECT_EQ(Open(spec)->samples(), 2u);
 }
 
-// Its tokens may be of any type: read as uint16 they would be wrong without a word.
+// The tokens may have any type, and reading them as uint16 would silently give wrong ones.
 TEST_F(TokensTest, ABinBesideAnIndexThatIsDamagedOrOfSomethingElseIsRefusedUnlessItIsSaidToBeRaw) {
   WriteMegatron("a", CountUp<uint16_t>(8), Megatron::Of({8}));
   for (const std::string& index :
@@ -342,7 +342,7 @@ TEST_F(TokensTest, OneDocumentASampleIsPaddedWithZerosAndTheLengthsAreSaid) {
   const Selection selection = dataset->Select({}).value();
   const auto blocks = Blocks(*dataset, {0, 1, 2, 3});
 
-  ASSERT_EQ(dataset->samples(), 4u);  // of the document of one token none, of the last one three
+  ASSERT_EQ(dataset->samples(), 4u);  // none from the one-token document, three from the last one
   EXPECT_EQ(selection.layout.tensors[0].lengths_block, 1u);
   EXPECT_EQ(selection.layout.tensors[1].lengths_block, 2u);
   ASSERT_TRUE(blocks.ok()) << blocks.status();

@@ -1,4 +1,4 @@
-// What only a folder does: its manifest's cache, and files that are not what they were.
+// What only folders have: the manifest's cache, and files that change.
 #include "server/source/images/folder.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ class FolderTest : public ::testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status();
     return opened.ok() ? opened->fault : base::Fault::kNone;
   }
-  // Gives a file or folder the time of 2001, so that later changes are seen as such.
+  // Sets the time of a file or folder to 2001, so that later changes are noticed.
   void Age(const std::string& relative) const { SetTime(relative, 1'000'000'000); }
   void SetTime(const std::string& relative, time_t seconds) const {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
@@ -150,7 +150,7 @@ TEST_F(FolderTest, AFileInPlaceOfTheStateFolderCostsAWarningAlone) {
 TEST_F(FolderTest, AFullStateFolderCostsAWarningAlone) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "needs /dev/full";
   FolderOptions options = Options();
-  options.state_dir = "/dev/full";  // not even a folder can be made there
+  options.state_dir = "/dev/full";  // nothing can be created in it
 
   EXPECT_THAT(Open(options).warning, HasSubstr("not cached"));
 }

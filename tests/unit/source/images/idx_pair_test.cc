@@ -1,4 +1,4 @@
-// Which two files a path means.
+// Which pair of files a path refers to.
 #include "server/source/arrays/idx_pair.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// MNIST's files: what they must be, and what is said where they are not.
+// MNIST's files: what they must contain, and the errors for anything else.
 #include "server/source/arrays/idx.h"
 
 #include <gmock/gmock.h>
@@ -160,7 +160,7 @@ TEST_F(IdxTest, WhatFollowsAGzipMemberAndIsNoneIsRefused) {
 
 TEST_F(IdxTest, WhatUnpacksToMoreThanAllowedIsRefusedBeforeItIsUnpacked) {
   temp_.Write("data/images", Gzip(IdxHeaderBytes({4'000'000'000, 2'000'000'000, 1})));
-  temp_.Write("data/labels", IdxHeaderBytes({4'000'000'000}));  // no labels at all
+  temp_.Write("data/labels", IdxHeaderBytes({4'000'000'000}));  // contains no labels
   EXPECT_FALSE(Open().ok());
   temp_.Write("data/images", Gzip(IdxImages(5, 300, 300)));
   temp_.Write("data/labels", IdxLabels(5));
@@ -195,7 +195,7 @@ TEST_F(IdxTest, AFileThatIsCutOffWhileItIsReadIsSaidAndNoSignal) {
 
   EXPECT_THAT(Row(**dataset, 4'999), HasSubstr("and is 20000"));
   EXPECT_THAT(Row(**dataset, 0),
-              HasSubstr("changed since it was indexed"));  // its page is still there
+              HasSubstr("changed since it was indexed"));  // its page is still mapped
 }
 
 TEST_F(IdxTest, AFileThatIsWrittenToIsNotReadUntilItIsOpenedAnew) {
@@ -211,7 +211,7 @@ TEST_F(IdxTest, AFileThatIsWrittenToIsNotReadUntilItIsOpenedAnew) {
   EXPECT_NE((*dataset)->digest(), (*again)->digest());
 }
 
-// As any file that is gone: a file server that is back gives it again.
+// Like any missing file: the file server may come back with it.
 TEST_F(IdxTest, AFileThatIsRemovedIsTroubleAndNoChange) {
   const auto dataset = Open(IdxImages(5, 4, 4), IdxLabels(5));
   ASSERT_TRUE(dataset.ok());

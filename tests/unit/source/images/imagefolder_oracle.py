@@ -5,7 +5,7 @@ usage: imagefolder_oracle.py PRINT_PROGRAM [FOLDER...]
 
 PRINT_PROGRAM FOLDER prints "<label> <path>", each ended by a zero byte. The functions below follow
 torchvision.datasets.folder (find_classes, make_dataset) line by line. Without a FOLDER a dataset with
-awkward names is made, and $PENSTOCK_TEST_DATA/imagenet-sample is compared where that is set.
+awkward names is made, and $PENSTOCK_TEST_DATA/imagenet-sample is compared if that is set.
 """
 import os
 import pathlib
@@ -48,7 +48,7 @@ def compare(program, directory):
 
 
 def make_awkward(directory):
-    """Names around each byte that could sort differently, at three depths, with links."""
+    """Creates names with every kind of byte that could sort differently, at three depths, with links."""
     pieces = ["a", "A", "a b", "a-b", "a.b", "a0", "aa", "é", "\uff5e", "\U0001f600", "10", "9",
               ".a", "_", "~", "a\nb"]
     names = [piece.encode() for piece in pieces] + [b"\xff", b"\xc3A", b"\xe4"]

@@ -1,4 +1,4 @@
-// When a folder changed, told without listing it.
+// Detects that a folder changed without listing it.
 #include "server/source/files/listing.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ class ListingTest : public ::testing::Test {
     EXPECT_TRUE(tree.ok()) << tree.status();
     if (tree.ok()) tree_.emplace(*std::move(tree));
   }
-  // After the clock's tick, so that what follows has another time.
+  // Waits for the clock's next tick, so that later changes get another time.
   FolderChange Change() {
     const auto change = FindChange(*tree_, "");
     EXPECT_TRUE(change.ok()) << change.status();

@@ -1,5 +1,5 @@
-// Prints a folder's samples in order, "<label> <path>" each ended by a zero byte, for
-// imagefolder_oracle.py.
+// Prints a folder's samples in order for imagefolder_oracle.py: "<label> <path>", each followed by
+// a zero byte.
 #include <cstdio>
 
 #include "server/source/files/roots.h"

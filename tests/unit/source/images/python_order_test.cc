@@ -31,7 +31,8 @@ TEST(PythonOrderTest, ValidUtf8SortsByItsBytes) {
   EXPECT_TRUE(PythonLess("\uFF5E", "\U00010000"));
 }
 
-// os.fsdecode makes U+DCC3 of a lone 0xC3: behind é (U+00E9) whose bytes begin with 0xC3 too.
+// os.fsdecode turns a lone 0xC3 into U+DCC3. That sorts after é (U+00E9), whose bytes also begin
+// with 0xC3.
 TEST(PythonOrderTest, ABrokenByteSortsAsItsEscape) {
   EXPECT_TRUE(PythonLess("\xc3\xa9",
                          "\xc3"

@@ -1,4 +1,4 @@
-// Tar shards that change, what is cached of them, and the index that may lie beside them.
+// Tar shards that change, their cached index, and the index file that may be next to them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

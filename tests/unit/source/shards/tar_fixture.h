@@ -1,4 +1,4 @@
-// Tar shards in a temporary folder, opened as a dataset.
+// Opens tar shards in a temporary folder as a dataset.
 #pragma once
 
 #include <gtest/gtest.h>

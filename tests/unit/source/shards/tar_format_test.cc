@@ -45,7 +45,7 @@ Walked Walk(const std::string& shard) {
   return walked;
 }
 
-// ---- What is refused. ----
+// ---- Refusals. ----
 
 struct Refused {
   std::string name, shard;
@@ -116,7 +116,7 @@ const Refused kRefused[] = {
 INSTANTIATE_TEST_SUITE_P(Tar, TarRefusalTest, ::testing::ValuesIn(kRefused),
                          [](const auto& info) { return info.param.name; });
 
-// ---- What is found. ----
+// ---- Members. ----
 
 TEST(TarWalkTest, FilesAreFoundWithTheirDataInTheOrderOfTheShard) {
   const Walked walked = Walk(TarFile("b.jpg", std::string(513, 'x')) + TarFile("b.cls", "7") +

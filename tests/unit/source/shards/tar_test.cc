@@ -1,4 +1,4 @@
-// Tar shards as a dataset: what is refused, found and read.
+// Tar shards as a dataset: refusals, samples and reading.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// ---- What is refused. ----
+// ---- Refusals. ----
 
 TEST_F(TarTest, CompressedShardsAreRefusedWithTheReasonAndTheRemedy) {
   folder_.Write("x.tar", "\x1F\x8B\x08 and so on");
@@ -91,7 +91,7 @@ TEST_F(TarTest, KeysWithDotsMakeTooManyKindsOfMembersAndAreRefusedInWords) {
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("more than 1024 kinds"), HasSubstr("dots")));
 }
 
-// ---- What is found. ----
+// ---- Samples. ----
 
 TEST_F(TarTest, SamplesOfAllShardsComeInOrderWithTheirLabels) {
   folder_.Write("x-0.tar", TarSampleOf("a", "image a", 1) + TarSampleOf("b", "image b", 0));
@@ -113,7 +113,7 @@ TEST_F(TarTest, SamplesOfAllShardsComeInOrderWithTheirLabels) {
   EXPECT_EQ(dataset->FindPath(0), folder_.At("x-0.tar#a"));
   EXPECT_EQ(dataset->FindPath(1), folder_.At("x-0.tar#b"));
   EXPECT_EQ(dataset->FindPath(2), folder_.At("x-2.tar#d/c"));
-  EXPECT_EQ(dataset->path(1), folder_.At("x-0.tar#sample 1"));  // from memory
+  EXPECT_EQ(dataset->path(1), folder_.At("x-0.tar#sample 1"));  // without reading the shard
 }
 
 TEST_F(TarTest, AFolderMeansItsShardsSortedByName) {
@@ -169,11 +169,11 @@ TEST_F(TarTest, ASampleWithoutTheImageOrWithAnEmptyOneIsAFault) {
   EXPECT_EQ(Read(*dataset, 2), "empty");
 }
 
-// ---- What else a sample has. ----
+// ---- Other fields of a sample. ----
 
 class TarFieldsTest : public TarTest {
  protected:
-  // The rows of the fields of a sample, or the fault.
+  // Sets rows_ to the sample's fields. Returns the fault.
   absl::StatusOr<base::Fault> ReadFields(const Dataset& dataset, uint64_t sample,
                                          const std::vector<FieldRequest>& requests) {
     PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(requests));
@@ -230,7 +230,7 @@ TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
   EXPECT_THAT(placed, ElementsAre("jpg", "seg.png"));
 }
 
-// An array's file, as NumPy 1.0 writes it; `padding` more spaces in its header.
+// An array file as NumPy writes version 1.0, with `padding` additional spaces in its header.
 std::string NpyMember(const std::string& descr, const std::string& shape, const std::string& data,
                       size_t padding = 0) {
   std::string literal = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +
@@ -295,7 +295,7 @@ TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
   EXPECT_EQ(lengths, std::string("\3\0\0\0\5\0\0\0", 8));
 }
 
-// ---- Paths that people give. ----
+// ---- Paths. ----
 
 TEST_F(TarTest, APathMeansShardsByItsNameByBracesOrByWhatTheFolderHolds) {
   folder_.Write("shards/a.tar", "");

@@ -38,7 +38,7 @@ TEST(RecordHeaderTest, WhatIsNoRecordIsRefusedWithItsPlace) {
 }
 
 TEST(RecordHeaderTest, ARecordIsWhatTensorFlowWritesForIt) {
-  // Of an empty record, as its writer leaves it.
+  // What TensorFlow writes for an empty record.
   const std::string empty("\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xD8\xEA\x82\xA2", 16);
 
   EXPECT_EQ(RecordBytes(""), empty);

@@ -1,4 +1,4 @@
-// TFRecord files as a dataset: what is refused, found, read and noticed.
+// TFRecord files as a dataset: refusals, samples, reading, and changes.
 #include "server/source/tfrecord/tfrecord.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class RecordsTest : public ::testing::Test {
     return read->fault == base::Fault::kNone ? read->image
                                              : std::string(base::FaultName(read->fault));
   }
-  // The rows of the fields of a sample, or the fault.
+  // Sets rows_ to the sample's fields. Returns the fault.
   base::Fault ReadFields(const Dataset& dataset, uint64_t sample,
                          const std::vector<FieldRequest>& requests) {
     const Selection selection = dataset.Select(requests).value();
@@ -64,7 +64,7 @@ class RecordsTest : public ::testing::Test {
   std::vector<std::string> rows_;
 };
 
-// ---- What is refused. ----
+// ---- Refusals. ----
 
 TEST_F(RecordsTest, WhatIsNoRecordIsRefusedWithFileAndPlace) {
   const std::string record = ImageRecord("image", 1);
@@ -100,7 +100,7 @@ TEST_F(RecordsTest, AnImageThatNoRecordHasIsRefusedWithWhatTheyHave) {
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("'jpeg'"), HasSubstr("image/class/label")));
 }
 
-// ---- What is found and read. ----
+// ---- Samples and reading. ----
 
 TEST_F(RecordsTest, SamplesComeInTheOrderOfTheFilesWithTheirLabels) {
   folder_.Write("d/a.tfrecord", ImageRecord("image a", 2) + ImageRecord("image b", 0));

@@ -1,4 +1,4 @@
-// What WebDataset's names, labels, groups and DALI's index mean.
+// WebDataset's names, labels and groups, and DALI's index.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
