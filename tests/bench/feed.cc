@@ -1,6 +1,6 @@
-// feed: a whole daemon that feeds one idle trainer, compared with as many processes that only
-// decode the same samples. feed_shards.cc compares tar shards with folders, and feed_rows.cc stored
-// rows with memcpy.
+// feed: a whole daemon that feeds one idle trainer, compared with the same number of processes that
+// only decode the same samples. feed_shards.cc compares tar shards with folders, and feed_rows.cc
+// stored rows with memcpy.
 #include <algorithm>
 #include <set>
 
@@ -51,8 +51,8 @@ absl::StatusOr<double> Feed(Client& client, uint64_t samples, BareLoops::Range& 
   return static_cast<double>(range.count) / watch.Seconds();
 }
 
-// Alternates between a daemon with this number of workers and as many bare loops over the same
-// samples.
+// Alternates between a daemon with `workers` workers and the same number of bare loops over the
+// same samples.
 absl::StatusOr<std::vector<double>> Measure(const Photographs& photographs, BareLoops& loops,
                                             uint32_t workers, const Extents& extents) {
   PENSTOCK_ASSIGN_OR_RETURN(Daemon daemon, Daemon::Start(photographs, workers));

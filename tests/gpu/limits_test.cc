@@ -40,10 +40,10 @@ constexpr auto kUntilQuiet = milliseconds(300);
 constexpr int kPhotographs = 512;
 constexpr uint32_t kBatch = 128, kSide = 224;
 constexpr uint32_t kHeld = 256;  // decoded batches in the pool
-constexpr uint32_t kAhead =
-    8;  // at most this many ahead of what was taken, in the pool and on the GPU
-constexpr size_t kSessionsInALane =
-    8;  // each takes all held batches; together they last for one measurement
+// At most this many batches are ahead of what was taken, in the pool and on the GPU.
+constexpr uint32_t kAhead = 8;
+// Each session takes all held batches; together they last for one measurement.
+constexpr size_t kSessionsInALane = 8;
 
 uint64_t ImageBytes() { return uint64_t{kBatch} * kSide * kSide * 3; }
 

@@ -1,4 +1,4 @@
-"""Runs every Python block in client/python/README.md, in order, unchanged but for INSTEAD."""
+"""Runs every Python block in client/python/README.md, in order, unchanged except for INSTEAD."""
 import io
 import os
 import pathlib

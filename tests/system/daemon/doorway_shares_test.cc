@@ -131,7 +131,7 @@ TEST_F(DoorwaySharesTest, WhoPassesSocketsThatTakeLongToCloseHoldsUpNobody) {
   EXPECT_THAT(daemon->log(), HasSubstr("passes a descriptor"));
 }
 
-// pool.max limits the machine's memory in the pool, even if clients keep segments mapped.
+// pool.max limits the pool's memory, even if clients keep segments mapped.
 TEST_F(DoorwaySharesTest, MemoryThatThePoolGaveUpIsFreeAlthoughAClientKeepsItMapped) {
   const auto daemon = DaemonWith(20'000);  // 64 MiB: some eight of the ten sessions' windows
 

@@ -154,8 +154,7 @@ TEST(FailureTest, ATrainerHearsOfTheDaemonsDeathWithinTwoSecondsAndResumesWithTh
 
   daemon.Kill(SIGKILL);
   const auto killed = steady_clock::now();
-  const Status status =
-      TakeBatches(session, 1000, got);  // batches that were ready may still arrive
+  const Status status = TakeBatches(session, 1000, got);  // ready batches may still arrive
   EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
   EXPECT_LT(steady_clock::now() - killed, seconds(2));
   daemon.Start();

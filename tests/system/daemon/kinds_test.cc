@@ -1,5 +1,6 @@
 // Serves files of several kinds in one dataset through a real daemon. Each row equals the
-// decoder's, in colour and gray, unrotated and rotated. File extensions say nothing about the kind.
+// decoder's, in colour and gray, unrotated and rotated. All files are named .jpg, whatever their
+// kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ SessionOptions Given(std::vector<uint64_t> order, uint32_t batch_size) {
   return options;
 }
 
-// Includes repetitions and is longer than the dataset.
+// Draws with replacement; `length` may exceed the dataset's.
 std::vector<uint64_t> WithReplacement(size_t length) {
   std::mt19937_64 random(4711);
   std::vector<uint64_t> order(length);

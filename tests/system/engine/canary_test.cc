@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 class CanaryTest : public ::testing::Test {
  protected:
-  // `max_pixels`: the limit of a worker's image.
+  // `max_pixels` limits the images that workers decode.
   void Start(uint64_t max_pixels = decode::SampleLimits().max_pixels) {
     feed::Engine::Options options;
     options.pool.max_bytes = 8 << 20;

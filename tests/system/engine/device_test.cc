@@ -141,8 +141,7 @@ TEST_F(DeviceTest, HostSlotsAreLetGoWhileTheTrainerHoldsItsBatches) {
 
   EXPECT_TRUE(rig_.RunUntil([&] {
     const SlotCounts slots = rig_.engine().views().View().slots;
-    return slots.held == 3 &&
-           slots.filling == 0;  // its whole window, which is ahead of what it took
+    return slots.held == 3 && slots.filling == 0;  // its window, all ahead of what it took
   }));
   const SessionInfo info = rig_.engine().views().Sessions().at(0);
   EXPECT_EQ(info.announced, 2u);

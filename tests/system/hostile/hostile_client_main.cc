@@ -237,7 +237,7 @@ class Caller {
       return;
     Play(socket, steady_clock::now() + time);
     if (Pick(3) == 0) return hoarded_.push_back(std::move(socket));
-    old_tickets_.emplace_back(greeting.ticket, steady_clock::now());  // no longer valid
+    old_tickets_.emplace_back(greeting.ticket, steady_clock::now());  // invalid from now on
     if (old_tickets_.size() > 5) old_tickets_.pop_front();
   }
 

@@ -16,7 +16,7 @@ inline constexpr gid_t kSharedGroup = 54322;
 inline const Identity kHostile = {.user = kHostileUid, .groups = {kSharedGroup}};
 inline const Identity kNeighbour = {.user = kNeighbourUid, .groups = {kSharedGroup}};
 
-// Additions to the daemon's configuration, by section.
+// The daemon's configuration. `server` extends that section, and `sections` adds others.
 struct NeighbourhoodOptions {
   int workers = 2;
   int photographs = 64;

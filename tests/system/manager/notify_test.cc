@@ -168,8 +168,8 @@ TEST_F(NotifyTest, ABusErrorThatIsNoReadOfADatasetIsACrashLikeAnyOther) {
   options.dataset = folder_.At("idx/train-images-idx3-ubyte");
   options.batch_size = 8;
   options.epochs = 1;
-  ASSERT_EQ(OneEpoch(daemon.address(), options).rows.size(),
-            24u);  // from here on the client handles SIGBUS
+  // Reading stored rows makes the daemon install its SIGBUS handler.
+  ASSERT_EQ(OneEpoch(daemon.address(), options).rows.size(), 24u);
 
   EXPECT_EQ(daemon.Kill(SIGBUS), -SIGBUS);
 

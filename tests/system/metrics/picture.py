@@ -59,7 +59,7 @@ def draw(axes, panel, there, span):
             values = {float(at): float(value) * factor for at, value in series["values"]}
             lines.append([values.get(at) for at in range(int(span[0]), int(span[1]) + 1)])
             labels.append(label(target["legendFormat"], series["metric"]))
-    if len(lines) > 4:  # drops states in which no session was
+    if len(lines) > 4:  # drops states without sessions
         labels = [name for name, line in zip(labels, lines) if any(line)]
         lines = [line for line in lines if any(line)]
     times = range(len(lines[0])) if lines else []

@@ -126,8 +126,7 @@ class RunnerTest : public ::testing::Test {
 
   std::string Findings() const { return BytesOf(folder_.At("findings")); }
   void ExpectNoFinding(const std::string& after) const {
-    EXPECT_THAT(Findings(),
-                HasSubstr("other touches files"));  // otherwise the watching library does not work
+    EXPECT_THAT(Findings(), HasSubstr("other touches files"));  // the library works
     EXPECT_THAT(Findings(), Not(HasSubstr("runner"))) << after;
   }
 

@@ -82,8 +82,7 @@ Rig::Rig(MemoryDataset& dataset, SupervisorOptions options, size_t rows, decode:
   const size_t bytes = rows * decode::RowBytes(spec);
   memory_ = posix::MakeMemory("segment", bytes).value();
   mapping_ = posix::Mapping::Map(memory_, bytes, posix::Access::kReadWrite).value();
-  options.patience =
-      std::chrono::seconds(10);  // so that a busy machine does not count as a stalled source
+  options.patience = std::chrono::seconds(10);  // a busy machine is not a stalled source
   supervisor_ = std::make_unique<Supervisor>(options);
   const absl::Status started = supervisor_->Start();
   EXPECT_TRUE(started.ok()) << started;
