@@ -18,8 +18,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/posix/foreign_fd.h"
 #include "common/posix/memory.h"
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
@@ -180,9 +182,9 @@ void Hoard(const std::string& address) {
 
 // Sends the bytes and, with them, the only descriptor of a lingering socket.
 void PassLingering(const posix::Fd& socket, std::span<const std::byte> bytes) {
-  const posix::Fd lingering = penstock::testing::LingeringSocket(std::chrono::seconds(20));
+  posix::Fd lingering = penstock::testing::LingeringSocket(std::chrono::seconds(20));
   const int number = lingering.get();
-  (void)posix::Send(socket, bytes, {&number, 1});
+  if (!posix::Send(socket, bytes, {&number, 1}).ok()) posix::MakeForeign(std::move(lingering));
 }
 
 // Makes the daemon drop the descriptors in each way: refused, read and refused, read twice, and

@@ -234,6 +234,7 @@ TEST_F(WorkerGroupsTest, KillsFromOutsideEndTheFeedsOfTheUserWhoseWorkersTheyHit
       if (session.user_id() == kAnna) return session.state() != "ended";
     return false;
   };
+  ASSERT_TRUE(daemon.Eventually(anna_feeds, 20));
   EXPECT_TRUE(daemon.Eventually(
       [&] {
         for (const pid_t pid : WorkersOf(daemon.pid()))
@@ -245,7 +246,8 @@ TEST_F(WorkerGroupsTest, KillsFromOutsideEndTheFeedsOfTheUserWhoseWorkersTheyHit
       },
       20));
 
-  EXPECT_TRUE(daemon.Status().serving()) << daemon.Status().reason();
+  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().serving(); }, 20))
+      << daemon.Status().reason();
   EXPECT_TRUE(daemon.Quarantine().entries().empty());
   EXPECT_EQ(OneEpoch(daemon.address(), SmallRows("photographs", 8)).rows.size(), 64u);
 }
