@@ -191,7 +191,7 @@ TEST_F(CopierTest, ItsEndDropsWhatWasNotBegun) {
   EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// Measures the highest rate that a feed can reach, beside the machine's own.
+// Measures the highest rate that a feed can reach, compared with the machine's own.
 TEST_F(CopierTest, BatchesAreCopiedNearlyAsFastAsTheMachineCan) {
   constexpr uint64_t kBytes = 38'535'168;  // 256 photographs of 224 × 224, and their labels
   constexpr int kCopies = 100;

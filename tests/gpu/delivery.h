@@ -18,7 +18,7 @@ inline constexpr Finish kAsStored = {.type = Type::kUInt8, .layout = Layout::kNH
 // Returns the folder of the photographs: those of PENSTOCK_TEST_DATA, or generated ones.
 const std::string& TestPhotographs();
 
-// How a session delivers. On command lines, the values are written as the enumerators' names.
+// How a session delivers. Command lines use the names from DeliveryName() and HandleName().
 struct How {
   std::string device = "cuda:0";
   Delivery delivery = Delivery::kDevice;

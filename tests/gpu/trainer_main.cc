@@ -3,8 +3,8 @@
 //   epoch   takes an epoch and prints its digest, delivery, handle and reason on one line
 //   watch   reads one batch repeatedly in a kernel that reports into the memory of descriptor 3;
 //           prints "holding" once the kernel runs
-//   write   writes to a batch of a VMM slab; exits with 0 if that failed the GPU context, else with
-// 5
+//   write   writes to a batch of a VMM slab; exits with 0 if that caused a sticky error, else with
+//   5
 #include <gtest/gtest.h>
 #include <unistd.h>
 

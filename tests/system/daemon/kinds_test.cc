@@ -22,7 +22,7 @@ using File = std::vector<std::byte>;
 constexpr uint64_t kSeed = 7;
 constexpr uint32_t kSide = 32;  // as in SmallRows
 
-// A TIFF directory with one entry: the image is displayed turned clockwise.
+// A TIFF directory with one entry: the image is displayed rotated clockwise.
 File Clockwise() {
   File block;
   for (const int byte : std::vector<int>{'M',  'M', 0, '*', 0, 0, 0, 8, 0, 1, 1,

@@ -1,7 +1,6 @@
 #!/bin/sh
 # install_test.sh CMAKE BUILD: installs BUILD into a temporary prefix, builds the consumer against
-# it
-# and runs it without a daemon.
+# it and runs it without a daemon.
 set -eu
 cmake=$1
 build=$2

@@ -19,8 +19,7 @@ SIZE = 64, 48
 LIBTIFF = "libtiff.so.6"
 JBIG = 34661
 
-# Writes or reads one strip with libtiff: PROGRAM write
-# read PATH. Prints libtiff's return value and the bytes.
+# Writes or reads one strip with libtiff: PROGRAM write|read PATH. Prints libtiff's return value and the bytes.
 PROGRAM = f"""
 import ctypes, sys
 tiff, (width, height) = ctypes.CDLL("{LIBTIFF}"), {SIZE}

@@ -162,7 +162,7 @@ def expression(text, interval, instance=".*"):
 
 
 def spoil(folder, count):
-    """Makes the first photographs of a folder into something else."""
+    """Truncates the first `count` files of a folder to half their size."""
     files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
     for path in files[:count]:
         os.truncate(path, path.stat().st_size // 2)

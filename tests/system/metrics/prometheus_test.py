@@ -75,7 +75,7 @@ class PrometheusTest(unittest.TestCase):
         self.assertGreater(rate, 1)
         self.assertEqual(self.value(f'penstock_dataset_samples{{instance="{self.real}",dataset="photographs"}}'), 120)
         self.assertEqual(self.value(f'sum(penstock_bad_samples{{instance="{self.real}"}})'), 2)
-        # One trainer takes every batch of one worker as it comes, so it is open all the time, and starves.
+        # One worker feeds one trainer that takes every batch at once: its session is always open, and it starves.
         whole = self.value(f'sum(rate(penstock_session_open_seconds_total{{instance="{self.real}"}}[10s]))')
         self.assertAlmostEqual(whole, 1, delta=0.2)
         decoding = self.value(f'rate(penstock_stage_seconds_total{{instance="{self.real}",stage="decode"}}[10s])')

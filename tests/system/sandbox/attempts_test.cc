@@ -1,4 +1,4 @@
-// Runs each attempt of a hijacked worker in real processes and prints what it gets.
+// Makes each attempt of a hijacked worker in real processes and prints its result.
 #include "server/workers/program/attempts.h"
 
 #include <gtest/gtest.h>

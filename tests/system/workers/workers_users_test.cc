@@ -256,7 +256,7 @@ TEST_F(UsersTest, AWorkerThatDiesOverAUsersSampleIsChargedToItAndHoldsUpNobodyEl
   ASSERT_EQ(deaths.size(), 1u);
   EXPECT_EQ(deaths[0].user, kBerta);
   EXPECT_EQ(deaths[0].account, kBerta);
-  EXPECT_GT(supervisor_->HeadroomFor(kAnna), 0u);  // at once
+  EXPECT_GT(supervisor_->HeadroomFor(kAnna), 0u);  // immediately
 }
 
 TEST_F(UsersTest, NoNumberOfDeathsOverUsersSamplesStopsTheWorkerSlots) {
