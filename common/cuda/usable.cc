@@ -1,4 +1,4 @@
-// Whether CUDA can be used here, with which versions, and in words why not.
+// Finds out whether CUDA can be used here, and with which versions; if not, says why in words.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>

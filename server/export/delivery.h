@@ -1,4 +1,5 @@
-// How a session's batches reach its consumer, as the feed's runner sees it. Nothing here blocks.
+// Delivers a session's batches to its consumer; the interface that the feed's runner uses. Nothing
+// here blocks.
 //
 // **Ownership**: one per session, owned by the runner's thread.
 #pragma once
@@ -60,8 +61,8 @@ class BatchDelivery {
   };
   virtual Waiting LookAtConsumer() const = 0;
 
-  // Tells the consumer that no batches follow the announced ones, or why they don't. The first call
-  // wins.
+  // Tells the consumer that no more batches follow, and the reason if that is an error. Only the
+  // first call counts.
   virtual void Finish(shm::SessionState state, const absl::Status& reason) = 0;
 
   // While true, everything that Listen would report also notifies the event, except what

@@ -1,4 +1,4 @@
-// What a session is granted on a GPU, as its consumer hears of it. Plain values; any thread.
+// A session's grant on a GPU, as described to its consumer. Plain values; any thread.
 #pragma once
 
 #include <cstdint>

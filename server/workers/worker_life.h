@@ -64,7 +64,7 @@ class WorkerLife {
 
  private:
   KillReason kill_reason_ = KillReason::kNone;
-  // As seen by the checks.
+  // When CheckTimeOuts first saw the process, and first saw it ready.
   std::optional<base::TimePoint> started_at_, ready_at_;
 };
 

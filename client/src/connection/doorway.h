@@ -1,7 +1,8 @@
 // The client's side of the doorway: performs the handshake, holds the ticket, receives descriptors.
 //
-// There is one for each connection, shared by its sessions. Whichever thread reads a message keeps
-// it until the session that it is for asks. After the first error every call returns that error.
+// There is one for each connection, shared by its sessions. A thread that reads a message for
+// another session keeps it here until that session asks for it. After the first error every call
+// returns that error.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -43,7 +44,7 @@ class Doorway {
   // Waits for a session's descriptors and hands them to the caller.
   absl::StatusOr<SessionDescriptors> AwaitSession(uint64_t session_id, base::TimePoint deadline);
 
-  // Null if none with this id has come yet, or the daemon has withdrawn it.
+  // Null if no segment with this id has arrived yet, or the daemon has withdrawn it.
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id);
 
   // Waits for the descriptor of a slab of device memory and hands it to the caller.

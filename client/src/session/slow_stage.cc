@@ -100,7 +100,8 @@ std::string SlowStage(const absl::StatusOr<Progress>& progress) {
 
 namespace {
 
-// Once batches are ready, a full window lets the workers rest, so how busy they are says nothing.
+// While batches are ready, a full window lets the workers rest. So idle workers don't show what
+// caused the earlier delay.
 std::string HeldUpBy(const absl::StatusOr<Progress>& progress) {
   if (!progress.ok() || progress->phase != SessionPhase::kRunning) return SlowStage(progress);
   return progress->workers_busy >= base::kBusy

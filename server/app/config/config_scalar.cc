@@ -71,7 +71,8 @@ bool ParseMilliseconds(absl::string_view text, uint64_t& milliseconds) {
   return true;
 }
 
-// Surrounding blanks are errors. An unclosed quote, for example, includes the end of the line.
+// Blanks around a text are errors, because they show mistakes such as an unclosed quote, which
+// includes the end of the line.
 bool IsText(absl::string_view text) {
   return absl::StripAsciiWhitespace(text) == text &&
          std::none_of(text.begin(), text.end(), absl::ascii_iscntrl);

@@ -1,8 +1,8 @@
 // Counters for each dataset since the start, and where the time went, over all feeds, including
 // closed ones. Pure; one thread.
 //
-// Invariant: counters only grow, and there are at most kMaxNames + 1 of them. Datasets beyond the
-// limit, and those that clients name by paths or texts of their own, share the name kOther.
+// Invariant: counters only grow, and there are at most kMaxNames + 1 names. Datasets beyond the
+// limit, and those that clients open by a path or a description, share the name kOther.
 #pragma once
 
 #include <cstdint>

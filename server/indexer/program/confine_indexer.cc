@@ -31,8 +31,8 @@ void VolunteerForTheOomKiller() {
   ::close(file);
 }
 
-// Besides what every process does it takes questions and files, reads these where it likes, and
-// answers.
+// The calls that an indexer needs in addition to CallsOfEveryProcess: it receives questions and
+// files, reads the files at any offset, and answers.
 std::vector<sandbox::AllowedCall> CallsOfAnIndexer() {
 #ifdef SYS_poll
   constexpr int kPoll = SYS_poll;
@@ -44,7 +44,7 @@ std::vector<sandbox::AllowedCall> CallsOfAnIndexer() {
       sandbox::WithFirst(SYS_recvmsg, kSocketNumber),
       sandbox::WithFirst(SYS_sendmsg, kSocketNumber),
       {SYS_pread64},
-      // Whether descriptors were lost because there may be no more of them
+      // To find out whether descriptors were lost to the limit on open files
       // (common/posix/message.cc).
       {SYS_fcntl, {{.index = 0, .value = STDERR_FILENO}, {.index = 1, .value = F_DUPFD_CLOEXEC}}},
   };

@@ -39,7 +39,7 @@ def _pss(pid):
 
 
 def _rss(pid):
-    """At least as much: only root may see the shares of a daemon and its workers, which nobody may attach to."""
+    """Resident memory, which is at least the share. Only root may see the shares of a daemon and its workers."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -113,8 +113,8 @@ def main():
 
 def _end_workers():
     """Kills the workers at once; otherwise they would continue with their queue during the next measurement."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler reports it as a failure,
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # and so do its threads
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would report the kills as failures
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # torch's threads would, too
     workers = _family(os.getpid()) - {os.getpid()}
     for pid in workers:
         with contextlib.suppress(ProcessLookupError):  # it has already ended
