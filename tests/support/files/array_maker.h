@@ -22,7 +22,7 @@ inline std::string NpyHeaderAround(std::string literal, char major = 1) {
   return bytes + literal;
 }
 
-// shape: as Python writes a tuple, "(3, 4)".
+// `shape` is written like a Python tuple: "(3, 4)".
 inline std::string Npy(const std::string& descr, const std::string& shape,
                        const std::string& data) {
   return NpyHeaderAround("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +

@@ -26,8 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint32_t kRowBytes = kSpecimenSide * kSpecimenSide * 3;
-constexpr size_t kFileBytes =
-    8192;  // file size of an image; data after the image's end are ignored
+constexpr size_t kFileBytes = 8192;  // an image file; data after the image are ignored
 
 struct EncodedImage {
   std::string file, pixels;

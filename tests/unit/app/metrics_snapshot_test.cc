@@ -52,8 +52,7 @@ TEST(MetricsSnapshotTest, BatchesAreReadyOrHeldNeverLessThanNone) {
   status::Snapshot snapshot;
 
   AddSession({.window = 4, .announced = 10, .taken = 7, .released = 5}, snapshot);
-  AddSession({.window = 6, .announced = 3, .taken = 4, .released = 5},
-             snapshot);  // counters read during an update
+  AddSession({.window = 6, .announced = 3, .taken = 4, .released = 5}, snapshot);  // mid-update
 
   EXPECT_EQ(snapshot.window, 10u);
   EXPECT_EQ(snapshot.ready, 3u);

@@ -134,8 +134,8 @@ TEST_F(ServiceTest, ADecodingByDefaultIsForPhotographsAlone) {
   session::Request noise = Request();
   noise.decoding_mode = session::DecodingMode::kIfEncoded;
   noise.dataset_name = "synthetic:8x9x3,seed=5";
-  noise.delivery =
-      session::Delivery::kDevice;  // works without a GPU, because nothing is copied to it
+  // Works without a GPU, because nothing is copied to it.
+  noise.delivery = session::Delivery::kDevice;
   noise.device.emplace();
 
   const auto grant = Open(noise);
@@ -310,8 +310,8 @@ TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
 }
 
 TEST_F(ServiceTest, WhatTheRunnerCannotTakeIsRefusedAtOnce) {
-  const auto begun =
-      std::make_shared<std::promise<void>>();  // shared with the runner, which may outlive the test
+  // Shared with the runner, which may outlive the test.
+  const auto begun = std::make_shared<std::promise<void>>();
   std::promise<void> go_on;
   const std::shared_future<void> going = go_on.get_future().share();
   runner_->Post([begun, going](Engine&, base::TimePoint) {

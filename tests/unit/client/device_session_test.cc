@@ -273,7 +273,7 @@ TEST_F(DeviceSessionTest, HoldingAllPlacesInGpuMemoryIsAnErrorOfItsOwn) {
   EXPECT_THAT(status.message(), HasSubstr("larger device_depth"));
 }
 
-// ---- Endings. ----
+// ---- Ending. ----
 
 TEST_F(DeviceSessionTest, ThePageStaysUntilTheStreamHasReleasedEverything) {
   AnnounceNext();

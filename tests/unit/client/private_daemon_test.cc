@@ -159,7 +159,7 @@ TEST_F(PrivateDaemonTest, OfManyThatWantItAtOnceOneStartsItAndTheOthersJoin) {
 // In another mount namespace, a path may refer to other files.
 TEST_F(PrivateDaemonTest, WhoSeesOtherFilesHasADaemonOfItsOwnAndFindsItAgain) {
   const std::string theirs = StartPrivateDaemon(kLong).value();
-  std::ofstream(directory() + "/view") << "mounts 1 root 2:3\n";  // a daemon of another namespace
+  std::ofstream(directory() + "/view") << "mounts 1 root 2:3\n";  // as if in another namespace
 
   const std::string ours = StartPrivateDaemon(kLong).value();
 

@@ -266,7 +266,7 @@ TEST_F(SessionNextTest, EveryOneOfManyAnnouncementsIsSeen) {
   EXPECT_EQ(got, kBatches);
 }
 
-// ---- Ends. ----
+// ---- Ending. ----
 
 TEST_F(SessionNextTest, AnEpochsEndIsSaidOnceAfterItsLastBatch) {
   shm::ControlEntry last = daemon_.Entry(1);

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class SessionWaitTest : public SessionCoreTest {
  protected:
-  // Takes as many batches as the window has.
+  // Takes a whole window of batches.
   std::vector<Batch> TakeAll(SessionCore& session) {
     std::vector<Batch> held;
     for (uint32_t i = 0; i < kSlots; ++i) {

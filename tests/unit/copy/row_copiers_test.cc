@@ -69,7 +69,7 @@ TEST_F(RowCopiersTest, ASourceThatFailsEndsTheRunAtOnceInItsOwnWords) {
   }
 }
 
-// A dataset whose copies hang until the test ends that.
+// A dataset whose copies hang until the test clears `hangs`.
 struct HangingRows {
   std::atomic<bool> hangs{true};
   std::atomic<uint32_t> hung{0};

@@ -54,8 +54,8 @@ class AddressTest : public ::testing::Test {
   std::vector<posix::Fd> listeners_;
 };
 
-// A daemon's operator socket sends gRPC's settings to an operator at once; to others, it closes the
-// connection. This sends `greeting`.
+// Stands for a daemon's socket for operators. A real one sends gRPC's settings to operators at
+// once, and hangs up on others; this one sends `greeting`.
 class OperatorsDoor {
  public:
   OperatorsDoor(const std::string& folder, const std::string& greeting) {

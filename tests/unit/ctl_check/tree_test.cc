@@ -67,8 +67,7 @@ TEST_F(TreeTest, OfDevicesNvidiasDisplayControllersCountWithTheirNode) {
   tree_.Write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
   tree_.Write("sys/bus/pci/devices/0000:01:00.0/class", "0x040300\n");  // a GPU's audio device
   tree_.Write("sys/bus/pci/devices/0000:02:00.0/vendor", "0x1a03\n");
-  tree_.Write("sys/bus/pci/devices/0000:02:00.0/class",
-              "0x030000\n");  // a server's display adapter
+  tree_.Write("sys/bus/pci/devices/0000:02:00.0/class", "0x030000\n");  // a server's display
 
   const SystemFacts system = ReadSystem(tree_.path());
 

@@ -1,5 +1,5 @@
-# ask.zsh COMPLETION LINE: what zsh would offer behind LINE, each word on a line. A zsh on a terminal of
-# its own is typed the line and a tab; compadd, which every offer goes through, is made to print them.
+# ask.zsh COMPLETION LINE: prints what zsh would offer after LINE, one word per line. Types the line and a
+# tab into a zsh on its own terminal, in which compadd, through which every offer goes, prints the words.
 zmodload zsh/zpty
 zpty asked zsh -f -i
 zpty -w asked "PROMPT= RPROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; autoload -U compinit; compinit -u -d ~/dump; source $1"

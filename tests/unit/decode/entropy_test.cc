@@ -97,7 +97,7 @@ TEST_P(SoundTest, FilesOfEverySizeAndQualityAreDecodedAsByLibjpegAndNeverGivenUp
         JpegOptions options = GetParam();
         options.quality = quality;
         options.optimized = optimized;
-        options.noise = quality == 100 ? 255 : 24;  // blocks without a zero
+        options.noise = quality == 100 ? 255 : 24;  // gives blocks without zeros
         const File file = MakeJpeg(width, height, options, random_());
 
         ExpectEqual(file);
@@ -199,8 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, DamagedTest,
 TEST_F(EntropyTest, CodesWithoutWordsAreGivenUp) {
   File file = MakeJpeg(40, 30);
   for (size_t at = Find(file, kCodes); at < file.size(); at = Find(file, kCodes, at + 2)) {
-    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(at) + 5, 16,
-                std::byte{0});  // word counts
+    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(at) + 5, 16, std::byte{0});  // counts
     const auto length =
         std::to_integer<size_t>(file[at + 2]) << 8 | std::to_integer<size_t>(file[at + 3]);
     file[at + 2] = std::byte{0};

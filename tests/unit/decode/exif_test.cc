@@ -33,8 +33,7 @@ TEST(OrientationTagTest, NoTiffHasNone) {
   EXPECT_EQ(TagOf(""), 1);
   EXPECT_EQ(TagOf("II*\0"sv), 1);
   EXPECT_EQ(TagOf("not a TIFF header at all"), 1);
-  EXPECT_EQ(TagOf("II*\0\xff\xff\xff\xff\x01\0\x12\x01"sv),
-            1);  // the directory's offset is outside the file
+  EXPECT_EQ(TagOf("II*\0\xff\xff\xff\xff\x01\0\x12\x01"sv), 1);  // its directory is outside
 }
 
 TEST(OrientationTagTest, AValueBeyondEightOrOfTextIsNone) {

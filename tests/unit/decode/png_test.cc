@@ -56,7 +56,7 @@ TEST(PngHeaderTest, NoSidesUnknownColorsAndImpossibleDepthsAreCorrupt) {
   EXPECT_EQ(with(24, 4), Fault::kCorrupt);     // colours of four bits
   EXPECT_EQ(with(25, 5), Fault::kCorrupt);     // a colour type that doesn't exist
   EXPECT_EQ(with(12, 'J'), Fault::kCorrupt);   // not the header's chunk
-  EXPECT_EQ(with(11, 14), Fault::kCorrupt);    // not the length of the header's chunk
+  EXPECT_EQ(with(11, 14), Fault::kCorrupt);    // the wrong length for it
 }
 
 TEST(PngHeaderTest, SaysWhatTheFileIs) {
@@ -252,8 +252,7 @@ TEST_F(PngDamageTest, AWrongSumOfTheDataIsForgivenAsWrongDataAreNot) {
 TEST_F(PngDamageTest, AMissingEndIsForgiven) {
   const size_t end = Find(file_, "IEND") - 4;
   EXPECT_EQ(Read({file_.begin(), file_.begin() + end}), Fault::kNone);
-  EXPECT_EQ(Read({file_.begin(), file_.begin() + end - 8}),
-            Fault::kNone);  // Adler's checksum is missing too
+  EXPECT_EQ(Read({file_.begin(), file_.begin() + end - 8}), Fault::kNone);  // nor Adler's sum
 }
 
 TEST_F(PngDamageTest, AnUnknownCriticalChunkIsPassedOver) {

@@ -31,8 +31,7 @@ inline const std::vector<JHUFF_TBL>& HuffmanTables() {
       MakeTable({1, 0, 1, 1, 1, 2, 0, 3, 1, 4, 6, 7, 9, 11, 20, 30}, 2),
       MakeTable({0, 0, 0, 0, 0, 0, 0, 200}, 3),
       MakeTable({0, 3}, 4),  // some bit sequences begin with no word
-      MakeTable({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6},
-                5),  // all words longer than an index
+      MakeTable({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6}, 5),  // longer than an index
       MakeTable({}, 6),
   };
   return tables;

@@ -1,4 +1,4 @@
-"""The documents are right: links have targets, names exist, and the README's trainer is the example's."""
+"""Checks the documents: links have targets, names exist, and the README's trainer is the example's."""
 import os
 import pathlib
 import re
@@ -43,7 +43,7 @@ class DocumentsTest(unittest.TestCase):
         rows = [line for line in (ROOT / document).read_text().splitlines() if line.startswith("| ")]
         named = 0
         for row in rows:
-            file = None  # the file of names without one of their own
+            file = None  # a name without a file belongs to the file before it
             for path, suite, name in re.findall(r"`(?:([\w/]+\.cc): )?([A-Z]\w+)\.([A-Z]\w{9,})`", row):
                 file = path or file
                 self.assertIsNotNone(file, row)

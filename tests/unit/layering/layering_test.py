@@ -1,4 +1,4 @@
-"""The rules of rules.py: breaks each one on purpose, then checks this tree.
+"""Breaks each rule of rules.py on purpose, then checks this tree.
 
 layering_test.py ROOT [WORKER INDEXER DAEMON]: the built programs.
 """

@@ -198,7 +198,7 @@ TEST(MixtureTest, AnotherSeedOrEpochMixesOtherwise) {
   EXPECT_NE(parts(1, 0), parts(2, 0));
 }
 
-// A position in the epoch says nothing about which part its row comes from.
+// Over seeds, every position gets each part in proportion to its weight.
 TEST(MixtureTest, OverSeedsEveryPlaceHasEveryPartAsOftenAsItsWeight) {
   constexpr uint64_t kSeeds = 4000, kPlaces = 64;
   const Mixture mixture = Make({1000, 1000, 1000}, {0.5, 0.3, 0.2}, 10 * kPlaces);

@@ -15,8 +15,7 @@ namespace {
 constexpr uint64_t kSamples = 1'281'167, kShard = 1000, kClasses = 1000, kBatch = 256;
 
 struct Mixing {
-  double distance =
-      0;  // between neighbours, relative to the random average: a third of the dataset
+  double distance = 0;   // between neighbours, relative to the random mean, a third of the dataset
   double one_shard = 0;  // share of neighbours from the same shard
   double classes = 0;    // per batch, if the dataset is sorted by class
   double moved = 0;      // |correlation| of a sample's positions in two epochs

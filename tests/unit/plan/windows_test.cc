@@ -54,8 +54,8 @@ TEST(WindowsTest, EverySampleComesOnceForLargerSizes) {
       ASSERT_TRUE(IsOrderOfAll(OrderOf({shard, 3}, samples))) << samples << " " << shard;
 }
 
-// The purpose of windows: between a window's first and last sample, only that many shards are read,
-// each completely, and none of them again.
+// The purpose of windows: between a window's first and last sample, only the window's shards are
+// read, each completely, and none of them again.
 TEST(WindowsTest, AWindowsShardsAreWholeAndComeInNoOtherWindow) {
   constexpr uint64_t kSamples = 1030, kShard = 100;
   constexpr uint32_t kShards = 3;

@@ -88,8 +88,8 @@ TEST(ChildTest, ItGetsItsDescriptorsAndNoOthers) {
 
   const std::set<int> expected = {0, 1, 2, 3, 9};
   std::set<int> open = OpenDescriptors(child.pid());
-  for (int i = 0; i < 500 && open != expected;
-       ++i) {  // while a program loads, it has libraries open
+  // While a program loads, it has libraries open.
+  for (int i = 0; i < 500 && open != expected; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     open = OpenDescriptors(child.pid());
   }

@@ -104,8 +104,8 @@ TEST_F(SocketTest, WhoMayNotConnectIsToldWhoMay) {
     return StrangersRefusal(path_);
   };
 
-  for (mode_t mode :
-       {0755, 0750}) {  // the mode of the socket, or of its folder, keeps strangers out
+  // The mode of the socket, or of its folder, keeps strangers out.
+  for (mode_t mode : {0755, 0750}) {
     EXPECT_THAT(
         reported_with_folder_mode(mode),
         StartsWith("PERMISSION_DENIED: " + path_ + ": user 65534 is not a member of group 'root'"));

@@ -73,8 +73,8 @@ TEST_F(TrafficTest, WhatIsNoHttp2IsRefused) {
 TEST_F(TrafficTest, PingsAndSettingsWaitUntilTheOnesBeforeAreAnswered) {
   const std::string ping = Http2Ping();
 
-  EXPECT_EQ(Pass(Times(10, ping)),
-            3 * ping.size());  // the first SETTINGS has not been answered yet
+  // The first SETTINGS has not been answered yet.
+  EXPECT_EQ(Pass(Times(10, ping)), 3 * ping.size());
   EXPECT_EQ(wait_, kNoWait);
   Answer(Http2Frame(4, 1, 0, "") + Http2Ping(true));
   EXPECT_EQ(Pass(Times(7, ping)), 2 * ping.size());

@@ -141,7 +141,7 @@ class World {
     }
     spec.window = static_cast<uint32_t>(1 + Pick(6));
     const SessionId id(++opened_);
-    if (!core_.OpenSession(id, spec, now_).ok()) return;  // out of memory
+    if (!core_.OpenSession(id, spec, now_).ok()) return;  // not enough slots
     Known known;
     known.spec = spec;
     known.epoch = spec.first_epoch;

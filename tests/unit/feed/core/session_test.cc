@@ -1,4 +1,4 @@
-// Sessions open, detach and close; and their windows.
+// Sessions: opening, detaching, closing, and their windows.
 #include "server/feed/core/session.h"
 
 #include <functional>

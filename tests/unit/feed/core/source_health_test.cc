@@ -78,7 +78,7 @@ TEST_F(SourceHealthTest, OneThatComesBackAtOnceEndsTheTrouble) {
   EXPECT_TRUE(health_.is_well());
 }
 
-// No other dataset waits for the slow source, which is read as fast as that many threads can.
+// No other dataset waits for the slow source, which is read as fast as its threads can.
 TEST_F(SourceHealthTest, ASlowSourceIsReadAsideByEverMoreThreads) {
   const SourceHealth::Read slow = {.overdue = true, .took = milliseconds(300)};
   health_.Overdue({.took = milliseconds(200)}, now_, "slow");

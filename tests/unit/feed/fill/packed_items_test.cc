@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using workers::OutcomeKind;
 
 constexpr uint64_t kPackedSamples = 100;
-constexpr uint32_t kBatchRows = 8;  // per batch
+constexpr uint32_t kBatchRows = 8;
 constexpr SessionId kPackedSession{1};
 
 class PackedItemsTest : public ::testing::Test {

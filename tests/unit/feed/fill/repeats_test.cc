@@ -65,8 +65,8 @@ bool NoneTwice(const std::multimap<uint64_t, uint64_t>& draws) {
 
 TEST(RepeatsTest, EveryRepeatOfASampleIsDrawnAnewOnWhicheverRankItComes) {
   for (const uint32_t ranks : {1, 2, 3}) {
-    for (const uint32_t repeats :
-         {2, 3}) {  // if repeats equals ranks, all ranks have the same order
+    // If repeats equals ranks, all ranks have the same order.
+    for (const uint32_t repeats : {2, 3}) {
       std::multimap<uint64_t, uint64_t> draws;
       const std::vector<Samples> dealt = Repeated(106, ranks, repeats);
       for (uint32_t rank = 0; rank < ranks; ++rank)
