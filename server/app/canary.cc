@@ -46,7 +46,9 @@ feed::OpenRequest RequestFor(std::shared_ptr<feed::DatasetState> dataset, uint64
 
 template <typename Wire>
 absl::StatusOr<Wire> As(const void* message, size_t bytes) {
-  if (bytes != sizeof(Wire)) return absl::InternalError("a message of a wrong size came");
+  if (bytes != sizeof(Wire))
+    return absl::InternalError(
+        absl::StrCat("unexpected message size: got ", bytes, ", expected ", sizeof(Wire)));
   Wire wire;
   std::memcpy(&wire, message, sizeof(wire));
   return wire;

@@ -13,8 +13,8 @@ namespace penstock::app {
 namespace {
 
 constexpr uint32_t kSide = 16, kSquare = 8;
-// The squares' red, green and blue, row by row. Each is a whole block of the file, so every decoder
-// comes this close.
+// The squares' red, green and blue, row by row. Each square is a whole block of the JPEG file, so
+// that every decoder's result is within kTolerance of these values.
 constexpr std::array<std::array<int, 3>, 4> kSquares = {
     {{220, 40, 40}, {40, 200, 60}, {40, 60, 220}, {230, 220, 60}}};
 constexpr int kTolerance = 4;

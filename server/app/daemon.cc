@@ -18,8 +18,8 @@
 namespace penstock::app {
 namespace {
 
-// How long the log line about what is served waits for a GPU driver, which may be slow at its first
-// use.
+// How long the log line that announces readiness waits for a GPU driver, which may be slow when it
+// is first used.
 constexpr std::chrono::seconds kGpusWithin(5);
 constexpr std::chrono::seconds kLongestAnswer(2);  // by the runner
 
@@ -94,7 +94,7 @@ absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   return absl::OkStatus();
 }
 
-// It runs while the other parts start.
+// The probe runs while the other parts start.
 absl::Status Daemon::StartProbe() {
   if (!HasSandbox(options_.config)) {
     PENSTOCK_LOG(kWarning, "sandbox_off", {"because", "workers.sandbox"},

@@ -40,7 +40,7 @@ class Catalog {
     Desks::Options desks = {};
     std::optional<base::Duration> look_for = {};  // as in FolderOptions
     DatasetLoader::SamplesInSlots in_slots = {};  // called on an opening thread
-    NewParsers new_parsers = {};                  // what looks into files; needed for most kinds
+    NewParsers new_parsers = {};                  // parse files; needed for most kinds
   };
 
   explicit Catalog(const Options& options);
@@ -49,7 +49,7 @@ class Catalog {
   // Applies to later openings. Open datasets stay as they are.
   void SetOffer(Offer offer);
 
-  // Opens nothing any more: cancels waiting requests and indexing in progress.
+  // Stops opening datasets: cancels waiting requests and indexing in progress.
   void Close();
   // As Close, and waits for the threads, which a read in progress may delay.
   void Stop();

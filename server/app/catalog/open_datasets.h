@@ -30,8 +30,8 @@ class OpenDatasets {
  public:
   using State = std::shared_ptr<feed::DatasetState>;
 
-  // `most`: the maximum number of open datasets. As many names for them are remembered, in addition
-  // to the configured ones.
+  // `most`: the maximum number of open datasets. Besides the configured names, the same number of
+  // other names for datasets is remembered.
   explicit OpenDatasets(size_t most) : most_(most) {}
   void SetConfigured(size_t names);
 

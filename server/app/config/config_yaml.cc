@@ -177,8 +177,9 @@ class DocumentStart final : public YAML::EventHandler {
   int line_ = 1;
 };
 
-// The line at which a second document begins. Never asks for a third: of some texts the parser
-// makes documents without end, and YAML::LoadAll collects them until no memory is left.
+// The line at which a second document begins. Never asks for a third, because the parser divides
+// some texts into an endless number of documents, which YAML::LoadAll collects until no memory is
+// left.
 std::optional<int> SecondDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

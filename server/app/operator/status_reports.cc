@@ -277,7 +277,8 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener
   return response;
 }
 
-// What a worker reads, and why it died, name a sample's path.
+// Hides what a worker reads and why it died from everyone except operators, because both name a
+// sample's path.
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
                                       base::TimePoint now) {
   v1::ListWorkersResponse response;

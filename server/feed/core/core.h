@@ -159,18 +159,18 @@ class Core {
   // After NextRow returned nullopt: the user with the least usage of those that wait for others to
   // make room.
   std::optional<UserId> Claimant(FillPath fill_path) const;
-  // Adds a user to them, whose rows are kept elsewhere.
+  // Counts another user, whose rows are kept elsewhere, among those that wait.
   void Claim(FillPath fill_path, UserId user);
   // The user's usage of the fill path's time; meaningful only in comparison with others'.
   base::Duration Spent(FillPath fill_path, UserId user) const;
-  // Call exactly one of these, for all of what NextRow returned, when it has ended. `cost`: how
-  // long it occupied those who fill rows; unset: the average.
+  // Call exactly one of these when all rows of a task from NextRow have ended. `cost`: how long
+  // they occupied a worker or row copier; unset: the average.
   using Cost = std::optional<base::Duration>;
   void RowDone(const RowTask& task, Cost cost = {});
   // Not decoded: given out again, before others.
   void RowReturned(const RowTask& task, Cost cost = {});
   void RowRefused(const RowTask& task, Cost cost = {});  // … with the next attempt, before others
-  // If nobody wants the slot any more, either may be called; the slot is then freed.
+  // If nobody wants the slot any more, any of them may be called; the slot is then freed.
 
   // Announcements since the last call, in order for each session.
   std::vector<Announcement> TakeAnnouncements();

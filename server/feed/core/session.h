@@ -1,4 +1,5 @@
-// One session's window: what it was given, told, took and released, and what it wants next.
+// One session's window: which batches it was given, knows of, took and released, and which it wants
+// next.
 // Validates the numbers that a consumer reports.
 // **Ownership**: owned by the core.
 #pragma once

@@ -1,4 +1,4 @@
-// Whether a dataset's storage responds, and how its samples may therefore be read. Pure: time is an
+// Whether a dataset's storage responds, and how the dataset may be read meanwhile. Pure: time is an
 // argument. One for each dataset.
 //
 // While all is well, samples are read by the readers and row copiers that all datasets share. After

@@ -1,5 +1,5 @@
-// How much time each user has used of those who fill rows; the user with the least is next. Rows in
-// progress count with the user's average.
+// How much of the workers' or row copiers' time each user has used; the user with the least is
+// next. Rows in progress count with the user's average.
 //
 // Start-time fair queueing: a virtual clock follows the least usage of the users that want
 // something. A user who returns after a pause starts at that clock, with one turn's credit. So

@@ -43,9 +43,8 @@ class FeedBook {
   const Entry& At(FeedId feed) const;
   const std::map<uint64_t, Entry>& entries() const { return entries_; }
 
-  // Drops the entries without sessions and rows in progress, except feeds that still have a full
-  // slot
-  // (`in_slots`).
+  // Drops the entries without sessions and rows in progress. Keeps those in `in_slots`, whose feeds
+  // have full slots.
   void Prune(const absl::flat_hash_set<FeedId>& in_slots);
   // Whether Prune could drop something.
   bool HasIdle() const;

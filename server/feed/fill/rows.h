@@ -125,9 +125,9 @@ class Rows {
   uint64_t replaced_ = 0;
 };
 
-// DataLoss for the first row of a full slot that holds another sample than planned, naming the
-// sample that could not be used and why. Examines the slot itself, so it doesn't matter when, and
-// for which session, the row was decoded.
+// DataLoss for the first row of a full slot that holds a sample other than the planned one. Names
+// the sample that could not be used, and why. Examines the slot itself, so it doesn't matter when,
+// and for which session, the row was decoded.
 absl::Status StandInIn(const Feed& feed, const plan::Position& position,
                        const pool::SlotPlace& place);
 

@@ -29,8 +29,9 @@ void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> i
 // part.
 uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint32_t attempt);
 
-// `sample`: the sample decoded there. All positions of an epoch have different keys, except for
-// those of different ranks that each gave an order if the feeds don't say so (FeedSpec::given_by).
+// `sample`: the sample decoded there. All positions of an epoch have different keys. The exception:
+// if each rank gave an order of its own and the feeds don't say so (FeedSpec::given_by), positions
+// of different ranks can have equal keys.
 decode::DrawKey ToDrawKey(const FeedSpec& spec, const Place& at, uint64_t sample);
 
 // Describes the order, and the range if there is one.

@@ -1,5 +1,5 @@
 // Where a feed's time goes: events with their times come in, sums go out. Pure. Times that a
-// consumer reports are clipped to what it can know.
+// consumer reports are clipped to what is possible.
 // **Ownership**: owned by the engine, with its feeds and sessions.
 #pragma once
 

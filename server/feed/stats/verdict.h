@@ -17,7 +17,7 @@ struct FlowFigures {
   uint32_t workers = 0;      // the daemon's
   double workers_busy = 0;   // 0 … 1
   double readers_busy = 0;   // 0 … 1: the workers' readers, or the row copiers
-  base::Duration stalled{};  // so long its source has not answered; 0: no session waits for it
+  base::Duration stalled{};  // how long its source has not answered; 0: no session waits for it
   std::string stalled_reason = {};  // what was being read
 };
 
