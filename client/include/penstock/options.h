@@ -62,7 +62,8 @@ enum class Delivery {
 };
 
 // How the daemon shares its GPU memory. kIpc fails between containers whose process numbers are
-// equal. kVmm works there too, and lets the consumer only read. kAuto uses kIpc where it works.
+// equal. kVmm works there too, and gives the consumer read access only. kAuto uses kIpc if it
+// works.
 enum class HandleKind { kAuto, kIpc, kVmm };
 
 // "device", "pinned", "host", "auto" and "ipc", "vmm", "auto".

@@ -17,7 +17,7 @@ namespace penstock::client {
 struct Ask {
   Delivery delivery = Delivery::kHost;
   HandleKind handle = HandleKind::kAuto;  // of kDevice; kAuto: the daemon's choice
-  std::string reason = {};                // why no better one
+  std::string reason = {};                // why a better delivery is not possible
 };
 
 // Its result.

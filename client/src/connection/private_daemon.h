@@ -1,7 +1,7 @@
 // This user's private daemon: one for each user and node. Whichever process takes the lock first
 // starts it; the others join. Processes that see other files (in another mount namespace, such as a
-// container's, or with another root) have a daemon of their own, because a path would mean other
-// files to this one.
+// container's, or with another root) have a daemon of their own, because the same path would refer
+// to different files here.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Turns the daemon's answers into the library's own types, the counterpart of request.h. Pure.
-// Values are taken as they are; whoever uses them checks them.
+// Does not validate the values; the code that uses them does.
 #pragma once
 
 #include <cstdint>

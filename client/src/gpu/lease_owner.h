@@ -33,7 +33,7 @@ class LeaseOwner {
 
   // Batch number `sequence` is not read any more.
   virtual void Release(uint64_t sequence) = 0;
-  // The same, once the stream has reached this point. Only with a GPU; so is Prepare.
+  // The same, once the stream has reached this point. Call it, like Prepare, only with a GPU.
   virtual absl::Status ReleaseBehind(uint64_t sequence, Stream stream) = 0;
   // From here on the stream may read the batch. Null: any stream may, and the host has waited.
   virtual absl::Status Prepare(uint64_t sequence, const Stream* stream) = 0;

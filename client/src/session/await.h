@@ -19,7 +19,7 @@ enum class News {
   kHoarding,  // for a second, the trainer has held all the batches that it may hold
 };
 
-// What is there at once, if anything.
+// The news that is available now, if any.
 std::optional<News> LookFor(const ReadyBatches& batches);
 
 // Waits until `deadline` and counts the time in `waits`. Does not read the clock if there is

@@ -32,7 +32,7 @@ class FeedPosition {
     uint64_t consumed = 0;  // samples of the epoch, by all ranks
     bool last_of_epoch = false;
   };
-  // Moves behind this batch. Returns its step within the whole epoch.
+  // Moves past this batch. Returns its step within the whole epoch.
   uint64_t Take(const Step& batch);
 
   // Whether the end of an epoch is to be reported before the next batch.

@@ -29,7 +29,7 @@ class ReadyBatches {
   ReadyBatches(ReadyBatches&&) = default;
   ReadyBatches& operator=(ReadyBatches&&) = default;
 
-  // Closed until it is replaced: nothing else may be called then.
+  // False once it is closed. Then nothing else may be called until a new object replaces it.
   bool open() const { return static_cast<bool>(attachment_); }
   Attachment& attachment() const { return *attachment_.get(); }
 
@@ -47,8 +47,8 @@ class ReadyBatches {
   // **Requires**: HasBatch(). **Errors**: Unavailable: the daemon is gone. Others: the daemon
   // announced something invalid, or a copy failed.
   absl::StatusOr<Taken> Take(const Stream* stream, uint64_t epoch);
-  // With pinned delivery: starts copying the next batch while the trainer has the one before it. An
-  // announcement that is invalid is reported by the Take whose turn it is.
+  // With pinned delivery: starts copying the next batch while the trainer has the one before it. If
+  // an announcement is invalid, the Take for that batch reports it.
   absl::Status CopyAhead(uint64_t epoch);
 
   // Batches that the trainer holds, and how many it may hold. A batch that a stream will release

@@ -25,8 +25,8 @@ enum class Storage {
   kNothing,  // not stored: the consumer generates the rows
 };
 
-// A field that a request can select. In datasets of encoded samples, the fields are what
-// accompanies the image.
+// A field that a request can select. In datasets of encoded samples, fields come in addition to the
+// image.
 struct SampleField {
   std::string name;
   base::DType type = base::DType::kUInt8;

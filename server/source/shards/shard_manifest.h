@@ -29,7 +29,7 @@ namespace penstock::source {
 struct ShardManifestHeader {
   char magic[8] = {};     // kShardMagic
   uint32_t version = 0;   // kShardVersion
-  uint32_t labeled = 0;   // 1: every sample has a label; 0: no sample has
+  uint32_t labeled = 0;   // 1: every sample has a label; 0: no sample has one
   uint64_t identity = 0;  // hash of the shards' paths and the requested fields
   uint64_t shards = 0;
   uint64_t samples = 0;
@@ -58,7 +58,7 @@ struct ShardSample {
 };
 static_assert(sizeof(ShardSample) == 16);
 
-// The type and shape of an array that is a member of its own.
+// The type and shape of a tar member that is an array.
 struct ArrayShape {
   static constexpr size_t kMostSides = 8;
 
@@ -84,7 +84,8 @@ inline constexpr uint32_t kAnyCount = UINT32_MAX;
 struct ShardMember {
   uint32_t block = 0;  // block of the shard at which its data begins
   uint32_t bytes = 0;  // its size; the maximum value also stands for anything larger
-  // Index in the extension table. kUnlike is added if it is not such an array as the extension's.
+  // Index in the extension table. kUnlike is added if the member is not an array of the extension's
+  // type and shape.
   uint32_t extension = 0;
 
   static constexpr uint32_t kUnlike = uint32_t{1} << 31;

@@ -27,8 +27,8 @@ struct ScannedShard {
   std::vector<ShardSample> samples;
   std::vector<Extension> extensions;
   std::vector<ShardMember> members;
-  // The members' arrays: the different ones, and for each member the number of its array in them,
-  // from 1; 0: it is none. Empty if no member is an array.
+  // The distinct types and shapes of members that are arrays, and for each member the number of its
+  // own, from 1; 0: the member is not an array. Both are empty if no member is an array.
   std::vector<ArrayShape> arrays;
   std::vector<uint32_t> array_of_member;
   uint64_t images = 0;   // number of samples with an image

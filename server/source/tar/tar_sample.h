@@ -48,7 +48,8 @@ class TarSample {
   const ShardMember* image() const;                   // null if absent
   const ShardMember* Find(uint32_t extension) const;  // null if absent
   absl::Status Read(const ShardMember& member, uint64_t from, std::span<std::byte> into) const;
-  // Call it after reading: data from a shard that changed meanwhile cannot be told from good data.
+  // Call it after reading, because the data itself does not show whether the shard changed
+  // meanwhile.
   absl::Status CheckUnchanged() const;
 
   // Copies a member into its tensor's row and fills the rest of the row with zeros. Returns a fault

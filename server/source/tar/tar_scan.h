@@ -10,7 +10,7 @@
 
 namespace penstock::source {
 
-// Those of Parsers::ScanTar and Parsers::TarKey.
+// See Parsers::ScanTar and Parsers::TarKey.
 absl::StatusOr<ScannedShard> ScanTarShard(const ForeignFile& shard, const ForeignFile* index,
                                           const TarWanted& wanted, const ScanWatch& watch);
 absl::StatusOr<std::string> ReadTarKey(const ForeignFile& shard, uint64_t from, uint64_t offset);

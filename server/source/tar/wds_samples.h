@@ -38,7 +38,7 @@ inline constexpr uint64_t kLongestWdsLabel = 64;  // bytes; anything longer is n
 class WdsSamples {
  public:
   WdsSamples(std::string shard, const WdsRoles& roles) : shard_(std::move(shard)), roles_(roles) {
-    // Another image means other rows.
+    // A different image extension means different rows.
     for (const std::string& image : roles.images) digest_.Add(image);
   }
 
@@ -50,7 +50,7 @@ class WdsSamples {
   // for its table.
   absl::StatusOr<Added> Add(const TarMember& member);
   absl::Status SetLabel(const TarMember& member, absl::string_view text);
-  // No dimensions: the member is no array after all.
+  // No dimensions: the member is not an array after all.
   void SetArray(const ArrayShape& array);
 
   uint64_t samples() const { return scanned_.samples.size(); }

@@ -40,7 +40,7 @@ class RecordScanner {
  public:
   RecordScanner(const ForeignFile& file, const RecordRoles& roles, const ScanWatch& watch)
       : file_(file), path_(file.path), roles_(roles), steps_(watch) {
-    digest_.Add(roles.image);  // another image means other rows
+    digest_.Add(roles.image);  // a different image feature means different rows
   }
 
   absl::StatusOr<ScannedShard> Scan() {
