@@ -51,7 +51,7 @@ absl::Status RowCopiers::Start() {
   PENSTOCK_ASSIGN_OR_RETURN(event_, posix::MakeEvent());
   while (threads_.size() < options_.count) {
     std::optional<posix::LooseThreads::Thread> thread = StartThread(next_thread_);
-    if (!thread) return absl::ResourceExhaustedError("no thread can be started for a carrier");
+    if (!thread) return absl::ResourceExhaustedError("no thread can be started for a row copier");
     threads_.emplace(next_thread_++, *std::move(thread));
   }
   return absl::OkStatus();

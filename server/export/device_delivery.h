@@ -38,7 +38,7 @@ class DeviceDelivery final : public BatchDelivery {
   Waiting LookAtConsumer() const override {
     return {page_.untaken(), page_.consumer_asleep(), page_.left()};
   }
-  // Takes effect once the batches before it are announced; at once if none of them can be any more.
+  // Takes effect once all earlier batches are announced, or at once if they no longer can be.
   void Finish(shm::SessionState state, const absl::Status& reason) override;
   void SetAsleep(bool asleep) override { page_.SetAsleep(asleep); }
   bool MustBePolled() const override { return !out_.empty(); }

@@ -158,8 +158,9 @@ bool Gpu::Collect() {
   return busy;
 }
 
-// Slabs are created in the order of the requests, so with this one its waiters have all their
-// slots. When one fails, every waiter of that arena is refused, since it may have counted on it.
+// Slabs are created in the order of the requests. So once this slab exists, the sessions that wait
+// for it have all their slots. If it cannot be created, every session that waits in that arena is
+// refused, because it may have needed this slab.
 void Gpu::SlabIsDone(SlabResult result) {
   HeldSlab& slab = slabs_.at(result.slab);
   DeviceArena& arena = *slab.arena;

@@ -17,7 +17,7 @@ struct HandleChoice {
 
 // CUDA IPC identifies processes by their PIDs in their own namespaces: a client with the daemon's
 // PID number in another PID namespace cannot open the daemon's handles. Such a client gets a
-// descriptor unless it wishes otherwise.
+// descriptor unless it requests another kind.
 HandleChoice ChooseHandle(std::optional<cuda::HandleKind> requested, const ProcessName& client,
                           const ProcessName& daemon);
 

@@ -32,7 +32,8 @@ class SessionPage {
   // the consumer if it sleeps.
   void Announce(const shm::ControlEntry& entry);
 
-  // Says that no more batches come, or why none do. The first call wins.
+  // Tells the consumer that no more batches follow, and the reason if that is an error. Only the
+  // first call counts.
   void Finish(shm::SessionState state, const absl::Status& reason);
 
   // What the consumer reports now.

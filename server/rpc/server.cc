@@ -275,8 +275,8 @@ GrpcServer::~GrpcServer() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Listeners listeners, Controller& controller,
                                                       const ServerOptions& options) {
-  // Else it writes a line to standard error for each text in a message that is no UTF-8, as often
-  // as a client likes.
+  // Otherwise protobuf writes a line to standard error for each text in a message that is not
+  // UTF-8, as often as a client likes.
   google::protobuf::SetLogHandler(nullptr);
   auto server = std::make_unique<GrpcServer>(controller, options);
   PENSTOCK_RETURN_IF_ERROR(server->Begin(std::move(listeners)));

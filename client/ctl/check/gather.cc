@@ -1,5 +1,5 @@
-// Gathers the facts of facts.h from this machine, and from the kernel about the daemon that
-// listens.
+// Gathers the facts of facts.h: from this machine, and what the kernel says about the listening
+// daemon.
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -99,7 +99,8 @@ absl::StatusOr<DaemonFacts> LookAtDaemon(const std::string& address,
 bool SeesTheSameFiles(const Facts& facts) {
   if (!facts.daemon.ok() || !facts.daemon->process) return false;
   const auto &ours = facts.self.namespaces, &theirs = facts.daemon->process->namespaces;
-  // If theirs is hidden from us, the daemon is this user's or the system's, and seldom elsewhere.
+  // If we may not see the daemon's namespaces, assumes ours: such a daemon is this user's or the
+  // system's, and seldom in a container.
   return ours.count("mnt") == 0 || theirs.count("mnt") == 0 || ours.at("mnt") == theirs.at("mnt");
 }
 

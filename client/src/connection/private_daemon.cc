@@ -98,7 +98,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
       PENSTOCK_ASSIGN_OR_RETURN(daemon, StartDetached({program, "--private", directory}, log));
       started = true;
     } else if (is_held) {
-      started = false;  // it may have met the one that ends
+      started = false;  // the address may still have been held by a daemon that is exiting
     }
     if (base::Now() >= deadline) return NotAnswering("does not answer", log);
   }

@@ -38,8 +38,8 @@ absl::Status CheckPage(const shm::ControlPage& page, const Grant& grant) {
 
 }  // namespace
 
-// Attachments that ended while streams still had to write releases, and before those to run work
-// that reads the slabs. They stay mapped until that is done; the next attachment that begins or
+// Attachments that ended while streams still had releases to write, and work to run before that
+// which reads the slabs. They stay mapped until that is done; the next attachment that begins or
 // ends checks. Global, because no owner is left.
 class Attachment::Unwritten {
  public:
@@ -112,8 +112,8 @@ absl::Status Attachment::RegisterPage() {
   return absl::OkStatus();
 }
 
-// Whether every batch that was taken has been released. Older entries than the last
-// kControlCapacity have been, because their places were used again.
+// Whether every batch that was taken has been released. Those before the last kControlCapacity
+// have, because their places have been reused.
 bool Attachment::AllWordsAreThere() const {
   const uint64_t first = taken_ - std::min<uint64_t>(taken_, shm::kControlCapacity) + 1;
   for (uint64_t sequence = first; sequence <= taken_; ++sequence) {

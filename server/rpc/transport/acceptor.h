@@ -63,7 +63,7 @@ class Acceptor {
   void Refuse(uint32_t user, const char* remedy);
   void SetListening(bool listening);
 
-  const posix::ForeignFd listener_;  // with the connections that wait to be accepted
+  const posix::ForeignFd listener_;  // foreign: closing it closes connections not yet accepted
   const posix::Fd epoll_;
   const posix::Fd stop_;
   const Limits limits_;

@@ -1,7 +1,7 @@
 // Stands between clients and gRPC: each client's connection ends here, and gRPC gets one end of a
-// socket pair instead. Frames are passed on at a pace at which gRPC queues no more than it answers
-// (traffic.h); buffering is bounded (relayed.h). The other end of the pair has a name derived from
-// the client, so that calls can be mapped to it (origin.h).
+// socket pair instead. Frames are passed on only as fast as gRPC answers them, so that its queues
+// stay short (traffic.h); buffering is bounded (relayed.h). The other end of the pair has a name
+// derived from the client, so that calls can be mapped to it (origin.h).
 //
 // **Ownership**: owned by the server; outlives gRPC's connections. Has one thread ("rpc-relay").
 #pragma once
