@@ -4,12 +4,11 @@
 // where fl() rounds to nearest even:
 //
 //   uint8               v; mean and stddev are ignored
-//   float32             fl(fl(fl(v / 255) − mean) / stddev), the same bits as torchvision's
-//   ToTensor
-//                       and Normalize give on a CPU
+//   float32             fl(fl(fl(v / 255) − mean) / stddev)
 //   float16, bfloat16   that float32, rounded once more to nearest even; infinity beyond the range
 //
-// All variants give the same bits.
+// The float32 bits are those of torchvision's ToTensor and Normalize on a CPU. All variants give
+// the same bits.
 //
 // **Thread safety**: pure functions; any thread.
 #pragma once

@@ -35,7 +35,7 @@ class TokenBucket {
   }
 
   // Takes the next token even if it isn't there yet, and returns how long the caller must wait for
-  // it. Tokens taken later wait the longer.
+  // it. Those who take further tokens wait longer.
   Duration Take(TimePoint now) {
     const Duration wait = Wait(now);
     taken_until_ = NextAt(now);
@@ -46,7 +46,7 @@ class TokenBucket {
   void GiveBack() { taken_until_ -= interval_; }
 
  private:
-  // When the next token is available, were it taken at `now`.
+  // When the next token is available to a caller at `now`.
   TimePoint NextAt(TimePoint now) const { return std::max(taken_until_, now - burst_) + interval_; }
 
   Duration interval_, burst_;

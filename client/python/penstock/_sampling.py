@@ -51,7 +51,7 @@ class BatchSampler:
 
 
 def of(sampler, batch_size, rank, world_size):
-    """(what draws the order, rank, world size). Of Penstock's own sampler, every rank takes its share."""
+    """(the object that draws the order, rank, world size). With Penstock's own sampler, every rank takes its share."""
     given_by = None
     if not isinstance(sampler, WeightedSampler):
         rank, world_size, given_by = _place(sampler, rank, world_size)

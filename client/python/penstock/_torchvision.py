@@ -1,7 +1,7 @@
 """Reads torchvision's transforms as Penstock's, by their names and attributes, without importing torchvision.
 
-Follows what an image is after each step, a Pillow image or a tensor of some type, because the same step means different
-things to them. Refuses everything that would come out differently.
+Tracks whether an image is a Pillow image or a tensor, and of which type, after each step, because the same step means
+different things to them. Refuses every step whose result would differ.
 """
 import sys
 

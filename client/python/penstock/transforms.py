@@ -10,8 +10,8 @@ of these steps, in this order:
     then     Normalize(mean, std)      optional; a flip may also come after it
 
 torchvision's objects are accepted as well, alone or in a Compose: those of the same names, and those that set the type
-of the result (ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype). What would come out differently from
-torchvision is refused.
+of the result (ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype). A transform whose result would differ from
+torchvision's is refused.
 """
 import math
 from dataclasses import dataclass

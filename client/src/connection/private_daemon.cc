@@ -98,7 +98,7 @@ absl::Status StartAndWait(const std::string& directory, const std::string& addre
       PENSTOCK_ASSIGN_OR_RETURN(daemon, StartDetached({program, "--private", directory}, log));
       started = true;
     } else if (is_held) {
-      started = false;  // the address may still have been held by a daemon that is exiting
+      started = false;  // ours may have exited because one that is ending still held the address
     }
     if (base::Now() >= deadline) return NotAnswering("does not answer", log);
   }

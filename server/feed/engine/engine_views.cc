@@ -109,7 +109,7 @@ bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
   });
 }
 
-// A stall holds nobody up while there are batches yet.
+// A stall delays nobody while batches are still ready.
 FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   auto stall = of_.dispatch.StallOf(feed, of_.now);
   if (stall && !AnyWaitsForItsSource(feed)) stall.reset();

@@ -90,7 +90,7 @@ void Runner::Run() {
       continue;
     }
 
-    // Those who see that we sleep notify us. One more pass finds what came before we announced it.
+    // From here on, others see that we sleep and notify us. One more pass handles what came before.
     engine_.SetAsleep(true);
     if (engine_.Pump(clock_.Now())) {
       back_off_.Reset();

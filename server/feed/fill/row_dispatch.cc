@@ -134,7 +134,7 @@ void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
   source.Failed(*outcome.read, now, reason);
   NoteTrouble(*outcome.feed, reason);
   RowTask task = outcome.task;
-  // A row that waited while the source was failing was no better off than those that were tried.
+  // Rows that waited while the source was failing count as failing since then, like those tried.
   const base::TimePoint since = std::min(now, source.trouble()->since);
   task.failing_since = task.failed_reads++ == 0 ? since : std::min(task.failing_since, since);
   TryAgainOrFail(outcome, task, now);

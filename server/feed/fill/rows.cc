@@ -247,7 +247,7 @@ void Rows::Record(const InFlight& row, base::Fault fault) {
   if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
 }
 
-// What cannot even be queued for writing is retried.
+// A quarantine that cannot even be queued for writing is retried.
 void Rows::SaveQuarantines(base::TimePoint now, bool at_once) {
   if (unsaved_.empty() || (!at_once && now - saved_at_ < kSaveEvery)) return;
   saved_at_ = now;

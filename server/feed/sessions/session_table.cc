@@ -108,8 +108,8 @@ void SessionTable::AnnounceClosing(const absl::Status& why) {
     session.delivery->Finish(shm::SessionState::kClosing, why);
 }
 
-// Immediately for a session that was resumed at the very end. Batches that the core has announced
-// and the consumer doesn't know yet are still to come.
+// Finishes a session that was resumed at its very end immediately. Batches that the core has
+// announced and the consumer doesn't know yet come first.
 void SessionTable::FinishIfDone(uint64_t id) {
   const SessionRecord& session = sessions_.at(id);
   const SessionView view = *core_.View(SessionId(id));
@@ -144,8 +144,8 @@ absl::Status SessionTable::Close(uint64_t peer, uint64_t id, base::TimePoint now
   return absl::OkStatus();
 }
 
-// What its consumer wrote to its control page is not lost. It has until the next look to close in
-// the usual way.
+// Unlike a CloseSession, a consumer's note on its control page cannot get lost. The consumer has
+// until the next look to close in the usual way.
 void SessionTable::CloseThoseThatLeft(base::TimePoint now) {
   std::vector<std::pair<uint64_t, uint64_t>> left;  // peer, session
   for (auto& [id, session] : sessions_) {

@@ -121,7 +121,7 @@ std::string TraceText::Next(size_t most) {
   return text;
 }
 
-// Writes one event with what belongs to it. False at the end.
+// Writes one event and its parts. False at the end.
 bool TraceText::Step(std::string& text) {
   if (ended_) return false;
   size_t at = at_++;

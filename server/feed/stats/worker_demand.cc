@@ -10,7 +10,8 @@ namespace penstock::feed {
 namespace {
 
 constexpr double kIdle = 0.5;
-// With one worker less, the others must not be busier than this, or it would be missed at once.
+// With one worker fewer, the others must not be busier than this, or it would be needed again at
+// once.
 constexpr double kStillEasy = 0.7;
 
 bool OneIsTooMany(const WorkerDemand::Seen& seen) {

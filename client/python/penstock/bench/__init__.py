@@ -110,7 +110,7 @@ def _text(path):
 def _report(arguments, workers, tried, runs, idle):
     def side(name):
         each = [run["images_per_second"] for run in runs[name]]
-        # Subtracts what a program takes that only imports torch.
+        # Subtracts the memory of a program that only imports torch.
         memory = statistics.median(run["memory_bytes"] for run in runs[name]) - idle["memory_bytes"]
         return {"images_per_second": each, "median": statistics.median(each), "memory_bytes": memory}
 
