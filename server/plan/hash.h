@@ -33,8 +33,9 @@ inline uint64_t Scale(uint64_t hash, uint64_t limit) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * limit) >> 64);
 }
 
-// The hash of some words and one more word; begins at 0. Fingerprints and the names of given orders
-// are made of it, and people keep both in states: a change makes all of them stale.
+// Extends the hash of some words by one more; the hash of no words is 0. Fingerprints and the names
+// of given orders are made with it, and users keep both in states, so a change would invalidate
+// them.
 inline uint64_t HashOn(uint64_t hash, uint64_t word) { return Mix((hash ^ word) + kGolden); }
 
 }  // namespace penstock::plan

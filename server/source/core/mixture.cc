@@ -211,7 +211,7 @@ class MixtureDataset final : public Dataset {
       if (own->layout == selection.layout) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("parts '", parts_->all().front().of.name, "' and '", part.of.name,
-                       "' have what is asked for in different types or shapes"));
+                       "' have the requested fields in different types or shapes"));
     }
     return selection;
   }
@@ -272,7 +272,7 @@ absl::Status Differ(const MixturePart& a, const MixturePart& b, absl::string_vie
                     absl::string_view of_a, absl::string_view of_b) {
   return absl::InvalidArgumentError(absl::StrCat("parts '", a.name, "' and '", b.name,
                                                  "' do not go together: ", what, " ", of_a, " and ",
-                                                 of_b, "; mix what is alike"));
+                                                 of_b, "; mix parts that are alike"));
 }
 
 absl::Status GoTogether(const MixturePart& first, const MixturePart& part) {

@@ -56,7 +56,7 @@ std::string DescribeChange(const FileState& before, const FileState& now) {
 
 absl::Status Changed(absl::string_view path, absl::string_view how) {
   return absl::DataLossError(absl::StrCat("'", path, "' changed since it was indexed: ", how,
-                                          "; open a new session for what it holds now"));
+                                          "; open a new session to get its current content"));
 }
 
 }  // namespace penstock::source

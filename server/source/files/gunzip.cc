@@ -70,9 +70,8 @@ absl::StatusOr<size_t> Gunzip::Read(std::span<std::byte> into) {
                (result == Z_OK && file_ended_ && headroom > 0 && stream_.avail_out > 0)) {
       return Damaged("it ends before its data does,");
     } else if (result != Z_OK) {
-      return Damaged(result == Z_MEM_ERROR
-                         ? "there is no memory to unpack it,"
-                         : "what it holds is no gzip data or fails its checksum,");
+      return Damaged(result == Z_MEM_ERROR ? "there is no memory to unpack it,"
+                                           : "its content is not gzip data or fails its checksum,");
     }
   }
   unpacked_ += filled;

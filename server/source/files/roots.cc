@@ -16,7 +16,7 @@ absl::Status CheckSpelling(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", path, "' is not an absolute path; write it from the root, like /data/x"));
   if (path.find('\0') != std::string::npos)
-    return absl::InvalidArgumentError("a path holds a zero byte; a path cannot");
+    return absl::InvalidArgumentError("a path contains a NUL byte; give a path without one");
   for (absl::string_view part : absl::StrSplit(path, '/'))
     if (part == "..")
       return absl::PermissionDeniedError(

@@ -40,7 +40,7 @@ absl::StatusOr<posix::Fd> TreeFile::Open() const {
   if (::fstat(file.get(), &stat) != 0)
     return base::ErrnoStatus(errno, absl::StrCat("'", path(), "'"));
   if (S_ISREG(stat.st_mode)) return file;
-  return absl::InvalidArgumentError(absl::StrCat("'", path(), "' is no regular file"));
+  return absl::InvalidArgumentError(absl::StrCat("'", path(), "' is not a regular file"));
 }
 
 absl::StatusOr<FileState> TreeFile::StateOf(const posix::Fd& opened) const {

@@ -62,7 +62,8 @@ absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
   return manifest;
 }
 
-// A checksum keeps out accidents, not somebody who can write the file and compute one.
+// The checksum detects accidental damage. This check also protects from a forged file with a
+// correct checksum.
 bool Manifest::IsConsistent() const {
   const auto folders = this->folders();
   if (folders[0].first_sample != 0) return false;

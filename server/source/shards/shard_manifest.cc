@@ -69,7 +69,8 @@ absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping)
   return manifest;
 }
 
-// A checksum keeps out accidents, not somebody who can write the file and compute one.
+// The checksum detects accidental damage. This check also protects from a forged file with a
+// correct checksum.
 bool ShardManifest::IsConsistent() const {
   const auto in_text = [text = header().text_bytes](uint32_t offset, uint32_t bytes) {
     return offset <= text && bytes <= text - offset;

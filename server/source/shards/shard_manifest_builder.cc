@@ -31,7 +31,7 @@ class Table {
 
   uint32_t NumberOf(const std::string& name) const { return numbers_.at(name); }
   const std::vector<ScannedShard::Extension>& kinds() const { return kinds_; }
-  // The array of an extension, whose first member has the right one by definition.
+  // The array type and shape of an extension: those of its first member.
   const ArrayShape& ArrayOf(uint32_t number) const { return arrays_[number]; }
 
  private:

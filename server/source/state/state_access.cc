@@ -47,7 +47,7 @@ StateAccess::~StateAccess() {
 absl::Status StateAccess::NoAnswer() const {
   return absl::UnavailableError(absl::StrCat("the state directory has not answered for ",
                                              Seconds(base::Now() - overdue_since_),
-                                             "; see to its storage"));
+                                             "; check its storage"));
 }
 
 absl::Status StateAccess::Do(std::function<void(const Step&)> work) {
@@ -164,7 +164,7 @@ std::string StateAccess::trouble() const {
   const base::Duration writing = base::Now() - writing_since_;
   if (!writing_.empty() && writing > options_.patience)
     return absl::StrCat("the state directory has not answered for ", Seconds(writing), "; ",
-                        texts_.size(), " files are not written; see to its storage");
+                        texts_.size(), " files are not written; check its storage");
   if (!not_written_.empty() && !texts_.empty())
     return absl::StrCat("the state directory: ", not_written_, "; ", texts_.size(),
                         " files are not written");

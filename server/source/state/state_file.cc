@@ -44,7 +44,7 @@ absl::Status WriteAll(const posix::Fd& fd, std::span<const std::byte> bytes, con
   return absl::OkStatus();
 }
 
-// Returns the file, locked as long as it is open, which shows others that its writer lives.
+// Returns the file. It is locked while it is open, so that others see that its writer is alive.
 absl::StatusOr<posix::Fd> WriteTo(const std::string& path, std::span<const std::byte> bytes,
                                   const Step& step) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd fd, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));

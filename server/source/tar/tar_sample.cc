@@ -44,7 +44,7 @@ void MakeArray(const ArrayShape& array, TarField& field) {
 }
 
 // Offers every extension as raw bytes, or as an array. A picture beside the image may be a mask of
-// it; for others the name tells.
+// it. For other members, the name says whether they hold positions in the image.
 std::vector<TarField> ToFields(const ShardManifest& manifest) {
   std::vector<TarField> fields;
   for (uint32_t i = 0; i < manifest.extensions().size(); ++i) {
@@ -188,7 +188,8 @@ absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor&
   return base::Fault::kNone;
 }
 
-// The scan has found that its header says what it must, and that the elements are all that follows.
+// The scan has checked that the array has the field's type and shape, and that the member ends with
+// its elements.
 absl::StatusOr<base::Fault> TarSample::FillArray(const ShardMember& member,
                                                  std::span<std::byte> into) const {
   if (member.unlike() || member.bytes < into.size()) return base::Fault::kMalformed;

@@ -155,7 +155,7 @@ TEST_F(IdxTest, GzipDataWithAWrongChecksumIsRefused) {
 }
 
 TEST_F(IdxTest, WhatFollowsAGzipMemberAndIsNoneIsRefused) {
-  ExpectRefused(Gzip(IdxImages(5, 4, 4)) + "rubbish", IdxLabels(5), kDataLoss, "no gzip data");
+  ExpectRefused(Gzip(IdxImages(5, 4, 4)) + "rubbish", IdxLabels(5), kDataLoss, "not gzip data");
 }
 
 TEST_F(IdxTest, WhatUnpacksToMoreThanAllowedIsRefusedBeforeItIsUnpacked) {
@@ -185,7 +185,7 @@ TEST_F(IdxTest, AFolderIsNoFile) {
   temp_.MakeFolder("data/images");
   temp_.Write("data/labels", IdxLabels(5));
 
-  EXPECT_THAT(std::string(Open().status().message()), HasSubstr("no regular file"));
+  EXPECT_THAT(std::string(Open().status().message()), HasSubstr("not a regular file"));
 }
 
 TEST_F(IdxTest, AFileThatIsCutOffWhileItIsReadIsSaidAndNoSignal) {
