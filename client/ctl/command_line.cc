@@ -55,7 +55,7 @@ Options
   --help, --version
 
 drain, reload, workers --set and quarantine clear need an operator: root, the daemon's own user, or
-a user in server.admins, through the operators' socket. Other users see only what is their own.
+a user in server.admins, through the operators' socket. Other users see only their own sessions.
 
 Examples
   penstockctl status
