@@ -33,8 +33,10 @@ struct Kernels {
 
 extern const Kernels kPortableKernels;
 
-// Whether this build and this CPU have AVX2, FMA and F16C. **Requires** for kAvx2Kernels: true.
+// Whether this build and this CPU have AVX2, FMA and F16C.
 bool HasAvx2();
+
+// **Requires** HasAvx2().
 extern const Kernels kAvx2Kernels;
 
 }  // namespace penstock::finish

@@ -27,8 +27,8 @@ absl::StatusOr<ItemReader::Input> ItemReader::OpenImage(
   return Input{.bytes = opened.bytes, .fault = fault};
 }
 
-// In a mixture, some rows may need no unpacking: they have no bytes for the worker, and are copied
-// here.
+// In a mixture, some rows may need no unpacking. They are copied here; the worker gets no bytes of
+// them.
 absl::StatusOr<ItemReader::Input> ItemReader::OpenRun() {
   recipe_.packing = unpack::SamplePacking::kExample;
   for (uint32_t row = 0; row < item_.run.size(); ++row) {
