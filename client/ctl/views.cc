@@ -97,8 +97,9 @@ std::string Verdicts(const v1::GetStatusResponse& status) {
 std::string SandboxLines(const v1::GetStatusResponse& status) {
   std::string text;
   if (!status.sandbox().empty())
-    absl::StrAppend(&text, "  sandbox   ", OneLine(status.sandbox()),
-                    status.sandbox() == "off" ? ": decoders have the daemon's rights" : "", "\n");
+    absl::StrAppend(
+        &text, "  sandbox   ", OneLine(status.sandbox()),
+        status.sandbox() == "off" ? ": decoders and parsers have the daemon's rights" : "", "\n");
   if (status.forbidden_calls() > 0)
     absl::StrAppend(&text, "  WARNING   the sandbox killed ",
                     Plural(status.forbidden_calls(), "worker"),

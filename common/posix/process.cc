@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 
@@ -47,6 +48,12 @@ bool IsGone(const Fd& pidfd) {
     ready = ::poll(&entry, 1, 0);
   } while (ready < 0 && errno == EINTR);
   return ready > 0 && (entry.revents & POLLIN) != 0;
+}
+
+std::string Describe(const Exit& exit) {
+  if (!exit.signalled) return absl::StrCat("ended with exit code ", exit.code);
+  const char* name = ::sigdescr_np(exit.code);
+  return absl::StrCat("killed by signal ", exit.code, " (", name == nullptr ? "?" : name, ")");
 }
 
 Child::Child(Child&& other) noexcept

@@ -35,6 +35,9 @@ struct Exit {
   int code = 0;  // exit code, or the signal's number
 };
 
+// "ended with exit code 1", or "killed by signal 9 (Killed)".
+std::string Describe(const Exit& exit);
+
 // A child program in its own process group. It is killed (SIGKILL) when the thread that forked it
 // ends (PR_SET_PDEATHSIG), and so when the daemon dies. The destructor kills the group and reaps
 // the child.

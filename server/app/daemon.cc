@@ -66,10 +66,10 @@ Daemon::Daemon(const DaemonOptions& options)
 absl::Status Daemon::StartParts() {
   rpc::ServerOptions rpc;
   PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
-  PENSTOCK_RETURN_IF_ERROR(StartProbe());
+  PENSTOCK_RETURN_IF_ERROR(StartProofs());
   PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
-  PENSTOCK_RETURN_IF_ERROR(FinishProbe());
+  PENSTOCK_RETURN_IF_ERROR(FinishProofs());
   MakeService();
   PENSTOCK_RETURN_IF_ERROR(OpenDoorway());
   PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(rpc)));
@@ -94,29 +94,17 @@ absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
   return absl::OkStatus();
 }
 
-// The probe runs while the other parts start.
-absl::Status Daemon::StartProbe() {
-  if (!HasSandbox(options_.config)) {
-    PENSTOCK_LOG(kWarning, "sandbox_off", {"because", "workers.sandbox"},
-                 {"means", "whoever hijacks a decoder has the daemon's rights"});
-    return absl::OkStatus();
-  }
-  const std::string& state = options_.config.server().state_dir();
-  const std::string& socket = options_.config.server().socket();
-  PENSTOCK_ASSIGN_OR_RETURN(
-      probe_, workers::SandboxProbe::Start(
-                  {.program = options_.config.workers().program(),
-                   .folder = state.empty() ? socket.substr(0, socket.rfind('/')) : state}));
+// The probes run while the other parts start.
+absl::Status Daemon::StartProofs() {
+  PENSTOCK_ASSIGN_OR_RETURN(SandboxProofs proofs, SandboxProofs::Start(options_.config));
+  proofs_.emplace(std::move(proofs));
   return absl::OkStatus();
 }
 
-// The daemon serves nobody before the probe has shown that the workers' sandbox works.
-absl::Status Daemon::FinishProbe() {
-  if (probe_ == nullptr) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(const workers::SandboxReport report, probe_->Finish());
-  probe_.reset();
-  sandbox_ = report.ToString();
-  workers_are_sandboxed_ = report.filters_calls;
+// The daemon serves nobody before the probes have shown that the sandboxes work.
+absl::Status Daemon::FinishProofs() {
+  PENSTOCK_ASSIGN_OR_RETURN(sandbox_, proofs_->Finish());
+  proofs_.reset();
   return absl::OkStatus();
 }
 
@@ -125,7 +113,8 @@ absl::Status Daemon::MakeCatalog() {
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
-  indexers_ = std::make_shared<indexer::Indexers>(indexer::Indexers::Options{});
+  indexers_ =
+      std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
   catalog.new_parsers = [indexers = indexers_] { return indexers->NewParsers(); };
   catalog_ = std::make_unique<Catalog>(catalog);
   return absl::OkStatus();
@@ -146,7 +135,7 @@ absl::Status Daemon::StartRunner() {
 void Daemon::MakeService() {
   Service::Options service = {
       .private_daemon = options_.private_daemon,
-      .sandbox = sandbox_,
+      .sandbox = sandbox_.text,
       .orders = GivenOrdersOptions(options_.config),
       .digest_threads = options_.config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
@@ -185,7 +174,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
                          .service = *service_,
                          .doorway = *doorway_,
                          .server = *server_,
-                         .workers_are_sandboxed = workers_are_sandboxed_},
+                         .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();
 }
@@ -280,7 +269,7 @@ void Daemon::LogServing(base::TimePoint now) {
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"admin_socket", admin_address_ ? admin_address_->path() : "none"},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
-               {"sandbox", sandbox_}, {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
+               {"sandbox", sandbox_.text}, {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
                {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
                {"datasets", options_.config.datasets_size()});
 }

@@ -19,6 +19,7 @@
 #include "server/app/operator/daemon_facts.h"
 #include "server/app/operator/metrics_port.h"
 #include "server/app/reloads.h"
+#include "server/app/sandbox_proofs.h"
 #include "server/app/service/deferred_sender.h"
 #include "server/app/service/service.h"
 #include "server/doorway/address.h"
@@ -26,7 +27,6 @@
 #include "server/feed/engine/runner.h"
 #include "server/indexer/indexers.h"
 #include "server/rpc/server.h"
-#include "server/workers/probe/sandbox_probe.h"
 
 namespace penstock::app {
 
@@ -71,8 +71,8 @@ class Daemon {
 
   absl::Status StartParts();
   absl::Status ClaimAddresses(rpc::ServerOptions& rpc);
-  absl::Status StartProbe();
-  absl::Status FinishProbe();
+  absl::Status StartProofs();
+  absl::Status FinishProofs();
   absl::Status MakeCatalog();
   absl::Status StartRunner();
   void MakeService();
@@ -95,11 +95,10 @@ class Daemon {
 
   // In start order; later ones use earlier ones.
   std::optional<doorway::Claim> address_;
-  std::optional<doorway::Claim> admin_address_;   // unset for a private daemon
-  std::unique_ptr<MetricsPort> metrics_;          // null: not configured
-  std::unique_ptr<workers::SandboxProbe> probe_;  // while the daemon starts
-  std::string sandbox_ = workers::kSandboxOff;    // what the workers' sandbox consists of
-  bool workers_are_sandboxed_ = false;
+  std::optional<doorway::Claim> admin_address_;  // unset for a private daemon
+  std::unique_ptr<MetricsPort> metrics_;         // null: not configured
+  std::optional<SandboxProofs> proofs_;          // while the daemon starts
+  SandboxSummary sandbox_;
   DeferredSender deferred_sender_;
   Canary canary_;
   std::shared_ptr<indexer::Indexers> indexers_;  // shared with open datasets

@@ -137,6 +137,12 @@ bool HasSandbox(const config::v1::Config& config) {
   return config.workers().sandbox() != config::v1::Workers::SANDBOX_OFF;
 }
 
+indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
+                                      const posix::Machine& machine) {
+  return {.sandboxed = HasSandbox(config) ? indexer::Sandboxed::kYes : indexer::Sandboxed::kNo,
+          .cores = machine.Cores()};
+}
+
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine) {
   feed::Engine::Options engine;

@@ -7,6 +7,7 @@
 #include "server/app/catalog/catalog.h"
 #include "server/app/service/given_orders.h"
 #include "server/feed/engine/engine.h"
+#include "server/indexer/indexers.h"
 
 namespace penstock::app {
 
@@ -21,8 +22,11 @@ GivenOrders::Options GivenOrdersOptions(const config::v1::Config& config);
 
 feed::Admission ToAdmission(const config::v1::Config& config);
 
-// Whether workers must be sandboxed.
+// Whether workers and indexers must be sandboxed.
 bool HasSandbox(const config::v1::Config& config);
+
+indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
+                                      const posix::Machine& machine);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);

@@ -9,12 +9,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
 #include "common/posix/socket.h"
+#include "common/telemetry/log.h"
 #include "server/source/files/escape.h"
 
 namespace penstock::indexer {
@@ -34,6 +37,12 @@ std::string HowItEnded(const std::optional<posix::Exit>& exit) {
 
 }  // namespace
 
+std::string DefaultProgram() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path() / "penstock-indexer";
+}
+
 absl::StatusOr<std::unique_ptr<IndexerProcess>> IndexerProcess::Start(const std::string& program,
                                                                       Sandboxed mode) {
   int ends[2];
@@ -45,12 +54,11 @@ absl::StatusOr<std::unique_ptr<IndexerProcess>> IndexerProcess::Start(const std:
                             posix::MakeMemory("penstock-indexer", kWindowBytes));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping window,
                             posix::Mapping::Map(memory, kWindowBytes, posix::Access::kReadOnly));
-  // A library that is preloaded might make calls that end a process in a sandbox.
   auto child = posix::Child::Spawn(mode == Sandboxed::kNo
                                        ? std::vector<std::string>{program, std::string(kNoSandbox)}
                                        : std::vector<std::string>{program},
                                    {{theirs.get(), kSocketNumber}, {memory.get(), kWindowNumber}},
-                                   posix::Child::Wait::kForProgram, {"LD_PRELOAD"});
+                                   posix::Child::Wait::kForProgram, kWithoutVariables);
   if (!child.ok()) return base::Annotate(child.status(), "indexer");
   return std::unique_ptr<IndexerProcess>(
       new IndexerProcess(*std::move(child), std::move(ours), std::move(window)));
@@ -183,6 +191,12 @@ absl::Status IndexerProcess::Died() {
   if (exit && !exit->signalled && exit->code == kExitNotReady)
     return absl::FailedPreconditionError(
         "the process that parses files cannot work here; the daemon's log says why");
+  if (exit && exit->signalled && exit->code == SIGSYS) {
+    PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"signal", SIGSYS},
+                 {"reason", absl::StrCat("the sandbox killed ", what)});
+    return absl::DataLossError(
+        absl::StrCat(what, ": a call that no parser makes, so the file is likely made to do harm"));
+  }
   if (exit && exit->signalled && exit->code == SIGKILL)
     return absl::UnavailableError(
         absl::StrCat(what, ", perhaps because memory ran out; open the dataset again"));

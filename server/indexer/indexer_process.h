@@ -23,7 +23,12 @@
 
 namespace penstock::indexer {
 
-enum class Sandboxed { kYes, kNo };
+// The path of penstock-indexer: the folder of the running program.
+std::string DefaultProgram();
+
+// What it does not get of our environment: a library that is preloaded might make calls that end a
+// process in a sandbox.
+inline const std::vector<std::string> kWithoutVariables = {"LD_PRELOAD"};
 
 // A question, and the files that it is about.
 struct Question {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "common/posix/limits.h"
@@ -16,14 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kWakeEvery(100);
 
-std::string ProgramBesideThis() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return self.parent_path() / "penstock-indexer";
-}
-
 Indexers::Options Complete(Indexers::Options options) {
-  if (options.program.empty()) options.program = ProgramBesideThis();
+  if (options.program.empty()) options.program = DefaultProgram();
   return options;
 }
 
@@ -52,23 +44,25 @@ void Indexers::Close() {
   closing_ = true;
   const base::MutexLock lock(mutex_);
   work_.NotifyAll();
-  done_.NotifyAll();
+  for (Wanted* wanted : wanted_) wanted->ready.NotifyAll();
 }
 
+// ---- Calls ----
+
 absl::StatusOr<Indexers::Process> Indexers::Get(uint64_t owner, const source::ScanWatch& watch) {
-  auto wanted = std::make_shared<Wanted>();
+  Wanted wanted = {.owner = owner, .since = base::Now()};
   const base::MutexLock lock(mutex_);
   if (Process process = TakeIdle(owner)) return process;
-  wanted_.push_back(wanted);
+  wanted_.push_back(&wanted);
   work_.NotifyAll();
-  while (!wanted->done) {
+  while (!wanted.got) {
     if (closing_ || (watch.cancelled && watch.cancelled())) {
-      wanted->abandoned = true;
+      wanted_.remove(&wanted);
       return absl::CancelledError("indexing was cancelled");
     }
-    done_.WaitFor(mutex_, kWakeEvery);
+    wanted.ready.WaitFor(mutex_, kWakeEvery);
   }
-  return std::move(wanted->started);
+  return *std::move(wanted.got);
 }
 
 void Indexers::GiveBack(uint64_t owner, Process process) {
@@ -76,25 +70,48 @@ void Indexers::GiveBack(uint64_t owner, Process process) {
   if (!keep) process.reset();  // without the lock: it waits for the end of the process
   const base::MutexLock lock(mutex_);
   if (keep) {
-    idle_.push_back({.owner = owner, .process = std::move(process), .since = base::Now()});
+    HandOverOrKeep(owner, std::move(process));
   } else {
-    --processes_;
+    Ended(owner);
   }
-  work_.NotifyAll();
 }
 
 void Indexers::Forget(uint64_t owner) {
   std::vector<Process> ended;
-  for (;;) {
+  {
     const base::MutexLock lock(mutex_);
-    Process process = TakeIdle(owner);
-    if (process == nullptr) break;
-    ended.push_back(std::move(process));
+    while (Process process = TakeIdle(owner)) ended.push_back(std::move(process));
+    if (const auto group = groups_.find(owner); group != groups_.end())
+      group->second.forgotten = true;
   }
   const size_t count = ended.size();
   ended.clear();
   const base::MutexLock lock(mutex_);
-  processes_ -= count;
+  for (size_t i = 0; i < count; ++i) Ended(owner);
+}
+
+// Gives it to the owner's first call that waits. False: none does.
+bool Indexers::HandOver(uint64_t owner, absl::StatusOr<Process>& process) {
+  const auto first = std::find_if(wanted_.begin(), wanted_.end(),
+                                  [&](const Wanted* each) { return each->owner == owner; });
+  if (first == wanted_.end()) return false;
+  (*first)->got.emplace(std::move(process));
+  (*first)->ready.NotifyAll();
+  wanted_.erase(first);
+  return true;
+}
+
+void Indexers::HandOverOrKeep(uint64_t owner, Process process) {
+  absl::StatusOr<Process> idle = std::move(process);
+  if (HandOver(owner, idle)) return;
+  const base::TimePoint since = groups_[owner].forgotten ? base::TimePoint() : base::Now();
+  idle_.push_back({.owner = owner, .process = *std::move(idle), .since = since});
+  work_.NotifyAll();
+}
+
+void Indexers::Ended(uint64_t owner) {
+  --processes_;
+  if (--groups_[owner].processes == 0) groups_.erase(owner);
   work_.NotifyAll();
 }
 
@@ -106,6 +123,8 @@ Indexers::Process Indexers::TakeIdle(uint64_t owner) {
   idle_.erase(std::next(found).base());
   return process;
 }
+
+// ---- The thread ----
 
 // Those that were not used for long; while others wait and there are too many, all.
 std::vector<Indexers::Idle> Indexers::TakeOld() {
@@ -119,48 +138,74 @@ std::vector<Indexers::Idle> Indexers::TakeOld() {
   return taken;
 }
 
+// When its owner gets another process, if it still waits then.
+base::TimePoint Indexers::WhenToGrow(const Wanted& wanted) const {
+  const auto found = groups_.find(wanted.owner);
+  if (found == groups_.end()) return wanted.since;
+  const Group& group = found->second;
+  return std::max(wanted.since, group.grown) +
+         (group.processes < options_.cores ? options_.grow_after : options_.grow_beyond_after);
+}
+
+std::optional<uint64_t> Indexers::NextToGrow() const {
+  if (processes_ >= options_.most || closing_) return std::nullopt;
+  const base::TimePoint now = base::Now();
+  for (const Wanted* each : wanted_)
+    if (WhenToGrow(*each) <= now) return each->owner;
+  return std::nullopt;
+}
+
+void Indexers::Grow(uint64_t owner) {
+  ++processes_;
+  Group& group = groups_[owner];
+  ++group.processes;
+  group.grown = base::Now();
+}
+
+void Indexers::WaitForWork() {
+  if (wanted_.empty() && idle_.empty()) return work_.Wait(mutex_);
+  base::TimePoint until = base::Now() + kWakeEvery;
+  if (processes_ < options_.most)
+    for (const Wanted* each : wanted_) until = std::min(until, WhenToGrow(*each));
+  work_.WaitFor(mutex_, until - base::Now());
+}
+
 // The processes have this thread's priority, which is that of all that opens datasets.
 void Indexers::Work() {
   (void)posix::GiveWay();
   for (;;) {
     std::vector<Idle> old;
-    std::shared_ptr<Wanted> next;
+    std::optional<uint64_t> next;
     {
       const base::MutexLock lock(mutex_);
       old = TakeOld();
-      const bool room = processes_ < options_.most;
-      if (old.empty() && (wanted_.empty() || !room)) {
+      next = NextToGrow();
+      if (old.empty() && !next) {
         if (closing_) return;
-        if (idle_.empty() && wanted_.empty()) {
-          work_.Wait(mutex_);
-        } else {
-          work_.WaitFor(mutex_, kWakeEvery);
-        }
+        WaitForWork();
         continue;
       }
-      if (room && !wanted_.empty()) {
-        next = std::move(wanted_.front());
-        wanted_.pop_front();
-        ++processes_;
-      }
-      processes_ -= old.size();
+      if (next) Grow(*next);
     }
-    old.clear();
-    if (next != nullptr) StartNext(std::move(next));
+    End(std::move(old));
+    if (next) StartFor(*next);
   }
 }
 
-// If nobody waits any more, the process ends again.
-void Indexers::StartNext(std::shared_ptr<Wanted> wanted) {
-  absl::StatusOr<Process> started =
-      closing_ ? absl::StatusOr<Process>(absl::CancelledError("the daemon is ending"))
-               : IndexerProcess::Start(options_.program, options_.sandboxed);
+void Indexers::End(std::vector<Idle> old) {
+  for (Idle& each : old) each.process.reset();  // without the lock: it waits for their end
   const base::MutexLock lock(mutex_);
-  if (!started.ok() || wanted->abandoned) --processes_;
-  if (wanted->abandoned) return;
-  wanted->started = std::move(started);
-  wanted->done = true;
-  done_.NotifyAll();
+  for (const Idle& each : old) Ended(each.owner);
+}
+
+// If nobody waits any more, the process is kept for the owner's next call. An owner that has others
+// does without this one if it cannot be started.
+void Indexers::StartFor(uint64_t owner) {
+  auto started = IndexerProcess::Start(options_.program, options_.sandboxed);
+  const base::MutexLock lock(mutex_);
+  if (started.ok()) return HandOverOrKeep(owner, *std::move(started));
+  if (groups_[owner].processes == 1) (void)HandOver(owner, started);
+  Ended(owner);
 }
 
 }  // namespace penstock::indexer

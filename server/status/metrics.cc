@@ -185,9 +185,10 @@ void Datasets(const Snapshot& snapshot, Families& out) {
 void Workers(const Facts& facts, Families& out) {
   out.Gauge("workers_wanted", "Configured number of worker processes.", facts.workers);
   out.Gauge("workers_running", "Worker processes that are ready.", facts.workers_running);
-  out.Gauge("workers_sandboxed",
-            "1: workers are sandboxed, as was proven at start. 0: workers.sandbox is off.",
-            facts.workers_are_sandboxed ? 1 : 0);
+  out.Gauge(
+      "workers_sandboxed",
+      "1: workers and indexers are sandboxed, as was proven at start. 0: workers.sandbox is off.",
+      facts.workers_are_sandboxed ? 1 : 0);
 }
 
 void Workers(const Snapshot& snapshot, Families& out) {

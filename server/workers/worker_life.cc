@@ -55,9 +55,7 @@ std::string Describe(KillReason reason, const posix::Exit& exit) {
     case KillReason::kNone:
       break;
   }
-  if (!exit.signalled) return absl::StrCat("ended with exit code ", exit.code);
-  const char* name = ::sigdescr_np(exit.code);
-  return absl::StrCat("killed by signal ", exit.code, " (", name == nullptr ? "?" : name, ")");
+  return posix::Describe(exit);
 }
 
 bool WorkerLife::Condemn(KillReason reason) {

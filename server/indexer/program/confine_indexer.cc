@@ -52,16 +52,18 @@ std::vector<sandbox::AllowedCall> CallsOfAnIndexer() {
 
 }  // namespace
 
-absl::Status ConfineIndexer(bool sandboxed) {
+absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(int fail_with) {
+  PENSTOCK_RETURN_IF_ERROR(LimitIndexer());
+  return sandbox::Enter({.calls = CallsOfAnIndexer(), .fail_with = fail_with});
+}
+
+absl::Status LimitIndexer() {
   VolunteerForTheOomKiller();  // while its /proc is its own
   PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
   if (!sandbox::kIsInstrumented)  // sanitizers' shadow memory is private, too
     PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, kMemoryBytes));
-  if (!sandboxed) {
-    sandbox::GiveUpPrivileges();
-    return absl::OkStatus();
-  }
-  return sandbox::Enter({.calls = CallsOfAnIndexer()}).status();
+  sandbox::GiveUpPrivileges();
+  return absl::OkStatus();
 }
 
 }  // namespace penstock::indexer

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "common/base/status.h"
+#include "common/sandbox/sandbox.h"
 
 namespace penstock::indexer {
 
-// Cannot be undone. `sandboxed` false: only limits memory and open files. **Requires**: the process
-// has one thread. **Errors**: those of sandbox::Enter.
-absl::Status ConfineIndexer(bool sandboxed);
+// Cannot be undone. `fail_with`: as in SandboxOptions; a probe reports what would kill an indexer.
+// **Requires**: the process has one thread. **Errors**: those of sandbox::Enter.
+absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(int fail_with = 0);
+
+// Limits memory and open files, and gives up privileges: all that `workers.sandbox: off` leaves.
+absl::Status LimitIndexer();
 
 }  // namespace penstock::indexer

@@ -1,9 +1,9 @@
 // penstock-indexer: parses files for one daemon until that daemon closes its socket. It opens no
-// files; the daemon sends them open. It has one thread.
+// files; the daemon sends them open. It has one thread. Started as a probe, it tests its sandbox and
+// exits.
 //
 // Exit codes: 0 the daemon closed its socket; 1 the daemon sent an invalid message; 2 not started
 // by a daemon, or the sandbox failed; 3 it needs more memory than its limit.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +11,8 @@
 #include <new>
 #include <string>
 
+#include "common/sandbox/probe/probe_page.h"
+#include "common/sandbox/probe/run_probe.h"
 #include "server/indexer/program/confine_indexer.h"
 #include "server/indexer/program/questions.h"
 
@@ -31,11 +33,12 @@ absl::StatusOr<DaemonLine> OpenLine() {
   return line;
 }
 
-int Main(bool sandboxed) {
+int Main(Sandboxed sandboxed) {
   std::set_new_handler(EndWithoutMemory);
   absl::StatusOr<DaemonLine> line = OpenLine();
   absl::Status status = line.status();
-  if (status.ok()) status = ConfineIndexer(sandboxed);
+  if (status.ok())
+    status = sandboxed == Sandboxed::kNo ? LimitIndexer() : ConfineIndexer().status();
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
     return kExitNotReady;
@@ -50,6 +53,9 @@ int Main(bool sandboxed) {
 }  // namespace penstock::indexer
 
 int main(int argc, char** argv) {
-  using penstock::indexer::kNoSandbox;
-  return penstock::indexer::Main(argc < 2 || absl::string_view(argv[1]) != kNoSandbox);
+  using namespace penstock;
+  const absl::string_view argument = argc < 2 ? "" : argv[1];
+  if (argument == sandbox::kProbeArgument) return sandbox::RunProbe(indexer::ConfineIndexer);
+  return indexer::Main(argument == indexer::kNoSandbox ? indexer::Sandboxed::kNo
+                                                       : indexer::Sandboxed::kYes);
 }

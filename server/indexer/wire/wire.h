@@ -19,6 +19,8 @@ namespace penstock::indexer {
 // Descriptors that the program inherits.
 inline constexpr int kSocketNumber = 3, kWindowNumber = 4;
 
+// Whether an indexer enters a sandbox (workers.sandbox).
+enum class Sandboxed { kYes, kNo };
 // The program's only argument, for an indexer without a sandbox.
 inline constexpr char kNoSandbox[] = "sandbox=off";
 

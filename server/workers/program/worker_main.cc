@@ -2,7 +2,7 @@
 // network or GPU, only its channel, its segments and standard error.
 //
 // It enters its sandbox before the first sample (confine.h). Started as a probe, it tests that
-// sandbox and exits (probe.h).
+// sandbox and exits (run_probe.h).
 //
 // Exit codes: 0 the daemon is gone; 1 the channel is corrupt; 2 not started by a daemon, or it
 // could not enter the sandbox.
@@ -10,9 +10,10 @@
 
 #include <cstdio>
 
-#include "server/workers/probe/probe_page.h"
+#include "common/base/units.h"
+#include "common/sandbox/probe/probe_page.h"
+#include "common/sandbox/probe/run_probe.h"
 #include "server/workers/program/confine.h"
-#include "server/workers/program/probe.h"
 #include "server/workers/program/request_server.h"
 #include "server/workers/program/segment_table.h"
 #include "server/workers/program/worker_endpoint.h"
@@ -21,6 +22,7 @@ namespace penstock::workers {
 namespace {
 
 constexpr uint64_t kSocketEvery = 16;  // a busy worker checks its socket after this many requests
+constexpr uint64_t kProbeMemory = 64 * base::kMiB;  // a probe allocates next to nothing
 
 uint64_t NowNs() {
   timespec now;
@@ -72,10 +74,17 @@ int Main() {
   return 1;
 }
 
+int Probe() {
+  return sandbox::RunProbe([](int fail_with) {
+    return Confine(kProbeMemory, SandboxMode::kOn, {.fail_with = fail_with});
+  });
+}
+
 }  // namespace
 }  // namespace penstock::workers
 
 int main(int argc, char** argv) {
-  using namespace penstock::workers;
-  return argc > 1 && absl::string_view(argv[1]) == kProbeArgument ? RunProbe() : Main();
+  using namespace penstock;
+  return argc > 1 && absl::string_view(argv[1]) == sandbox::kProbeArgument ? workers::Probe()
+                                                                           : workers::Main();
 }

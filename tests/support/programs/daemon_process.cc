@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "penstock/v1/admin.grpc.pb.h"
+#include "tests/support/programs/process_cost.h"
 
 namespace penstock::testing {
 namespace {
@@ -196,6 +197,16 @@ v1::ListSessionsResponse DaemonProcess::Sessions() {
 
 v1::ListQuarantineResponse DaemonProcess::Quarantine() {
   return Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListQuarantine);
+}
+
+std::vector<pid_t> DaemonProcess::IndexerPids() const {
+  std::vector<pid_t> indexers;
+  for (const pid_t pid : ChildrenOf(pid_)) {
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+    if (name == "penstock-indexe") indexers.push_back(pid);  // the kernel keeps 15 letters
+  }
+  return indexers;
 }
 
 std::vector<pid_t> DaemonProcess::WorkerPids() {

@@ -65,6 +65,8 @@ class DaemonProcess {
   v1::ListSessionsResponse Sessions();
   v1::ListQuarantineResponse Quarantine();
   std::vector<pid_t> WorkerPids();
+  // Its processes that parse files now, or did so some seconds ago.
+  std::vector<pid_t> IndexerPids() const;
   // Runs penstockctl.
   Ended Ctl(std::vector<std::string> arguments);
   // Waits up to `seconds` for the condition. Returns whether it holds.

@@ -97,6 +97,18 @@ TEST_F(IndexersTest, ADeathIsAnErrorThatNamesTheSignalAndTheFile) {
   EXPECT_TRUE(Key("good").ok());
 }
 
+TEST_F(IndexersTest, AForbiddenCallIsASecurityEvent) {
+  ::testing::internal::CaptureStderr();
+  const absl::Status status = Key("forbidden");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("signal 31 (SIGSYS)"), HasSubstr("made to do harm")));
+  EXPECT_THAT(log, AllOf(HasSubstr("level=error event=forbidden_call"), HasSubstr("signal=31"),
+                         HasSubstr("/data/forbidden")));
+}
+
 TEST_F(IndexersTest, OneThatIsKilledWhileItReadsIsAnErrorOfThatCallAlone) {
   std::thread killer([] {
     ASSERT_TRUE(Eventually([] { return !ChildrenOf(::getpid()).empty(); }));
@@ -149,6 +161,48 @@ TEST_F(IndexersTest, CallsAtTheSameTimeHaveProcessesOfTheirOwnAndTwoDatasetsShar
   EXPECT_EQ(ChildrenOf(::getpid()).size(), 4u);
   EXPECT_TRUE(other->TarKey(File("good"), 0, 512).ok());
   EXPECT_EQ(ChildrenOf(::getpid()).size(), 5u);
+  cancelled = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Calls of `parsers`, from several threads. Returns the most processes that there were at once.
+size_t ProcessesForCalls(source::Parsers& parsers, const source::ForeignFile& file, int threads) {
+  std::atomic<size_t> most{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < threads; ++i)
+    callers.emplace_back([&] {
+      for (int call = 0; call < 20; ++call) {
+        EXPECT_TRUE(parsers.TarKey(file, 0, 512).ok());
+        const size_t now = ChildrenOf(::getpid()).size();
+        if (now > most) most = now;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  return most;
+}
+
+TEST_F(IndexersTest, QuickCallsWaitForEachOtherAndStartNoProcess) {
+  const auto slow_to_grow = std::make_shared<Indexers>(Indexers::Options{
+      .program = PENSTOCK_LYING_INDEXER, .cores = 8, .grow_after = std::chrono::hours(1)});
+  EXPECT_EQ(ProcessesForCalls(*slow_to_grow->NewParsers(), File("good"), 6), 1u);
+}
+
+TEST_F(IndexersTest, TheyGrowToOneForEachCoreAndFurtherOnlyIfCallsWaitForLong) {
+  const auto two =
+      std::make_shared<Indexers>(Indexers::Options{.program = PENSTOCK_LYING_INDEXER,
+                                                   .cores = 2,
+                                                   .grow_after = milliseconds(0),
+                                                   .grow_beyond_after = std::chrono::hours(1)});
+  const auto parsers = two->NewParsers();
+  std::atomic<bool> cancelled{false};
+  const source::ScanWatch watch = {.cancelled = [&] { return cancelled.load(); }};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { (void)parsers->ScanTar(File("hang"), nullptr, {}, watch); });
+  EXPECT_TRUE(Eventually([] { return ChildrenOf(::getpid()).size() == 2; }));
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(ChildrenOf(::getpid()).size(), 2u);
+  EXPECT_TRUE(two->NewParsers()->TarKey(File("good"), 0, 512).ok());  // others need not wait
   cancelled = true;
   for (std::thread& thread : threads) thread.join();
 }

@@ -62,6 +62,7 @@ class Liar {
     }
     if (what == "abort") std::abort();
     if (what == "segv") ::raise(SIGSEGV);
+    if (what == "forbidden") ::raise(SIGSYS);  // what its sandbox would do to it
     if (what == "exit") ::_exit(7);
     if (what == "no-memory") ::_exit(kExitNoMemory);
     if (what == "not-ready") ::_exit(kExitNotReady);

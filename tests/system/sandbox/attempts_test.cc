@@ -1,5 +1,5 @@
-// Makes each attempt of a hijacked worker in real processes and prints its result.
-#include "server/workers/program/attempts.h"
+// Makes each attempt of a hijacked worker or indexer in real processes and prints its result.
+#include "common/sandbox/probe/attempts.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,12 +18,15 @@
 
 #include "common/base/units.h"
 #include "common/sandbox/landlock.h"
+#include "common/sandbox/probe/sandbox_probe.h"
 #include "common/sandbox/sandbox.h"
-#include "server/workers/probe/sandbox_probe.h"
+#include "server/indexer/indexer_process.h"
+#include "server/indexer/program/confine_indexer.h"
 #include "server/workers/program/confine.h"
+#include "server/workers/worker_process.h"
 #include "tests/support/programs/daemon_process.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 namespace {
 
 constexpr uid_t kUser = 54321;  // so that the processes do not run as root
@@ -62,7 +65,7 @@ int Made(size_t which, const AttemptTarget& target, const std::function<bool()>&
   if (child == 0) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) ::_exit(kCouldNot);
-    ::dup2(ends[0], kSocketNumber);
+    ::dup2(ends[0], workers::kSocketNumber);
     BecomeUser();
     if (!prepare()) ::_exit(kCouldNot);
     ::_exit(Attempt(which, target));
@@ -72,12 +75,13 @@ int Made(size_t which, const AttemptTarget& target, const std::function<bool()>&
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-bool AsAWorker() { return Confine(base::kGiB, SandboxMode::kOn).ok(); }
+bool AsAWorker() { return workers::Confine(base::kGiB, workers::SandboxMode::kOn).ok(); }
+bool AsAnIndexer() { return indexer::ConfineIndexer().ok(); }
 bool BehindTheFilter() {
-  sandbox::GiveUpPrivileges();
+  GiveUpPrivileges();
   const rlimit none{};
   ::setrlimit(RLIMIT_NPROC, &none);
-  sandbox::EnterLandlock();
+  EnterLandlock();
   return true;
 }
 bool Unconfined() { return true; }
@@ -88,22 +92,26 @@ std::string Words(int outcome) {
   return ::strerrorname_np(outcome);
 }
 
-TEST(AttemptsTest, NoneSucceedsInAWorkerAndMostDoWithoutItsSandbox) {
-  if (sandbox::kIsInstrumented) GTEST_SKIP() << "a sanitizer's runtime cannot run in a sandbox";
+TEST(AttemptsTest, NoneSucceedsInAWorkerOrIndexerAndMostDoWithoutTheSandbox) {
+  if (kIsInstrumented) GTEST_SKIP() << "a sanitizer's runtime cannot run in a sandbox";
   testing::TemporaryDirectory folder;
   ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
   FakeDaemon daemon;
   const AttemptTarget target = daemon.target(folder.path().c_str());
   size_t succeed = 0;
 
-  std::printf("%-46s %-10s %-18s %s\n", "attempt", "worker", "without its filter", "unconfined");
+  std::printf("%-46s %-10s %-10s %-18s %s\n", "attempt", "worker", "indexer", "without the filter",
+              "unconfined");
   for (size_t i = 0; i < kAttempts.size(); ++i) {
     const int in_worker = Made(i, target, AsAWorker);
+    const int in_indexer = Made(i, target, AsAnIndexer);
     const int behind = Made(i, target, BehindTheFilter);
     const int unconfined = Made(i, target, Unconfined);
-    std::printf("%-46s %-10s %-18s %s\n", std::string(kAttempts[i]).c_str(),
-                Words(in_worker).c_str(), Words(behind).c_str(), Words(unconfined).c_str());
+    std::printf("%-46s %-10s %-10s %-18s %s\n", std::string(kAttempts[i]).c_str(),
+                Words(in_worker).c_str(), Words(in_indexer).c_str(), Words(behind).c_str(),
+                Words(unconfined).c_str());
     EXPECT_EQ(in_worker, -SIGSYS) << kAttempts[i];
+    EXPECT_EQ(in_indexer, -SIGSYS) << kAttempts[i];
     succeed += unconfined == 0 ? 1 : 0;
   }
   // Attempts that always fail would prove nothing. Only io_uring, BPF, x32 and what the machine
@@ -133,20 +141,28 @@ TEST(AttemptsTest, WhatTouchesFilesOrTheDaemonFailsWithoutTheFilterToo) {
   }
 }
 
-TEST(AttemptsTest, TheProbeOfARealWorkerSaysSo) {
-  auto probe = SandboxProbe::Start({.folder = "/tmp"});
+void ExpectProof(const SandboxProbe::Options& options) {
+  auto probe = SandboxProbe::Start(options);
   ASSERT_TRUE(probe.ok()) << probe.status();
   const auto report = (*probe)->Finish();
 
   ASSERT_TRUE(report.ok()) << report.status();
-  if (sandbox::kIsInstrumented) GTEST_SKIP() << report->ToString();
+  if (kIsInstrumented) GTEST_SKIP() << report->ToString();
   EXPECT_EQ(report->killed_by, SIGSYS);
   EXPECT_EQ(report->outcomes.size(), kAttempts.size());
   for (const SandboxReport::Tried& each : report->outcomes)
     EXPECT_EQ(each.error, kProbeErrno) << each.attempt;
-  std::printf("%s; a worker's filter kills by signal %d\n", report->ToString().c_str(),
-              report->killed_by);
+  std::printf("%s: %s; the filter kills by signal %d\n", options.whose.c_str(),
+              report->ToString().c_str(), report->killed_by);
+}
+
+TEST(AttemptsTest, TheProbeOfARealWorkerSaysSo) {
+  ExpectProof({.program = workers::DefaultProgram(), .whose = "workers", .folder = "/tmp"});
+}
+
+TEST(AttemptsTest, TheProbeOfARealIndexerSaysSo) {
+  ExpectProof({.program = indexer::DefaultProgram(), .whose = "indexers", .folder = "/tmp"});
 }
 
 }  // namespace
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

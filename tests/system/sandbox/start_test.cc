@@ -1,5 +1,5 @@
-// Starts daemons whose sandbox holds, has a hole, cannot be built, or is off, as a user other than
-// root.
+// Starts daemons whose workers' or indexers' sandbox holds, has a hole, cannot be built, or is off,
+// as a user other than root.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,10 +15,12 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "common/sandbox/sandbox.h"
+#include "tests/support/files/tar_maker.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/http_get.h"
 #include "tests/support/programs/trainer.h"
@@ -40,7 +42,7 @@ std::string Config(const std::string& workers, const std::string& more_of_server
   EXPECT_EQ(::chmod(fs::path(Photographs(kImages)).parent_path().c_str(), 0755), 0);
   return "server: {socket: SOCKET, group: '', state_dir: ''" + more_of_server + "}\nworkers: {" +
          workers + "}\npool: {max: 64MiB}\n" +
-         "datasets: [{name: photographs, folder: " + Photographs(kImages) + "}]\n";
+         "datasets:\n  - {name: photographs, folder: " + Photographs(kImages) + "}\n";
 }
 
 std::string Contents(const std::string& path) {
@@ -69,11 +71,32 @@ class SandboxStartTest : public ::testing::Test {
   }
 
   // Runs a daemon that must refuse to start.
-  Ended Refused(const std::string& program) {
+  Ended Refused(const std::string& program, const std::string& daemon = "penstockd") {
     std::string config = Config("count: 1, program: " + program);
     config.replace(config.find("SOCKET"), 6, folder_.path() + "/run/penstock.sock");
     std::ofstream(folder_.path() + "/config.yaml") << config;
-    return RunProgram("penstockd", {"--config", folder_.path() + "/config.yaml"});
+    return RunProgram(daemon, {"--config", folder_.path() + "/config.yaml"});
+  }
+
+  // Runs a daemon beside which there is this instead of penstock-indexer; empty: nothing.
+  Ended RefusedWithIndexer(const std::string& script) {
+    const std::string daemon = folder_.path() + "/penstockd";
+    fs::copy_file(ProgramPath("penstockd"), daemon);
+    if (!script.empty()) fs::rename(StandIn(script), folder_.path() + "/penstock-indexer");
+    return Refused(ProgramPath("penstock-worker"), daemon);
+  }
+  std::string Indexer() { return ProgramPath("penstock-indexer") + " \"$@\""; }
+
+  // A daemon that has opened a dataset of a shard, so that an indexer of it still waits for more.
+  std::unique_ptr<DaemonProcess> DaemonWithIndexer(const std::string& workers) {
+    std::ofstream(folder_.path() + "/x.tar") << TarFile("a.jpg", "image") << TarEnd();
+    std::string config = Config(workers);
+    config += "  - {name: shards, tar: {shards: ['" + folder_.path() + "/x.tar']}}\n";
+    auto daemon = std::make_unique<DaemonProcess>(
+        DaemonProcess::Options{.config = config, .user = DaemonUser()});
+    EXPECT_EQ(daemon->Ctl({"index", "shards"}).exit_code, 0);
+    EXPECT_EQ(daemon->IndexerPids().size(), 1u);
+    return daemon;
   }
 
   TemporaryDirectory folder_;
@@ -116,6 +139,24 @@ TEST_F(SandboxStartTest, EachWorkerIsShutInAndHoldsOnlyItsChannel) {
     EXPECT_THAT(held,
                 ::testing::UnorderedElementsAre("0 /dev/n", "1 /dev/n", ::testing::StartsWith("2 "),
                                                 "3 socket", "5 socket", "6 anon_i"));
+  }
+}
+
+TEST_F(SandboxStartTest, EachIndexerIsShutInAndHoldsOnlyItsSocket) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can look into an indexer";
+  const auto daemon = DaemonWithIndexer("count: 1");
+
+  for (const pid_t pid : daemon->IndexerPids()) {
+    const std::string proc = "/proc/" + std::to_string(pid);
+    EXPECT_THAT(Contents(proc + "/status"),
+                AllOf(HasSubstr("Seccomp:\t2"), HasSubstr("NoNewPrivs:\t1")));
+    EXPECT_THAT(Contents(proc + "/limits"), ::testing::ContainsRegex("Max processes +0 +0"));
+    std::set<std::string> held;
+    for (const auto& each : fs::directory_iterator(proc + "/fd"))
+      held.insert(each.path().filename().string() + " " +
+                  fs::read_symlink(each.path()).string().substr(0, 6));
+    EXPECT_THAT(held, ::testing::UnorderedElementsAre("0 /dev/n", "1 /dev/n",
+                                                      ::testing::StartsWith("2 "), "3 socket"));
   }
 }
 
@@ -163,11 +204,20 @@ TEST_F(SandboxStartTest, OffIsShownEverywhere) {
 
   EXPECT_EQ(OneEpoch(daemon.address(), SmallRows("photographs", 8)).rows.size(), size_t{kImages});
   EXPECT_EQ(daemon.Status().sandbox(), "off");
-  EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("sandbox   off: decoders have"));
+  EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("sandbox   off: decoders and parsers have"));
   EXPECT_THAT(daemon.log(),
               AllOf(HasSubstr("level=warning event=sandbox_off"), HasSubstr("sandbox=off")));
   EXPECT_EQ(ValueOf(Scrape(port), "penstock_workers_sandboxed"), 0);
   for (const pid_t pid : daemon.WorkerPids())
+    EXPECT_THAT(Contents("/proc/" + std::to_string(pid) + "/status"),
+                AllOf(HasSubstr("Seccomp:\t0"), HasSubstr("NoNewPrivs:\t1")));
+}
+
+TEST_F(SandboxStartTest, OffReachesTheIndexersToo) {
+  const auto daemon = DaemonWithIndexer("count: 1, sandbox: off");
+
+  EXPECT_EQ(daemon->Status().sandbox(), "off");
+  for (const pid_t pid : daemon->IndexerPids())
     EXPECT_THAT(Contents("/proc/" + std::to_string(pid) + "/status"),
                 AllOf(HasSubstr("Seccomp:\t0"), HasSubstr("NoNewPrivs:\t1")));
 }
@@ -178,6 +228,32 @@ TEST_F(SandboxStartTest, AHoleIsFoundAndNotServedWith) {
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_THAT(ended.output, AllOf(HasSubstr("the attempt to"), HasSubstr("workers.sandbox: off"),
                                   Not(HasSubstr("event=serving"))));
+}
+
+TEST_F(SandboxStartTest, AHoleInTheIndexersSandboxIsFoundAndNotServedWith) {
+  const Ended ended = RefusedWithIndexer("LD_PRELOAD=" PENSTOCK_NO_FILTER " exec " + Indexer());
+
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("the indexers' sandbox: in it, the attempt to"),
+                    HasSubstr("workers.sandbox: off"), Not(HasSubstr("event=serving"))));
+}
+
+TEST_F(SandboxStartTest, AnIndexerThatCannotShutItselfInIsNotServedWith) {
+  const Ended ended = RefusedWithIndexer("exec " + ProgramPath("penstock-test-forbid") + " " +
+                                         std::to_string(SYS_seccomp) + " " + Indexer());
+
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("the indexers' sandbox: "),
+                    HasSubstr("the container and the service manager must allow seccomp(2)")));
+}
+
+TEST_F(SandboxStartTest, WithoutAnIndexerBesideItItDoesNotServe) {
+  const Ended ended = RefusedWithIndexer("");
+
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.output, HasSubstr(folder_.path() + "/penstock-indexer"));
 }
 
 TEST_F(SandboxStartTest, WithoutSeccompItDoesNotServe) {

@@ -131,6 +131,17 @@ TEST(OptionsTest, WithoutANumberThereIsARowCopierForEachFourCores) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(256)).row_copiers.count, 8u);
 }
 
+TEST(OptionsTest, TheSandboxIsOnOrOffForWorkersAndIndexersAlike) {
+  config::v1::Config config = DefaultConfig();
+  EXPECT_EQ(EngineOptions(config, kMachine).workers.sandbox, workers::SandboxMode::kOn);
+  EXPECT_EQ(ToIndexers(config, kMachine).sandboxed, indexer::Sandboxed::kYes);
+
+  config.mutable_workers()->set_sandbox(config::v1::Workers::SANDBOX_OFF);
+  EXPECT_EQ(EngineOptions(config, kMachine).workers.sandbox, workers::SandboxMode::kOff);
+  EXPECT_EQ(ToIndexers(config, kMachine).sandboxed, indexer::Sandboxed::kNo);
+  EXPECT_EQ(ToIndexers(config, kMachine).cores, 8u);
+}
+
 TEST(OptionsTest, APrivateDaemonTakesAnyPath) {
   EXPECT_TRUE(CatalogOptions(DefaultConfig(), Paths::kAny)->any_path);
 }

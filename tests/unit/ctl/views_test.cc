@@ -42,7 +42,8 @@ TEST(ViewsTest, WhatShutsTheWorkersInIsSaidAndThatNothingDoes) {
   status.set_sandbox("seccomp and landlock");
   EXPECT_THAT(Show(status), HasSubstr("  sandbox   seccomp and landlock\n"));
   status.set_sandbox("off");
-  EXPECT_THAT(Show(status), HasSubstr("  sandbox   off: decoders have the daemon's rights\n"));
+  EXPECT_THAT(Show(status),
+              HasSubstr("  sandbox   off: decoders and parsers have the daemon's rights\n"));
 }
 
 TEST(ViewsTest, AWorkerThatItsSandboxKilledIsAWarning) {

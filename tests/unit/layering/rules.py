@@ -55,7 +55,7 @@ MAY_USE = {
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
     "server/rpc": COMMON | {"grpc", "protobuf", "server/session"},
-    "server/app": COMMON | {"common/cuda", "grpc", "protobuf", "systemd", "yaml", "server"},
+    "server/app": COMMON | {"common/cuda", "common/sandbox/probe/sandbox_probe.h", "grpc", "protobuf", "systemd", "yaml", "server"},
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},

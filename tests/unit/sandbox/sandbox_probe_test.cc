@@ -1,4 +1,4 @@
-#include "server/workers/probe/sandbox_probe.h"
+#include "common/sandbox/probe/sandbox_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 namespace {
 
 using ::testing::AllOf;
@@ -24,13 +24,13 @@ class JudgeTest : public ::testing::Test {
     page_.finished = 1;
     for (auto& outcome : page_.outcomes) outcome = kProbeErrno;
   }
-  std::string Why() { return std::string(Judge(page_).status().message()); }
+  std::string Why() { return std::string(Judge(page_, "workers").status().message()); }
 
   ProbePage page_ = {};
 };
 
 TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
-  const auto report = Judge(page_);
+  const auto report = Judge(page_, "workers");
 
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->ToString(), "seccomp and landlock");
@@ -40,14 +40,15 @@ TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
 TEST_F(JudgeTest, WithoutLandlockItIsAProofThatSaysLess) {
   page_.landlock = 0;
 
-  EXPECT_EQ(Judge(page_)->ToString(), "seccomp");
+  EXPECT_EQ(Judge(page_, "workers")->ToString(), "seccomp");
 }
 
 TEST_F(JudgeTest, OneAttemptThatSucceedsIsNamedWithTheRemedy) {
   page_.outcomes[3] = 0;
 
-  EXPECT_EQ(Judge(page_).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Why(), AllOf(HasSubstr("/proc/PID/mem for writing succeeded"),
+  EXPECT_EQ(Judge(page_, "workers").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Why(), AllOf(HasSubstr("the workers' sandbox: "),
+                           HasSubstr("/proc/PID/mem for writing succeeded"),
                            HasSubstr("workers.sandbox: off")));
 }
 
@@ -84,16 +85,16 @@ TEST_F(JudgeTest, AProbeThatDidNothingProvesNothing) {
   page_.filters = 0;
   page_.finished = 0;
 
-  EXPECT_FALSE(Judge(page_).ok());
+  EXPECT_FALSE(Judge(page_, "workers").ok());
 }
 
 TEST_F(JudgeTest, ABuildWithASanitizerSaysThatThereIsNone) {
   page_.filters = 0;
 
-  ASSERT_TRUE(Judge(page_).ok());
-  EXPECT_EQ(Judge(page_)->ToString(), "none (built with a sanitizer)");
-  EXPECT_FALSE(Judge(page_)->filters_calls);
+  ASSERT_TRUE(Judge(page_, "workers").ok());
+  EXPECT_EQ(Judge(page_, "workers")->ToString(), "none (built with a sanitizer)");
+  EXPECT_FALSE(Judge(page_, "workers")->filters_calls);
 }
 
 }  // namespace
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

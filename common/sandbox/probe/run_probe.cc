@@ -1,4 +1,4 @@
-#include "server/workers/program/probe.h"
+#include "common/sandbox/probe/run_probe.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,35 +11,31 @@
 #include <cstdio>
 #include <string>
 
-#include "common/base/units.h"
 #include "common/posix/memory.h"
-#include "server/workers/probe/probe_page.h"
-#include "server/workers/program/attempts.h"
-#include "server/workers/program/confine.h"
+#include "common/sandbox/probe/attempts.h"
+#include "common/sandbox/probe/probe_page.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 namespace {
 
-// A probe allocates next to nothing.
-constexpr uint64_t kMemory = 64 * base::kMiB;
-// The process's name in the kernel's audit log. It tells the one kill of each start from an attack.
+// The process's name in the kernel's audit log. It tells the kills of each start from attacks.
 constexpr char kCalled[] = "penstock-probe";
 
 AttemptTarget ToAttemptTarget(const ProbePage& page) {
   return {.daemon = page.daemon, .address = page.secret_address, .folder = page.folder};
 }
 
-[[noreturn]] void BreakOut(const AttemptTarget& target) {
+[[noreturn]] void BreakOut(const ConfineProgram& confine, const AttemptTarget& target) {
   ::prctl(PR_SET_NAME, kCalled, 0, 0, 0);
-  if (Confine(kMemory, SandboxMode::kOn).ok()) (void)Attempt(0, target);
+  if (confine(0).ok()) (void)Attempt(0, target);
   ::_exit(0);
 }
 
-// Starts a process that installs a worker's own filter and makes a forbidden call. Returns the
+// Starts a process that installs the program's own filter and makes a forbidden call. Returns the
 // signal that ended it; 0 if none did.
-int KilledBy(const ProbePage& page) {
+int KilledBy(const ConfineProgram& confine, const ProbePage& page) {
   const pid_t child = ::fork();
-  if (child == 0) BreakOut(ToAttemptTarget(page));
+  if (child == 0) BreakOut(confine, ToAttemptTarget(page));
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -61,10 +57,10 @@ void TryAll(ProbePage& page) {
   }
 }
 
-int Probe(ProbePage& page) {
+int Probe(const ConfineProgram& confine, ProbePage& page) {
   page.folder[sizeof(page.folder) - 1] = 0;
-  if (!sandbox::kIsInstrumented) page.killed_by = KilledBy(page);
-  const auto confined = Confine(kMemory, SandboxMode::kOn, {.fail_with = kProbeErrno});
+  if (!kIsInstrumented) page.killed_by = KilledBy(confine, page);
+  const absl::StatusOr<EnteredSandbox> confined = confine(kProbeErrno);
   if (!confined.ok()) {
     Report(confined.status(), page);
     return 2;
@@ -78,16 +74,15 @@ int Probe(ProbePage& page) {
 
 }  // namespace
 
-int RunProbe() {
+int RunProbe(const ConfineProgram& confine) {
   const posix::Fd memory(kProbePageNumber);
   auto mapping = posix::Mapping::Map(memory, sizeof(ProbePage), posix::Access::kReadWrite);
   auto* page = mapping.ok() ? reinterpret_cast<ProbePage*>(mapping->data()) : nullptr;
   if (page == nullptr || page->magic != kProbeMagic) {
-    std::fputs("penstock-worker: only penstockd of the same version starts it as a probe\n",
-               stderr);
+    std::fputs("only penstockd of the same version starts this program as a probe\n", stderr);
     return 2;
   }
-  return Probe(*page);
+  return Probe(confine, *page);
 }
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

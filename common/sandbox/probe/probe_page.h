@@ -1,5 +1,6 @@
 // The attempts of a probe, and the shared memory in which it reports their outcomes. The daemon
-// starts penstock-worker as a probe to test what the sandbox forbids (sandbox_probe.h).
+// starts penstock-worker and penstock-indexer as probes to test what their sandbox forbids
+// (sandbox_probe.h).
 #pragma once
 
 #include <array>
@@ -10,9 +11,9 @@
 
 #include "absl/strings/string_view.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 
-inline constexpr absl::string_view kProbeArgument = "probe";  // in place of "user=…"
+inline constexpr absl::string_view kProbeArgument = "probe";  // the program's only argument
 inline constexpr uint64_t kProbeMagic = 0x45424F5250534E50;
 inline constexpr int kProbePageNumber = 4;  // the inherited memfd with this struct
 
@@ -35,7 +36,7 @@ inline constexpr std::array kAttempts = std::to_array<absl::string_view>({
     "signal the daemon (tgkill)",
     "make a Unix socket",
     "make a TCP socket",
-    "send on its own socket",
+    "send to an address (sendto)",
     "fork",
     "start a thread",
     "start a program",
@@ -64,7 +65,7 @@ struct ProbePage {
   char failure[512];  // why it could not enter the sandbox; empty: it could
   uint32_t filters;   // whether it has a filter; not in builds with a sanitizer
   int32_t landlock;   // version; 0: none
-  int32_t killed_by;  // the signal that ended a process with a worker's own filter; 0: none
+  int32_t killed_by;  // the signal that ended a process with the program's own filter; 0: none
   std::atomic<uint32_t> finished;
   std::array<std::atomic<int32_t>, kAttempts.size()> outcomes;
 };
@@ -72,4 +73,4 @@ static_assert(std::is_standard_layout_v<ProbePage>);
 
 inline constexpr uint64_t kSecret = 0x70656E73746F636B;  // what the probe must not read or change
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

@@ -1,4 +1,4 @@
-#include "server/workers/probe/sandbox_probe.h"
+#include "common/sandbox/probe/sandbox_probe.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -9,18 +9,16 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "server/workers/worker_life.h"
-#include "server/workers/worker_process.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 namespace {
 
 constexpr char kRemedy[] =
-    "; the daemon does not serve without a sandbox around its decoders. Mend it, or set "
-    "workers.sandbox: off in its configuration";
+    "; the daemon does not serve without a sandbox around what parses and decodes files. Mend it, "
+    "or set workers.sandbox: off in its configuration";
 
-absl::Status NotProven(absl::string_view why) {
-  return absl::FailedPreconditionError(absl::StrCat("the workers' sandbox: ", why, kRemedy));
+absl::Status NotProven(absl::string_view whose, absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat("the ", whose, "' sandbox: ", why, kRemedy));
 }
 
 std::string Said(int outcome) {
@@ -41,9 +39,9 @@ std::string SandboxReport::ToString() const {
   return landlock > 0 ? "seccomp and landlock" : "seccomp";
 }
 
-absl::StatusOr<SandboxReport> Judge(const ProbePage& page) {
+absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose) {
   if (const std::string failure = TextOf(page.failure, sizeof(page.failure)); !failure.empty())
-    return NotProven(failure);
+    return NotProven(whose, failure);
   SandboxReport report{
       .filters_calls = page.filters != 0, .landlock = page.landlock, .killed_by = page.killed_by};
   for (size_t i = 0; i < kAttempts.size(); ++i)
@@ -51,10 +49,11 @@ absl::StatusOr<SandboxReport> Judge(const ProbePage& page) {
   if (page.finished.load() != 0 && !report.filters_calls) return report;
   for (const SandboxReport::Tried& each : report.outcomes)
     if (each.error != kProbeErrno)
-      return NotProven(absl::StrCat("in it, the attempt to ", each.attempt, " ", Said(each.error)));
-  if (page.finished.load() == 0) return NotProven("the probe did not end");
+      return NotProven(whose,
+                       absl::StrCat("in it, the attempt to ", each.attempt, " ", Said(each.error)));
+  if (page.finished.load() == 0) return NotProven(whose, "the probe did not end");
   if (report.killed_by != SIGSYS)
-    return NotProven("a process that made a forbidden call was not killed");
+    return NotProven(whose, "a process that made a forbidden call was not killed");
   return report;
 }
 
@@ -64,16 +63,18 @@ absl::StatusOr<std::unique_ptr<SandboxProbe>> SandboxProbe::Start(const Options&
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping, posix::Mapping::Map(memory, sizeof(ProbePage),
                                                                         posix::Access::kReadWrite));
   std::unique_ptr<SandboxProbe> probe(new SandboxProbe(options, std::move(mapping)));
-  auto child =
-      posix::Child::Spawn({probe->program_, std::string(kProbeArgument)},
-                          {{memory.get(), kProbePageNumber}}, posix::Child::Wait::kForNothing);
-  if (!child.ok()) return base::Annotate(child.status(), "worker");
+  auto child = posix::Child::Spawn({probe->program_, std::string(kProbeArgument)},
+                                   {{memory.get(), kProbePageNumber}},
+                                   posix::Child::Wait::kForNothing, options.without);
+  if (!child.ok())
+    return base::Annotate(child.status(), absl::StrCat("the probe of the ", options.whose));
   probe->child_ = std::make_unique<posix::Child>(*std::move(child));
   return probe;
 }
 
 SandboxProbe::SandboxProbe(const Options& options, posix::Mapping mapping)
-    : program_(options.program.empty() ? DefaultProgram() : options.program),
+    : program_(options.program),
+      whose_(options.whose),
       mapping_(std::move(mapping)),
       deadline_(base::Now() + options.timeout) {
   ProbePage& page = this->page();  // everything else is 0
@@ -88,10 +89,11 @@ SandboxProbe::SandboxProbe(const Options& options, posix::Mapping mapping)
 absl::StatusOr<SandboxReport> SandboxProbe::Finish() {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Exit exit, WaitForEnd());
   if (const int error = child_->StartError(); error != 0)
-    return base::ErrnoStatus(error, absl::StrCat("worker: starting ", program_));
-  auto report = Judge(page());
+    return base::ErrnoStatus(
+        error, absl::StrCat("the probe of the ", whose_, "' sandbox: starting ", program_));
+  auto report = Judge(page(), whose_);
   if (!report.ok() && page().outcomes[0].load() == kNotTried && page().failure[0] == 0)
-    return NotProven(absl::StrCat("its probe ", Describe(KillReason::kNone, exit)));
+    return NotProven(whose_, absl::StrCat("its probe ", posix::Describe(exit)));
   return report;
 }
 
@@ -101,11 +103,12 @@ absl::StatusOr<posix::Exit> SandboxProbe::WaitForEnd() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - base::Now()).count();
     if (left <= 0)
       return absl::DeadlineExceededError(
-          absl::StrCat("the probe of the workers' sandbox did not end in time", kRemedy));
+          absl::StrCat("the probe of the ", whose_, "' sandbox did not end in time", kRemedy));
     pollfd ended{.fd = child_->pidfd().get(), .events = POLLIN, .revents = 0};
     if (::poll(&ended, 1, static_cast<int>(left)) < 0 && errno != EINTR)
-      return base::ErrnoStatus(errno, "waiting for the probe of the workers' sandbox");
+      return base::ErrnoStatus(errno,
+                               absl::StrCat("waiting for the probe of the ", whose_, "' sandbox"));
   }
 }
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

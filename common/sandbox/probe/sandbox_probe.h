@@ -1,6 +1,6 @@
-// Tests the workers' sandbox. At its start the daemon runs penstock-worker as a probe, which enters
-// the workers' sandbox and tries what a hijacked decoder would. server/decisions/sandbox.md says
-// what this proves.
+// Tests a program's sandbox. At its start the daemon runs penstock-worker and penstock-indexer as
+// probes, which enter their sandbox and try what a hijacked decoder or parser would.
+// server/decisions/sandbox.md says what this proves.
 //
 // **Ownership**: the daemon's, during its start. **Thread safety**: one thread, which must live as
 // long as the process (posix::Child).
@@ -15,9 +15,9 @@
 #include "common/base/status.h"
 #include "common/posix/memory.h"
 #include "common/posix/process.h"
-#include "server/workers/probe/probe_page.h"
+#include "common/sandbox/probe/probe_page.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 
 // What the sandbox consists of, for status.
 struct SandboxReport {
@@ -28,24 +28,24 @@ struct SandboxReport {
     int error = 0;  // 0: it succeeded; kNotTried, kUnderWay
   };
   std::vector<Tried> outcomes = {};
-  int killed_by = 0;  // the signal with which a worker's own filter ends a process
+  int killed_by = 0;  // the signal with which the program's own filter ends a process
 
   // "seccomp and landlock", "seccomp", or "none (built with a sanitizer)".
   std::string ToString() const;
 };
 
-// How the status shows `workers.sandbox: off`.
-inline constexpr char kSandboxOff[] = "off";
-
-// Evaluates the page of a probe that has ended. Pure. **Errors**: FailedPrecondition says which
-// attempt was not refused, or why the probe could not enter the sandbox, and what to do.
-absl::StatusOr<SandboxReport> Judge(const ProbePage& page);
+// Evaluates the page of a probe that has ended. Pure. `whose`: "workers", for messages.
+// **Errors**: FailedPrecondition says which attempt was not refused, or why the probe could not
+// enter the sandbox, and what to do.
+absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose);
 
 class SandboxProbe {
  public:
   struct Options {
-    std::string program = {};  // empty: DefaultProgram()
-    std::string folder = {};   // one in which the daemon may write; empty: the current one
+    std::string program;
+    std::string whose;                      // "workers": whose sandbox it is, for messages
+    std::string folder = {};                // one in which the daemon may write; empty: the current
+    std::vector<std::string> without = {};  // environment variables that the program doesn't get
     base::Duration timeout = std::chrono::seconds(10);  // a cold start from a slow disk
   };
   // Starts the probe; it works while the caller does other things. **Errors**: the program cannot
@@ -60,11 +60,11 @@ class SandboxProbe {
   ProbePage& page() const { return *reinterpret_cast<ProbePage*>(mapping_.data()); }
   absl::StatusOr<posix::Exit> WaitForEnd();
 
-  const std::string program_;
+  const std::string program_, whose_;
   posix::Mapping mapping_;
   const base::TimePoint deadline_;
   volatile uint64_t secret_ = kSecret;  // the probe gets its address
   std::unique_ptr<posix::Child> child_;
 };
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

@@ -1,4 +1,5 @@
-// What a hijacked worker would try, one system call for each attempt, in the order of kAttempts.
+// What a hijacked worker or indexer would try, one system call for each attempt, in the order of
+// kAttempts.
 #pragma once
 
 #include <sys/types.h>
@@ -6,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 
 struct AttemptTarget {
   pid_t daemon = 0;
@@ -17,4 +18,4 @@ struct AttemptTarget {
 // Makes one attempt. Returns 0 if it succeeded (and undoes it), else the errno. Never allocates.
 int Attempt(size_t which, const AttemptTarget& target);
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox

@@ -1,4 +1,4 @@
-#include "server/workers/program/attempts.h"
+#include "common/sandbox/probe/attempts.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -18,14 +18,14 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "server/workers/probe/probe_page.h"
-#include "server/workers/queue/channel.h"
+#include "common/sandbox/probe/probe_page.h"
 
-namespace penstock::workers {
+namespace penstock::sandbox {
 namespace {
 
 constexpr size_t kPathSize = 5000;
 constexpr size_t kPage = 4096;
+constexpr int kOwnSocket = 3;  // its number in the programs that are probed
 
 // 0, or the errno of a failed call.
 int ErrnoOf(long result) { return result < 0 ? errno : 0; }
@@ -101,7 +101,7 @@ int UnixSocket(const AttemptTarget&) {
 }
 int TcpSocket(const AttemptTarget&) { return Made(::syscall(SYS_socket, AF_INET, SOCK_STREAM, 0)); }
 int Send(const AttemptTarget&) {
-  return ErrnoOf(::syscall(SYS_sendto, kSocketNumber, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0));
+  return ErrnoOf(::syscall(SYS_sendto, kOwnSocket, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0));
 }
 
 int Fork(const AttemptTarget&) {
@@ -180,4 +180,4 @@ static_assert(kTries.size() == kAttempts.size());
 
 int Attempt(size_t which, const AttemptTarget& target) { return kTries.at(which)(target); }
 
-}  // namespace penstock::workers
+}  // namespace penstock::sandbox
