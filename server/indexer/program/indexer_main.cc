@@ -1,6 +1,6 @@
 // penstock-indexer: parses files for one daemon until that daemon closes its socket. It opens no
-// files; the daemon sends them open. It has one thread. Started as a probe, it tests its sandbox and
-// exits.
+// files; the daemon sends them open. It has one thread. Started as a probe, it tests its sandbox
+// and exits.
 //
 // Exit codes: 0 the daemon closed its socket; 1 the daemon sent an invalid message; 2 not started
 // by a daemon, or the sandbox failed; 3 it needs more memory than its limit.
