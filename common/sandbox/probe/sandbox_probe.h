@@ -34,10 +34,12 @@ struct SandboxReport {
   std::string ToString() const;
 };
 
-// Evaluates the page of a probe that has ended. Pure. `whose`: "workers", for messages.
+// Evaluates the page of a probe that has ended, as `exit` says. Pure. `whose`: "workers", for
+// messages.
 // **Errors**: FailedPrecondition says which attempt was not refused, or why the probe could not
 // enter the sandbox, and what to do.
-absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose);
+absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose,
+                                    const posix::Exit& exit);
 
 class SandboxProbe {
  public:

@@ -24,13 +24,14 @@ class JudgeTest : public ::testing::Test {
     page_.finished = 1;
     for (auto& outcome : page_.outcomes) outcome = kProbeErrno;
   }
-  std::string Why() { return std::string(Judge(page_, "workers").status().message()); }
+  std::string Why() { return std::string(Judge(page_, "workers", exit_).status().message()); }
 
   ProbePage page_ = {};
+  posix::Exit exit_ = {};
 };
 
 TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
-  const auto report = Judge(page_, "workers");
+  const auto report = Judge(page_, "workers", exit_);
 
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->ToString(), "seccomp and landlock");
@@ -40,13 +41,13 @@ TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
 TEST_F(JudgeTest, WithoutLandlockItIsAProofThatSaysLess) {
   page_.landlock = 0;
 
-  EXPECT_EQ(Judge(page_, "workers")->ToString(), "seccomp");
+  EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "seccomp");
 }
 
 TEST_F(JudgeTest, OneAttemptThatSucceedsIsNamedWithTheRemedy) {
   page_.outcomes[3] = 0;
 
-  EXPECT_EQ(Judge(page_, "workers").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Judge(page_, "workers", exit_).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Why(), AllOf(HasSubstr("the workers' sandbox: "),
                            HasSubstr("/proc/PID/mem for writing succeeded"),
                            HasSubstr("workers.sandbox: off")));
@@ -67,6 +68,19 @@ TEST_F(JudgeTest, AnAttemptThatDidNotComeBackCountsAsSuccess) {
   EXPECT_THAT(Why(), AllOf(HasSubstr("start a program"), HasSubstr("did not come back")));
 }
 
+// Such as systemd's SystemCallArchitectures=native, which the unit has.
+TEST_F(JudgeTest, AFilterAroundTheDaemonMayKillForTheLastAttempt) {
+  page_.outcomes.back() = kUnderWay;
+  page_.finished = 0;
+
+  exit_ = {.signalled = true, .code = SIGSYS};
+  EXPECT_EQ(Why(), "");
+  exit_ = {.signalled = true, .code = SIGSEGV};
+  EXPECT_THAT(Why(), HasSubstr("did not come back"));
+  exit_ = {.signalled = false, .code = SIGSYS};
+  EXPECT_THAT(Why(), HasSubstr("did not come back"));
+}
+
 TEST_F(JudgeTest, AFilterThatDoesNotKillIsNone) {
   page_.killed_by = 0;
   EXPECT_THAT(Why(), HasSubstr("was not killed"));
@@ -85,15 +99,15 @@ TEST_F(JudgeTest, AProbeThatDidNothingProvesNothing) {
   page_.filters = 0;
   page_.finished = 0;
 
-  EXPECT_FALSE(Judge(page_, "workers").ok());
+  EXPECT_FALSE(Judge(page_, "workers", exit_).ok());
 }
 
 TEST_F(JudgeTest, ABuildWithASanitizerSaysThatThereIsNone) {
   page_.filters = 0;
 
-  ASSERT_TRUE(Judge(page_, "workers").ok());
-  EXPECT_EQ(Judge(page_, "workers")->ToString(), "none (built with a sanitizer)");
-  EXPECT_FALSE(Judge(page_, "workers")->filters_calls);
+  ASSERT_TRUE(Judge(page_, "workers", exit_).ok());
+  EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "none (built with a sanitizer)");
+  EXPECT_FALSE(Judge(page_, "workers", exit_)->filters_calls);
 }
 
 }  // namespace
