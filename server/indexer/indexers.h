@@ -41,7 +41,7 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
     base::Duration keep = std::chrono::seconds(5);  // how long an idle process is kept
     // How long a call waits before its opening gets another process: up to one for each core, and
     // beyond.
-    base::Duration grow_after = std::chrono::milliseconds(10);
+    base::Duration grow_after = std::chrono::milliseconds(4);
     base::Duration grow_beyond_after = std::chrono::milliseconds(100);
   };
   explicit Indexers(Options options);

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "common/posix/process.h"
 #include "common/posix/failpoint.h"
+#include "common/posix/process.h"
 
 namespace penstock::workers {
 

@@ -3,6 +3,7 @@
 layering_test.py ROOT [WORKER INDEXER DAEMON]: the built programs.
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,13 +116,26 @@ class ThisTreeTest(unittest.TestCase):
         self.assertEqual(found(DAEMON), [])
 
     @unittest.skipUnless(WORKER and DAEMON, "the daemon is not built here")
-    def test_the_daemon_does_not_contain_what_unpacks_samples(self):
-        def unpacks(program):
+    def test_the_daemon_does_not_contain_what_unpacks_or_decodes_samples(self):
+        def found(program):
             symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
-            return "penstock::unpack::RowFiller::" in symbols or "penstock::unpack::ExampleSample::" in symbols
+            return [name for name in ("unpack::RowFiller::", "unpack::ExampleSample::", "decode::Decoder::",
+                                      "decode::JpegReader::", "decode::PngReader::")
+                    if f"penstock::{name}" in symbols]
 
-        self.assertTrue(unpacks(WORKER))  # shows that the names are right
-        self.assertFalse(unpacks(DAEMON))
+        self.assertEqual(len(found(WORKER)), 5)  # so that the names are right
+        self.assertEqual(found(DAEMON), [])
+
+    @unittest.skipUnless(INDEXER and WORKER and DAEMON, "the daemon is not built here")
+    def test_the_daemon_itself_calls_no_library_that_parses_or_decompresses(self):
+        def calls(program):
+            symbols = subprocess.run(["nm", "-D", "--undefined-only", program], check=True, capture_output=True,
+                                     text=True).stdout
+            return set(re.findall(r"\bU ((?:inflate|uncompress|gz(?:open|read)|ZSTD_|LZ4_|lzma_|BZ2_|jpeg_|png_|"
+                                  r"TIFF|WebP)\w*)", symbols))
+
+        self.assertTrue(calls(INDEXER) and calls(WORKER))  # so that the pattern is right
+        self.assertEqual(calls(DAEMON), set())
 
 
 if __name__ == "__main__":

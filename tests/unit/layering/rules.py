@@ -50,7 +50,7 @@ MAY_USE = {
     "server/session": COMMON | {"server/plan", "server/decode/core/spec.h", "server/source/core",
                                 "server/pool/slot_layout.h", "server/export/device_request.h",
                                 "server/export/device_grant.h"},
-    "server/feed": COMMON | {"server/plan", "server/source", "server/decode", "server/unpack",
+    "server/feed": COMMON | {"server/plan", "server/source", "server/decode/core/spec.h", "server/unpack",
                              "server/workers", "server/copy", "server/pool", "server/export", "server/session"},
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
