@@ -67,8 +67,8 @@ absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
         "--private and --config exclude each other: a private daemon has no configuration");
   if (arguments.config && arguments.stays)
     return Wrong(
-        "--stay and --config exclude each other: the configuration says it by "
-        "server.exit_when_idle, whose default is to stay");
+        "--stay and --config exclude each other: with a configuration, the daemon stays "
+        "unless server.exit_when_idle is set");
   return arguments;
 }
 

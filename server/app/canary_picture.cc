@@ -92,7 +92,7 @@ absl::Status CheckCanaryPicture(std::span<const std::byte> row) {
     if (std::abs(got - wanted) > kTolerance)
       return absl::DataLossError(absl::StrCat("the picture came with ", got, " instead of ", wanted,
                                               " at pixel (", x, ", ", y, "), channel ", i % 3,
-                                              "; is libjpeg sound?"));
+                                              "; check the libjpeg that penstock-worker uses"));
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@ namespace penstock::sandbox {
 namespace {
 
 constexpr char kRemedy[] =
-    "; the daemon does not serve without a sandbox around what parses and decodes files. Mend it, "
+    "; the daemon does not serve without a sandbox around what parses and decodes files. Fix this, "
     "or set workers.sandbox: off in its configuration";
 
 absl::Status NotProven(absl::string_view whose, absl::string_view why) {

@@ -65,7 +65,7 @@ absl::Status CheckTar(const ScannedShard& scanned, uint64_t file_bytes) {
     const bool first = &sample == scanned.samples.data();
     if (sample.place < next || sample.place >= scanned.members.size() ||
         (first && sample.place != 0) || sample.bytes != 0)
-      return Lie("samples that are not one behind the other");
+      return Lie("samples that overlap or are out of order");
     next = sample.place + 1;
   }
   if (scanned.samples.empty() && !scanned.members.empty()) return Lie("members without samples");
@@ -87,7 +87,7 @@ absl::Status CheckRecords(const ScannedShard& scanned, uint64_t file_bytes) {
   constexpr uint64_t kAround = source::kRecordHeader + source::kRecordFooter;
   for (const ShardSample& sample : scanned.samples) {
     if (sample.place != at || kAround > file_bytes - at || sample.bytes > file_bytes - at - kAround)
-      return Lie("records that are not one behind the other");
+      return Lie("records that are not contiguous");
     at += kAround + sample.bytes;
   }
   return at == file_bytes ? absl::OkStatus() : Lie("records that end before their file");

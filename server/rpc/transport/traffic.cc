@@ -62,10 +62,10 @@ absl::StatusOr<Traffic::May> Traffic::JudgeHeaders(const Frame& frame, base::Tim
   const uint32_t frames = begins ? 1 : block_frames_ + 1;
   const uint64_t size = (begins ? 0 : block_bytes_) + frame.length;
   if (frames > limits_.header_frames || size > limits_.header_bytes)
-    return CutOffFor(CutOff::kHeaders, absl::ResourceExhaustedError(absl::StrCat(
-                                           "headers of ", size, " bytes in ", frames, " frames; ",
-                                           limits_.header_bytes, " bytes in ",
-                                           limits_.header_frames, " frames are the most")));
+    return CutOffFor(CutOff::kHeaders,
+                     absl::ResourceExhaustedError(absl::StrCat(
+                         "headers of ", size, " bytes in ", frames, " frames; the limits are ",
+                         limits_.header_bytes, " bytes and ", limits_.header_frames, " frames")));
   const bool is_call = begins && !calls_.contains(frame.stream);
   if (is_call && calls_.size() >= limits_.open_calls)
     return CutOffFor(CutOff::kCalls,

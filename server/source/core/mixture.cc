@@ -271,7 +271,7 @@ std::string Describe(const RowLayout& layout) {
 absl::Status Differ(const MixturePart& a, const MixturePart& b, absl::string_view what,
                     absl::string_view of_a, absl::string_view of_b) {
   return absl::InvalidArgumentError(absl::StrCat("parts '", a.name, "' and '", b.name,
-                                                 "' do not go together: ", what, " ", of_a, " and ",
+                                                 "' cannot be mixed: ", what, " ", of_a, " and ",
                                                  of_b, "; mix parts that are alike"));
 }
 
