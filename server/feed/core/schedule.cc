@@ -98,9 +98,10 @@ bool Schedule::Wants(User& user, Core::MayRead may_read) const {
   if (user.current != nullptr) return true;
   if (user.asked == changes_) return false;
   if (Pick(user, may_read) != nullptr) return true;
-  // This is not notified when a feed becomes readable again.
+  // This is not notified when a feed becomes readable again. The feed of a session that has ended
+  // may be gone.
   const auto is_read = [&](const Entry& entry) {
-    return may_read(user.id, entry.session->spec().feed);
+    return !entry.session->Wants() || may_read(user.id, entry.session->spec().feed);
   };
   if (std::all_of(user.entries.begin(), user.entries.end(), is_read)) user.asked = changes_;
   return false;

@@ -184,6 +184,23 @@ TEST_F(UnreadableFeedTest, WhatNobodyWantsAnyMoreIsNotGoneOnWith) {
   EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
 }
 
+// Its feed may be gone, because a new one has replaced it.
+TEST_F(UnreadableFeedTest, TheFeedOfASessionThatHasEndedIsNotAskedFor) {
+  harness_.AddSlots(8);
+  const SessionId session = harness_.Open(1, Of(1000, 3));
+  harness_.Decode();
+  harness_.core.DetachSession(session);
+
+  const auto task = harness_.core.NextRow(
+      FillPath::kWorkers, [](UserId) { return Turn::kNow; },
+      [](UserId, FeedId feed) {
+        ADD_FAILURE() << "feed " << feed.value();
+        return true;
+      });
+
+  EXPECT_FALSE(task.has_value());
+}
+
 TEST_F(ScheduleTest, ASessionWhoseArenaHasNoSpareSlotHoldsUpNobody) {
   harness_.AddSlots(1);
   harness_.AddSlots(1, ArenaId(2));
