@@ -5,6 +5,7 @@
 #   tests/run.sh asan     all but the slow tests, under AddressSanitizer and UBSan
 #   tests/run.sh tsan     the tests labelled tsan, under ThreadSanitizer
 #   tests/run.sh soak     a daemon under random faults for ten minutes, or $PENSTOCK_SOAK_SECONDS
+#   tests/run.sh failpoints  the daemon is killed at each of its failpoints; part of slow
 #   tests/run.sh fuzz     a minute of libFuzzer for each parser of external bytes
 #   tests/run.sh no-cuda  all but the slow tests, built without CUDA and our Huffman decoder
 #   tests/run.sh no-unity compiles each file alone, without precompiled headers, so that missing
@@ -21,7 +22,7 @@ case $label in
   -*) set -- too many ;;
 esac
 [ $# -le 1 ] || {
-  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|soak|asan|tsan|fuzz|no-cuda|no-unity|lint|lint-all]" >&2
+  echo "tests/run.sh: at most one label; usage: tests/run.sh [unit|contract|system|slow|soak|failpoints|asan|tsan|fuzz|no-cuda|no-unity|lint|lint-all]" >&2
   exit 2
 }
 
@@ -44,6 +45,11 @@ strict=
 case $label in
   '') ;;
   asan | no-cuda) preset=$label ;;
+  failpoints)
+    preset=failpoints
+    targets=failpoints_test
+    select="-R ^failpoints_"
+    ;;
   no-unity)
     preset=no-unity
     select="-L ^unit$"
@@ -102,4 +108,5 @@ if [ "${select#-LE}" != "$select" ]; then
   ctest --test-dir "build/$preset" -N -L '^slow$' |
     sed -n 's/^ *Test *#[0-9]*: /left out, being slow (tests\/run.sh slow): /p'
 fi
+[ "$label" != slow ] || tests/run.sh failpoints || failed=1
 exit $failed

@@ -6,10 +6,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
@@ -84,7 +86,7 @@ absl::Status AtFailpoint(const char* name) {
       return absl::Status(static_cast<absl::StatusCode>(term.argument),
                           absl::StrCat("failpoint ", name));
     case FailpointAction::kDelay:
-      ::usleep(static_cast<useconds_t>(term.argument) * 1000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(term.argument));
       return absl::OkStatus();
     case FailpointAction::kPause:
       for (;;) ::pause();

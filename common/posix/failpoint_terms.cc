@@ -13,12 +13,16 @@ namespace {
 struct KnownAction {
   absl::string_view name;
   FailpointAction action;
-  int argument;  // default value; -1: it takes none
+  int argument;     // default value; -1: it takes none
+  int least, most;  // argument
 };
-constexpr KnownAction kKnown[] = {
-    {"off", FailpointAction::kOff, -1},      {"kill", FailpointAction::kKill, -1},
-    {"exit", FailpointAction::kExit, 1},     {"error", FailpointAction::kError, 14},
-    {"delay", FailpointAction::kDelay, 100}, {"pause", FailpointAction::kPause, -1}};
+// An error is one of absl::StatusCode, but not OK.
+constexpr KnownAction kKnown[] = {{"off", FailpointAction::kOff, -1, 0, 0},
+                                  {"kill", FailpointAction::kKill, -1, 0, 0},
+                                  {"exit", FailpointAction::kExit, 1, 0, 255},
+                                  {"error", FailpointAction::kError, 14, 1, 16},
+                                  {"delay", FailpointAction::kDelay, 100, 0, 3'600'000},
+                                  {"pause", FailpointAction::kPause, -1, 0, 0}};
 
 absl::Status WrongTerm(absl::string_view term) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -51,7 +55,8 @@ absl::StatusOr<FailpointTerm> ParseTerm(absl::string_view text) {
     term.argument = known.argument;
     if (!argument) return term;
     const bool valid = known.argument >= 0 && absl::SimpleAtoi(*argument, &term.argument);
-    if (!valid || term.argument < 0) return WrongTerm(whole);
+    if (!valid || term.argument < known.least || term.argument > known.most)
+      return WrongTerm(whole);
     return term;
   }
   return WrongTerm(whole);

@@ -66,13 +66,18 @@ Daemon::Daemon(const DaemonOptions& options)
 absl::Status Daemon::StartParts() {
   rpc::ServerOptions rpc;
   PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
+  PENSTOCK_FAILPOINT("start.addresses_claimed");
   PENSTOCK_RETURN_IF_ERROR(StartProofs());
+  PENSTOCK_FAILPOINT("start.proofs_run");
   PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
+  PENSTOCK_FAILPOINT("start.runner_started");
   PENSTOCK_RETURN_IF_ERROR(FinishProofs());
   MakeService();
   PENSTOCK_RETURN_IF_ERROR(OpenDoorway());
+  PENSTOCK_FAILPOINT("start.doorway_open");
   PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(rpc)));
+  PENSTOCK_FAILPOINT("start.server_started");
   return ServeMetrics();
 }
 
@@ -240,6 +245,7 @@ base::Duration Daemon::drain_for() const {
 
 void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
   catalog_->SetOffer(std::move(offer));
+  PENSTOCK_FAILPOINT("reload.half_applied");
   runner_->Deliver([admission = ToAdmission(next)](feed::Engine& engine, base::TimePoint) {
     engine.SetAdmission(admission);
   });

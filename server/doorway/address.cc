@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/group.h"
 #include "common/shm/doorway_wire.h"
 
@@ -35,23 +36,42 @@ absl::StatusOr<std::string> DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Creates the directory with its final group and mode before anybody else can enter it.
-absl::Status MakeDirectory(const std::string& directory, std::optional<gid_t> group) {
-  if (::mkdir(directory.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return absl::OkStatus();
+absl::Status LetGroupEnter(const std::string& directory, gid_t group) {
+  const posix::Fd fd(::open(directory.c_str(), O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC));
+  if (fd.valid() && ::fchown(fd.get(), -1, group) == 0 && ::fchmod(fd.get(), 0750) == 0)
+    return absl::OkStatus();
+  return base::ErrnoStatus(errno,
+                           absl::StrCat("giving the directory ", directory, " to group ", group),
+                           "run the daemon as a member of that group");
+}
+
+// Creates the directory with its final group and mode before anybody else can enter it. It gets its
+// name last: a daemon that is killed meanwhile leaves none behind that its group could never enter.
+absl::Status TryToMakeDirectory(const std::string& directory, std::optional<gid_t> group) {
+  const std::string aside = absl::StrCat(directory, ".new");
+  ::rmdir(aside.c_str());  // of a daemon that was killed
+  if (::mkdir(aside.c_str(), 0700) != 0)
     return base::ErrnoStatus(errno, absl::StrCat("creating the directory ", directory),
                              "create it yourself or choose another address");
+  PENSTOCK_FAILPOINT("address.folder_made");
+  absl::Status made = group ? LetGroupEnter(aside, *group) : absl::OkStatus();
+  if (made.ok() && ::rename(aside.c_str(), directory.c_str()) != 0)
+    made = base::ErrnoStatus(errno, absl::StrCat("creating the directory ", directory));
+  if (!made.ok()) ::rmdir(aside.c_str());
+  return made;
+}
+
+// Others may be making it, too.
+absl::Status MakeDirectory(const std::string& directory, std::optional<gid_t> group) {
+  constexpr int kTries = 10;
+  absl::Status made;
+  for (int i = 0; i < kTries; ++i) {
+    struct stat status;
+    if (::lstat(directory.c_str(), &status) == 0) return absl::OkStatus();
+    made = TryToMakeDirectory(directory, group);
+    if (made.ok()) break;
   }
-  if (!group.has_value()) return absl::OkStatus();
-  const posix::Fd fd(::open(directory.c_str(), O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() || ::fchown(fd.get(), -1, *group) != 0 || ::fchmod(fd.get(), 0750) != 0) {
-    const absl::Status status = base::ErrnoStatus(
-        errno, absl::StrCat("giving the directory ", directory, " to group ", *group),
-        "run the daemon as a member of that group");
-    ::rmdir(directory.c_str());
-    return status;
-  }
-  return absl::OkStatus();
+  return made;
 }
 
 absl::Status CheckDirectory(const std::string& directory, std::optional<gid_t> group) {
@@ -158,6 +178,7 @@ absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& g
   PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory, gid));
   PENSTOCK_RETURN_IF_ERROR(CheckDirectory(directory, gid));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd lock, TakeLock(path));
+  PENSTOCK_FAILPOINT("address.locked");
   Claim claim(path, gid, std::move(lock), posix::Fd());
   PENSTOCK_ASSIGN_OR_RETURN(claim.listener_, ListenForGroup(path, posix::SocketKind::kStream, gid));
   return claim;
@@ -166,6 +187,7 @@ absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& g
 absl::StatusOr<posix::Fd> ListenForGroup(const std::string& path, posix::SocketKind kind,
                                          std::optional<gid_t> group) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd listener, posix::Listen(path, kind));
+  PENSTOCK_FAILPOINT("address.bound");
   if (group.has_value() && ::lchown(path.c_str(), -1, *group) != 0) {
     const absl::Status status =
         base::ErrnoStatus(errno, absl::StrCat("giving ", path, " to group ", *group),

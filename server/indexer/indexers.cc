@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/posix/failpoint.h"
 #include "common/posix/limits.h"
 #include "server/indexer/process_parsers.h"
 
@@ -202,6 +203,7 @@ void Indexers::End(std::vector<Idle> old) {
 // does without this one if it cannot be started.
 void Indexers::StartFor(uint64_t owner) {
   auto started = IndexerProcess::Start(options_.program, options_.sandboxed);
+  PENSTOCK_FAILPOINT("indexer.started");
   const base::MutexLock lock(mutex_);
   if (started.ok()) return HandOverOrKeep(owner, *std::move(started));
   if (groups_[owner].processes == 1) (void)HandOver(owner, started);

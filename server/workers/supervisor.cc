@@ -184,6 +184,7 @@ std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
 }
 
 void Supervisor::NoteDeath(const UserWorker& worker, const DeadWorker& dead) {
+  PENSTOCK_FAILPOINT("worker.reaped");
   deaths_.push_back({.number = worker.number(),
                      .pid = dead.pid,
                      .reason = dead.reason,

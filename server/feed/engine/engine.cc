@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::feed {
 namespace {
@@ -141,6 +142,7 @@ void Engine::Open(const OpenRequest& request, base::TimePoint now, SessionOpener
 }
 
 void Engine::PeerGone(uint64_t peer, base::TimePoint now) {
+  PENSTOCK_FAILPOINT("peer.gone");
   sessions_.PeerGone(peer, now);
   gpus_.ForgetPeer(peer);
   segments_.PeerGone(peer);

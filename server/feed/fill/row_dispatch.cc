@@ -59,6 +59,7 @@ void RowDispatch::Begin(FillPath fill_path, Next next, base::TimePoint now) {
                        .given = now};
   if (const std::optional<FillOutcome> ended = FillerOf(fill_path).Begin(job))
     return End(fill_path, *ended, now);
+  PENSTOCK_FAILPOINT("row.given_out");
   feed->flow.Given({job.task.slot.value(), job.task.generation}, now);
   if (job.aside) source.BegunAside();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::feed {
@@ -139,7 +140,9 @@ absl::Status SessionTable::Close(uint64_t peer, uint64_t id, base::TimePoint now
   const absl::Status theirs = FindOf(peer, id).status();
   if (absl::IsNotFound(theirs)) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(theirs);
+  PENSTOCK_FAILPOINT("session.before_closed");
   std::unique_ptr<exporting::BatchDelivery> delivery = Erase(id, now);
+  PENSTOCK_FAILPOINT("session.closed_not_answered");
   if (!delivery->Leave()) leaving_.push_back({peer, std::move(delivery)});
   return absl::OkStatus();
 }

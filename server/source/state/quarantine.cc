@@ -208,6 +208,7 @@ size_t Quarantine::Clear() {
   quarantined_.clear();
   by_fault_.clear();
   if (cleared > 0) is_saved_ = false;
+  PENSTOCK_FAILPOINT("quarantine.cleared");
   return cleared;
 }
 

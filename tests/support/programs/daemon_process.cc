@@ -135,7 +135,14 @@ void DaemonProcess::Start() {
   if (options_.on_terminal && terminal_ >= 0) close(terminal_);
   if (options_.on_terminal) terminal_ = OpenTerminal(terminal);
   pid_ = Spawn(argv, directory() + "/log", options_.user, terminal);
-  ASSERT_TRUE(Eventually([this] { return Answers(); })) << log();
+  ASSERT_TRUE(Eventually([this] { return Answers() || (options_.may_die && HasEnded()); }))
+      << log();
+}
+
+bool DaemonProcess::HasEnded() const {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
 }
 
 void DaemonProcess::Rewrite(const std::string& config) {

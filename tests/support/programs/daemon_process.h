@@ -36,6 +36,7 @@ class DaemonProcess {
     // doesn't drain unless `config` says so. Empty: a private daemon.
     std::string config = {};
     bool serves = true;        // Start waits until the daemon is ready, not only until it answers
+    bool may_die = false;      // the daemon may end before that; Start then returns
     Identity user = {};        // the user that runs it
     bool on_terminal = false;  // on a terminal of its own, in the foreground
     // A program (path and arguments) that runs the daemon. pid() is then that program's.
@@ -55,6 +56,8 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
   std::string address() const { return directory_.path() + "/run/penstock.sock"; }
+  // Whether the daemon has ended by itself. Kill(0) then returns how.
+  bool HasEnded() const;
   // Where operators call: a separate socket, except with a private daemon.
   std::string admin_address() const {
     return options_.config.empty() ? address() : directory_.path() + "/run-admin/admin.sock";

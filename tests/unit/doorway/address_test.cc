@@ -139,6 +139,16 @@ TEST_F(AddressTest, ASharedDaemonsDirectoryAndSocketAreForTheGroup) {
   EXPECT_EQ(ModeOf(path_), 0660u);
 }
 
+TEST_F(AddressTest, WhatAKilledDaemonLeftOfADirectoryIsMadeAnew) {
+  ASSERT_EQ(::mkdir((directory_ + ".new").c_str(), 0700), 0);
+
+  const auto claim = ClaimAddress(path_, our_group_);
+
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(ModeOf(directory_), 0750u);
+  EXPECT_FALSE(Exists(directory_ + ".new"));
+}
+
 TEST_F(AddressTest, ItsEndRemovesBothSocketsAndTheLock) {
   {
     auto claim = ClaimAddress(path_, "");

@@ -35,7 +35,8 @@ TEST(FailpointTermsTest, ActionsHaveDefaultArguments) {
 
 TEST(FailpointTermsTest, WhatIsNoTermIsRefusedAndQuoted) {
   for (const char* text : {"a", "a=", "=kill", "a=die", "a=0*kill", "a=x*kill", "a=kill(1)",
-                           "a=delay(x)", "a=delay(-1)", "a=kill->", "a=exit(1"}) {
+                           "a=delay(x)", "a=delay(-1)", "a=kill->", "a=exit(1", "a=error(0)",
+                           "a=error(17)", "a=exit(256)", "a=delay(4000000)"}) {
     const auto terms = FailpointTerms::Parse(text);
     EXPECT_TRUE(absl::IsInvalidArgument(terms.status())) << text;
   }

@@ -1,0 +1,213 @@
+#include "tests/system/failpoints/disturbed_run.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/files/tar_maker.h"
+#include "tests/support/programs/process_cost.h"
+#include "tests/system/failpoints/trainee.h"
+
+namespace penstock::testing {
+namespace fs = std::filesystem;
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int kImages = 60;
+constexpr auto kMostARun = std::chrono::seconds(100);
+constexpr auto kMostEnding = std::chrono::seconds(5);
+
+constexpr gid_t kGroup = 54342;
+bool WeAreRoot() { return geteuid() == 0; }
+Identity User(uid_t number) {
+  return WeAreRoot() ? Identity{.user = number, .groups = {kGroup}} : Identity{};
+}
+Identity DaemonUser() { return User(54340); }
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void GiveTo(const Identity& user, const std::string& path) {
+  if (user.IsOurs()) return;
+  EXPECT_EQ(chown(path.c_str(), user.user, user.user), 0) << path;
+}
+
+}  // namespace
+
+std::vector<std::string> AllFailpoints() {
+  setenv("PENSTOCK_FAILPOINTS", "list", 1);
+  const Ended listed = RunProgram("penstockd", {});
+  unsetenv("PENSTOCK_FAILPOINTS");
+  std::vector<std::string> names;
+  std::istringstream lines(listed.output);
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  return names;
+}
+
+// The daemon, and what an operator does to it while it runs.
+class Node {
+ public:
+  Node(DaemonProcess::Options options, const Disturbance& disturbance)
+      : lives_left_(disturbance.lives) {
+    setenv("PENSTOCK_FAILPOINTS", disturbance.failpoints.c_str(), 1);
+    daemon_ = std::make_unique<DaemonProcess>(std::move(options));
+  }
+  ~Node() { BeLeftAlone(); }
+
+  DaemonProcess& daemon() { return *daemon_; }
+  void BeLeftAlone() { unsetenv("PENSTOCK_FAILPOINTS"); }
+
+  // Starts it again if it is gone; else does what is due once both trainers have this many batches.
+  void Step(uint64_t batches) {
+    if (daemon_->HasEnded()) return StartAgain();
+    const uint64_t due = done_ + 1;
+    if (done_ == 4 || batches < due) return;
+    ++done_;
+    if (due == 1) KillWorkers();
+    if (due == 2) daemon_->Signal(SIGHUP);
+    if (due == 3) daemon_->Ctl({"quarantine", "clear", "photographs"});
+    if (due == 4) daemon_->Signal(SIGTERM);
+  }
+  void StartAgain() {
+    daemon_->Kill(0);
+    if (--lives_left_ <= 0) BeLeftAlone();
+    daemon_->Start();
+  }
+
+ private:
+  void KillWorkers() {
+    for (const pid_t child : ChildrenOf(daemon_->pid()))
+      if (ContentOf(absl::StrCat("/proc/", child, "/comm")) == "penstock-worker\n")
+        kill(child, SIGKILL);
+  }
+
+  int lives_left_;
+  uint64_t done_ = 0;
+  std::unique_ptr<DaemonProcess> daemon_;
+};
+
+DisturbedRuns::DisturbedRuns() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of daemons that were killed become our children
+  fs::copy(Photographs(kImages), folder_.At("photographs"), fs::copy_options::recursive);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.At("photographs")))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  fs::resize_file(files[7], 200);
+  std::string shard;
+  for (size_t i = 0; i < files.size(); ++i)
+    shard += TarFile(absl::StrCat(10'000 + i, ".jpg"), ContentOf(files[i])) +
+             TarFile(absl::StrCat(10'000 + i, ".cls"), "0");
+  folder_.Write("shard.tar", shard + TarEnd());
+}
+
+DaemonProcess::Options DisturbedRuns::Options() const {
+  const std::string group = WeAreRoot() ? absl::StrCat(kGroup) : "";
+  return {.workers = 2,
+          .config = absl::StrCat(
+              "server: {socket: SOCKET, group: '", group, "', state_dir: '", folder_.At("state"),
+              "', drain_for: 20s}\nlimits: {max_quarantined: 50%}\ndatasets:\n"
+              "  - {name: photographs, folder: '",
+              folder_.At("photographs"), "'}\n  - {name: shards, tar: {shards: ['",
+              folder_.At("shard.tar"), "']}}\n"),
+          .serves = false,
+          .may_die = true,
+          .user = DaemonUser()};
+}
+
+void DisturbedRuns::PrepareState() {
+  const std::string log = folder_.At("failpoints.log");
+  folder_.Write("failpoints.log", "");
+  GiveTo(DaemonUser(), log);
+  setenv("PENSTOCK_FAILPOINTS_LOG", log.c_str(), 1);
+  fs::remove_all(folder_.At("state"));
+  folder_.MakeFolder("state");
+  fs::permissions(folder_.At("state"), fs::perms::owner_all);
+  GiveTo(DaemonUser(), folder_.At("state"));
+}
+
+std::map<std::string, int> DisturbedRuns::Acted() const {
+  std::map<std::string, int> acted;
+  std::ifstream log(folder_.At("failpoints.log"));
+  std::string name, rest;
+  while (log >> name && std::getline(log, rest)) ++acted[name];
+  return acted;
+}
+
+DisturbedRuns::Got DisturbedRuns::Run(const Disturbance& disturbance) {
+  PrepareState();
+  Node node(Options(), disturbance);
+  Got got;
+  {
+    Trainee first(node.daemon().address(), "photographs", "state", folder_.At("first"),
+                  User(54341));
+    Trainee second(node.daemon().address(), "shards", "order", folder_.At("second"), User(54343));
+    const auto until = steady_clock::now() + kMostARun;
+    while (!(first.HasEnded() & second.HasEnded()) && steady_clock::now() < until) {
+      node.Step(std::min(first.Got().batches, second.Got().batches));
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    got.by_state = first.Got();
+    got.in_order = second.Got();
+    got.ended = first.ended_well() && second.ended_well();
+  }
+  SeeToLeftovers(node, got);
+  got.acted = Acted();
+  return got;
+}
+
+// What a kill left is seen to, at the latest, when a daemon opens the datasets again.
+void DisturbedRuns::SeeToLeftovers(Node& node, Got& got) {
+  DaemonProcess& daemon = node.daemon();
+  const bool killed = daemon.Kill(SIGTERM) == -SIGKILL;
+  node.BeLeftAlone();
+  if (killed || !FilesLeftIn(daemon.directory()).empty()) {
+    daemon.Start();
+    OneEpoch(daemon.address(), SmallRows("photographs", 8));
+    OneEpoch(daemon.address(), SmallRows("shards", 5));
+    daemon.Kill(SIGTERM);
+  }
+  got.left = Leftovers(daemon.directory());
+}
+
+std::string DisturbedRuns::FilesLeftIn(const std::string& directory) const {
+  std::string left;
+  for (const std::string& folder : {folder_.At("state"), directory})
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string path = entry.path().string();
+      if (path.find(".new") != std::string::npos || entry.is_socket() || path.ends_with(".lock"))
+        absl::StrAppend(&left, path, " ");
+    }
+  return left;
+}
+
+std::string DisturbedRuns::Leftovers(const std::string& directory) const {
+  std::string left;
+  for (const auto until = steady_clock::now() + kMostEnding; steady_clock::now() < until;) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    left = FilesLeftIn(directory);
+    for (const pid_t pid : ChildrenOf(getpid()))
+      left += ContentOf(absl::StrCat("/proc/", pid, "/comm"));
+    if (left.empty()) break;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return left;
+}
+
+}  // namespace penstock::testing

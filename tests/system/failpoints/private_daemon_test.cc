@@ -1,0 +1,85 @@
+// A private daemon is killed at each step of its start. Its client hears of it or goes on; the next
+// client starts another one, which serves.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/files/temp_folder.h"
+#include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/trainer.h"
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+class PrivateDaemonFailpointsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  PrivateDaemonFailpointsTest() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // daemons become our children, and can be waited for
+    unsetenv("PENSTOCK_ADDRESS");
+    setenv("XDG_RUNTIME_DIR", runtime_.path().c_str(), 1);
+    setenv("PENSTOCK_DAEMON", ProgramPath("penstockd").c_str(), 1);
+    setenv("PENSTOCK_FAILPOINTS_LOG", runtime_.At("failpoints.log").c_str(), 1);
+  }
+  ~PrivateDaemonFailpointsTest() override {
+    unsetenv("PENSTOCK_FAILPOINTS");
+    kill(Daemon(), SIGTERM);
+    EXPECT_TRUE(EndsSoon()) << "processes of killed daemons are left";
+  }
+
+  // As its lock says; 0 without one.
+  pid_t Daemon() const {
+    pid_t pid = 0;
+    std::ifstream(runtime_.At("penstock/penstock.sock.lock")) >> pid;
+    return pid;
+  }
+  bool EndsSoon() const {
+    const auto until = steady_clock::now() + std::chrono::seconds(10);
+    while (steady_clock::now() < until) {
+      while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+      if (waitpid(-1, nullptr, WNOHANG) < 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+  // All of an epoch, from whatever daemon there is.
+  Delivered Epoch() const {
+    Delivered delivered;
+    auto client = Client::Connect({.only_private = true});
+    if (!client.ok()) return delivered;
+    auto session = client->Open(SmallRows(Photographs(16), 8));
+    if (session.ok()) TakeBatches(*session, UINT64_MAX, delivered);
+    return delivered;
+  }
+
+  TempFolder runtime_;
+};
+
+TEST_P(PrivateDaemonFailpointsTest, TheNextClientIsServed) {
+  const std::string terms = std::string(GetParam()) + "=1*kill";
+  setenv("PENSTOCK_FAILPOINTS", terms.c_str(), 1);
+  EXPECT_LT(Epoch().rows.size(), 16u) << "the first client was served; " << terms;
+  EXPECT_EQ(runtime_.Read("failpoints.log").find(GetParam()), 0u) << "was not killed; " << terms;
+  unsetenv("PENSTOCK_FAILPOINTS");
+
+  EXPECT_EQ(Epoch().rows.size(), 16u) << terms;
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, PrivateDaemonFailpointsTest,
+                         ::testing::Values("address.locked", "address.bound",
+                                           "start.addresses_claimed", "start.proofs_run",
+                                           "start.runner_started", "start.doorway_open",
+                                           "start.server_started", "session.opened_not_answered"));
+
+}  // namespace
+}  // namespace penstock::testing

@@ -1,0 +1,100 @@
+// penstock-test-trainee ADDRESS DATASET HOW: trains for two epochs, whatever becomes of its daemon,
+// and prints each row: epoch, position, hash of its pixels, label, sample. HOW is state or order
+// (trainee.h).
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/include/penstock/penstock.h"
+#include "tests/support/programs/trainer.h"
+
+namespace penstock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint64_t kEpochs = 2;
+constexpr uint64_t kSamples = 60;
+constexpr unsigned kMostSeconds = 120;
+
+// One write a batch, so that whoever reads it sees whole lines.
+void Print(const Delivered& batch) {
+  std::ostringstream text;
+  for (const auto& [place, row] : batch.rows)
+    text << place.first << ' ' << place.second << ' ' << row.pixels << ' ' << row.label << ' '
+         << row.sample << '\n';
+  text << "batch\n";
+  const std::string lines = text.str();
+  if (write(STDOUT_FILENO, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
+    _exit(1);
+}
+
+class Training {
+ public:
+  Training(std::string address, const std::string& dataset, bool resumes_by_state)
+      : address_(std::move(address)), resumes_by_state_(resumes_by_state) {
+    options_ = SmallRows(dataset, resumes_by_state ? 8 : 5);
+    options_.epochs = kEpochs;
+    if (resumes_by_state) return;
+    std::vector<uint64_t> order(kSamples);
+    std::iota(order.rbegin(), order.rend(), 0);
+    options_.order = Order::kGiven;
+    options_.given = std::make_shared<const std::vector<uint64_t>>(std::move(order));
+  }
+
+  void Run() {
+    while (!done_) {
+      auto client = Client::Connect({.address = address_});
+      auto session = client.ok() ? client->Open(options_) : Result<Session>(client.status());
+      if (session.ok())
+        TakeFrom(*session);
+      else
+        std::this_thread::sleep_for(milliseconds(50));
+    }
+  }
+
+ private:
+  void TakeFrom(Session& session) {
+    while (!done_) {
+      Delivered batch;
+      const Status status = TakeBatches(session, 1, batch, milliseconds(5));
+      if (batch.batches > 0) Print(batch);
+      if (status.ok() || status.code() == Code::kEndOfEpoch) Remember(session.state());
+      if (status.code() == Code::kEndOfData) done_ = true;
+      if (status.code() != Code::kUnavailable) continue;
+      std::this_thread::sleep_for(milliseconds(50));
+      if (resumes_by_state_) return;
+    }
+  }
+
+  // Its epochs count from where it resumes.
+  void Remember(const State& state) {
+    if (!resumes_by_state_) return;
+    options_.state = state;
+    options_.epochs = kEpochs - std::min(state.epoch, kEpochs);
+    if (options_.epochs == 0) done_ = true;
+  }
+
+  const std::string address_;
+  const bool resumes_by_state_;
+  SessionOptions options_;
+  bool done_ = false;
+};
+
+}  // namespace
+}  // namespace penstock::testing
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  alarm(penstock::testing::kMostSeconds);
+  penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0).Run();
+}
