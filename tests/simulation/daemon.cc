@@ -38,6 +38,7 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
       dispatch_(seconds(60), core_, pool_, feeds_, {&filler_, &no_copiers_, &nobody_},
                 {.ended =
                      [this](FillPath fill_path, const feed::FillOutcome& outcome) {
+                       promises_.FillEnded(outcome);
                        statistics_.RowsEnded(fill_path, outcome);
                      },
                  .quarantine_grew = [this](const auto& dataset) { QuarantineChanged(dataset); },
@@ -64,6 +65,7 @@ bool Daemon::Pump() {
   TimePoint now = stage_.now();
   drain_.Tick();
   bool busy = dispatch_.Collect(FillPath::kWorkers, now);
+  promises_.CheckFailedFeeds();
   busy |= deliveries_.Listen(now);
   busy |= dispatch_.GiveOut(now);
   busy |= deliveries_.Announce(now);
@@ -73,6 +75,7 @@ bool Daemon::Pump() {
 void Daemon::Tick() {
   decoders_.Tick();
   dispatch_.Tick(stage_.now());
+  CheckSlots();
   if (const absl::Status lost = status(); !lost.ok()) sessions_.FailAll(lost);
   sessions_.CloseThoseThatLeft(stage_.now());
   core_.Tick(stage_.now());
@@ -139,19 +142,27 @@ void Daemon::Ledger::Submit(const workers::WorkItem& item) {
           item.segment, ":", item.row_offset, " while a trainer holds its slot");
   const auto [writer, is_new] = writers_.emplace(place, item.id);
   Require(is_new, "two items, ", writer->second, " and ", item.id, ", write one row");
-  places_.emplace(item.id, place);
+  items_.emplace(item.id, item);
+  daemon_.promises_.Given(item, daemon_.stage_.now());
   daemon_.decoders_.Submit(item);
 }
 
 std::vector<workers::Outcome> Daemon::Ledger::Collect(TimePoint now) {
   std::vector<workers::Outcome> outcomes = daemon_.decoders_.Collect(now);
   for (const workers::Outcome& outcome : outcomes) {
-    const auto place = places_.find(outcome.id);
-    Require(place != places_.end(), "item ", outcome.id, " ended twice");
-    writers_.erase(place->second);
-    places_.erase(place);
+    const auto item = items_.find(outcome.id);
+    Require(item != items_.end(), "item ", outcome.id, " ended twice");
+    daemon_.promises_.Ended(item->second, outcome.kind);
+    writers_.erase({item->second.segment, item->second.row_offset});
+    items_.erase(item);
   }
   return outcomes;
+}
+
+std::vector<workers::WorkerDeath> Daemon::Ledger::TakeDeaths() {
+  std::vector<workers::WorkerDeath> deaths = daemon_.decoders_.TakeDeaths();
+  daemon_.promises_.Died(deaths, daemon_.stage_.now());
+  return deaths;
 }
 
 void Daemon::WriteRow(const workers::WorkItem& item, int half) {
@@ -169,7 +180,7 @@ void Daemon::WriteRow(const workers::WorkItem& item, int half) {
 
 void Daemon::Check() const {
   const size_t in_flight = filler_.rows().in_flight();
-  Require(ledger_.places_.size() == in_flight, ledger_.places_.size(), " items are written, ",
+  Require(ledger_.items_.size() == in_flight, ledger_.items_.size(), " items are written, ",
           in_flight, " rows are on their way");
   Require(decoders_.items() == in_flight, "the workers have ", decoders_.items(), " of ", in_flight,
           " items");
@@ -182,6 +193,10 @@ void Daemon::Check() const {
   uint64_t reserved = 0;
   for (const auto& [id, session] : sessions_.all()) {
     const feed::SessionView view = *core_.View(feed::SessionId(id));
+    Require(!session.ended || view.filling == 0, "session ", id, ", which has ended, waits for ",
+            view.filling, " batches");
+    Require(session.ended || !promises_.IsSpent(session.feed->account, stage_.now()), "session ",
+            id, " goes on, although its samples cost too many workers");
     Require(view.announced - view.released + view.filling <= session.request.window, "session ", id,
             " exceeds its window");
     Require(view.released <= view.taken && view.taken <= view.announced, "session ", id,
@@ -190,6 +205,18 @@ void Daemon::Check() const {
   }
   Require(reserved == pool.reserved_bytes, "windows take ", reserved, " bytes, ",
           pool.reserved_bytes, " are reserved");
+}
+
+// Slots that nobody wants any more are free as soon as their last row is back.
+void Daemon::CheckSlots() const {
+  std::set<uint32_t> users;
+  for (const auto& [segment, user] : users_) users.insert(user);
+  size_t left_behind = 0;
+  for (const uint32_t user : users)
+    left_behind += filler_.rows().LeftBehind(feed::UserId(user), core_).size();
+  const size_t abandoned = core_.CountAll().abandoned;
+  Require(abandoned == left_behind, abandoned, " slots are abandoned, and workers have rows of ",
+          left_behind, " of them");
 }
 
 void Daemon::CheckNothingIsLeft() const {

@@ -25,6 +25,7 @@
 #include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
 #include "tests/simulation/decoders.h"
+#include "tests/simulation/promises.h"
 #include "tests/simulation/tags.h"
 
 namespace penstock::simulation {
@@ -58,6 +59,10 @@ class Daemon {
   void SetWorkers(uint32_t count) { decoders_.SetCount(count); }
   void QuarantineChanged(const feed::DatasetState& dataset) {
     sessions_.QuarantineChanged(dataset);
+  }
+  void QuarantineCleared(const feed::DatasetState& dataset) {
+    promises_.Cleared(*dataset.dataset);
+    QuarantineChanged(dataset);
   }
   // An orderly end: consumers are told.
   void AnnounceClosing() {
@@ -94,18 +99,17 @@ class Daemon {
     void SetContended(bool contended) override { daemon_.decoders_.SetContended(contended); }
     std::vector<workers::Outcome> Collect(TimePoint now) override;
     std::vector<uint64_t> TakeOverdue() override { return daemon_.decoders_.TakeOverdue(); }
-    std::vector<workers::WorkerDeath> TakeDeaths() override {
-      return daemon_.decoders_.TakeDeaths();
-    }
+    std::vector<workers::WorkerDeath> TakeDeaths() override;
     using RowPlace = std::pair<uint32_t, uint64_t>;  // segment and offset
     std::map<RowPlace, uint64_t> writers_;           // the item that may write there
-    std::map<uint64_t, RowPlace> places_;            // of items
+    std::map<uint64_t, workers::WorkItem> items_;
 
    private:
     Daemon& daemon_;
   };
 
   void WriteRow(const workers::WorkItem& item, int half);
+  void CheckSlots() const;
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   void Tidy();
@@ -117,6 +121,7 @@ class Daemon {
   feed::SegmentSender segments_;
   pool::Pool pool_;
   std::map<uint32_t, uint32_t> users_;  // of segments
+  Promises promises_;
   SimulatedDecoders decoders_;
   Ledger ledger_;
   feed::WorkerFiller filler_;

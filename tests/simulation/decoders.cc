@@ -12,7 +12,11 @@ using workers::OutcomeKind;
 using workers::WorkItem;
 
 SimulatedDecoders::SimulatedDecoders(Stage& stage, Storage& storage, uint32_t count, WriteRow write)
-    : stage_(stage), storage_(storage), write_(std::move(write)), restarts_(options_.budget) {
+    : stage_(stage),
+      storage_(storage),
+      write_(std::move(write)),
+      restarts_(options_.budget),
+      promised_restarts_(options_.budget) {
   SetCount(count);
 }
 
@@ -72,6 +76,7 @@ void SimulatedDecoders::Submit(const WorkItem& item) {
     return;
   }
   Slot& slot = *slots_[*chosen];
+  Require(!slot.state.is_retiring(), "a worker slot that is to go gets another row");
   Require(slot.worker->user == item.user, "a worker got a row of another user");
   slot.state.SetGivesWay(false);
   Give(*slot.worker, item);
@@ -89,8 +94,12 @@ bool SimulatedDecoders::MakeReady(size_t number, uint32_t user) {
 }
 
 void SimulatedDecoders::StartAt(Slot& slot) {
-  if (stage_.now() < starts_fail_until_ && stage_.random.OneIn(2))
+  Require(!slot.state.is_retiring(), "a worker starts at a worker slot that is to go");
+  slot.promises.CheckStart(stage_.now());
+  if (stage_.now() < starts_fail_until_ && stage_.random.OneIn(2)) {
+    slot.promises.DidNotStart(stage_.now(), promised_restarts_);
     return slot.state.OnStartFailed("no memory", stage_.now(), restarts_);
+  }
   StartProgram(*slot.worker);
   slot.state.OnStarted();
 }
@@ -152,6 +161,8 @@ void SimulatedDecoders::CollectSlot(Slot& slot, std::vector<Outcome>& outcomes) 
   CollectFrom(*slot.worker, outcomes);
   const auto dead = ReapIfEnded(*slot.worker, outcomes);
   if (dead) {
+    slot.promises.Died(dead->was_ready, dead->blameless || dead->account != 0, stage_.now(),
+                       promised_restarts_);
     slot.state.OnDeath(*dead, stage_.now(), restarts_);
     NoteDeath(*slot.worker, *dead);
   }
@@ -160,7 +171,10 @@ void SimulatedDecoders::CollectSlot(Slot& slot, std::vector<Outcome>& outcomes) 
     const uint64_t decoded = slot.meter.decoded();
     item_times_.Note(slot.worker->user, slot.meter.Charge(ended, stage_.now()));
     spent_[slot.worker->user] += ended.front().times.taken;
-    if (slot.meter.decoded() > decoded) slot.state.OnDecoded();
+    if (slot.meter.decoded() > decoded) {
+      slot.promises.Decoded();
+      slot.state.OnDecoded();
+    }
   }
   if (!slot.worker->IsFree()) return;
   slot.state.SetGivesWay(false);
@@ -191,7 +205,7 @@ std::optional<workers::DeadWorker> SimulatedDecoders::ReapIfEnded(Worker& worker
     const SimulatedItem item = worker.ring.front();
     worker.ring.pop_front();
     if (ends.kind == OutcomeKind::kStrike)
-      ++storage_.Of(*item.work.dataset).strikes[item.work.sample];
+      storage_.Of(*item.work.dataset).Strike(item.work.sample, stage_.now());
     End(worker, item, ends.kind, ends.fault);
   }
   worker.decoding = false;

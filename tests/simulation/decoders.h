@@ -15,6 +15,7 @@
 #include "server/workers/slots/slot_meter.h"
 #include "server/workers/slots/worker_slot_state.h"
 #include "server/workers/supervisor_options.h"
+#include "tests/simulation/promises.h"
 #include "tests/simulation/storage.h"
 #include "tests/simulation/worker.h"
 
@@ -55,6 +56,7 @@ class SimulatedDecoders final : public workers::RowDecoders {
   // A worker with a program, or null.
   SimulatedWorker* AnyWorker();
   void Die(SimulatedWorker& worker, const posix::Exit& exit);
+  void KillAll();
   void Hang(SimulatedWorker& worker) { worker.program->hangs = true; }
   void FailStartsUntil(TimePoint time) { starts_fail_until_ = time; }
 
@@ -69,6 +71,7 @@ class SimulatedDecoders final : public workers::RowDecoders {
     explicit Slot(const base::BackOff::Options& back_off) : state(back_off) {}
     workers::WorkerSlotState state;
     workers::SlotMeter meter;
+    SlotPromises promises;
     std::unique_ptr<SimulatedWorker> worker;
   };
   using Worker = SimulatedWorker;
@@ -113,6 +116,7 @@ class SimulatedDecoders final : public workers::RowDecoders {
   const WriteRow write_;
   workers::SupervisorOptions options_;
   workers::Restarts restarts_;
+  Window promised_restarts_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<std::unique_ptr<Worker>> asleep_, leaving_;
   workers::ItemTimes item_times_;

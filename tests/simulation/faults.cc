@@ -55,6 +55,12 @@ const char* NameOf(Fault fault) {
   return "";
 }
 
+// One sample, or so many in a row that the dataset or its user is given up.
+void World::Spoil(const Files& files, uint64_t first, std::set<uint64_t>& bad) {
+  const uint64_t count = stage_.random.OneIn(4) ? files.samples / 4 : 1;
+  for (uint64_t i = 0; i < count; ++i) bad.insert((first + i) % files.samples);
+}
+
 void World::Trouble(Duration length) { well_since_ = std::max(well_since_, stage_.now() + length); }
 
 // A storm of faults, then a calm that is long enough for everything to go on.
@@ -89,7 +95,7 @@ void World::Strike(Fault fault) {
   Random& random = stage_.random;
   if (fault == Fault::kDrain) {
     const Duration length = random.Between(seconds(1), seconds(30));
-    daemon_->SetDraining(true);
+    trainers_.SetDraining(true);
     stage_.events.After(length, EventKind::kDrainEnds);
     Trouble(length + seconds(3));
   } else if (fault == Fault::kDaemonStopped || fault == Fault::kDaemonKilled) {
@@ -105,6 +111,7 @@ bool World::StrikeWorkers(Fault fault) {
   SimulatedDecoders& decoders = daemon_->decoders();
   SimulatedWorker* worker = decoders.AnyWorker();
   Random& random = stage_.random;
+  const Duration length = random.Between(seconds(1), seconds(30));
   switch (fault) {
     case Fault::kWorkerKilled:
       if (worker != nullptr) decoders.Die(*worker, {.signalled = true, .code = SIGKILL});
@@ -117,9 +124,9 @@ bool World::StrikeWorkers(Fault fault) {
       Trouble(seconds(31));
       return true;
     case Fault::kStartsFail:
-      decoders.FailStartsUntil(stage_.now() + seconds(1));
-      if (worker != nullptr) decoders.Die(*worker, {.signalled = true, .code = SIGKILL});
-      Trouble(seconds(11));
+      decoders.FailStartsUntil(stage_.now() + length);
+      decoders.KillAll();
+      Trouble(length + seconds(11));
       return true;
     case Fault::kWorkersSet:
       daemon_->SetWorkers(static_cast<uint32_t>(random.Between(uint64_t{1}, uint64_t{8})));
@@ -147,14 +154,14 @@ bool World::StrikeStorage(Fault fault) {
       files.changed.insert(sample);
       return true;
     case Fault::kContentReplaced:
-      files.replaced = true;
+      ++files.contents;
       return true;
     case Fault::kSampleCorrupt:
-      files.corrupt.insert(sample);
+      Spoil(files, sample, files.corrupt);
       return true;
     case Fault::kSampleDeadly:
-      files.deadly.insert(sample);
-      Trouble(seconds(11));
+      Spoil(files, sample, files.deadly);
+      Trouble(seconds(75));  // a user whose samples cost too many workers waits for a minute
       return true;
     default:
       return false;

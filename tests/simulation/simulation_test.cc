@@ -84,7 +84,7 @@ Plan WithEnvironment(Plan plan) {
 class SimulationTest : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(SimulationTest, WhateverFailsEachSampleComesOnceAndAsPlanned) {
-  const Plan plan = WithEnvironment({.seed = GetParam()});
+  const Plan plan = WithEnvironment({.seed = GetParam(), .samples = 60'000, .faults = 40});
   EXPECT_TRUE(Simulate(plan, true).has_value());
 }
 

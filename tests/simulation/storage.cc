@@ -24,8 +24,8 @@ void Storage::Index(size_t number, source::Quarantine quarantine) {
   feed::FaultPolicy policy(files.samples);
   for (const source::BadSample& bad : quarantine.Entries()) policy.OnRefused(bad.sample);
   opened_.push_back({.name = absl::StrCat("dataset", number),
-                     .dataset = std::make_shared<SimulatedDataset>(static_cast<uint32_t>(number),
-                                                                   files.samples, ++versions_),
+                     .dataset = std::make_shared<SimulatedDataset>(
+                         static_cast<uint32_t>(number), files.samples, ++versions_, files.contents),
                      .quarantine = std::move(quarantine),
                      .policy = std::move(policy)});
   files.state = std::shared_ptr<feed::DatasetState>(std::make_shared<int>(0), &opened_.back());
@@ -33,10 +33,8 @@ void Storage::Index(size_t number, source::Quarantine quarantine) {
 
 std::shared_ptr<feed::DatasetState> Storage::Open(size_t number) {
   Files& files = files_[number];
-  if (files.replaced) {
-    files.replaced = false;
-    Index(number, {});
-  }
+  const auto& indexed = static_cast<const SimulatedDataset&>(*files.state->dataset);
+  if (indexed.contents() != files.contents) Index(number, {});
   return files.state;
 }
 
@@ -44,15 +42,16 @@ void Storage::ForgetOpened() {
   for (size_t i = 0; i < files_.size(); ++i) Index(i, files_[i].state->quarantine);
 }
 
-// The samples were repaired, so new quarantines are empty. Those in rows on their way remain what
-// they are: strikes are not forgotten.
+// The samples were repaired, so new quarantines are empty. Sessions that are open may have got
+// others in their place.
 void Storage::Repair(size_t number) {
   Files& files = files_[number];
   files.corrupt.clear();
   files.deadly.clear();
   files.changed.clear();
+  files.repaired_at = stage_.now();
   files.state->quarantine.Clear();
-  files.state->policy.Clear();
+  files.state->ForgetBadSamples();
 }
 
 Duration Storage::ReadingTime(const Files& files) {
@@ -62,9 +61,11 @@ Duration Storage::ReadingTime(const Files& files) {
   return stage_.random.Between(microseconds(20), microseconds(400));
 }
 
-Storage::Bytes Storage::Read(Files& files, uint64_t sample) const {
+Storage::Bytes Storage::Read(const source::Dataset& dataset, uint64_t sample) {
+  const Files& files = Of(dataset);
   if (stage_.now() < files.fails_until) return {.status = absl::UnavailableError("EIO")};
-  if (files.replaced) return {.status = absl::DataLossError("another length than indexed")};
+  if (static_cast<const SimulatedDataset&>(dataset).contents() != files.contents)
+    return {.status = absl::DataLossError("another length than indexed")};
   if (files.changed.contains(sample)) return {.fault = base::Fault::kChangedOnDisk};
   return {};
 }

@@ -15,10 +15,11 @@ namespace penstock::simulation {
 
 class SimulatedDataset final : public source::Dataset {
  public:
-  SimulatedDataset(uint32_t number, uint64_t samples, uint64_t version)
-      : number_(number), samples_(samples), version_(version) {}
+  SimulatedDataset(uint32_t number, uint64_t samples, uint64_t version, uint64_t contents)
+      : number_(number), samples_(samples), version_(version), contents_(contents) {}
 
   uint32_t number() const { return number_; }
+  uint64_t contents() const { return contents_; }  // that were indexed
   absl::string_view kind() const override { return "simulated"; }
   uint64_t samples() const override { return samples_; }
   uint64_t digest() const override { return 1000 * version_ + number_; }
@@ -28,7 +29,7 @@ class SimulatedDataset final : public source::Dataset {
 
  private:
   const uint32_t number_;
-  const uint64_t samples_, version_;
+  const uint64_t samples_, version_, contents_;
   const std::vector<std::string> classes_ = {"daisy", "rose"};
 };
 
@@ -40,14 +41,25 @@ struct Files {
   std::set<uint64_t> corrupt;  // a decoder refuses them
   std::set<uint64_t> deadly;   // they crash every worker
   std::set<uint64_t> changed;  // since they were indexed
-  bool replaced = false;       // what is stored is not what was indexed: permanent
+  uint64_t contents = 0;       // which are stored; older ones are gone for good
+  TimePoint repaired_at{};
   // Samples that a worker was decoding when it died, or that were refused: others may stand in.
-  std::map<uint64_t, uint32_t> strikes;
+  struct Bad {
+    uint32_t strikes = 0;
+    TimePoint at{};  // the last one
+  };
+  std::map<uint64_t, Bad> bad;
 
-  // Whether another sample may have been delivered instead.
-  bool MayBeReplaced(uint64_t sample) const {
-    const auto found = strikes.find(sample);
-    return found != strikes.end() && found->second >= 2;
+  void Strike(uint64_t sample, TimePoint now) {
+    ++bad[sample].strikes;
+    bad[sample].at = now;
+  }
+  void Refuse(uint64_t sample, TimePoint now) { bad[sample] = {.strikes = 2, .at = now}; }
+  // Whether another sample may have been delivered instead, to a session that was opened then.
+  bool MayBeReplaced(uint64_t sample, TimePoint opened) const {
+    const auto found = bad.find(sample);
+    if (found == bad.end() || found->second.strikes < 2) return false;
+    return opened < repaired_at || found->second.at >= repaired_at;
   }
 };
 
@@ -72,7 +84,7 @@ class Storage {
     absl::Status status = {};  // not OK: the source failed
     base::Fault fault = base::Fault::kNone;
   };
-  Bytes Read(Files& files, uint64_t sample) const;
+  Bytes Read(const source::Dataset& dataset, uint64_t sample);
 
  private:
   void Index(size_t number, source::Quarantine quarantine);

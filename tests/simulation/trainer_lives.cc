@@ -110,6 +110,7 @@ void Trainers::Open(uint64_t id, uint64_t wake) {
   Require(rank.peer.page.has_value(), "a session without a control page");
   stage_.Note("a session is open", job, number, grant->session);
   rank.grant = *grant;
+  rank.opened = stage_.now();
   rank.taken = 0;
   ++resumes_;
   Wake(job, number, EventKind::kTrainer, microseconds(10));
@@ -136,6 +137,7 @@ void Trainers::Leave(Rank& rank, bool orderly) {
     rank.peer = {.id = stage_.next_id++};
   }
   rank.held.clear();
+  rank.last.reset();
   rank.grant.reset();
   rank.peer.page.reset();
 }
@@ -219,6 +221,20 @@ void Trainers::Lie() {
   Leave(rank, false);
   rank.lies = false;
   Reopen(who->first, who->second, stage_.random.Between(milliseconds(1), seconds(1)));
+}
+
+void Trainers::SetDraining(bool draining) {
+  daemon_->SetDraining(draining);
+  for (Job& job : jobs_) {
+    for (size_t i = 0; i < job.ranks.size(); ++i) {
+      Rank& rank = job.ranks[i];
+      rank.last.reset();
+      if (!draining || !rank.grant) continue;
+      const auto next = job.NextOf(i);
+      rank.last = {.announced = rank.page()->announced.load(),
+                   .epoch = rank.taken == 0 && next ? next->at.epoch : rank.at.epoch};
+    }
+  }
 }
 
 // Trainers keep the batches that they hold, with the same bytes, and resume from their states.

@@ -144,12 +144,17 @@ void Trainers::Take(size_t number, size_t index) {
           "job ", job.number, " got the batch at ", entry.epoch, ":", entry.first, " (", entry.rows,
           " rows, ", entry.consumed, " consumed), not the one at ", next->at.epoch, ":",
           next->batch.first, " (", next->batch.rows, " rows, ", next->batch.consumed, " consumed)");
+  Require(!rank.last || entry.sequence <= rank.last->announced || entry.epoch <= rank.last->epoch,
+          "job ", job.number, " got a batch of epoch ", entry.epoch,
+          " from a daemon that drains since epoch ", rank.last ? rank.last->epoch : 0);
   const auto segment = rank.peer.segments.find(entry.segment);
   Require(segment != rank.peer.segments.end(), "segment ", entry.segment, " was never sent");
   for (uint32_t row = 0; row < entry.rows; ++row)
     CheckRow(job, segment->second->data() + entry.offset, rank.grant->layout, entry.first + row,
-             row, entry.epoch);
+             row, entry.epoch, rank.opened);
   Hold(rank, entry);
+  if (rank.last && entry.epoch <= rank.last->epoch)
+    rank.last->announced = rank.page()->announced.load();
   rank.page()->taken.store(++rank.taken);
   MarkSeen(job, *next);
   rank.at = {next->at.epoch, next->batch.consumed};
@@ -163,7 +168,7 @@ void Trainers::Take(size_t number, size_t index) {
 }
 
 void Trainers::CheckRow(const Job& job, const std::byte* slot, const pool::SlotLayout& layout,
-                        uint64_t index, uint32_t row, uint64_t epoch) {
+                        uint64_t index, uint32_t row, uint64_t epoch, TimePoint opened) {
   uint64_t id;
   int64_t label;
   std::memcpy(&id, slot + layout.ids_offset + sizeof(id) * row, sizeof(id));
@@ -171,7 +176,7 @@ void Trainers::CheckRow(const Job& job, const std::byte* slot, const pool::SlotL
   const uint64_t planned =
       plan::SampleAt(job.order, job.samples, job.seed, epoch, index % job.samples);
   const bool replaced = id != planned;
-  Require(!replaced || storage_.at(job.dataset).MayBeReplaced(planned), "sample ", id,
+  Require(!replaced || storage_.at(job.dataset).MayBeReplaced(planned, opened), "sample ", id,
           " is where the plan has sample ", planned, ", which nothing is wrong with");
   Require(id < job.samples && label == static_cast<int64_t>(id % 10), "sample ", id,
           " has the label ", label);

@@ -39,6 +39,7 @@ struct HeldBatch {
 struct Rank {
   Peer peer;
   std::optional<session::Grant> grant = {};  // of its open session
+  TimePoint opened{};                        // when
   Where at;                                  // the state: what it consumed so far
   uint64_t taken = 0;                        // in this session
   std::deque<HeldBatch> held = {};           // not yet released
@@ -46,6 +47,11 @@ struct Rank {
   bool lies = false;  // what it holds is its own affair
   bool idle = false;  // it waits for a batch, or for other ranks
   TimePoint stopped_until{};
+  // While the daemon drains: the epoch that may be finished, and what was announced by then.
+  struct LastBatches {
+    uint64_t announced = 0, epoch = 0;
+  };
+  std::optional<LastBatches> last = {};
   uint64_t wake = 0;  // number of its last wake-up; earlier ones are void
 
   // **Requires**: a session is open.
@@ -98,6 +104,7 @@ class Trainers {
   void Stop(Duration length);              // … sleeps
   void Disconnect();                       // … loses its connection
   void Lie();                              // … writes wrong numbers to its page
+  void SetDraining(bool draining);         // the daemon is told so, too
   void DaemonGone();                       // all keep what they hold, and resume
   void BeginNoMore() { no_more_ = true; }  // jobs that end have no successor
 
@@ -130,7 +137,7 @@ class Trainers {
 
   void Take(size_t job, size_t rank);
   void CheckRow(const Job& job, const std::byte* slot, const pool::SlotLayout& layout,
-                uint64_t index, uint32_t row, uint64_t epoch);
+                uint64_t index, uint32_t row, uint64_t epoch, TimePoint opened);
   void MarkSeen(Job& job, const Job::Next& next);
   bool MayGoOn(const Job& job, size_t rank) const;
   void Settle(size_t job);

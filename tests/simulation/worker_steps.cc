@@ -61,6 +61,10 @@ void SimulatedDecoders::Exited(uint64_t id, uint64_t incarnation) {
   Die(*worker, {.signalled = true, .code = SIGKILL});
 }
 
+void SimulatedDecoders::KillAll() {
+  ForEachWorker([this](Worker& worker) { Die(worker, {.signalled = true, .code = SIGKILL}); });
+}
+
 SimulatedWorker* SimulatedDecoders::AnyWorker() {
   std::vector<Worker*> with_program;
   ForEachWorker([&](Worker& worker) {
@@ -110,11 +114,11 @@ void SimulatedDecoders::HasRead(uint64_t id, uint64_t item_id) {
   }
   item.read_end = stage_.now();
   Files& files = storage_.Of(*item.work.dataset);
-  const Storage::Bytes bytes = storage_.Read(files, item.work.sample);
+  const Storage::Bytes bytes = storage_.Read(*item.work.dataset, item.work.sample);
   if (!bytes.status.ok())
     return End(*worker, item, OutcomeKind::kSourceFailed, base::Fault::kNone, bytes.status);
   if (bytes.fault != base::Fault::kNone) {
-    files.strikes[item.work.sample] = 2;
+    files.Refuse(item.work.sample, stage_.now());
     return End(*worker, item, OutcomeKind::kRefused, bytes.fault);
   }
   if (!worker->program || worker->program->exit) return End(*worker, item, OutcomeKind::kLost);
@@ -186,7 +190,7 @@ void SimulatedDecoders::Decoded(uint64_t id, uint64_t incarnation) {
   worker->decoding = false;
   worker->oldest_since = stage_.now();
   if (files.corrupt.contains(sample)) {
-    files.strikes[sample] = 2;
+    files.Refuse(sample, stage_.now());
     End(*worker, item, OutcomeKind::kRefused, base::Fault::kCorrupt);
   } else {
     write_(item.work, 1);

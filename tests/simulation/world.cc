@@ -60,7 +60,7 @@ void World::CheckFairness() {
 void World::FinishAndCheckThatNothingIsLeft() {
   calm_for_good_ = true;
   trainers_.BeginNoMore();
-  for (size_t i = 0; i < storage_.size(); ++i) storage_.Repair(i);
+  for (size_t i = 0; i < storage_.size(); ++i) Repair(i);
   while (!trainers_.AllDone() || daemon_ == nullptr) Step();
   const TimePoint until = stage_.now() + seconds(40);
   while (stage_.now() < until || !daemon_->IsIdle()) Step();
@@ -111,14 +111,18 @@ void World::Happen(const Event& event) {
       StartDaemon();
       break;
     case EventKind::kDrainEnds:
-      if (daemon_ != nullptr) daemon_->SetDraining(false);
+      if (daemon_ != nullptr) trainers_.SetDraining(false);
       break;
     case EventKind::kRepair:
-      storage_.Repair(event.id);
-      if (daemon_ != nullptr) daemon_->QuarantineChanged(*storage_.at(event.id).state);
+      Repair(event.id);
       break;
   }
   PumpSoon(stage_.random.About(microseconds(30)));
+}
+
+void World::Repair(size_t dataset) {
+  storage_.Repair(dataset);
+  if (daemon_ != nullptr) daemon_->QuarantineCleared(*storage_.at(dataset).state);
 }
 
 void World::PumpSoon(Duration delay) {

@@ -68,6 +68,7 @@ class World {
   void StartDaemon();
   void EndDaemon(Duration downtime);
   void PumpSoon(Duration delay);
+  void Repair(size_t dataset);
   void FinishAndCheckThatNothingIsLeft();
 
   void NextFault();
@@ -75,6 +76,7 @@ class World {
   bool StrikeWorkers(Fault fault);
   bool StrikeStorage(Fault fault);
   bool StrikeTrainers(Fault fault);
+  void Spoil(const Files& files, uint64_t first, std::set<uint64_t>& bad);
   void Trouble(Duration length);
 
   const Plan plan_;

@@ -59,6 +59,7 @@ SlotCounts Arena::Count() const {
   counts.held = held_;
   counts.cached = static_cast<uint32_t>(cached_.size());
   counts.filling = filling_;
+  counts.abandoned = abandoned_;
   return counts;
 }
 
@@ -84,8 +85,10 @@ void Arena::Leave(Slot& slot) {
     case SlotState::kHeld:
       --held_;
       break;
-    case SlotState::kFilling:
     case SlotState::kAbandoned:
+      --abandoned_;
+      [[fallthrough]];
+    case SlotState::kFilling:
       --filling_;
       break;
   }
@@ -104,8 +107,10 @@ void Arena::Enter(Slot& slot) {
     case SlotState::kHeld:
       ++held_;
       return;
-    case SlotState::kFilling:
     case SlotState::kAbandoned:
+      ++abandoned_;
+      [[fallthrough]];
+    case SlotState::kFilling:
       ++filling_;
       break;
   }

@@ -42,6 +42,7 @@ class Arena {
   std::list<Slot*> cached_;  // least recently held first
   uint32_t held_ = 0;
   uint32_t filling_ = 0;  // includes abandoned slots
+  uint32_t abandoned_ = 0;
   absl::flat_hash_map<SlotKey, Slot*> by_key_;
 };
 

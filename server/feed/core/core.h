@@ -109,6 +109,7 @@ struct FeedView {
 
 struct SlotCounts {
   uint32_t slots = 0, held = 0, cached = 0, filling = 0;
+  uint32_t abandoned = 0;  // of those that are filling: nobody wants them any more
 };
 
 class Core {

@@ -144,6 +144,7 @@ SlotCounts Core::CountAll() const {
     sum.held += counts.held;
     sum.cached += counts.cached;
     sum.filling += counts.filling;
+    sum.abandoned += counts.abandoned;
   }
   return sum;
 }

@@ -203,7 +203,7 @@ size_t Quarantine::ForgetOthers(const std::function<uint64_t(uint64_t)>& stamp_o
 
 size_t Quarantine::Clear() {
   const size_t cleared = refused_.size() + quarantined_.size();
-  if (!quarantined_.empty()) ++version_;
+  if (cleared > 0) ++version_;
   refused_.clear();
   quarantined_.clear();
   by_fault_.clear();

@@ -97,8 +97,8 @@ class Quarantine {
   // Up to `at_most` entries from sample `from` on, ordered by sample.
   std::vector<BadSample> Entries(uint64_t from, size_t at_most) const;
 
-  // Removes all entries of both kinds and returns their number. Increases version() if one of them
-  // was quarantined.
+  // Removes all entries of both kinds and returns their number. Increases version(), so that no
+  // batch is used again in which others stand in for them.
   size_t Clear();
 
   // Stores unsaved changes: immediately, or soon if there is a StateAccess. After an error
