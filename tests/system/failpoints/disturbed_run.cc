@@ -77,13 +77,14 @@ class Node {
   void Step(uint64_t batches) {
     if (daemon_->HasEnded()) return StartAgain();
     const uint64_t due = done_ + 1;
-    if (done_ == 4 || batches < due) return;
+    if (is_done() || batches < due) return;
     ++done_;
     if (due == 1) KillWorkers();
     if (due == 2) daemon_->Signal(SIGHUP);
     if (due == 3) daemon_->Ctl({"quarantine", "clear", "photographs"});
     if (due == 4) daemon_->Signal(SIGTERM);
   }
+  bool is_done() const { return done_ == 4; }  // all has happened that will
   void StartAgain() {
     daemon_->Kill(0);
     if (--lives_left_ <= 0) BeLeftAlone();
@@ -137,6 +138,7 @@ void DisturbedRuns::PrepareState() {
   GiveTo(DaemonUser(), log);
   setenv("PENSTOCK_FAILPOINTS_LOG", log.c_str(), 1);
   fs::remove_all(folder_.At("state"));
+  fs::remove(folder_.At("gate"));
   folder_.MakeFolder("state");
   fs::permissions(folder_.At("state"), fs::perms::owner_all);
   GiveTo(DaemonUser(), folder_.At("state"));
@@ -155,12 +157,13 @@ DisturbedRuns::Got DisturbedRuns::Run(const Disturbance& disturbance) {
   Node node(Options(), disturbance);
   Got got;
   {
-    Trainee first(node.daemon().address(), "photographs", "state", folder_.At("first"),
-                  User(54341));
-    Trainee second(node.daemon().address(), "shards", "order", folder_.At("second"), User(54343));
+    const std::string address = node.daemon().address(), gate = folder_.At("gate");
+    Trainee first(address, "photographs", "state", {folder_.At("first"), gate}, User(54341));
+    Trainee second(address, "shards", "order", {folder_.At("second"), gate}, User(54343));
     const auto until = steady_clock::now() + kMostARun;
     while (!(first.HasEnded() & second.HasEnded()) && steady_clock::now() < until) {
       node.Step(std::min(first.Got().batches, second.Got().batches));
+      if (node.is_done()) folder_.Write("gate", "");
       std::this_thread::sleep_for(milliseconds(5));
     }
     got.by_state = first.Got();

@@ -14,9 +14,13 @@ namespace penstock::testing {
 class Trainee {
  public:
   // `how`: "state", which resumes by its state in a new client, or "order", whose session resumes
-  // by itself and reads in an order of its own. It writes what it gets to the file `out`.
+  // by itself and reads in an order of its own. It writes what it gets to the file `out`, and in
+  // its first epoch waits until the file `gate` is there.
+  struct Files {
+    std::string out, gate;
+  };
   Trainee(const std::string& address, const std::string& dataset, const std::string& how,
-          const std::string& out, const Identity& as);
+          const Files& files, const Identity& as);
   ~Trainee();  // kills it
   Trainee(const Trainee&) = delete;
   Trainee& operator=(const Trainee&) = delete;

@@ -1,6 +1,6 @@
-// penstock-test-trainee ADDRESS DATASET HOW: trains for two epochs, whatever becomes of its daemon,
-// and prints each row: epoch, position, hash of its pixels, label, sample. HOW is state or order
-// (trainee.h).
+// penstock-test-trainee ADDRESS DATASET HOW GATE: trains for two epochs, whatever becomes of its
+// daemon, and prints each row: epoch, position, hash of its pixels, label, sample. HOW is state or
+// order (trainee.h). After four batches it waits until the file GATE is there.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kEpochs = 2;
 constexpr uint64_t kSamples = 60;
+constexpr uint64_t kBatchesBeforeGate = 4;
 constexpr unsigned kMostSeconds = 120;
 
 // One write a batch, so that whoever reads it sees whole lines.
@@ -40,8 +41,8 @@ void Print(const Delivered& batch) {
 
 class Training {
  public:
-  Training(std::string address, const std::string& dataset, bool resumes_by_state)
-      : address_(std::move(address)), resumes_by_state_(resumes_by_state) {
+  Training(std::string address, const std::string& dataset, bool resumes_by_state, std::string gate)
+      : address_(std::move(address)), gate_(std::move(gate)), resumes_by_state_(resumes_by_state) {
     options_ = SmallRows(dataset, resumes_by_state ? 8 : 5);
     options_.epochs = kEpochs;
     if (resumes_by_state) return;
@@ -68,12 +69,17 @@ class Training {
       Delivered batch;
       const Status status = TakeBatches(session, 1, batch, milliseconds(5));
       if (batch.batches > 0) Print(batch);
+      if (batch.batches > 0 && ++batches_ == kBatchesBeforeGate) WaitAtGate();
       if (status.ok() || status.code() == Code::kEndOfEpoch) Remember(session.state());
       if (status.code() == Code::kEndOfData) done_ = true;
       if (status.code() != Code::kUnavailable) continue;
       std::this_thread::sleep_for(milliseconds(50));
       if (resumes_by_state_) return;
     }
+  }
+
+  void WaitAtGate() const {
+    while (access(gate_.c_str(), F_OK) != 0) std::this_thread::sleep_for(milliseconds(5));
   }
 
   // Its epochs count from where it resumes.
@@ -84,9 +90,10 @@ class Training {
     if (options_.epochs == 0) done_ = true;
   }
 
-  const std::string address_;
+  const std::string address_, gate_;
   const bool resumes_by_state_;
   SessionOptions options_;
+  uint64_t batches_ = 0;
   bool done_ = false;
 };
 
@@ -94,7 +101,7 @@ class Training {
 }  // namespace penstock::testing
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   alarm(penstock::testing::kMostSeconds);
-  penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0).Run();
+  penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0, argv[4]).Run();
 }
