@@ -67,6 +67,7 @@ enum class EventKind : uint8_t {
   kRelease,    // a trainer releases a batch
   kOpen,       // a trainer asks for a session
   kFault,      // something fails
+  kDeath,      // a trainer dies
   kStart,      // a daemon starts
   kDrainEnds,  // an operator cancels a drain
   kRepair,     // an operator repairs a dataset and clears its quarantine

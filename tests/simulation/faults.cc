@@ -146,8 +146,9 @@ bool World::StrikeStorage(Fault fault) {
       files.slow_until = stage_.now() + length;
       Trouble(length + seconds(31));
       return true;
-    case Fault::kReadsFail:
+    case Fault::kReadsFail:  // and rows that wait to be read again are wanted no more
       files.fails_until = stage_.now() + length;
+      for (int i = 1; i <= 3; ++i) stage_.events.After(length * i / 4, EventKind::kDeath);
       Trouble(length + seconds(2));
       return true;
     case Fault::kFileChanged:

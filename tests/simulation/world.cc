@@ -107,6 +107,9 @@ void World::Happen(const Event& event) {
     case EventKind::kFault:
       NextFault();
       break;
+    case EventKind::kDeath:
+      trainers_.Kill();
+      break;
     case EventKind::kStart:
       StartDaemon();
       break;

@@ -104,4 +104,5 @@ int main(int argc, char** argv) {
   if (argc != 5) return 2;
   alarm(penstock::testing::kMostSeconds);
   penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0, argv[4]).Run();
+  _exit(0);
 }
