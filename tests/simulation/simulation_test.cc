@@ -43,6 +43,10 @@ std::optional<uint64_t> Simulate(const Plan& plan, bool print = false) {
   telemetry::SetLevel(telemetry::Level::kError);
   ::signal(SIGABRT, OnAbort);
   const auto began = std::chrono::steady_clock::now();
+  // First, so that also a run that hangs or crashes can be repeated.
+  std::printf("seed=%ju, %ju samples, %ju faults\n", static_cast<uintmax_t>(plan.seed),
+              static_cast<uintmax_t>(plan.samples), static_cast<uintmax_t>(plan.faults));
+  std::fflush(stdout);
   World world(plan);
   running = &world;
   running_seed = plan.seed;
