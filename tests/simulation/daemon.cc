@@ -182,6 +182,8 @@ void Daemon::Check() const {
   const size_t in_flight = filler_.rows().in_flight();
   Require(ledger_.items_.size() == in_flight, ledger_.items_.size(), " items are written, ",
           in_flight, " rows are on their way");
+  Require(filler_.rows().loose() <= in_flight, filler_.rows().loose(),
+          " reads are counted as slow, of ", in_flight, " rows");
   Require(decoders_.items() == in_flight, "the workers have ", decoders_.items(), " of ", in_flight,
           " items");
   decoders_.Check();

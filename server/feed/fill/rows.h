@@ -87,6 +87,8 @@ class Rows {
   void SaveQuarantines(base::TimePoint now, bool at_once = false);
 
   size_t in_flight() const { return in_flight_.size(); }
+  // Of these, those that are read aside or for longer than expected.
+  uint64_t loose() const { return loose_.held(); }
   // Blocked reads and reads aside hold threads. Whether the user may have another: up to half of
   // what others leave, and half of that for failing sources, so that something is left for healthy
   // ones.
