@@ -40,14 +40,17 @@ std::string SandboxReport::ToString() const {
 }
 
 absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose,
-                                    const posix::Exit& exit) {
+                                    const posix::Exit& exit, bool instrumented) {
   if (const std::string failure = TextOf(page.failure, sizeof(page.failure)); !failure.empty())
     return NotProven(whose, failure);
   SandboxReport report{
       .filters_calls = page.filters != 0, .landlock = page.landlock, .killed_by = page.killed_by};
   for (size_t i = 0; i < kAttempts.size(); ++i)
     report.outcomes.push_back({kAttempts[i], page.outcomes[i].load()});
-  if (page.finished.load() != 0 && !report.filters_calls) return report;
+  if (page.finished.load() != 0 && !report.filters_calls) {
+    if (instrumented) return report;
+    return NotProven(whose, "its program was built with a sanitizer, and the daemon was not");
+  }
   // A filter around the daemon may kill for the last one (systemd's SystemCallArchitectures).
   const bool died_of_last =
       exit.signalled && exit.code == SIGSYS && report.outcomes.back().error == kUnderWay;

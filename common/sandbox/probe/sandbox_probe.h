@@ -16,6 +16,7 @@
 #include "common/posix/memory.h"
 #include "common/posix/process.h"
 #include "common/sandbox/probe/probe_page.h"
+#include "common/sandbox/sandbox.h"
 
 namespace penstock::sandbox {
 
@@ -35,11 +36,11 @@ struct SandboxReport {
 };
 
 // Evaluates the page of a probe that has ended, as `exit` says. Pure. `whose`: "workers", for
-// messages.
+// messages. `instrumented`: whether the daemon was built with a sanitizer.
 // **Errors**: FailedPrecondition says which attempt was not refused, or why the probe could not
 // enter the sandbox, and what to do.
 absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view whose,
-                                    const posix::Exit& exit);
+                                    const posix::Exit& exit, bool instrumented = kIsInstrumented);
 
 class SandboxProbe {
  public:

@@ -15,6 +15,7 @@
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
 #include "server/source/files/hash.h"
+#include "server/source/files/index_memory.h"
 #include "server/source/files/tree_file.h"
 
 namespace penstock::source {
@@ -101,6 +102,7 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
                  "; wanted labels, one integer per sample; give it a name other than '", kNpyLabel,
                  "', like 'target'");
   const uint64_t bytes = file.extent().bytes();
+  PENSTOCK_RETURN_IF_ERROR(CheckIndexMemory(bytes, file.path));
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
   if (memory == nullptr)
     return absl::ResourceExhaustedError(absl::StrCat("'", file.path, "' needs ",

@@ -10,11 +10,13 @@
 #include "server/source/arrays/megatron_index.h"
 #include "server/source/files/braces.h"
 #include "server/source/files/hash.h"
+#include "server/source/files/index_memory.h"
 
 namespace penstock::source {
 namespace {
 
 constexpr uint64_t kMostIndexBytes = 8 * base::kGiB;
+constexpr uint64_t kMegatronSequence = 12;  // bytes of an index for each, at least
 constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
 
 // A token file and, if there can be one, its index.
@@ -129,6 +131,8 @@ class Opener {
       return absl::InvalidArgumentError(absl::StrCat("'", idx.path(), "' has ",
                                                      base::FormatBytes(idx.bytes),
                                                      "; wanted an index of at most 8GiB"));
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckIndexMemory(idx.bytes / kMegatronSequence * sizeof(MegatronPiece), idx.path()));
     PENSTOCK_ASSIGN_OR_RETURN(const MegatronPieces index,
                               parsers_.ReadMegatron(idx.foreign(), bin.foreign()));
     PENSTOCK_RETURN_IF_ERROR(AgreeOn(index.type, idx.path()));

@@ -7,7 +7,8 @@
 // and a second change within one tick of the file system's clock. Indexing therefore waits until a
 // recent time is older than one tick (listing.h, WaitForTick).
 //
-// The device number is left out because it may change with the next mount.
+// The device number is left out because it may change with the next mount. Where the file system is
+// an image, which sets inodes and times itself, the inode depends on the image (mounted_image.h).
 #pragma once
 
 #include <sys/stat.h>

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 
 #include "absl/strings/str_split.h"
+#include "server/source/files/hash.h"
+#include "server/source/files/mounted_image.h"
 #include "server/source/files/roots.h"
 
 namespace penstock::source {
@@ -96,6 +99,13 @@ absl::StatusOr<Tree> Tree::Open(const std::string& folder, const std::vector<std
     return base::ErrnoStatus(errno, absl::StrCat("'", folder, "'"));
   tree.is_local_ = IsLocal(static_cast<uint32_t>(system.f_type));
   tree.keeps_inodes_ = !InventsInodes(static_cast<uint32_t>(system.f_type));
+  if (IsImageSystem(static_cast<uint32_t>(system.f_type))) {
+    struct stat stat {};
+    if (::fstat(tree.folder_fd_.get(), &stat) != 0)
+      return base::ErrnoStatus(errno, absl::StrCat("'", folder, "'"));
+    tree.device_ = stat.st_dev;
+    tree.image_ = NumberOfImage(stat.st_dev);
+  }
   for (const std::string& root : roots) {
     PENSTOCK_ASSIGN_OR_RETURN(posix::Fd fd, OpenFolderAt(root));
     tree.roots_.push_back({root, std::move(fd)});
@@ -106,6 +116,10 @@ absl::StatusOr<Tree> Tree::Open(const std::string& folder, const std::vector<std
 FileState Tree::StateOf(const struct stat& stat) const {
   FileState state = ToFileState(stat);
   if (!keeps_inodes_) state.inode = 0;
+  if (image_ != 0 && stat.st_dev == device_) {
+    const uint64_t numbers[] = {state.inode, image_};
+    state.inode = Hash(std::as_bytes(std::span(numbers)));
+  }
   return state;
 }
 

@@ -105,9 +105,11 @@ TEST_F(JudgeTest, AProbeThatDidNothingProvesNothing) {
 TEST_F(JudgeTest, ABuildWithASanitizerSaysThatThereIsNone) {
   page_.filters = 0;
 
-  ASSERT_TRUE(Judge(page_, "workers", exit_).ok());
-  EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "none (built with a sanitizer)");
-  EXPECT_FALSE(Judge(page_, "workers", exit_)->filters_calls);
+  const auto report = Judge(page_, "workers", exit_, true);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->ToString(), "none (built with a sanitizer)");
+  EXPECT_FALSE(report->filters_calls);
+  EXPECT_FALSE(Judge(page_, "workers", exit_, false).ok());  // programs of two builds
 }
 
 }  // namespace
