@@ -26,9 +26,9 @@ class Tree {
   // links within the roots. **Errors**: PermissionDenied if a link leads out of the roots.
   absl::StatusOr<posix::Fd> OpenBeneath(const std::string& relative, int flags) const;
 
-  // As in file_state.h, without the fields that this file system does not maintain. On a file system
-  // that is an image, the inode's number depends on the image, too (mounted_image.h); not for files
-  // that links lead to on other devices.
+  // As in file_state.h, without the fields that this file system does not maintain. On a file
+  // system that is an image, the inode's number depends on the image, too (mounted_image.h); not
+  // for files that links lead to on other devices.
   FileState StateOf(const struct stat& stat) const;
   // Whether the file system is on this machine's disks or in its memory, so that stat(2) takes
   // microseconds and no other machine writes to it.
