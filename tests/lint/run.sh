@@ -84,7 +84,7 @@ configure() { # FOLDER TARGETS OPTION...: makes a compile database, and the head
 # Builds without our Huffman decoder, so that this configuration is checked too.
 threads() {
   huffman=OFF
-  configure build/lint/units "penstock_generated penstock_library_headers penstock_test_headers" \
+  configure build/lint/units "penstock_generated penstock_library_headers penstock_test_headers penstock_optimized_test_headers" \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 &&
     tests/lint/units.py threads build/lint/units
 }

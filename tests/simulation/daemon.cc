@@ -18,7 +18,6 @@ std::vector<feed::SlotId> SlotsOf(const pool::Segment& segment) {
 Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::SendToPeer send,
                IsHeld is_held)
     : stage_(stage),
-      storage_(storage),
       is_held_(std::move(is_held)),
       segments_(send),
       pool_({.max_bytes = options.pool_bytes, .segment_bytes = options.segment_bytes},

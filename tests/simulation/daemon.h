@@ -115,7 +115,6 @@ class Daemon {
   void Tidy();
 
   Stage& stage_;
-  Storage& storage_;
   const IsHeld is_held_;
   feed::Core core_;
   feed::SegmentSender segments_;

@@ -95,7 +95,7 @@ class Promises {
   }
   Account& Of(uint64_t account);
 
-  const workers::SupervisorOptions options_;
+  const workers::SupervisorOptions options_ = {};
   std::map<uint64_t, Account> accounts_;
   std::map<Sample, uint32_t> strikes_;
   std::vector<uint64_t> went_well_;                     // accounts, since the last deaths

@@ -184,7 +184,8 @@ void Hoard(const std::string& address) {
 void PassLingering(const posix::Fd& socket, std::span<const std::byte> bytes) {
   posix::Fd lingering = penstock::testing::LingeringSocket(std::chrono::seconds(20));
   const int number = lingering.get();
-  if (!posix::Send(socket, bytes, {&number, 1}).ok()) posix::MakeForeign(std::move(lingering));
+  (void)posix::Send(socket, bytes, {&number, 1});
+  posix::MakeForeign(std::move(lingering));  // closes it: the daemon may have dropped its own
 }
 
 // Makes the daemon drop the descriptors in each way: refused, read and refused, read twice, and

@@ -78,7 +78,7 @@ TEST_P(HostileWorkerTest, OnlyItsUsersRowsSufferAndItIsReplaced) {
     epochs = EpochsFor(milliseconds(static_cast<int>(1000 * ChosenSeconds(0.3))));
     used = CpuTimeOf(daemon_->pid()) - cpu;
     if (!noticed.empty()) {
-      EXPECT_TRUE(daemon_->Eventually([&] {
+      EXPECT_TRUE(daemon_->Eventually([&, &noticed = noticed] {
         return daemon_->log().find(noticed) != std::string::npos;
       })) << daemon_->log();
     }

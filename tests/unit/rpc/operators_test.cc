@@ -1,4 +1,6 @@
 // Operators' calls: rate limits, refusals, and what the server counts.
+#include <sys/socket.h>
+
 #include "server/rpc/calls/drain_news.h"
 #include "tests/unit/rpc/server_fixture.h"
 

@@ -36,7 +36,7 @@ class OtherRows final : public Dataset {
   std::vector<SampleField> fields() const override { return fields_; }
 
  private:
-  const std::vector<std::string> classes_;
+  const std::vector<std::string> classes_ = {};
   const std::vector<SampleField> fields_;
   const bool labeled_;
 };
@@ -66,7 +66,7 @@ class WithFields final : public Dataset {
       return base::Fault::kNone;
     }
   };
-  const std::vector<std::string> classes_;
+  const std::vector<std::string> classes_ = {};
   const std::vector<SampleField> fields_;
 };
 
@@ -96,7 +96,7 @@ class PackedPixels final : public Dataset {
       return {.packing = unpack::SamplePacking::kExample};
     }
   };
-  const std::vector<std::string> classes_;
+  const std::vector<std::string> classes_ = {};
 };
 
 MixturePart Whole(std::string name, std::shared_ptr<const Dataset> dataset) {
