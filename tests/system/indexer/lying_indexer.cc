@@ -61,7 +61,10 @@ class Liar {
       for (;;) ++count;
     }
     if (what == "abort") std::abort();
-    if (what == "segv") ::raise(SIGSEGV);
+    if (what == "segv") {
+      ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it and exit
+      ::raise(SIGSEGV);
+    }
     if (what == "forbidden") ::raise(SIGSYS);  // what its sandbox would do to it
     if (what == "exit") ::_exit(7);
     if (what == "no-memory") ::_exit(kExitNoMemory);
