@@ -33,9 +33,12 @@ scmp_arg_cmp ComparisonOf(const ArgumentRule& rule) {
   switch (rule.test) {
     case ArgumentRule::Test::kLacksBits:
       return {rule.index, SCMP_CMP_MASKED_EQ, rule.value, 0};
+    case ArgumentRule::Test::kIsBelow:
+      return {rule.index, SCMP_CMP_LT, rule.value, 0};
     case ArgumentRule::Test::kIs:
       break;
   }
+  if (rule.ignored != 0) return {rule.index, SCMP_CMP_MASKED_EQ, ~rule.ignored, rule.value};
   return {rule.index, SCMP_CMP_EQ, rule.value, 0};
 }
 

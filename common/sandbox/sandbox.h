@@ -2,6 +2,7 @@
 // possible.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "common/base/status.h"
@@ -22,11 +23,18 @@ inline constexpr bool kIsInstrumented = false;
 inline constexpr bool kIsInstrumented = false;
 #endif
 
+// For processes that test a sandbox.
+struct ProbeHooks {
+  // 0: a forbidden call kills the process. Else it fails with this errno.
+  int fail_with = 0;
+  // Called behind Landlock and all else, but before the filter, with Landlock's version; 0: none.
+  std::function<void(int landlock)> before_filter = {};
+};
+
 struct SandboxOptions {
   // In addition to CallsOfEveryProcess.
   std::vector<AllowedCall> calls = {};
-  // 0: a forbidden call kills the process. Else it fails with this errno.
-  int fail_with = 0;
+  ProbeHooks hooks = {};
 };
 
 // What is in force besides the filter.
@@ -39,7 +47,8 @@ struct EnteredSandbox {
 // restricts none of the process's own work. Afterwards the process's /proc belongs to root.
 void GiveUpPrivileges();
 
-// Calls GiveUpPrivileges, forbids new processes, enters a Landlock domain, and installs the filter.
+// Calls GiveUpPrivileges, forbids new processes, limits the stack, enters a Landlock domain, and
+// installs the filter.
 // Call it after mapping shared memory and before reading the first foreign byte.
 // **Requires**: the process has one thread. **Errors**: FailedPrecondition if there is no seccomp
 // here; the process must then stop.

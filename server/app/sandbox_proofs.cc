@@ -1,5 +1,7 @@
 #include "server/app/sandbox_proofs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,16 +26,22 @@ std::vector<sandbox::SandboxProbe::Options> ToProbes(const config::v1::Config& c
   return {{.program = worker.empty() ? workers::DefaultProgram() : worker,
            .whose = "workers",
            .folder = folder},
-          {.program = indexer::DefaultProgram(),
-           .whose = "indexers",
-           .folder = folder,
-           .without = indexer::kWithoutVariables}};
+          {.program = indexer::DefaultProgram(), .whose = "indexers", .folder = folder}};
+}
+
+// The programs lie beside this one, whose place only /proc tells.
+absl::Status FindPrograms() {
+  if (::access("/proc/self/exe", F_OK) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "/proc is not mounted here, and only it tells where penstockd lies, beside which "
+      "penstock-worker and penstock-indexer are; mount it");
 }
 
 }  // namespace
 
 absl::StatusOr<SandboxProofs> SandboxProofs::Start(const config::v1::Config& config) {
   SandboxProofs proofs;
+  PENSTOCK_RETURN_IF_ERROR(FindPrograms());
   if (!HasSandbox(config)) {
     PENSTOCK_LOG(kWarning, "sandbox_off", {"because", "workers.sandbox"},
                  {"means", "whoever hijacks a decoder or a parser has the daemon's rights"});

@@ -4,10 +4,12 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -123,25 +125,54 @@ int StartProgram(const AttemptTarget&) {
   return ErrnoOf(::syscall(SYS_execve, "/bin/true", argv, argv + 1));
 }
 
-int MapExecutable(const AttemptTarget&) {
-  void* const at =
-      ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+int Map(int protection, int flags) {
+  void* const at = ::mmap(nullptr, kPage, protection, flags | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return errno;
   ::munmap(at, kPage);
   return 0;
 }
 
-int MakeExecutable(const AttemptTarget&) {
-  void* const at = ::mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+int Protect(int protection) {
+  void* const at =
+      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return 0;  // cannot be tried, so it doesn't count as forbidden
-  const int outcome = ErrnoOf(::mprotect(at, kPage, PROT_READ | PROT_EXEC));
+  const int outcome = ErrnoOf(::mprotect(at, kPage, protection));
   ::munmap(at, kPage);
   return outcome;
 }
 
+int MapExecutable(const AttemptTarget&) { return Map(PROT_READ | PROT_EXEC, MAP_PRIVATE); }
+
+int MakeExecutable(const AttemptTarget&) { return Protect(PROT_READ | PROT_EXEC); }
+
 int MemoryFile(const AttemptTarget&) {
   return Made(::syscall(SYS_memfd_create, "probe", MFD_CLOEXEC));
 }
+
+// Ways to memory that RLIMIT_DATA does not count.
+int MapShared(const AttemptTarget&) { return Map(PROT_READ | PROT_WRITE, MAP_SHARED); }
+int MapStack(const AttemptTarget&) {
+  return Map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN);
+}
+int MakeReadOnly(const AttemptTarget&) { return Protect(PROT_READ); }
+
+// Moves a page of the stack that is not in use, enlarged, and puts it back.
+int MoveStack(const AttemptTarget&) {
+  alignas(kPage) char stack[4 * kPage];
+  asm volatile("" : : "r"(stack) : "memory");  // keeps it
+  void* const at = ::mremap(stack, kPage, 2 * kPage, MREMAP_MAYMOVE);
+  if (at == MAP_FAILED) return errno;
+  return ErrnoOf(
+      ::mremap(at, 2 * kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, stack) == stack ? 0 : -1);
+}
+
+int SharedMemory(const AttemptTarget&) {
+  const long id = ::syscall(SYS_shmget, IPC_PRIVATE, kPage, 0600);
+  if (id < 0) return errno;
+  ::syscall(SYS_shmctl, id, IPC_RMID, nullptr);
+  return 0;
+}
+
 int Namespaces(const AttemptTarget&) { return ErrnoOf(::syscall(SYS_unshare, CLONE_NEWUSER)); }
 int Outlive(const AttemptTarget&) {
   int signal = 0;
@@ -170,10 +201,12 @@ int OtherAbi(const AttemptTarget&) {
 
 using Try = int (*)(const AttemptTarget&);
 constexpr auto kTries = std::to_array<Try>(
-    {ReadFile, MakeFile,       LookAtFile,   OpenMemory,    OpenMaps,       ReadMemory, WriteMemory,
-     Attach,   TakeDescriptor, Signal,       SignalThread,  UnixSocket,     TcpSocket,  Send,
-     Fork,     Thread,         StartProgram, MapExecutable, MakeExecutable, MemoryFile, Namespaces,
-     Outlive,  ChangeLimits,   IoUring,      Bpf,           OtherAbi});
+    {ReadFile,       MakeFile,   LookAtFile,     OpenMemory,   OpenMaps,     ReadMemory,
+     WriteMemory,    Attach,     TakeDescriptor, Signal,       SignalThread, UnixSocket,
+     TcpSocket,      Send,       Fork,           Thread,       StartProgram, MapExecutable,
+     MakeExecutable, MemoryFile, MapShared,      MapStack,     MakeReadOnly, MoveStack,
+     SharedMemory,   Namespaces, Outlive,        ChangeLimits, IoUring,      Bpf,
+     OtherAbi});
 static_assert(kTries.size() == kAttempts.size());
 
 }  // namespace

@@ -43,6 +43,11 @@ inline constexpr std::array kAttempts = std::to_array<absl::string_view>({
     "map executable memory",
     "make memory executable",
     "make a memory file",
+    "map shared memory without a file",
+    "map memory that grows like a stack",
+    "make memory read-only (then it does not count)",
+    "move its stack and enlarge it",
+    "make shared memory (shmget)",
     "make namespaces",
     "outlive the daemon (prctl)",
     "change its own limits",
@@ -51,8 +56,30 @@ inline constexpr std::array kAttempts = std::to_array<absl::string_view>({
     "call by another ABI (x32)",
 });
 
+// What a process behind Landlock alone tries. `since`: the version that forbids it.
+struct LandlockAttempt {
+  int since;
+  absl::string_view name;
+};
+inline constexpr std::array kLandlockAttempts = std::to_array<LandlockAttempt>({
+    {1, "open a folder"},
+    {1, "open a file for reading"},
+    {1, "open a file for writing"},
+    {1, "open a file for reading and writing"},
+    {1, "make a file in the state directory"},
+    {1, "make a folder in the state directory"},
+    {1, "read the memory of another process"},
+    {3, "truncate a file"},
+    {4, "bind a TCP port"},
+    {4, "connect to a TCP port"},
+    {6, "connect to an abstract Unix socket"},
+    {6, "signal the daemon"},
+});
+
 // Outcomes other than an errno; 0: the attempt succeeded.
 inline constexpr int32_t kNotTried = -1, kUnderWay = -2;
+
+using LandlockOutcomes = std::array<std::atomic<int32_t>, kLandlockAttempts.size()>;
 
 struct ProbePage {
   // Written by the daemon before the probe starts.
@@ -68,6 +95,7 @@ struct ProbePage {
   int32_t killed_by;  // the signal that ended a process with the program's own filter; 0: none
   std::atomic<uint32_t> finished;
   std::array<std::atomic<int32_t>, kAttempts.size()> outcomes;
+  LandlockOutcomes landlock_outcomes;
 };
 static_assert(std::is_standard_layout_v<ProbePage>);
 

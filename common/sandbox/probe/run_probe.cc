@@ -13,6 +13,7 @@
 
 #include "common/posix/memory.h"
 #include "common/sandbox/probe/attempts.h"
+#include "common/sandbox/probe/landlock_trial.h"
 #include "common/sandbox/probe/probe_page.h"
 
 namespace penstock::sandbox {
@@ -25,17 +26,22 @@ AttemptTarget ToAttemptTarget(const ProbePage& page) {
   return {.daemon = page.daemon, .address = page.secret_address, .folder = page.folder};
 }
 
-[[noreturn]] void BreakOut(const ConfineProgram& confine, const AttemptTarget& target) {
+[[noreturn]] void BreakOut(const ConfineProgram& confine, ProbePage& page) {
   ::prctl(PR_SET_NAME, kCalled, 0, 0, 0);
-  if (confine(0).ok()) (void)Attempt(0, target);
+  const AttemptTarget target = ToAttemptTarget(page);
+  LandlockTrial trial(target, page.landlock_outcomes);
+  trial.TryOutside();
+  const auto try_inside = [&](int version) { trial.TryInside(version); };
+  if (confine({.before_filter = try_inside}).ok()) (void)Attempt(0, target);
   ::_exit(0);
 }
 
-// Starts a process that installs the program's own filter and makes a forbidden call. Returns the
-// signal that ended it; 0 if none did.
-int KilledBy(const ConfineProgram& confine, const ProbePage& page) {
+// Starts a process that enters the program's own sandbox, tries what Landlock forbids as soon as
+// that is in force, and makes a forbidden call once the filter is. Returns the signal that ended
+// it; 0 if none did.
+int KilledBy(const ConfineProgram& confine, ProbePage& page) {
   const pid_t child = ::fork();
-  if (child == 0) BreakOut(confine, ToAttemptTarget(page));
+  if (child == 0) BreakOut(confine, page);
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -60,7 +66,7 @@ void TryAll(ProbePage& page) {
 int Probe(const ConfineProgram& confine, ProbePage& page) {
   page.folder[sizeof(page.folder) - 1] = 0;
   if (!kIsInstrumented) page.killed_by = KilledBy(confine, page);
-  const absl::StatusOr<EnteredSandbox> confined = confine(kProbeErrno);
+  const absl::StatusOr<EnteredSandbox> confined = confine({.fail_with = kProbeErrno});
   if (!confined.ok()) {
     Report(confined.status(), page);
     return 2;

@@ -8,8 +8,8 @@
 
 namespace penstock::sandbox {
 
-// Enters the program's sandbox. `fail_with`: as in SandboxOptions.
-using ConfineProgram = std::function<absl::StatusOr<EnteredSandbox>(int fail_with)>;
+// Enters the program's sandbox.
+using ConfineProgram = std::function<absl::StatusOr<EnteredSandbox>(const ProbeHooks&)>;
 
 // Writes its findings into the inherited ProbePage. Returns the exit code: 0 if it could try
 // everything, 2 if not, with a message on standard error or in the page.

@@ -28,6 +28,20 @@ std::string Said(int outcome) {
   return absl::StrCat("was not stopped by the sandbox (", ::strerrordesc_np(outcome), ")");
 }
 
+// Empty: Landlock refused every attempt that succeeds without it, or is not there.
+std::string HoleInLandlock(const SandboxReport& report) {
+  if (report.landlock <= 0) return "";
+  bool refused = false;
+  for (const SandboxReport::Tried& each : report.landlock_outcomes) {
+    if (each.error == kNotTried) continue;
+    refused = each.error == EACCES || each.error == EPERM;
+    if (!refused)
+      return absl::StrCat("with Landlock alone, the attempt to ", each.attempt, " ",
+                          Said(each.error));
+  }
+  return refused ? "" : "nothing that Landlock forbids could be tried";
+}
+
 std::string TextOf(const char* text, size_t size) {
   return std::string(text, ::strnlen(text, size));
 }
@@ -47,6 +61,9 @@ absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view who
       .filters_calls = page.filters != 0, .landlock = page.landlock, .killed_by = page.killed_by};
   for (size_t i = 0; i < kAttempts.size(); ++i)
     report.outcomes.push_back({kAttempts[i], page.outcomes[i].load()});
+  for (size_t i = 0; i < kLandlockAttempts.size(); ++i)
+    report.landlock_outcomes.push_back(
+        {kLandlockAttempts[i].name, page.landlock_outcomes[i].load()});
   if (page.finished.load() != 0 && !report.filters_calls) {
     if (instrumented) return report;
     return NotProven(whose, "its program was built with a sanitizer, and the daemon was not");
@@ -61,6 +78,7 @@ absl::StatusOr<SandboxReport> Judge(const ProbePage& page, absl::string_view who
   if (page.finished.load() == 0 && !died_of_last) return NotProven(whose, "the probe did not end");
   if (report.killed_by != SIGSYS)
     return NotProven(whose, "a process that made a forbidden call was not killed");
+  if (const std::string hole = HoleInLandlock(report); !hole.empty()) return NotProven(whose, hole);
   return report;
 }
 
@@ -70,9 +88,9 @@ absl::StatusOr<std::unique_ptr<SandboxProbe>> SandboxProbe::Start(const Options&
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping, posix::Mapping::Map(memory, sizeof(ProbePage),
                                                                         posix::Access::kReadWrite));
   std::unique_ptr<SandboxProbe> probe(new SandboxProbe(options, std::move(mapping)));
-  auto child = posix::Child::Spawn({probe->program_, std::string(kProbeArgument)},
-                                   {{memory.get(), kProbePageNumber}},
-                                   posix::Child::Wait::kForNothing, options.without);
+  auto child = posix::Child::Spawn(
+      {probe->program_, std::string(kProbeArgument)}, {{memory.get(), kProbePageNumber}},
+      posix::Child::Wait::kForNothing, posix::Child::Environment::kOwn);
   if (!child.ok())
     return base::Annotate(child.status(), absl::StrCat("the probe of the ", options.whose));
   probe->child_ = std::make_unique<posix::Child>(*std::move(child));
@@ -91,6 +109,7 @@ SandboxProbe::SandboxProbe(const Options& options, posix::Mapping mapping)
   const std::string folder = options.folder.empty() ? "." : options.folder;
   folder.copy(page.folder, sizeof(page.folder) - 1);
   for (auto& outcome : page.outcomes) outcome.store(kNotTried);
+  for (auto& outcome : page.landlock_outcomes) outcome.store(kNotTried);
 }
 
 absl::StatusOr<SandboxReport> SandboxProbe::Finish() {

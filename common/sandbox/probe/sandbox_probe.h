@@ -29,6 +29,7 @@ struct SandboxReport {
     int error = 0;  // 0: it succeeded; kNotTried, kUnderWay
   };
   std::vector<Tried> outcomes = {};
+  std::vector<Tried> landlock_outcomes = {};  // kNotTried if it fails without Landlock, too
   int killed_by = 0;  // the signal with which the program's own filter ends a process
 
   // "seccomp and landlock", "seccomp", or "none (built with a sanitizer)".
@@ -46,9 +47,8 @@ class SandboxProbe {
  public:
   struct Options {
     std::string program;
-    std::string whose;                      // "workers": whose sandbox it is, for messages
-    std::string folder = {};                // one in which the daemon may write; empty: the current
-    std::vector<std::string> without = {};  // environment variables that the program doesn't get
+    std::string whose;        // "workers": whose sandbox it is, for messages
+    std::string folder = {};  // one in which the daemon may write; empty: the current
     base::Duration timeout = std::chrono::seconds(10);  // a cold start from a slow disk
   };
   // Starts the probe; it works while the caller does other things. **Errors**: the program cannot

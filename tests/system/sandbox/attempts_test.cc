@@ -1,6 +1,7 @@
 // Makes each attempt of a hijacked worker or indexer in real processes and prints its result.
 #include "common/sandbox/probe/attempts.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -141,6 +142,20 @@ TEST(AttemptsTest, WhatTouchesFilesOrTheDaemonFailsWithoutTheFilterToo) {
   }
 }
 
+// Attempts on files can always be made; a container may refuse the others by itself.
+void ExpectRefusedByLandlock(const SandboxReport& report) {
+  for (size_t i = 0; i < kLandlockAttempts.size(); ++i) {
+    const SandboxReport::Tried& each = report.landlock_outcomes.at(i);
+    std::printf("  with Landlock alone: %-40s %s\n", std::string(each.attempt).c_str(),
+                each.error == kNotTried ? "not tried" : Words(each.error).c_str());
+    if (report.landlock < kLandlockAttempts[i].since)
+      EXPECT_EQ(each.error, kNotTried) << each.attempt;
+    else
+      EXPECT_THAT(each.error, ::testing::AnyOf(EACCES, EPERM, i < 6 ? EACCES : kNotTried))
+          << each.attempt;
+  }
+}
+
 void ExpectProof(const SandboxProbe::Options& options) {
   auto probe = SandboxProbe::Start(options);
   ASSERT_TRUE(probe.ok()) << probe.status();
@@ -152,8 +167,9 @@ void ExpectProof(const SandboxProbe::Options& options) {
   EXPECT_EQ(report->outcomes.size(), kAttempts.size());
   for (const SandboxReport::Tried& each : report->outcomes)
     EXPECT_EQ(each.error, kProbeErrno) << each.attempt;
-  std::printf("%s: %s; the filter kills by signal %d\n", options.whose.c_str(),
-              report->ToString().c_str(), report->killed_by);
+  std::printf("%s: %s (version %d); the filter kills by signal %d\n", options.whose.c_str(),
+              report->ToString().c_str(), report->landlock, report->killed_by);
+  ExpectRefusedByLandlock(*report);
 }
 
 TEST(AttemptsTest, TheProbeOfARealWorkerSaysSo) {

@@ -61,7 +61,7 @@ TEST(HijackedTest, AForbiddenCallIsABadSampleAndASecurityEvent) {
   EXPECT_THAT(daemon.log(),
               ContainsRegex("level=error event=forbidden_call [^\n]*signal=31 [^\n]*107.jpg"));
   EXPECT_EQ(daemon.Status().forbidden_calls(), 2u);
-  EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("the sandbox killed 2 workers"));
+  EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("the sandbox killed 2 processes"));
   EXPECT_EQ(ValueOf(Scrape(port), "penstock_forbidden_calls_total"), 2);
 }
 

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -50,11 +51,29 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+void ExpectShutIn(pid_t pid) {
+  const std::string proc = "/proc/" + std::to_string(pid);
+  EXPECT_THAT(Contents(proc + "/status"),
+              AllOf(HasSubstr("Seccomp:\t2"), HasSubstr("NoNewPrivs:\t1")));
+  EXPECT_THAT(Contents(proc + "/limits"), ::testing::ContainsRegex("Max processes +0 +0"));
+  EXPECT_THAT(Contents(proc + "/environ"), ::testing::Not(HasSubstr("AWS_SECRET")));
+}
+
+// What the process has open: each number, and the beginning of its file's name.
+std::set<std::string> Held(pid_t pid) {
+  std::set<std::string> held;
+  for (const auto& each : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd"))
+    held.insert(each.path().filename().string() + " " +
+                fs::read_symlink(each.path()).string().substr(0, 6));
+  return held;
+}
+
 class SandboxStartTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (sandbox::kIsInstrumented) GTEST_SKIP() << "a sanitizer's runtime cannot run in a sandbox";
     EXPECT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+    ::setenv("AWS_SECRET", "hidden", 1);  // inherited by the daemon alone
   }
 
   // Makes a worker program that runs `script`. "$@" are the real worker's arguments.
@@ -99,6 +118,12 @@ class SandboxStartTest : public ::testing::Test {
     return daemon;
   }
 
+  // Runs what follows with a hole in its Landlock domain (landlock_hole.cc).
+  std::string WithHole(const std::string& which) {
+    return "PENSTOCK_TEST_HOLE=" + which + " LD_PRELOAD=" PENSTOCK_LANDLOCK_HOLE " exec ";
+  }
+  int LandlockVersion() { return static_cast<int>(::syscall(444, nullptr, 0, 1)); }
+
   TemporaryDirectory folder_;
 };
 
@@ -111,7 +136,7 @@ TEST_F(SandboxStartTest, ADaemonProvesItAndShowsIt) {
 
   EXPECT_EQ(OneEpoch(daemon.address(), SmallRows("photographs", 8)).rows.size(), size_t{kImages});
 
-  EXPECT_THAT(daemon.Status().sandbox(), HasSubstr("seccomp"));
+  EXPECT_EQ(daemon.Status().sandbox(), LandlockVersion() < 1 ? "seccomp" : "seccomp and landlock");
   EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("sandbox   seccomp"));
   EXPECT_THAT(daemon.log(), HasSubstr("sandbox=\"seccomp"));
   const std::string page = Scrape(port);
@@ -126,17 +151,10 @@ TEST_F(SandboxStartTest, EachWorkerIsShutInAndHoldsOnlyItsChannel) {
 
   ASSERT_FALSE(daemon.WorkerPids().empty());
   for (const pid_t pid : daemon.WorkerPids()) {
-    const std::string proc = "/proc/" + std::to_string(pid);
-    EXPECT_THAT(Contents(proc + "/status"),
-                AllOf(HasSubstr("Seccomp:\t2"), HasSubstr("NoNewPrivs:\t1")));
-    EXPECT_THAT(Contents(proc + "/limits"), ::testing::ContainsRegex("Max processes +0 +0"));
-    std::set<std::string> held;
-    for (const auto& each : fs::directory_iterator(proc + "/fd"))
-      held.insert(each.path().filename().string() + " " +
-                  fs::read_symlink(each.path()).string().substr(0, 6));
+    ExpectShutIn(pid);
     // /dev/null twice, to occupy these numbers; standard error; the socket; the two notifiers. The
     // worker maps the channel and the segments and closes their descriptors.
-    EXPECT_THAT(held,
+    EXPECT_THAT(Held(pid),
                 ::testing::UnorderedElementsAre("0 /dev/n", "1 /dev/n", ::testing::StartsWith("2 "),
                                                 "3 socket", "5 socket", "6 anon_i"));
   }
@@ -147,16 +165,9 @@ TEST_F(SandboxStartTest, EachIndexerIsShutInAndHoldsOnlyItsSocket) {
   const auto daemon = DaemonWithIndexer("count: 1");
 
   for (const pid_t pid : daemon->IndexerPids()) {
-    const std::string proc = "/proc/" + std::to_string(pid);
-    EXPECT_THAT(Contents(proc + "/status"),
-                AllOf(HasSubstr("Seccomp:\t2"), HasSubstr("NoNewPrivs:\t1")));
-    EXPECT_THAT(Contents(proc + "/limits"), ::testing::ContainsRegex("Max processes +0 +0"));
-    std::set<std::string> held;
-    for (const auto& each : fs::directory_iterator(proc + "/fd"))
-      held.insert(each.path().filename().string() + " " +
-                  fs::read_symlink(each.path()).string().substr(0, 6));
-    EXPECT_THAT(held, ::testing::UnorderedElementsAre("0 /dev/n", "1 /dev/n",
-                                                      ::testing::StartsWith("2 "), "3 socket"));
+    ExpectShutIn(pid);
+    EXPECT_THAT(Held(pid), ::testing::UnorderedElementsAre(
+                               "0 /dev/n", "1 /dev/n", ::testing::StartsWith("2 "), "3 socket"));
   }
 }
 
@@ -237,6 +248,34 @@ TEST_F(SandboxStartTest, AHoleInTheIndexersSandboxIsFoundAndNotServedWith) {
   EXPECT_THAT(ended.output,
               AllOf(HasSubstr("the indexers' sandbox: in it, the attempt to"),
                     HasSubstr("workers.sandbox: off"), Not(HasSubstr("event=serving"))));
+}
+
+// The filter alone still stops everything, so that only attempts behind Landlock find these.
+TEST_F(SandboxStartTest, AHoleInLandlockAloneIsFoundAndNotServedWith) {
+  const int version = LandlockVersion();
+  if (version < 1) GTEST_SKIP() << "this kernel has no Landlock";
+  const std::map<std::string, int> holes = {
+      {"all", 1}, {"files", 1}, {"network", 4}, {"scopes", 6}};
+  for (const auto& [hole, since] : holes) {
+    if (version < since) continue;
+    const Ended ended = Refused(StandIn(WithHole(hole) + Worker()));
+
+    EXPECT_EQ(ended.exit_code, 2) << hole;
+    EXPECT_THAT(ended.output,
+                AllOf(HasSubstr("the workers' sandbox: with Landlock alone, the attempt to"),
+                      HasSubstr("succeeded"), Not(HasSubstr("event=serving"))))
+        << hole;
+  }
+}
+
+TEST_F(SandboxStartTest, AHoleInTheIndexersLandlockIsFoundAndNotServedWith) {
+  if (LandlockVersion() < 1) GTEST_SKIP() << "this kernel has no Landlock";
+  const Ended ended = RefusedWithIndexer(WithHole("all") + Indexer());
+
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("the indexers' sandbox: with Landlock alone, the attempt to"),
+                    Not(HasSubstr("event=serving"))));
 }
 
 TEST_F(SandboxStartTest, AnIndexerThatCannotShutItselfInIsNotServedWith) {

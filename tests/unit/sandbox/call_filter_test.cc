@@ -40,6 +40,10 @@ int Filtered(const Run& run, const std::vector<AllowedCall>& more = {}) {
   });
 }
 
+void* Private(size_t bytes) {
+  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 class CallFilterTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -62,11 +66,62 @@ TEST_F(CallFilterTest, MemoryIsNeverExecutable) {
   };
   EXPECT_EQ(Filtered([&] { return map(PROT_READ | PROT_WRITE); }), 0);
   EXPECT_EQ(Filtered([&] { return map(PROT_READ | PROT_EXEC); }), -SIGSYS);
+  EXPECT_EQ(
+      Filtered([] { return ::mprotect(Private(4096), 4096, PROT_READ | PROT_WRITE | PROT_EXEC); }),
+      -SIGSYS);
+}
+
+// What RLIMIT_DATA counts, and nothing else.
+TEST_F(CallFilterTest, MemoryIsPrivateAndCountsForItsLimit) {
+  const auto map = [](int protection, int flags) {
+    return ::mmap(nullptr, 4096, protection, flags | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+  };
+  constexpr int kBoth = PROT_READ | PROT_WRITE;
+  EXPECT_EQ(Filtered([&] { return map(kBoth, MAP_PRIVATE | MAP_NORESERVE); }), 0);
+  EXPECT_EQ(Filtered([&] { return map(PROT_NONE, MAP_PRIVATE | MAP_NORESERVE); }), 0);
+  EXPECT_EQ(Filtered([] { return ::mprotect(Private(4096), 4096, kBoth); }), 0);
+  EXPECT_EQ(Filtered([&] { return map(PROT_READ, MAP_PRIVATE); }), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(kBoth, MAP_SHARED); }), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(kBoth, MAP_SHARED_VALIDATE); }), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(kBoth, MAP_PRIVATE | MAP_GROWSDOWN); }), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(kBoth, MAP_PRIVATE | MAP_HUGETLB); }), -SIGSYS);
+  EXPECT_EQ(Filtered([] { return ::mprotect(Private(4096), 4096, PROT_READ); }), -SIGSYS);
   EXPECT_EQ(Filtered([] {
-              void* at = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-              return ::mprotect(at, 4096, PROT_READ | PROT_EXEC);
+              return ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, 0, 0) == MAP_FAILED ? 1 : 0;
             }),
             -SIGSYS);
+}
+
+TEST_F(CallFilterTest, MappingsCanBeEnlargedButTheStackCannotBeMoved) {
+  EXPECT_EQ(Filtered([] {
+              return ::mremap(Private(4096), 4096, 1 << 20, MREMAP_MAYMOVE) == MAP_FAILED ? 1 : 0;
+            }),
+            0);
+  EXPECT_EQ(Filtered([] {
+              void* const grown = ::realloc(::malloc(1 << 20), 64 << 20);
+              return grown == nullptr ? 1 : 0;
+            }),
+            0);
+  EXPECT_EQ(Filtered([] {
+              alignas(4096) char stack[2 * 4096];
+              void* const moved = ::mremap(stack, 4096, 1 << 20, MREMAP_MAYMOVE);
+              return moved == MAP_FAILED ? 1 : 0;
+            }),
+            -SIGSYS);
+}
+
+TEST_F(CallFilterTest, OnlyThoseWhoMustMapTheMemoryOfDescriptors) {
+  const auto map = [](int protection, int flags) {
+    const int memory = ::memfd_create("segment", MFD_CLOEXEC);
+    if (memory < 0 || ::ftruncate(memory, 4096) != 0) return 1;
+    return ::mmap(nullptr, 4096, protection, flags, memory, 0) == MAP_FAILED ? 2 : 0;
+  };
+  const std::vector<AllowedCall> more = {
+      {SYS_memfd_create}, {SYS_ftruncate}, MapSharedFile(PROT_READ)};
+  EXPECT_EQ(Filtered([&] { return map(PROT_READ, MAP_SHARED); }, more), 0);
+  EXPECT_EQ(Filtered([&] { return map(PROT_READ | PROT_WRITE, MAP_SHARED); }, more), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(PROT_READ, MAP_PRIVATE); }, more), -SIGSYS);
+  EXPECT_EQ(Filtered([&] { return map(PROT_EXEC, MAP_SHARED); }, more), -SIGSYS);
 }
 
 TEST_F(CallFilterTest, WritesReachTheNamedDescriptorsOnly) {

@@ -112,7 +112,7 @@ TEST_F(EnterTest, TheRestOfItIsInForceToo) {
 
 TEST_F(EnterTest, AProbeIsToldInsteadOfKilled) {
   EXPECT_EQ(InChild([] {
-              if (!Enter({.fail_with = EXFULL}).ok()) return 100;
+              if (!Enter({.hooks = {.fail_with = EXFULL}}).ok()) return 100;
               const bool refused = ::syscall(SYS_getuid) == -1 && errno == EXFULL;
               return refused ? 0 : 1;
             }),

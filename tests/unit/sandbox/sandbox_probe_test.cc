@@ -23,6 +23,7 @@ class JudgeTest : public ::testing::Test {
     page_.killed_by = SIGSYS;
     page_.finished = 1;
     for (auto& outcome : page_.outcomes) outcome = kProbeErrno;
+    for (auto& outcome : page_.landlock_outcomes) outcome = EACCES;
   }
   std::string Why() { return std::string(Judge(page_, "workers", exit_).status().message()); }
 
@@ -41,6 +42,27 @@ TEST_F(JudgeTest, EveryAttemptStoppedByTheFilterIsAProof) {
 TEST_F(JudgeTest, WithoutLandlockItIsAProofThatSaysLess) {
   page_.landlock = 0;
 
+  EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "seccomp");
+}
+
+TEST_F(JudgeTest, AnAttemptThatLandlockDidNotRefuseIsNamed) {
+  page_.landlock_outcomes[3] = 0;
+  EXPECT_THAT(Why(), AllOf(HasSubstr("the workers' sandbox: with Landlock alone, the attempt to "
+                                     "open a file for reading and writing succeeded"),
+                           HasSubstr("workers.sandbox: off")));
+  page_.landlock_outcomes[3] = ENOENT;
+  EXPECT_THAT(Why(), HasSubstr("was not stopped by the sandbox"));
+}
+
+// Such as a TCP port without a network, or what its version of Landlock allows.
+TEST_F(JudgeTest, WhatFailsWithoutLandlockTooIsNoHole) {
+  page_.landlock_outcomes[8] = kNotTried;
+  page_.landlock_outcomes.back() = EPERM;
+  EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "seccomp and landlock");
+
+  for (auto& outcome : page_.landlock_outcomes) outcome = kNotTried;
+  EXPECT_THAT(Why(), HasSubstr("nothing that Landlock forbids could be tried"));
+  page_.landlock = 0;
   EXPECT_EQ(Judge(page_, "workers", exit_)->ToString(), "seccomp");
 }
 
