@@ -3,18 +3,19 @@
 #ifdef PENSTOCK_FAILPOINTS
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
+#include "common/posix/failpoint_counts.h"
 #include "common/posix/failpoint_terms.h"
 
 // The linker defines these symbols around the entries that PENSTOCK_FAILPOINT_NAME adds. They are
@@ -27,8 +28,14 @@ extern const char* const __stop_penstock_failpoints[] __attribute__((weak));
 namespace penstock::posix {
 namespace {
 
-base::Mutex failpoint_mutex;
-FailpointTerms* failpoint_terms = nullptr;  // null: none is set; never destroyed
+const FailpointTerms* failpoint_terms = nullptr;  // null: none is set; never destroyed
+FailpointCounts own_failpoint_counts;
+FailpointCounts* failpoint_counts = &own_failpoint_counts;  // or the shared file
+
+[[noreturn]] void RefuseFailpoints(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  ::_exit(2);
+}
 
 [[noreturn]] void ListFailpoints() {
   std::set<std::string> names;
@@ -40,58 +47,69 @@ FailpointTerms* failpoint_terms = nullptr;  // null: none is set; never destroye
   ::_exit(0);
 }
 
+void ShareFailpointCounts(const char* path) {
+  const int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void* at = MAP_FAILED;
+  if (fd >= 0 && ::ftruncate(fd, sizeof(FailpointCounts)) == 0)
+    at = ::mmap(nullptr, sizeof(FailpointCounts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED)
+    RefuseFailpoints(absl::StrCat("PENSTOCK_FAILPOINTS_COUNTS: cannot map ", path));
+  ::close(fd);
+  failpoint_counts = static_cast<FailpointCounts*>(at);
+}
+
+// All processes have the same terms, so they write the same names.
+void NameFailpointCounts() {
+  for (size_t place = 0; place < failpoint_terms->size(); ++place) {
+    FailpointCount& count = failpoint_counts->at(place);
+    failpoint_terms->name(place).copy(count.name, sizeof(count.name) - 1);
+  }
+}
+
 // Runs before main, so that programs need no call for it, and before there are threads.
 __attribute__((constructor)) void ReadFailpoints() {
   const char* text = std::getenv("PENSTOCK_FAILPOINTS");
   if (text == nullptr || *text == '\0') return;
   if (absl::string_view(text) == "list") ListFailpoints();
   absl::StatusOr<FailpointTerms> terms = FailpointTerms::Parse(text);
-  if (!terms.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(terms.status().message()).c_str());
-    ::_exit(2);
-  }
+  if (!terms.ok()) RefuseFailpoints(std::string(terms.status().message()));
+  if (terms->size() > kMostFailpoints) RefuseFailpoints("PENSTOCK_FAILPOINTS: too many names");
   failpoint_terms = new FailpointTerms(*std::move(terms));
+  if (const char* path = std::getenv("PENSTOCK_FAILPOINTS_COUNTS")) ShareFailpointCounts(path);
+  NameFailpointCounts();
 }
 
-// One write, so that lines of several processes do not mix. It survives a kill that follows.
-void LogFailpoint(const char* name, const FailpointTerm& term) {
-  const char* path = std::getenv("PENSTOCK_FAILPOINTS_LOG");
-  if (path == nullptr) return;
-  const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  const std::string line =
-      absl::StrCat(name, " ", FailpointActionName(term.action), " ", ::getpid(), "\n");
-  if (::write(fd, line.data(), line.size()) < 0) std::perror("PENSTOCK_FAILPOINTS_LOG");
-  ::close(fd);
+// A sandbox allows signals to oneself only in this form.
+[[noreturn]] void KillOneself() {
+  const pid_t self = ::getpid();
+  ::syscall(SYS_tgkill, self, self, SIGKILL);
+  for (;;) ::poll(nullptr, 0, -1);
 }
 
 }  // namespace
 
 absl::Status AtFailpoint(const char* name) {
   if (failpoint_terms == nullptr) return absl::OkStatus();
-  FailpointTerm term;
-  {
-    base::MutexLock lock(failpoint_mutex);
-    term = failpoint_terms->Next(name);
-  }
-  if (term.action == FailpointAction::kOff) return absl::OkStatus();
-  LogFailpoint(name, term);
+  const std::optional<size_t> place = failpoint_terms->Find(name);
+  if (!place) return absl::OkStatus();
+  FailpointCount& count = failpoint_counts->at(*place);
+  const FailpointTerm term = failpoint_terms->Choose(*place, count.reached.fetch_add(1));
+  if (term.action != FailpointAction::kOff) count.acted.fetch_add(1);
   switch (term.action) {
+    case FailpointAction::kOff:
+      break;
     case FailpointAction::kKill:
-      ::kill(::getpid(), SIGKILL);
-      for (;;) ::pause();
+      KillOneself();
     case FailpointAction::kExit:
       ::_exit(term.argument);
     case FailpointAction::kError:
       return absl::Status(static_cast<absl::StatusCode>(term.argument),
                           absl::StrCat("failpoint ", name));
     case FailpointAction::kDelay:
-      std::this_thread::sleep_for(std::chrono::milliseconds(term.argument));
-      return absl::OkStatus();
-    case FailpointAction::kPause:
-      for (;;) ::pause();
-    case FailpointAction::kOff:
+      if (term.argument > 0) ::poll(nullptr, 0, term.argument);
       break;
+    case FailpointAction::kPause:
+      for (;;) ::poll(nullptr, 0, -1);
   }
   return absl::OkStatus();
 }

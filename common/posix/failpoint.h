@@ -19,8 +19,13 @@
 //   PENSTOCK_FAILPOINTS='state.write=2*off->1*kill;quarantine.write=error(13)'
 //
 // With PENSTOCK_FAILPOINTS=list the program prints the names of all its failpoints, one on each
-// line, and exits. With invalid terms it exits with code 2. With PENSTOCK_FAILPOINTS_LOG=FILE each
-// failpoint that acts appends a line with its name, its action and the process id to FILE.
+// line, and exits. With invalid terms it exits with code 2.
+//
+// The daemon's workers and indexers inherit these variables, and each of these processes counts for
+// itself. With PENSTOCK_FAILPOINTS_COUNTS=FILE they count together, in that file
+// (failpoint_counts.h): a term that applies once then kills one worker, and not its replacement,
+// too. Failpoints work in a sandbox, because the file is mapped when the program starts, and the
+// actions use only calls that a worker may make.
 //
 // **Thread safety**: any thread.
 #pragma once

@@ -1,5 +1,6 @@
 #include "common/posix/failpoint_terms.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -45,7 +46,7 @@ absl::StatusOr<FailpointTerm> ParseTerm(absl::string_view text) {
   if (const size_t star = text.find('*'); star != absl::string_view::npos) {
     uint64_t count = 0;
     if (!absl::SimpleAtoi(text.substr(0, star), &count) || count == 0) return WrongTerm(whole);
-    term.left = count;
+    term.count = count;
     text = text.substr(star + 1);
   }
   const auto argument = TakeArgument(text);
@@ -64,12 +65,6 @@ absl::StatusOr<FailpointTerm> ParseTerm(absl::string_view text) {
 
 }  // namespace
 
-absl::string_view FailpointActionName(FailpointAction action) {
-  for (const KnownAction& known : kKnown)
-    if (known.action == action) return known.name;
-  return "";
-}
-
 absl::StatusOr<FailpointTerms> FailpointTerms::Parse(absl::string_view text) {
   FailpointTerms terms;
   for (const absl::string_view entry : absl::StrSplit(text, ';', absl::SkipEmpty())) {
@@ -82,17 +77,20 @@ absl::StatusOr<FailpointTerms> FailpointTerms::Parse(absl::string_view text) {
       of_name.push_back(parsed);
     }
   }
+  for (const auto& [name, of_name] : terms.terms_) terms.names_.push_back(name);
   return terms;
 }
 
-FailpointTerm FailpointTerms::Next(absl::string_view name) {
-  const auto found = terms_.find(name);
-  if (found == terms_.end()) return {};
-  for (FailpointTerm& term : found->second) {
-    if (!term.left) return term;
-    if (*term.left == 0) continue;
-    --*term.left;
-    return term;
+std::optional<size_t> FailpointTerms::Find(absl::string_view name) const {
+  const auto found = std::lower_bound(names_.begin(), names_.end(), name);
+  if (found == names_.end() || *found != name) return std::nullopt;
+  return static_cast<size_t>(found - names_.begin());
+}
+
+FailpointTerm FailpointTerms::Choose(size_t place, uint64_t before) const {
+  for (const FailpointTerm& term : terms_.at(names_.at(place))) {
+    if (!term.count || before < *term.count) return term;
+    before -= *term.count;
   }
   return {};
 }

@@ -58,14 +58,15 @@ void NotifyEvent(const Fd& event) {
   PENSTOCK_CHECK(written == sizeof(one) || errno == EAGAIN);
 }
 
-void Drain(const Fd& event) {
-  uint64_t count;
+uint64_t Drain(const Fd& event) {
+  uint64_t count = 0;
   const iovec into{.iov_base = &count, .iov_len = sizeof(count)};
   ssize_t got;
   do {
     got = ::preadv2(event.get(), &into, 1, -1, RWF_NOWAIT);
   } while (got < 0 && errno == EINTR);
   PENSTOCK_CHECK(got == sizeof(count) || errno == EAGAIN);
+  return got < 0 ? 0 : count;
 }
 
 // Sockets, because each send and receive can be non-blocking by flag. For an eventfd only

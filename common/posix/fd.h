@@ -43,14 +43,14 @@ class Fd {
 // **Errors**: FailedPrecondition if it is not a regular file; the message says what it is.
 absl::StatusOr<Fd> OpenRegular(const std::string& path);
 
-// Creates an eventfd(2), non-blocking and close-on-exec. NotifyEvent adds one. Drain resets it, and
-// does nothing if it is zero; it never waits, even if a process that shares the eventfd has made it
-// blocking.
+// Creates an eventfd(2), non-blocking and close-on-exec. NotifyEvent adds one. Drain resets it to
+// zero and returns what it was; it never waits, even if a process that shares the eventfd has made
+// it blocking.
 absl::StatusOr<Fd> MakeEvent();
 // **Requires**: no untrusted process shares the event, because it could make NotifyEvent wait. Use
 // a Notifier with such processes.
 void NotifyEvent(const Fd& event);
-void Drain(const Fd& event);
+uint64_t Drain(const Fd& event);
 
 // A notification channel for a sender that does not trust its receiver. Sending never waits,
 // whatever the receiver does with its end or leaves unread.

@@ -24,6 +24,15 @@ std::optional<base::Duration> CpuTimeOf(pid_t process) {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
+// "PID (NAME) STATE …"; a name may contain anything.
+char StateOf(pid_t process) {
+  std::ifstream file(absl::StrCat("/proc/", process, "/stat"));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(") ");
+  return name_end == std::string::npos || name_end + 2 >= line.size() ? '?' : line[name_end + 2];
+}
+
 absl::StatusOr<Fd> OpenPidfd(pid_t pid) {
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.valid()) return pidfd;
@@ -82,6 +91,11 @@ Child::~Child() {
 void Child::Kill() {
   // The number cannot be reused before the child is reaped.
   if (pid_ > 0 && !reaped_) ::kill(-pid_, SIGKILL);
+}
+
+void Child::Abandon() {
+  Kill();
+  pid_ = -1;
 }
 
 std::optional<Exit> Child::Reap() {

@@ -22,6 +22,10 @@ bool IsPidfd(const Fd& fd);
 // The CPU time of all threads of a process so far; nullopt if the process is gone. Never waits.
 std::optional<base::Duration> CpuTimeOf(pid_t process);
 
+// The state of a process as /proc shows it: 'R', 'S', 'D' (waits for storage), 'T' (stopped), 'Z'
+// and so on; '?' if it is unknown. Never waits.
+char StateOf(pid_t process);
+
 // Whether the process behind a pidfd is gone. Never waits.
 bool IsGone(const Fd& pidfd);
 
@@ -40,7 +44,7 @@ std::string Describe(const Exit& exit);
 
 // A child program in its own process group. It is killed (SIGKILL) when the thread that forked it
 // ends (PR_SET_PDEATHSIG), and so when the daemon dies. The destructor kills the group and reaps
-// the child.
+// the child; it waits for as long as the child is in a system call that cannot be interrupted.
 //
 // **Requires**: Spawn is called from a thread that lives as long as the process.
 class Child {
@@ -53,14 +57,18 @@ class Child {
   // kForNothing: it returns earlier, because loading the program and waiting for a free core take
   // time. If the program then cannot be started, the child exits with 127, and StartError says why.
   enum class Wait { kForProgram, kForNothing };
-  // Starts the program at path argv[0]. The child gets standard error, the inherited descriptors
-  // under their numbers (3 or higher), and /dev/null as standard input and output; every other
-  // descriptor is closed. Its signals are reset to their defaults, and it writes no core dumps. It
-  // has this process's environment, except the variables whose names are in `without`.
+  // What the child gets of this process's environment. kOwn: only Penstock's own variables
+  // (PENSTOCK_*), LD_LIBRARY_PATH, and the options of sanitizers. Others may hold secrets, or make
+  // the C library do what a sandbox forbids.
+  enum class Environment { kAll, kOwn };
+  // Starts the program at path argv[0]. The child gets the inherited descriptors under their
+  // numbers (2 or higher), /dev/null as standard input and output, and this process's standard
+  // error unless another one is inherited as number 2; every other descriptor is closed. Its
+  // signals are reset to their defaults, and it writes no core dumps.
   static absl::StatusOr<Child> Spawn(const std::vector<std::string>& argv,
                                      const std::vector<Inherited>& fds,
                                      Wait wait = Wait::kForProgram,
-                                     const std::vector<std::string>& without = {});
+                                     Environment environment = Environment::kAll);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();
@@ -69,6 +77,9 @@ class Child {
   const Fd& pidfd() const { return pidfd_; }
   void Kill();                 // SIGKILL to its group
   std::optional<Exit> Reap();  // returns the exit status, once; never waits
+  // Kills its group; the destructor then does not wait. A child that cannot be killed now, because
+  // its storage does not answer, ends when it does, and is this process's until then.
+  void Abandon();
   // The errno with which starting the program failed; 0 if it was started. **Requires**: reaped.
   int StartError() const;
 

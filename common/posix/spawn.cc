@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "common/posix/process.h"
 
@@ -88,15 +89,19 @@ class BlockedSignals {
   sigset_t before_;
 };
 
-std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
+bool IsOwn(absl::string_view variable) {
+  constexpr absl::string_view kNames[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS",
+                                          "TSAN_OPTIONS", "UBSAN_OPTIONS"};
+  constexpr absl::string_view kPrefix = "PENSTOCK_";
+  const absl::string_view name = variable.substr(0, variable.find('='));
+  return name.substr(0, kPrefix.size()) == kPrefix ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+std::vector<char*> MakeEnvironment(Child::Environment which) {
   std::vector<char*> kept;
-  for (char** at = environ; *at != nullptr; ++at) {
-    const absl::string_view variable(*at);
-    const auto is_its_name = [&](const std::string& name) {
-      return variable.substr(0, variable.find('=')) == name;
-    };
-    if (std::none_of(names.begin(), names.end(), is_its_name)) kept.push_back(*at);
-  }
+  for (char** at = environ; *at != nullptr; ++at)
+    if (which == Child::Environment::kAll || IsOwn(*at)) kept.push_back(*at);
   kept.push_back(nullptr);
   return kept;
 }
@@ -110,16 +115,16 @@ absl::StatusOr<Plan> MakePlan(const std::vector<std::string>& argv,
   plan.fds = fds;
   std::sort(plan.fds.begin(), plan.fds.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
-  int last = kFirstFree - 1;
+  int last = STDERR_FILENO - 1;
   for (const Child::Inherited& each : plan.fds) {
     if (each.number <= last) {
       return absl::InvalidArgumentError(absl::StrCat("inherited descriptor number ", each.number,
-                                                     "; different ones from ", kFirstFree,
+                                                     "; different ones from ", STDERR_FILENO,
                                                      " on are possible"));
     }
     last = each.number;
   }
-  plan.scratch = last + 1;
+  plan.scratch = std::max(last + 1, kFirstFree);
   plan.parent = ::getpid();
   return plan;
 }
@@ -140,9 +145,9 @@ int Child::StartError() const { return reaped_ && report_.valid() ? ReadReport(r
 
 absl::StatusOr<Child> Child::Spawn(const std::vector<std::string>& argv,
                                    const std::vector<Inherited>& fds, Wait wait,
-                                   const std::vector<std::string>& without) {
+                                   Environment environment) {
   PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(argv, fds));
-  plan.environment = EnvironmentWithout(without);
+  plan.environment = MakeEnvironment(environment);
   const std::string what = absl::StrCat("starting ", argv[0]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   int ends[2];

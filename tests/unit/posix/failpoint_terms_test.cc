@@ -8,29 +8,45 @@ namespace {
 
 FailpointTerms Terms(const char* text) { return FailpointTerms::Parse(text).value(); }
 
-TEST(FailpointTermsTest, WhatIsNotNamedDoesNothing) {
-  FailpointTerms terms = Terms("a=kill");
+// What this failpoint does when it has been reached so many times.
+FailpointTerm At(const FailpointTerms& terms, const char* name, uint64_t before = 0) {
+  const std::optional<size_t> place = terms.Find(name);
+  return place ? terms.Choose(*place, before) : FailpointTerm{};
+}
 
-  EXPECT_EQ(terms.Next("b").action, FailpointAction::kOff);
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kKill);
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kKill);
+TEST(FailpointTermsTest, WhatIsNotNamedDoesNothing) {
+  const FailpointTerms terms = Terms("b=kill;d=off");
+
+  for (const char* name : {"a", "c", "e", ""}) EXPECT_FALSE(terms.Find(name)) << name;
+  EXPECT_EQ(At(terms, "b").action, FailpointAction::kKill);
+  EXPECT_EQ(At(terms, "b", 1000).action, FailpointAction::kKill);
 }
 
 TEST(FailpointTermsTest, CountedTermsFollowEachOther) {
-  FailpointTerms terms = Terms("a=2*off->1*kill;b=delay(7)");
+  const FailpointTerms terms = Terms("b=delay(7);a=2*off->1*kill");
 
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kOff);
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kOff);
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kKill);
-  EXPECT_EQ(terms.Next("a").action, FailpointAction::kOff);
-  EXPECT_EQ(terms.Next("b").argument, 7);
+  EXPECT_EQ(At(terms, "a", 0).action, FailpointAction::kOff);
+  EXPECT_EQ(At(terms, "a", 1).action, FailpointAction::kOff);
+  EXPECT_EQ(At(terms, "a", 2).action, FailpointAction::kKill);
+  EXPECT_EQ(At(terms, "a", 3).action, FailpointAction::kOff);
+  EXPECT_EQ(At(terms, "b").argument, 7);
+}
+
+// So that all processes agree on the places.
+TEST(FailpointTermsTest, TheOrderIsThatOfTheAlphabet) {
+  const FailpointTerms terms = Terms("b=kill;c=off;a=off;b=off");
+
+  ASSERT_EQ(terms.size(), 3u);
+  EXPECT_EQ(terms.name(0), "a");
+  EXPECT_EQ(terms.name(2), "c");
+  EXPECT_EQ(terms.Find("b"), 1u);
 }
 
 TEST(FailpointTermsTest, ActionsHaveDefaultArguments) {
-  EXPECT_EQ(Terms("a=exit").Next("a").argument, 1);
-  EXPECT_EQ(Terms("a=error").Next("a").argument, 14);
-  EXPECT_EQ(Terms("a=error(5)").Next("a").argument, 5);
-  EXPECT_EQ(Terms("a=pause").Next("a").action, FailpointAction::kPause);
+  EXPECT_EQ(At(Terms("a=exit"), "a").argument, 1);
+  EXPECT_EQ(At(Terms("a=error"), "a").argument, 14);
+  EXPECT_EQ(At(Terms("a=error(5)"), "a").argument, 5);
+  EXPECT_EQ(At(Terms("a=pause"), "a").action, FailpointAction::kPause);
 }
 
 TEST(FailpointTermsTest, WhatIsNoTermIsRefusedAndQuoted) {
@@ -40,7 +56,7 @@ TEST(FailpointTermsTest, WhatIsNoTermIsRefusedAndQuoted) {
     const auto terms = FailpointTerms::Parse(text);
     EXPECT_TRUE(absl::IsInvalidArgument(terms.status())) << text;
   }
-  EXPECT_TRUE(Terms("").empty());
+  EXPECT_EQ(Terms("").size(), 0u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -54,6 +55,22 @@ TEST(ChildTest, AProgramThatDoesNotExistIsNamed) {
   EXPECT_THAT(std::string(child.status().message()), HasSubstr("/nonexistent/program"));
 }
 
+TEST(ChildTest, OfTheEnvironmentAChildMayGetOnlyOurOwnVariables) {
+  ::setenv("AWS_SECRET", "hidden", 1);
+  ::setenv("LD_PRELOAD_NOT", "hidden", 1);
+  ::setenv("PENSTOCK_SEEN", "1", 1);
+  const auto environment = [](Child::Environment which) {
+    const auto child =
+        Child::Spawn({"/bin/sleep", "600"}, {}, Child::Wait::kForProgram, which).value();
+    return Contents("/proc/" + std::to_string(child.pid()) + "/environ");
+  };
+  EXPECT_THAT(environment(Child::Environment::kAll), HasSubstr("AWS_SECRET=hidden"));
+  const std::string own = environment(Child::Environment::kOwn);
+  EXPECT_THAT(own, HasSubstr("PENSTOCK_SEEN=1"));
+  EXPECT_EQ(own.find("hidden"), std::string::npos) << own;
+  for (const char* name : {"AWS_SECRET", "LD_PRELOAD_NOT", "PENSTOCK_SEEN"}) ::unsetenv(name);
+}
+
 TEST(ChildTest, AProgramThatNobodyWaitedForCanBeKilledBeforeItRuns) {
   for (int i = 0; i < 20; ++i)  // each destructor waits for its process
     EXPECT_TRUE(Child::Spawn({"/bin/sleep", "600"}, {}, Child::Wait::kForNothing).ok());
@@ -73,10 +90,26 @@ TEST(ChildTest, AProgramThatNobodyWaitedForExitsWith127AndSaysWhy) {
 
 TEST(ChildTest, DescriptorNumbersThatCannotBeAreRefused) {
   EXPECT_EQ(Child::Spawn({}, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Child::Spawn({"/bin/true"}, {{0, 2}}).status().code(),
+  EXPECT_EQ(Child::Spawn({"/bin/true"}, {{0, 1}}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Child::Spawn({"/bin/true"}, {{0, 5}, {1, 5}}).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ChildTest, ItsStandardErrorCanBeAnother) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reading(ends[0]);
+  {
+    const Fd writing(ends[1]);
+    auto child = Child::Spawn({"/bin/sh", "-c", "echo words >&2"}, {{writing.get(), 2}});
+    ASSERT_TRUE(child.ok()) << child.status();
+    while (!child->Reap()) std::this_thread::yield();
+  }
+  char text[16] = {};
+
+  EXPECT_EQ(::read(reading.get(), text, sizeof(text)), 6);
+  EXPECT_STREQ(text, "words\n");
 }
 
 TEST(ChildTest, ItGetsItsDescriptorsAndNoOthers) {
