@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
 #include "common/posix/socket.h"
@@ -24,7 +25,8 @@ namespace penstock::indexer {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery(50);  // whether the answer is still wanted
-constexpr int kDeathMs = 2000;            // until a process that closed its socket is gone
+constexpr int kDeathMs = 2000;  // until a process that closed its socket is gone
+constexpr std::chrono::milliseconds kJudgeEvery(100);
 constexpr uint64_t kSmallestSample = 16;  // bytes of a file
 
 std::string HowItEnded(const std::optional<posix::Exit>& exit) {
@@ -35,6 +37,10 @@ std::string HowItEnded(const std::optional<posix::Exit>& exit) {
                       name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
 }
 
+std::string SecondsText(base::Duration time) {
+  return absl::StrFormat("%.3g s", std::chrono::duration<double>(time).count());
+}
+
 }  // namespace
 
 std::string DefaultProgram() {
@@ -43,25 +49,33 @@ std::string DefaultProgram() {
   return self.parent_path() / "penstock-indexer";
 }
 
-absl::StatusOr<std::unique_ptr<IndexerProcess>> IndexerProcess::Start(const std::string& program,
-                                                                      Sandboxed mode) {
+absl::StatusOr<std::unique_ptr<IndexerProcess>> IndexerProcess::Start(
+    const std::string& program, Sandboxed mode, const PatienceLimits& limits) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return base::ErrnoStatus(errno, "making an indexer's socket");
   posix::Fd ours(ends[0]);
   const posix::Fd theirs(ends[1]);
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
-                            posix::MakeMemory("penstock-indexer", kWindowBytes));
+                            posix::MakeMemory("penstock-indexer", kSharedBytes));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping window,
-                            posix::Mapping::Map(memory, kWindowBytes, posix::Access::kReadOnly));
-  auto child = posix::Child::Spawn(mode == Sandboxed::kNo
-                                       ? std::vector<std::string>{program, std::string(kNoSandbox)}
-                                       : std::vector<std::string>{program},
-                                   {{theirs.get(), kSocketNumber}, {memory.get(), kWindowNumber}},
-                                   posix::Child::Wait::kForProgram, kWithoutVariables);
+                            posix::Mapping::Map(memory, kSharedBytes, posix::Access::kReadOnly));
+  std::vector<std::string> command = {program};
+  std::vector<posix::Child::Inherited> fds = {{theirs.get(), kSocketNumber},
+                                              {memory.get(), kWindowNumber}};
+  sandbox::LastWords words;
+  if (mode == Sandboxed::kNo) {
+    command.emplace_back(kNoSandbox);
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(words, sandbox::LastWords::Make());
+  }
+  if (const auto inherited = words.ForChild()) fds.push_back(*inherited);
+  auto child = posix::Child::Spawn(command, fds, posix::Child::Wait::kForNothing,
+                                   posix::Child::Environment::kOwn);
   if (!child.ok()) return base::Annotate(child.status(), "indexer");
-  return std::unique_ptr<IndexerProcess>(
-      new IndexerProcess(*std::move(child), std::move(ours), std::move(window)));
+  words.CloseWritingEnd();
+  return std::unique_ptr<IndexerProcess>(new IndexerProcess(
+      *std::move(child), std::move(ours), std::move(words), std::move(window), program, limits));
 }
 
 absl::Status IndexerProcess::Begin(const Question& question, const source::ScanWatch& watch,
@@ -86,6 +100,8 @@ absl::Status IndexerProcess::Begin(const Question& question, const source::ScanW
     ask.second_bytes = question.second->bytes;
     if (question.sends_second) fds.push_back(question.second->fd.get());
   }
+  looked_ = base::Now();
+  patience_.Begin(ask.bytes + ask.second_bytes, LookAt());
   const std::string none;
   const std::string* texts[kTexts] = {question.file == nullptr ? &none : &path_,
                                       question.second == nullptr ? &none : &question.second->path,
@@ -165,16 +181,79 @@ absl::StatusOr<Tell> IndexerProcess::AwaitTell() {
       return absl::CancelledError("indexing was cancelled");
     const absl::StatusOr<posix::Message> message =
         posix::Receive(socket_, sizeof(Tell), kLookEvery);
-    if (absl::IsDeadlineExceeded(message.status())) continue;
+    if (absl::IsDeadlineExceeded(message.status())) {
+      PENSTOCK_RETURN_IF_ERROR(CheckPatience());
+      continue;
+    }
     if (absl::IsUnavailable(message.status())) return Died();
     if (absl::IsInvalidArgument(message.status())) return Lie("a message of another size");
     if (!message.ok()) return message.status();
     if (message->bytes.size() != sizeof(Tell)) return Lie("a message of another size");
+    patience_.NoteMessage();
     Tell tell;
     std::memcpy(&tell, message->bytes.data(), sizeof tell);
     return tell;
   }
 }
+
+// ---- One that hangs ----
+
+Patience::Look IndexerProcess::LookAt() const {
+  const auto& activity = *reinterpret_cast<const Activity*>(window_.data() + kWindowBytes);
+  return {.now = base::Now(),
+          .cpu = posix::CpuTimeOf(pid()).value_or(base::Duration::zero()),
+          .read_bytes = activity.reads.bytes.load(),
+          .ready = activity.ready.load() != 0,
+          // It may have mapped the file: then the kernel reads.
+          .reading = activity.reads.reading.load() != 0 || posix::StateOf(pid()) == 'D'};
+}
+
+absl::Status IndexerProcess::CheckPatience() {
+  if (base::Now() - looked_ < kJudgeEvery) return absl::OkStatus();
+  const Patience::Look look = LookAt();
+  looked_ = look.now;
+  const OutOfPatience why = patience_.Judge(look);
+  return why == OutOfPatience::kNo ? absl::OkStatus() : GiveUp(why);
+}
+
+absl::Status IndexerProcess::GiveUp(OutOfPatience why) {
+  const bool stopped = posix::StateOf(pid()) == 'T';
+  child_.Kill();
+  const std::string path = absl::StrCat("'", source::EscapeForDisplay(path_), "'");
+  const auto killed = [&](absl::StatusCode code, auto... words) {
+    const std::string what = absl::StrCat(words...);
+    PENSTOCK_LOG(kWarning, "indexer_killed", {"indexer", pid()}, {"reason", what});
+    return absl::Status(code, what);
+  };
+  switch (why) {
+    case OutOfPatience::kNotReady:
+      return killed(absl::StatusCode::kUnavailable, "the process that should parse ", path,
+                    " was not ready within ", SecondsText(limits_.start),
+                    " (workers.start_timeout) and was killed; open the dataset again");
+    case OutOfPatience::kStorageSilent:
+      return killed(absl::StatusCode::kUnavailable, "the storage of ", path,
+                    " has not answered a read for ", SecondsText(limits_.storage),
+                    " (source.retry_for); open the dataset again when it does");
+    case OutOfPatience::kComputesInVain:
+      return killed(absl::StatusCode::kDataLoss, "the process that parses files used a core for ",
+                    SecondsText(patience_.MostComputing()), " without reading on in ", path,
+                    " and was killed; the file may be damaged or made to do harm");
+    default:
+      return killed(absl::StatusCode::kUnavailable, "the process that parses files ",
+                    stopped ? "was stopped" : "did not run", " for ", SecondsText(limits_.stopped),
+                    " while it read ", path, ", and was killed; open the dataset again");
+  }
+}
+
+bool IndexerProcess::Kill(std::chrono::milliseconds wait) {
+  child_.Kill();
+  pollfd entry{.fd = child_.pidfd().get(), .events = POLLIN, .revents = 0};
+  while (::poll(&entry, 1, static_cast<int>(wait.count())) < 0 && errno == EINTR) {
+  }
+  return IsGone();
+}
+
+// ---- One that died ----
 
 // Says what ended the process and which file it was reading.
 absl::Status IndexerProcess::Died() {
@@ -182,7 +261,14 @@ absl::Status IndexerProcess::Died() {
   pollfd entry{.fd = child_.pidfd().get(), .events = POLLIN, .revents = 0};
   while (::poll(&entry, 1, kDeathMs) < 0 && errno == EINTR) {
   }
-  const std::optional<posix::Exit> exit = child_.Reap();
+  return DiedOf(child_.Reap());
+}
+
+absl::Status IndexerProcess::DiedOf(const std::optional<posix::Exit>& exit) {
+  if (const std::string words = words_.Take(); !words.empty())
+    PENSTOCK_LOG(kWarning, "indexer_last_words", {"indexer", pid()}, {"words", words});
+  if (exit && child_.StartError() != 0)
+    return base::ErrnoStatus(child_.StartError(), absl::StrCat("indexer: starting ", program_));
   const std::string what = absl::StrCat("the process that parses files ", HowItEnded(exit),
                                         " while it read '", source::EscapeForDisplay(path_), "'");
   if (exit && !exit->signalled && exit->code == kExitNoMemory)
@@ -192,8 +278,9 @@ absl::Status IndexerProcess::Died() {
     return absl::FailedPreconditionError(
         "the process that parses files cannot work here; the daemon's log says why");
   if (exit && exit->signalled && exit->code == SIGSYS) {
+    made_forbidden_call_ = true;
     PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"signal", SIGSYS},
-                 {"reason", absl::StrCat("the sandbox killed ", what)});
+                 {"reason", what});
     return absl::DataLossError(
         absl::StrCat(what, ": a call that no parser makes, so the file is likely made to do harm"));
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +18,8 @@
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
 #include "common/posix/process.h"
+#include "common/sandbox/last_words.h"
+#include "server/indexer/patience.h"
 #include "server/indexer/wire/answer_stream.h"
 #include "server/indexer/wire/wire.h"
 #include "server/source/parse/parsers.h"
@@ -25,10 +28,6 @@ namespace penstock::indexer {
 
 // The path of penstock-indexer: the folder of the running program.
 std::string DefaultProgram();
-
-// What it does not get of our environment: a library that is preloaded might make calls that end a
-// process in a sandbox.
-inline const std::vector<std::string> kWithoutVariables = {"LD_PRELOAD"};
 
 // A question, and the files that it is about.
 struct Question {
@@ -41,9 +40,10 @@ struct Question {
 
 class IndexerProcess final : public AnswerSource {
  public:
-  // **Errors**: those of Child::Spawn.
+  // Does not wait until the program runs. **Errors**: those of Child::Spawn.
   static absl::StatusOr<std::unique_ptr<IndexerProcess>> Start(const std::string& program,
-                                                               Sandboxed mode);
+                                                               Sandboxed mode,
+                                                               const PatienceLimits& limits);
 
   // Sends a question; Take and End then take the answer. `watch` and `closing` (true cancels) must
   // outlive the answer. **Requires**: the previous answer has been taken completely.
@@ -51,8 +51,9 @@ class IndexerProcess final : public AnswerSource {
                      const std::atomic<bool>& closing);
 
   // **Errors**: Cancelled; Internal if the answer is too short or the process sends an invalid
-  // message; DataLoss or ResourceExhausted, with the file's path, if the process died. After an
-  // error the process cannot be used again.
+  // message; DataLoss, ResourceExhausted or Unavailable, with the file's path, if the process died,
+  // or had to be killed because it hangs (patience.h). After an error the process cannot be used
+  // again.
   absl::Status Take(std::span<std::byte> into) override;
   // Ends the answer. **Errors**: Internal if there is more of it.
   absl::Status End();
@@ -60,20 +61,47 @@ class IndexerProcess final : public AnswerSource {
   pid_t pid() const { return child_.pid(); }
   // Whether it waits for the next question.
   bool idle() const { return idle_; }
+  // Whether its sandbox killed it.
+  bool made_forbidden_call() const { return made_forbidden_call_; }
+
+  // Kills it and waits for its end, at most that long. A process in a read that its file server
+  // does not answer ends only when the server does. Returns whether it is gone.
+  bool Kill(std::chrono::milliseconds wait);
+  // Whether it is gone, without waiting.
+  bool IsGone() const { return posix::IsGone(child_.pidfd()); }
+  // The destructor then does not wait for its end. It ends by itself.
+  void Abandon() { child_.Abandon(); }
 
  private:
-  IndexerProcess(posix::Child child, posix::Fd socket, posix::Mapping window)
-      : child_(std::move(child)), socket_(std::move(socket)), window_(std::move(window)) {}
+  IndexerProcess(posix::Child child, posix::Fd socket, sandbox::LastWords words,
+                 posix::Mapping window, std::string program, const PatienceLimits& limits)
+      : child_(std::move(child)),
+        socket_(std::move(socket)),
+        words_(std::move(words)),
+        window_(std::move(window)),
+        program_(std::move(program)),
+        limits_(limits),
+        patience_(limits) {}
   absl::Status Send(const Ask& ask, const std::string& texts, std::span<const int> fds);
   absl::Status AwaitPiece();
   absl::StatusOr<Tell> AwaitTell();
   absl::Status Count(uint64_t more);
+  Patience::Look LookAt() const;
+  absl::Status CheckPatience();
+  absl::Status GiveUp(OutOfPatience why);
   absl::Status Died();
+  absl::Status DiedOf(const std::optional<posix::Exit>& exit);
 
   posix::Child child_;
   posix::Fd socket_;
+  sandbox::LastWords words_;
   posix::Mapping window_;
+  const std::string program_;
+  const PatienceLimits limits_;
+  Patience patience_;
+  base::TimePoint looked_ = {};  // when patience_ was asked last
   bool idle_ = true;
+  bool made_forbidden_call_ = false;
   // Of the current question:
   uint64_t number_ = 0;
   std::string path_;

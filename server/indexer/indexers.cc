@@ -8,12 +8,15 @@
 
 #include "common/posix/failpoint.h"
 #include "common/posix/limits.h"
+#include "common/telemetry/log.h"
 #include "server/indexer/process_parsers.h"
 
 namespace penstock::indexer {
 namespace {
 
 constexpr std::chrono::milliseconds kWakeEvery(100);
+constexpr std::chrono::milliseconds kDiesWithin(500);  // unless its storage does not answer
+constexpr size_t kMostDying = 64;
 
 Indexers::Options Complete(Indexers::Options options) {
   if (options.program.empty()) options.program = DefaultProgram();
@@ -30,15 +33,17 @@ Indexers::Indexers(Options options) : options_(Complete(std::move(options))) {
 Indexers::~Indexers() {
   Close();
   thread_.join();
+  const base::MutexLock lock(mutex_);
+  for (Idle& each : dying_) each.process->Abandon();
 }
 
-std::shared_ptr<source::Parsers> Indexers::NewParsers() {
+std::shared_ptr<source::Parsers> Indexers::NewParsers(std::function<bool()> cancelled) {
   uint64_t owner = 0;
   {
     const base::MutexLock lock(mutex_);
     owner = ++owners_;
   }
-  return MakeProcessParsers(shared_from_this(), owner);
+  return MakeProcessParsers(shared_from_this(), owner, std::move(cancelled));
 }
 
 void Indexers::Close() {
@@ -67,14 +72,29 @@ absl::StatusOr<Indexers::Process> Indexers::Get(uint64_t owner, const source::Sc
 }
 
 void Indexers::GiveBack(uint64_t owner, Process process) {
-  const bool keep = process->idle() && !closing_;
-  if (!keep) process.reset();  // without the lock: it waits for the end of the process
+  if (!process->idle() || closing_) return End(owner, std::move(process));
   const base::MutexLock lock(mutex_);
-  if (keep) {
-    HandOverOrKeep(owner, std::move(process));
-  } else {
-    Ended(owner);
-  }
+  HandOverOrKeep(owner, std::move(process));
+}
+
+// Without the lock, because it waits for the end of the process.
+void Indexers::End(uint64_t owner, Process process) {
+  if (process->made_forbidden_call()) ++forbidden_calls_;
+  if (!process->Kill(kDiesWithin) && Leave(owner, process)) return;
+  process.reset();
+  const base::MutexLock lock(mutex_);
+  Ended(owner);
+}
+
+// Leaves a process that cannot die now to the thread. False: there are too many.
+bool Indexers::Leave(uint64_t owner, Process& process) {
+  const base::MutexLock lock(mutex_);
+  if (dying_.size() >= kMostDying && !closing_) return false;
+  PENSTOCK_LOG(kWarning, "indexer_does_not_end", {"indexer", process->pid()},
+               {"reason", "its storage does not answer; it ends when the storage does"});
+  dying_.push_back({.owner = owner, .process = std::move(process), .since = base::Now()});
+  work_.NotifyAll();
+  return true;
 }
 
 void Indexers::Forget(uint64_t owner) {
@@ -85,10 +105,7 @@ void Indexers::Forget(uint64_t owner) {
     if (const auto group = groups_.find(owner); group != groups_.end())
       group->second.forgotten = true;
   }
-  const size_t count = ended.size();
-  ended.clear();
-  const base::MutexLock lock(mutex_);
-  for (size_t i = 0; i < count; ++i) Ended(owner);
+  for (Process& each : ended) End(owner, std::move(each));
 }
 
 // Gives it to the owner's first call that waits. False: none does.
@@ -164,7 +181,7 @@ void Indexers::Grow(uint64_t owner) {
 }
 
 void Indexers::WaitForWork() {
-  if (wanted_.empty() && idle_.empty()) return work_.Wait(mutex_);
+  if (wanted_.empty() && idle_.empty() && dying_.empty()) return work_.Wait(mutex_);
   base::TimePoint until = base::Now() + kWakeEvery;
   if (processes_ < options_.most)
     for (const Wanted* each : wanted_) until = std::min(until, WhenToGrow(*each));
@@ -177,6 +194,7 @@ void Indexers::Work() {
   for (;;) {
     std::vector<Idle> old;
     std::optional<uint64_t> next;
+    EndThoseThatAreGone();
     {
       const base::MutexLock lock(mutex_);
       old = TakeOld();
@@ -188,21 +206,23 @@ void Indexers::Work() {
       }
       if (next) Grow(*next);
     }
-    End(std::move(old));
+    for (Idle& each : old) End(each.owner, std::move(each.process));
     if (next) StartFor(*next);
   }
 }
 
-void Indexers::End(std::vector<Idle> old) {
-  for (Idle& each : old) each.process.reset();  // without the lock: it waits for their end
+void Indexers::EndThoseThatAreGone() {
   const base::MutexLock lock(mutex_);
-  for (const Idle& each : old) Ended(each.owner);
+  const auto gone = std::partition(dying_.begin(), dying_.end(),
+                                   [](const Idle& each) { return !each.process->IsGone(); });
+  for (auto each = gone; each != dying_.end(); ++each) Ended(each->owner);
+  dying_.erase(gone, dying_.end());
 }
 
 // If nobody waits any more, the process is kept for the owner's next call. An owner that has others
 // does without this one if it cannot be started.
 void Indexers::StartFor(uint64_t owner) {
-  auto started = IndexerProcess::Start(options_.program, options_.sandboxed);
+  auto started = IndexerProcess::Start(options_.program, options_.sandboxed, options_.patience);
   PENSTOCK_FAILPOINT("indexer.started");
   const base::MutexLock lock(mutex_);
   if (started.ok()) return HandOverOrKeep(owner, *std::move(started));

@@ -9,12 +9,17 @@
 // One thread, `indexers`, starts all processes, because a process dies with the thread that started
 // it. It also ends those that have been idle for too long.
 //
+// A process that is killed in a read that its storage does not answer is left to the thread, which
+// waits for its end: a few at a time, so that openings of a dataset on dead storage fail promptly.
+// Beyond that, the calls that had them wait. The destructor waits for none of them.
+//
 // **Ownership**: shared by the daemon, the open datasets, and openings.
 // **Thread safety**: any thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -39,6 +44,7 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
     size_t cores = 1;                               // of this machine
     size_t most = 512;                              // processes at once; further calls wait
     base::Duration keep = std::chrono::seconds(5);  // how long an idle process is kept
+    PatienceLimits patience = {};
     // How long a call waits before its opening gets another process: up to one for each core, and
     // beyond.
     base::Duration grow_after = std::chrono::milliseconds(4);
@@ -49,12 +55,15 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
   Indexers(const Indexers&) = delete;
   Indexers& operator=(const Indexers&) = delete;
 
-  // For one opening and the dataset that it opens.
-  std::shared_ptr<source::Parsers> NewParsers();
+  // For one opening and the dataset that it opens. `cancelled` ends the calls that have no watch of
+  // their own; empty: nothing does.
+  std::shared_ptr<source::Parsers> NewParsers(std::function<bool()> cancelled = {});
 
   // Cancels all parsing, now and later.
   void Close();
   const std::atomic<bool>& closing() const { return closing_; }
+  // Indexers that their sandbox killed.
+  uint64_t forbidden_calls() const { return forbidden_calls_.load(); }
 
   // Used by the parsers. Get returns a process for one call of `owner`, which must give it back;
   // calls of one owner get theirs in the order in which they ask. GiveBack ends a process that is
@@ -86,7 +95,9 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
   };
 
   void Work();
-  void End(std::vector<Idle> old);
+  void End(uint64_t owner, Process process);
+  bool Leave(uint64_t owner, Process& process);
+  void EndThoseThatAreGone();
   void StartFor(uint64_t owner);
   void WaitForWork() PENSTOCK_REQUIRES(mutex_);
   base::TimePoint WhenToGrow(const Wanted& wanted) const PENSTOCK_REQUIRES(mutex_);
@@ -100,6 +111,7 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
 
   const Options options_;
   std::atomic<bool> closing_{false};
+  std::atomic<uint64_t> forbidden_calls_{0};
   base::Mutex mutex_;
   base::CondVar work_;  // wakes the thread
   size_t processes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
@@ -107,7 +119,8 @@ class Indexers : public std::enable_shared_from_this<Indexers> {
   std::map<uint64_t, Group> groups_ PENSTOCK_GUARDED_BY(mutex_);  // by owner, while it has any
   std::list<Wanted*> wanted_ PENSTOCK_GUARDED_BY(mutex_);         // in the order of asking
   std::vector<Idle> idle_ PENSTOCK_GUARDED_BY(mutex_);
-  std::thread thread_;  // declared last: it uses all above
+  std::vector<Idle> dying_ PENSTOCK_GUARDED_BY(mutex_);  // killed, but not gone yet
+  std::thread thread_;                                   // declared last: it uses all above
 };
 
 }  // namespace penstock::indexer

@@ -6,6 +6,7 @@
 
 #include "server/indexer/wire/checks.h"
 #include "server/indexer/wire/results.h"
+#include "server/source/files/index_memory.h"
 
 namespace penstock::indexer {
 namespace {
@@ -51,6 +52,20 @@ class Lease {
   std::unique_ptr<IndexerProcess> process_;
 };
 
+// The memory of one opening, for the answers about one of its files. It stays counted, because the
+// opener keeps what is found in all shards until it has built the manifest.
+class FilesMemory final : public AnswerMemory {
+ public:
+  FilesMemory(source::IndexMemory& memory, const std::string& path)
+      : memory_(memory), path_(path) {}
+  absl::Status Take(uint64_t bytes) override { return memory_.Take(bytes, path_); }
+  void GiveBack(uint64_t bytes) override { memory_.GiveBack(bytes); }
+
+ private:
+  source::IndexMemory& memory_;
+  const std::string& path_;
+};
+
 template <typename Result>
 absl::Status Any(const Result&) {
   return absl::OkStatus();
@@ -59,7 +74,8 @@ absl::Status Any(const Result&) {
 // The bytes that a process unpacks, fetched as they are asked for.
 class UnpackedThere final : public source::UnpackedFile {
  public:
-  explicit UnpackedThere(std::unique_ptr<Lease> lease) : lease_(std::move(lease)) {}
+  UnpackedThere(std::unique_ptr<Lease> lease, ScanWatch watch)
+      : watch_(std::move(watch)), lease_(std::move(lease)) {}
 
   absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
     size_t filled = 0;
@@ -81,18 +97,19 @@ class UnpackedThere final : public source::UnpackedFile {
       PENSTOCK_RETURN_IF_ERROR(source.Take(into.first(got)));
       return got;
     };
-    return lease_->Ask<uint64_t>({.ask = {.task = Task::kUnpack, .offset = into.size()}}, kNoWatch,
+    return lease_->Ask<uint64_t>({.ask = {.task = Task::kUnpack, .offset = into.size()}}, watch_,
                                  take, Any<uint64_t>);
   }
 
-  static inline const ScanWatch kNoWatch = {};
+  const ScanWatch watch_;
   std::unique_ptr<Lease> lease_;
 };
 
 class ProcessParsers final : public source::Parsers {
  public:
-  ProcessParsers(std::shared_ptr<Indexers> indexers, uint64_t owner)
-      : indexers_(std::move(indexers)), owner_(owner) {}
+  ProcessParsers(std::shared_ptr<Indexers> indexers, uint64_t owner,
+                 std::function<bool()> cancelled)
+      : indexers_(std::move(indexers)), owner_(owner), watch_{.cancelled = std::move(cancelled)} {}
   ~ProcessParsers() override { indexers_->Forget(owner_); }
 
   absl::StatusOr<source::ScannedShard> ScanTar(const ForeignFile& shard, const ForeignFile* index,
@@ -144,7 +161,11 @@ class ProcessParsers final : public source::Parsers {
                                                       const ForeignFile& bin) override {
     return Ask<source::MegatronPieces>(
         {.ask = {.task = Task::kMegatron}, .file = &index, .second = &bin},
-        [&](AnswerSource& source) { return TakeMegatron(source, index.bytes); },
+        [&](AnswerSource& source) {
+          source::IndexMemory alone;  // the opener keeps one index at a time
+          FilesMemory memory(alone, index.path);
+          return TakeMegatron(source, index.bytes, memory);
+        },
         [&](const source::MegatronPieces& pieces) { return CheckMegatron(pieces, bin.bytes); });
   }
 
@@ -155,9 +176,9 @@ class ProcessParsers final : public source::Parsers {
         const IdxAnswer answer,
         lease->Ask<IdxAnswer>(
             {.ask = {.task = Task::kIdx, .role = static_cast<uint32_t>(role)}, .file = &file},
-            no_watch_, TakeIdx, [&](const IdxAnswer& each) { return CheckIdx(each, role); }));
+            watch_, TakeIdx, [&](const IdxAnswer& each) { return CheckIdx(each, role); }));
     source::IdxContent content = {.header = answer.header};
-    if (answer.packed) content.items = std::make_unique<UnpackedThere>(std::move(lease));
+    if (answer.packed) content.items = std::make_unique<UnpackedThere>(std::move(lease), watch_);
     return content;
   }
 
@@ -166,29 +187,33 @@ class ProcessParsers final : public source::Parsers {
   absl::StatusOr<Result> Ask(const Question& question,
                              const std::function<absl::StatusOr<Result>(AnswerSource&)>& take,
                              const std::function<absl::Status(const Result&)>& check) {
-    return Lease(indexers_, owner_).Ask<Result>(question, no_watch_, take, check);
+    return Lease(indexers_, owner_).Ask<Result>(question, watch_, take, check);
   }
 
   absl::StatusOr<source::ScannedShard> Scan(const Question& question, const ScanWatch& watch,
                                             absl::Status (*check)(const source::ScannedShard&,
                                                                   uint64_t)) {
     const uint64_t bytes = question.file->bytes;
+    FilesMemory memory(memory_, question.file->path);
     return Lease(indexers_, owner_)
         .Ask<source::ScannedShard>(
-            question, watch, [&](AnswerSource& source) { return TakeScanned(source, bytes); },
+            question, watch,
+            [&](AnswerSource& source) { return TakeScanned(source, bytes, memory); },
             [&](const source::ScannedShard& scanned) { return check(scanned, bytes); });
   }
 
   const std::shared_ptr<Indexers> indexers_;
   const uint64_t owner_;
-  const ScanWatch no_watch_ = {};
+  const ScanWatch watch_;  // of calls that have none of their own
+  source::IndexMemory memory_;
 };
 
 }  // namespace
 
 std::shared_ptr<source::Parsers> MakeProcessParsers(std::shared_ptr<Indexers> indexers,
-                                                    uint64_t owner) {
-  return std::make_shared<ProcessParsers>(std::move(indexers), owner);
+                                                    uint64_t owner,
+                                                    std::function<bool()> cancelled) {
+  return std::make_shared<ProcessParsers>(std::move(indexers), owner, std::move(cancelled));
 }
 
 }  // namespace penstock::indexer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "server/indexer/indexers.h"
@@ -9,8 +10,10 @@
 
 namespace penstock::indexer {
 
-// Makes the parsers of one opening; `owner` is a number of their own.
+// Makes the parsers of one opening; `owner` is a number of their own, `cancelled` as in
+// Indexers::NewParsers.
 std::shared_ptr<source::Parsers> MakeProcessParsers(std::shared_ptr<Indexers> indexers,
-                                                    uint64_t owner);
+                                                    uint64_t owner,
+                                                    std::function<bool()> cancelled);
 
 }  // namespace penstock::indexer

@@ -29,6 +29,23 @@ class Bytes final : public AnswerSource {
   std::span<const std::byte> left_;
 };
 
+// Counts, so that what is taken is bounded by what arrives.
+class Counted final : public AnswerMemory {
+ public:
+  absl::Status Take(uint64_t bytes) override {
+    taken_ += bytes;
+    PENSTOCK_CHECK(taken_ <= uint64_t{1} << 30);
+    return absl::OkStatus();
+  }
+  void GiveBack(uint64_t bytes) override {
+    PENSTOCK_CHECK(bytes <= taken_);
+    taken_ -= bytes;
+  }
+
+ private:
+  uint64_t taken_ = 0;
+};
+
 void CheckShard(const source::ScannedShard& shard) {
   uint64_t next = 0;
   for (const source::ShardSample& sample : shard.samples) {
@@ -49,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (Bytes bytes(all); TakeOutcome(bytes, outcome).ok())
     PENSTOCK_CHECK(outcome.message().size() <= 4 * kMostTextBytes);
   Bytes shard(all);
-  const auto scanned = TakeScanned(shard, kFileBytes);
+  Counted memory;
+  const auto scanned = TakeScanned(shard, kFileBytes, memory);
   if (scanned.ok() && CheckTar(*scanned, kFileBytes).ok()) CheckShard(*scanned);
   if (scanned.ok()) (void)CheckRecords(*scanned, kFileBytes);
   Bytes npy(all), tokens(all), idx(all), megatron(all);
@@ -59,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     PENSTOCK_CHECK(found->extent.offset + found->extent.bytes() <= kFileBytes);
   if (const auto answer = TakeIdx(idx); answer.ok())
     (void)CheckIdx(*answer, source::IdxRole::kImages);
-  if (const auto pieces = TakeMegatron(megatron, kFileBytes);
+  if (const auto pieces = TakeMegatron(megatron, kFileBytes, memory);
       pieces.ok() && CheckMegatron(*pieces, kFileBytes).ok())
     for (const source::MegatronPiece& piece : pieces->pieces)
       PENSTOCK_CHECK(piece.byte <= kFileBytes && piece.tokens <= kFileBytes);

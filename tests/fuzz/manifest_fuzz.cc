@@ -6,6 +6,7 @@
 #include <span>
 
 #include "common/base/check.h"
+#include "server/source/files/checked_header.h"
 #include "server/source/images/manifest.h"
 #include "tests/fuzz/stored_bytes.h"
 
@@ -19,10 +20,7 @@ void MakeSound(std::span<std::byte> bytes) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   std::memcpy(header.magic, source::kManifestMagic, sizeof(header.magic));
   header.version = source::kManifestVersion;
-  header.checksum = 0;
-  std::memcpy(bytes.data(), &header, sizeof(header));
-  header.checksum = source::ChecksumOf(bytes);
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  source::WriteChecked(header, bytes);
 }
 
 }  // namespace

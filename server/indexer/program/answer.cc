@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/posix/failpoint.h"
 #include "server/indexer/program/questions.h"
 
 namespace penstock::indexer {
@@ -48,7 +49,11 @@ absl::Status Answer::HandOver() {
 }
 
 absl::Status Answer::End() {
-  return line_.Say({.what = Tells::kLastPiece, .number = number_, .count = filled_});
+  PENSTOCK_FAILPOINT("indexer_program.answer_written");
+  PENSTOCK_RETURN_IF_ERROR(
+      line_.Say({.what = Tells::kLastPiece, .number = number_, .count = filled_}));
+  PENSTOCK_FAILPOINT("indexer_program.answer_told");
+  return absl::OkStatus();
 }
 
 void Answer::Found(uint64_t more) const {

@@ -1,35 +1,22 @@
 #include "server/indexer/program/confine_indexer.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <vector>
 
+#include "common/sandbox/limits.h"
 #include "common/sandbox/sandbox.h"
 #include "server/indexer/wire/wire.h"
 
 namespace penstock::indexer {
 namespace {
 
-constexpr rlim_t kOpenFiles = 16;
-// If memory runs out, the kernel should kill this process, which can be replaced.
-constexpr char kOomScore[] = "500";
-
-absl::Status Limit(int what, rlim_t value) {
-  const rlimit limit{.rlim_cur = value, .rlim_max = value};
-  if (::setrlimit(static_cast<__rlimit_resource_t>(what), &limit) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, "limiting the indexer");
-}
-
-void VolunteerForTheOomKiller() {
-  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, kOomScore, sizeof(kOomScore) - 1);
-  ::close(file);
-}
+constexpr uint64_t kOpenFiles = 16;
+// The largest index of Megatron, which an indexer maps, and 4 GiB for all else.
+constexpr uint64_t kMapped = uint64_t{12} << 30;
 
 // The calls that an indexer needs in addition to CallsOfEveryProcess: it receives questions and
 // files, reads the files at any offset, and answers.
@@ -44,6 +31,7 @@ std::vector<sandbox::AllowedCall> CallsOfAnIndexer() {
       sandbox::WithFirst(SYS_recvmsg, kSocketNumber),
       sandbox::WithFirst(SYS_sendmsg, kSocketNumber),
       {SYS_pread64},
+      sandbox::MapSharedFile(PROT_READ),  // an index of Megatron
       // To find out whether descriptors were lost to the limit on open files
       // (common/posix/message.cc).
       {SYS_fcntl, {{.index = 0, .value = STDERR_FILENO}, {.index = 1, .value = F_DUPFD_CLOEXEC}}},
@@ -52,16 +40,14 @@ std::vector<sandbox::AllowedCall> CallsOfAnIndexer() {
 
 }  // namespace
 
-absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(int fail_with) {
+absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(const sandbox::ProbeHooks& hooks) {
   PENSTOCK_RETURN_IF_ERROR(LimitIndexer());
-  return sandbox::Enter({.calls = CallsOfAnIndexer(), .fail_with = fail_with});
+  return sandbox::Enter({.calls = CallsOfAnIndexer(), .hooks = hooks});
 }
 
 absl::Status LimitIndexer() {
-  VolunteerForTheOomKiller();  // while its /proc is its own
-  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
-  if (!sandbox::kIsInstrumented)  // sanitizers' shadow memory is private, too
-    PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, kMemoryBytes));
+  PENSTOCK_RETURN_IF_ERROR(sandbox::LimitProcess(
+      {.open_files = kOpenFiles, .memory = kMemoryBytes, .addresses = kMemoryBytes + kMapped}));
   sandbox::GiveUpPrivileges();
   return absl::OkStatus();
 }

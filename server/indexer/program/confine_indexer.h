@@ -7,9 +7,9 @@
 
 namespace penstock::indexer {
 
-// Cannot be undone. `fail_with`: as in SandboxOptions; a probe reports what would kill an indexer.
+// Cannot be undone. `hooks`: of a probe, which reports what would kill an indexer.
 // **Requires**: the process has one thread. **Errors**: those of sandbox::Enter.
-absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(int fail_with = 0);
+absl::StatusOr<sandbox::EnteredSandbox> ConfineIndexer(const sandbox::ProbeHooks& hooks = {});
 
 // Limits memory and open files, and gives up privileges: all that `workers.sandbox: off` leaves.
 absl::Status LimitIndexer();

@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 
+#include "common/posix/failpoint.h"
 #include "common/sandbox/probe/probe_page.h"
 #include "common/sandbox/probe/run_probe.h"
 #include "server/indexer/program/confine_indexer.h"
@@ -25,11 +26,11 @@ absl::StatusOr<DaemonLine> OpenLine() {
   DaemonLine line = {.socket = posix::Fd(kSocketNumber), .window = {}};
   const posix::Fd window(kWindowNumber);
   const absl::StatusOr<size_t> bytes = posix::SizeOf(window);
-  if (!bytes.ok() || *bytes != kWindowBytes)
+  if (!bytes.ok() || *bytes != kSharedBytes)
     return absl::FailedPreconditionError(
         "penstock-indexer is started by penstockd of the same version only");
   PENSTOCK_ASSIGN_OR_RETURN(line.window,
-                            posix::Mapping::Map(window, kWindowBytes, posix::Access::kReadWrite));
+                            posix::Mapping::Map(window, kSharedBytes, posix::Access::kReadWrite));
   return line;
 }
 
@@ -43,6 +44,10 @@ int Main(Sandboxed sandboxed) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
     return kExitNotReady;
   }
+  PENSTOCK_FAILPOINT("indexer_program.shut_in");
+  Activity& activity = *new (line->window.data() + kWindowBytes) Activity;
+  source::CountReads(activity.reads);
+  activity.ready = 1;
   status = Questions(*line).AnswerAll();
   if (absl::IsUnavailable(status)) return 0;
   std::fprintf(stderr, "penstock-indexer: %s\n", std::string(status.message()).c_str());

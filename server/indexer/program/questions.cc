@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/failpoint.h"
 #include "server/indexer/wire/results.h"
 #include "server/source/parse/directly.h"
 
@@ -77,6 +78,7 @@ absl::Status Questions::AnswerOne(posix::Message message) {
   file_ = message.fds.empty() ? posix::Fd() : std::move(message.fds[0]);
   second_ = message.fds.size() < 2 ? posix::Fd() : std::move(message.fds[1]);
   const source::ForeignFile file = File(asked);
+  PENSTOCK_FAILPOINT("indexer_program.file_received");
   switch (asked.ask.task) {
     case Task::kScanTar:
     case Task::kScanRecords:

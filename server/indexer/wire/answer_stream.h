@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
@@ -21,6 +22,16 @@ class AnswerSource {
   virtual ~AnswerSource() = default;
   // Fills `into`. **Errors**: the answer has too few bytes.
   virtual absl::Status Take(std::span<std::byte> into) = 0;
+};
+
+// The memory that the daemon may spend on the answers of one opening.
+class AnswerMemory {
+ public:
+  virtual ~AnswerMemory() = default;
+  // Call it before as many bytes are allocated. **Errors**: ResourceExhausted.
+  virtual absl::Status Take(uint64_t bytes) = 0;
+  // Call it after as many bytes are freed.
+  virtual void GiveBack(uint64_t bytes) = 0;
 };
 
 template <typename Record>

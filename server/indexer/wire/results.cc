@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/units.h"
+#include "server/indexer/wire/take_records.h"
 #include "server/source/files/escape.h"
 #include "server/source/tar/tar_format.h"
 
@@ -35,18 +36,20 @@ absl::Status PutAll(AnswerSink& sink, const std::vector<Record>& records) {
 }
 
 template <typename Record>
-absl::Status TakeAll(AnswerSource& source, uint64_t count, std::vector<Record>& records) {
-  records.resize(count);
-  return source.Take(std::as_writable_bytes(std::span(records)));
+absl::Status TakeAll(AnswerSource& source, uint64_t count, AnswerMemory& memory,
+                     std::vector<Record>& records) {
+  return TakeRecords(source, count, count, memory, records);
 }
 
-absl::Status TakeExtensions(AnswerSource& source, uint64_t count, ScannedShard& scanned) {
+absl::Status TakeExtensions(AnswerSource& source, uint64_t count, AnswerMemory& memory,
+                            ScannedShard& scanned) {
   uint64_t names = 0;
   for (uint64_t i = 0; i < count; ++i) {
     ExtensionHead head;
     PENSTOCK_RETURN_IF_ERROR(TakeRecord(source, head));
     if (head.name_bytes > kMostNameBytes - names) return Lie("names that are too long");
     names += head.name_bytes;
+    PENSTOCK_RETURN_IF_ERROR(memory.Take(sizeof(ScannedShard::Extension) + head.name_bytes));
     std::string name(head.name_bytes, '\0');
     PENSTOCK_RETURN_IF_ERROR(source.Take(std::as_writable_bytes(std::span(name))));
     scanned.extensions.push_back({.name = std::move(name),
@@ -135,7 +138,8 @@ absl::Status PutScanned(AnswerSink& sink, const ScannedShard& scanned) {
   return PutAll(sink, scanned.array_of_member);
 }
 
-absl::StatusOr<ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_bytes) {
+absl::StatusOr<ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_bytes,
+                                         AnswerMemory& memory) {
   ScannedHead head;
   PENSTOCK_RETURN_IF_ERROR(TakeRecord(source, head));
   const uint64_t most_members = file_bytes / source::kTarBlock;
@@ -149,11 +153,11 @@ absl::StatusOr<ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_byt
   scanned.digest = head.digest;
   PENSTOCK_ASSIGN_OR_RETURN(scanned.example, TakeText(source));
   PENSTOCK_ASSIGN_OR_RETURN(scanned.warning, TakeText(source));
-  PENSTOCK_RETURN_IF_ERROR(TakeExtensions(source, head.extensions, scanned));
-  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.samples, scanned.samples));
-  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.members, scanned.members));
-  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.arrays, scanned.arrays));
-  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.numbered, scanned.array_of_member));
+  PENSTOCK_RETURN_IF_ERROR(TakeExtensions(source, head.extensions, memory, scanned));
+  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.samples, memory, scanned.samples));
+  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.members, memory, scanned.members));
+  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.arrays, memory, scanned.arrays));
+  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.numbered, memory, scanned.array_of_member));
   return scanned;
 }
 
@@ -195,7 +199,8 @@ absl::StatusOr<source::NpyHeader> TakeNpy(AnswerSource& source) {
                               .shape = {},
                               .header_bytes = head.header_bytes,
                               .item_bytes = head.item_bytes};
-  PENSTOCK_RETURN_IF_ERROR(TakeAll(source, head.dimensions, header.shape));
+  header.shape.resize(head.dimensions);
+  PENSTOCK_RETURN_IF_ERROR(source.Take(std::as_writable_bytes(std::span(header.shape))));
   return header;
 }
 
@@ -237,7 +242,8 @@ absl::Status PutPieces(AnswerSink& sink, std::span<const source::MegatronPiece> 
   return sink.Put(std::as_bytes(group));
 }
 
-absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64_t index_bytes) {
+absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64_t index_bytes,
+                                                    AnswerMemory& memory) {
   constexpr uint64_t kSmallestSequence = 12;  // its length and its place
   MegatronHead head;
   PENSTOCK_RETURN_IF_ERROR(TakeRecord(source, head));
@@ -248,11 +254,8 @@ absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64
     uint64_t more = 0;
     PENSTOCK_RETURN_IF_ERROR(TakeRecord(source, more));
     if (more == 0) return all;
-    const uint64_t before = all.pieces.size();
-    if (more > most - before) return Lie("more sequences than the index can hold");
-    all.pieces.resize(before + more);
-    PENSTOCK_RETURN_IF_ERROR(
-        source.Take(std::as_writable_bytes(std::span(all.pieces).subspan(before))));
+    if (more > most - all.pieces.size()) return Lie("more sequences than the index can hold");
+    PENSTOCK_RETURN_IF_ERROR(TakeRecords(source, more, most, memory, all.pieces));
   }
 }
 

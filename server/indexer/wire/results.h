@@ -1,6 +1,6 @@
-// Results of parsing, as streams of bytes. The Take functions believe no length: before they
-// allocate memory, they refuse a result that is too large for a file of the given size. checks.h
-// then decides whether the numbers in a result are possible.
+// Results of parsing, as streams of bytes. The Take functions believe no length: they refuse a
+// result that is too large for a file of the given size, allocate memory only as bytes arrive, and
+// ask for it first. checks.h then decides whether the numbers in a result are possible.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -28,7 +28,8 @@ absl::StatusOr<std::string> TakeText(AnswerSource& source);
 
 // `file_bytes` bounds the counts of samples and members.
 absl::Status PutScanned(AnswerSink& sink, const source::ScannedShard& scanned);
-absl::StatusOr<source::ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_bytes);
+absl::StatusOr<source::ScannedShard> TakeScanned(AnswerSource& source, uint64_t file_bytes,
+                                                 AnswerMemory& memory);
 
 absl::Status PutNpy(AnswerSink& sink, const source::NpyHeader& header);
 absl::StatusOr<source::NpyHeader> TakeNpy(AnswerSource& source);
@@ -49,6 +50,7 @@ struct MegatronHead {
   uint64_t hash = 0;
 };
 absl::Status PutPieces(AnswerSink& sink, std::span<const source::MegatronPiece> group);
-absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64_t index_bytes);
+absl::StatusOr<source::MegatronPieces> TakeMegatron(AnswerSource& source, uint64_t index_bytes,
+                                                    AnswerMemory& memory);
 
 }  // namespace penstock::indexer

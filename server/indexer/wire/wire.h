@@ -6,13 +6,17 @@
 // The indexer answers with a stream of bytes (results.h), which it puts into the window piece by
 // piece: it reports each piece with a Tell, and writes the next one only when the daemon asks for
 // more. So the daemon decides how much memory it spends on an answer, however long the answer is.
+// Behind the window it reports how far it is, so that the daemon notices one that hangs.
 //
 // The daemon trusts nothing that comes from an indexer, and copies bytes before it checks them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+
+#include "server/source/files/read_exactly.h"
 
 namespace penstock::indexer {
 
@@ -25,6 +29,13 @@ enum class Sandboxed { kYes, kNo };
 inline constexpr char kNoSandbox[] = "sandbox=off";
 
 inline constexpr size_t kWindowBytes = 1 << 20;
+// What the indexer reports of itself, in the shared memory behind the window.
+struct Activity {
+  std::atomic<uint32_t> ready{0};  // 1: it has entered its sandbox
+  source::ReadCounts reads;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+inline constexpr size_t kSharedBytes = kWindowBytes + 4096;
 inline constexpr size_t kMostAskBytes = 32 << 10;  // with the texts
 // Private memory of one indexer. A shard needs 28 bytes, twice, for each member and each sample.
 inline constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;

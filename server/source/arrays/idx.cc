@@ -12,6 +12,7 @@
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
 #include "server/source/files/hash.h"
+#include "server/source/files/index_memory.h"
 
 namespace penstock::source {
 namespace {
@@ -40,6 +41,7 @@ class IdxFile {
           absl::StrCat("'", path(), "' unpacks to ", base::FormatBytes(bytes), "; at most ",
                        base::FormatBytes(max_unpacked_bytes),
                        " are allowed; unpack it on disk, or raise source.max_unpacked"));
+    PENSTOCK_RETURN_IF_ERROR(CheckIndexMemory(bytes, path()));
     std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
     if (memory == nullptr)
       return absl::ResourceExhaustedError(absl::StrCat(

@@ -85,10 +85,10 @@ struct Extent {
 absl::StatusOr<Extent> LiteralExtent(std::span<const std::byte> begin, const std::string& path) {
   if (!IsNpy(begin)) {
     const bool zip = absl::StartsWith(TextOf(begin), kZipMagic);
-    return Wrong(path, "wanted a .npy file, which begins with \\x93NUMPY; byte 0 is ",
-                 begin.empty() ? "its end"
-                 : zip         ? "a zip archive's: unpack it, a .npz is .npy files in a zip"
-                               : "another's: save the array with numpy.save");
+    return Wrong(path, "a .npy file begins with \\x93NUMPY, and this one ",
+                 begin.empty() ? "is empty"
+                 : zip         ? "is a zip archive: unpack it; a .npz holds .npy files in a zip"
+                               : "begins with other bytes: save the array with numpy.save");
   }
   if (begin.size() < 8) return Wrong(path, "it is truncated: it has ", begin.size(), " bytes");
   const int major = std::to_integer<int>(begin[6]), minor = std::to_integer<int>(begin[7]);

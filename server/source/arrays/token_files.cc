@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint64_t kMostIndexBytes = 8 * base::kGiB;
 constexpr uint64_t kMegatronSequence = 12;  // bytes of an index for each, at least
+// For each, at most: what the index says, and what TokenWindows keep.
+constexpr uint64_t kSequenceMemory = sizeof(MegatronPiece) + 16 + 16;
 constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
 
 // A token file and, if there can be one, its index.
@@ -132,7 +134,7 @@ class Opener {
                                                      base::FormatBytes(idx.bytes),
                                                      "; wanted an index of at most 8GiB"));
     PENSTOCK_RETURN_IF_ERROR(
-        CheckIndexMemory(idx.bytes / kMegatronSequence * sizeof(MegatronPiece), idx.path()));
+        CheckIndexMemory(idx.bytes / kMegatronSequence * kSequenceMemory, idx.path()));
     PENSTOCK_ASSIGN_OR_RETURN(const MegatronPieces index,
                               parsers_.ReadMegatron(idx.foreign(), bin.foreign()));
     PENSTOCK_RETURN_IF_ERROR(AgreeOn(index.type, idx.path()));

@@ -1,14 +1,12 @@
 #include "server/source/files/gunzip.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "server/source/files/read_exactly.h"
 
 namespace penstock::source {
 namespace {
@@ -34,13 +32,9 @@ absl::Status Gunzip::Damaged(absl::string_view why) const {
 
 absl::Status Gunzip::Refill() {
   if (stream_.avail_in > 0 || file_ended_) return absl::OkStatus();
-  ssize_t count;
-  do {
-    count = ::pread(file_.get(), input_.data(), input_.size(), static_cast<off_t>(read_));
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) return base::ErrnoStatus(errno, absl::StrCat("reading '", path_, "'"));
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t count, ReadSome(file_, path_, read_, input_));
   file_ended_ = count == 0;
-  read_ += static_cast<uint64_t>(count);
+  read_ += count;
   stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
   stream_.avail_in = static_cast<uInt>(count);
   return absl::OkStatus();

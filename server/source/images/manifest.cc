@@ -1,64 +1,34 @@
 #include "server/source/images/manifest.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "server/source/files/checked_header.h"
 
 namespace penstock::source {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "manifests are little-endian");
-
-absl::Status Damaged(absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
-}
-
-// Subtracts count × size from `left`; false if that would underflow.
-bool Take(uint64_t& left, uint64_t count, uint64_t size) {
-  if (count > left / size) return false;
-  left -= count * size;
-  return true;
-}
 
 // Whether the sections described by the header fill exactly `total` bytes.
 bool SizesAgree(const ManifestHeader& header, uint64_t total) {
   uint64_t left = total - sizeof header;
   if (header.samples == std::numeric_limits<uint64_t>::max()) return false;
-  return Take(left, header.samples + 1, sizeof(ManifestRecord)) &&
-         Take(left, header.folders, sizeof(FolderRecord)) && Take(left, header.path_bytes, 1) &&
-         Take(left, header.name_bytes, 1) && left == 0;
+  return TakeSection(left, header.samples + 1, sizeof(ManifestRecord)) &&
+         TakeSection(left, header.folders, sizeof(FolderRecord)) &&
+         TakeSection(left, header.path_bytes, 1) && TakeSection(left, header.name_bytes, 1) &&
+         left == 0;
 }
 
 }  // namespace
 
-uint64_t ChecksumOf(std::span<const std::byte> manifest) {
-  ManifestHeader header;
-  std::memcpy(&header, manifest.data(), sizeof header);
-  header.checksum = 0;
-  Hasher hasher;
-  hasher.Add(Hash(std::as_bytes(std::span(&header, 1))));
-  hasher.Add(Hash(manifest.subspan(sizeof header)));
-  return hasher.Digest();
-}
-
 absl::StatusOr<Manifest> Manifest::FromMapping(posix::Mapping mapping) {
-  ManifestHeader header;
-  if (mapping.size() < sizeof header) return Damaged("it ends within its header");
-  std::memcpy(&header, mapping.data(), sizeof header);
-  if (std::memcmp(header.magic, kManifestMagic, sizeof header.magic) != 0)
-    return Damaged("it does not begin like a manifest");
-  if (header.version != kManifestVersion)
-    return absl::FailedPreconditionError(
-        absl::StrCat("the manifest has version ", header.version, ", wanted ", kManifestVersion));
-  if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
-  if (header.samples == 0 || header.folders == 0) return Damaged("it is empty");
-  if (header.checksum != ChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const ManifestHeader header,
+      ReadChecked<ManifestHeader>(mapping.bytes(), kManifestMagic, kManifestVersion, SizesAgree));
+  if (header.samples == 0 || header.folders == 0) return DamagedIndex("it is empty");
   Manifest manifest(std::move(mapping));
-  if (!manifest.IsConsistent()) return Damaged("its parts contradict each other");
+  if (!manifest.IsConsistent()) return DamagedIndex("its parts contradict each other");
   return manifest;
 }
 

@@ -64,9 +64,6 @@ inline constexpr char kManifestMagic[8] = {'P', 'S', 'T', 'K', 'M', 'F', 'S', 'T
 inline constexpr uint32_t kManifestVersion = 2;
 inline constexpr uint32_t kNoLabel = UINT32_MAX;
 
-// **Requires**: the bytes begin with a header.
-uint64_t ChecksumOf(std::span<const std::byte> manifest);
-
 class Manifest {
  public:
   // Takes ownership of a mapping that contains a manifest. **Errors**: DataLoss says what is wrong

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "server/source/files/checked_header.h"
 #include "server/source/files/hash.h"
 
 namespace penstock::source {
@@ -100,9 +101,7 @@ absl::StatusOr<Manifest> BuildManifest(const std::string& root, Scan scan) {
     folder = ScannedFolder();
   }
   writer.Finish(header);
-  std::memcpy(mapping.data(), &header, sizeof header);
-  header.checksum = ChecksumOf(mapping.bytes());
-  std::memcpy(mapping.data(), &header, sizeof header);
+  WriteChecked(header, {mapping.data(), mapping.size()});
   return Manifest::FromMapping(std::move(mapping));
 }
 

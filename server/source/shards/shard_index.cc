@@ -87,7 +87,7 @@ absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
   return *std::move(cached);
 }
 
-std::string Join(std::string first, const std::string& second) {
+std::string Join(const std::string& first, const std::string& second) {
   if (first.empty() || second.empty()) return first + second;
   return absl::StrCat(first, "; ", second);
 }
@@ -105,10 +105,10 @@ absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, ui
     if (cached) return IndexedShards{*std::move(cached), true, ""};
   }
   PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, scan));
-  built.warning = Join(std::move(warning), built.warning);
+  built.warning = Join(warning, built.warning);
   if (const absl::Status stored = cache.Store(built.manifest); !stored.ok())
-    built.warning = Join(std::move(built.warning),
-                         absl::StrCat("the manifest is not cached: ", stored.message()));
+    built.warning =
+        Join(built.warning, absl::StrCat("the manifest is not cached: ", stored.message()));
   return built;
 }
 

@@ -4,33 +4,22 @@
 #include <cstring>
 
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "server/source/files/checked_header.h"
 
 namespace penstock::source {
 namespace {
 
 constexpr int32_t kMostClasses = 65536;
 
-absl::Status Damaged(absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", why));
-}
-
-// Subtracts count × size from `left`; false if that would underflow.
-bool Take(uint64_t& left, uint64_t count, uint64_t size) {
-  if (count > left / size) return false;
-  left -= count * size;
-  return true;
-}
-
 // Whether the sections described by the header fill exactly `total` bytes.
 bool SizesAgree(const ShardManifestHeader& header, uint64_t total) {
   uint64_t left = total - sizeof header;
   if (header.samples == UINT64_MAX) return false;
-  return Take(left, header.shards, sizeof(ShardRecord)) &&
-         Take(left, header.samples + 1, sizeof(ShardSample)) &&
-         Take(left, header.extensions, sizeof(ExtensionRecord)) &&
-         Take(left, header.members, sizeof(ShardMember)) && Take(left, header.text_bytes, 1) &&
-         left == 0;
+  return TakeSection(left, header.shards, sizeof(ShardRecord)) &&
+         TakeSection(left, header.samples + 1, sizeof(ShardSample)) &&
+         TakeSection(left, header.extensions, sizeof(ExtensionRecord)) &&
+         TakeSection(left, header.members, sizeof(ShardMember)) &&
+         TakeSection(left, header.text_bytes, 1) && left == 0;
 }
 
 // The section that follows `before`.
@@ -42,30 +31,13 @@ std::span<const Record> Behind(std::span<const Before> before, uint64_t count) {
 
 }  // namespace
 
-uint64_t ShardChecksumOf(std::span<const std::byte> manifest) {
-  ShardManifestHeader header;
-  std::memcpy(&header, manifest.data(), sizeof header);
-  header.checksum = 0;
-  Hasher hasher;
-  hasher.Add(Hash(std::as_bytes(std::span(&header, 1))));
-  hasher.Add(Hash(manifest.subspan(sizeof header)));
-  return hasher.Digest();
-}
-
 absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping) {
-  ShardManifestHeader header;
-  if (mapping.size() < sizeof header) return Damaged("it ends within its header");
-  std::memcpy(&header, mapping.data(), sizeof header);
-  if (std::memcmp(header.magic, kShardMagic, sizeof header.magic) != 0)
-    return Damaged("it does not begin like a manifest");
-  if (header.version != kShardVersion)
-    return absl::FailedPreconditionError(
-        absl::StrCat("the manifest has version ", header.version, ", wanted ", kShardVersion));
-  if (!SizesAgree(header, mapping.size())) return Damaged("its size differs from its header");
-  if (header.samples == 0 || header.shards == 0) return Damaged("it is empty");
-  if (header.checksum != ShardChecksumOf(mapping.bytes())) return Damaged("its checksum is wrong");
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const ShardManifestHeader header,
+      ReadChecked<ShardManifestHeader>(mapping.bytes(), kShardMagic, kShardVersion, SizesAgree));
+  if (header.samples == 0 || header.shards == 0) return DamagedIndex("it is empty");
   ShardManifest manifest(std::move(mapping));
-  if (!manifest.IsConsistent()) return Damaged("its parts contradict each other");
+  if (!manifest.IsConsistent()) return DamagedIndex("its parts contradict each other");
   return manifest;
 }
 

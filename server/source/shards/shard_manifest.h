@@ -95,10 +95,7 @@ struct ShardMember {
 static_assert(sizeof(ShardMember) == 12);
 
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 3;
-
-// **Requires**: the bytes begin with a header.
-uint64_t ShardChecksumOf(std::span<const std::byte> manifest);
+inline constexpr uint32_t kShardVersion = 4;  // 3 lacked members with cut off names
 
 class ShardManifest {
  public:

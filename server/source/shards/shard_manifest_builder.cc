@@ -6,7 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "server/source/files/checked_header.h"
 #include "server/source/files/hash.h"
+#include "server/source/files/index_memory.h"
 
 namespace penstock::source {
 namespace {
@@ -93,14 +95,13 @@ class Builder {
   absl::StatusOr<ShardManifest> Build() {
     PENSTOCK_RETURN_IF_ERROR(Count());
     const size_t bytes = BytesOf();
+    PENSTOCK_RETURN_IF_ERROR(CheckIndexMemory(bytes, build_.paths.front()));
     PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
                               posix::MakeMemory("penstock-manifest", bytes));
     PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
                               posix::Mapping::Map(memory, bytes, posix::Access::kReadWrite));
     Write(mapping.data() + sizeof header_);
-    std::memcpy(mapping.data(), &header_, sizeof header_);
-    header_.checksum = ShardChecksumOf(mapping.bytes());
-    std::memcpy(mapping.data(), &header_, sizeof header_);
+    WriteChecked(header_, {mapping.data(), mapping.size()});
     return ShardManifest::FromMapping(std::move(mapping));
   }
 

@@ -49,8 +49,9 @@ inline constexpr size_t kMostExtensions = 1024;
 absl::Status TooManyExtensions(const std::string& example);
 
 // Builds the manifest in anonymous memory.
-// **Errors**: InvalidArgument if there are no samples, if only some samples have labels, or if
-// there are more than kMostExtensions extensions.
+// **Errors**: ResourceExhausted if the manifest takes too much memory (files/index_memory.h);
+// InvalidArgument if there are no samples, if only some samples have labels, or if there are more
+// than kMostExtensions extensions.
 absl::StatusOr<ShardManifest> BuildShardManifest(ShardsToBuild build);
 
 }  // namespace penstock::source

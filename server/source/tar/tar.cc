@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "server/source/files/braces.h"
 #include "server/source/files/escape.h"
+#include "server/source/shards/shard_dataset.h"
 #include "server/source/shards/shard_index.h"
 #include "server/source/shards/shard_list.h"
 #include "server/source/tar/tar_sample.h"
@@ -19,37 +20,12 @@
 namespace penstock::source {
 namespace {
 
-class TarDataset final : public Dataset {
+class TarDataset final : public ShardDataset<TarState> {
  public:
-  explicit TarDataset(std::shared_ptr<const TarState> state)
-      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+  explicit TarDataset(std::shared_ptr<const TarState> state) : ShardDataset(std::move(state)) {}
 
   absl::string_view kind() const override { return "tar"; }
-  uint64_t samples() const override { return header().samples; }
-  uint64_t digest() const override { return header().digest; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  bool labeled() const override { return header().labeled != 0; }
-  int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
-  std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
-  std::string FindPath(uint64_t sample) const override { return state_->FindDisplayPath(sample); }
-  uint64_t stamp(uint64_t sample) const override {
-    return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
-  }
-  bool changed() const override { return state_->files.changed(); }
-  uint64_t content_pieces() const override { return state_->files.content_pieces(); }
-  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
-    return state_->files.AddContent(piece, sum);
-  }
-  uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
-
-  Storage storage() const override {
-    return header().images > 0 ? Storage::kEncoded : Storage::kRows;
-  }
-  std::vector<SampleField> fields() const override {
-    std::vector<SampleField> fields;
-    for (const TarField& field : state_->fields) fields.push_back(field.field);
-    return fields;
-  }
+  std::string FindPath(uint64_t sample) const override { return state().FindDisplayPath(sample); }
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
@@ -60,18 +36,18 @@ class TarDataset final : public Dataset {
         absl::StrCat("the samples have no image (jpg, jpeg, png or webp) and no fixed-size field; "
                      "request some of "
                      "their members, each with its maximum length; available: ",
-                     absl::StrJoin(state_->fields, ", ", name_of)));
+                     absl::StrJoin(state().fields, ", ", name_of)));
   }
 
   std::unique_ptr<Reader> NewReader() const override {
     PENSTOCK_CHECK(storage() == Storage::kEncoded);
-    return MakeTarReader(state_);
+    return MakeTarReader(shared_state());
   }
 
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
     for (size_t row = 0; row < samples.size(); ++row) {
-      PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(*state_, samples[row]));
+      PENSTOCK_ASSIGN_OR_RETURN(const TarSample sample, TarSample::Open(state(), samples[row]));
       PENSTOCK_RETURN_IF_ERROR(CopyRow(selection, sample, samples[row], row, blocks));
       PENSTOCK_RETURN_IF_ERROR(sample.CheckUnchanged());
     }
@@ -79,13 +55,11 @@ class TarDataset final : public Dataset {
   }
 
  private:
-  const ShardManifestHeader& header() const { return state_->manifest.header(); }
-
   absl::Status CopyRow(const Selection& selection, const TarSample& from, uint64_t sample,
                        size_t row, std::span<std::byte* const> blocks) const {
     for (size_t i = 0; i < selection.fields.size(); ++i) {
       const Tensor& tensor = selection.layout.tensors[i];
-      const TarField& field = state_->fields[selection.fields[i]];
+      const TarField& field = state().fields[selection.fields[i]];
       TarSample::FieldRows rows = {.values = blocks[tensor.block] + row * tensor.bytes()};
       if (tensor.lengths_block) rows.length = blocks[*tensor.lengths_block] + row * sizeof(int32_t);
       PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault, from.Fill(field, tensor, rows));
@@ -96,9 +70,6 @@ class TarDataset final : public Dataset {
     }
     return absl::OkStatus();
   }
-
-  std::shared_ptr<const TarState> state_;  // shared with the readers, which may outlive the dataset
-  const std::vector<std::string> classes_;
 };
 
 absl::Status CheckImage(const ShardManifest& manifest, const std::string& asked) {

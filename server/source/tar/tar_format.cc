@@ -79,13 +79,12 @@ bool IsChecksumRight(Block block, uint64_t wanted) {
   return sum == plain || sum == with_sign;
 }
 
-TarKind KindOf(char type, absl::string_view name) {
+TarKind KindOf(char type) {
   switch (type) {
     case '0':
-    case '\0':  // before POSIX, a folder's name ended in a slash
-      return !name.empty() && name.back() == '/' ? TarKind::kOther : TarKind::kFile;
-    case '7':
-      return TarKind::kFile;  // contiguous file
+    case '\0':
+    case '7':  // contiguous file
+      return TarKind::kFile;
     case '1':
     case '2':
       return TarKind::kLink;
@@ -139,7 +138,7 @@ absl::StatusOr<TarHeader> ParseTarHeader(Block block, const TarPlace& place) {
   const absl::string_view prefix = Name(block, kPrefixPart);
   if (TextOf(block, {kMagicAt, kPosixMagic.size()}) == kPosixMagic && !prefix.empty())
     header.name = absl::StrCat(prefix, "/", header.name);
-  header.kind = KindOf(type, header.name);
+  header.kind = KindOf(type);
   if (!HasData(type)) return header;
   const std::optional<uint64_t> bytes = Number(TextOf(block, kSizePart));
   if (!bytes)

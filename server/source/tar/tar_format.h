@@ -21,7 +21,8 @@ inline constexpr uint64_t kTarBlock = 512;
 // What a header describes.
 enum class TarKind {
   kEnd,             // a block of zeros
-  kFile,            // a regular file: its data belongs to a member
+  kFile,            // a regular file: its data belongs to a member. If its whole name, which may
+                    // be in a note, ends in a slash, it is a folder (before POSIX)
   kLongName,        // GNU: its data is the next header's name
   kExtended,        // pax: its data is records about the next member …
   kExtendedForAll,  // … or about all following members
@@ -32,7 +33,7 @@ enum class TarKind {
 
 struct TarHeader {
   TarKind kind = TarKind::kEnd;
-  std::string name;    // as written, not validated
+  std::string name;    // as written, not validated; cut off if a note has all of it
   uint64_t bytes = 0;  // size of the data that follows the header
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "common/base/check.h"
 #include "server/source/files/escape.h"
 
@@ -94,6 +95,8 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::Finish(TarHeader header) {
   const PaxRecords said = std::exchange(next_, PaxRecords());
   if (auto name = std::exchange(long_name_, std::nullopt)) header.name = *std::move(name);
   if (const auto& path = said.path ? said.path : all_.path) header.name = *path;
+  if (header.kind == TarKind::kFile && absl::EndsWith(header.name, "/"))
+    header.kind = TarKind::kOther;
   const bool has_data = header.kind == TarKind::kFile || header.kind == TarKind::kPartial;
   if (const auto bytes = said.bytes ? said.bytes : all_.bytes; bytes && has_data)
     header.bytes = *bytes;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/digits.h"
 #include "server/source/files/escape.h"
+#include "server/source/shards/shard_dataset.h"
 #include "server/source/shards/shard_index.h"
 #include "server/source/shards/shard_list.h"
 #include "server/source/tfrecord/tfrecord_sample.h"
@@ -16,57 +17,28 @@
 namespace penstock::source {
 namespace {
 
-class RecordDataset final : public Dataset {
+class RecordDataset final : public ShardDataset<RecordState> {
  public:
   explicit RecordDataset(std::shared_ptr<const RecordState> state)
-      : state_(std::move(state)), classes_(state_->manifest.Classes()) {}
+      : ShardDataset(std::move(state)) {}
 
   absl::string_view kind() const override { return "tfrecord"; }
-  uint64_t samples() const override { return header().samples; }
-  uint64_t digest() const override { return header().digest; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  bool labeled() const override { return header().labeled != 0; }
-  int64_t label(uint64_t sample) const override { return state_->manifest.sample(sample).label; }
-  std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
-  uint64_t stamp(uint64_t sample) const override {
-    return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
-  }
-  bool changed() const override { return state_->files.changed(); }
-  uint64_t content_pieces() const override { return state_->files.content_pieces(); }
-  absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
-    return state_->files.AddContent(piece, sum);
-  }
-  uint64_t shard_samples() const override { return state_->manifest.LongestShard(); }
-
-  Storage storage() const override {
-    return header().images > 0 ? Storage::kEncoded : Storage::kRows;
-  }
   bool packed() const override { return storage() == Storage::kRows; }
-  uint64_t largest_sample() const override { return state_->largest_record; }
-  std::vector<SampleField> fields() const override {
-    std::vector<SampleField> fields;
-    for (const RecordField& field : state_->fields) fields.push_back(field.field);
-    return fields;
-  }
+  uint64_t largest_sample() const override { return state().largest_record; }
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the samples have no image ('", EscapeForDisplay(state_->roles.image),
+        "the samples have no image ('", EscapeForDisplay(state().roles.image),
         "') and no fixed-size feature; request some of their features, each with its maximum "
         "length: ",
-        absl::StrJoin(state_->fields, ", ", NameOf)));
+        absl::StrJoin(state().fields, ", ", NameOf)));
   }
 
-  std::unique_ptr<Reader> NewReader() const override { return MakeRecordReader(state_); }
+  std::unique_ptr<Reader> NewReader() const override { return MakeRecordReader(shared_state()); }
 
  private:
   static void NameOf(std::string* out, const RecordField& field) { out->append(field.field.name); }
-  const ShardManifestHeader& header() const { return state_->manifest.header(); }
-
-  // Shared with the readers, which may outlive the dataset.
-  std::shared_ptr<const RecordState> state_;
-  const std::vector<std::string> classes_;
 };
 
 absl::Status CheckRecordImage(const ShardManifest& manifest, const std::string& asked) {

@@ -1,6 +1,4 @@
 // Indexers that lie, die, hang and lose their daemon.
-#include "server/indexer/indexers.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +12,8 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/support/files/temp_folder.h"
+#include "common/sandbox/sandbox.h"
+#include "tests/system/indexer/indexers_rig.h"
 
 namespace penstock::indexer {
 namespace {
@@ -23,47 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// The children of a process.
-std::set<pid_t> ChildrenOf(pid_t parent) {
-  std::set<pid_t> children;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
-    std::ifstream file(task.path() / "children");
-    for (pid_t pid; file >> pid;) children.insert(pid);
-  }
-  return children;
-}
-
-bool Eventually(const std::function<bool()>& condition, seconds limit = seconds(10)) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (std::chrono::steady_clock::now() < end) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return condition();
-}
-
-class IndexersTest : public ::testing::Test {
- protected:
-  IndexersTest() {
-    folder_.Write("file", std::string(4096, 'x'));
-    file_ = posix::Fd(::open(folder_.At("file").c_str(), O_RDONLY | O_CLOEXEC));
-  }
-  // What the stand-in does with a file of this name.
-  source::ForeignFile File(const std::string& name) const {
-    return {.fd = file_, .path = "/data/" + name, .bytes = 4096};
-  }
-  absl::Status Key(const std::string& name) {
-    return parsers_->TarKey(File(name), 0, 512).status();
-  }
-
-  testing::TempFolder folder_;
-  posix::Fd file_;
-  std::shared_ptr<Indexers> indexers_ =
-      std::make_shared<Indexers>(Indexers::Options{.program = PENSTOCK_LYING_INDEXER});
-  std::shared_ptr<source::Parsers> parsers_ = indexers_->NewParsers();
-};
+using ::testing::Not;
 
 TEST_F(IndexersTest, ALieIsAnErrorAndTheNextCallHasAnotherProcess) {
   for (const char* lie :
@@ -82,6 +41,18 @@ TEST_F(IndexersTest, AShardThatCannotBeIsRefused) {
   EXPECT_TRUE(absl::IsInternal(parsers_->ScanTar(File("outside"), nullptr, {}, {}).status()));
 }
 
+// A hijacked indexer can claim as many samples as a sparse file could hold.
+TEST_F(IndexersTest, AClaimOfManySamplesCostsNoMemory) {
+  source::ForeignFile sparse = File("claims");
+  sparse.bytes = uint64_t{1} << 50;
+  const auto roles = source::RecordRoles::Of("", "");
+  for (const absl::Status& status : {parsers_->ScanRecords(sparse, roles, {}).status(),
+                                     parsers_->ScanTar(sparse, nullptr, {}, {}).status()}) {
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("less than it promised"));
+  }
+}
+
 TEST_F(IndexersTest, WhatAnIndexerSaysIsEscaped) {
   EXPECT_EQ(Key("rude-text"), absl::InvalidArgumentError("\\x1b[2J\\xff\\n"));
 }
@@ -97,11 +68,24 @@ TEST_F(IndexersTest, ADeathIsAnErrorThatNamesTheSignalAndTheFile) {
   EXPECT_TRUE(Key("good").ok());
 }
 
+TEST_F(IndexersTest, WhatItWroteBeforeItDiedIsOneFieldOfTheLog) {
+  if (sandbox::kIsInstrumented) GTEST_SKIP() << "sanitizers report on standard error";
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(absl::IsDataLoss(Key("talks")));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(log, HasSubstr("event=indexer_last_words"));
+  EXPECT_THAT(log, HasSubstr("\"level=error event=forged?[1m|level=error event=forged?[1m|"));
+  EXPECT_THAT(log, Not(HasSubstr("\nlevel=error")));
+  EXPECT_LT(log.size(), 2048u);
+}
+
 TEST_F(IndexersTest, AForbiddenCallIsASecurityEvent) {
   ::testing::internal::CaptureStderr();
   const absl::Status status = Key("forbidden");
   const std::string log = ::testing::internal::GetCapturedStderr();
 
+  EXPECT_EQ(indexers_->forbidden_calls(), 1u);
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("signal 31 (SIGSYS)"), HasSubstr("made to do harm")));

@@ -14,6 +14,7 @@
 #include "tests/support/files/tar_maker.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/http_get.h"
 #include "tests/support/programs/trainer.h"
 #include "tests/support/programs/trainer_process.h"
 
@@ -55,13 +56,13 @@ class KilledIndexerTest : public ::testing::Test {
     folder_.Write("large.tar", LargeShard());
     folder_.Write("small.tar", PhotographShard());
   }
-  std::string Config() const {
+  // `server`: more keys of it, each after a comma.
+  std::string Config(const std::string& server = "") const {
     const auto dataset = [this](const std::string& name) {
       return "  - {name: " + name + ", tar: {shards: ['" + folder_.At(name + ".tar") + "']}}\n";
     };
-    return "server: {socket: SOCKET, group: '" + std::to_string(kGroup) +
-           "', state_dir: ''}\npool: {max: 64MiB}\ndatasets:\n" + dataset("large") +
-           dataset("small");
+    return "server: {socket: SOCKET, group: '" + std::to_string(kGroup) + "', state_dir: ''" +
+           server + "}\npool: {max: 64MiB}\ndatasets:\n" + dataset("large") + dataset("small");
   }
 
   TempFolder folder_;
@@ -95,6 +96,24 @@ TEST_F(KilledIndexerTest, ItsOpeningFailsInWordsAndNobodyElseNotices) {
   EXPECT_EQ(daemon.Status().sessions(), 1u);  // the stranger's, undisturbed
   const Status again = Open(daemon.address(), "large");
   EXPECT_TRUE(again.ok()) << again.message();
+}
+
+TEST_F(KilledIndexerTest, OneThatItsSandboxKilledIsCountedInStatusAndMetrics) {
+  const uint16_t port = FreePort();
+  DaemonProcess daemon(
+      {.workers = 1,
+       .config = Config(", metrics_address: '127.0.0.1:" + std::to_string(port) + "'")});
+  EXPECT_EQ(ValueOf(Scrape(port), "penstock_forbidden_calls_total"), 0);
+  auto opening = std::async(std::launch::async, Open, daemon.address(), "large");
+  ASSERT_TRUE(daemon.Eventually([&] { return !daemon.IndexerPids().empty(); }));
+  ASSERT_EQ(::kill(daemon.IndexerPids().front(), SIGSYS), 0);  // as its sandbox does it
+
+  EXPECT_THAT(opening.get().message(), HasSubstr("signal 31 (SIGSYS)"));
+  EXPECT_EQ(daemon.Status().forbidden_calls(), 1u);
+  // Metrics may be as old as the scrape before.
+  EXPECT_TRUE(daemon.Eventually(
+      [&] { return ValueOf(Scrape(port), "penstock_forbidden_calls_total") == 1; }));
+  EXPECT_THAT(daemon.Ctl({"status"}).output, HasSubstr("the sandbox killed 1 process"));
 }
 
 }  // namespace

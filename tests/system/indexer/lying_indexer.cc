@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <string>
 
 #include "common/posix/memory.h"
@@ -36,10 +37,12 @@ class Liar {
   Liar()
       : socket_(kSocketNumber),
         window_(
-            posix::Mapping::Map(posix::Fd(kWindowNumber), kWindowBytes, posix::Access::kReadWrite)
-                .value()) {}
+            posix::Mapping::Map(posix::Fd(kWindowNumber), kSharedBytes, posix::Access::kReadWrite)
+                .value()),
+        activity_(*new (window_.data() + kWindowBytes) Activity) {}
 
   int Work() {
+    activity_.ready = 1;
     for (;;) {
       const auto message = posix::Receive(socket_, kMostAskBytes, std::chrono::hours(1));
       if (!message.ok()) return 0;
@@ -53,8 +56,15 @@ class Liar {
  private:
   void Answer(const std::string& what) {
     if (ask_.task == Task::kMore) return;
-    if (what == "hang") {
+    if (what == "hang-reading") activity_.reads.reading = 1;
+    if (what == "hang" || what == "hang-reading") {
       for (;;) ::pause();
+    }
+    if (what == "read-the-same") {
+      for (;;) activity_.reads.bytes += 4096;
+    }
+    if (what == "slow") {  // longer than the daemon's patience, but it gets on
+      for (int i = 0; i < 70; ++i, ::usleep(50'000)) activity_.reads.bytes += 1;
     }
     if (what == "spin") {
       std::atomic<uint64_t> count{0};
@@ -67,6 +77,10 @@ class Liar {
     }
     if (what == "forbidden") ::raise(SIGSYS);  // what its sandbox would do to it
     if (what == "exit") ::_exit(7);
+    if (what == "talks") {
+      for (int i = 0; i < 10'000; ++i) std::fputs("level=error event=forged\033[1m\n", stderr);
+      ::_exit(7);
+    }
     if (what == "no-memory") ::_exit(kExitNoMemory);
     if (what == "not-ready") ::_exit(kExitNotReady);
     if (what == "long-piece") return Say(Tells::kLastPiece, kWindowBytes + 1);
@@ -108,6 +122,12 @@ class Liar {
     if (what == "less") return;
     if (ask_.task == Task::kTarKey) (void)PutText(answer, "key");
     if (what == "more") (void)PutText(answer, "key");
+    if (what == "claims") {  // as many samples as the file can hold; none of them comes
+      const uint64_t head[8] = {ask_.bytes / 16};
+      for (const uint64_t number : head) (void)PutRecord(answer, number);
+      (void)PutText(answer, "");
+      return (void)PutText(answer, "");
+    }
     if (ask_.task != Task::kScanTar) return;
     source::ScannedShard scanned;
     scanned.samples = {{.place = 0}};
@@ -127,6 +147,7 @@ class Liar {
 
   posix::Fd socket_;
   posix::Mapping window_;
+  Activity& activity_;
   Ask ask_;
 };
 

@@ -1,6 +1,8 @@
 // An indexer's answer in memory, which a test can modify.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -29,6 +31,26 @@ class AnswerInMemory final : public AnswerSink, public AnswerSource {
  private:
   std::string bytes_;
   size_t at_ = 0;
+};
+
+// Memory with a limit.
+class LimitedMemory final : public AnswerMemory {
+ public:
+  explicit LimitedMemory(uint64_t limit = uint64_t{1} << 40) : limit_(limit) {}
+
+  absl::Status Take(uint64_t bytes) override {
+    if (bytes > limit_ - taken_) return absl::ResourceExhaustedError("too much memory");
+    taken_ += bytes;
+    most_ = std::max(most_, taken_);
+    return absl::OkStatus();
+  }
+  void GiveBack(uint64_t bytes) override { taken_ -= bytes; }
+  uint64_t taken() const { return taken_; }
+  uint64_t most() const { return most_; }
+
+ private:
+  const uint64_t limit_;
+  uint64_t taken_ = 0, most_ = 0;
 };
 
 }  // namespace penstock::indexer

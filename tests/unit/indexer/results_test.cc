@@ -1,9 +1,10 @@
-// Results as byte streams: they survive a round trip, or are refused before anything is allocated.
+// Results as byte streams: they survive a round trip, or are refused before much is allocated.
 #include "server/indexer/wire/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/indexer/wire/wire.h"
 #include "tests/unit/indexer/answer_in_memory.h"
 
 namespace penstock::indexer {
@@ -39,8 +40,9 @@ std::string Bytes(const ScannedShard& scanned) {
 }
 
 TEST(ResultsTest, AScannedShardArrivesAsItWas) {
+  LimitedMemory memory;
   AnswerInMemory answer(Bytes(Sample()));
-  const auto got = TakeScanned(answer, kTarBytes);
+  const auto got = TakeScanned(answer, kTarBytes, memory);
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_TRUE(answer.all_taken());
   EXPECT_EQ(Bytes(*got), Bytes(Sample()));
@@ -51,21 +53,61 @@ TEST(ResultsTest, AScannedShardArrivesAsItWas) {
 
 // Changes each count of the header in turn: samples, members, extensions, arrays, numbered.
 TEST(ResultsTest, CountsThatNoFileCouldHoldAreRefusedBeforeAnythingIsAllocated) {
+  LimitedMemory memory;
   for (size_t count = 0; count < 5; ++count) {
     std::string bytes = Bytes(Sample());
     const uint64_t lie = uint64_t{1} << 60;
     std::memcpy(bytes.data() + count * sizeof lie, &lie, sizeof lie);
     AnswerInMemory answer(bytes);
-    EXPECT_TRUE(absl::IsInternal(TakeScanned(answer, kTarBytes).status())) << count;
+    EXPECT_TRUE(absl::IsInternal(TakeScanned(answer, kTarBytes, memory).status())) << count;
   }
 }
 
 TEST(ResultsTest, AnAnswerThatEndsAnywhereIsRefused) {
+  LimitedMemory memory;
   const std::string bytes = Bytes(Sample());
   for (size_t length = 0; length < bytes.size(); ++length) {
     AnswerInMemory answer(bytes.substr(0, length));
-    EXPECT_TRUE(absl::IsInternal(TakeScanned(answer, kTarBytes).status())) << length;
+    EXPECT_TRUE(absl::IsInternal(TakeScanned(answer, kTarBytes, memory).status())) << length;
   }
+}
+
+// The head of a scan: samples, members, extensions, arrays, numbered, images, labeled, digest; and
+// two texts.
+std::string Claims(uint64_t samples, uint64_t members) {
+  const uint64_t head[8] = {samples, members};
+  return std::string(reinterpret_cast<const char*>(head), sizeof head) + std::string(8, '\0');
+}
+
+TEST(ResultsTest, ACountIsOnlyAClaimSoMemoryGrowsAsBytesArrive) {
+  constexpr uint64_t kSparse = uint64_t{1} << 50;
+  for (const std::string& claims : {Claims(kSparse / 16, 0), Claims(0, kSparse / 512)}) {
+    LimitedMemory memory;
+    AnswerInMemory answer(claims + std::string(100, 'x'));
+    EXPECT_TRUE(absl::IsInternal(TakeScanned(answer, kSparse, memory).status()));
+    EXPECT_LE(memory.most(), 4u * kWindowBytes);
+  }
+  LimitedMemory memory;
+  AnswerInMemory index;
+  ASSERT_TRUE(PutRecord(index, MegatronHead{.type = 4}).ok());
+  ASSERT_TRUE(PutRecord(index, kSparse / 12).ok());
+  EXPECT_TRUE(absl::IsInternal(TakeMegatron(index, kSparse, memory).status()));
+  EXPECT_LE(memory.most(), 4u * kWindowBytes);
+}
+
+TEST(ResultsTest, WhatArrivesIsCountedAndRefusedBeyondTheLimit) {
+  ScannedShard scanned = Sample();
+  scanned.samples.assign(1'000'000, {.place = 0});
+  const std::string bytes = Bytes(scanned);
+  const uint64_t needs = scanned.samples.size() * sizeof(source::ShardSample);
+  LimitedMemory enough, little(needs / 2);
+  AnswerInMemory answer(bytes), again(bytes);
+  const auto got = TakeScanned(answer, uint64_t{1} << 30, enough);
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(Bytes(*got), bytes);
+  EXPECT_GE(enough.taken(), needs);
+  EXPECT_LT(enough.taken(), needs + 4096);
+  EXPECT_TRUE(absl::IsResourceExhausted(TakeScanned(again, uint64_t{1} << 30, little).status()));
 }
 
 TEST(ResultsTest, TextsAreEscapedAndNotLong) {
@@ -127,19 +169,20 @@ TEST(ResultsTest, HeadersArriveAsTheyWere) {
 }
 
 TEST(ResultsTest, PiecesOfAMegatronIndexArriveAndNeverMoreThanItCanHold) {
+  LimitedMemory memory;
   const source::MegatronPiece pieces[] = {{0, 5, 0}, {10, 6, 1}};
   AnswerInMemory answer;
   ASSERT_TRUE(PutRecord(answer, MegatronHead{.type = 4, .hash = 77}).ok());
   ASSERT_TRUE(PutPieces(answer, pieces).ok());
   ASSERT_TRUE(PutPieces(answer, {}).ok());
   AnswerInMemory again(answer.bytes());
-  const auto got = TakeMegatron(answer, 24);
+  const auto got = TakeMegatron(answer, 24, memory);
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_EQ(got->hash, 77u);
   ASSERT_EQ(got->pieces.size(), 2u);
   EXPECT_EQ(got->pieces[1].byte, 10u);
   EXPECT_EQ(got->pieces[1].ends_document, 1u);
-  EXPECT_TRUE(absl::IsInternal(TakeMegatron(again, 23).status()));
+  EXPECT_TRUE(absl::IsInternal(TakeMegatron(again, 23, memory).status()));
 }
 
 }  // namespace

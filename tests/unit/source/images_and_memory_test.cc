@@ -82,5 +82,39 @@ TEST(IndexMemoryTest, LittleIsAlwaysAllowed) {
   EXPECT_FALSE(CheckIndexMemory(16 * base::kMiB + 1, "/l.npy", 0).ok());
 }
 
+TEST(IndexMemoryTest, TheFilesOfAnOpeningAreCountedTogether) {
+  uint64_t left = 2 * base::kGiB;
+  IndexMemory memory([&] { return left; });
+  for (int shard = 0; shard < 8; ++shard) {
+    ASSERT_TRUE(memory.Take(128 * base::kMiB, "/a.tar").ok()) << shard;
+    left -= 128 * base::kMiB;  // the bytes have arrived
+  }
+  const absl::Status refused = memory.Take(1, "/b.tar");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("'/b.tar'"), HasSubstr("2.0 GiB")));
+  memory.GiveBack(128 * base::kMiB);
+  left += 128 * base::kMiB;
+  EXPECT_TRUE(memory.Take(128 * base::kMiB, "/b.tar").ok());
+}
+
+TEST(IndexMemoryTest, WhatOthersTakeMeanwhileIsMissing) {
+  uint64_t left = base::kGiB;
+  IndexMemory memory([&] { return left; });
+  ASSERT_TRUE(memory.Take(256 * base::kMiB, "/a.tar").ok());
+  left = 64 * base::kMiB;
+  EXPECT_FALSE(memory.Take(64 * base::kMiB, "/b.tar").ok());
+}
+
+TEST(IndexMemoryTest, ManySmallPiecesAreMeasuredSeldom) {
+  int measured = 0;
+  IndexMemory memory([&] {
+    ++measured;
+    return base::kGiB;
+  });
+  for (int i = 0; i < 1024; ++i) ASSERT_TRUE(memory.Take(64 << 10, "/a.tar").ok());  // 64 MiB
+  EXPECT_LE(measured, 4);
+  EXPECT_GE(measured, 2);
+}
+
 }  // namespace
 }  // namespace penstock::source

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class ScanTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Scan> Run(ScanOptions options = {.threads = 2, .progress = {}}) const {
+  absl::StatusOr<Scan> Run(const ScanOptions& options = {.threads = 2, .progress = {}}) const {
     const auto tree = Tree::Open(temp_.At("data"), {temp_.At("data")});
     if (!tree.ok()) return tree.status();
     return ScanDataset(*tree, options);

@@ -111,7 +111,7 @@ TEST(NpyTokensTest, WhatIsNoRowOfIntegersIsRefused) {
               HasSubstr("2 dimensions"));
   EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, Npy("<u2", "(3,)", "abcde")),
               HasSubstr("3 tokens, which"));
-  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, "raw tokens"), HasSubstr("wanted a .npy file"));
+  EXPECT_THAT(TokensRefusal(TokenFormat::kNpy, "raw tokens"), HasSubstr("a .npy file begins with"));
 }
 
 TEST(NpyTokensTest, TheArraysTypeIsTheTokens) {

@@ -126,7 +126,7 @@ TEST_F(TokensTest, AFormatThatWasSaidIsNotGuessed) {
   temp_.Write("a.bin", LlmC(CountUp<uint16_t>(8)));
   TokensSpec spec = Spec({"a.bin"});
   spec.format = TokenFormat::kNpy;
-  EXPECT_THAT(Refusal(spec), HasSubstr("wanted a .npy file"));
+  EXPECT_THAT(Refusal(spec), HasSubstr("a .npy file begins with"));
   spec.format = TokenFormat::kMegatron;
   EXPECT_TRUE(absl::IsNotFound(OpenTokens({.spec = spec}, *DirectParsers()).status()));
   spec.format = TokenFormat::kRaw;

@@ -94,7 +94,7 @@ TEST_F(TarChangesTest, ACacheCutAnywhereOrOfAnotherVersionCostsAWarningAndANewIn
 
   EXPECT_EQ(Open()->digest(), digest);
 
-  EXPECT_THAT(warning_, AllOf(HasSubstr("version 4, wanted 3"), HasSubstr("indexed anew")));
+  EXPECT_THAT(warning_, AllOf(HasSubstr("version 5, wanted 4"), HasSubstr("indexed anew")));
   EXPECT_FALSE(from_cache_);
 }
 

@@ -136,6 +136,21 @@ TEST(TarWalkTest, AShardMayEndWithOneBlockOfZerosOrWithoutAny) {
   }
 }
 
+// The header has only the first 100 bytes of a long name, and its last one may be a slash.
+TEST(TarWalkTest, ALongNameThatIsCutOffAfterASlashIsAFile) {
+  const std::string folder = std::string(99, 'd') + "/";
+  ASSERT_EQ(folder.size(), 100u);
+  for (const char type : {'0', '\0', '7'}) {
+    const TarEntry cut = {.name = folder, .bytes = 3, .type = type};
+    const Walked walked = Walk(
+        TarLongNamed(folder + "a.jpg", "one") + PaxHeader(PaxRecord("path", folder + "b.jpg")) +
+        TarHeaderBytes(cut) + TarPadded("two") + PaxHeader(PaxRecord("path", folder + "sub/")) +
+        TarHeaderBytes({.name = folder, .type = type}) + TarEnd());
+    ASSERT_TRUE(walked.status.ok()) << walked.status;
+    EXPECT_THAT(walked.members, ElementsAre(folder + "a.jpg=one", folder + "b.jpg=two"));
+  }
+}
+
 TEST(TarWalkTest, LongNamesComeFromAPrefixAGnuNoteOrAnExtendedHeader) {
   const std::string folder(120, 'd'), name = folder + "/a.txt";
   const TarEntry split = {.name = "a.txt", .bytes = 3, .prefix = folder};
