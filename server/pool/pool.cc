@@ -195,9 +195,11 @@ bool Pool::GiveUp(SegmentId id) {
   const auto found = segments_.find(id);
   PENSTOCK_CHECK(found != segments_.end());
   if (!listener_.give_up(found->second)) return false;
+  PENSTOCK_FAILPOINT("pool.segment_given_up");
   // Now rather than when the last client unmaps it: a client that never does would keep its pages,
   // which the pool no longer counts. If this fails, the pages return with the last mapping.
   posix::GiveBackPages(found->second.memory, 0, found->second.bytes).IgnoreError();
+  PENSTOCK_FAILPOINT("pool.pages_given_back");
   for (uint32_t slot : found->second.slots) places_.erase(slot);
   arenas_[found->second.arena].slots -= found->second.slots.size();
   segment_bytes_ -= found->second.bytes;

@@ -18,7 +18,7 @@ void Restarts::GiveUp(const std::string& reason) {
       absl::StrCat("workers died too often (", options_.restarts, " restarts in ",
                    std::chrono::duration_cast<std::chrono::seconds>(options_.window).count(),
                    " s, or as many in a row that never became ready); the last one was ", reason,
-                   "; check its standard error, then open again"));
+                   "; check the daemon's log (worker_last_words), then open again"));
 }
 
 }  // namespace penstock::workers

@@ -25,8 +25,8 @@ class RowDecoders {
   virtual size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots) const = 0;
   // Whether another item with `aside` may be submitted.
   virtual bool MayReadAside() const = 0;
-  // **Requires**: there is headroom; otherwise the item ends as lost.
-  virtual void Submit(const WorkItem& item) = 0;
+  // **Requires**: there is headroom with the same maximum; otherwise the item ends as lost.
+  virtual void Submit(const WorkItem& item, uint32_t most_worker_slots) = 0;
 
   // The worker slots that have something to do, by user.
   virtual std::vector<SlotHolding> Holdings() const = 0;

@@ -13,7 +13,7 @@ bool IsUnused(const UserWorker& worker, base::TimePoint now, base::Duration keep
 }
 
 void SleepingWorkers::Add(std::unique_ptr<UserWorker> worker, base::TimePoint now) {
-  PENSTOCK_CHECK(worker->IsFree());
+  PENSTOCK_CHECK(worker->IsFree() || worker->is_set_aside());
   worker->BeFreeSince(now);
   workers_.push_back(std::move(worker));
 }
@@ -37,7 +37,10 @@ std::vector<std::unique_ptr<UserWorker>> SleepingWorkers::TakeBeyond(size_t most
       return has_process(worker) && worker->IsEmpty();
     });
     if (oldest == workers_.end())
-      oldest = std::find_if(workers_.begin(), workers_.end(), has_process);
+      oldest = std::find_if(workers_.begin(), workers_.end(), [&](const auto& worker) {
+        return has_process(worker) && worker->IsFree();
+      });
+    if (oldest == workers_.end()) break;
     taken.push_back(std::move(*oldest));
     workers_.erase(oldest);
   }
@@ -53,6 +56,25 @@ std::vector<std::unique_ptr<UserWorker>> SleepingWorkers::TakeUnused(base::TimeP
                                                  std::make_move_iterator(workers_.end()));
   workers_.erase(kept, workers_.end());
   return taken;
+}
+
+size_t SleepingWorkers::set_aside() const {
+  return static_cast<size_t>(std::count_if(
+      workers_.begin(), workers_.end(), [](const auto& worker) { return worker->is_set_aside(); }));
+}
+
+uint32_t SleepingWorkers::SetAsideOf(uint32_t user) const {
+  return static_cast<uint32_t>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [user](const auto& worker) { return worker->is_set_aside() && worker->user() == user; }));
+}
+
+std::vector<AsideLoad> SleepingWorkers::Aside(base::TimePoint now) const {
+  std::vector<AsideLoad> aside;
+  for (const auto& worker : workers_)
+    if (worker->is_set_aside())
+      aside.push_back({.user = worker->user(), .uncharged = worker->Uncharged(now)});
+  return aside;
 }
 
 size_t SleepingWorkers::processes() const {

@@ -1,6 +1,8 @@
 #include "server/workers/supervisor.h"
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 
 #include "common/base/check.h"
@@ -79,11 +81,13 @@ absl::Status Supervisor::StartProcessOf(UserWorker& worker) {
                                                       .limits = options_.limits,
                                                       .sandbox = options_.sandbox}));
   const auto wait = starting_ ? posix::Child::Wait::kForProgram : posix::Child::Wait::kForNothing;
-  PENSTOCK_ASSIGN_OR_RETURN(started.process, start_process_({.program = options_.program,
-                                                             .user = worker.user(),
-                                                             .number = worker.number(),
-                                                             .wait = wait},
-                                                            *started.endpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(started.process,
+                            start_process_({.program = options_.program,
+                                            .user = worker.user(),
+                                            .number = worker.number(),
+                                            .is_quiet = options_.sandbox == SandboxMode::kOn,
+                                            .wait = wait},
+                                           *started.endpoint));
   PENSTOCK_ASSIGN_OR_RETURN(started.done, events_.Add(started.endpoint->done_event()));
   PENSTOCK_ASSIGN_OR_RETURN(started.ended, events_.Add(started.process->pidfd()));
   PENSTOCK_FAILPOINT("worker.started");
@@ -117,8 +121,18 @@ size_t Supervisor::Depth(uint32_t user) const {
   return contended_ ? item_times_.Depth(user, options_.turn, most) : most;
 }
 
-void Supervisor::Submit(const WorkItem& item) {
-  WorkerSlot* const slot = slots_.Choose(item.user, Depth(item.user), now_);
+// A worker that was set aside counts as one of its user's worker slots, so that a user whose
+// samples hang occupies no more processes than there are worker slots.
+uint32_t Supervisor::MostSlots(uint32_t user, uint32_t most) const {
+  const uint32_t aside = asleep_.SetAsideOf(user);
+  if (aside == 0) return most;
+  const uint32_t may_have = std::min(most, count());
+  return may_have - std::min(may_have, aside);
+}
+
+void Supervisor::Submit(const WorkItem& item, uint32_t most_worker_slots) {
+  WorkerSlot* const slot =
+      slots_.Choose(item.user, Depth(item.user), MostSlots(item.user, most_worker_slots), now_);
   if (slot == nullptr || !MakeReady(*slot, item.user)) return Lose(item);
   if (!segments_.Show(*slot->worker(), item.segment)) {
     slot->state().CloseUntil(now_ + options_.back_off.first);
@@ -173,14 +187,22 @@ std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   for (const auto& slot : slots_)
     if (const auto dead = slot->Collect(now, restarts_, item_times_, outcomes))
       NoteDeath(*slot->worker(), *dead);
-  for (const auto& worker : asleep_.all()) {
-    worker->Collect(now, outcomes);
-    if (const auto dead = worker->ReapIfEnded(now, outcomes)) NoteDeath(*worker, *dead);
-  }
+  for (const auto& worker : asleep_.all()) CollectFrom(*worker, now, outcomes);
   for (const auto& queue : leaving_) queue->Collect(now, outcomes);
   std::erase_if(leaving_, [](const auto& queue) { return queue->held() == 0; });
   RemoveRetired();
   return outcomes;
+}
+
+// Collects from a worker without a worker slot.
+void Supervisor::CollectFrom(UserWorker& asleep, base::TimePoint now,
+                             std::vector<Outcome>& outcomes) {
+  const size_t before = outcomes.size();
+  asleep.Collect(now, outcomes);
+  if (const auto dead = asleep.ReapIfEnded(now, outcomes)) NoteDeath(asleep, *dead);
+  // Uses the real time, because the outcomes' own times were taken after `now`.
+  if (const auto each = asleep.ChargeAside(std::span(outcomes).subspan(before), base::Now()))
+    item_times_.Note(asleep.user(), *each);
 }
 
 void Supervisor::NoteDeath(const UserWorker& worker, const DeadWorker& dead) {
@@ -190,7 +212,8 @@ void Supervisor::NoteDeath(const UserWorker& worker, const DeadWorker& dead) {
                      .reason = dead.reason,
                      .user = worker.user(),
                      .account = dead.account,
-                     .forbidden_call = dead.forbidden_call});
+                     .forbidden_call = dead.forbidden_call,
+                     .words = dead.words});
   if (dead.forbidden_call) ++forbidden_calls_;
 }
 
@@ -205,8 +228,20 @@ void Supervisor::Tick(base::TimePoint now) {
     if (slot->IsRestartDue(now)) StartWorkerAt(*slot);
     slot->UpdateMeter(now);
   }
+  SetAsideSlow(now);
   DismissUnused(now);
   RemoveRetired();
+}
+
+// A worker that was asked to give way and does not finish is either decoding a very large sample,
+// which must not be lost, or hangs. It goes on beside the slots until it has finished or is killed.
+void Supervisor::SetAsideSlow(base::TimePoint now) {
+  for (const auto& slot : slots_) {
+    if (asleep_.set_aside() >= slots_.size()) return;
+    if (!slot->HoldsUpOthers(now, options_.give_way_within)) continue;
+    asleep_.Add(slot->SetAside(now), now);
+    DismissAll(asleep_.TakeBeyond(slots_.size()));
+  }
 }
 
 // Otherwise items for the same storage would block one queue after another.

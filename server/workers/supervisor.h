@@ -7,6 +7,10 @@
 // user whose rows it was given last; when these are done, it is free for any user. When another
 // user takes the slot, the previous worker is put to sleep and kept for a while, so that users who
 // alternate need no restart each time. At most `count` workers sleep; they have nothing to decode.
+// A worker that does not finish within `give_way_within` while another user waits for its slot is
+// set aside: it finishes its items beside the slots, as one of those `count`. It counts as one of
+// its user's slots, and its time is charged, so its user gains nothing by it. A user's slots and
+// workers set aside are never more than `count`.
 // The worker of a user without rows is eventually ended. The caller decides which user is next: it
 // asks HeadroomFor, and frees worker slots with GiveWay.
 //
@@ -75,12 +79,14 @@ class Supervisor final : public RowDecoders {
   void RemoveSegment(uint32_t segment);
 
   size_t HeadroomFor(uint32_t user, uint32_t most_worker_slots = UINT32_MAX) const override {
-    return slots_.HeadroomFor(user, Depth(user), most_worker_slots, now_);
+    return slots_.HeadroomFor(user, Depth(user), MostSlots(user, most_worker_slots), now_);
   }
-  void Submit(const WorkItem& item) override;
+  void Submit(const WorkItem& item, uint32_t most_worker_slots = UINT32_MAX) override;
   bool MayReadAside() const override { return loose_.CanStart(); }
 
-  std::vector<SlotHolding> Holdings() const override { return slots_.Holdings(now_); }
+  std::vector<SlotHolding> Holdings() const override {
+    return slots_.Holdings(now_, asleep_.Aside(now_));
+  }
   // The processes that have served a user, at worker slots and asleep.
   using Served = ServingProcess;
   std::vector<Served> WhoIsServed() const;
@@ -106,8 +112,8 @@ class Supervisor final : public RowDecoders {
   // Worker slots that are ready, or have no worker because nobody needs one.
   uint32_t running() const { return slots_.serving(now_); }
   uint32_t count() const override { return static_cast<uint32_t>(slots_.size()); }
-  // Processes that sleep, in addition to those at worker slots; at most as many as there are worker
-  // slots.
+  // Processes that sleep or were set aside, in addition to those at worker slots; at most as many
+  // as there are worker slots.
   uint32_t asleep() const { return static_cast<uint32_t>(asleep_.processes()); }
   // Since the start, including workers that retired.
   uint64_t restarts() const { return slots_.restarts(); }
@@ -122,11 +128,14 @@ class Supervisor final : public RowDecoders {
   absl::Status StartProcessOf(UserWorker& worker);
   void StartWorkerAt(WorkerSlot& slot);
   size_t Depth(uint32_t user) const;
+  uint32_t MostSlots(uint32_t user, uint32_t most) const;
   bool MakeReady(WorkerSlot& slot, uint32_t user);
   bool LetUserHave(WorkerSlot& slot, uint32_t user);
   void Lose(const WorkItem& item);
   void NoteDeath(const UserWorker& worker, const DeadWorker& dead);
   void NoteOverdue(base::TimePoint now);
+  void SetAsideSlow(base::TimePoint now);
+  void CollectFrom(UserWorker& asleep, base::TimePoint now, std::vector<Outcome>& outcomes);
   void DismissUnused(base::TimePoint now);
   void Dismiss(std::unique_ptr<UserWorker> worker);
   void DismissAll(std::vector<std::unique_ptr<UserWorker>> workers);

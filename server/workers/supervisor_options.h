@@ -40,6 +40,9 @@ struct SupervisorOptions {
   // While several users compete for worker slots: the maximum time that the items given to a slot
   // may take, except for a single longer sample.
   base::Duration turn = std::chrono::milliseconds(25);
+  // How long a worker slot that was asked to give way may stay occupied, before its worker is set
+  // aside and the slot serves another user.
+  base::Duration give_way_within = std::chrono::seconds(1);
   base::BackOff::Options back_off{.first = std::chrono::milliseconds(100),
                                   .longest = std::chrono::seconds(10)};
   // Limits deaths that no sample and no user caused: of workers that had no item yet, or never

@@ -50,17 +50,30 @@ bool UserWorker::Give(const WorkItem& item) {
 
 void UserWorker::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
-  if (process_) posix::Drain(process_->endpoint->done_event());
+  const uint64_t notified = process_ ? posix::Drain(process_->endpoint->done_event()) : 0;
   bool sound = queue_->Collect(now, outcomes);
   // Announce the sleep, then check again, because a completion in between would not notify.
   queue_->AnnounceSleep();
   sound = queue_->Collect(now, outcomes) && sound;
+  sound = life_.AreAnswersEnough(notified, outcomes.size() - before) && sound;
   given_.Remove(std::span(outcomes).subspan(before));
   if (outcomes.size() > before) free_since_ = now;
   if (!process_) return;
   if (process_->endpoint->ready()) life_.NoteReady(now);
   if (sound && !queue_->IsCrowded()) return;
   if (life_.Condemn(sound ? KillReason::kCrowded : KillReason::kBroken)) Kill();
+}
+
+std::optional<base::Duration> UserWorker::ChargeAside(std::span<Outcome> ended,
+                                                      base::TimePoint now) {
+  std::optional<base::Duration> each;
+  if (aside_since_ && !ended.empty()) {
+    ended.front().times.taken = Uncharged(now);
+    each = ended.front().times.taken / static_cast<int64_t>(ended.size());
+    aside_since_ = now;
+  }
+  if (IsFree()) aside_since_.reset();
+  return each;
 }
 
 std::optional<DeadWorker> UserWorker::ReapIfEnded(base::TimePoint now,
@@ -83,7 +96,8 @@ DeadWorker UserWorker::Autopsy(const posix::Exit& exit, base::TimePoint now,
                   .how = Describe(life_.kill_reason(), exit),
                   .was_ready = life_.was_ready() || process_->endpoint->ready(),
                   .blameless = IsBlameless(life_.kill_reason()),
-                  .forbidden_call = IsForbiddenCall(exit)};
+                  .forbidden_call = IsForbiddenCall(exit),
+                  .words = process_->process->LastWords()};
   if (const int error = process_->process->StartError(); error != 0)
     dead.reason = std::string(base::ErrnoStatus(error, "it could not be started").message());
   const auto in_hand = InHand();

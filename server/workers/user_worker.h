@@ -1,5 +1,6 @@
 // A queue and its worker process, which serve one user for their whole life. A UserWorker is either
-// at a worker slot or asleep, that is, kept for its user while another user has the slot.
+// at a worker slot, or asleep, that is, kept for its user while another user has the slot, or set
+// aside: it finishes its items although another user has the slot.
 //
 // **Ownership**: owned by the worker slot, or by the sleeping workers. **Thread safety**: the
 // supervisor's thread only.
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,18 @@ class UserWorker {
   bool IsFree() const { return outstanding() == 0; }
   // Whether it has no items at all.
   bool IsEmpty() const { return queue_->held() == 0; }
+  // It leaves its worker slot with unfinished items, and finishes them beside the slots. `since`:
+  // from then on its time has not been charged.
+  void SetAside(base::TimePoint since) { aside_since_ = since; }
+  // Whether it was set aside and still has items.
+  bool is_set_aside() const { return aside_since_.has_value(); }
+  base::Duration Uncharged(base::TimePoint now) const {
+    return aside_since_ ? now - *aside_since_ : base::Duration::zero();
+  }
+  // Charges the time of a worker that was set aside to the first of the items that ended. Returns
+  // the mean cost, if there is one.
+  std::optional<base::Duration> ChargeAside(std::span<Outcome> ended, base::TimePoint now);
+
   // Since when it has had nothing to do, as seen by Collect and Tick.
   base::TimePoint free_since() const { return free_since_; }
   void BeFreeSince(base::TimePoint now) { free_since_ = now; }
@@ -101,6 +115,7 @@ class UserWorker {
   GivenItems given_;
   uint64_t seen_busy_ns_ = 0;
   base::TimePoint free_since_{};
+  std::optional<base::TimePoint> aside_since_;  // set while it is set aside
 };
 
 }  // namespace penstock::workers

@@ -58,6 +58,12 @@ std::string Describe(KillReason reason, const posix::Exit& exit) {
   return posix::Describe(exit);
 }
 
+bool WorkerLife::AreAnswersEnough(uint64_t notified, uint64_t ended) {
+  const uint64_t answers = unused_answers_ + ended;
+  unused_answers_ = answers - std::min(answers, notified);
+  return notified <= answers;
+}
+
 bool WorkerLife::Condemn(KillReason reason) {
   if (is_condemned()) return false;
   kill_reason_ = reason;

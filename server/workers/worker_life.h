@@ -37,7 +37,8 @@ struct DeadWorker {
   pid_t pid = 0;
   std::string reason, how;  // with and without the sample that it was decoding
   bool was_ready = false, blameless = false, forbidden_call = false;
-  uint64_t account = 0;  // account to charge; 0: nobody
+  uint64_t account = 0;    // account to charge; 0: nobody
+  std::string words = {};  // the beginning of what it wrote to standard error
 };
 
 class WorkerLife {
@@ -50,6 +51,11 @@ class WorkerLife {
     if (!ready_at_) ready_at_ = now;
   }
   bool was_ready() const { return ready_at_.has_value(); }
+
+  // Whether the worker notified us at most once for each item that ended, as it does after an
+  // answer. One that notifies without answering would keep the daemon's thread busy. Call it after
+  // the answers that preceded the notifications were collected.
+  bool AreAnswersEnough(uint64_t notified, uint64_t ended);
 
   // Returns whether the worker must be killed now. The first reason counts.
   bool Condemn(KillReason reason);
@@ -64,6 +70,7 @@ class WorkerLife {
 
  private:
   KillReason kill_reason_ = KillReason::kNone;
+  uint64_t unused_answers_ = 0;  // items that ended without a notification so far
   // When CheckTimeOuts first saw the process, and first saw it ready.
   std::optional<base::TimePoint> started_at_, ready_at_;
 };

@@ -1,22 +1,25 @@
 #include "server/workers/worker_process.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "common/posix/socket.h"
+#include "common/sandbox/last_words.h"
 
 namespace penstock::workers {
 namespace {
 
 class ChildProcess final : public WorkerProcess {
  public:
-  ChildProcess(posix::Child child, posix::Fd socket)
-      : child_(std::move(child)), socket_(std::move(socket)) {}
+  ChildProcess(posix::Child child, posix::Fd socket, sandbox::LastWords words)
+      : child_(std::move(child)), socket_(std::move(socket)), words_(std::move(words)) {}
 
   pid_t pid() const override { return child_.pid(); }
   const posix::Fd& pidfd() const override { return child_.pidfd(); }
@@ -33,6 +36,7 @@ class ChildProcess final : public WorkerProcess {
   void Kill() override { child_.Kill(); }
   std::optional<posix::Exit> Reap() override { return child_.Reap(); }
   int StartError() const override { return child_.StartError(); }
+  std::string LastWords() override { return words_.Take(); }
 
  private:
   absl::Status Send(const SegmentMessage& message, std::span<const int> fds) {
@@ -41,6 +45,7 @@ class ChildProcess final : public WorkerProcess {
 
   posix::Child child_;
   posix::Fd socket_;
+  sandbox::LastWords words_;
 };
 
 }  // namespace
@@ -58,16 +63,23 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartChildProcess(
     return base::ErrnoStatus(errno, "making a worker's socket");
   posix::Fd ours(ends[0]);
   const posix::Fd theirs(ends[1]);
+  std::vector<posix::Child::Inherited> fds = {{theirs.get(), kSocketNumber},
+                                              {endpoint.memory().get(), kChannelNumber},
+                                              {endpoint.work_notifier().get(), kWorkNumber},
+                                              {endpoint.done_event().get(), kDoneNumber}};
+  sandbox::LastWords words;
+  if (options.is_quiet) {
+    PENSTOCK_ASSIGN_OR_RETURN(words, sandbox::LastWords::Make());
+  }
+  if (const auto inherited = words.ForChild()) fds.push_back(*inherited);
   auto child = posix::Child::Spawn(
       {options.program.empty() ? DefaultProgram() : options.program,
        absl::StrCat("user=", options.user), absl::StrCat("queue=", options.number)},
-      {{theirs.get(), kSocketNumber},
-       {endpoint.memory().get(), kChannelNumber},
-       {endpoint.work_notifier().get(), kWorkNumber},
-       {endpoint.done_event().get(), kDoneNumber}},
-      options.wait);
+      fds, options.wait, posix::Child::Environment::kOwn);
   if (!child.ok()) return base::Annotate(child.status(), "worker");
-  return std::make_unique<ChildProcess>(std::move(child).value(), std::move(ours));
+  words.CloseWritingEnd();
+  return std::make_unique<ChildProcess>(std::move(child).value(), std::move(ours),
+                                        std::move(words));
 }
 
 }  // namespace penstock::workers

@@ -38,12 +38,17 @@ class WorkerProcess {
   // 0.
   virtual std::optional<posix::Exit> Reap() = 0;
   virtual int StartError() const = 0;
+  // After Reap, once: the beginning of what it wrote to standard error, as printable characters.
+  virtual std::string LastWords() = 0;
 };
 
 struct WorkerProcessOptions {
   std::string program = {};  // empty: DefaultProgram()
   uint32_t user = 0;         // owner of the rows it writes
   uint32_t number = 0;       // number of its queue; both appear in the process list
+  // Whether what it writes to standard error is only kept as its last words. Otherwise it goes to
+  // our standard error. Always false in builds with sanitizers, which report there.
+  bool is_quiet = true;
   posix::Child::Wait wait = posix::Child::Wait::kForProgram;
 };
 

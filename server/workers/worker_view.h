@@ -52,6 +52,7 @@ struct WorkerDeath {
   // nobody's fault.
   uint64_t account = 0;
   bool forbidden_call = false;  // its sandbox killed it
+  std::string words = {};       // the beginning of what it wrote to standard error
 };
 
 // A process that has served a user.

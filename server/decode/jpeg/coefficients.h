@@ -25,14 +25,12 @@ inline constexpr std::array<uint8_t, 256> kRowOrder = [] {
   for (uint32_t place = 0; place < DCTSIZE2; ++place) {
     order[place] = static_cast<uint8_t>(row * DCTSIZE + column);
     const bool up = (row + column) % 2 == 0;
-    if (up && column == DCTSIZE - 1) {
+    const bool at_left = column == 0, at_right = column == DCTSIZE - 1;
+    const bool at_top = row == 0, at_bottom = row == DCTSIZE - 1;
+    if (up ? at_right : at_left && !at_bottom) {
       ++row;
-    } else if (up && row == 0) {
+    } else if (up ? at_top : at_bottom) {
       ++column;
-    } else if (!up && row == DCTSIZE - 1) {
-      ++column;
-    } else if (!up && column == 0) {
-      ++row;
     } else {
       row += up ? -1 : 1;
       column += up ? 1 : -1;

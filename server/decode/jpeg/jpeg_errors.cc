@@ -27,7 +27,9 @@ base::Fault JpegErrors::fault() const {
     case JERR_SOF_UNSUPPORTED:
     case JERR_FRACT_SAMPLE_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
+#if JPEG_LIB_VERSION < 70  // a newer library's interface has no such error
     case JERR_ARITH_NOTIMPL:
+#endif
       return base::Fault::kUnsupported;
     case JERR_IMAGE_TOO_BIG:  // a side of more than 65,500 pixels
     case JERR_OUT_OF_MEMORY:

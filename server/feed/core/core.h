@@ -152,8 +152,8 @@ class Core {
     return NextRow(
         fill_path, [](UserId) { return Turn::kNow; }, [](UserId, FeedId) { return true; });
   }
-  // The same, restricted to users that may get more and feeds that may be read. Rows that came back
-  // go first.
+  // The same, restricted to users that may get more and feeds that may be read. Of one user, rows
+  // that came back go first.
   std::optional<RowTask> NextRow(FillPath fill_path, MayHave may_have, MayRead may_read);
   // Whether any session still wants these rows.
   bool IsWanted(const RowTask& task) const;
@@ -164,13 +164,16 @@ class Core {
   void Claim(FillPath fill_path, UserId user);
   // The user's usage of the fill path's time; meaningful only in comparison with others'.
   base::Duration Spent(FillPath fill_path, UserId user) const;
+  // Says how long each user's rows in progress have occupied workers so far, without the time that
+  // was already reported as a cost.
+  void Occupied(FillPath fill_path, absl::FunctionRef<base::Duration(UserId)> so_far);
   // Call exactly one of these when all rows of a task from NextRow have ended. `cost`: how long
   // they occupied a worker or row copier; unset: the average.
   using Cost = std::optional<base::Duration>;
   void RowDone(const RowTask& task, Cost cost = {});
-  // Not decoded: given out again, before others.
+  // Not decoded: given out again, before other rows of the user.
   void RowReturned(const RowTask& task, Cost cost = {});
-  void RowRefused(const RowTask& task, Cost cost = {});  // … with the next attempt, before others
+  void RowRefused(const RowTask& task, Cost cost = {});  // … with the next attempt
   // If nobody wants the slot any more, any of them may be called; the slot is then freed.
 
   // Announcements since the last call, in order for each session.

@@ -10,33 +10,8 @@ namespace penstock::feed {
 // ---- Rows ----
 
 std::optional<RowTask> Core::NextRow(FillPath fill_path, MayHave may_have, MayRead may_read) {
-  if (std::optional<RowTask> row = state_->NextAgain(fill_path, may_have, may_read)) return row;
-  std::optional<RowTask> row = state_->ScheduleOf(fill_path).Next(
+  return state_->ScheduleOf(fill_path).Next(
       may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
-  if (!row) state_->ClaimAgain(fill_path, may_have, may_read);
-  return row;
-}
-
-// The row that came back first. Drops rows of slots that were abandoned meanwhile.
-std::optional<RowTask> Core::State::NextAgain(FillPath fill_path, MayHave may_have,
-                                              MayRead may_read) {
-  std::deque<RowTask>& back = again[static_cast<size_t>(fill_path)];
-  std::erase_if(back, [this](const RowTask& task) { return !IsFilling(task); });
-  const auto next = std::find_if(back.begin(), back.end(), [&](const RowTask& task) {
-    return may_have(task.user) == Turn::kNow && may_read(task.user, task.feed);
-  });
-  if (next == back.end()) return std::nullopt;
-  const RowTask task = *next;
-  back.erase(next);
-  SlotOf(task).rows.GiveAgain(task.row, task.rows);
-  ScheduleOf(fill_path).GivenAgain(task);
-  return task;
-}
-
-void Core::State::ClaimAgain(FillPath fill_path, MayHave may_have, MayRead may_read) {
-  for (const RowTask& task : again[static_cast<size_t>(fill_path)])
-    if (may_have(task.user) == Turn::kLater && may_read(task.user, task.feed))
-      ScheduleOf(fill_path).Claim(task.user);
 }
 
 std::optional<UserId> Core::Claimant(FillPath fill_path) const {
@@ -47,6 +22,10 @@ void Core::Claim(FillPath fill_path, UserId user) { state_->ScheduleOf(fill_path
 
 base::Duration Core::Spent(FillPath fill_path, UserId user) const {
   return state_->ScheduleOf(fill_path).Spent(user);
+}
+
+void Core::Occupied(FillPath fill_path, absl::FunctionRef<base::Duration(UserId)> so_far) {
+  state_->ScheduleOf(fill_path).Occupied(so_far);
 }
 
 bool Core::State::IsFilling(const RowTask& task) const {
@@ -103,9 +82,9 @@ void Core::State::CameBack(const RowTask& task, uint32_t attempt, Cost cost) {
     Changed();
     return;
   }
-  std::deque<RowTask>& back = again[static_cast<size_t>(slot.filling.fill_path)];
-  back.push_back(task);
-  back.back().attempt = attempt;
+  RowTask back = task;
+  back.attempt = attempt;
+  ScheduleOf(slot.filling.fill_path).ComeBack(back, slot);
 }
 
 // ---- Time and views ----

@@ -1,7 +1,6 @@
 // The implementation of core.h; include it only in its files.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -36,7 +35,6 @@ struct Core::State {
   absl::flat_hash_map<FeedId, std::unique_ptr<FeedEntry>> feeds;
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
   Schedule schedules[kFillPaths];
-  std::deque<RowTask> again[kFillPaths];  // rows that came back; given out before others
   std::vector<Announcement> announcements;
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
@@ -52,8 +50,6 @@ struct Core::State {
   void LetGo(Session& session, const std::vector<Slot*>& held);
   void ForgetAnnouncements(SessionId session);
 
-  std::optional<RowTask> NextAgain(FillPath fill_path, MayHave may_have, MayRead may_read);
-  void ClaimAgain(FillPath fill_path, MayHave may_have, MayRead may_read);
   Slot& SlotOf(const RowTask& task) const;
   bool IsFilling(const RowTask& task) const;
   void CameBack(const RowTask& task, uint32_t attempt, Cost cost);

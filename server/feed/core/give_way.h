@@ -2,7 +2,8 @@
 //
 // It is a user who holds more worker slots than the one that waits, and has used a turn more of the
 // decoders' time. So two users share two worker slots without ever switching, share one by taking
-// turns, and a user that needs little does not wait for one that needs all.
+// turns, and a user that needs little does not wait for one that needs all. Workers that were set
+// aside count as their user's worker slots, but cannot be given up.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,7 @@ namespace penstock::feed {
 struct SlotHolder {
   UserId user;
   uint32_t worker_slots = 0, giving_way = 0;
+  uint32_t set_aside = 0;  // its workers that occupy no worker slot, but have items
   base::Duration spent{};
 };
 

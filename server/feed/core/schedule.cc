@@ -42,6 +42,7 @@ void Schedule::Abandoned(const Slot& slot) {
   for (const auto& user : users_) {
     if (user->current == &slot) user->current = nullptr;
     std::erase(user->put_off, &slot);
+    std::erase_if(user->back, [&](const Back& back) { return back.slot == &slot; });
   }
 }
 
@@ -80,20 +81,44 @@ std::optional<RowTask> Schedule::Next(Core::MayHave may_have, Core::MayRead may_
   }
   spending_.Advance();
   if (next == nullptr) return std::nullopt;
-  FindSlot(*next, may_read, begin);
   next->served = ++served_;
-  const RowTask task = next->current->GiveFresh();
+  const RowTask task = Give(*next, may_read, begin);
   spending_.Given(next->id, task.rows);
-  if (!next->current->rows.HasFresh()) next->current = nullptr;
   return task;
+}
+
+RowTask Schedule::Give(User& user, Core::MayRead may_read,
+                       absl::FunctionRef<Slot&(Session&)> begin) {
+  if (const auto back = FirstBack(user, may_read); back != user.back.end()) {
+    const RowTask task = back->task;
+    back->slot->rows.GiveAgain(task.row, task.rows);
+    user.back.erase(back);
+    return task;
+  }
+  FindSlot(user, may_read, begin);
+  const RowTask task = user.current->GiveFresh();
+  if (!user.current->rows.HasFresh()) user.current = nullptr;
+  return task;
+}
+
+std::deque<Schedule::Back>::iterator Schedule::FirstBack(User& user, Core::MayRead may_read) {
+  return std::find_if(user.back.begin(), user.back.end(),
+                      [&](const Back& back) { return may_read(user.id, back.task.feed); });
+}
+
+void Schedule::ComeBack(const RowTask& task, Slot& slot) {
+  const auto user = Find(task.user);
+  PENSTOCK_CHECK(user != users_.end());
+  (*user)->back.push_back({task, &slot});
 }
 
 void Schedule::Claim(UserId user) {
   if (!claimant_ || spending_.Of(user) < spending_.Of(*claimant_)) claimant_ = user;
 }
 
-// Whether FindSlot would find a slot.
+// Whether Give would find rows.
 bool Schedule::Wants(User& user, Core::MayRead may_read) const {
+  if (FirstBack(user, may_read) != user.back.end()) return true;
   GoOnWithWhatMayBeRead(user, may_read);
   if (user.current != nullptr) return true;
   if (user.asked == changes_) return false;

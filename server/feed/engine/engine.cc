@@ -136,9 +136,10 @@ absl::Status Engine::status() const {
 
 // ---- Sessions ----
 
-void Engine::Open(const OpenRequest& request, base::TimePoint now, SessionOpener::Opened done) {
+void Engine::Open(const OpenRequest& request, base::TimePoint now,
+                  const SessionOpener::Opened& done) {
   now_ = now;
-  opener_.Open(request, now, std::move(done));
+  opener_.Open(request, now, done);
 }
 
 void Engine::PeerGone(uint64_t peer, base::TimePoint now) {
@@ -173,6 +174,7 @@ absl::Status Engine::SegmentMade(const pool::Segment& segment) {
 bool Engine::GiveUp(const pool::Segment& segment) {
   if (!core_.RemoveSlots(ArenaId(segment.arena), SlotsOf(segment))) return false;
   workers_.RemoveSegment(segment.id.value());
+  PENSTOCK_FAILPOINT("segment.taken_from_workers");
   gpus_.ForgetSegment(segment.id.value());
   segments_.Gone(segment.id);
   return true;

@@ -75,7 +75,7 @@ class Engine {
   // ---- Sessions ----
   // Answers exactly once: immediately, or, for device delivery, possibly in a later Pump, after GPU
   // memory was allocated.
-  void Open(const OpenRequest& request, base::TimePoint now, SessionOpener::Opened done);
+  void Open(const OpenRequest& request, base::TimePoint now, const SessionOpener::Opened& done);
   // The slabs that this session's batches may currently be in. **Errors**: PermissionDenied, as for
   // Close.
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session) {

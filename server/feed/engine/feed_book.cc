@@ -15,7 +15,7 @@ bool IsSame(const std::weak_ptr<T>& one, const std::shared_ptr<T>& other) {
 }
 
 session::FeedOptions ToFeedOptions(const FeedSpec& spec) {
-  session::FeedOptions options = spec;
+  session::FeedOptions options = static_cast<const session::FeedOptions&>(spec);
   options.range = spec.Within();
   return options;
 }

@@ -21,7 +21,10 @@ void SegmentSender::Gone(pool::SegmentId segment) {
   auto wire = MakeWire<shm::DoorwaySegment>(shm::DoorwayKind::kSegmentGone);
   wire.segment = segment.value();
   for (auto& [peer, sent] : sent_)
-    if (sent.erase(segment.value()) > 0) send_(peer, &wire, sizeof(wire), {}).IgnoreError();
+    if (sent.erase(segment.value()) > 0) {
+      send_(peer, &wire, sizeof(wire), {}).IgnoreError();
+      PENSTOCK_FAILPOINT("segment.taken_from_client");
+    }
 }
 
 }  // namespace penstock::feed

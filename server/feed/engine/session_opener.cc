@@ -62,7 +62,7 @@ Applicant SessionOpener::ToApplicant(const Opening& opening) const {
 
 // GPU memory is allocated only after all other checks. The state may change meanwhile, so all
 // checks are repeated afterwards.
-void SessionOpener::Open(const OpenRequest& request, base::TimePoint now, Opened done) {
+void SessionOpener::Open(const OpenRequest& request, base::TimePoint now, const Opened& done) {
   now_ = now;
   const absl::StatusOr<Opening> opening = Prepare(request);
   if (!opening.ok()) return done(opening.status());

@@ -47,7 +47,7 @@ class SessionOpener {
   // Calls `done` exactly once: immediately, or, for device delivery, possibly in a later Collect,
   // after GPU memory was allocated.
   using Opened = std::function<void(absl::StatusOr<session::Grant>)>;
-  void Open(const OpenRequest& request, base::TimePoint now, Opened done);
+  void Open(const OpenRequest& request, base::TimePoint now, const Opened& done);
   // Answers requests whose memory was allocated. Returns whether anything happened on a GPU.
   bool Collect(base::TimePoint now);
   // The slabs that this session's batches may currently be in. **Errors**: those of

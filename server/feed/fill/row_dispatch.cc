@@ -40,16 +40,16 @@ bool RowDispatch::GiveOut(base::TimePoint now) {
 bool RowDispatch::GiveOut(FillPath fill_path, base::TimePoint now) {
   bool busy = false;
   for (size_t headroom = FillerOf(fill_path).Capacity(); headroom > 0; --headroom) {
-    std::optional<Next> next = NextToRead(fill_path, now);
+    const std::optional<Next> next = NextToRead(fill_path, now);
     if (!next) break;
     busy = true;
-    Begin(fill_path, *std::move(next), now);
+    Begin(fill_path, *next, now);
   }
   FillerOf(fill_path).GivenOut(now);
   return busy;
 }
 
-void RowDispatch::Begin(FillPath fill_path, Next next, base::TimePoint now) {
+void RowDispatch::Begin(FillPath fill_path, const Next& next, base::TimePoint now) {
   const std::shared_ptr<Feed> feed = next.feed;
   SourceHealth& source = feed->dataset->source;
   const FillJob job = {.task = next.task,

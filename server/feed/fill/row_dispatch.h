@@ -61,7 +61,7 @@ class RowDispatch {
   };
   Filler& FillerOf(FillPath fill_path) { return *fillers_[static_cast<size_t>(fill_path)]; }
   bool GiveOut(FillPath fill_path, base::TimePoint now);
-  void Begin(FillPath fill_path, Next next, base::TimePoint now);
+  void Begin(FillPath fill_path, const Next& next, base::TimePoint now);
   std::optional<Next> NextToRead(FillPath fill_path, base::TimePoint now);
   bool MayRead(const Filler& filler, UserId user, const Feed& feed, base::TimePoint now) const;
 

@@ -1,5 +1,6 @@
 #include "server/feed/fill/rows.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -13,6 +14,9 @@ namespace penstock::feed {
 namespace {
 
 constexpr uint32_t kMaxPassedOver = 1000;
+// Substitutes tried for one row. They are drawn at random, so of few samples each may be drawn
+// several times: 16 times as many tries miss a good one once in ten million rows.
+constexpr uint64_t kMaxTries = 1000, kTriesOfSample = 16;
 constexpr base::Duration kSaveEvery = std::chrono::seconds(1);
 
 std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
@@ -20,6 +24,21 @@ std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
   const absl::string_view why =
       fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
   return absl::StrCat("sample ", sample, " of '", feed.called, "' (", path, "): ", why);
+}
+
+// Whether a row may have one more substitute.
+absl::Status CheckTries(const Feed& feed, const RowTask& task) {
+  if (task.attempt == 0) return absl::OkStatus();
+  const uint64_t planned = PlannedAt(feed.spec, {task.epoch, task.index});
+  const uint64_t most = std::min(kMaxTries, kTriesOfSample * StandInsOf(feed.spec, planned));
+  if (task.attempt <= most) return absl::OkStatus();
+  const source::BadSample* known = feed.dataset->quarantine.Find(planned);
+  const base::Fault fault = known == nullptr ? base::Fault::kNone : known->fault;
+  return absl::DataLossError(
+      absl::StrCat(Describe(feed, planned, feed.dataset->dataset->path(planned), fault), "; ", most,
+                   " substitutes drawn from the ", StandInsOf(feed.spec, planned),
+                   " samples of this order or range could not be used either; repair the samples, "
+                   "or ask for others"));
 }
 
 }  // namespace
@@ -96,6 +115,7 @@ absl::Status Rows::FindSamples(InFlight& row) {
     row.sample = row.run.front();
     return absl::OkStatus();
   }
+  PENSTOCK_RETURN_IF_ERROR(CheckTries(*row.feed, task));
   const std::optional<uint64_t> sample = SampleFor(*row.feed, task);
   if (!sample)
     return absl::DataLossError(

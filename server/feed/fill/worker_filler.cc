@@ -14,12 +14,14 @@ namespace {
 // After a user waited for a worker slot, contention is assumed for this long.
 constexpr base::Duration kContention = std::chrono::seconds(1);
 
-std::vector<SlotHolder> ToHolders(const workers::RowDecoders& workers, const Core& core) {
+std::vector<SlotHolder> ToHolders(std::span<const workers::SlotHolding> holdings,
+                                  const Core& core) {
   std::vector<SlotHolder> holders;
-  for (const workers::SlotHolding& each : workers.Holdings())
+  for (const workers::SlotHolding& each : holdings)
     holders.push_back({.user = UserId(each.user),
                        .worker_slots = each.worker_slots,
                        .giving_way = each.giving_way,
+                       .set_aside = each.set_aside,
                        .spent = core.Spent(FillPath::kWorkers, UserId(each.user))});
   return holders;
 }
@@ -47,8 +49,15 @@ Turn WorkerFiller::TurnOf(UserId user) const {
   const uint32_t most = WorkerSlotsOfAUser();
   if (workers_.HeadroomFor(user.value(), most) > 0) return Turn::kNow;
   for (const workers::SlotHolding& each : workers_.Holdings())
-    if (each.user == user.value() && each.worker_slots >= most) return Turn::kNot;
+    if (each.user == user.value() && HasAll(each, most)) return Turn::kNot;
   return Turn::kLater;
+}
+
+// Whether the user must wait for its own items only. Workers that were set aside are among those
+// that it may have.
+bool WorkerFiller::HasAll(const workers::SlotHolding& holding, uint32_t most) const {
+  if (holding.set_aside > 0) most = std::min(most, workers_.count());
+  return holding.worker_slots + holding.set_aside >= most;
 }
 
 uint32_t WorkerFiller::WorkerSlotsOfAUser() const {
@@ -69,7 +78,7 @@ std::optional<FillOutcome> WorkerFiller::Begin(FillJob job) {
                        .end = FillEnd::kLost,
                        .feed_failed = item.status()};
   item->given = job.given;
-  workers_.Submit(*item);
+  workers_.Submit(*item, WorkerSlotsOfAUser());
   return std::nullopt;
 }
 
@@ -95,6 +104,9 @@ void WorkerFiller::NoteDeaths(base::TimePoint now) {
   for (const workers::WorkerDeath& death : workers_.TakeDeaths()) {
     PENSTOCK_LOG(kWarning, "worker_died", {"worker", death.number}, {"user", death.user},
                  {"pid", death.pid}, {"reason", death.reason});
+    if (!death.words.empty())
+      PENSTOCK_LOG(kWarning, "worker_last_words", {"worker", death.number}, {"user", death.user},
+                   {"pid", death.pid}, {"words", death.words});
     if (death.forbidden_call)
       PENSTOCK_LOG(kError, "forbidden_call", {"worker", death.number}, {"user", death.user},
                    {"pid", death.pid}, {"signal", SIGSYS}, {"reason", death.reason});
@@ -104,8 +116,18 @@ void WorkerFiller::NoteDeaths(base::TimePoint now) {
   }
 }
 
+void WorkerFiller::NoteOccupied(std::span<const workers::SlotHolding> holdings) {
+  core_.Occupied(FillPath::kWorkers, [&](UserId user) {
+    for (const workers::SlotHolding& each : holdings)
+      if (each.user == user.value()) return each.uncharged;
+    return base::Duration::zero();
+  });
+}
+
 void WorkerFiller::GivenOut(base::TimePoint now) {
-  const std::vector<SlotHolder> holders = ToHolders(workers_, core_);
+  const std::vector<workers::SlotHolding> holdings = workers_.Holdings();
+  NoteOccupied(holdings);
+  const std::vector<SlotHolder> holders = ToHolders(holdings, core_);
   const std::optional<UserId> claimant = core_.Claimant(FillPath::kWorkers);
   if (claimant || holders.size() > 1) contended_until_ = now + kContention;
   workers_.SetContended(now < contended_until_);

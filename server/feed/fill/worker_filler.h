@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class WorkerFiller final : public Filler {
 
  private:
   uint32_t WorkerSlotsOfAUser() const;
+  bool HasAll(const workers::SlotHolding& holding, uint32_t most) const;
+  void NoteOccupied(std::span<const workers::SlotHolding> holdings);
   void NoteDeaths(base::TimePoint now);
 
   workers::RowDecoders& workers_;

@@ -54,14 +54,21 @@ void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> i
   });
 }
 
+namespace {
+plan::Range StandInRange(const FeedSpec& spec, uint64_t planned) {
+  return spec.mixture == nullptr ? spec.Within()
+                                 : spec.mixture->PartRange(spec.mixture->PartOf(planned));
+}
+}  // namespace
+
 uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint32_t attempt) {
-  if (spec.given != nullptr)
-    return (
-        *spec.given)[plan::SubstituteFor(spec.given->size(), spec.seed, epoch, planned, attempt)];
-  const plan::Range range = spec.mixture == nullptr
-                                ? spec.Within()
-                                : spec.mixture->PartRange(spec.mixture->PartOf(planned));
-  return range.first + plan::SubstituteFor(range.count, spec.seed, epoch, planned, attempt);
+  const uint64_t drawn =
+      plan::SubstituteFor(StandInsOf(spec, planned), spec.seed, epoch, planned, attempt);
+  return spec.given != nullptr ? (*spec.given)[drawn] : StandInRange(spec, planned).first + drawn;
+}
+
+uint64_t StandInsOf(const FeedSpec& spec, uint64_t planned) {
+  return spec.given != nullptr ? spec.given->size() : StandInRange(spec, planned).count;
 }
 
 std::string OrderWords(const FeedSpec& spec) {

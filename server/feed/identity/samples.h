@@ -28,6 +28,8 @@ void PlannedFrom(const FeedSpec& spec, const Place& first, std::span<uint64_t> i
 // samples, so that samples outside of the order or range never occur; in a mixture, one of the same
 // part.
 uint64_t StandInFor(const FeedSpec& spec, uint64_t epoch, uint64_t planned, uint32_t attempt);
+// How many samples it is drawn from.
+uint64_t StandInsOf(const FeedSpec& spec, uint64_t planned);
 
 // `sample`: the sample decoded there. All positions of an epoch have different keys. The exception:
 // if each rank gave an order of its own and the feeds don't say so (FeedSpec::given_by), positions

@@ -1,36 +1,19 @@
 #include "server/workers/program/confine.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 #include <vector>
+
+#include "common/sandbox/limits.h"
 
 namespace penstock::workers {
 namespace {
 
-constexpr rlim_t kOpenFiles = 64;
-// Worth half of the machine's memory, so that a worker's score exceeds that of the daemon with its
-// pool.
-constexpr char kOomScore[] = "500";
-
-absl::Status Limit(int what, rlim_t value) {
-  const rlimit limit{.rlim_cur = value, .rlim_max = value};
-  if (::setrlimit(static_cast<__rlimit_resource_t>(what), &limit) == 0) return absl::OkStatus();
-  return base::ErrnoStatus(errno, "limiting the worker");
-}
-
-// If memory runs out, the kernel should kill a worker, which can be replaced, rather than the
-// daemon or a trainer. Any process may raise its own score, so this fails only without /proc.
-void VolunteerForTheOomKiller() {
-  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, kOomScore, sizeof(kOomScore) - 1);
-  ::close(file);
-}
+constexpr uint64_t kOpenFiles = 64;
 
 // The calls that a worker needs in addition to CallsOfEveryProcess: it waits for its channel and
 // its socket, receives segments, and notifies the daemon. It sends nothing, and reads no file.
@@ -42,6 +25,7 @@ std::vector<sandbox::AllowedCall> CallsOfAWorker() {
 #endif
   return {
       {kPoll},
+      sandbox::MapSharedFile(PROT_READ | PROT_WRITE),  // segments
       sandbox::WithFirst(SYS_recvmsg, kSocketNumber),
       sandbox::WithFirst(SYS_recvfrom, kWorkNumber),
       sandbox::WithFirst(SYS_write, kDoneNumber),
@@ -55,18 +39,16 @@ std::vector<sandbox::AllowedCall> CallsOfAWorker() {
 
 absl::StatusOr<sandbox::EnteredSandbox> Confine(uint64_t memory_bytes, SandboxMode mode,
                                                 const Exceptions& exceptions) {
-  VolunteerForTheOomKiller();  // while its /proc is its own
-  PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, kOpenFiles));
-  // Limits the memory that a malicious file can use. RLIMIT_AS would include the segments;
-  // RLIMIT_DATA counts only private memory, which sanitizers' shadow memory is too.
-  if (!sandbox::kIsInstrumented) PENSTOCK_RETURN_IF_ERROR(Limit(RLIMIT_DATA, memory_bytes));
+  // RLIMIT_AS would include the segments.
+  PENSTOCK_RETURN_IF_ERROR(
+      sandbox::LimitProcess({.open_files = kOpenFiles, .memory = memory_bytes}));
   if (mode == SandboxMode::kOff) {
     sandbox::GiveUpPrivileges();
     return sandbox::EnteredSandbox{};
   }
   std::vector<sandbox::AllowedCall> calls = CallsOfAWorker();
   calls.insert(calls.end(), exceptions.more.begin(), exceptions.more.end());
-  return sandbox::Enter({.calls = std::move(calls), .fail_with = exceptions.fail_with});
+  return sandbox::Enter({.calls = std::move(calls), .hooks = exceptions.hooks});
 }
 
 }  // namespace penstock::workers

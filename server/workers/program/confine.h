@@ -12,7 +12,7 @@ namespace penstock::workers {
 
 // For processes that are not workers.
 struct Exceptions {
-  int fail_with = 0;  // as in SandboxOptions: a probe reports what would kill a worker
+  sandbox::ProbeHooks hooks = {};  // a probe reports what would kill a worker
   std::vector<sandbox::AllowedCall> more = {};
 };
 

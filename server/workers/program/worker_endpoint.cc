@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/posix/failpoint.h"
+
 namespace penstock::workers {
 namespace {
 
@@ -89,6 +91,7 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is corrupt");
   }
+  PENSTOCK_FAILPOINT("worker_program.row_reported");
   if (EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 #include "common/sandbox/probe/probe_page.h"
 #include "common/sandbox/probe/run_probe.h"
 #include "server/workers/program/confine.h"
@@ -36,8 +37,10 @@ absl::Status Serve(const DecodeRequest& request, WorkerEndpoint& end, SegmentTab
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> segment, segments.Find(request.segment));
   const uint64_t start_ns = NowNs();
   end.Begin(request);
+  PENSTOCK_FAILPOINT("worker_program.row_begun");
   PENSTOCK_ASSIGN_OR_RETURN(const RequestServer::Served served,
                             server.Serve(request, input, segment));
+  PENSTOCK_FAILPOINT("worker_program.row_written");
   return end.Finish(request, served, {.began_ns = start_ns, .ended_ns = NowNs()});
 }
 
@@ -67,6 +70,7 @@ int Main() {
     return 2;
   }
   SegmentTable segments{posix::Fd(kSocketNumber)};
+  PENSTOCK_FAILPOINT("worker_program.shut_in");
   end->SayReady();
   status = ServeUntilTheEnd(*end, segments);
   if (absl::IsUnavailable(status)) return 0;
@@ -75,8 +79,8 @@ int Main() {
 }
 
 int Probe() {
-  return sandbox::RunProbe([](int fail_with) {
-    return Confine(kProbeMemory, SandboxMode::kOn, {.fail_with = fail_with});
+  return sandbox::RunProbe([](const sandbox::ProbeHooks& hooks) {
+    return Confine(kProbeMemory, SandboxMode::kOn, {.hooks = hooks});
   });
 }
 

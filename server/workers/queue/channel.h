@@ -38,7 +38,7 @@ inline constexpr uint32_t kRingCapacity = 16;
 inline constexpr int kSocketNumber = 3;
 inline constexpr int kChannelNumber = 4;  // the memfd with this struct
 inline constexpr int kWorkNumber = 5;     // receiving end of a notifier: there are requests
-inline constexpr int kDoneNumber = 6;     // eventfd: there are completions
+inline constexpr int kDoneNumber = 6;     // eventfd: there are completions; at most one each
 
 // Whether the worker enters a sandbox (workers.sandbox). It does if the channel's memory is zero.
 enum class SandboxMode : uint32_t { kOn = 0, kOff = 1 };

@@ -11,7 +11,7 @@ void QueueReads::Serve(uint64_t place) {
   while (const std::optional<ReadPlace> read = NextRead(place)) Bring(*read);
 }
 
-void QueueReads::ReadAside(WorkItem item) {
+void QueueReads::ReadAside(const WorkItem& item) {
   ReadPlace read;
   {
     const base::MutexLock lock(mutex_);

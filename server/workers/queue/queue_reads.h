@@ -41,7 +41,7 @@ class QueueReads {
   // Thread bodies. Serve reads the items of the inbox until the queue ends or another thread has
   // replaced this one (`place`). ReadAside reads a single item on a thread of its own.
   void Serve(uint64_t place);
-  void ReadAside(WorkItem item);
+  void ReadAside(const WorkItem& item);
 
   // The functions below are for the supervisor's thread.
   void Stop();

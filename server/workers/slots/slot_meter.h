@@ -35,6 +35,8 @@ class SlotMeter {
   }
   // Nothing occupies it any more.
   void Free() { taken_since_.reset(); }
+  // Since when it has been occupied without a charge. Unset if it is free.
+  const std::optional<base::TimePoint>& taken_since() const { return taken_since_; }
 
   // Writes the cost into the outcomes: the time for which the worker slot was occupied, charged to
   // the first of them. Returns the mean cost. **Requires**: at least one outcome.

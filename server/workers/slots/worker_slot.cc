@@ -6,8 +6,14 @@ namespace penstock::workers {
 
 std::unique_ptr<UserWorker> WorkerSlot::TakeWorker() {
   NoteBusy();
-  state_.SetGivesWay(false);
+  state_.KeepPlace();
   return std::move(worker_);
+}
+
+std::unique_ptr<UserWorker> WorkerSlot::SetAside(base::TimePoint now) {
+  worker_->SetAside(meter_.taken_since().value_or(now));
+  meter_.Free();
+  return TakeWorker();
 }
 
 SlotLoad WorkerSlot::Load(base::TimePoint now) const {
@@ -16,6 +22,7 @@ SlotLoad WorkerSlot::Load(base::TimePoint now) const {
   if (worker_ == nullptr) return load;
   load.user = worker_->user();
   load.outstanding = worker_->outstanding();
+  if (meter_.taken_since()) load.uncharged = now - *meter_.taken_since();
   return load;
 }
 
@@ -40,7 +47,7 @@ WorkerView WorkerSlot::View(base::TimePoint now) const {
 }
 
 void WorkerSlot::Give(const WorkItem& item, base::TimePoint now) {
-  state_.SetGivesWay(false);
+  state_.KeepPlace();
   if (worker_->Give(item)) meter_.Take(now);
 }
 
@@ -54,7 +61,7 @@ std::optional<DeadWorker> WorkerSlot::Collect(base::TimePoint now, Restarts& res
   if (dead) state_.OnDeath(*dead, now, restarts);
   if (outcomes.size() > before) Charge(before, item_times, outcomes);
   if (!worker_->IsFree()) return dead;
-  state_.SetGivesWay(false);
+  state_.KeepPlace();
   meter_.Free();
   return dead;
 }

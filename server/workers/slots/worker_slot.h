@@ -35,6 +35,12 @@ class WorkerSlot {
   void SetWorker(std::unique_ptr<UserWorker> worker) { worker_ = std::move(worker); }
   // Removes the worker.
   std::unique_ptr<UserWorker> TakeWorker();
+  // Whether others have waited for the slot for so long that its worker should be set aside.
+  bool HoldsUpOthers(base::TimePoint now, base::Duration patience) const {
+    return !IsFree() && !state_.is_retiring() && state_.HoldsUpOthers(now, patience);
+  }
+  // Removes the worker with its unfinished items. **Requires**: it has some.
+  std::unique_ptr<UserWorker> SetAside(base::TimePoint now);
 
   bool IsFree() const { return worker_ == nullptr || worker_->IsFree(); }
   bool IsOpen(base::TimePoint now) const {

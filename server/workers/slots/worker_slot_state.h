@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/back_off.h"
@@ -27,8 +28,15 @@ class WorkerSlotState {
   bool is_retiring() const { return retiring_; }
 
   // Whether it accepts no items until it is free, so that another user can have it.
-  void SetGivesWay(bool gives_way) { gives_way_ = gives_way; }
-  bool gives_way() const { return gives_way_; }
+  void GiveWay(base::TimePoint now) {
+    if (!gives_way_since_) gives_way_since_ = now;
+  }
+  void KeepPlace() { gives_way_since_.reset(); }
+  bool gives_way() const { return gives_way_since_.has_value(); }
+  // Whether it was asked to give way at least `patience` ago, and its items have not ended since.
+  bool HoldsUpOthers(base::TimePoint now, base::Duration patience) const {
+    return gives_way_since_ && now - *gives_way_since_ >= patience;
+  }
 
   // Its worker died. The account that is charged waits before its next attempt. If nobody is
   // charged, the worker slot pauses, or stays down once the restart budget is used up.
@@ -53,9 +61,10 @@ class WorkerSlotState {
  private:
   void ScheduleRestart(base::TimePoint now, const std::string& reason, Restarts& restarts);
 
-  bool retiring_ = false, gives_way_ = false;
+  bool retiring_ = false;
   bool stopped_ = false;  // permanent
   bool died_ = false;     // its worker
+  std::optional<base::TimePoint> gives_way_since_;
   base::TimePoint closed_until_{};
   uint32_t failed_starts_ = 0;  // consecutive workers that ended before they were ready
   base::BackOff back_off_;

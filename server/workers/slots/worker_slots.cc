@@ -31,18 +31,18 @@ size_t WorkerSlots::HeadroomFor(uint32_t user, size_t depth, uint32_t most,
   return workers::HeadroomFor(Loads(now), user, depth, most);
 }
 
-WorkerSlot* WorkerSlots::Choose(uint32_t user, size_t depth, base::TimePoint now) const {
-  const std::optional<size_t> chosen = ChooseSlot(Loads(now), user, depth);
+WorkerSlot* WorkerSlots::Choose(uint32_t user, size_t depth, uint32_t most,
+                                base::TimePoint now) const {
+  const std::optional<size_t> chosen = ChooseSlot(Loads(now), user, depth, most);
   return chosen ? slots_[*chosen].get() : nullptr;
 }
 
 void WorkerSlots::GiveWay(uint32_t user, base::TimePoint now) {
-  if (const auto chosen = ChooseToGiveWay(Loads(now), user))
-    slots_[*chosen]->state().SetGivesWay(true);
+  if (const auto chosen = ChooseToGiveWay(Loads(now), user)) slots_[*chosen]->state().GiveWay(now);
 }
 
 void WorkerSlots::NobodyWaits() {
-  for (const auto& slot : slots_) slot->state().SetGivesWay(false);
+  for (const auto& slot : slots_) slot->state().KeepPlace();
 }
 
 uint32_t WorkerSlots::serving(base::TimePoint now) const {

@@ -30,8 +30,10 @@ class WorkerSlots {
 
   // As in slot_choice.h.
   size_t HeadroomFor(uint32_t user, size_t depth, uint32_t most, base::TimePoint now) const;
-  WorkerSlot* Choose(uint32_t user, size_t depth, base::TimePoint now) const;
-  std::vector<SlotHolding> Holdings(base::TimePoint now) const { return ToHoldings(Loads(now)); }
+  WorkerSlot* Choose(uint32_t user, size_t depth, uint32_t most, base::TimePoint now) const;
+  std::vector<SlotHolding> Holdings(base::TimePoint now, std::span<const AsideLoad> aside) const {
+    return ToHoldings(Loads(now), aside);
+  }
   // GiveWay makes one more worker slot accept no items until it is free; NobodyWaits lets all
   // accept items again.
   void GiveWay(uint32_t user, base::TimePoint now);

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "common/posix/process.h"
+#include "common/sandbox/sandbox.h"
 #include "server/workers/worker_process.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/system/workers/rig.h"
@@ -22,6 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr uint64_t kLarge = 0, kSmall = 1;
 
@@ -189,6 +191,24 @@ TEST(WorkerDeathTest, AWorkerThatIsNeverReadyIsKilledAndAnotherOneTried) {
   EXPECT_EQ(rig.OutcomeOf(0).kind, OutcomeKind::kLost);
   EXPECT_EQ(rig.Worker().last_death, "killed because it was not ready in time");
   EXPECT_NE(::kill(first, 0), 0);
+}
+
+TEST(WorkerDeathTest, WhatItWroteBeforeItDiedIsKeptWithoutControlCharacters) {
+  if (sandbox::kIsInstrumented) GTEST_SKIP() << "sanitizers report on standard error";
+  const testing::TempFolder folder;
+  SupervisorOptions options = Options();
+  options.program = ProgramThat(
+      folder, "printf 'no cat\\nlevel=info\\033[1m\\n' >&2; yes >&2 & sleep 0.2; kill $!; exit 1");
+  Rig rig(Dataset(), options, 1, Whole());
+
+  std::vector<WorkerDeath> deaths;
+  ASSERT_TRUE(rig.RunUntil([&] {
+    deaths = rig.supervisor().TakeDeaths();
+    return !deaths.empty();
+  }));
+
+  EXPECT_THAT(deaths[0].words, StartsWith("no cat|level=info?[1m|"));
+  EXPECT_LE(deaths[0].words.size(), 1024u);
 }
 
 TEST(WorkerDeathTest, WorkersThatAreNeverReadySpendTheBudgetHoweverLongThePauses) {

@@ -151,6 +151,28 @@ TEST_F(UsersTest, WhoGivesWayTakesNothingMoreUntilItsWorkerSlotIsFree) {
   EXPECT_GT(supervisor_->HeadroomFor(kBerta), 0u);
 }
 
+TEST_F(UsersTest, AWorkerThatKeepsOthersWaitingFinishesItsSampleBesideThem) {
+  Start({.count = 1, .give_way_within = milliseconds(100)});
+  Submit(kAnna, 1);
+  ASSERT_TRUE(RunUntil([&] { return supervisor_->View(base::Now())[0].in_hand.has_value(); }));
+  const pid_t slow = supervisor_->View(base::Now())[0].pid;
+  ::kill(slow, SIGSTOP);
+  supervisor_->GiveWay(kAnna);
+
+  ASSERT_TRUE(RunUntil([&] { return supervisor_->HeadroomFor(kBerta) > 0; }));
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnna), 0u);  // it has one worker, as before
+  Submit(kBerta);
+  ASSERT_TRUE(RunUntilDone(1));
+  EXPECT_EQ(outcomes_[0].id, 1u);
+  ::kill(slow, SIGCONT);
+  ASSERT_TRUE(RunUntilDone(2));
+
+  EXPECT_EQ(outcomes_.size(), 2u);
+  EXPECT_TRUE(supervisor_->TakeDeaths().empty());
+  EXPECT_GE(outcomes_[1].times.taken, milliseconds(100));  // charged for all of the time
+  EXPECT_LE(Workers().size(), 2u);
+}
+
 TEST_F(UsersTest, OneUserHasNoMoreWorkerSlotsThanItMay) {
   Start({.count = 3});
   EXPECT_EQ(supervisor_->HeadroomFor(kAnna, 2), 6u);

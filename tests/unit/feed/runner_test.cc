@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr seconds kLong(20);
 
-std::unique_ptr<Runner> StartRunner(std::string program = "") {
+std::unique_ptr<Runner> StartRunner(const std::string& program = "") {
   Engine::Options options;
   options.pool.max_bytes = 64 << 20;
   options.workers.count = program.empty() ? 0 : 1;

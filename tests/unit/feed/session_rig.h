@@ -14,6 +14,7 @@
 
 #include "server/feed/sessions/session_table.h"
 #include "tests/support/fakes/fake_dataset.h"
+#include "tests/unit/feed/core_pool.h"
 
 namespace penstock::feed {
 
@@ -105,16 +106,7 @@ class SessionRig : public ::testing::Test {
   base::TimePoint now_{};
   const std::shared_ptr<DatasetState> dataset_ = MakeDataset();
   Core core_;
-  pool::Pool pool_{{.max_bytes = 1 << 20, .segment_bytes = 16384},
-                   {.made =
-                        [this](const pool::Segment& segment) {
-                          for (uint32_t slot : segment.slots) {
-                            const SlotId id{slot};
-                            core_.AddSlots(ArenaId(segment.arena), std::span(&id, 1));
-                          }
-                          return absl::OkStatus();
-                        },
-                    .give_up = [](const pool::Segment&) { return false; }}};
+  pool::Pool pool_ = MakeCorePool(core_, 16384);
   SessionTable sessions_{core_, pool_};
   std::map<uint64_t, FakeDelivery*> deliveries_;
   uint64_t feeds_made_ = 0;

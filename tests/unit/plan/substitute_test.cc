@@ -43,9 +43,8 @@ TEST(SubstituteTest, EverySampleIsEquallyLikely) {
   }
 
   double chi_square = 0;
-  for (double count : counts) {
-    chi_square += (count - kDraws / kSamples) * (count - kDraws / kSamples) / (kDraws / kSamples);
-  }
+  constexpr double kExpected = static_cast<double>(kDraws) / kSamples;
+  for (double count : counts) chi_square += (count - kExpected) * (count - kExpected) / kExpected;
   EXPECT_LT(chi_square, 45);  // 19 degrees of freedom: once in a thousand
 }
 

@@ -258,7 +258,7 @@ TEST_F(PoolTest, SlotsAreDisjointAndWritable) {
   std::set<std::pair<uint32_t, uint64_t>> places;
   for (SegmentId id : made_)
     for (uint32_t slot : pool.Find(id)->slots) {
-      const SlotPlace place = pool.Place(slot);
+      const SlotPlace& place = pool.Place(slot);
       places.insert({place.segment.value(), place.offset});
       place.data[0] = std::byte{1};
       place.data[kSlot - 1] = std::byte{1};

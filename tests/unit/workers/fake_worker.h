@@ -24,7 +24,10 @@ constexpr uint64_t kFakeArena = 4096;
 class FakeWorker {
  public:
   FakeWorker(WorkerProcessOptions options, const SupervisorEndpoint& endpoint, pid_t pid)
-      : options(std::move(options)), pid(pid), ended(posix::MakeEvent().value()) {
+      : options(std::move(options)),
+        pid(pid),
+        ended(posix::MakeEvent().value()),
+        done_(endpoint.done_event().Duplicate().value()) {
     mapping_ =
         posix::Mapping::Map(endpoint.memory(), kArenaOffset + kFakeArena, posix::Access::kReadWrite)
             .value();
@@ -46,6 +49,7 @@ class FakeWorker {
     completions_->Push(
         {.sequence = sequence, .fault = base::Fault::kNone, .decode_us = 0, .ended_ns = 0});
   }
+  void Notify() { posix::NotifyEvent(done_); }
   void End(const posix::Exit& how) {
     if (!exit) posix::NotifyEvent(ended);
     exit = how;
@@ -58,8 +62,10 @@ class FakeWorker {
   bool is_gone = false;             // the object that represents it was destroyed
   absl::Status sent;                // the result of sending it a segment
   std::vector<uint32_t> segments;   // sent to it
+  std::string words;                // written to standard error
 
  private:
+  const posix::Fd done_;
   posix::Mapping mapping_;
   Channel* channel_ = nullptr;
   std::optional<shm::RingConsumer<DecodeRequest, kRingCapacity>> requests_;
@@ -84,6 +90,7 @@ class FakeProcess final : public WorkerProcess {
   void Kill() override { worker_->End({.signalled = true, .code = SIGKILL}); }
   std::optional<posix::Exit> Reap() override { return worker_->exit; }
   int StartError() const override { return 0; }
+  std::string LastWords() override { return worker_->words; }
 
  private:
   const std::shared_ptr<FakeWorker> worker_;  // shared with the test

@@ -17,7 +17,6 @@ using base::Fault;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kRows = 4;
 // The blocks of a batch within its segment, which begins with the image rows.
 constexpr uint64_t kNumbersAt = 1024, kTextsAt = 2048, kLengthsAt = 3072, kSegmentBytes = 4096;
 

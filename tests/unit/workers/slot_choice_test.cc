@@ -40,7 +40,7 @@ TEST(SlotChoiceTest, ASlotThatGivesWayHasNoHeadroomAndIsNotChosen) {
   const Slots slots = {Yielding(kAnn, 1)};
 
   EXPECT_EQ(HeadroomFor(slots, kAnn, 3, kAll), 0u);
-  EXPECT_EQ(ChooseSlot(slots, kAnn, 3), std::nullopt);
+  EXPECT_EQ(ChooseSlot(slots, kAnn, 3, kAll), std::nullopt);
 }
 
 TEST(SlotChoiceTest, AShallowerDepthThanWhatIsThereIsNoDebt) {
@@ -48,22 +48,30 @@ TEST(SlotChoiceTest, AShallowerDepthThanWhatIsThereIsNoDebt) {
 }
 
 TEST(SlotChoiceTest, FreeSlotsComeBeforeBusyOnes) {
-  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 1), Unused()}, kAnn, 3), 1u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 1), Unused()}, kAnn, 3, kAll), 1u);
 }
 
 TEST(SlotChoiceTest, OfFreeSlotsTheOwnThenNobodysThenAnothers) {
-  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0), Unused(), Of(kAnn, 0)}, kAnn, 3), 2u);
-  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0), Unused()}, kAnn, 3), 1u);
-  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0)}, kAnn, 3), 0u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0), Unused(), Of(kAnn, 0)}, kAnn, 3, kAll), 2u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0), Unused()}, kAnn, 3, kAll), 1u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 0)}, kAnn, 3, kAll), 0u);
 }
 
 TEST(SlotChoiceTest, TheOwnSlotWithTheLeastToDoUpToTheDepth) {
-  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 2), Of(kAnn, 1)}, kAnn, 3), 1u);
-  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 3), Of(kAnn, 3)}, kAnn, 3), std::nullopt);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 2), Of(kAnn, 1)}, kAnn, 3, kAll), 1u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 3), Of(kAnn, 3)}, kAnn, 3, kAll), std::nullopt);
+}
+
+TEST(SlotChoiceTest, NoFreeSlotIsTakenBeyondTheUsersShare) {
+  const Slots slots = {Of(kAnn, 1), Unused(), Of(kAnn, 0)};
+
+  EXPECT_EQ(ChooseSlot(slots, kAnn, 3, /*most_worker_slots=*/1), 0u);
+  EXPECT_EQ(ChooseSlot(slots, kAnn, 3, 2), 2u);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kAnn, 3), Unused()}, kAnn, 3, 1), std::nullopt);
 }
 
 TEST(SlotChoiceTest, AnothersBusySlotIsNotTaken) {
-  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 1), Down()}, kAnn, 3), std::nullopt);
+  EXPECT_EQ(ChooseSlot(Slots{Of(kBob, 1), Down()}, kAnn, 3, kAll), std::nullopt);
 }
 
 TEST(SlotChoiceTest, TheSoonestFreeGivesWayAndThenTheNext) {
@@ -88,6 +96,22 @@ TEST(SlotChoiceTest, HoldingsAreOfUsersWithSomethingToDo) {
   EXPECT_EQ(holdings[0].giving_way, 1u);
   EXPECT_EQ(holdings[1].user, kBob);
   EXPECT_EQ(holdings[1].worker_slots, 1u);
+}
+
+TEST(SlotChoiceTest, HoldingsCountWorkersSetAsideAndTheTimeThatIsNotCharged) {
+  SlotLoad busy = Of(kAnn, 1);
+  busy.uncharged = std::chrono::seconds(1);
+  const std::vector<AsideLoad> aside = {{.user = kAnn, .uncharged = std::chrono::seconds(2)},
+                                        {.user = kBob, .uncharged = std::chrono::seconds(4)}};
+
+  const std::vector<SlotHolding> holdings = ToHoldings(Slots{busy}, aside);
+
+  ASSERT_EQ(holdings.size(), 2u);
+  EXPECT_EQ(holdings[0].worker_slots, 1u);
+  EXPECT_EQ(holdings[0].set_aside, 1u);
+  EXPECT_EQ(holdings[0].uncharged, std::chrono::seconds(3));
+  EXPECT_EQ(holdings[1].worker_slots, 0u);
+  EXPECT_EQ(holdings[1].set_aside, 1u);
 }
 
 }  // namespace

@@ -12,8 +12,11 @@
 namespace penstock::workers {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class SupervisorTest : public ::testing::Test {
@@ -30,13 +33,14 @@ class SupervisorTest : public ::testing::Test {
       ASSERT_TRUE(supervisor_->AddSegment(user, user, memory_, 4096).ok());
     Tick({});
   }
-  void Submit(uint64_t id, uint32_t user) {
+  void Submit(uint64_t id, uint32_t user, uint32_t most_worker_slots = UINT32_MAX) {
     supervisor_->Submit({.id = id,
                          .user = user,
                          .account = 10 * user,
                          .dataset = &dataset_,
                          .sample = 1,
-                         .segment = user});
+                         .segment = user},
+                        most_worker_slots);
   }
   void Collect() {
     for (Outcome& outcome : supervisor_->Collect(now_)) outcomes_.push_back(std::move(outcome));
@@ -120,6 +124,110 @@ TEST_F(SupervisorTest, OneUserHasNoRoomAtAnothersSlotUntilItIsFree) {
 
   EXPECT_EQ(supervisor_->HeadroomFor(kBob), 3u);
   EXPECT_THAT(supervisor_->Holdings(), IsEmpty());
+}
+
+TEST_F(SupervisorTest, AUserWhoMayHaveOneSlotHasItemsAtOneSlot) {
+  Start(2);
+
+  for (uint64_t id = 1; supervisor_->HeadroomFor(kBob, /*most_worker_slots=*/1) > 0; ++id)
+    Submit(id, kBob, 1);
+
+  ASSERT_THAT(supervisor_->Holdings(), SizeIs(1));
+  EXPECT_EQ(supervisor_->Holdings()[0].worker_slots, 1u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnn), 3u);
+}
+
+// ---- Workers that were set aside ----
+
+TEST_F(SupervisorTest, AWorkerThatDoesNotGiveWayInTimeIsSetAsideAndFinishesItsItems) {
+  Start(1);
+  Submit(1, kAnn);
+  const uint64_t request = fakes_[0].Take().sequence;
+  supervisor_->GiveWay(kAnn);
+  Tick(milliseconds(900));
+  EXPECT_EQ(supervisor_->HeadroomFor(kBob), 0u);
+
+  Tick(milliseconds(200));
+  EXPECT_EQ(supervisor_->HeadroomFor(kBob), 3u);
+  Submit(2, kBob);
+  Decode(1);
+  fakes_[0].Answer(request);
+  Collect();
+
+  ASSERT_THAT(outcomes_, SizeIs(2));
+  EXPECT_EQ(outcomes_[1].id, 1u);
+  EXPECT_EQ(outcomes_[1].kind, OutcomeKind::kDone);
+  EXPECT_GT(outcomes_[1].times.taken, base::Duration::zero());
+  EXPECT_THAT(supervisor_->TakeDeaths(), IsEmpty());
+  Submit(3, kAnn);  // its worker sleeps now, like any other
+  EXPECT_EQ(fakes_.size(), 2u);
+}
+
+TEST_F(SupervisorTest, AWorkerThatWasSetAsideAndNeverFinishesIsKilledAndItsUserPays) {
+  Start(1);
+  Submit(1, kAnn);
+  fakes_[0].Take();
+  supervisor_->GiveWay(kAnn);
+  Tick(seconds(2));
+  Submit(2, kBob);
+
+  for (int second = 0; second < 31; ++second) Tick(seconds(1));
+
+  ASSERT_FALSE(outcomes_.empty());
+  EXPECT_EQ(outcomes_[0].id, 1u);
+  EXPECT_EQ(outcomes_[0].kind, OutcomeKind::kStrike);
+  EXPECT_EQ(outcomes_[0].fault, base::Fault::kTimeout);
+  const auto deaths = supervisor_->TakeDeaths();
+  ASSERT_FALSE(deaths.empty());
+  EXPECT_EQ(deaths[0].account, 10u * kAnn);
+  EXPECT_THAT(supervisor_->Holdings(), Not(Contains(Field(&SlotHolding::set_aside, 1u))));
+}
+
+TEST_F(SupervisorTest, WorkersSetAsideAreAmongTheSlotsThatAUserMayHave) {
+  Start(2);
+  Submit(1, kAnn);
+  Submit(2, kAnn);
+  supervisor_->GiveWay(kAnn);
+  Tick({});
+  Tick(seconds(2));
+  EXPECT_EQ(supervisor_->Holdings()[0].worker_slots, 1u);
+  EXPECT_EQ(supervisor_->Holdings()[0].set_aside, 1u);
+  EXPECT_GE(supervisor_->Holdings()[0].uncharged, seconds(2));
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnn), 2u);  // at its own slot only
+
+  supervisor_->GiveWay(kAnn);
+  Tick(seconds(2));
+
+  EXPECT_EQ(supervisor_->Holdings()[0].set_aside, 2u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kAnn), 0u);
+  EXPECT_EQ(supervisor_->HeadroomFor(kBob), 6u);
+}
+
+TEST_F(SupervisorTest, NoMoreWorkersAreSetAsideThanThereAreSlots) {
+  Start(1);
+  Submit(1, kAnn);
+  supervisor_->GiveWay(kAnn);
+  Tick(seconds(2));
+  Submit(2, kBob);
+
+  supervisor_->GiveWay(kBob);
+  Tick(seconds(2));
+
+  EXPECT_EQ(supervisor_->View(now_)[0].user, kBob);
+  EXPECT_EQ(supervisor_->HeadroomFor(3), 0u);
+  EXPECT_EQ(supervisor_->asleep(), 1u);
+}
+
+TEST_F(SupervisorTest, WhileNobodyWaitsNoWorkerIsSetAside) {
+  Start(1);
+  Submit(1, kAnn);
+  supervisor_->GiveWay(kAnn);
+  supervisor_->NobodyWaits();
+
+  Tick(seconds(20));
+
+  EXPECT_EQ(supervisor_->View(now_)[0].user, kAnn);
+  EXPECT_EQ(supervisor_->asleep(), 0u);
 }
 
 TEST_F(SupervisorTest, AnItemThatNobodyTakesIsLostAndSaysSo) {

@@ -120,6 +120,34 @@ TEST_F(UserWorkerTest, OneThatAnswersWhatItWasNotAskedIsKilled) {
   EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("corrupted its channel"));
 }
 
+TEST_F(UserWorkerTest, OneThatNotifiesOnceForEachAnswerLives) {
+  auto worker = NewWithProcess();
+  for (uint64_t id = 1; id <= 3; ++id) {
+    worker->Give(Item(dataset_, id));
+    fakes_[0].Answer(fakes_[0].Take().sequence);
+    if (id == 2) worker->Collect(kNow, outcomes_);  // its notification comes later
+    fakes_[0].Notify();
+    worker->Collect(kNow, outcomes_);
+  }
+
+  EXPECT_EQ(outcomes_.size(), 3u);
+  EXPECT_FALSE(worker->is_condemned());
+}
+
+TEST_F(UserWorkerTest, OneThatNotifiesWithoutAnAnswerIsKilled) {
+  auto worker = NewWithProcess();
+  worker->Give(Item(dataset_, 5));
+  fakes_[0].Take();
+
+  fakes_[0].Notify();
+  worker->Collect(kNow, outcomes_);
+
+  EXPECT_TRUE(worker->is_condemned());
+  const auto dead = worker->ReapIfEnded(kNow, outcomes_);
+  ASSERT_TRUE(dead.has_value());
+  EXPECT_THAT(dead->reason, HasSubstr("corrupted its channel"));
+}
+
 TEST_F(UserWorkerTest, OneThatIsNotReadyInTimeIsKilled) {
   fakes_.are_ready = false;
   auto worker = NewWithProcess();

@@ -219,5 +219,31 @@ TEST_F(RowsTest, AFeedThatNobodyKnowsHasNoView) {
   EXPECT_FALSE(harness_.core.View(FeedId(5)).has_value());
 }
 
+// Each of user 1's rows is refused, so all of them always come back.
+TEST(RowsOfUsersTest, RowsThatComeBackForEverTakeOnlyTheirUsersShare) {
+  Harness harness;
+  harness.AddSlots(8);
+  for (uint32_t user = 1; user <= 2; ++user) {
+    SessionSpec spec = Harness::Spec(1'000'000, 8, 2);
+    spec.user = UserId(user);
+    harness.Open(user, spec);
+  }
+  std::map<UserId, uint64_t> rows;
+  for (int row = 0; row < 1000; ++row) {
+    const RowTask task = harness.Give();
+    ++rows[task.user];
+    if (task.user == UserId(1)) {
+      harness.core.RowRefused(task, std::chrono::milliseconds(1));
+      continue;
+    }
+    harness.core.RowDone(task, std::chrono::milliseconds(1));
+    harness.Hear();
+    while (harness.core.View(SessionId(2))->announced > harness.core.View(SessionId(2))->taken)
+      harness.Consume(SessionId(2));
+  }
+
+  EXPECT_NEAR(static_cast<double>(rows[UserId(2)]), 500, 30);
+}
+
 }  // namespace
 }  // namespace penstock::feed

@@ -73,6 +73,38 @@ TEST(SpendingTest, LeavingAndComingBackPaysNoDebt) {
   EXPECT_EQ(spending.Of(kLarge) - spending.Of(kSmall), milliseconds(500));
 }
 
+TEST(SpendingTest, ARowThatHangsIsPaidForWhileItHangs) {
+  Spending spending;
+  Want(spending);
+  spending.Given(kLarge, 1);
+  spending.Ended(kLarge, 1, milliseconds(1));
+  spending.Given(kLarge, 1);
+
+  spending.Occupied([](UserId user) { return milliseconds(user == kLarge ? 3000 : 0); });
+
+  EXPECT_EQ(spending.Of(kLarge) - spending.Of(kSmall), milliseconds(3001));
+  spending.Ended(kLarge, 1, milliseconds(3000));
+  EXPECT_EQ(spending.Of(kLarge) - spending.Of(kSmall), milliseconds(3001));  // but only once
+}
+
+// A user who works alone, and one of whose rows hung, has many rows in progress that are expected
+// to hang, too. They cost less; others who return are served first nevertheless.
+TEST(SpendingTest, RowsThatWereExpectedToTakeLongGiveNoCreditAgainstWhoeverReturns) {
+  Spending spending;
+  Want(spending);
+  spending.Wants(kSmall, false);
+  spending.Given(kLarge, 1);
+  spending.Ended(kLarge, 1, milliseconds(30'000));
+  spending.Given(kLarge, 3);
+  spending.Wants(kLarge, true);
+  spending.Advance();
+  spending.Ended(kLarge, 3, milliseconds(3));
+
+  spending.Wants(kSmall, true);
+
+  EXPECT_LT(spending.Of(kSmall), spending.Of(kLarge));
+}
+
 TEST(SpendingTest, AccountsThatSayNothingMoreAreForgotten) {
   Spending spending;
   for (uint32_t user = 10; user < 500; ++user) {
@@ -129,6 +161,17 @@ TEST(GiveWayTest, UsersWithAsManyWorkerSlotsChangeNothing) {
   const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
 
   EXPECT_EQ(Asked(waiting, {{.user = kLarge, .worker_slots = 1, .spent = kMuch}, waiting}),
+            std::nullopt);
+}
+
+TEST(GiveWayTest, WorkersSetAsideCountButCannotBeGivenUp) {
+  const SlotHolder waiting = {.user = kSmall, .worker_slots = 1};
+  SlotHolder other = {.user = kLarge, .worker_slots = 1, .set_aside = 1, .spent = kMuch};
+
+  EXPECT_EQ(Asked(waiting, {other, waiting}), kLarge);
+  other = {.user = kLarge, .set_aside = 2, .spent = kMuch};
+  EXPECT_EQ(Asked(waiting, {other, waiting}), std::nullopt);
+  EXPECT_EQ(Asked({.user = kSmall, .set_aside = 1}, {{.user = kLarge, .worker_slots = 1}}),
             std::nullopt);
 }
 

@@ -7,6 +7,7 @@
 #include "server/feed/fill/rows.h"
 #include "server/feed/fill/runs.h"
 #include "tests/support/fakes/fake_dataset.h"
+#include "tests/unit/feed/core_pool.h"
 
 namespace penstock::feed {
 namespace {
@@ -64,16 +65,7 @@ class PackedItemsTest : public ::testing::Test {
   }
 
   Core core_;
-  pool::Pool pool_{{.max_bytes = 1 << 20, .segment_bytes = 4096},
-                   {.made =
-                        [this](const pool::Segment& segment) {
-                          for (uint32_t slot : segment.slots) {
-                            const SlotId id{slot};
-                            core_.AddSlots(ArenaId(segment.arena), std::span(&id, 1));
-                          }
-                          return absl::OkStatus();
-                        },
-                    .give_up = [](const pool::Segment&) { return false; }}};
+  pool::Pool pool_ = MakeCorePool(core_, 4096);
   const std::shared_ptr<Feed> feed_ = MakeFeed();
   Rows rows_;
   RowTask task_;

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "server/feed/fill/rows.h"
 #include "tests/support/fakes/fake_dataset.h"
+#include "tests/unit/feed/core_pool.h"
 
 namespace penstock::feed {
 namespace {
@@ -46,7 +49,7 @@ class RowItemsTest : public ::testing::Test {
     return rows_.Begin(task_, feed_, pool_.Place(task_.slot.value())).value();
   }
   FillOutcome End(const workers::WorkItem& item, OutcomeKind kind, Fault fault = Fault::kNone,
-                  absl::Status status = {}) {
+                  const absl::Status& status = {}) {
     const FillOutcome ended =
         rows_.End({.id = item.id, .kind = kind, .fault = fault, .status = status}, pool_);
     ReportToCore(ended, core_);
@@ -54,16 +57,7 @@ class RowItemsTest : public ::testing::Test {
   }
 
   Core core_;
-  pool::Pool pool_{{.max_bytes = 1 << 20, .segment_bytes = 4096},
-                   {.made =
-                        [this](const pool::Segment& segment) {
-                          for (uint32_t slot : segment.slots) {
-                            const SlotId id{slot};
-                            core_.AddSlots(ArenaId(segment.arena), std::span(&id, 1));
-                          }
-                          return absl::OkStatus();
-                        },
-                    .give_up = [](const pool::Segment&) { return false; }}};
+  pool::Pool pool_ = MakeCorePool(core_, 4096);
   static std::shared_ptr<Feed> MakeFeed() {
     auto feed = std::make_shared<Feed>();
     feed->fingerprint = 1;
@@ -260,6 +254,23 @@ TEST_F(RowItemsTest, MoreBadSamplesThanAllowedFailTheFeed) {
 
   EXPECT_EQ(trouble.feed_failed.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(trouble.feed, feed_);
+}
+
+// The order has nothing that could replace the sample, so the trainer must hear of it.
+TEST_F(RowItemsTest, AnOrderOfOnlyBadSamplesFailsTheFeed) {
+  plan::GivenOrderBuilder order(2);
+  EXPECT_TRUE(order.Add(std::vector<uint64_t>{5, 5}).ok());
+  feed_->spec.given = std::make_shared<const plan::GivenOrder>(order.Finish().value());
+  for (int tries = 0; tries <= 32; ++tries)
+    EXPECT_TRUE(End(Begin(), OutcomeKind::kRefused, Fault::kCorrupt).feed_failed.ok());
+
+  task_ = core_.NextRow().value();
+  const auto item = rows_.Begin(task_, feed_, pool_.Place(task_.slot.value()));
+
+  EXPECT_TRUE(absl::IsDataLoss(item.status()));
+  EXPECT_THAT(std::string(item.status().message()),
+              ::testing::AllOf(::testing::HasSubstr("sample 5 of"),
+                               ::testing::HasSubstr("32 substitutes drawn from the 2 samples")));
 }
 
 // The caller decides whether and when to retry, so the row stays given out.
